@@ -1,0 +1,58 @@
+# Every target sets up what it needs on a machine that has Python 3.11+ and make.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+TORCH ?= torch==2.13.0
+PYTHONS ?= python3.11 python3.12 python3.13
+WORKERS ?= auto
+
+.PHONY: setup demo test lint bench docs test-models test-all clean
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "surgeval needs Python 3.11 or newer; '$(PYTHON)' is older. Try: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --editable '.[fast]' --group test --group lint --group docs
+	@# The official toolkit is an oracle. Its declared dependencies (torch, OpenCV, ...) are not needed to score text.
+	$(BIN)/python -m pip install --quiet --no-deps orena-focus==0.4.0
+	@touch $@
+
+demo: setup
+	$(BIN)/surgeval demo --out demo-out --force
+
+lint: setup
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --quiet --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/python -m pytest -n $(WORKERS) src tests
+
+# Needs torch (CPU is enough); kept apart so that the suite above proves the base install.
+test-models:
+	$(PYTHON) -m venv .venv-models
+	.venv-models/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	.venv-models/bin/python -m pip install --quiet $(TORCH)
+	.venv-models/bin/python -m pip install --quiet --editable '.[local-models]' --group models
+	.venv-models/bin/python -m pytest -o norecursedirs= tests/models
+
+# The whole suite on every supported Python that is installed here.
+test-all:
+	@set -e; for python in $(PYTHONS); do \
+	  if $$python -c 'pass' 2>/dev/null; then echo "== $$python"; $(MAKE) test PYTHON=$$python VENV=.venv-$$python; \
+	  else echo "== $$python is not installed here: not tested"; fi; done
+
+bench: setup
+	$(BIN)/python -m bench
+
+docs: setup
+	$(BIN)/python -m docs.generate
+	$(BIN)/mkdocs build --quiet --strict --site-dir site
+	@echo "open site/index.html"
+
+clean:
+	rm -rf .venv .venv-* site demo-out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

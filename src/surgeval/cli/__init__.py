@@ -1,0 +1,52 @@
+"""The command line: one file per verb, listed in `VERBS`.
+
+Verbs print talk to stderr and results to stdout or `--out`. Exit codes: 0 done, 1 findings, 2 misuse.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import typer
+
+from surgeval.cli._console import talk
+from surgeval.errors import SurgevalError
+
+VERBS: tuple[str, ...] = ()
+"""Each names a module here whose `register(app)` adds the verb."""
+
+
+def build_app() -> typer.Typer:
+    """The command-line application with every verb."""
+    app = typer.Typer(
+        name="surgeval",
+        help="Validation of surgical video AI that holds up.",
+        no_args_is_help=True,
+        add_completion=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(invoke_without_command=True)(_root)
+    for verb in VERBS:
+        import_module(f"surgeval.cli.{verb}").register(app)
+    return app
+
+
+def _root(
+    version: bool = typer.Option(False, "--version", help="Print the version and stop."),
+) -> None:
+    if version:
+        from surgeval import __version__
+
+        typer.echo(f"surgeval {__version__}")
+        raise typer.Exit()
+
+
+def main() -> None:
+    """Run the command line; deliberate errors become one line on stderr and exit code 2."""
+    try:
+        build_app()()
+    except SurgevalError as error:
+        talk(f"{type(error).__name__}: {error}")
+        sys.exit(2)

@@ -1,0 +1,59 @@
+"""How verbs speak: talk on stderr, results on stdout, and never over somebody's files."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from surgeval.errors import WouldOverwrite
+
+
+def talk(text: str) -> None:
+    """Say something to the person at the terminal; it never mixes with results."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def emit(text: str) -> None:
+    """Print a result."""
+    print(text, flush=True)
+
+
+def emit_json(data: Any) -> None:
+    """Print a result as JSON."""
+    emit(json.dumps(data, indent=2, ensure_ascii=False, default=str))
+
+
+def emit_table(frame: pl.DataFrame, *, title: str = "", digits: int = 3) -> None:
+    """Print a table with aligned columns; numbers to a few digits, nothing cut off."""
+    if title:
+        emit(title)
+    header = frame.columns
+    rows = [[_cell(value, digits) for value in row] for row in frame.iter_rows()]
+    widths = [max(len(name), *(len(row[i]) for row in rows)) if rows else len(name) for i, name in enumerate(header)]
+    right = [dtype.is_numeric() for dtype in frame.dtypes]
+    for row in [header, ["-" * width for width in widths], *rows]:
+        cells = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(row, widths, right, strict=True)]
+        emit("  ".join(cells).rstrip())
+
+
+def new_folder(path: Path, *, force: bool, files: tuple[str, ...] = ("manifest.json",)) -> Path:
+    """The output folder, created; refused when it already holds results and `force` is off."""
+    taken = [name for name in files if (path / name).exists()]
+    if taken and not force:
+        raise WouldOverwrite(path / taken[0])
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _cell(value: Any, digits: int) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return "-" if value != value else f"{value:.{digits}f}"
+    return " ".join(str(value).split())

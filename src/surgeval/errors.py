@@ -1,0 +1,110 @@
+"""Every exception that surgeval raises on purpose.
+
+    SurgevalError
+    ├── Misuse                 an argument or option that cannot mean anything
+    │   ├── UnknownName        a name nobody registered; carries the nearest one
+    │   ├── ExtraNeeded        an optional dependency is not installed
+    │   └── WouldOverwrite     an output exists and --force was not given
+    ├── InputInvalid           a file or table that cannot be used; lists every problem
+    │   ├── FileUnreadable     not the format it claims to be (JSON, CSV, Parquet, encoding)
+    │   ├── QuestionsInvalid   requests or references that contradict themselves
+    │   ├── TableInvalid       a score table that breaks its own rules
+    │   └── ResponsesMissing   questions without a response, where that was declared an error
+    ├── OfficialAborts         the official toolkit would stop here; so does its profile
+    ├── JudgeFailed            a judge could not be built or reached at all
+    └── TooFewVideos           nothing can be said about the spread between videos
+
+A message says what is wrong, where, what was got and what to do.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+SHOWN_PROBLEMS = 20
+"""Problems spelled out in a message; the rest are counted, and all stay in `.problems`."""
+
+
+class SurgevalError(Exception):
+    """Base of every deliberate error, so that one `except` can catch them all."""
+
+
+class Misuse(SurgevalError):
+    """An argument or option that cannot mean anything."""
+
+
+class UnknownName(Misuse):
+    """A name that nobody registered."""
+
+    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
+        self.kind, self.name, self.known = kind, name, sorted(known)
+        near = nearest(str(name), self.known)
+        hint = f"did you mean {near!r}?" if near else f"known: {', '.join(self.known)}"
+        super().__init__(f"unknown {kind} {name!r}; {hint}")
+
+
+class ExtraNeeded(Misuse):
+    """An optional dependency is missing."""
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(f"{what} needs {package}; install surgeval[{extra}]")
+
+
+class WouldOverwrite(Misuse):
+    """An output exists already."""
+
+    def __init__(self, path: object) -> None:
+        super().__init__(f"{path} exists already; choose another place or pass --force to overwrite it")
+
+
+class InputInvalid(SurgevalError):
+    """An input that cannot be used, with every problem found in it."""
+
+    def __init__(self, where: str, problems: Sequence[str]) -> None:
+        self.where, self.problems = where, list(problems)
+        shown = "; ".join(self.problems[:SHOWN_PROBLEMS])
+        more = len(self.problems) - SHOWN_PROBLEMS
+        tail = f"; and {more} more" if more > 0 else ""
+        count = "" if len(self.problems) == 1 else f"{len(self.problems)} problems: "
+        super().__init__(f"{where}: {count}{shown}{tail}")
+
+
+class FileUnreadable(InputInvalid):
+    """A file that is not what it claims to be."""
+
+
+class QuestionsInvalid(InputInvalid):
+    """Requests or references that contradict themselves or each other."""
+
+
+class TableInvalid(InputInvalid):
+    """A score table that breaks its own rules."""
+
+
+class ResponsesMissing(InputInvalid):
+    """Questions without a response, where the caller declared that an error."""
+
+
+class OfficialAborts(InputInvalid):
+    """The official toolkit stops on this input, so its profile does too."""
+
+
+class JudgeFailed(SurgevalError):
+    """A judge could not be built, or could not be reached at all."""
+
+
+class TooFewVideos(SurgevalError):
+    """With so few videos the spread between videos cannot be known."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name most like `name`, or None when nothing is close.
+
+    Example:
+        >>> nearest("copland", ["copeland", "mean-then-rank"])
+        'copeland'
+    """
+    folded = {candidate.casefold(): candidate for candidate in known}
+    matches = difflib.get_close_matches(name.casefold()[:200], folded, n=1, cutoff=0.6)
+    return folded[matches[0]] if matches else None

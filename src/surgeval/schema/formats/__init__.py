@@ -1,0 +1,38 @@
+"""Answer formats: how a reference and a response become values, and when two values agree.
+
+Each format has `parse` (text to value, or `Unreadable`), `compare` (reference value, response value)
+and `why` (which rule a text breaks, and the nearest legal text). Judged formats have no `compare` of
+their own: a text that passes `parse` goes to a judge.
+
+The rules are those of the official toolkit 0.4.0; `Rules` names what older versions did differently.
+"""
+
+from surgeval.schema.formats._base import AnswerFormat, Rules, Unreadable, Why, normalize
+from surgeval.schema.formats._build import FORMATS, JUDGED, BadParameters, build_format
+from surgeval.schema.formats.binary import Binary
+from surgeval.schema.formats.fo_class import FOClass
+from surgeval.schema.formats.free_text import Matching, MultipleChoice, OpenEnded
+from surgeval.schema.formats.number import Number
+from surgeval.schema.formats.percentage import Percentage
+from surgeval.schema.formats.time import Time, time_tolerance_s
+
+__all__ = [
+    "FORMATS",
+    "JUDGED",
+    "AnswerFormat",
+    "BadParameters",
+    "Binary",
+    "FOClass",
+    "Matching",
+    "MultipleChoice",
+    "Number",
+    "OpenEnded",
+    "Percentage",
+    "Rules",
+    "Time",
+    "Unreadable",
+    "Why",
+    "build_format",
+    "normalize",
+    "time_tolerance_s",
+]

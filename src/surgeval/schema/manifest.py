@@ -1,0 +1,60 @@
+"""The manifest: what a run read, with which versions and seeds, so that it can be repeated."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+SCHEMA_VERSION = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a run was made of. No clock time and no machine path: equal runs give equal manifests."""
+
+    verb: str
+    options: Mapping[str, Any]
+    inputs: Iterable[str | Path] = ()
+    seeds: Mapping[str, int] = field(default_factory=dict)
+    notes: Iterable[str] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The manifest as plain data, with the hash of every input file."""
+        return {
+            "schema": SCHEMA_VERSION,
+            "surgeval": version_of("surgeval"),
+            "python": platform.python_version(),
+            "packages": {name: version_of(name) for name in ("numpy", "scipy", "polars")},
+            "verb": self.verb,
+            "options": dict(self.options),
+            "seeds": dict(self.seeds),
+            "inputs": [
+                {"file": Path(path).name, "sha256": sha256_of(path)} for path in self.inputs if Path(path).is_file()
+            ],
+            "notes": list(self.notes),
+        }
+
+    def to_dir(self, path: str | Path) -> None:
+        """Write `manifest.json` into the folder."""
+        text = json.dumps(self.as_dict(), indent=2, ensure_ascii=False, default=str)
+        (Path(path) / "manifest.json").write_text(text + "\n", encoding="utf-8")
+
+
+def sha256_of(path: str | Path) -> str:
+    """The SHA-256 of a file, read in pieces."""
+    with open(path, "rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def version_of(package: str) -> str:
+    """The installed version of a package, or `unknown`."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,375 @@
+"""The score table: one row per (model, case, metric), the waist of the hourglass.
+
+Everything to its left knows surgery, everything to its right knows statistics. Reading validates the
+whole table and lists every problem; filling holes is always an explicit choice and always reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from surgeval.errors import FileUnreadable, Misuse, TableInvalid, UnknownName
+from surgeval.schema.metric_facts import KNOWN_METRICS, MetricFacts
+
+Missing = Literal["worst", "drop", "error"]
+KEY = ("model", "case", "metric", "task")
+FIXED = ("model", "case", "video", "metric", "value", "status", "task")
+
+
+class Status(StrEnum):
+    """What became of a question."""
+
+    ANSWERED = "answered"
+    REFUSED = "refused"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """A validated score table.
+
+    Example:
+        >>> table = ScoreTable.of({"model": ["A", "B"], "case": ["q1", "q1"], "value": [1, 0]})
+        >>> table.models, table.has_videos
+        (['A', 'B'], False)
+    """
+
+    frame: pl.DataFrame
+    has_videos: bool = True
+    """False when the table named no video, so that each case stands for itself."""
+    facts: Mapping[str, MetricFacts] = field(default_factory=lambda: KNOWN_METRICS)
+
+    @classmethod
+    def of(
+        cls,
+        data: Any,
+        *,
+        columns: Mapping[str, str] | None = None,
+        where: str = "score table",
+        facts: Mapping[str, MetricFacts] | None = None,
+    ) -> ScoreTable:
+        """A table from anything tabular: polars, pandas, Arrow, a dictionary of columns.
+
+        Args:
+            data: The rows.
+            columns: Our name to theirs, such as `{"model": "algorithm", "video": "patient"}`.
+            where: What to call the table in error messages.
+            facts: Ranges and directions of metrics beyond the known ones.
+
+        Raises:
+            TableInvalid: With every problem found.
+        """
+        frame = _renamed(as_frame(data), columns or {}, where)
+        frame, has_videos = _completed(frame, where)
+        known = {**KNOWN_METRICS, **(facts or {})}
+        if problems := _problems(frame, known):
+            raise TableInvalid(where, problems)
+        frame = frame.drop("__printed__")
+        strata = [name for name in frame.columns if name not in FIXED]
+        order = [name for name in FIXED if name in frame.columns] + strata
+        return cls(frame.select(order), has_videos, known)
+
+    @property
+    def models(self) -> list[str]:
+        """The models, in order of appearance."""
+        return self.frame["model"].unique(maintain_order=True).to_list()
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics, in order of appearance."""
+        return self.frame["metric"].unique(maintain_order=True).to_list()
+
+    @property
+    def strata(self) -> list[str]:
+        """The columns that describe cases rather than identify them."""
+        return [name for name in self.frame.columns if name not in FIXED]
+
+    def matrix(self, metric: str | None = None, *, missing: Missing = "worst") -> ScoreMatrix:
+        """The scores of one metric as an array of cases by models, the form statistics work on.
+
+        Args:
+            metric: May be left out where the table has only one.
+            missing: What a (model, case) pair without a row becomes: the metric's worst value, a
+                reason to drop the case for every model, or an error.
+
+        Raises:
+            UnknownName: The table has no such metric.
+            TableInvalid: Pairs are missing and `missing="error"`, or the worst value is unknown.
+        """
+        if metric is None:
+            metric = "correct" if "correct" in self.metrics else self.metrics[0]
+        if metric not in self.metrics:
+            raise UnknownName("metric", metric, self.metrics)
+        return _matrix(self, metric, missing)
+
+    def to_dir(self, path: str | Path) -> None:
+        """Write `scores.parquet` into the folder."""
+        self.frame.write_parquet(Path(path) / "scores.parquet")
+
+    def __repr__(self) -> str:
+        videos = self.frame["video"].n_unique() if self.has_videos else "no"
+        cases = self.frame["case"].n_unique()
+        return (
+            f"ScoreTable({len(self.models)} models, {cases} cases, {videos} videos, metrics: {', '.join(self.metrics)})"
+        )
+
+
+@dataclass(frozen=True)
+class ScoreMatrix:
+    """Scores of one metric: `values[case, model]`, NaN where a case was not scored."""
+
+    values: np.ndarray
+    models: list[str]
+    videos: np.ndarray
+    """For each case, the index of its video in `video_names`."""
+    video_names: list[str]
+    cases: pl.DataFrame
+    """One row per case: `case`, `video`, `task` where present, and the strata."""
+    metric: MetricFacts
+    filled: dict[str, int] = field(default_factory=dict)
+    """Pairs per model that had no row and were given the worst value."""
+    dropped: int = 0
+    """Cases dropped because a model had no row for them."""
+
+    def where(self, rows: np.ndarray) -> ScoreMatrix:
+        """The matrix of the cases selected by a mask or by indices; videos without cases vanish."""
+        old, videos = np.unique(self.videos[rows], return_inverse=True)
+        names = [self.video_names[i] for i in old]
+        cases = self.cases[np.flatnonzero(rows) if rows.dtype == bool else rows]
+        return ScoreMatrix(self.values[rows], self.models, videos, names, cases, self.metric, self.filled, self.dropped)
+
+
+def read_score_table(
+    sources: str | Path | Sequence[str | Path],
+    *,
+    columns: Mapping[str, str] | None = None,
+    facts: Mapping[str, MetricFacts] | None = None,
+) -> ScoreTable:
+    """A table from one or more CSV or Parquet files, or folders written by `surgeval score`.
+
+    Raises:
+        FileUnreadable: A file is missing or of an unknown kind.
+        TableInvalid: With every problem found in all files together.
+    """
+    paths = [Path(p) for p in ([sources] if isinstance(sources, str | Path) else sources)]
+    frames = [_read(path) for path in paths]
+    where = ", ".join(path.name for path in paths)
+    frame = pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
+    return ScoreTable.of(frame, columns=columns, where=where, facts=facts)
+
+
+def as_frame(data: Any) -> pl.DataFrame:
+    """Anything tabular as a polars frame, without importing the library it came from."""
+    if isinstance(data, pl.DataFrame):
+        return data
+    if isinstance(data, pl.LazyFrame):
+        return data.collect()
+    if hasattr(data, "to_numpy") and hasattr(data, "columns") and hasattr(data, "index"):
+        return pl.DataFrame({str(name): _column(data[name].tolist()) for name in data.columns}, strict=False)
+    if hasattr(data, "__arrow_c_stream__"):
+        return pl.DataFrame(data)
+    if isinstance(data, Mapping | list):
+        return pl.DataFrame(data, strict=False, infer_schema_length=None)
+    raise Misuse(f"expected a table (polars, pandas, Arrow, dictionary of columns), got {type(data).__name__}")
+
+
+def _column(values: Iterable[Any]) -> list[Any]:
+    return [None if value is None or value != value else value for value in values]
+
+
+def _read(path: Path) -> pl.DataFrame:
+    if path.is_dir():
+        path = path / "scores.parquet"
+    if not path.is_file():
+        raise FileUnreadable(str(path), ["no such file"])
+    try:
+        if path.suffix.lower() == ".parquet":
+            return pl.read_parquet(path)
+        if path.suffix.lower() in (".csv", ".tsv"):
+            separator = "\t" if path.suffix.lower() == ".tsv" else ","
+            return pl.read_csv(path, separator=separator, infer_schema_length=None)
+    except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as error:
+        raise FileUnreadable(str(path), [str(error).splitlines()[0]]) from None
+    raise FileUnreadable(str(path), [f"unknown kind of file {path.suffix!r}; expected .csv or .parquet"])
+
+
+def _renamed(frame: pl.DataFrame, columns: Mapping[str, str], where: str) -> pl.DataFrame:
+    problems = [
+        f"column {theirs!r} (for {ours!r}) does not exist; the table has {', '.join(map(repr, frame.columns))}"
+        for ours, theirs in columns.items()
+        if theirs not in frame.columns
+    ]
+    if problems:
+        raise TableInvalid(where, problems)
+    taken = [ours for ours, theirs in columns.items() if ours in frame.columns and ours != theirs]
+    return frame.drop(taken).rename({theirs: ours for ours, theirs in columns.items()})
+
+
+def _completed(frame: pl.DataFrame, where: str) -> tuple[pl.DataFrame, bool]:
+    if absent := [name for name in ("model", "case", "value") if name not in frame.columns]:
+        names = ", ".join(map(repr, frame.columns))
+        raise TableInvalid(where, [f"column {name!r} is missing; the table has {names}" for name in absent])
+    if frame.is_empty():
+        raise TableInvalid(where, ["the table has no rows"])
+    has_videos = "video" in frame.columns
+    value = pl.col("value")
+    number = value if frame.schema["value"].is_numeric() else value.cast(pl.String).replace({"": None})
+    additions = [
+        pl.col("model").cast(pl.String),
+        pl.col("case").cast(pl.String),
+        (pl.col("video") if has_videos else pl.col("case").alias("video")).cast(pl.String),
+        value.cast(pl.Float64) if frame.schema["value"] == pl.Boolean else number.cast(pl.Float64, strict=False),
+        number.cast(pl.String).alias("__printed__"),
+    ]
+    frame = frame.with_columns(additions)
+    frame = frame.with_columns(pl.col("value").fill_nan(None))
+    if "metric" not in frame.columns:
+        frame = frame.with_columns(pl.lit(_unnamed_metric(frame["value"])).alias("metric"))
+    if "status" not in frame.columns:
+        frame = frame.with_columns(pl.lit(Status.ANSWERED.value).alias("status"))
+    return frame, has_videos
+
+
+def _unnamed_metric(values: pl.Series) -> str:
+    """`correct` for scores in [0, 1] with at most a few slips; `value`, of unknown range, otherwise."""
+    inside = values.drop_nulls().is_between(0, 1).mean()
+    return "correct" if inside is None or float(inside) >= 0.9 else "value"  # type: ignore[arg-type]
+
+
+def _problems(frame: pl.DataFrame, facts: Mapping[str, MetricFacts]) -> list[str]:
+    frame = frame.with_row_index("row", offset=1)
+    checks = (_nulls, _not_numbers, _unknown_statuses, _repeats, _several_videos, _several_centers)
+    return [problem for check in checks for problem in check(frame)] + _out_of_range(frame, facts)
+
+
+def _nulls(frame: pl.DataFrame) -> list[str]:
+    return [
+        f"column {name!r} is empty in {len(rows)} rows (first: row {rows[0]})"
+        for name in ("model", "case", "video", "metric")
+        if len(rows := frame.filter(pl.col(name).is_null() | (pl.col(name) == ""))["row"])
+    ]
+
+
+def _not_numbers(frame: pl.DataFrame) -> list[str]:
+    bad = frame.filter(
+        pl.col("value").is_null()
+        & pl.col("__printed__").is_not_null()
+        & ~pl.col("__printed__").str.to_lowercase().is_in(["nan", "null", "na", "none"])
+    )
+    if bad.is_empty():
+        return []
+    row, text = bad.select("row", "__printed__").row(0)
+    return [f"column 'value' has {bad.height} entries that are no numbers (first: row {row}, {text!r})"]
+
+
+def _unknown_statuses(frame: pl.DataFrame) -> list[str]:
+    known = [status.value for status in Status]
+    bad = frame.filter(~pl.col("status").is_in(known))
+    return [f"status {status!r} is not one of {', '.join(known)}" for status in bad["status"].unique().sort()]
+
+
+def _repeats(frame: pl.DataFrame) -> list[str]:
+    key = [name for name in KEY if name in frame.columns]
+    repeated = frame.group_by(key, maintain_order=True).agg(pl.col("row")).filter(pl.col("row").list.len() > 1)
+    problems = []
+    for row in repeated.head(20).iter_rows(named=True):
+        rows = row.pop("row")
+        names = ", ".join(f"{name}={value}" for name, value in row.items() if name != "metric" or value != "correct")
+        shown = " and ".join(map(str, rows[:2])) if len(rows) == 2 else ", ".join(map(str, rows[:4])) + " ..."
+        problems.append(f"rows {shown} repeat ({names})")
+    if repeated.height > 20:
+        problems.append(f"{repeated.height - 20} more combinations of {', '.join(key)} repeat")
+    return problems
+
+
+def _several_videos(frame: pl.DataFrame) -> list[str]:
+    key = [name for name in ("case", "task") if name in frame.columns]
+    return _several(frame, key, "video", "case")
+
+
+def _several_centers(frame: pl.DataFrame) -> list[str]:
+    return _several(frame, ["video"], "center", "video") if "center" in frame.columns else []
+
+
+def _several(frame: pl.DataFrame, key: Sequence[str], column: str, what: str) -> list[str]:
+    counted = frame.group_by(key, maintain_order=True).agg(pl.col(column).drop_nulls().unique(maintain_order=True))
+    bad = counted.filter(pl.col(column).list.len() > 1)
+    return [
+        f"{what} {row[key[0]]!r} has {len(row[column])} different {column}s ({', '.join(map(str, row[column][:3]))})"
+        for row in bad.head(20).iter_rows(named=True)
+    ]
+
+
+def _out_of_range(frame: pl.DataFrame, facts: Mapping[str, MetricFacts]) -> list[str]:
+    problems = []
+    for (metric,), rows in frame.group_by("metric", maintain_order=True):
+        known = facts.get(str(metric))
+        low, high = (known.low, known.high) if known else (-np.inf, np.inf)
+        bad = rows.filter((pl.col("value") < low) | (pl.col("value") > high) | pl.col("value").is_infinite())
+        if bad.height:
+            row, value = bad.select("row", "value").row(0)
+            span = f"outside [{low:g}, {high:g}]" if known else "that are not finite"
+            problems.append(f"column 'value' has {bad.height} entries {span} (first: row {row}, {value:g})")
+    return problems
+
+
+def _matrix(table: ScoreTable, metric: str, missing: Missing) -> ScoreMatrix:
+    frame = table.frame.filter(pl.col("metric") == metric)
+    key = [name for name in ("task", "case") if name in frame.columns]
+    cases = frame.unique(subset=key, keep="first", maintain_order=True)
+    cases = cases.select([*key, "video", *table.strata]).with_row_index("__case__")
+    models = frame["model"].unique(maintain_order=True).to_list()
+    numbered = frame.join(cases.select([*key, "__case__"]), on=key, how="left", nulls_equal=True)
+    rows = numbered["__case__"].to_numpy()
+    code = {model: index for index, model in enumerate(models)}
+    columns = frame["model"].replace_strict(code, return_dtype=pl.Int64).to_numpy()
+    values = np.full((cases.height, len(models)), np.nan)
+    present = np.zeros(values.shape, dtype=bool)
+    values[rows, columns] = numbered["value"].to_numpy()
+    present[rows, columns] = True
+    facts = table.facts.get(metric, MetricFacts(metric, -np.inf, np.inf))
+    filled, keep = _fill(values, present, models, facts, missing)
+    names, videos = np.unique(cases["video"].to_numpy().astype(str)[keep], return_inverse=True)
+    return ScoreMatrix(
+        values=values[keep],
+        models=models,
+        videos=videos,
+        video_names=names.tolist(),
+        cases=cases.drop("__case__").filter(pl.Series(keep)),
+        metric=facts,
+        filled=filled,
+        dropped=int((~keep).sum()),
+    )
+
+
+def _fill(
+    values: np.ndarray, present: np.ndarray, models: list[str], facts: MetricFacts, missing: Missing
+) -> tuple[dict[str, int], np.ndarray]:
+    holes = {model: int(n) for model, n in zip(models, (~present).sum(axis=0), strict=True) if n}
+    keep = np.ones(len(values), dtype=bool)
+    if not holes:
+        return {}, keep
+    listed = ", ".join(f"{model}: {count}" for model, count in holes.items())
+    if missing == "error":
+        raise TableInvalid("score table", [f"models without a row for some cases ({listed})"])
+    if missing == "drop":
+        return {}, np.asarray(present.all(axis=1))
+    if missing != "worst":
+        raise UnknownName("rule for missing scores", missing, ["worst", "drop", "error"])
+    if not np.isfinite(facts.worst):
+        raise TableInvalid(
+            "score table",
+            [f"models without a row for some cases ({listed}), and the worst value of {facts.name!r} is unknown"
+             "; choose missing='drop' or declare the metric's range"],
+        )  # fmt: skip
+    values[~present] = facts.worst
+    return holes, keep

@@ -1,0 +1,1 @@
+"""From questions, answers and verdicts to the score table: profiles, lint, floors, differences."""

@@ -1,0 +1,6 @@
+"""Settings shared by the whole suite."""
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("house")
