@@ -1,0 +1,1 @@
+"""CPU-time ratios of surgeval against its peers, measured side by side in one run."""
