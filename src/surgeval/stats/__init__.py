@@ -1,0 +1,1 @@
+"""Score tables in; intervals, tests, strata, aggregation, agreement and rankings out."""
