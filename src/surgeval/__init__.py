@@ -16,14 +16,20 @@ if TYPE_CHECKING:
     from surgeval.schema.score_table import ScoreTable as ScoreTable
     from surgeval.schema.score_table import read_score_table as read_score_table
     from surgeval.schema.taxonomy import Capability as Capability
+    from surgeval.stats.interval import IntervalResult as IntervalResult
+    from surgeval.stats.interval import interval as interval
+    from surgeval.stats.interval import metric_interval as metric_interval
 
 _HOME = {
     "Capability": "schema.taxonomy",
+    "IntervalResult": "stats.interval",
     "Reference": "schema.questions",
     "Request": "schema.questions",
     "Response": "schema.questions",
     "ScoreTable": "schema.score_table",
     "SurgevalError": "errors",
+    "interval": "stats.interval",
+    "metric_interval": "stats.interval",
     "read_score_table": "schema.score_table",
 }
 
