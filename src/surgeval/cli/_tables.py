@@ -121,7 +121,6 @@ def deliver(
     verb: str,
     options: Mapping[str, Any],
     inputs: Sequence[Path],
-    hidden: Sequence[str] = (),
 ) -> None:
     """Print a result, or write it with its manifest.
 
@@ -132,7 +131,6 @@ def deliver(
         verb: Name of the verb, for the manifest.
         options: Its options, for the manifest.
         inputs: The files read, for the manifest.
-        hidden: Columns that are said in the paragraph and need not fill the screen.
     """
     if out is not None:
         result.to_file(out)
@@ -145,7 +143,7 @@ def deliver(
     if as_json:
         emit_json(result.as_dict())
     elif out is None:
-        emit_table(result.table.drop([name for name in hidden if name in result.table.columns]))
+        emit_table(result.shown)
         emit("")
         emit(result.prose)
     for note in result.notes:

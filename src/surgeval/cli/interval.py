@@ -44,8 +44,4 @@ def interval(
         "replicates": boot, "method": method, "seed": seed, "metric": metric, "missing": missing,
     }  # fmt: skip
     result = work(t.read_tables(table, columns), **options)  # type: ignore[arg-type]
-    hidden = ("resample", "method", "level", "replicates", "seed")
-    t.deliver(
-        result, out=out, as_json=as_json, verb="interval", options={**options, "columns": columns}, inputs=table,
-        hidden=hidden,
-    )  # fmt: skip
+    t.deliver(result, out=out, as_json=as_json, verb="interval", options={**options, "columns": columns}, inputs=table)

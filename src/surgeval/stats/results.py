@@ -23,6 +23,13 @@ class TableResult:
     """What a reader must know before using the numbers."""
 
     stem: ClassVar[str] = "result"
+    hidden: ClassVar[tuple[str, ...]] = ("resample", "method", "level", "replicates", "seed")
+    """Columns that the paragraph says and a screen need not show."""
+
+    @property
+    def shown(self) -> pl.DataFrame:
+        """The table without the columns that the paragraph says."""
+        return self.table.drop([name for name in self.hidden if name in self.table.columns])
 
     def to_file(self, path: str | Path) -> Path:
         """Write the table as CSV or Parquet, decided by the file's ending.
@@ -47,7 +54,7 @@ class TableResult:
 
     def __repr__(self) -> str:
         with pl.Config(tbl_rows=40, tbl_cols=20, tbl_width_chars=160, tbl_hide_column_data_types=True):
-            return "\n".join([type(self).__name__, self.prose, *self.notes, str(self.table)])
+            return "\n".join([type(self).__name__, self.prose, *self.notes, str(self.shown)])
 
 
 def write_table(frame: pl.DataFrame, path: str | Path) -> Path:

@@ -138,7 +138,8 @@ class Accuracy:
         return cases["value"].to_numpy()
 
     def combine(self, statistics: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        return weights @ statistics / weights.sum(axis=-1)
+        total = weights.sum(axis=-1)
+        return np.divide(weights @ statistics, total, out=np.full(len(weights), np.nan), where=total > 0)
 
 
 @pytest.mark.parametrize("resample", ["naive", "cluster", "two-stage"])
