@@ -161,7 +161,7 @@ def read_score_table(
         TableInvalid: With every problem found in all files together.
     """
     paths = [Path(p) for p in ([sources] if isinstance(sources, str | Path) else sources)]
-    frames = [_read(path) for path in paths]
+    frames = [read_frame(path) for path in paths]
     where = ", ".join(path.name for path in paths)
     frame = pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
     return ScoreTable.of(frame, columns=columns, where=where, facts=facts)
@@ -186,7 +186,12 @@ def _column(values: Iterable[Any]) -> list[Any]:
     return [None if value is None or value != value else value for value in values]
 
 
-def _read(path: Path) -> pl.DataFrame:
+def read_frame(path: Path) -> pl.DataFrame:
+    """The rows of a CSV, TSV or Parquet file, or of the `scores.parquet` in a folder, unchecked.
+
+    Raises:
+        FileUnreadable: Missing, or of an unknown kind.
+    """
     if path.is_dir():
         path = path / "scores.parquet"
     if not path.is_file():
