@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from surgeval.schema.score_table import ScoreTable as ScoreTable
     from surgeval.schema.score_table import read_score_table as read_score_table
     from surgeval.schema.taxonomy import Capability as Capability
+    from surgeval.scoring.diff import diff as diff
+    from surgeval.scoring.floors import floors as floors
 
 _HOME = {
     "Capability": "schema.taxonomy",
@@ -24,6 +26,8 @@ _HOME = {
     "Response": "schema.questions",
     "ScoreTable": "schema.score_table",
     "SurgevalError": "errors",
+    "diff": "scoring.diff",
+    "floors": "scoring.floors",
     "read_score_table": "schema.score_table",
 }
 

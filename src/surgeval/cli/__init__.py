@@ -13,7 +13,11 @@ import typer
 from surgeval.cli._console import talk
 from surgeval.errors import SurgevalError
 
-VERBS: tuple[str, ...] = ("judge",)
+VERBS: tuple[str, ...] = (
+    "diff",
+    "floors",
+    "judge",
+)
 """Each names a module here whose `register(app)` adds the verb."""
 
 

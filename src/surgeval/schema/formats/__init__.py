@@ -11,7 +11,7 @@ from surgeval.schema.formats._base import AnswerFormat, Rules, Unreadable, Why, 
 from surgeval.schema.formats._build import FORMATS, JUDGED, BadParameters, build_format
 from surgeval.schema.formats.binary import Binary
 from surgeval.schema.formats.fo_class import FOClass
-from surgeval.schema.formats.free_text import Matching, MultipleChoice, OpenEnded
+from surgeval.schema.formats.free_text import Matching, MultipleChoice, OpenEnded, tidied
 from surgeval.schema.formats.number import Number
 from surgeval.schema.formats.percentage import Percentage
 from surgeval.schema.formats.time import Time, time_tolerance_s
@@ -34,5 +34,6 @@ __all__ = [
     "Why",
     "build_format",
     "normalize",
+    "tidied",
     "time_tolerance_s",
 ]
