@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from surgeval.schema.taxonomy import Capability as Capability
     from surgeval.scoring.diff import diff as diff
     from surgeval.scoring.floors import floors as floors
+    from surgeval.scoring.lint import lint as lint
 
 _HOME = {
     "Capability": "schema.taxonomy",
@@ -28,6 +29,7 @@ _HOME = {
     "SurgevalError": "errors",
     "diff": "scoring.diff",
     "floors": "scoring.floors",
+    "lint": "scoring.lint",
     "read_score_table": "schema.score_table",
 }
 

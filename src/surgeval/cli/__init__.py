@@ -17,6 +17,7 @@ VERBS: tuple[str, ...] = (
     "diff",
     "floors",
     "judge",
+    "lint",
 )
 """Each names a module here whose `register(app)` adds the verb."""
 

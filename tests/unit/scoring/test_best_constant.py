@@ -95,7 +95,7 @@ def test_a_tolerance_that_accepts_nothing_takes_nothing_from_others() -> None:
 
 
 def test_tolerances_that_accept_nothing_or_everything_are_survived() -> None:
-    rows = [("time", "a", ("00:01:40", {"threshold_seconds": t})) for t in (-1.0, float("inf"), float("nan"), 2.0)]
+    rows = [("time", "a", ("00:01:40", {"threshold_seconds": t})) for t in (-1.0, 1e300, 2.0)]
     assert best_constants(blind(rows)).overall.support == 2
 
 
