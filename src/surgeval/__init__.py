@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from surgeval.scoring.diff import diff as diff
     from surgeval.scoring.floors import floors as floors
     from surgeval.scoring.lint import lint as lint
+    from surgeval.scoring.run import score as score
 
 _HOME = {
     "Capability": "schema.taxonomy",
@@ -31,6 +32,7 @@ _HOME = {
     "floors": "scoring.floors",
     "lint": "scoring.lint",
     "read_score_table": "schema.score_table",
+    "score": "scoring.run",
 }
 
 __version__ = "0.1.0"

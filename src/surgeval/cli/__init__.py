@@ -14,10 +14,13 @@ from surgeval.cli._console import talk
 from surgeval.errors import SurgevalError
 
 VERBS: tuple[str, ...] = (
+    "demo",
     "diff",
     "floors",
     "judge",
     "lint",
+    "list",
+    "score",
 )
 """Each names a module here whose `register(app)` adds the verb."""
 
