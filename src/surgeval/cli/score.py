@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import typer
 
-from surgeval.cli._console import emit, emit_json, emit_table, new_folder, talk
+from surgeval.cli._console import emit, emit_json, emit_table, new_folder, progress_bar, talk
 
 if TYPE_CHECKING:
     from surgeval.scoring.result import ScoreResult
@@ -59,12 +59,13 @@ def score(
     from surgeval.scoring.run import score as run
 
     new_folder(out, force=force, files=FILES)
-    result = run(
-        requests, references, responses, model=model, profile=profile, track=track, max_latency_s=max_latency,
-        judges=judge, store=store, definitions=definitions, ood=ood,
-        train_requests=train_requests or None, train_references=train_references or None,
-        missing=missing, replicates=boot, seed=seed,
-    )  # fmt: skip
+    with progress_bar("judging") as step:
+        result = run(
+            requests, references, responses, model=model, profile=profile, track=track, max_latency_s=max_latency,
+            judges=judge, store=store, definitions=definitions, ood=ood,
+            train_requests=train_requests or None, train_references=train_references or None,
+            missing=missing, replicates=boot, seed=seed, progress=step,
+        )  # fmt: skip
     result.to_dir(out)
     if as_json:
         emit_json(result.summary.to_dicts())

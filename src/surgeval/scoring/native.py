@@ -8,7 +8,7 @@ counts as late where a limit applies.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -92,6 +92,7 @@ def decide_all(
     limit_s: float | None,
     panel: Panel,
     definitions: str = "",
+    progress: Callable[[int], None] | None = None,
 ) -> list[Outcome]:
     """The outcome of every referenced question, in the order of the references."""
     outcomes: list[Outcome] = []
@@ -102,7 +103,7 @@ def decide_all(
             waiting.append(len(outcomes))
         outcomes.append(outcome)
     cases = [judge_case(outcomes[index], definitions) for index in waiting]
-    for index, decision in zip(waiting, panel.decide(cases), strict=True):
+    for index, decision in zip(waiting, panel.decide(cases, progress=progress), strict=True):
         outcomes[index] = replace(outcomes[index], decision=decision, reason=_judged(decision))
     return outcomes
 

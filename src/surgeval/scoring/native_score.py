@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +42,7 @@ class NativeOptions:
     replicates: int
     seed: int
     definitions: str
+    progress: Callable[[int], None] | None = None
 
 
 def score_native(
@@ -55,7 +56,14 @@ def score_native(
 ) -> ScoreResult:
     """The result of one model under our own rules."""
     answers = _answers(questions, responses, options.missing)
-    outcomes = decide_all(questions, answers, limit_s=options.limit_s, panel=panel, definitions=options.definitions)
+    outcomes = decide_all(
+        questions,
+        answers,
+        limit_s=options.limit_s,
+        panel=panel,
+        definitions=options.definitions,
+        progress=options.progress,
+    )
     ood = derived_ood(questions, options.ood, options.seen)
     frame = _frame(outcomes, ood, questions.class_names)
     values = frame["correctness"].cast(pl.Float64).to_numpy()

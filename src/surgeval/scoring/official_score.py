@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import polars as pl
@@ -32,9 +32,10 @@ def score_official(
     seed: int,
     report: LintReport,
     manifest: Manifest,
+    progress: Callable[[int], None] | None = None,
 ) -> ScoreResult:
     """The toolkit's `results.csv` and `summary.csv`, byte for byte, and the same as a score table."""
-    votes = _Votes(panel)
+    votes = _Votes(panel, progress)
     rows = decide(
         load_rows(requests, "request"),
         load_rows(references, "reference"),
@@ -62,14 +63,14 @@ def score_official(
 class _Votes:
     """Asks the panel the toolkit's way: an absolute majority of all judges, anything else is wrong."""
 
-    def __init__(self, panel: Panel) -> None:
-        self.panel = panel
+    def __init__(self, panel: Panel, progress: Callable[[int], None] | None) -> None:
+        self.panel, self.progress = panel, progress
         self.undecided = 0
         self.verdicts: list[dict[str, Any]] = []
 
     def judge_all(self, cases: Sequence[JudgeCase]) -> list[bool]:
         right = []
-        for case, decision in zip(cases, self.panel.decide(cases), strict=True):
+        for case, decision in zip(cases, self.panel.decide(cases, progress=self.progress), strict=True):
             said = [vote.verdict.correct for vote in decision.votes]
             right.append(sum(v is True for v in said) >= len(said) // 2 + 1)
             self.undecided += not said or any(v is None for v in said)

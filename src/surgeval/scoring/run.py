@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ def score(
     missing: str = "wrong",
     replicates: int = 1000,
     seed: int = 42,
+    progress: Callable[[int], None] | None = None,
 ) -> ScoreResult:
     """The scores of one model's responses.
 
@@ -58,6 +59,7 @@ def score(
         missing: What a question without response is: `wrong`, or an `error`.
         replicates: Bootstrap resamples behind every interval.
         seed: Of the random streams.
+        progress: Called with the number of further free-text answers that were judged.
 
     Raises:
         QuestionsInvalid: The question set contradicts itself.
@@ -84,10 +86,10 @@ def score(
     if chosen.official:
         return score_official(
             requests, references, responses, model=model, profile=chosen, limit_s=limit, panel=panel,
-            replicates=replicates, seed=seed, report=report, manifest=manifest,
+            replicates=replicates, seed=seed, report=report, manifest=manifest, progress=progress,
         )  # fmt: skip
     options = NativeOptions(
-        model=model, limit_s=limit, ood=ood, missing=missing, replicates=replicates, seed=seed,
+        model=model, limit_s=limit, ood=ood, missing=missing, replicates=replicates, seed=seed, progress=progress,
         seen=_seen(train_requests, train_references, class_names),
         definitions=definitions_text() if kinds is None else definitions_text(kinds),
     )  # fmt: skip
