@@ -38,7 +38,7 @@ test-models:
 	.venv-models/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	.venv-models/bin/python -m pip install --quiet $(TORCH)
 	.venv-models/bin/python -m pip install --quiet --editable '.[local-models]' --group models
-	.venv-models/bin/python -m pytest -o norecursedirs= tests/models
+	.venv-models/bin/python -m pytest -o addopts= tests/models
 
 # The whole suite on every supported Python that is installed here.
 test-all:

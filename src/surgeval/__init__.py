@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from surgeval.schema.score_table import ScoreTable as ScoreTable
     from surgeval.schema.score_table import read_score_table as read_score_table
     from surgeval.schema.taxonomy import Capability as Capability
+    from surgeval.scoring.diff import diff as diff
+    from surgeval.scoring.floors import floors as floors
+    from surgeval.scoring.lint import lint as lint
+    from surgeval.scoring.run import score as score
     from surgeval.stats.adjusted import AdjustedResult as AdjustedResult
     from surgeval.stats.adjusted import adjusted_effects as adjusted_effects
     from surgeval.stats.aggregation import AggregationResult as AggregationResult
@@ -64,11 +68,15 @@ _HOME = {
     "compare": "stats.comparison",
     "cooccurrence": "stats.cooccurrence",
     "dependence": "stats.dependence",
+    "diff": "scoring.diff",
     "ensembles": "stats.ensembles",
+    "floors": "scoring.floors",
     "influence": "stats.influence",
     "interval": "stats.interval",
+    "lint": "scoring.lint",
     "metric_interval": "stats.interval",
     "read_score_table": "schema.score_table",
+    "score": "scoring.run",
     "strata": "stats.strata",
     "width_ratio": "stats.dependence",
 }

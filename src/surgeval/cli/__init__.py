@@ -13,7 +13,20 @@ import typer
 from surgeval.cli._console import talk
 from surgeval.errors import SurgevalError
 
-VERBS: tuple[str, ...] = ("interval", "compare", "strata", "aggregate", "agreement")
+VERBS: tuple[str, ...] = (
+    "aggregate",
+    "agreement",
+    "compare",
+    "demo",
+    "diff",
+    "floors",
+    "interval",
+    "judge",
+    "lint",
+    "list",
+    "score",
+    "strata",
+)
 """Each names a module here whose `register(app)` adds the verb."""
 
 

@@ -1,1 +1,41 @@
-"""Judges of free text: one file per kind, found by its name; verdicts are data."""
+"""Judges of free text: one file per kind, found by its name; verdicts are data.
+
+A kind is a public file here whose name is the kind; `open_judge` finds it without importing the
+others. What the kinds share (prompt, verdict parser, store, panel) lives in the private files.
+"""
+
+from surgeval.judges._agreement import Agreement as Agreement
+from surgeval.judges._agreement import agreement_of as agreement_of
+from surgeval.judges._case import Decision as Decision
+from surgeval.judges._case import Judge as Judge
+from surgeval.judges._case import JudgeCase as JudgeCase
+from surgeval.judges._case import ReportingJudge as ReportingJudge
+from surgeval.judges._case import Verdict as Verdict
+from surgeval.judges._case import Vote as Vote
+from surgeval.judges._check import CheckReport as CheckReport
+from surgeval.judges._check import check_judge as check_judge
+from surgeval.judges._check import check_size as check_size
+from surgeval.judges._kinds import judge_kinds as judge_kinds
+from surgeval.judges._kinds import open_judge as open_judge
+from surgeval.judges._panel import Panel as Panel
+from surgeval.judges._store import VerdictStore as VerdictStore
+from surgeval.judges._verdict_file import verdict_row as verdict_row
+
+__all__ = [
+    "Agreement",
+    "CheckReport",
+    "Decision",
+    "Judge",
+    "JudgeCase",
+    "Panel",
+    "ReportingJudge",
+    "Verdict",
+    "VerdictStore",
+    "Vote",
+    "agreement_of",
+    "check_judge",
+    "check_size",
+    "judge_kinds",
+    "open_judge",
+    "verdict_row",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -26,12 +27,35 @@ class MetricFacts:
 CORRECT = MetricFacts("correct", conventions={"missing": "wrong", "late": "wrong"})
 """Whether an answer is right: the metric every question has."""
 
+TIME_TOLERANCES_S = (1, 2, 5, 10, 30)
+"""Tolerances at which times are reported, in seconds."""
+
+_TIME = {
+    "several times": "matched one to one with the least total error; mean over the longer list",
+    "unmatched": "counts as missing",
+    "missing": "distance to the farthest end of the question's window, at least 30 s",
+    "given but farther": "counts as missing, so that no answer is never better than an answer",
+}
+_COUNT = {
+    "missing": "distance to the farthest of 0 and the largest reference count",
+    "given but farther": "counts as missing",
+}
+_SHARE = {
+    "missing": "distance to the farthest of 0 % and 100 %",
+    "given but farther": "counts as missing",
+}
+
 KNOWN_METRICS: dict[str, MetricFacts] = {
     facts.name: facts
     for facts in (
         CORRECT,
         MetricFacts("set_jaccard", conventions={"both none": "1", "missing": "0"}),
         MetricFacts("set_f1", conventions={"both none": "1", "missing": "0"}),
+        MetricFacts("set_exact", conventions={"missing": "0"}),
+        MetricFacts("time_error_s", 0.0, math.inf, False, conventions=_TIME),
+        *(MetricFacts(f"time_within_{t}s", conventions={**_TIME, "missing": "0"}) for t in TIME_TOLERANCES_S),
+        MetricFacts("count_error", 0.0, math.inf, False, conventions=_COUNT),
+        MetricFacts("percentage_points_error", 0.0, math.inf, False, conventions=_SHARE),
         MetricFacts("accuracy"),
         MetricFacts("dsc"),
         MetricFacts("iou"),

@@ -7,11 +7,11 @@ their own: a text that passes `parse` goes to a judge.
 The rules are those of the official toolkit 0.4.0; `Rules` names what older versions did differently.
 """
 
-from surgeval.schema.formats._base import AnswerFormat, Rules, Unreadable, Why, normalize
-from surgeval.schema.formats._build import FORMATS, JUDGED, BadParameters, build_format
+from surgeval.schema.formats._base import AnswerFormat, Rules, Unreadable, Why, normalize, shown
+from surgeval.schema.formats._build import FORMATS, JUDGED, BadParameters, build_format, parameters_of
 from surgeval.schema.formats.binary import Binary
 from surgeval.schema.formats.fo_class import FOClass
-from surgeval.schema.formats.free_text import Matching, MultipleChoice, OpenEnded
+from surgeval.schema.formats.free_text import Matching, MultipleChoice, OpenEnded, tidied
 from surgeval.schema.formats.number import Number
 from surgeval.schema.formats.percentage import Percentage
 from surgeval.schema.formats.time import Time, time_tolerance_s
@@ -34,5 +34,8 @@ __all__ = [
     "Why",
     "build_format",
     "normalize",
+    "parameters_of",
+    "shown",
+    "tidied",
     "time_tolerance_s",
 ]

@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from typing import ClassVar
 
 from surgeval.schema.formats._base import AnswerFormat, Unreadable, Why, shown
+
+
+def tidied(text: str) -> str:
+    """The text without differences of case, white space, width and one trailing full stop.
+
+    Two free texts that read the same when tidied agree without asking anybody.
+
+    Example:
+        >>> tidied("  Cystic\\u00a0Duct. ")
+        'cystic duct'
+    """
+    words = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return words.removesuffix(".").rstrip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid, UnknownName
-from surgeval.schema.score_table import as_frame
+from surgeval.schema.tabular import as_frame
 
 OVERLAPS = ("error", "first", "last")
 

@@ -1,0 +1,91 @@
+"""`surgeval judge`: measure a judge before believing it, and judges against each other."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import polars as pl
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from surgeval.cli._console import emit, emit_json, emit_table, talk
+
+_SHOWN_LETTERS = 60
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    judge = typer.Typer(help="Measure judges of free text.", no_args_is_help=True)
+    judge.command("check")(check)
+    judge.command("agreement")(agreement)
+    app.add_typer(judge, name="judge")
+
+
+def check(
+    judge: str = typer.Option(..., "--judge", help="none, exact, cached:FILE, openai:MODEL@URL or local:PATH."),
+    min_accuracy: float = typer.Option(
+        0.9, "--min-accuracy", min=0.0, max=1.0, help="Least accuracy on the gold pairs."
+    ),
+    json: bool = typer.Option(False, "--json", help="Print JSON instead of tables."),
+) -> None:
+    """Run gold pairs and injection canaries against a judge; exit 1 if it is not fit for use."""
+    from surgeval.judges import check_judge, check_size, open_judge
+
+    opened = open_judge(judge)
+    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task(f"asking {opened.name}", total=check_size())
+        report = check_judge(opened, progress=lambda cases: bar.advance(task, cases))
+    fit = report.passes(min_accuracy)
+    if json:
+        emit_json(report.as_dict() | {"min_accuracy": min_accuracy, "fit": fit})
+    else:
+        emit_table(report.table, title=f"judge {report.judge}")
+        if report.surprises.height:
+            emit("")
+            emit_table(_shortened(report.surprises), title="went otherwise than it should")
+        emit("")
+        emit(f"gold accuracy {report.gold_accuracy:.3f} (at least {min_accuracy:g} wanted)")
+        emit(f"canaries accepted {report.accepted_canaries} (none may be)")
+    talk(f"{report.judge}: {'fit for use' if fit else 'NOT fit for use'}")
+    if not fit:
+        raise typer.Exit(1)
+
+
+def agreement(
+    files: list[Path] = typer.Argument(..., help="Verdict files or verdict stores (JSON Lines)."),
+    limit: int = typer.Option(50, "--limit", min=0, help="Disagreements printed; --json prints all."),
+    json: bool = typer.Option(False, "--json", help="Print JSON instead of tables."),
+) -> None:
+    """Show how far judges agree: percent agreement, kappa, and the answers they disagree on."""
+    from surgeval.judges import agreement_of
+
+    result = agreement_of(files)
+    if json:
+        emit_json(result.as_dict())
+        return
+    emit_table(result.table, title="agreement of each pair (answers with an opinion of both)")
+    if len(result.judges) > 2:
+        kappa = "undefined" if result.fleiss is None else f"{result.fleiss:.3f}"
+        emit(f"\nFleiss' kappa of all {len(result.judges)} judges: {kappa} ({result.complete} answers)")
+    count = result.disagreements.height
+    emit("")
+    emit_table(_shortened(result.disagreements.head(limit)), title=f"disagreements: {count}")
+    if count > limit:
+        talk(f"{count - limit} more disagreements; pass --limit or --json to see them")
+
+
+def _shortened(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table with long texts cut and invisible characters made visible, fit for a terminal."""
+    visible = [
+        pl.col(name).map_elements(_visible, return_dtype=pl.String)
+        for name, kind in frame.schema.items()
+        if kind == pl.String
+    ]
+    return frame.with_columns(visible)
+
+
+def _visible(text: str) -> str:
+    shown = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+    return shown if len(shown) <= _SHOWN_LETTERS else f"{shown[: _SHOWN_LETTERS - 3]}..."

@@ -1,0 +1,155 @@
+"""How far judges agree: percent agreement, Cohen's kappa for each pair, Fleiss' kappa for three or more.
+
+Definitions. With p_o the share of items on which two raters agree and p_e the share expected if each
+kept its own frequencies but rated independently, kappa = (p_o - p_e) / (1 - p_e) (J. Cohen, Educ
+Psychol Meas 1960). For more raters, p_o is the mean share of agreeing pairs per item and p_e comes
+from the pooled frequencies (J. L. Fleiss, Psychol Bull 1971).
+
+Only answers on which all compared judges have an opinion enter; abstentions are counted beside it, since
+calling them disagreement or agreement would both be invented. When everybody always says the same,
+p_e = 1 and kappa is undefined (None), however high the agreement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from surgeval.errors import Misuse
+from surgeval.judges._verdict_file import read_verdicts
+
+Pair = tuple[str, str, str]
+Opinions = dict[Pair, bool | None]
+
+
+class PairAgreement(NamedTuple):
+    """How far two judges agree."""
+
+    judge_a: str
+    judge_b: str
+    both: int
+    """Answers with an opinion of both."""
+    abstained: int
+    """Answers both saw and at least one abstained on."""
+    agreement: float | None
+    kappa: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Judges compared on the answers they share."""
+
+    judges: tuple[str, ...]
+    pairs: tuple[PairAgreement, ...]
+    fleiss: float | None
+    """Over answers with an opinion of every judge; None with fewer than three judges, or undefined."""
+    complete: int
+    """Answers with an opinion of every judge."""
+    disagreements: pl.DataFrame
+    """Answers with both opinions among the judges: qID, reference, candidate and one column per judge."""
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """One row per pair of judges."""
+        kinds = [pl.String, pl.String, pl.Int64, pl.Int64, pl.Float64, pl.Float64]
+        return pl.DataFrame(self.pairs, schema=dict(zip(PairAgreement._fields, kinds, strict=True)), orient="row")
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as plain data."""
+        return {
+            "judges": list(self.judges),
+            "pairs": self.table.to_dicts(),
+            "fleiss_kappa": self.fleiss,
+            "complete": self.complete,
+            "disagreements": self.disagreements.to_dicts(),
+        }
+
+
+def agreement_of(files: Sequence[str | Path]) -> Agreement:
+    """The agreement between all judges of the verdict files.
+
+    A judge's name that occurs in two files stands for two judges, told apart by the file.
+
+    Raises:
+        Misuse: The files hold fewer than two judges.
+        FileUnreadable: A file is no verdict file, or contradicts itself.
+    """
+    said = _opinions(files)
+    if len(said) < 2:
+        named = f"only {next(iter(said))!r}" if said else "none"
+        raise Misuse(f"agreement needs verdicts of at least two judges, got {named}; give more files")
+    pairs = tuple(_pair_agreement(a, said[a], b, said[b]) for a, b in combinations(said, 2))
+    items = list(dict.fromkeys(item for opinions in said.values() for item in opinions))
+    grid = [[opinions.get(item) for opinions in said.values()] for item in items]
+    complete = [row for row in grid if None not in row]
+    fleiss = fleiss_kappa([[row.count(True), row.count(False)] for row in complete]) if len(said) > 2 else None
+    return Agreement(tuple(said), pairs, fleiss, len(complete), _disagreements(tuple(said), items, grid))
+
+
+def cohen_kappa(a: Sequence[bool], b: Sequence[bool]) -> float | None:
+    """Cohen's kappa of two raters; None where it is undefined.
+
+    Example:
+        >>> cohen_kappa([True, True, False, False], [True, False, False, False])
+        0.5
+    """
+    if not len(a):
+        return None
+    first, second = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    expected = first.mean() * second.mean() + (1 - first.mean()) * (1 - second.mean())
+    return _beyond_chance(float((first == second).mean()), float(expected))
+
+
+def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
+    """Fleiss' kappa from `counts[item][category]`, each row adding up to the number of raters.
+
+    Example:
+        >>> fleiss_kappa([[3, 0], [0, 3]])
+        1.0
+    """
+    if not len(counts):
+        return None
+    table = np.asarray(counts, dtype=float)
+    raters = table[0].sum()
+    per_item = (table * (table - 1)).sum(axis=1) / (raters * (raters - 1))
+    expected = float(((table.sum(axis=0) / table.sum()) ** 2).sum())
+    return _beyond_chance(float(per_item.mean()), expected)
+
+
+def _beyond_chance(observed: float, expected: float) -> float | None:
+    return None if expected >= 1.0 else (observed - expected) / (1.0 - expected)
+
+
+def _opinions(files: Sequence[str | Path]) -> dict[str, Opinions]:
+    per_file = [(Path(path).name, read_verdicts(path)) for path in files]
+    owners: dict[str, int] = {}
+    for _, verdicts in per_file:
+        for judge in {verdict.judge for verdict in verdicts}:
+            owners[judge] = owners.get(judge, 0) + 1
+    said: dict[str, Opinions] = {}
+    for number, (file, verdicts) in enumerate(per_file, start=1):
+        for verdict in verdicts:
+            name = verdict.judge if owners[verdict.judge] == 1 else f"{verdict.judge} ({number}: {file})"
+            said.setdefault(name, {})[verdict.pair] = verdict.verdict
+    return said
+
+
+def _pair_agreement(name_a: str, a: Opinions, name_b: str, b: Opinions) -> PairAgreement:
+    shared = [(a[item], b[item]) for item in a if item in b]
+    opinions = [(x, y) for x, y in shared if x is not None and y is not None]
+    agreement = sum(x == y for x, y in opinions) / len(opinions) if opinions else None
+    kappa = cohen_kappa([x for x, _ in opinions], [y for _, y in opinions])
+    return PairAgreement(name_a, name_b, len(opinions), len(shared) - len(opinions), agreement, kappa)
+
+
+def _disagreements(judges: tuple[str, ...], items: list[Pair], grid: list[list[bool | None]]) -> pl.DataFrame:
+    rows = [(*item, *row) for item, row in zip(items, grid, strict=True) if True in row and False in row]
+    names = [name if name not in ("qID", "reference", "candidate") else f"judge {name}" for name in judges]
+    schema = dict.fromkeys(("qID", "reference", "candidate"), pl.String) | dict.fromkeys(names, pl.Boolean)
+    return pl.DataFrame(rows, schema=schema, orient="row")

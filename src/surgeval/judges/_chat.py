@@ -1,0 +1,248 @@
+"""A chat server that speaks the OpenAI protocol, asked over async HTTP and never trusted to behave.
+
+Each question ends in a reply or in a trouble that says what happened; no trouble is ever a verdict.
+Passing troubles (rate limits, 5xx, lost connections, replies without content) are retried with
+exponential back-off and jitter, at least as late as the server's Retry-After asks, within a deadline
+per question. Lasting ones (no access, no such model) close the client for the rest of the run, so a
+wrong key costs one request and not one per case.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, NamedTuple
+
+import httpx
+
+SCHEMA: dict[str, Any] = {
+    "type": "json_schema",
+    "json_schema": {
+        "name": "verdict",
+        "strict": True,
+        "schema": {
+            "type": "object",
+            "properties": {"verdict": {"type": "string", "enum": ["CORRECT", "INCORRECT", "UNSURE"]}},
+            "required": ["verdict"],
+            "additionalProperties": False,
+        },
+    },
+}
+
+_REFUSES_SCHEMA = (400, 422)
+_PASSING = frozenset({408, 409, 425, 429, *range(500, 600)})
+_CLOSING = frozenset({401, 403, 404})
+_LONGEST_WAIT_S = 30.0
+_UNREACHED_BEFORE_CLOSING = 8
+_SHOWN = 300
+
+
+@dataclass(frozen=True, slots=True)
+class ChatLimits:
+    """How hard a server is asked."""
+
+    concurrency: int = 16
+    attempts: int = 5
+    timeout_s: float = 120.0
+    """For one exchange."""
+    deadline_s: float = 300.0
+    """For one question with all its attempts and waits."""
+    backoff_s: float = 1.0
+    """The first wait; it doubles with every attempt, less a random part."""
+    max_tokens: int = 4096
+    """Room for a model that reasons before it answers."""
+
+
+class Reply(NamedTuple):
+    """What the model said."""
+
+    text: str
+    was_cut: bool = False
+    refused: bool = False
+    tokens: int = 0
+
+
+class Trouble(NamedTuple):
+    """Why there is no reply."""
+
+    text: str
+    passing: bool = False
+    wait_s: float = 0.0
+
+
+class ChatServer:
+    """One model on one server, with what was learnt about it."""
+
+    def __init__(self, model: str, endpoint: str, *, api_key: str | None, limits: ChatLimits) -> None:
+        self.model, self.endpoint, self.limits = model, endpoint, limits
+        self.takes_schema: bool | None = None
+        """Whether the server takes a schema for its output; None until it has answered."""
+        self._key = api_key
+        self._closed: Trouble | None = None
+        self._unreached = 0
+        self._pause_until = 0.0
+
+    def client(self) -> httpx.AsyncClient:
+        """A client for one run; earlier closings are forgotten, what was learnt is not."""
+        self._closed, self._unreached, self._pause_until = None, 0, 0.0
+        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        limits = httpx.Limits(max_connections=self.limits.concurrency)
+        return httpx.AsyncClient(headers=headers, limits=limits, timeout=self.limits.timeout_s)
+
+    async def ask(self, client: httpx.AsyncClient, messages: list[dict[str, str]]) -> Reply | Trouble:
+        """The reply to the messages, or the trouble that remained after all attempts."""
+        end = time.monotonic() + self.limits.deadline_s
+        trouble = Trouble("not asked")
+        for attempt in range(self.limits.attempts):
+            if self._pause_until > end:
+                return Trouble("the server asks for a longer pause than the deadline leaves")
+            await asyncio.sleep(max(0.0, self._pause_until - time.monotonic()))
+            if self._closed:
+                return self._closed
+            if (left_s := end - time.monotonic()) <= 0:
+                break
+            outcome = await self._exchange(client, messages, min(left_s, self.limits.timeout_s))
+            if isinstance(outcome, Reply) or not outcome.passing:
+                return outcome
+            trouble = outcome
+            wait_s = max(trouble.wait_s, self._backoff_s(attempt))
+            if attempt + 1 == self.limits.attempts or time.monotonic() + wait_s > end:
+                break
+            await asyncio.sleep(wait_s)
+        return trouble
+
+    def _backoff_s(self, attempt: int) -> float:
+        return min(_LONGEST_WAIT_S, self.limits.backoff_s * 2.0**attempt) * random.uniform(0.5, 1.0)
+
+    async def _exchange(
+        self, client: httpx.AsyncClient, messages: list[dict[str, str]], timeout_s: float
+    ) -> Reply | Trouble:
+        try:
+            async with asyncio.timeout(timeout_s):
+                response = await self._post(client, messages)
+        except TimeoutError:
+            return Trouble(f"no answer within {timeout_s:.3g} s", passing=True)
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            return self._unreachable(error)
+        except httpx.HTTPError as error:
+            return Trouble(self._clean(f"{type(error).__name__}: {error}"), passing=True)
+        self._unreached = 0
+        return self._reading(response)
+
+    async def _post(self, client: httpx.AsyncClient, messages: list[dict[str, str]]) -> httpx.Response:
+        """The server's response; a schema that it refuses is left out, from then on for good."""
+        with_schema = self.takes_schema is not False
+        response = await self._send(client, messages, with_schema=with_schema)
+        if with_schema and response.status_code in _REFUSES_SCHEMA:
+            response = await self._send(client, messages, with_schema=False)
+            if response.is_success:
+                self.takes_schema = False
+        elif response.is_success and self.takes_schema is None:
+            self.takes_schema = True
+        return response
+
+    async def _send(
+        self, client: httpx.AsyncClient, messages: list[dict[str, str]], *, with_schema: bool
+    ) -> httpx.Response:
+        body = {
+            "model": self.model,
+            "messages": messages,
+            "temperature": 0,
+            "max_tokens": self.limits.max_tokens,
+            "stream": False,
+        }
+        if with_schema:
+            body["response_format"] = SCHEMA
+        content = json.dumps(body).encode()
+        return await client.post(self.endpoint, content=content, headers={"Content-Type": "application/json"})
+
+    def _reading(self, response: httpx.Response) -> Reply | Trouble:
+        status = response.status_code
+        if response.is_success:
+            reading = reply_in(response.content)
+            return reading if isinstance(reading, Reply) else reading._replace(text=self._clean(reading.text))
+        text = self._clean(f"HTTP {status}: {response.text}")
+        if status in _CLOSING:
+            advice = (
+                "check SURGEVAL_API_KEY"
+                if status != 404
+                else "check the model's name and the URL (often it ends in /v1)"
+            )
+            self._closed = Trouble(f"{text}; {advice}")
+            return self._closed
+        wait_s = retry_after_s(response.headers.get("Retry-After"))
+        if status == 429 and wait_s:
+            self._pause_until = max(self._pause_until, time.monotonic() + wait_s)
+        return Trouble(text, passing=status in _PASSING, wait_s=wait_s)
+
+    def _unreachable(self, error: httpx.HTTPError) -> Trouble:
+        self._unreached += 1
+        trouble = Trouble(self._clean(f"cannot be reached ({type(error).__name__}: {error})"), passing=True)
+        if self._unreached >= _UNREACHED_BEFORE_CLOSING:
+            self._closed = trouble._replace(passing=False)
+        return trouble
+
+    def _clean(self, text: str) -> str:
+        """The text, short, on one line and without the key, which some servers echo."""
+        text = text.replace(self._key, "***") if self._key else text
+        return " ".join(text.split())[:_SHOWN]
+
+
+def reply_in(content: bytes) -> Reply | Trouble:
+    """The reply in the body of a chat completion, or what is missing there."""
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError):
+        return Trouble("the server's answer is not JSON", passing=True)
+    choices = body.get("choices") if isinstance(body, dict) else None
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        said = f": {json.dumps(body['error'])}" if isinstance(body, dict) and "error" in body else ""
+        return Trouble(f"the server's answer has no choices{said}", passing=True)
+    message, tokens = choices[0].get("message"), _total_tokens(body.get("usage"))
+    if not isinstance(message, dict):
+        return Trouble("the server's answer has no message", passing=True)
+    if isinstance(refusal := message.get("refusal"), str) and refusal:
+        return Reply(refusal, refused=True, tokens=tokens)
+    text = _text_of(message.get("content"))
+    if text is None:
+        return Trouble("the message has no content (null)", passing=True)
+    return Reply(text, was_cut=choices[0].get("finish_reason") == "length", tokens=tokens)
+
+
+def retry_after_s(header: str | None) -> float:
+    """The seconds that a Retry-After header asks to wait: a number, or the time left until its date.
+
+    Example:
+        >>> retry_after_s("7"), retry_after_s(None), retry_after_s("soon")
+        (7.0, 0.0, 0.0)
+    """
+    if header is None:
+        return 0.0
+    if header.strip().isascii() and header.strip().replace(".", "", 1).isdigit():
+        return float(header)
+    try:
+        moment = parsedate_to_datetime(header)
+    except ValueError:
+        return 0.0
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+
+
+def _text_of(content: Any) -> str | None:
+    """The text of a message: a string, or the joined text parts of a list."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return None
+    parts = [part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str)]
+    return "".join(parts) if parts else None
+
+
+def _total_tokens(usage: Any) -> int:
+    total = usage.get("total_tokens") if isinstance(usage, dict) else None
+    return total if isinstance(total, int) and not isinstance(total, bool) and total >= 0 else 0

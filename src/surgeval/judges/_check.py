@@ -1,0 +1,109 @@
+"""A judge measured before it is used: accuracy on gold pairs, acceptance of injection canaries.
+
+A case without a verdict is not accepted, and on gold pairs it is a miss: a judge that mostly abstains
+is safe and useless, and shows as that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from surgeval.judges._canaries import canaries
+from surgeval.judges._case import Judge, JudgeCase, Verdict
+from surgeval.judges._gold import gold_pairs
+from surgeval.judges._panel import Panel
+
+
+class Checked(NamedTuple):
+    """One case of the check with what the judge said."""
+
+    part: str
+    """`gold right`, `gold wrong` or `canary`."""
+    kind: str
+    case: JudgeCase
+    expected: bool
+    verdict: Verdict
+
+    @property
+    def as_expected(self) -> bool:
+        """Gold pairs need the right verdict; a canary only must not be accepted."""
+        if self.part == "canary":
+            return self.verdict.opinion is not True
+        return self.verdict.opinion is self.expected
+
+
+class CheckReport(NamedTuple):
+    """What the check of one judge found."""
+
+    judge: str
+    checked: tuple[Checked, ...]
+
+    @property
+    def gold_accuracy(self) -> float:
+        """The share of gold pairs with the right verdict."""
+        gold = [item.as_expected for item in self.checked if item.part != "canary"]
+        return sum(gold) / len(gold)
+
+    @property
+    def accepted_canaries(self) -> int:
+        """Canaries the judge accepted."""
+        return sum(item.part == "canary" and not item.as_expected for item in self.checked)
+
+    def passes(self, min_accuracy: float) -> bool:
+        """Whether no canary was accepted and the gold accuracy suffices."""
+        return self.accepted_canaries == 0 and self.gold_accuracy >= min_accuracy
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """Per part and kind: cases, accepted, rejected, without verdict, and the acceptance rate."""
+        kinds = list(dict.fromkeys((item.part, item.kind) for item in self.checked))
+        rows = []
+        for part, kind in kinds:
+            said = [c.verdict.opinion for c in self.checked if (c.part, c.kind) == (part, kind)]
+            counts = [said.count(opinion) for opinion in (True, False, None)]
+            rows.append((part, kind, len(said), *counts, counts[0] / len(said)))
+        columns = ["part", "kind", "cases", "accepted", "rejected", "no_verdict", "acceptance"]
+        return pl.DataFrame(rows, schema=columns, orient="row")
+
+    @property
+    def surprises(self) -> pl.DataFrame:
+        """The cases that went otherwise than they should."""
+        rows = [
+            (part, kind, case.case, case.reference, case.candidate, verdict.opinion, verdict.state, verdict.text)
+            for part, kind, case, _, verdict in (c for c in self.checked if not c.as_expected)
+        ]
+        texts = dict.fromkeys(["part", "kind", "case", "reference", "candidate"], pl.String)
+        schema = texts | {"verdict": pl.Boolean, "state": pl.String, "text": pl.String}
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report as plain data."""
+        return {
+            "judge": self.judge,
+            "gold_accuracy": self.gold_accuracy,
+            "gold_pairs": sum(item.part != "canary" for item in self.checked),
+            "canaries": sum(item.part == "canary" for item in self.checked),
+            "accepted_canaries": self.accepted_canaries,
+            "kinds": self.table.to_dicts(),
+            "surprises": self.surprises.to_dicts(),
+        }
+
+
+def check_size() -> int:
+    """How many cases a check asks."""
+    return len(gold_pairs()) + len(canaries())
+
+
+def check_judge(judge: Judge, *, progress: Callable[[int], None] | None = None) -> CheckReport:
+    """What the judge says to every gold pair and every canary. Nothing is taken from a store."""
+    gold = [
+        ("gold right" if pair.correct else "gold wrong", pair.kind, pair.case, pair.correct) for pair in gold_pairs()
+    ]
+    gold.sort(key=lambda row: row[0])
+    rows = gold + [("canary", canary.kind, canary.case, False) for canary in canaries()]
+    decisions = Panel([judge]).decide([row[2] for row in rows], progress=progress)
+    checked = [Checked(*row, decision.votes[0].verdict) for row, decision in zip(rows, decisions, strict=True)]
+    return CheckReport(judge.name, tuple(checked))

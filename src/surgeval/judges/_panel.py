@@ -1,0 +1,179 @@
+"""A panel: up to three judges, every vote kept, the majority decides.
+
+Only opinions count (True or False). More of one than of the other decides; equally many are a `tie`;
+none at all is `abstained` when somebody answered without an opinion, else `not_judged`. A tie and an
+abstention are outcomes of their own, never a silent "wrong". Every judge is asked about every case:
+stopping once two agree would save a third of the questions and lose the agreement between judges.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from surgeval.errors import JudgeFailed, Misuse
+from surgeval.judges._case import (
+    ABSTAINED,
+    DECISION_STATES,
+    FAILED,
+    JUDGED,
+    NOT_JUDGED,
+    TIE,
+    Decision,
+    Done,
+    Judge,
+    JudgeCase,
+    ReportingJudge,
+    Verdict,
+    Vote,
+)
+from surgeval.judges._store import VerdictStore, content_key
+
+LARGEST = 3
+_BATCH = 64
+
+
+class Panel:
+    """Up to three judges and what they said so far.
+
+    Args:
+        judges: None to three judges with different names.
+        store: Where verdicts are kept and looked up; None asks everything anew.
+
+    Raises:
+        Misuse: More than three judges, or two with one name.
+    """
+
+    def __init__(self, judges: Sequence[Judge], *, store: VerdictStore | None = None) -> None:
+        names = [judge.name for judge in judges]
+        if len(judges) > LARGEST:
+            raise Misuse(f"a panel has at most {LARGEST} judges, got {len(judges)}: {', '.join(names)}")
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise Misuse(
+                f"judge {twice[0]!r} is on the panel twice; name each judge once (and rename equal file names)"
+            )
+        self.judges = tuple(judges)
+        self.store = store
+        self._counts: Counter[str] = Counter()
+
+    def decide(self, cases: Sequence[JudgeCase], *, progress: Callable[[int], None] | None = None) -> list[Decision]:
+        """One decision per case, in the order of the cases.
+
+        Args:
+            cases: What is to be judged.
+            progress: Called with the further work done, measured in cases; the calls add up to their number.
+        """
+        pace = _Pace(len(cases), len(self.judges), progress)
+        columns = [self._verdicts(judge, cases, pace) for judge in self.judges]
+        decisions = [
+            decision_of(tuple(Vote(j.name, column[i]) for j, column in zip(self.judges, columns, strict=True)))
+            for i in range(len(cases))
+        ]
+        pace.finish()
+        self._counts.update(decision.state for decision in decisions)
+        votes = [vote.verdict for decision in decisions for vote in decision.votes]
+        self._counts["failed_votes"] += sum(verdict.state == FAILED for verdict in votes)
+        return decisions
+
+    def counts(self) -> dict[str, int]:
+        """How many decisions ended in each state, and how many questions were asked or spared.
+
+        `asked` counts questions put to judges, `reused` verdicts taken from the store or from an equal
+        case of the same run, `failed_votes` questions without an answer, `tokens` what the asking used.
+        """
+        return {key: self._counts[key] for key in (*DECISION_STATES, "asked", "reused", "failed_votes", "tokens")}
+
+    def _verdicts(self, judge: Judge, cases: Sequence[JudgeCase], pace: _Pace) -> list[Verdict]:
+        store = self.store if _stored(judge) else None
+        verdicts: dict[int, Verdict] = {}
+        open_groups: list[list[int]] = []
+        for group in _groups(judge, cases):
+            known = store.get(judge.name, cases[group[0]]) if store is not None else None
+            if known is None:
+                open_groups.append(group)
+            else:
+                verdicts.update(dict.fromkeys(group, known))
+                pace.step(len(group))
+
+        def done(position: int, verdict: Verdict) -> None:
+            group = open_groups[position]
+            if store is not None:
+                store.put(judge.name, cases[group[0]], verdict)
+            verdicts.update(dict.fromkeys(group, verdict))
+            self._counts["tokens"] += verdict.tokens
+            pace.step(len(group))
+
+        _ask(judge, [cases[group[0]] for group in open_groups], done)
+        self._counts["asked"] += len(open_groups)
+        self._counts["reused"] += len(cases) - len(open_groups)
+        if len(verdicts) != len(cases):
+            raise JudgeFailed(
+                f"judge {judge.name!r} left {len(cases) - len(verdicts)} of {len(cases)} cases without a word"
+            )
+        return [verdicts[position] for position in range(len(cases))]
+
+
+def decision_of(votes: tuple[Vote, ...]) -> Decision:
+    """The decision that follows from the votes.
+
+    Example:
+        >>> decision_of((Vote("a", Verdict(True, "judged")), Vote("b", Verdict(None, "abstained")))).correct
+        True
+    """
+    opinions = [vote.verdict.opinion for vote in votes]
+    right, wrong = opinions.count(True), opinions.count(False)
+    if right != wrong:
+        return Decision(right > wrong, JUDGED, votes)
+    if right:
+        return Decision(None, TIE, votes)
+    spoke = any(vote.verdict.state == ABSTAINED for vote in votes)
+    return Decision(None, ABSTAINED if spoke else NOT_JUDGED, votes)
+
+
+def _stored(judge: Judge) -> bool:
+    return bool(getattr(judge, "stored", True))
+
+
+def _groups(judge: Judge, cases: Sequence[JudgeCase]) -> list[list[int]]:
+    """Positions of cases that are one question to this judge; each group is asked once."""
+    if not _stored(judge):
+        return [[position] for position in range(len(cases))]
+    groups: dict[str, list[int]] = {}
+    for position, case in enumerate(cases):
+        groups.setdefault(content_key(judge.name, case), []).append(position)
+    return list(groups.values())
+
+
+def _ask(judge: Judge, cases: Sequence[JudgeCase], done: Done) -> None:
+    if not cases:
+        return
+    if isinstance(judge, ReportingJudge):
+        judge.judge_each(cases, done)
+        return
+    for start in range(0, len(cases), _BATCH):
+        batch = cases[start : start + _BATCH]
+        verdicts = judge.judge(batch)
+        if len(verdicts) != len(batch):
+            raise JudgeFailed(f"judge {judge.name!r} gave {len(verdicts)} verdicts on {len(batch)} cases")
+        for offset, verdict in enumerate(verdicts):
+            done(start + offset, verdict)
+
+
+class _Pace:
+    """Votes counted and told as cases, so that a bar over the cases moves evenly and ends full."""
+
+    def __init__(self, cases: int, judges: int, progress: Callable[[int], None] | None) -> None:
+        self._cases, self._judges, self._progress = cases, judges, progress
+        self._votes = self._told = 0
+
+    def step(self, votes: int) -> None:
+        self._votes += votes
+        self._tell(self._votes // self._judges)
+
+    def finish(self) -> None:
+        self._tell(self._cases)
+
+    def _tell(self, reached: int) -> None:
+        if self._progress and reached > self._told:
+            self._progress(reached - self._told)
+            self._told = reached

@@ -1,0 +1,247 @@
+"""The difference between two scorings, question by question, and what moved each number.
+
+Every number (headline, buckets, formats, overall) goes from its value in A to its value in B in three
+steps, always in this order:
+    verdicts     questions that both have take B's verdict
+    regrouping   those questions take B's capability, group, OOD flag, format and video
+    questions    questions that only A has leave, those that only B has join
+Each part is the change in its step, so the parts sum to B - A by construction. The order is a choice:
+another one would share out joint effects differently, never the sum. A slice that is empty after a
+step keeps its value until it is filled again; a slice that A or B lacks has no difference.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from surgeval.schema.manifest import Manifest
+from surgeval.scoring.results_file import Scored, ScoredRun, read_results
+from surgeval.scoring.slices import HEADLINE, Slice, Slices
+
+GROUPING = ("primary", "group", "ood", "clinical", "format", "video")
+"""What decides where a question counts."""
+PARTS = ("verdicts", "regrouping", "questions")
+"""The steps from A to B, in order."""
+
+CHANGE_SCHEMA = {
+    "case": pl.String, "kind": pl.String, "column": pl.String, "a": pl.String, "b": pl.String,
+    "reason_a": pl.String, "reason_b": pl.String,
+}  # fmt: skip
+MOVED_SCHEMA = {
+    "level": pl.String, "name": pl.String, "estimand": pl.String, "a": pl.Float64, "b": pl.Float64,
+    "difference": pl.Float64, "verdicts": pl.Float64, "regrouping": pl.Float64, "questions": pl.Float64,
+    "questions_a": pl.Int64, "questions_b": pl.Int64,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class DiffResult:
+    """What differs between two scorings of (mostly) the same questions."""
+
+    table: pl.DataFrame
+    """What moved each number: values in A and B, and the parts of the difference."""
+    changes: pl.DataFrame
+    """One row per change of a question: `only-in-a`, `only-in-b`, `flipped`, `regrouped`, `timed-out`,
+    `latency` or `reason`."""
+    settings: pl.DataFrame
+    """`setting, a, b`: what the manifests say differently (profile, judge, version, inputs)."""
+    questions_a: int
+    questions_b: int
+    notes: tuple[str, ...] = ()
+    manifest: Manifest = field(default_factory=lambda: Manifest("diff", {}))
+
+    @property
+    def equal(self) -> bool:
+        """Whether the two results say the same about every question."""
+        return self.changes.is_empty()
+
+    def count(self, kind: str) -> int:
+        """The number of questions with a change of this kind."""
+        return self.changes.filter(kind=kind)["case"].n_unique()
+
+    def to_dir(self, path: str | Path) -> None:
+        """Write `moved.csv`, `changes.csv`, `settings.csv` and `manifest.json`."""
+        folder = Path(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.table.write_csv(folder / "moved.csv")
+        self.changes.write_csv(folder / "changes.csv")
+        self.settings.write_csv(folder / "settings.csv")
+        self.manifest.to_dir(folder)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as plain data."""
+        return {
+            "equal": self.equal,
+            "questions": {"a": self.questions_a, "b": self.questions_b},
+            "settings": self.settings.to_dicts(),
+            "moved": self.table.to_dicts(),
+            "changes": self.changes.to_dicts(),
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        lines = [f"A has {self.questions_a} questions, B has {self.questions_b}"]
+        if self.equal:
+            return "\n".join([*lines, "no difference", *self.notes])
+        flipped = self.changes.filter(kind="flipped")
+        ways = flipped.group_by("a", "b").len().sort("a", "b").iter_rows()
+        lines += [f"  {number} verdicts: {a} -> {b}" for a, b, number in ways]
+        words = {"regrouped": "regrouped", "timed-out": "time-out changed", "latency": "latency changed"}
+        words |= {"reason": "reason changed", "only-in-a": "only in A", "only-in-b": "only in B"}
+        lines += [f"  {self.count(kind)} questions: {word}" for kind, word in words.items() if self.count(kind)]
+        lines += [f"  setting {name}: {a} -> {b}" for name, a, b in self.settings.iter_rows()]
+        top = self.table.filter(level=HEADLINE[0], estimand="rows").row(0, named=True)
+        if top["difference"] is not None:
+            parts = ", ".join(f"{part} {top[part]:+.4f}" for part in PARTS)
+            lines.append(f"  headline {top['a']:.4f} -> {top['b']:.4f} ({top['difference']:+.4f}: {parts})")
+        return "\n".join([*lines, *self.notes])
+
+
+def diff(results_a: str | Path, results_b: str | Path) -> DiffResult:
+    """What differs between two results files (or folders written by `surgeval score`), and why numbers moved.
+
+    Raises:
+        FileUnreadable: A file is missing or no CSV.
+        TableInvalid: With every problem found in a file.
+    """
+    a, b = read_results(results_a), read_results(results_b)
+    return DiffResult(
+        table=_moved(a.rows, b.rows),
+        changes=pl.DataFrame(list(_changes(a.rows, b.rows)), schema=CHANGE_SCHEMA, orient="row"),
+        settings=_settings(a, b),
+        questions_a=len(a.rows),
+        questions_b=len(b.rows),
+        notes=tuple(_notes(a, b)),
+        manifest=Manifest("diff", {}, [a.path, b.path]),
+    )
+
+
+# --- questions -----------------------------------------------------------------------------------
+
+
+def _changes(a: dict[str, Scored], b: dict[str, Scored]) -> Iterator[tuple[str | None, ...]]:
+    for case in sorted(a.keys() | b.keys()):
+        old, new = a.get(case), b.get(case)
+        if old is None or new is None:
+            kind = "only-in-b" if old is None else "only-in-a"
+            verdicts = [None if each is None else each.verdict for each in (old, new)]
+            yield (case, kind, "correctness", *verdicts, *_reasons(old, new))
+        else:
+            yield from _changes_of(old, new)
+
+
+def _changes_of(old: Scored, new: Scored) -> Iterator[tuple[str | None, ...]]:
+    why = _reasons(old, new)
+    if old.verdict != new.verdict:
+        yield (old.case, "flipped", "correctness", old.verdict, new.verdict, *why)
+    elif old.reason != new.reason and None not in why:
+        yield (old.case, "reason", "reason", *why, *why)
+    for kind, columns in (("regrouped", GROUPING), ("timed-out", ("timed_out",)), ("latency", ("latency",))):
+        for column in columns:
+            before, after = getattr(old, column), getattr(new, column)
+            if _differs(column, before, after):
+                yield (old.case, kind, column, _shown(before), _shown(after), *why)
+
+
+def _differs(column: str, before: Any, after: Any) -> bool:
+    """Latencies are compared as numbers, so that 1.0 and 1.00 are equal; a column one file lacks is no change."""
+    if before is None or after is None:
+        return column != "latency" and before is not after
+    if column == "latency":
+        return before != after and _float(before) != _float(after)
+    return bool(before != after)
+
+
+def _reasons(old: Scored | None, new: Scored | None) -> tuple[str | None, str | None]:
+    return (None if old is None else old.reason, None if new is None else new.reason)
+
+
+def _shown(value: Any) -> str:
+    return "not stated" if value is None else str(value)
+
+
+def _float(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+# --- numbers -------------------------------------------------------------------------------------
+
+
+def _moved(a: dict[str, Scored], b: dict[str, Scored]) -> pl.DataFrame:
+    verdicts = [replace(old, correct=b[case].correct) if case in b else old for case, old in a.items()]
+    regrouped = [b.get(case, old) for case, old in a.items()]
+    steps = [_values(list(a.values())), _values(verdicts), _values(regrouped), _values(list(b.values()))]
+    order = sorted({name for step in (steps[0], steps[-1]) for name in step}, key=_place)
+    rows = []
+    for name in order:
+        for column, estimand in enumerate(("rows", "videos")):
+            values = [step[name][column] if name in step else math.nan for step in steps]
+            counts = [step[name].questions if name in step else 0 for step in (steps[0], steps[-1])]
+            rows.append((*name, estimand, *_parts(values), *counts))
+    return pl.DataFrame(rows, schema=MOVED_SCHEMA, orient="row")
+
+
+def _values(rows: Sequence[Scored]) -> dict[Slice, Any]:
+    slices = Slices([row.video for row in rows], [row.bucket for row in rows], [row.format for row in rows])
+    return slices.values([math.nan if row.correct is None else float(row.correct) for row in rows])
+
+
+def _parts(values: Sequence[float]) -> tuple[float | None, ...]:
+    """A, B, their difference, and the change in each step; without a value at either end, nothing to part."""
+    first, last = (None if math.isnan(v) else v for v in (values[0], values[-1]))
+    if first is None or last is None:
+        return (first, last, *([None] * (1 + len(PARTS))))
+    path = [first]
+    for value in values[1:]:
+        path.append(path[-1] if math.isnan(value) else value)
+    return (first, last, last - first, *(after - before for before, after in pairwise(path)))
+
+
+def _place(name: Slice) -> tuple[int, str]:
+    return (("headline", "overall", "bucket", "format").index(name[0]), name[1])
+
+
+# --- settings ------------------------------------------------------------------------------------
+
+
+def _settings(a: ScoredRun, b: ScoredRun) -> pl.DataFrame:
+    left, right = _flat(a.manifest), _flat(b.manifest)
+    rows = [
+        (key, left.get(key, "-"), right.get(key, "-"))
+        for key in sorted(left.keys() | right.keys())
+        if a.manifest and b.manifest and left.get(key) != right.get(key)
+    ]
+    return pl.DataFrame(rows, schema={"setting": pl.String, "a": pl.String, "b": pl.String}, orient="row")
+
+
+def _flat(manifest: dict[str, Any]) -> dict[str, str]:
+    """Versions, options, seeds and input hashes of a manifest as texts, under one name each."""
+    found: dict[str, str] = {key: str(manifest[key]) for key in ("surgeval", "verb") if key in manifest}
+    for part in ("options", "seeds"):
+        if isinstance(manifest.get(part), dict):
+            found |= {f"{part}.{key}": str(value) for key, value in manifest[part].items()}
+    listed = manifest.get("inputs")
+    for index, entry in enumerate(listed if isinstance(listed, list) else []):
+        if isinstance(entry, dict):
+            found[f"inputs.{index + 1}"] = f"{entry.get('file')} {str(entry.get('sha256'))[:12]}"
+    return found
+
+
+def _notes(a: ScoredRun, b: ScoredRun) -> Iterator[str]:
+    for name, run in (("A", a), ("B", b)):
+        if not run.manifest:
+            yield f"{name} ({run.path.name}) has no manifest beside it, so its profile and judge are not known"
+        if unscored := sum(row.correct is None for row in run.rows.values()):
+            yield f"{name}: {unscored} questions were not scored; they are left out of every mean"
+        if unstated := sum(row.ood is None for row in run.rows.values()):
+            yield f"{name}: {unstated} questions do not say whether they are out of distribution; they count as ID"

@@ -1,0 +1,79 @@
+"""Margins: how much better a model is than the best system that never looks at the video.
+
+Per slice, model and floors are compared on the same questions: those the model has a score for. A
+question the model has no row for counts as wrong; one that was not scored (no verdict, or a reference
+that breaks its own format) is left out on both sides and counted. The floor is the best honest one of
+that very slice, so margins are cautious; the best oracle constant stands beside it. No interval is
+given here: score a floor's answer file as a model and compare the two with `surgeval compare`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from surgeval.errors import TableInvalid
+from surgeval.schema.score_table import ScoreTable
+from surgeval.scoring.floors import FLOORS, ORACLES, FloorsResult
+from surgeval.scoring.slices import Slices
+
+MARGIN_SCHEMA = {
+    "model": pl.String, "level": pl.String, "name": pl.String, "accuracy": pl.Float64, "best_floor": pl.String,
+    "floor_accuracy": pl.Float64, "margin": pl.Float64, "oracle_accuracy": pl.Float64, "questions": pl.Int64,
+    "videos": pl.Int64, "missing": pl.Int64, "not_scored": pl.Int64,
+}  # fmt: skip
+
+
+def margins(floors: FloorsResult, score_table: ScoreTable) -> pl.DataFrame:
+    """Per model and slice: its accuracy, the best floor, and the margin between them.
+
+    Raises:
+        TableInvalid: The table has no metric `correct`, or shares no question with the floors.
+    """
+    if "correct" not in score_table.metrics:
+        raise TableInvalid("score table", [f"no metric 'correct'; it has {', '.join(score_table.metrics)}"])
+    scores = score_table.frame.filter(metric="correct").select("model", "case", "value")
+    if scores.join(floors.cases, on="case", how="semi").is_empty():
+        raise TableInvalid("score table", ["none of its cases is among the questions of the floors"])
+    cases = floors.cases
+    slices = Slices(cases["video"].to_list(), cases["bucket"].to_list(), cases["format"].to_list())
+    rows: list[tuple[Any, ...]] = []
+    for model in score_table.models:
+        own = scores.filter(model=model).select("case", "value", present=pl.lit(True))
+        joined = cases.select("case").join(own, on="case", how="left", maintain_order="left")
+        rows += _rows(model, joined, cases, slices)
+    return pl.DataFrame(rows, schema=MARGIN_SCHEMA, orient="row")
+
+
+def _rows(model: str, joined: pl.DataFrame, cases: pl.DataFrame, slices: Slices) -> list[tuple[Any, ...]]:
+    missing = joined["present"].is_null().to_numpy()
+    own = joined["value"].cast(pl.Float64).to_numpy().copy()
+    own[missing] = 0.0
+    unscored = np.isnan(own) | cases[FLOORS[0]].is_null().to_numpy()
+    values = slices.values(np.where(unscored, np.nan, own))
+    lacking = slices.values(np.where(unscored, np.nan, missing))
+    left_out = slices.values(unscored.astype(float))
+    honest = {name: slices.values(_paired(cases, name, unscored)) for name in FLOORS}
+    oracle = [slices.values(_paired(cases, name, unscored)) for name in ORACLES]
+    rows = []
+    for where, value in values.items():
+        if not value.questions:
+            continue
+        best = max(FLOORS, key=lambda name: (honest[name][where].rows, -FLOORS.index(name)))
+        floor, bound = honest[best][where].rows, max(each[where].rows for each in oracle)
+        margin = value.rows - floor
+        counts = (value.questions, value.video_count, lacking[where].right, left_out[where].right)
+        rows.append((model, *where, value.rows, best, floor, _or_none(margin), bound, *counts))
+    return rows
+
+
+def _paired(cases: pl.DataFrame, predictor: str, unscored: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+    return np.where(unscored, np.nan, cases[predictor].to_numpy())
+
+
+def _or_none(number: float) -> float | None:
+    return None if math.isnan(number) else number

@@ -1,0 +1,192 @@
+"""Targeted metrics: how far a wrong answer is off, beside whether it is right.
+
+The ranking uses correctness alone; the FOCUS design keeps targeted metrics for the detailed analysis,
+per answer format: sets (Jaccard, set F1, exact), times (absolute error, share within 1 to 30 s),
+counts (absolute error, Expected Cost), percentages (error in points). A response that is missing,
+unreadable or late has the metric's worst value; the rule stands in words beside every number.
+
+Every value is given under both estimands, by name: `rows` is the mean over questions, `videos` the
+mean over videos of their means. They differ whenever videos carry unequal numbers of questions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from surgeval.metrics.counts import count_errors, expected_cost
+from surgeval.metrics.sets import exact, jaccard, memberships, set_f1
+from surgeval.metrics.shares import percentage_points_errors
+from surgeval.metrics.time_points import matched_errors_s, share_within, worst_error_s
+from surgeval.schema.metric_facts import KNOWN_METRICS, TIME_TOLERANCES_S
+
+Floats = npt.NDArray[np.float64]
+Columns = dict[str, Floats]
+
+ESTIMANDS = ("rows", "videos")
+"""`rows`: mean over questions; `videos`: mean over videos of their means."""
+
+SUMMARY_SCHEMA = {
+    "format": pl.String, "metric": pl.String, "estimand": pl.String, "value": pl.Float64, "n": pl.Int64,
+    "n_missing": pl.Int64, "videos": pl.Int64, "larger_is_better": pl.Boolean, "worst": pl.String,
+}  # fmt: skip
+
+_HIGHEST_COUNT = 10**15
+"""Counts beyond this are read as this: floats hold it exactly, and no surgery reaches it."""
+
+_COST = "|i-j| or (i-j)^2 to the farther of 0 and the largest reference count"
+
+
+@dataclass(frozen=True, slots=True)
+class TargetedItem:
+    """One question: its reference and a model's response, both as `AnswerFormat.parse` gives them."""
+
+    case: str
+    video: str
+    format: str
+    reference: Any
+    response: Any | None = None
+    """None when missing, unreadable or late."""
+    window_s: tuple[float, float] | None = None
+    """Start and end of the stretch the question is about."""
+
+
+class TargetedResult(NamedTuple):
+    """Targeted scores of one model."""
+
+    cases: pl.DataFrame
+    """`case, metric, value`: further rows for the score table."""
+    summary: pl.DataFrame
+    """Per format, metric and estimand: `value`, `n`, `n_missing`, `videos` and the worst-value rule."""
+
+
+def targeted_scores(items: Sequence[TargetedItem]) -> TargetedResult:
+    """The targeted metrics of every question whose format has some, and their summary.
+
+    Items whose reference is None (it breaks its own format) or not finite cannot be scored and are
+    left out, as are formats with no targeted metric (binary, free text).
+
+    Example:
+        >>> items = [TargetedItem("q1", "v", "number", 3, 5), TargetedItem("q2", "v", "number", 1)]
+        >>> targeted_scores(items).cases.rows()
+        [('q1', 'count_error', 2.0), ('q2', 'count_error', 2.0)]
+    """
+    cases, summary = [], []
+    for name, columns_of in _COLUMNS.items():
+        chosen = [item for item in items if item.format == name and _is_scorable(item.reference)]
+        if not chosen:
+            continue
+        columns = columns_of(chosen)
+        cases += [
+            (item.case, metric, float(value))
+            for metric, values in columns.items()
+            for item, value in zip(chosen, values, strict=True)
+        ]
+        summary += _summary_rows(name, chosen, columns)
+    schema = {"case": pl.String, "metric": pl.String, "value": pl.Float64}
+    return TargetedResult(
+        pl.DataFrame(cases, schema=schema, orient="row"), pl.DataFrame(summary, schema=SUMMARY_SCHEMA, orient="row")
+    )
+
+
+# --- per format ----------------------------------------------------------------------------------
+
+
+def _set_columns(items: Sequence[TargetedItem]) -> Columns:
+    references = [item.reference for item in items]
+    responses = [item.response or frozenset() for item in items]
+    names = sorted({name for members in [*references, *responses] for name in members})
+    reference, response = memberships(references, names=names), memberships(responses, names=names)
+    given = np.array([item.response is not None for item in items])
+    metrics = {"set_jaccard": jaccard, "set_f1": set_f1, "set_exact": exact}
+    return {name: np.where(given, metric(reference, response), 0.0) for name, metric in metrics.items()}
+
+
+def _time_columns(items: Sequence[TargetedItem]) -> Columns:
+    latest = max(max(item.reference) for item in items)
+    errors, shares = np.empty(len(items)), np.empty((len(TIME_TOLERANCES_S), len(items)))
+    for row, item in enumerate(items):
+        worst = worst_error_s(item.reference, window_s=item.window_s or (0.0, latest))
+        each = matched_errors_s(item.reference, item.response or (), worst_s=worst)
+        errors[row] = each.mean()
+        shares[:, row] = [share_within(each, tolerance_s=t, worst_s=worst) for t in TIME_TOLERANCES_S]
+    within = {f"time_within_{t}s": row for t, row in zip(TIME_TOLERANCES_S, shares, strict=True)}
+    return {"time_error_s": errors, **within}
+
+
+def _count_columns(items: Sequence[TargetedItem]) -> Columns:
+    return {"count_error": count_errors(*_count_arrays(items))}
+
+
+def _count_arrays(items: Sequence[TargetedItem]) -> tuple[Floats, Floats]:
+    references = _floats(min(item.reference, _HIGHEST_COUNT) for item in items)
+    given = (None if item.response is None else min(item.response, _HIGHEST_COUNT) for item in items)
+    return references, _floats(given)
+
+
+def _share_columns(items: Sequence[TargetedItem]) -> Columns:
+    references = _floats(item.reference for item in items)
+    return {"percentage_points_error": percentage_points_errors(references, _floats(i.response for i in items))}
+
+
+_COLUMNS: dict[str, Callable[[Sequence[TargetedItem]], Columns]] = {
+    "fo_class": _set_columns,
+    "time": _time_columns,
+    "number": _count_columns,
+    "percentage": _share_columns,
+}
+"""Format to its metrics; each maps the items to one column of scores per metric."""
+
+
+def _floats(values: Iterable[float | None]) -> Floats:
+    return np.array([math.nan if value is None else value for value in values], dtype=np.float64)
+
+
+def _is_scorable(reference: Any) -> bool:
+    if reference is None or reference == ():
+        return False
+    return not isinstance(reference, float) or math.isfinite(reference)
+
+
+# --- summary -------------------------------------------------------------------------------------
+
+
+def _summary_rows(name: str, items: Sequence[TargetedItem], columns: Columns) -> list[tuple[Any, ...]]:
+    missing = sum(item.response is None for item in items)
+    rows: list[tuple[Any, ...]] = []
+    for estimand in ESTIMANDS:
+        weights = _weights([item.video for item in items], estimand)
+        videos = len({item.video for item in items})
+        tail = (len(items), missing, videos)
+        for metric, scores in columns.items():
+            facts = KNOWN_METRICS[metric]
+            rule = facts.conventions["missing"]
+            rows.append((name, metric, estimand, float(weights @ scores), *tail, facts.larger_is_better, rule))
+        if name == "number":
+            costs = _cost_values(items, weights)
+            rows += [(name, metric, estimand, value, *tail, False, _COST) for metric, value in costs.items()]
+    return rows
+
+
+def _cost_values(items: Sequence[TargetedItem], weights: Floats) -> dict[str, float | None]:
+    references, given = _count_arrays(items)
+    values: dict[str, float | None] = {}
+    for power, word in ((1, "absolute"), (2, "squared")):
+        cost = expected_cost(references, given, power=power, weights=weights)
+        values[f"expected_cost_{word}"] = cost.value
+        values[f"normalised_expected_cost_{word}"] = None if math.isnan(cost.normalised) else cost.normalised
+    return values
+
+
+def _weights(videos: Sequence[str], estimand: str) -> Floats:
+    """The weight of each question in a mean; they sum to 1."""
+    names, place = np.unique(np.asarray(videos, dtype=str), return_inverse=True)
+    if estimand == "rows":
+        return np.full(len(videos), 1.0 / len(videos))
+    return np.asarray(1.0 / (np.bincount(place)[place] * len(names)))

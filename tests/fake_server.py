@@ -1,0 +1,153 @@
+"""A chat server on loopback that behaves as badly as a test wants.
+
+A behaviour is a function of the number of the request (from 0) and its JSON body. The server answers a
+bounded number of requests, then hangs up, so a client that retries for ever ends in a failed test.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple
+
+MOST_REQUESTS = 500
+
+
+class Answer(NamedTuple):
+    """What the server sends back."""
+
+    body: bytes
+    status: int = 200
+    headers: tuple[tuple[str, str], ...] = ()
+    delay_s: float = 0.0
+    hang_up: bool = False
+
+
+Behaviour = Callable[[int, dict[str, Any]], Answer]
+
+
+def completion(content: Any, *, finish: str = "stop", tokens: int = 7, **message: Any) -> Answer:
+    """A chat completion with this content."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": content} | message, "finish_reason": finish}
+    return Answer(json.dumps({"choices": [choice], "usage": {"total_tokens": tokens}}).encode())
+
+
+def verdict(word: str) -> Answer:
+    """A chat completion with a verdict as asked for."""
+    return completion(json.dumps({"verdict": word}))
+
+
+def says(answer: Answer) -> Behaviour:
+    """A server that always gives this answer."""
+    return lambda number, body: answer
+
+
+def in_turn(*answers: Answer) -> Behaviour:
+    """A server that gives these answers one after the other, then the last for ever."""
+    return lambda number, body: answers[min(number, len(answers) - 1)]
+
+
+def fields_of(body: dict[str, Any]) -> dict[str, str]:
+    """Reference and candidate as a judge would find them in the prompt."""
+    lines = body["messages"][1]["content"].split("\n")
+    reference = next(line for line in lines if line.startswith("Reference answer: "))
+    opening = next(i for i, line in enumerate(lines) if line.startswith("CANDIDATE BEGINS "))
+    return {
+        "reference": json.loads(reference.removeprefix("Reference answer: ")),
+        "candidate": json.loads(lines[opening + 1]),
+    }
+
+
+def comparing(number: int, body: dict[str, Any]) -> Answer:
+    """A server that accepts a candidate equal to the reference."""
+    fields = fields_of(body)
+    return verdict("CORRECT" if fields["reference"] == fields["candidate"] else "INCORRECT")
+
+
+@dataclass
+class FakeServer:
+    """A running server and what it was asked."""
+
+    url: str
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
+    most_at_once: int = 0
+
+    @property
+    def asked(self) -> int:
+        return len(self.bodies)
+
+    @property
+    def candidates(self) -> list[str]:
+        return [fields_of(body)["candidate"] for body in self.bodies]
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128  # with the usual 5, many connections at once wait a second
+
+
+@contextmanager
+def serving(behaviour: Behaviour) -> Iterator[FakeServer]:
+    """A server with this behaviour, for as long as the block runs."""
+    server = _Server(("127.0.0.1", 0), BaseHTTPRequestHandler)
+    fake = FakeServer(f"http://127.0.0.1:{server.server_port}/v1")
+    server.RequestHandlerClass = _requests_to(fake, behaviour)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield fake
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _requests_to(fake: FakeServer, behaviour: Behaviour) -> type[BaseHTTPRequestHandler]:
+    lock, busy = threading.Lock(), [0]
+
+    class Request(BaseHTTPRequestHandler):
+        timeout = 10
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            with lock:
+                number = len(fake.bodies)
+                fake.bodies.append(body)
+                fake.headers.append(dict(self.headers.items()))
+                fake.paths.append(self.path)
+                busy[0] += 1
+                fake.most_at_once = max(fake.most_at_once, busy[0])
+            answer = behaviour(number, body)
+            time.sleep(answer.delay_s)
+            with lock:
+                busy[0] -= 1
+            if answer.hang_up or number >= MOST_REQUESTS:
+                self.close_connection = True
+                return
+            self._send(answer)
+
+        def _send(self, answer: Answer) -> None:
+            self.send_response(answer.status)
+            for name, value in (*answer.headers, ("Content-Length", str(len(answer.body)))):
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(answer.body)
+
+        def log_message(self, *_: object) -> None:
+            return None
+
+        def handle_one_request(self) -> None:
+            try:
+                super().handle_one_request()
+            except (ConnectionError, TimeoutError):  # the client went away: part of what is tested
+                self.close_connection = True
+
+    return Request

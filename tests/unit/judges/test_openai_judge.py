@@ -1,0 +1,352 @@
+"""The judge behind a chat server, against servers that misbehave in every way we know of."""
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+import time
+from email.utils import formatdate
+from pathlib import Path
+
+import pytest
+
+from fake_server import Answer, Behaviour, comparing, completion, in_turn, says, serving, verdict
+from judge_cases import a_case, always, some_cases
+from surgeval import judges
+from surgeval.errors import JudgeFailed, Misuse
+from surgeval.judges import JudgeCase, Panel, Verdict, VerdictStore, open_judge
+from surgeval.judges._chat import ChatLimits, retry_after_s
+from surgeval.judges._prompt import prompt_of
+from surgeval.judges.openai import OpenAIJudge, build
+
+QUICK = ChatLimits(concurrency=4, attempts=3, timeout_s=5.0, deadline_s=10.0, backoff_s=0.001)
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SURGEVAL_API_KEY", "OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+def asked(
+    behaviour: Behaviour, *, limits: ChatLimits = QUICK, cases: list[JudgeCase] | None = None
+) -> tuple[list[Verdict], int]:
+    """Verdicts of a server with this behaviour, and how many requests it saw."""
+    with serving(behaviour) as server:
+        verdicts = OpenAIJudge("m", server.url, limits=limits).judge(cases or [a_case()])
+        return verdicts, server.asked
+
+
+def refusing_schema(number: int, body: dict[str, object]) -> Answer:
+    if "response_format" in body:
+        return Answer(b'{"error": {"message": "response_format is not supported"}}', 400)
+    return completion("They agree.\nCORRECT")
+
+
+def test_verdicts_come_in_the_order_of_the_cases_with_tokens_and_latency() -> None:
+    verdicts, requests = asked(comparing, cases=some_cases(40))
+    assert [v.correct for v in verdicts] == [i % 2 == 1 for i in range(40)]
+    assert requests == 40
+    assert all(v.state == "judged" and v.tokens == 7 and v.latency_s > 0 for v in verdicts)
+
+
+def test_order_holds_when_early_cases_take_longest() -> None:
+    def slow_at_first(number: int, body: dict[str, object]) -> Answer:
+        return comparing(number, body)._replace(delay_s=0.1 if number < 4 else 0.0)
+
+    verdicts, _ = asked(slow_at_first, cases=some_cases(12))
+    assert [v.correct for v in verdicts] == [i % 2 == 1 for i in range(12)]
+
+
+def test_the_request_asks_for_a_deterministic_structured_verdict() -> None:
+    with serving(comparing) as server:
+        OpenAIJudge("some/model", server.url).judge([a_case()])
+        body = server.bodies[0]
+    assert (body["model"], body["temperature"]) == ("some/model", 0)
+    assert body["max_tokens"] >= 2000
+    schema = body["response_format"]["json_schema"]["schema"]
+    assert schema["properties"]["verdict"]["enum"] == ["CORRECT", "INCORRECT", "UNSURE"]
+    assert body["messages"] == prompt_of(a_case()).messages()
+
+
+@pytest.mark.parametrize("ending", ["", "/", "/chat/completions", "/chat/completions/"])
+def test_the_url_may_end_in_the_path_or_not(ending: str) -> None:
+    with serving(comparing) as server:
+        judge = build(f"m@{server.url}{ending}")
+        assert judge.judge([a_case()])[0].correct is True
+        assert server.paths == ["/v1/chat/completions"]
+        assert judge.name == f"openai:m@{server.url}"
+
+
+def test_connections_stay_within_the_limit() -> None:
+    with serving(lambda n, b: comparing(n, b)._replace(delay_s=0.02)) as server:
+        OpenAIJudge("m", server.url, limits=QUICK).judge(some_cases(20))
+        assert 2 <= server.most_at_once <= 4
+
+
+# --- troubles: retried, then failed, never wrong -----------------------------------------------
+
+
+def test_errors_of_the_server_are_retried_until_it_recovers() -> None:
+    broken = Answer(b"oops", 503)
+    verdicts, requests = asked(in_turn(broken, broken, verdict("CORRECT")))
+    assert (verdicts[0].correct, requests) == (True, 3)
+
+
+TROUBLES = {
+    "500 for ever": Answer(b"oops", 500),
+    "malformed JSON": Answer(b'{"choices": [{"mess'),
+    "not UTF-8": Answer(b"\xff\xfe"),
+    "an array": Answer(b"[]"),
+    "nested without end": Answer(b"[" * 100_000),
+    "null content": completion(None),
+    "null content with reasoning": completion(None, reasoning_content="so it is CORRECT"),
+    "content of no text": completion([{"type": "image_url"}]),
+    "empty choices": Answer(b'{"choices": []}'),
+    "a rate limit as success": Answer(b'{"error": {"message": "rate limit CORRECT"}}'),
+    "no message": Answer(b'{"choices": [{"finish_reason": "stop"}]}'),
+    "disconnects": Answer(b"", hang_up=True),
+}
+
+
+@pytest.mark.parametrize("answer", TROUBLES.values(), ids=TROUBLES.keys())
+def test_a_server_in_trouble_gives_failed_and_never_wrong(answer: Answer) -> None:
+    verdicts, requests = asked(says(answer))
+    assert (verdicts[0].correct, verdicts[0].state) == (None, "failed")
+    assert verdicts[0].text
+    assert requests == QUICK.attempts
+
+
+@pytest.mark.parametrize("answer", TROUBLES.values(), ids=TROUBLES.keys())
+def test_a_passing_trouble_costs_no_verdict(answer: Answer) -> None:
+    verdicts, requests = asked(in_turn(answer, verdict("INCORRECT")))
+    assert (verdicts[0].correct, requests) == (False, 2)
+
+
+def test_a_slow_server_runs_into_the_timeout_and_then_the_deadline() -> None:
+    limits = ChatLimits(attempts=10, timeout_s=0.1, deadline_s=0.35, backoff_s=0.001)
+    verdicts, requests = asked(says(verdict("CORRECT")._replace(delay_s=0.5)), limits=limits)
+    assert verdicts[0].state == "failed"
+    assert "no answer within" in verdicts[0].text
+    assert 2 <= requests <= 4
+
+
+def test_a_rate_limit_is_waited_out_as_long_as_the_server_asks() -> None:
+    times: list[float] = []
+
+    def limited(number: int, body: dict[str, object]) -> Answer:
+        times.append(time.monotonic())
+        return Answer(b"slow down", 429, (("Retry-After", "0.3"),)) if number == 0 else verdict("CORRECT")
+
+    verdicts, requests = asked(limited)
+    assert (verdicts[0].correct, requests) == (True, 2)
+    assert times[1] - times[0] >= 0.3
+
+
+def test_a_pause_beyond_the_deadline_is_not_waited_for() -> None:
+    verdicts, requests = asked(says(Answer(b"", 429, (("Retry-After", "3600"),))), cases=some_cases(5))
+    assert {v.state for v in verdicts} == {"failed"}
+    assert requests == 1
+
+
+def test_retry_after_may_be_a_date() -> None:
+    assert 50 < retry_after_s(formatdate(time.time() + 60, usegmt=True)) <= 60
+    assert retry_after_s(formatdate(time.time() - 60, usegmt=True)) == 0.0
+    assert [retry_after_s(text) for text in ("", "-3", "soon", "٣", "1e9", "9" * 400)] == [0, 0, 0, 0, 0, float("inf")]
+
+
+def test_a_server_that_is_not_there_fails_every_case_after_a_few_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = OpenAIJudge("m", "http://127.0.0.1:9/v1", limits=QUICK)
+    sent, send = [], judge.server._send
+    monkeypatch.setattr(judge.server, "_send", lambda *a, **k: (sent.append(1), send(*a, **k))[1])
+    verdicts = judge.judge(some_cases(200))
+    assert len(sent) <= 8 + QUICK.concurrency
+    assert {v.state for v in verdicts} == {"failed"}
+    assert "cannot be reached" in verdicts[-1].text
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_lasting_refusal_is_met_once(status: int) -> None:
+    verdicts, requests = asked(says(Answer(b"no", status)), cases=some_cases(30))
+    assert {v.state for v in verdicts} == {"failed"}
+    assert requests == 1
+    assert f"HTTP {status}: no; check" in verdicts[29].text
+
+
+def test_a_bad_request_about_one_case_fails_that_case_only() -> None:
+    def too_long(number: int, body: dict[str, object]) -> Answer:
+        return Answer(b"context overflow", 400) if "liver 2" in json.dumps(body) else comparing(number, body)
+
+    verdicts, _ = asked(too_long, cases=some_cases(6))
+    assert [v.state for v in verdicts] == ["judged", "judged", "failed", "judged", "judged", "judged"]
+
+
+# --- what the model says -----------------------------------------------------------------------
+
+
+def test_a_server_without_structured_output_refuses_once_and_is_then_asked_in_text() -> None:
+    with serving(refusing_schema) as server:
+        judge = OpenAIJudge("m", server.url, limits=QUICK)
+        verdicts = judge.judge(some_cases(20)) + judge.judge(some_cases(2))
+        assert {v.correct for v in verdicts} == {True}
+        assert sum("response_format" in body for body in server.bodies) == 1
+        assert server.asked == 23
+
+
+@pytest.mark.parametrize(
+    ("content", "correct", "state"),
+    [
+        ("<think>" + "It might be INCORRECT. " * 2000 + "</think>\n\nCORRECT", True, "judged"),
+        ("Step by step. " * 500 + "\n\nINCORRECT", False, "judged"),
+        ([{"type": "text", "text": '{"verdict": '}, {"type": "text", "text": '"CORRECT"}'}], True, "judged"),
+        ("NOT CORRECT", None, "abstained"),
+        ("partially correct", None, "abstained"),
+        ("in correct", None, "abstained"),
+        ('{"verdict": "UNSURE"}', None, "abstained"),
+        ("", None, "abstained"),
+    ],
+)
+def test_the_verdict_is_read_strictly(content: object, correct: bool | None, state: str) -> None:
+    verdicts, requests = asked(says(completion(content)))
+    assert (verdicts[0].correct, verdicts[0].state, requests) == (correct, state, 1)
+    assert len(verdicts[0].text) < 600
+
+
+def test_a_reply_cut_at_the_token_limit_is_no_verdict() -> None:
+    verdicts, _ = asked(says(completion("CORRECT", finish="length")))
+    assert (verdicts[0].correct, verdicts[0].state) == (None, "failed")
+
+
+def test_a_refusal_is_an_abstention() -> None:
+    verdicts, _ = asked(says(completion(None, refusal="I will not grade this.")))
+    assert (verdicts[0].state, verdicts[0].text) == ("abstained", "I will not grade this.")
+
+
+@pytest.mark.parametrize("usage", [None, "many", {"total_tokens": None}, {"total_tokens": -1}, {"total_tokens": True}])
+def test_odd_usage_counts_as_no_tokens(usage: object) -> None:
+    body = {"choices": [{"message": {"content": "CORRECT"}}], "usage": usage}
+    verdicts, _ = asked(says(Answer(json.dumps(body).encode())))
+    assert (verdicts[0].correct, verdicts[0].tokens) == (True, 0)
+
+
+# --- keys, names, event loops ------------------------------------------------------------------
+
+
+def test_the_key_is_sent_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-other")
+    monkeypatch.setenv("SURGEVAL_API_KEY", "sk-secret")
+    with serving(lambda n, b: Answer(b"bad key sk-secret", 401)) as server:
+        judge = OpenAIJudge("m", server.url, limits=QUICK)
+        text = judge.judge([a_case()])[0].text
+        assert server.headers[0]["Authorization"] == "Bearer sk-secret"
+    assert "sk-secret" not in text + judge.name + repr(judge) + repr(judge.server)
+    assert "***" in text
+
+
+def test_without_a_key_no_key_is_sent() -> None:
+    with serving(comparing) as server:
+        OpenAIJudge("m", server.url).judge([a_case()])
+        assert "Authorization" not in server.headers[0]
+
+
+def test_user_password_and_query_are_used_but_not_named() -> None:
+    with serving(comparing) as server:
+        judge = build(f"m@{server.url.replace('http://', 'http://me:pass@')}?version=3&code=hidden")
+        judge.judge([a_case()])
+        assert judge.name == f"openai:m@{server.url}"
+        assert server.paths == ["/v1/chat/completions?version=3&code=hidden"]
+        assert server.headers[0]["Authorization"].startswith("Basic ")
+
+
+@pytest.mark.parametrize("spec", ["m", "m@", "m@localhost:8000/v1", "@http://x", "m@http://", "m@http://x:port"])
+def test_a_specification_that_cannot_be_read_says_how_to_write_it(spec: str) -> None:
+    with pytest.raises(Misuse, match="openai:MODEL@URL"):
+        open_judge(f"openai:{spec}")
+
+
+def test_it_works_inside_a_running_event_loop() -> None:
+    async def notebook() -> list[Verdict]:
+        return asked(comparing, cases=some_cases(6))[0]
+
+    assert [v.correct for v in asyncio.run(notebook())] == [False, True] * 3
+
+
+def test_no_cases_need_no_server() -> None:
+    assert OpenAIJudge("m", "http://127.0.0.1:9/v1").judge([]) == []
+
+
+# --- with a store ------------------------------------------------------------------------------
+
+
+RUN = """
+import sys
+sys.path[:0] = [{tests!r}, {source!r}]
+from judge_cases import some_cases
+from surgeval.judges import Panel, VerdictStore, open_judge
+Panel([open_judge("openai:m@{url}")], store=VerdictStore({path!r})).decide(some_cases(60))
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_run_resumes_and_asks_nothing_answered_again(tmp_path: Path, how: signal.Signals) -> None:
+    path = tmp_path / "verdicts.jsonl"
+    with serving(lambda n, b: comparing(n, b)._replace(delay_s=0.0 if n < 20 else 0.2)) as server:
+        source, tests = str(Path(judges.__file__).parents[2]), str(Path(__file__).parents[2])
+        code = RUN.format(url=server.url, path=str(path), source=source, tests=tests)
+        with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL) as process:
+            while server.asked < 25 and process.poll() is None:
+                time.sleep(0.01)
+            process.send_signal(how)
+            process.wait(timeout=20)
+        assert process.returncode != 0
+        known = len(VerdictStore(path))
+        assert 0 < known < 60
+
+        # The key tells the runs apart: requests of the first may still arrive.
+        panel = Panel([OpenAIJudge("m", server.url, api_key="second")], store=VerdictStore(path))
+        decisions = panel.decide(some_cases(60))
+        assert (panel.counts()["asked"], panel.counts()["reused"]) == (60 - known, known)
+        assert sum("Authorization" in headers for headers in server.headers) == 60 - known
+
+        Panel([OpenAIJudge("m", server.url, api_key="third")], store=VerdictStore(path)).decide(some_cases(60))
+        assert sum("Authorization" in headers for headers in server.headers) == 60 - known
+    assert [d.correct for d in decisions] == [i % 2 == 1 for i in range(60)]
+
+
+def test_a_store_that_fails_meanwhile_stops_the_run_with_its_own_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with serving(comparing) as server:
+        panel = Panel([OpenAIJudge("m", server.url)], store=VerdictStore(tmp_path / "file" / "verdicts.jsonl"))
+        with pytest.raises(JudgeFailed, match="cannot be written"):
+            panel.decide(some_cases(30))
+
+
+def test_scoring_again_with_a_second_judge_asks_only_the_second(tmp_path: Path) -> None:
+    cases, path = some_cases(10), tmp_path / "verdicts.jsonl"
+    with serving(comparing) as first, serving(says(verdict("CORRECT"))) as second:
+        judges = [OpenAIJudge("a", first.url), OpenAIJudge("b", second.url)]
+        Panel(judges[:1], store=VerdictStore(path)).decide(cases)
+        decisions = Panel(judges, store=VerdictStore(path)).decide(cases)
+        assert (first.asked, second.asked) == (10, 10)
+    assert [d.state for d in decisions] == ["tie", "judged"] * 5
+
+
+def test_failed_cases_are_asked_again_by_the_next_run(tmp_path: Path) -> None:
+    def half(number: int, body: dict[str, object]) -> Answer:
+        return Answer(b"", 400) if "liver" in json.dumps(body) else comparing(number, body)
+
+    path = tmp_path / "verdicts.jsonl"
+    with serving(half) as server:
+        Panel([OpenAIJudge("m", server.url)], store=VerdictStore(path)).decide(some_cases(10))
+    assert len(VerdictStore(path)) == 5
+
+
+def test_a_panel_of_a_server_and_others_keeps_every_vote() -> None:
+    with serving(comparing) as server:
+        panel = Panel([OpenAIJudge("m", server.url), open_judge("exact"), always("third", None)])
+        decisions = panel.decide(some_cases(2))
+        assert panel.counts()["tokens"] == 14
+    assert [len(d.votes) for d in decisions] == [3, 3]
+    assert [d.correct for d in decisions] == [False, True]

@@ -1,0 +1,115 @@
+import itertools
+
+import pytest
+
+from judge_cases import Saying, a_case, always, some_cases
+from surgeval.errors import JudgeFailed, Misuse
+from surgeval.judges import Panel, Verdict, VerdictStore, Vote, open_judge
+from surgeval.judges._panel import decision_of
+
+YES, NO, ABSTAINED = Verdict(True, "judged"), Verdict(False, "judged"), Verdict(None, "abstained")
+FAILED, OPEN = Verdict(None, "failed"), Verdict(None, "not_judged")
+
+
+@pytest.mark.parametrize(
+    ("votes", "correct", "state"),
+    [
+        ((), None, "not_judged"),
+        ((YES,), True, "judged"),
+        ((YES, NO, YES), True, "judged"),
+        ((NO, NO, YES), False, "judged"),
+        ((YES, NO), None, "tie"),
+        ((YES, NO, ABSTAINED), None, "tie"),
+        ((YES, ABSTAINED, FAILED), True, "judged"),
+        ((NO, OPEN), False, "judged"),
+        ((ABSTAINED, ABSTAINED), None, "abstained"),
+        ((ABSTAINED, FAILED), None, "abstained"),
+        ((FAILED, FAILED), None, "not_judged"),
+        ((OPEN,), None, "not_judged"),
+    ],
+)
+def test_the_majority_of_opinions_decides(votes: tuple[Verdict, ...], correct: bool | None, state: str) -> None:
+    for order in itertools.permutations(votes):
+        decision = decision_of(tuple(Vote(str(i), verdict) for i, verdict in enumerate(order)))
+        assert (decision.correct, decision.state) == (correct, state)
+
+
+def test_a_failed_vote_that_carries_an_opinion_by_mistake_has_none() -> None:
+    assert decision_of((Vote("a", Verdict(True, "failed")),)).state == "not_judged"
+
+
+def test_every_vote_is_kept_and_every_judge_asked_also_when_two_agree() -> None:
+    judges = [always("a", True), always("b", True), always("c", False)]
+    decisions = Panel(judges).decide(some_cases(3))
+    assert [[vote.judge for vote in d.votes] for d in decisions] == [["a", "b", "c"]] * 3
+    assert [len(judge.asked) for judge in judges] == [3, 3, 3]
+    assert [d.correct for d in decisions] == [True] * 3
+
+
+def test_decisions_come_in_the_order_of_the_cases() -> None:
+    cases = some_cases(200)
+    decisions = Panel([Saying("j", lambda c: Verdict(None, "abstained", c.case))]).decide(cases)
+    assert [d.votes[0].verdict.text for d in decisions] == [case.case for case in cases]
+
+
+def test_an_empty_panel_and_the_judge_none_leave_everything_open() -> None:
+    assert {d.state for d in Panel([]).decide(some_cases(3))} == {"not_judged"}
+    assert {d.state for d in Panel([open_judge("none")]).decide(some_cases(3))} == {"not_judged"}
+
+
+def test_states_are_counted_over_all_calls() -> None:
+    panel = Panel([always("a", True), Saying("b", lambda c: YES if "cystic" in c.candidate else FAILED)])
+    panel.decide(some_cases(4))
+    panel.decide(some_cases(2))
+    counts = panel.counts()
+    assert (counts["judged"], counts["tie"], counts["failed_votes"]) == (6, 0, 3)
+    assert (counts["asked"], counts["reused"]) == (12, 0)
+
+
+def test_equal_cases_are_one_question() -> None:
+    judge = always("a", True)
+    panel = Panel([judge])
+    decisions = panel.decide([a_case(case="q1"), a_case(case="q2"), a_case("other", case="q3")])
+    assert judge.asked == ["q1", "q3"]
+    assert [d.correct for d in decisions] == [True] * 3
+    assert (panel.counts()["asked"], panel.counts()["reused"]) == (2, 1)
+
+
+def test_a_fourth_judge_and_a_judge_named_twice_are_refused() -> None:
+    with pytest.raises(Misuse, match="at most 3"):
+        Panel([always(name, True) for name in "abcd"])
+    with pytest.raises(Misuse, match="'a' is on the panel twice"):
+        Panel([always("a", True), always("a", False)])
+
+
+@pytest.mark.parametrize("judges", [0, 1, 2, 3])
+def test_progress_adds_up_to_the_number_of_cases(judges: int) -> None:
+    steps: list[int] = []
+    Panel([always(name, True) for name in "abc"[:judges]]).decide(some_cases(10), progress=steps.append)
+    assert sum(steps) == 10
+    assert min(steps) > 0
+
+
+def test_progress_also_counts_what_the_store_knew(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    Panel([always("a", True)], store=VerdictStore(tmp_path / "s.jsonl")).decide(some_cases(5))
+    steps: list[int] = []
+    panel = Panel([always("a", True)], store=VerdictStore(tmp_path / "s.jsonl"))
+    panel.decide(some_cases(10), progress=steps.append)
+    assert sum(steps) == 10
+
+
+def test_a_judge_that_drops_verdicts_is_an_error() -> None:
+    class Dropping:
+        name = "dropping"
+
+        def judge(self, cases):  # type: ignore[no-untyped-def]
+            return [YES] * (len(cases) - 1)
+
+    class Silent(Dropping):
+        def judge_each(self, cases, done):  # type: ignore[no-untyped-def]
+            done(0, YES)
+
+    with pytest.raises(JudgeFailed, match="gave 2 verdicts on 3 cases"):
+        Panel([Dropping()]).decide(some_cases(3))
+    with pytest.raises(JudgeFailed, match="left 2 of 3 cases"):
+        Panel([Silent()]).decide(some_cases(3))
