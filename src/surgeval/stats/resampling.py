@@ -195,7 +195,8 @@ def _packed_sums(
     lanes[:, : values.shape[1]] = values
     packed = np.ascontiguousarray(lanes.view(np.uint64).T)
     out = np.zeros((len(keys), columns))
-    in_threads(_compiled.sum_packed, len(keys), keys, level, parents, starts, packed, np.zeros(1, lane), scale, out)
+    by_unit = np.ascontiguousarray(parents.T)
+    in_threads(_compiled.sum_packed, len(keys), keys, level, by_unit, starts, packed, np.zeros(1, lane), scale, out)
     return out[:, : values.shape[1]]
 
 
