@@ -17,7 +17,7 @@ import numpy as np
 
 from surgeval.errors import ExtraNeeded, UnknownName
 from surgeval.stats.draws import blocks, picks, unit_keys
-from surgeval.stats.nesting import ROWS, Nest
+from surgeval.stats.nesting import Nest
 
 Engine = Literal["auto", "numpy", "numba"]
 WORTH_COMPILING = 50_000_000
@@ -226,6 +226,3 @@ def thread_count() -> int:
     if asked.isdigit() and int(asked) > 0:
         return int(asked)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-__all__ = ["ROWS", "Engine", "child_counts", "drawn_sums", "row_count_blocks", "row_counts", "unit_counts"]
