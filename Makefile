@@ -43,7 +43,7 @@ test-models:
 # The whole suite on every supported Python that is installed here.
 test-all:
 	@set -e; for python in $(PYTHONS); do \
-	  if $$python -c 'pass' 2>/dev/null; then echo "== $$python"; $(MAKE) test PYTHON=$$python VENV=.venv-$$python; \
+	  if $$python -c 'pass' 2>/dev/null; then echo "== $$python"; $(MAKE) test PYTHON=$$python VENV=.venv-$$(basename $$python); \
 	  else echo "== $$python is not installed here: not tested"; fi; done
 
 bench: setup
