@@ -16,14 +16,18 @@ if TYPE_CHECKING:
     from surgeval.schema.score_table import ScoreTable as ScoreTable
     from surgeval.schema.score_table import read_score_table as read_score_table
     from surgeval.schema.taxonomy import Capability as Capability
+    from surgeval.stats.ranking import RankResult as RankResult
+    from surgeval.stats.ranking import rank as rank
 
 _HOME = {
     "Capability": "schema.taxonomy",
+    "RankResult": "stats.ranking",
     "Reference": "schema.questions",
     "Request": "schema.questions",
     "Response": "schema.questions",
     "ScoreTable": "schema.score_table",
     "SurgevalError": "errors",
+    "rank": "stats.ranking",
     "read_score_table": "schema.score_table",
 }
 
