@@ -17,7 +17,7 @@ from surgeval.stats.paired_tests._by_case import mcnemar_p, signed_rank_p, signe
 from surgeval.stats.paired_tests._by_video import bootstrap_p, studentised_z, video_means_p, z_p
 from surgeval.stats.paired_tests._corrections import CORRECTIONS, Correction, adjusted, is_significant
 from surgeval.stats.paired_tests._real_sign_flip import sign_flip_p
-from surgeval.stats.paired_tests._scores import PairedScores, pair_indices
+from surgeval.stats.paired_tests._scores import PairedScores, Tested, pair_indices
 from surgeval.stats.paired_tests._sign_flip import exact_p
 
 __all__ = [
@@ -48,7 +48,7 @@ class PairedTest:
     title: str
     unit: str
     """What is taken to be independent: `video` or `case`."""
-    run: Callable[..., tuple[np.ndarray, str]]
+    run: Callable[..., Tested]
     warning: str = ""
     """Why its p-values may not be trusted; empty where they may."""
 
@@ -75,8 +75,8 @@ _IGNORES = (
 TESTS: dict[str, PairedTest] = {
     test.name: test
     for test in (
-        PairedTest("sign-flip", "exact sign-flip test by video", "video", sign_flip_p),
-        PairedTest("sign-flip-z", "studentised sign-flip test by video, normal approximation", "video", z_p),
+        PairedTest("sign-flip", "sign-flip test by video", "video", sign_flip_p),
+        PairedTest("sign-flip-z", "studentised sign-flip test by video", "video", z_p),
         PairedTest(
             "cluster-bootstrap",
             "percentile bootstrap of whole videos",
@@ -167,11 +167,12 @@ def scores_tested(
     chosen = paired_test(test)
     if not 0 < alpha < 1:
         raise Misuse(f"alpha must lie between 0 and 1, got {alpha}")
-    p, method = chosen.run(scores, seed=seed, replicates=replicates)
+    p, method, drawn = chosen.run(scores, seed=seed, replicates=replicates)
     p_adjusted = adjusted(p, correction)
     difference = scores.mean_differences
     first, second = scores.pairs
     smallest = chosen.smallest_p(videos=len(scores.sizes), cases=len(scores.values), replicates=replicates)
+    smallest = max(smallest, 1.0 / (replicates + 1)) if drawn else smallest
     reachable = smallest * (len(p) if correction == "holm" else 1)
     significant = is_significant(p_adjusted, alpha) & (difference != 0.0)
     return PairTests(

@@ -9,10 +9,10 @@ from scipy import special, stats
 
 from surgeval.errors import Misuse
 from surgeval.stats.paired_tests._by_video import two_sided
-from surgeval.stats.paired_tests._scores import PairedScores
+from surgeval.stats.paired_tests._scores import PairedScores, Tested
 
 
-def mcnemar_p(scores: PairedScores, *, seed: int, replicates: int) -> tuple[np.ndarray, str]:
+def mcnemar_p(scores: PairedScores, *, seed: int, replicates: int) -> Tested:
     """Two-sided exact binomial p-values from the cases on which exactly one model is right.
 
     Raises:
@@ -26,13 +26,13 @@ def mcnemar_p(scores: PairedScores, *, seed: int, replicates: int) -> tuple[np.n
     first, second = scores.pairs
     up, down = only_first[first, second], only_first[second, first]
     p = 2.0 * special.bdtr(np.minimum(up, down), (up + down).astype(np.int64), 0.5)
-    return np.minimum(1.0, p), "exact binomial"
+    return Tested(np.minimum(1.0, p), "exact binomial")
 
 
-def wilcoxon_p(scores: PairedScores, *, seed: int, replicates: int) -> tuple[np.ndarray, str]:
+def wilcoxon_p(scores: PairedScores, *, seed: int, replicates: int) -> Tested:
     """Two-sided signed-rank p-values of every pair, normal approximation with continuity correction."""
     del seed, replicates
-    return signed_rank_p(scores.case_differences, alternative="two-sided"), "normal approximation"
+    return Tested(signed_rank_p(scores.case_differences, alternative="two-sided"), "normal approximation")
 
 
 def signed_rank_p(differences: np.ndarray, *, alternative: Literal["greater", "two-sided"]) -> np.ndarray:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from surgeval.stats.draws import stream
-from surgeval.stats.paired_tests._scores import PairedScores
+from surgeval.stats.paired_tests._scores import PairedScores, Tested
 from surgeval.stats.paired_tests._sign_flip import exact_p, fits_lattice
 
 GRIDS = (1, 2, 3, 4, 5, 6, 10, 12, 20, 30, 60, 100, 420, 1000, 2520, 10000)
@@ -33,17 +33,18 @@ def grid_of(values: np.ndarray) -> int | None:
     return None
 
 
-def sign_flip_p(scores: PairedScores, *, seed: int, replicates: int) -> tuple[np.ndarray, str]:
+def sign_flip_p(scores: PairedScores, *, seed: int, replicates: int) -> Tested:
     """Two-sided p-values of every pair, and how they were computed."""
     factor = grid_of(scores.values)
     if factor is not None:
         differences = np.rint(scores.video_differences * factor)
         if fits_lattice(differences):
-            return exact_p(differences), "exact" if factor == 1 else f"exact, scores times {factor}"
+            return Tested(exact_p(differences), "exact" if factor == 1 else f"exact, scores times {factor}")
     differences = scores.video_differences
     if len(differences) <= LISTED_VIDEOS:
-        return _listed_p(differences), "exact, all sign patterns listed"
-    return _drawn_p(differences, seed, replicates), f"Monte Carlo, {replicates} sign patterns, seed {seed}"
+        return Tested(_listed_p(differences), "exact, all sign patterns listed")
+    p = _drawn_p(differences, seed, replicates)
+    return Tested(p, f"Monte Carlo, {replicates} sign patterns, seed {seed}", drawn=True)
 
 
 def _listed_p(differences: np.ndarray) -> np.ndarray:

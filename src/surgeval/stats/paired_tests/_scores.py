@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+
+
+class Tested(NamedTuple):
+    """What a test gives back."""
+
+    p: np.ndarray
+    """Two-sided p-values, one per pair."""
+    method: str
+    """How they were computed, in words."""
+    drawn: bool = False
+    """Whether the null distribution was drawn, so that no p-value is below one over the draws plus one."""
 
 
 @dataclass(frozen=True)
