@@ -59,7 +59,7 @@ def _on_grid(p: np.ndarray, informative: np.ndarray) -> np.ndarray:
     """The p-values as the whole multiples of their smallest step that they are, where doubles can tell."""
     step = np.exp2(1.0 - np.maximum(informative, 1))
     whole = np.where(informative <= 40, np.rint(p / np.maximum(step, 2.0**-40)) * step, p)
-    return np.clip(whole, step, 1.0)
+    return np.clip(whole, np.maximum(step, np.finfo(float).tiny), 1.0)
 
 
 def _chunks(columns: np.ndarray, total: np.ndarray) -> list[np.ndarray]:

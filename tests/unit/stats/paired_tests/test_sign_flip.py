@@ -58,6 +58,10 @@ def test_a_model_that_wins_every_video_reaches_the_smallest_p() -> None:
     assert exact_p(np.full((60, 1), 3))[0] == 2.0**-59
 
 
+def test_a_p_value_is_never_zero_however_many_videos_there_are() -> None:
+    assert 0 < exact_p(np.ones((2000, 1), dtype=int))[0] < 1e-300
+
+
 def test_equal_totals_are_never_significant() -> None:
     assert exact_p(np.array([[5], [-5], [0]]))[0] == 1.0
     assert exact_p(np.zeros((4, 2), dtype=int)).tolist() == [1.0, 1.0]
