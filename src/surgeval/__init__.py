@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from surgeval.stats.interval import metric_interval as metric_interval
     from surgeval.stats.strata import StrataResult as StrataResult
     from surgeval.stats.strata import strata as strata
+    from surgeval.stats.ranking import RankResult as RankResult
+    from surgeval.stats.ranking import rank as rank
 
 _HOME = {
     "AdjustedResult": "stats.adjusted",
@@ -55,6 +57,7 @@ _HOME = {
     "EnsembleResult": "stats.ensembles",
     "InfluenceResult": "stats.influence",
     "IntervalResult": "stats.interval",
+    "RankResult": "stats.ranking",
     "Reference": "schema.questions",
     "Request": "schema.questions",
     "Response": "schema.questions",
@@ -75,6 +78,7 @@ _HOME = {
     "interval": "stats.interval",
     "lint": "scoring.lint",
     "metric_interval": "stats.interval",
+    "rank": "stats.ranking",
     "read_score_table": "schema.score_table",
     "score": "scoring.run",
     "strata": "stats.strata",

@@ -24,6 +24,7 @@ VERBS: tuple[str, ...] = (
     "judge",
     "lint",
     "list",
+    "rank",
     "score",
     "strata",
 )
