@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from surgeval.schema.score_table import ScoreTable as ScoreTable
     from surgeval.schema.score_table import read_score_table as read_score_table
     from surgeval.schema.taxonomy import Capability as Capability
+    from surgeval.stats.mixed.failures import failures as failures
 
 _HOME = {
     "Capability": "schema.taxonomy",
@@ -24,6 +25,7 @@ _HOME = {
     "Response": "schema.questions",
     "ScoreTable": "schema.score_table",
     "SurgevalError": "errors",
+    "failures": "stats.mixed.failures",
     "read_score_table": "schema.score_table",
 }
 

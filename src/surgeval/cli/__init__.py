@@ -13,7 +13,7 @@ import typer
 from surgeval.cli._console import talk
 from surgeval.errors import SurgevalError
 
-VERBS: tuple[str, ...] = ()
+VERBS: tuple[str, ...] = ("failures",)
 """Each names a module here whose `register(app)` adds the verb."""
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid, nearest
-from surgeval.stats.mixed.formula import Model
+from surgeval.stats.mixed.formula import Model, column_of
 from surgeval.stats.mixed.structure import Factor, is_nested
 
 INTERCEPT = "(Intercept)"
@@ -96,7 +96,7 @@ def _check_columns(table: pl.DataFrame, model: Model, where: str) -> None:
             near = nearest(name, table.columns)
             hint = f"did you mean {near!r}?" if near else f"the table has {', '.join(map(repr, table.columns))}"
             problems.append(f"column {name!r} does not exist; {hint}")
-    fixed = {part for term in model.fixed for part in term.split(":")}
+    fixed = {column_of(part) for term in model.fixed for part in term.split(":")}
     both = [name for name in (model.outcome, model.trials) if name in fixed]
     problems += [f"column {name!r} is both outcome and fixed effect" for name in both]
     if problems:
@@ -118,7 +118,7 @@ def _number_problems(frame: pl.DataFrame, model: Model) -> list[str]:
         elif kind.is_float() and frame[name].is_infinite().any():
             problems.append(f"column {name!r} has infinite entries (first: row {frame[name].is_infinite().arg_max()})")
     for term in model.fixed:
-        for name in term.split(":"):
+        for name in map(column_of, term.split(":")):
             kind = frame.schema[name]
             if kind.is_float() and frame[name].is_infinite().any():
                 problems.append(f"property {name!r} has infinite entries")
@@ -189,15 +189,15 @@ def _columns(frame: pl.DataFrame, model: Model) -> tuple[list[str], list[np.ndar
     """Named columns of the design matrix, intercept first, categories against their first level."""
     names, columns = [INTERCEPT], [np.ones(frame.height)]
     for term in model.fixed:
-        parts = [_coded(frame[name]) for name in term.split(":")]
+        parts = [_coded(frame[column_of(part)], category=part.startswith("C(")) for part in term.split(":")]
         for combined in reduce(_crossed, parts):
             names.append(combined[0])
             columns.append(combined[1])
     return names, columns
 
 
-def _coded(series: pl.Series) -> list[tuple[str, np.ndarray]]:
-    if series.dtype.is_numeric() or series.dtype == pl.Boolean:
+def _coded(series: pl.Series, *, category: bool) -> list[tuple[str, np.ndarray]]:
+    if not category and (series.dtype.is_numeric() or series.dtype == pl.Boolean):
         return [(series.name, series.cast(pl.Float64).to_numpy())]
     text = series.cast(pl.String)
     levels = text.unique().sort().to_list()

@@ -39,6 +39,7 @@ def fit(
     family: Literal["binomial", "poisson", "gaussian", "beta-binomial"] | None = None,
     restricted: bool = True,
     engine: Engine = "auto",
+    errors: bool = True,
     where: str = "table",
 ) -> MixedFit:
     """The mixed model fitted to a table: Laplace for counts and 0/1, (restricted) likelihood for continuous.
@@ -49,6 +50,7 @@ def fit(
         family: What the outcome is, where `model` is a formula; or `beta-binomial` for overdispersed counts.
         restricted: Restricted likelihood for a continuous outcome; false for full likelihood.
         engine: `numpy`, `numba`, or the faster of those installed.
+        errors: Whether standard errors are wanted; refits of resamples go without, several times faster.
         where: What to call the table in error messages.
 
     Raises:
@@ -63,8 +65,8 @@ def fit(
             raise Misuse("a table needs a model or a formula to be fitted with")
         table = design_of(table, model, where=where)
     if table.model.family == "gaussian":
-        return _fit_linear(table, restricted=restricted, engine=engine)
-    return _fit_laplace(table, _family(table, family == "beta-binomial"), engine=engine)
+        return _fit_linear(table, restricted=restricted, engine=engine, errors=errors)
+    return _fit_laplace(table, _family(table, family == "beta-binomial"), engine=engine, errors=errors)
 
 
 def kernel_for(factors: tuple[Factor, ...], rows: int, engine: Engine) -> tuple[Kernel, str]:
@@ -101,7 +103,7 @@ def laplace_deviance(design: Design, family: Family, factors: tuple[Factor, ...]
     return deviance
 
 
-def _fit_laplace(design: Design, family: Family, *, engine: Engine) -> MixedFit:
+def _fit_laplace(design: Design, family: Family, *, engine: Engine, errors: bool) -> MixedFit:
     factors, singular = design.factors, list[str]()
     while True:
         deviance = laplace_deviance(design, family, factors, engine)
@@ -112,11 +114,12 @@ def _fit_laplace(design: Design, family: Family, *, engine: Engine) -> MixedFit:
             break
         singular.append(factors[zero].name)
         factors = factors[:zero] + factors[zero + 1 :]
-    best = optimum(deviance, point, start.scale, curvature=deviance.hessian)
-    if not best.converged:
-        best, deviance = _second_start(deviance, start.scale, best)
+    curvature = deviance.hessian if errors else _no_curvature
+    best = optimum(deviance, point, start.scale, curvature=curvature)
+    if errors and not best.converged:
+        best = _second_start(deviance, start.scale, best)
     best = replace(best, iterations=best.iterations + iterations)
-    return _laplace_result(design, family, factors, tuple(singular), deviance, best)
+    return _laplace_result(design, family, factors, tuple(singular), deviance, best, errors)
 
 
 def _collapsed(
@@ -132,19 +135,29 @@ def _collapsed(
     return index if without <= value + 1e-5 else None
 
 
-def _second_start(deviance: LaplaceDeviance, scale: np.ndarray, first: Optimum) -> tuple[Optimum, LaplaceDeviance]:
+def _converged(best: Optimum, errors: bool) -> bool:
+    """Whether the optimum is proper; without a Hessian only the gradient can tell."""
+    return best.converged if errors else best.newton_decrement < 1e-3
+
+
+def _no_curvature(_: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Stands in for the Hessian where nobody asked for standard errors."""
+    return np.full(scale.shape, np.nan)
+
+
+def _second_start(deviance: LaplaceDeviance, scale: np.ndarray, first: Optimum) -> Optimum:
     """The better of the first optimum and one reached from moderate variances."""
     again = first.parameters.copy()
     again[: deviance.factors] = np.clip(again[: deviance.factors], np.log(0.2), np.log(2.0))
     again[deviance.factors :] = np.where(np.isfinite(again[deviance.factors :]), again[deviance.factors :], 0.0)
     second = optimum(deviance, again, scale, curvature=deviance.hessian)
     better = second.converged or (not first.converged and second.value < first.value - 1e-6)
-    return (second if better else first), deviance
+    return second if better else first
 
 
 def _laplace_result(
     design: Design, family: Family, factors: tuple[Factor, ...], singular: tuple[str, ...],
-    deviance: LaplaceDeviance, best: Optimum,
+    deviance: LaplaceDeviance, best: Optimum, errors: bool,
 ) -> MixedFit:  # fmt: skip
     found = deviance.evaluate(best.parameters)
     if found is None:
@@ -160,7 +173,7 @@ def _laplace_result(
         design=design, method="laplace", family=family.name, beta=beta.copy(),
         covariance=best.covariance[q : q + p, q : q + p], groups=groups,
         log_likelihood=family.saturated - best.value, parameters=p + len(design.factors) + family.extra,
-        convergence=Convergence(best.converged, singular, best.iterations, deviance.evaluations,
+        convergence=Convergence(_converged(best, errors), singular, best.iterations, deviance.evaluations,
                                 best.newton_decrement, best.smallest_eigenvalue, deviance.engine),
         linear_predictor=predictor, precision=float(np.exp(extra)) if family.extra else None,
         variance_covariance=best.covariance[np.ix_(variances, variances)],
@@ -200,7 +213,7 @@ def _by_level(layout: Layout, factor: int, levels: int, effects: Effects, codes:
     return result
 
 
-def _fit_linear(design: Design, *, restricted: bool, engine: Engine) -> MixedFit:
+def _fit_linear(design: Design, *, restricted: bool, engine: Engine, errors: bool) -> MixedFit:
     factors, singular = design.factors, list[str]()
     while True:
         kernel, name = kernel_for(factors, design.rows, engine)
@@ -220,27 +233,29 @@ def _fit_linear(design: Design, *, restricted: bool, engine: Engine) -> MixedFit
             break
         singular.append(factors[index].name)
         factors = fewer
-    return _linear_result(design, factors, tuple(singular), deviance, point, start.scale, iterations, name)
+    return _linear_result(design, factors, tuple(singular), deviance, point, start.scale, iterations, name, errors)
 
 
 def _linear_result(
     design: Design, factors: tuple[Factor, ...], singular: tuple[str, ...], deviance: LinearDeviance,
     log_theta: np.ndarray, scale: np.ndarray, iterations: int, engine: str,
+    errors: bool,
 ) -> MixedFit:  # fmt: skip
     log_sigma = np.log(deviance.solution(log_theta).sigma)
     residual = np.array([[1 / np.sqrt(2 * max(design.rows - len(design.names), 1))]])
     full_scale = np.block([[scale, np.zeros((len(scale), 1))], [np.zeros((1, len(scale))), residual]])
     best = optimum(deviance.unprofiled, np.append(log_theta + log_sigma, log_sigma), full_scale,
-                   curvature=deviance.hessian)  # fmt: skip
+                   curvature=deviance.hessian if errors else _no_curvature)  # fmt: skip
     log_sd, log_sigma = best.parameters[:-1], float(best.parameters[-1])
     found = deviance.solution(log_sd - log_sigma)
     sigma = float(np.exp(log_sigma))
-    freedom = deviance.satterthwaite(sigma**2 * np.diag(found.unscaled), best.covariance)
+    variances = sigma**2 * np.diag(found.unscaled)
+    freedom = deviance.satterthwaite(variances, best.covariance) if errors else None
     spread = deviance.kernel.spread()
-    errors = np.sqrt(np.diag(best.covariance))
+    log_errors = np.sqrt(np.diag(best.covariance))
     theta = np.exp(log_sd - log_sigma)
     variance = Effects(*(part * sigma**2 for part in spread.effects))
-    groups = _groups(design, factors, deviance.kernel.layout, theta, errors[:-1], found.effects, variance)
+    groups = _groups(design, factors, deviance.kernel.layout, theta, log_errors[:-1], found.effects, variance)
     groups = tuple(replace(group, sd=group.sd * sigma) for group in groups)
     predictor = np.empty(design.rows)
     predictor[deviance.kernel.layout.order] = deviance.fitted(found)
@@ -248,8 +263,8 @@ def _linear_result(
         design=design, method="reml" if deviance.restricted else "ml", family="gaussian", beta=found.beta,
         covariance=sigma**2 * found.unscaled, groups=groups, log_likelihood=-best.value,
         parameters=len(design.names) + len(design.factors) + 1,
-        convergence=Convergence(best.converged, singular, iterations + best.iterations, deviance.evaluations,
+        convergence=Convergence(_converged(best, errors), singular, iterations + best.iterations, deviance.evaluations,
                                 best.newton_decrement, best.smallest_eigenvalue, engine),
-        linear_predictor=predictor + design.offset, sigma=sigma, log_sigma_error=float(errors[-1]), freedom=freedom,
+        linear_predictor=predictor + design.offset, sigma=sigma, log_sigma_error=float(log_errors[-1]), freedom=freedom,
         variance_covariance=best.covariance,
     )  # fmt: skip

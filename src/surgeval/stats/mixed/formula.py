@@ -5,7 +5,8 @@ The formula language is the part of R's that random-intercept models need:
     tp / reference ~ smoke + blood + smoke:blood + (1 | algorithm) + (1 | patient / image)
     correct ~ difficulty * phase + offset(exposure) + (1 | video) + (1 | model)
 
-`a * b` stands for `a + b + a:b`, `(1 | a / b)` for `(1 | a) + (1 | a:b)`. Random slopes are refused.
+`a * b` stands for `a + b + a:b`, `(1 | a / b)` for `(1 | a) + (1 | a:b)`, and `C(a)` makes categories of a
+column of numbers. Random slopes are refused.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ offset=None, weights=None, family='binomial')
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column the model uses, each once, in order of mention."""
-        terms = [part for term in (*self.fixed, *self.random) for part in term.split(":")]
+        terms = [column_of(part) for term in (*self.fixed, *self.random) for part in term.split(":")]
         singles = [self.outcome, self.trials, *terms, self.offset, self.weights]
         return _unique(name for name in singles if name is not None)
 
@@ -76,6 +77,11 @@ offset=None, weights=None, family='binomial')
         offset = [f"offset({self.offset})"] if self.offset else []
         terms = [*(self.fixed or ("1",)), *offset, *(f"(1 | {name})" for name in self.random)]
         return f"{left} ~ {' + '.join(terms)}"
+
+
+def column_of(part: str) -> str:
+    """The column a part of a term reads: `phase` for `phase` and for `C(phase)`."""
+    return part[2:-1].strip() if part.startswith("C(") and part.endswith(")") else part
 
 
 def _split(text: str) -> list[str]:
@@ -97,11 +103,11 @@ def _fixed(term: str) -> list[str]:
     if term == "0" or term.startswith("-"):
         raise Misuse(f"term {term!r}: models without an intercept are not supported; leave it out")
     if "*" in term:
-        names = _names(term.split("*"))
+        names = _parts(term.split("*"))
         if len(names) > 2:
             raise Misuse(f"term {term!r}: write interactions of three or more columns with ':'")
         return [*names, ":".join(names)]
-    return [":".join(_names(term.split(":")))]
+    return [":".join(_parts(term.split(":")))]
 
 
 def random_terms(names: Iterable[str]) -> tuple[str, ...]:
@@ -129,6 +135,22 @@ def _random(term: str) -> list[str]:
 def _groups(text: str) -> list[str]:
     levels = [_names(part.split(":")) for part in text.split("/")]
     return [":".join(name for part in levels[: depth + 1] for name in part) for depth in range(len(levels))]
+
+
+def _parts(parts: Iterable[str]) -> list[str]:
+    """Names, or `C(name)`, of a fixed term."""
+    stripped = [part.strip() for part in parts]
+    _names(column_of(part) for part in stripped)
+    return [f"C({column_of(part)})" if part != column_of(part) else part for part in stripped]
+
+
+def fixed_terms(names: Iterable[str]) -> tuple[str, ...]:
+    """Fixed terms from plain texts such as `smoke`, `C(phase)` or `smoke:blood`.
+
+    Raises:
+        Misuse: For anything that is no term.
+    """
+    return _unique(term for name in names for term in _fixed(name.strip()))
 
 
 def _names(parts: Iterable[str]) -> list[str]:
