@@ -219,42 +219,42 @@ def _estimable(
 ) -> tuple[np.ndarray, tuple[str, ...], dict[str, str]]:
     """The columns whose coefficients exist, and for the others why they do not."""
     dropped: dict[str, str] = {}
-    matrix = np.column_stack(columns)
-    low, high = matrix.min(axis=0), matrix.max(axis=0)
+    rows = np.array(columns)
+    low, high = rows.min(axis=1), rows.max(axis=1)
     dropped |= {names[j]: f"is {low[j]:g} in every row" for j in range(1, len(names)) if low[j] == high[j]}
     if model.family == "binomial":
-        dropped |= _separating(names, matrix, response, trials, set(dropped))
+        dropped |= _separating(names, rows, response, trials, set(dropped))
     keep = [j for j, name in enumerate(names) if name not in dropped]
-    matrix = matrix[:, keep]
-    independent, reasons = _independent(matrix, [names[j] for j in keep])
+    independent, reasons = _independent(rows[keep], [names[j] for j in keep])
     dropped |= reasons
+    chosen = [keep[j] for j in independent]
     ordered = {name: dropped[name] for name in names if name in dropped}
-    return np.ascontiguousarray(matrix[:, independent]), tuple(names[keep[j]] for j in independent), ordered
+    return np.ascontiguousarray(rows[chosen].T), tuple(names[j] for j in chosen), ordered
 
 
 def _separating(
-    names: list[str], matrix: np.ndarray, response: np.ndarray, trials: np.ndarray, known: set[str]
+    names: list[str], columns: np.ndarray, response: np.ndarray, trials: np.ndarray, known: set[str]
 ) -> dict[str, str]:
     """0/1 columns that predict the outcome perfectly on one side, and which side."""
-    rows, hits, draws = matrix.sum(axis=0), matrix.T @ response, matrix.T @ trials
+    rows, hits, draws = columns.sum(axis=1), columns @ response, columns @ trials
     sides = (
         (1, rows, hits, draws),
-        (0, len(matrix) - rows, response.sum() - hits, trials.sum() - draws),
+        (0, len(response) - rows, response.sum() - hits, trials.sum() - draws),
     )
     reasons: dict[str, str] = {}
     for value, count, successes, total in sides:
         for j in np.flatnonzero((successes <= 0) | (successes >= total)):
             name = names[j]
-            if j == 0 or name in known or name in reasons or not np.isin(matrix[:, j], (0.0, 1.0)).all():
+            if j == 0 or name in known or name in reasons or not np.isin(columns[j], (0.0, 1.0)).all():
                 continue
             what = "failures" if successes[j] <= 0 else "successes"
             reasons[name] = f"separates the outcome: all {count[j]:.0f} rows with value {value} are {what}"
     return reasons
 
 
-def _independent(matrix: np.ndarray, names: list[str]) -> tuple[list[int], dict[str, str]]:
+def _independent(columns: np.ndarray, names: list[str]) -> tuple[list[int], dict[str, str]]:
     """Columns that no earlier ones determine, by eliminating the scaled Gram matrix."""
-    gram = matrix.T @ matrix
+    gram = columns @ columns.T
     norm = np.sqrt(np.diag(gram))
     gram = gram / np.outer(norm, norm)
     kept: list[int] = []

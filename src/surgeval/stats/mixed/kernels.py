@@ -8,7 +8,7 @@ A_g = (A_parent + s^2 (y_g - c_g' b)) / D_g, which yields modes, covariances and
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import linalg, sparse
@@ -77,6 +77,7 @@ class NumpyKernel:
 
     def __init__(self, layout: Layout) -> None:
         self.layout, self.log_determinant = layout, 0.0
+        self._weight: Any = None
         self._leaf_starts = np.searchsorted(layout.leaf, np.arange(layout.spans[0][1]))
         self._child_starts = [
             np.searchsorted(layout.node_parent[start:stop], np.arange(*after))
@@ -90,23 +91,33 @@ class NumpyKernel:
         self._row_sd = float(sd[lay.row_factor]) if lay.row_factor >= 0 else 0.0
         self._node_var = np.r_[sd, 0.0][lay.node_factor] ** 2
         self._column_sd = sd[lay.column_factor]
-        self._weight = weight
-        self._row_scale = 1.0 + self._row_sd**2 * weight
-        thin = weight / self._row_scale
+        if weight is not self._weight or lay.row_factor >= 0:
+            self._gather(weight)
         self._below = np.empty(lay.nodes)
         self._coupling = np.empty(len(lay.pair_column))
         self._scale = np.empty(lay.nodes)
-        self._eliminate_nodes(thin)
-        self._eliminate_border(thin)
+        self._eliminate_nodes()
+        self._eliminate_border()
         self.log_determinant = float(
             np.log(self._row_scale).sum() + np.log(self._scale).sum() + 2 * np.log(np.diag(self._root)).sum()
         )
 
-    def _eliminate_nodes(self, thin: np.ndarray) -> None:
+    def _gather(self, weight: np.ndarray) -> None:
+        """Sum the weights per leaf, pair and border columns; kept while the weights stay the same."""
         lay = self.layout
-        below = np.add.reduceat(thin, self._leaf_starts)
-        spread = (thin[:, None] * self._column_sd[lay.columns]).ravel()
-        coupling = np.bincount(lay.row_pair.ravel(), spread, minlength=self._pair_spans[0][1])
+        self._weight, self._row_scale = weight, 1.0 + self._row_sd**2 * weight
+        thin = weight / self._row_scale
+        self._leaf_weight = np.add.reduceat(thin, self._leaf_starts)
+        each = thin[lay.pair_row]
+        self._pair_weight = np.bincount(lay.row_pair.ravel(), each, minlength=self._pair_spans[0][1])
+        if lay.width:
+            rows = lay.indicator
+            own = rows.T @ sparse.csr_array((each, rows.indices, rows.indptr), shape=rows.shape)
+            self._own_weight = own.toarray()
+
+    def _eliminate_nodes(self) -> None:
+        lay, below = self.layout, self._leaf_weight
+        coupling = self._pair_weight * self._column_sd[lay.pair_column[: self._pair_spans[0][1]]]
         for step, ((start, stop), (first, last)) in enumerate(zip(lay.spans, self._pair_spans, strict=True)):
             self._below[start:stop], self._coupling[first:last] = below, coupling
             self._scale[start:stop] = 1.0 + self._node_var[start:stop] * below
@@ -117,15 +128,13 @@ class NumpyKernel:
             passed = coupling / self._scale[lay.pair_node[first:last]]
             coupling = np.bincount(lay.pair_parent[first:last] - after, passed, minlength=end - after)
 
-    def _eliminate_border(self, thin: np.ndarray) -> None:
+    def _eliminate_border(self) -> None:
         lay, width = self.layout, self.layout.width
         shape = (lay.nodes, width)
         self._pairs = sparse.csr_array((self._coupling, lay.pair_column, lay.pair_start), shape=shape)
         schur = np.eye(width)
         if width:
-            rows = lay.indicator
-            own = rows.T @ sparse.csr_array((thin[lay.pair_row], rows.indices, rows.indptr), shape=rows.shape)
-            schur += own.toarray() * np.outer(self._column_sd, self._column_sd)
+            schur += self._own_weight * np.outer(self._column_sd, self._column_sd)
             gain = (self._node_var / self._scale)[lay.pair_node] * self._coupling
             scaled = sparse.csr_array((gain, lay.pair_column, lay.pair_start), shape=shape)
             schur -= (self._pairs.T @ scaled).toarray()

@@ -5,6 +5,8 @@ Only imported when numba is installed and the data are large enough to repay its
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from scipy import linalg
@@ -19,17 +21,23 @@ class NumbaKernel:
 
     def __init__(self, layout: Layout) -> None:
         self.layout, self.log_determinant = layout, 0.0
+        self._weight: Any = None
+        self._ones = np.ones(layout.rows)
 
     def factorise(self, weight: np.ndarray, sd: np.ndarray) -> None:
         """Eliminate rows, nodes and border for these weights and standard deviations."""
         lay = self.layout
-        self._weight = weight
         self._row_sd = float(sd[lay.row_factor]) if lay.row_factor >= 0 else 0.0
+        if weight is not self._weight or lay.row_factor >= 0:
+            self._gathered = _gather(weight, self._row_sd, lay.leaf, lay.columns, lay.row_pair, lay.spans[0][1],
+                                     lay.width, lay.pair_start[lay.spans[0][1]])  # fmt: skip
+        self._weight = weight
         self._node_var = np.append(sd, 0.0)[lay.node_factor] ** 2
         self._column_sd = sd[lay.column_factor]
+        leaf_weight, pair_weight, own, row_logs = self._gathered
         self._below, self._scale, self._coupling, schur, logs = _factorise(
-            weight, self._row_sd, self._node_var, self._column_sd, lay.leaf, lay.node_parent, lay.columns,
-            lay.row_pair, lay.pair_start, lay.pair_column, lay.pair_parent,
+            leaf_weight, pair_weight, own, row_logs, self._node_var, self._column_sd, lay.node_parent,
+            lay.pair_start, lay.pair_column, lay.pair_parent,
         )  # fmt: skip
         self._root = linalg.cholesky(schur, lower=True, check_finite=False, overwrite_a=True) if lay.width else schur
         self.log_determinant = float(logs + 2 * np.log(np.diag(self._root)).sum())
@@ -52,7 +60,7 @@ class NumbaKernel:
     def solve(self, target: np.ndarray) -> tuple[np.ndarray, Effects]:
         """Effects H^-1 L Z' target and the predictor they give."""
         lay = self.layout
-        thin = 1.0 / (1.0 + self._row_sd**2 * self._weight) if lay.row_factor >= 0 else np.ones(lay.rows)
+        thin = 1.0 / (1.0 + self._row_sd**2 * self._weight) if lay.row_factor >= 0 else self._ones
         leaves, columns = _collect(target[:, None], thin, lay.leaf, lay.columns, lay.spans[0][1], lay.width)
         _, _, border, nodes, path = self._eliminated(leaves, columns)
         predictor, rows = _to_rows(target, path[:, 0], border[:, 0], self._weight, self._row_sd, self._column_sd,
@@ -144,23 +152,38 @@ def _binomial_slope(eta, draws):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _factorise(weight, row_sd, node_var, column_sd, leaf, parent, columns, row_pair, pair_start, pair_column, pair_parent):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
-    nodes, width, per_row = len(parent), len(column_sd), columns.shape[1]
-    below, scale, coupling = np.zeros(nodes), np.ones(nodes), np.zeros(len(pair_column))
-    schur, logs, product = np.eye(width), 0.0, 1.0
+def _gather(weight, row_sd, leaf, columns, row_pair, leaves, width, pairs):  # type: ignore[no-untyped-def]
+    per_row = columns.shape[1]
+    below, coupling, own = np.zeros(leaves), np.zeros(pairs), np.zeros((width, width))
+    logs, product = 0.0, 1.0
     for i in range(len(weight)):
-        d = 1.0 + row_sd * row_sd * weight[i]
-        product *= d
-        if not 1e-100 < product < 1e100:
-            logs, product = logs + np.log(product), 1.0
-        thin = weight[i] / d
+        thin = weight[i]
+        if row_sd > 0:
+            d = 1.0 + row_sd * row_sd * weight[i]
+            product *= d
+            if not 1e-100 < product < 1e100:
+                logs, product = logs + np.log(product), 1.0
+            thin /= d
         below[leaf[i]] += thin
         for f in range(per_row):
-            k = columns[i, f]
-            coupling[row_pair[i, f]] += thin * column_sd[k]
+            coupling[row_pair[i, f]] += thin
             for e in range(f + 1):
-                m = columns[i, e]
-                schur[k, m] += thin * column_sd[k] * column_sd[m]
+                own[columns[i, f], columns[i, e]] += thin
+    return below, coupling, own, logs + np.log(product)
+
+
+@njit(cache=True)
+def _factorise(leaf_weight, pair_weight, own, logs, node_var, column_sd, parent, pair_start, pair_column, pair_parent):  # type: ignore[no-untyped-def]  # fmt: skip
+    nodes, width = len(parent), len(column_sd)
+    below, scale, coupling = np.zeros(nodes), np.ones(nodes), np.zeros(len(pair_column))
+    schur = np.empty((width, width))
+    for k in range(width):
+        for m in range(width):
+            schur[k, m] = own[k, m] * column_sd[k] * column_sd[m]
+        schur[k, k] += 1.0
+    below[: len(leaf_weight)] = leaf_weight
+    for a in range(len(pair_weight)):
+        coupling[a] = pair_weight[a] * column_sd[pair_column[a]]
     for g in range(nodes):
         d = 1.0 + node_var[g] * below[g]
         scale[g] = d
@@ -175,7 +198,7 @@ def _factorise(weight, row_sd, node_var, column_sd, leaf, parent, columns, row_p
             pulled = gain * coupling[a]
             for b in range(pair_start[g], a + 1):
                 schur[pair_column[a], pair_column[b]] -= pulled * coupling[b]
-    return below, scale, coupling, schur, logs + np.log(product)
+    return below, scale, coupling, schur, logs
 
 
 @njit(cache=True)

@@ -60,8 +60,8 @@ class LinearDeviance:
     ) -> None:
         order = kernel.layout.order
         self.fixed, self.weights = fixed[order], weights[order]
-        root = np.sqrt(self.weights)
-        self.plain = np.linalg.lstsq(root[:, None] * self.fixed, root * outcome[order], rcond=None)[0]
+        weighted = self.weights[:, None] * self.fixed
+        self.plain = np.linalg.solve(self.fixed.T @ weighted, weighted.T @ outcome[order])
         self.outcome = outcome[order] - self.fixed @ self.plain
         self.kernel, self.restricted = kernel, restricted
         self.factors, self.coefficients = kernel.layout.factors, fixed.shape[1]
