@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from surgeval.stats.strata import strata as strata
     from surgeval.stats.ranking import RankResult as RankResult
     from surgeval.stats.ranking import rank as rank
+    from surgeval.stats.mixed.failures import failures as failures
 
 _HOME = {
     "AdjustedResult": "stats.adjusted",
@@ -79,6 +80,7 @@ _HOME = {
     "lint": "scoring.lint",
     "metric_interval": "stats.interval",
     "rank": "stats.ranking",
+    "failures": "stats.mixed.failures",
     "read_score_table": "schema.score_table",
     "score": "scoring.run",
     "strata": "stats.strata",
