@@ -79,12 +79,17 @@ def random_procedure(seed: int, *, most_objects: int = 7, longest_s: int = 160) 
     """A consistent procedure in which nearly everything can happen; equal for equal seeds."""
     draw = np.random.default_rng(seed)
     duration_s = int(draw.integers(30, longest_s + 1))
-    classes = [CLASS_NAMES[i] for i in draw.integers(0, len(CLASS_NAMES), int(draw.integers(0, most_objects + 1)))]
+    kinds = draw.choice(CLASS_NAMES, size=int(draw.integers(1, len(CLASS_NAMES) + 1)), replace=False)
+    classes = [str(draw.choice(kinds)) for _ in range(int(draw.integers(0, most_objects + 1)))]
     tracks, events = [], []
     for number, class_name in enumerate(classes):
         track, told = _random_object(f"{class_name.lower()} {number}", class_name, duration_s, draw)
         tracks.append(track)
         events += told
+    bags = [track.instance for track in tracks if track.class_name == "Specimen Bag"]
+    for at, event in enumerate(events):
+        if event.kind is EventKind.BAGGED and bags and draw.random() < 0.7:
+            events[at] = Event(event.kind, event.second, event.instance, {"bag": str(draw.choice(bags))})
     cuts = sorted(draw.choice(np.arange(1, duration_s), size=min(3, duration_s - 1), replace=False).tolist())
     names = ("preparation", "dissection", "retrieval", "closure")
     bounds = [0, *cuts, duration_s]

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from surgeval.errors import ProcedureInvalid, nearest
-from surgeval.schema.tracks import Event, EventKind, Procedure, Span, Track, Visibility
+from surgeval.schema.tracks import Detail, Event, EventKind, Procedure, Span, Track, Visibility
 
 _ONCE = (
     EventKind.INSERTED,
@@ -59,7 +59,7 @@ def contradictions(procedure: Procedure) -> list[str]:
     events: dict[str, list[Event]] = {track.instance: [] for track in procedure.tracks}
     for event in procedure.events:
         events.get(event.instance, []).append(event)
-    found = []
+    found = [*_bag_problems(procedure)]
     for track in procedure.tracks:
         found += [f"{track.instance}: {text}" for text in _story_problems(track, events[track.instance])]
     return found
@@ -177,6 +177,15 @@ def _story_problems(track: Track, events: list[Event]) -> Iterator[str]:
         if first[EventKind.LEFT_IN_SITU] is not None:
             yield "both retrieved and left in situ"
     yield from _view_problems(seen, events)
+
+
+def _bag_problems(procedure: Procedure) -> Iterator[str]:
+    classes = {track.instance: track.class_name for track in procedure.tracks}
+    for event in procedure.events:
+        bag = event.details.get(Detail.BAG)
+        if event.kind is EventKind.BAGGED and bag is not None and classes.get(bag) != "Specimen Bag":
+            what = "unknown" if bag not in classes else f"a {classes[bag]}"
+            yield f"{event.instance}: put at second {event.second} into the bag {bag!r}, which is {what}"
 
 
 def _view_problems(seen: np.ndarray, events: list[Event]) -> Iterator[str]:

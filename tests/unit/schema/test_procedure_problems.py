@@ -85,3 +85,9 @@ def test_each_contradiction_is_named(events, expected):
     found = contradictions(procedure)
     assert len(found) == 1, found
     assert expected in found[0]
+
+
+@pytest.mark.parametrize(("bag", "what"), [("bag 7", "unknown"), ("clip 1", "a Clip")])
+def test_only_a_bag_receives_a_stone(bag, what):
+    procedure = with_events(Event(EventKind.BAGGED, 41, "stone 1", {"bag": bag}))
+    assert contradictions(procedure) == [f"stone 1: put at second 41 into the bag {bag!r}, which is {what}"]
