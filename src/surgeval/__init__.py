@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from surgeval.stats.interval import IntervalResult as IntervalResult
     from surgeval.stats.interval import interval as interval
     from surgeval.stats.interval import metric_interval as metric_interval
-    from surgeval.stats.strata import StrataResult as StrataResult
-    from surgeval.stats.strata import strata as strata
+    from surgeval.stats.mixed.failures import failures as failures
     from surgeval.stats.ranking import RankResult as RankResult
     from surgeval.stats.ranking import rank as rank
-    from surgeval.stats.mixed.failures import failures as failures
+    from surgeval.stats.strata import StrataResult as StrataResult
+    from surgeval.stats.strata import strata as strata
 
 _HOME = {
     "AdjustedResult": "stats.adjusted",

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from surgeval.cli._console import emit, emit_json, emit_table, new_folder, talk
+from surgeval.cli._tables import ColumnsOption, TableArgument, read_tables
 from surgeval.errors import Misuse
-from surgeval.schema.score_table import ScoreTable, read_score_table
 
 if TYPE_CHECKING:
     from surgeval.stats.ranking import RankResult
@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 
 def rank(
-    tables: list[Path] = typer.Argument(..., metavar="TABLE...", help="CSV or Parquet files, or `score` folders."),
+    tables: TableArgument,
     rule: str = typer.Option(
         "focus",
         help="focus, mean-, median-, min-, max- or qNN-then-rank, rank-then-mean, rank-then-median, test-then-rank.",
@@ -52,7 +52,7 @@ def rank(
         False, "--challenger-compat", help="Resample with challengeR's faults, to compare."
     ),
     metric: str | None = typer.Option(None, help="The metric to rank by."),
-    columns: str | None = typer.Option(None, help="Our column names to theirs: model=algorithm,video=patient."),
+    columns: ColumnsOption = "",
     json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
     out: Path | None = typer.Option(None, help="Write every table into this folder."),
     force: bool = typer.Option(False, "--force", help="Overwrite an earlier result."),
@@ -63,7 +63,7 @@ def rank(
     if out is not None:
         new_folder(out, force=force)
     result = rank_models(
-        read_tables(tables, _mapping(columns.split(",") if columns else [], "--columns")),
+        read_tables(tables, columns),
         rule,
         board=board,
         merge=merge,
@@ -88,11 +88,6 @@ def rank(
     if out is not None:
         result.to_dir(out, inputs=_inputs(tables), force=True)
     _show(result, json=json)
-
-
-def read_tables(paths: Sequence[Path], columns: dict[str, str]) -> ScoreTable:
-    """The score table of all files together."""
-    return read_score_table(list(paths), columns=columns)
 
 
 def _show(result: RankResult, *, json: bool) -> None:

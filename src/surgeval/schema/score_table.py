@@ -177,11 +177,11 @@ def read_score_table(
     except pl.exceptions.PolarsError as error:
         raise TableInvalid(where, [f"the tables do not fit together ({first_line(error)})"]) from None
     return ScoreTable.of(frame, where=where, facts=facts)
-    where = ", ".join(path.name for path in paths)
-    return ScoreTable.of(read_frame(paths), columns=columns, where=where, facts=facts)
 
 
-def read_frame(sources: str | Path | Sequence[str | Path], *, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
+def read_frames(
+    sources: str | Path | Sequence[str | Path], *, columns: Mapping[str, str] | None = None
+) -> pl.DataFrame:
     """Any table from one or more CSV or Parquet files or `score` folders, stacked, with columns renamed.
 
     Unlike `read_score_table` it asks for no particular columns, so counts and properties can be read too.
@@ -191,7 +191,7 @@ def read_frame(sources: str | Path | Sequence[str | Path], *, columns: Mapping[s
         TableInvalid: A column to rename does not exist.
     """
     paths = [Path(p) for p in ([sources] if isinstance(sources, str | Path) else sources)]
-    frames = [_read(path) for path in paths]
+    frames = [read_frame(path) for path in paths]
     frame = pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
     return _renamed(frame, columns or {}, ", ".join(path.name for path in paths))
 

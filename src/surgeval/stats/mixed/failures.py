@@ -17,7 +17,8 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid, UnknownName
-from surgeval.schema.score_table import as_frame, read_frame
+from surgeval.schema.score_table import read_frames
+from surgeval.schema.tabular import as_frame
 from surgeval.stats.mixed.design import Design, design_of
 from surgeval.stats.mixed.diagnostics import diagnose
 from surgeval.stats.mixed.fit import Engine, fit
@@ -169,7 +170,7 @@ def _check_options(
 def _rows(table: Any, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
     is_path = isinstance(table, str | Path)
     if is_path or (isinstance(table, list | tuple) and table and all(isinstance(x, str | Path) for x in table)):
-        return read_frame(table, columns=columns)
+        return read_frames(table, columns=columns)
     frame = as_frame(table)
     unknown = [theirs for theirs in (columns or {}).values() if theirs not in frame.columns]
     if unknown:
