@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from surgeval.stats.interval import IntervalResult as IntervalResult
     from surgeval.stats.interval import interval as interval
     from surgeval.stats.interval import metric_interval as metric_interval
+    from surgeval.stats.mixed.failures import failures as failures
+    from surgeval.stats.ranking import RankResult as RankResult
+    from surgeval.stats.ranking import rank as rank
     from surgeval.stats.strata import StrataResult as StrataResult
     from surgeval.stats.strata import strata as strata
 
@@ -55,6 +58,7 @@ _HOME = {
     "EnsembleResult": "stats.ensembles",
     "InfluenceResult": "stats.influence",
     "IntervalResult": "stats.interval",
+    "RankResult": "stats.ranking",
     "Reference": "schema.questions",
     "Request": "schema.questions",
     "Response": "schema.questions",
@@ -75,6 +79,8 @@ _HOME = {
     "interval": "stats.interval",
     "lint": "scoring.lint",
     "metric_interval": "stats.interval",
+    "rank": "stats.ranking",
+    "failures": "stats.mixed.failures",
     "read_score_table": "schema.score_table",
     "score": "scoring.run",
     "strata": "stats.strata",

@@ -7,6 +7,7 @@
     │   └── WouldOverwrite     an output exists and --force was not given
     ├── InputInvalid           a file or table that cannot be used; lists every problem
     │   ├── FileUnreadable     not the format it claims to be (JSON, CSV, Parquet, encoding)
+    │   ├── ProcedureInvalid   annotations of a procedure that cannot be true
     │   ├── QuestionsInvalid   requests or references that contradict themselves
     │   ├── TableInvalid       a score table that breaks its own rules
     │   └── ResponsesMissing   questions without a response, where that was declared an error
@@ -72,6 +73,10 @@ class InputInvalid(SurgevalError):
 
 class FileUnreadable(InputInvalid):
     """A file that is not what it claims to be."""
+
+
+class ProcedureInvalid(InputInvalid):
+    """Annotations of a procedure that cannot be true, or not of the shape they claim."""
 
 
 class QuestionsInvalid(InputInvalid):

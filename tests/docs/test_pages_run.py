@@ -23,7 +23,7 @@ def blocks(page: Path) -> list[tuple[str, str]]:
 def commands(block: str) -> list[tuple[str, list[str]]]:
     """Each command of a console block with the output shown below it."""
     found: list[tuple[str, list[str]]] = []
-    for line in block.splitlines():
+    for line in block.replace("\\\n", " ").splitlines():
         if line.startswith("$ "):
             found.append((line[2:], []))
         elif found:

@@ -19,11 +19,13 @@ VERBS: tuple[str, ...] = (
     "compare",
     "demo",
     "diff",
+    "failures",
     "floors",
     "interval",
     "judge",
     "lint",
     "list",
+    "rank",
     "score",
     "strata",
 )

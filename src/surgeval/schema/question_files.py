@@ -37,7 +37,7 @@ _FATAL_IN_QUESTIONS = {
     "no-id", "no-question", "unknown-capability", "answer-not-text", "bad-parameters", "bad-time",
     "window-reversed", "bad-flag", "not-an-object", "repeated-key", "too-many-cells",
 }  # fmt: skip
-_RULES = Rules()
+_REMEMBERED_FORMATS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,9 @@ class QuestionSet:
     references: Mapping[str, Reference]
     class_names: tuple[str, ...] = CLASS_NAMES
     findings: tuple[Finding, ...] = ()
+    _formats: dict[tuple[str, str, Rules | None], AnswerFormat] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def format_of(self, reference: Reference, rules: Rules | None = None) -> AnswerFormat:
         """The answer format of a reference. Equal formats are built once.
@@ -56,16 +59,24 @@ class QuestionSet:
             UnknownName: No such format.
             BadParameters: The parameters cannot be used.
         """
-        if not reference.parameters:
-            return _built(reference.format, "{}", self.class_names, rules or _RULES)
-        try:
-            key = json.dumps(dict(reference.parameters), sort_keys=True)
-        except (TypeError, ValueError, RecursionError):
-            raise BadParameters(f"answer format {reference.format!r}: parameters must be plain data") from None
-        return _built(reference.format, key, self.class_names, rules or _RULES)
+        key = (reference.format, _spelt(reference), rules)
+        if (found := self._formats.get(key)) is None:
+            found = _built(key[0], key[1], self.class_names, rules or Rules())
+            if len(self._formats) < _REMEMBERED_FORMATS:
+                self._formats[key] = found
+        return found
 
 
-@lru_cache(maxsize=4096)
+def _spelt(reference: Reference) -> str:
+    if not reference.parameters:
+        return "{}"
+    try:
+        return json.dumps(dict(reference.parameters), sort_keys=True)
+    except (TypeError, ValueError, RecursionError):
+        raise BadParameters(f"answer format {reference.format!r}: parameters must be plain data") from None
+
+
+@lru_cache(maxsize=_REMEMBERED_FORMATS)
 def _built(name: str, parameters: str, class_names: tuple[str, ...], rules: Rules) -> AnswerFormat:
     return build_format(name, json.loads(parameters), class_names=class_names, rules=rules)
 

@@ -123,6 +123,9 @@ def is_data_set_row(row: Mapping[str, Any]) -> bool:
 
 def case_of(row: Mapping[str, Any], namespace: str | None, complain: Complain) -> str | None:
     """The identifier of a row, within its namespace; None when there is none."""
+    raw = row.get("qID")
+    if type(raw) is str and raw.strip():
+        return f"{namespace}/{raw}" if namespace else raw
     raw = row.get("qID", row.get("id"))
     if raw is None or isinstance(raw, list | dict) or (text := str(raw)).strip() == "":
         complain("no-id", f"no usable qID (got {_shown(raw)})")
@@ -216,6 +219,8 @@ def _content(row: Mapping[str, Any], complain: Complain) -> str | None:
 
 def _latency(row: Mapping[str, Any], complain: Complain) -> float:
     latency = row.get("latency", 0.0)
+    if type(latency) is float and latency >= 0:
+        return latency
     if isinstance(latency, str):
         latency = _float_or_none(latency)
     if isinstance(latency, bool) or not isinstance(latency, int | float):
@@ -285,6 +290,8 @@ def _capability(value: Any, complain: Complain) -> Capability | None:
 
 
 def _secondaries(listed: Any, complain: Complain) -> tuple[Capability, ...]:
+    if listed is None:
+        return ()
     if isinstance(listed, str):
         listed = [part for part in listed.replace(";", ",").strip("[] ").split(",") if part.strip(" '\"")]
         listed = [part.strip(" '\"") for part in listed]
@@ -301,7 +308,7 @@ def _secondaries(listed: Any, complain: Complain) -> tuple[Capability, ...]:
 
 def _parameters(value: Any, complain: Complain) -> dict[str, Any]:
     if isinstance(value, str):
-        with suppress(json.JSONDecodeError):
+        with suppress(ValueError, RecursionError):
             value = json.loads(value)
     if value is None:
         return {}

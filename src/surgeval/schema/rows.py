@@ -197,7 +197,12 @@ def _elements(window: _Buffer, path: Path, report: Report) -> Iterator[Row]:
         return
     while True:
         window.peek()
-        for value in _batch(window, decoder):
+        values, are_flat = _batch(window, decoder)
+        if are_flat:
+            count += len(values)
+            yield from values
+            values = []
+        for value in values:
             count += 1
             if (row := _row_of(value, decoder, path, "element", count, report)) is not None:
                 yield row
@@ -218,26 +223,29 @@ def _elements(window: _Buffer, path: Path, report: Report) -> Iterator[Row]:
             )
 
 
-def _batch(window: _Buffer, decoder: _Decoder) -> list[Any]:
-    """The elements that stand complete in the window, decoded at once; none when that is not plain sailing.
+def _batch(window: _Buffer, decoder: _Decoder) -> tuple[list[Any], bool]:
+    """The elements that stand complete in the window, and whether all are objects without nesting.
 
-    The text is cut after the last `},`. If that is inside a string or a nested object, what precedes
-    it is no list of values and the decoder says so; then, and for anything odd, elements are read one
-    by one, which knows their places. One attempt per filling of the window keeps the time linear.
+    None when that is not plain sailing. The text is cut after the last `},`. If that is inside a
+    string or a nested object, what precedes it is no list of values and the decoder says so; then,
+    and for anything odd, elements are read one by one, which knows their places. One attempt per
+    filling of the window keeps the time linear.
     """
     cut = window.text.rfind("},", window.at) if window.fresh else -1
     window.fresh = False
     if cut < 0:
-        return []
+        return [], False
+    text = window.text[window.at : cut + 1]
     try:
-        values: list[Any] = decoder.decode(f"[{window.text[window.at : cut + 1]}]")
+        values: list[Any] = decoder.decode(f"[{text}]")
     except (json.JSONDecodeError, RecursionError):
         values = []
     if decoder.noticed:
         decoder.forget()
         values = []
     window.at = cut + 2 if values else window.at
-    return values
+    are_flat = "[" not in text and text.count("{") == len(values) and all(type(value) is dict for value in values)
+    return values, are_flat
 
 
 def _next_value(window: _Buffer, decoder: _Decoder, path: Path) -> Any:

@@ -179,6 +179,23 @@ def read_score_table(
     return ScoreTable.of(frame, where=where, facts=facts)
 
 
+def read_frames(
+    sources: str | Path | Sequence[str | Path], *, columns: Mapping[str, str] | None = None
+) -> pl.DataFrame:
+    """Any table from one or more CSV or Parquet files or `score` folders, stacked, with columns renamed.
+
+    Unlike `read_score_table` it asks for no particular columns, so counts and properties can be read too.
+
+    Raises:
+        FileUnreadable: A file is missing or of an unknown kind.
+        TableInvalid: A column to rename does not exist.
+    """
+    paths = [Path(p) for p in ([sources] if isinstance(sources, str | Path) else sources)]
+    frames = [read_frame(path) for path in paths]
+    frame = pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
+    return _renamed(frame, columns or {}, ", ".join(path.name for path in paths))
+
+
 def read_frame(path: Path, texts: Iterable[str] = ()) -> pl.DataFrame:
     """The rows of a CSV, TSV or Parquet file, or of the `scores.parquet` in a folder, unchecked.
 

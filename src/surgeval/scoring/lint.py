@@ -7,12 +7,14 @@ too, and what stands before its broken place is still checked.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from surgeval.errors import FileUnreadable, Misuse
 from surgeval.schema.foreign_objects import read_definitions
+from surgeval.schema.formats import shown
 from surgeval.schema.manifest import Manifest
 from surgeval.schema.question_files import Source, Sources, collect_questions, split_source, unreadable
 from surgeval.schema.questions import Response, response_from_row
@@ -89,7 +91,7 @@ def _stream(sources: Iterable[Any], log: FindingLog) -> Iterator[tuple[str | Non
 
 def _stream_file(source: Source, log: FindingLog) -> Iterator[tuple[str | None, Response]]:
     namespace, path = split_source(source)
-    name, number = path.name, 0
+    name, number, is_json = path.name, 0, path.suffix.lower() in (".json", ".jsonl", ".ndjson")
     row: Mapping[str, Any] = {}
 
     def complain(code: str, text: str) -> None:
@@ -99,8 +101,11 @@ def _stream_file(source: Source, log: FindingLog) -> Iterator[tuple[str | None, 
     try:
         for number, row in enumerate(read_rows(path, report=log.add), start=1):
             response = response_from_row(row, namespace, complain)
-            if response is not None:
-                yield f"{name} row {number}", response
+            if response is None:
+                continue
+            if is_json and type(row.get("latency")) is str and not math.isnan(response.latency_s):
+                complain("latency-is-text", f"the latency is the text {shown(row['latency'])}")
+            yield f"{name} row {number}", response
     except FileUnreadable as error:
         before = [f"the {number} rows before it were checked"] if number else []
         log.note("file-unreadable", "; ".join([*error.problems, *before]), where=error.where)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from surgeval.errors import UnknownName
-from surgeval.schema.formats import AnswerFormat, BadParameters, Time, Unreadable, shown
+from surgeval.schema.formats import JUDGED, AnswerFormat, BadParameters, Time, Unreadable, shown
 from surgeval.schema.manifest import Manifest
 from surgeval.schema.question_files import QuestionSet
 from surgeval.schema.questions import Reference, Response
@@ -116,12 +116,14 @@ class Check:
             tally.count(content, is_empty)
         if content is None:
             return
-        self._injection(content, response.case, where)
         if is_empty:
             self.log.note("empty-answer", _empty_message(reference), case=response.case, where=where)
-        elif self._breaks_format(content, reference, response.case, where):
-            for tally in tallies:
-                tally.unreadable += 1
+        is_legal = None if is_empty else self._is_legal(content, reference, response.case, where)
+        for tally in tallies:
+            tally.unreadable += is_legal is False
+        closed = is_legal and reference is not None and reference.format not in JUDGED
+        if not (closed and content.isascii() and content.isprintable()):  # a closed format leaves no room to talk
+            self._injection(content, response.case, where)
 
     def _tally(self, name: str) -> Tally:
         if (found := self.formats.get(name)) is None:
@@ -135,10 +137,11 @@ class Check:
             listed = ", ".join(f"{signal.name} ({signal.excerpt})" for signal in found)
             self.log.note("injection", listed, case=case, where=where)
 
-    def _breaks_format(self, content: str, reference: Reference | None, case: str, where: str | None) -> bool:
+    def _is_legal(self, content: str, reference: Reference | None, case: str, where: str | None) -> bool | None:
+        """Whether the format reads the answer; None where the format is not known."""
         answer_format = None if reference is None else self._format_of(reference)
         if answer_format is None:
-            return self._is_long(content, case, where)
+            return False if self._is_long(content, case, where) else None
         try:
             value = answer_format.parse(content)
         except Unreadable:
@@ -146,10 +149,10 @@ class Check:
             code = "over-long" if why.rule == "over-long" else "unreadable-answer"
             message = f"{answer_format.name}: {why.message}"
             self.log.note(code, message, case=case, where=where, nearest=why.nearest)
-            return True
+            return False
         if isinstance(answer_format, Time) and reference is not None:
             self._outside_window(answer_format, value, reference, where)
-        return False
+        return True
 
     def _format_of(self, reference: Reference) -> AnswerFormat | None:
         try:

@@ -151,8 +151,8 @@ class LintReport:
 
     def _block(self, code: str, examples: int) -> str:
         rule, total = RULES.get(code, _UNRULED), self.counts[code]
-        official = "" if not rule.aborts else " The official toolkit stops here"
-        official += "." if rule.official == "yes" else f" {rule.official}." if official else ""
+        condition = "" if rule.official == "yes" else f" {rule.official}"
+        official = f" The official toolkit stops here{condition}." if rule.aborts else ""
         lines = [f"  {code} ({total:,}): {rule.meaning}{official}"]
         found = [finding for finding in self.findings if finding.code == code][:examples]
         lines += [f"      {_example(finding)}" for finding in found]

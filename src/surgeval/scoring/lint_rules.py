@@ -22,7 +22,11 @@ class Rule(NamedTuple):
     meaning: str
     """What it means for the score, in one sentence."""
     official: str = GOES_ON
-    """`no`, `yes`, or `if ...`: whether the official toolkit stops and gives no score at all."""
+    """`no`, `yes`, or a condition: whether the official toolkit stops and gives no score at all.
+
+    For responses this is said of known questions; the official toolkit never looks at the content or
+    the latency of a response that it has no reference for.
+    """
 
     @property
     def aborts(self) -> bool:
@@ -42,7 +46,7 @@ RULES: dict[str, Rule] = {
     "byte-order-mark": Rule(_E, "The file starts with a byte-order mark; save it as plain UTF-8.", ABORTS),
     # rows
     "not-an-object": Rule(_E, "An element of the array is no object and is left out.", ABORTS),
-    "nested-too-deeply": Rule(_E, "An element is nested beyond any use and is left out."),
+    "nested-too-deeply": Rule(_E, "An element is nested beyond any use and is left out.", "if it is a response"),
     "repeated-key": Rule(_E, "A key is written twice in one object; the last one is read."),
     "huge-number": Rule(_E, "A JSON number has more digits than JSON readers convert.", ABORTS),
     "too-many-cells": Rule(_E, "A CSV line has more cells than the header has columns."),
@@ -67,7 +71,8 @@ RULES: dict[str, Rule] = {
     "injection": Rule(_W, "The answer looks as if it spoke to the judge; a person should look at it."),
     # latency
     "bad-latency": Rule(_W, "The latency is NaN or negative; it counts as late where a limit applies."),
-    "latency-not-a-number": Rule(_W, "The latency is no number; it counts as late under a limit.", "if a limit is set"),
+    "latency-not-a-number": Rule(_W, "The latency is no number; a limit makes it late.", "unless it is true or false"),
+    "latency-is-text": Rule(_E, "The latency is a number written as text; it is read as the number here.", ABORTS),
     "late": Rule(_N, "Responses took longer than the limit of a track (5, 15 or 30 s)."),
     # questions and references
     "formats-unchecked": Rule(_N, "No references were given, so answers were not compared with their formats."),

@@ -72,6 +72,14 @@ def test_a_truncated_file_gives_its_whole_elements_and_the_place_of_the_break(
     assert expected in problem or "end of the file" in problem
 
 
+@pytest.mark.parametrize("chunk", range(1, 12))
+def test_a_number_across_two_windows_is_one_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
+    monkeypatch.setattr(rows_module, "_CHUNK", chunk)
+    rows, found = read(saved(tmp_path, '[12345, {"a": 67890}, true, "x y"]'))
+    assert rows == [{"a": 67890}]
+    assert [f.message for f in found] == [f"expected an object, got {kind}" for kind in ("int", "bool", "str")]
+
+
 def test_an_error_in_the_middle_names_line_and_column_and_keeps_what_came_before(tmp_path: Path) -> None:
     path = saved(tmp_path, '[\n {"a": 1},\n {"a": 2},\n {"a": nope}\n]')
     stream = read_rows(path)

@@ -1,7 +1,7 @@
 """Legal and illegal texts per format (specification: answer formats of toolkit 0.4.0)."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from builders import ANSWERS
 from strategies import formats_and_answers
@@ -100,6 +100,7 @@ def test_any_answer_is_read_or_explained_and_every_suggestion_is_legal(pair: tup
 
 
 @given(formats_and_answers)
+@example(("time", "0:0:0,0:0:0"))
 def test_older_rules_never_crash_and_suggest_legal_texts_too(pair: tuple[str, str]) -> None:
     name, text = pair
     parameters = {"pattern": "[A-Z]-[0-9]"} if name == "matching" else {}
