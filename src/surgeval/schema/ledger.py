@@ -64,9 +64,10 @@ class Entry:
         """Its first event of a kind, or None."""
         return first_of(kind, self.events)
 
-    def retrieved_s(self) -> int | None:
-        """When it left the body, or None."""
-        return next((turn_s for turn_s, state in self.turns if state is State.RETRIEVED), None)
+    @property
+    def back_s(self) -> int | None:
+        """From when on it counts as retrieved, or None."""
+        return next((turn_s for turn_s, state in self.turns if counts_as_retrieved(self.class_name, state)), None)
 
 
 class Whereabouts(NamedTuple):
