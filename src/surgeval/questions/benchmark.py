@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,14 @@ import polars as pl
 
 from surgeval.questions.data_card import DataCard
 from surgeval.questions.drafts import Draft
-from surgeval.questions.template import clock
+from surgeval.questions.splits import SPLITS
+from surgeval.questions.template import QuestionTrack, clock
 from surgeval.schema.manifest import Manifest
 from surgeval.schema.questions import DATA_SET_COLUMNS, Reference, Request
 from surgeval.schema.rows import write_json_rows
 
+FILES = ("requests.json", "references.json", "questions.parquet", "proofs.jsonl")
+"""What every split and track has."""
 GENERATION = "automatic"
 """How the official data sets call questions that were made from annotations by a program."""
 
@@ -89,8 +93,13 @@ class Benchmark:
                     yield split, track, part
 
     def to_dir(self, path: str | Path) -> None:
-        """Write `SPLIT/TRACK/` with requests, references, the data-set table and proofs, and the data card."""
+        """Write `SPLIT/TRACK/` with requests, references, the data-set table and proofs, and the data card.
+
+        Files of these names that an earlier run left in the folder are removed.
+        """
         folder = Path(path)
+        for place_of, track_of, name in product(SPLITS, QuestionTrack, FILES):
+            (folder / place_of / track_of.value / name).unlink(missing_ok=True)
         for split, track, part in self.parts():
             place = folder / split / track
             place.mkdir(parents=True, exist_ok=True)

@@ -30,8 +30,8 @@ OVERSAMPLE = 2.5
 """Drafts per wanted question; the surplus is what balancing chooses from."""
 
 Annotations = str | Path | Procedure | Iterable[str | Path | Procedure]
-Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how much is done and how much there is."""
+Progress = Callable[[int], None]
+"""Called with how many procedures were drafted since the last call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def make_questions(
         duplicate_share: At most this share of the questions may be near-duplicates.
         objects: The foreign-object classes.
         seed: Equal seeds give equal benchmarks.
-        progress: Told what is being done.
+        progress: Called with 1 after every procedure.
 
     Raises:
         ProcedureInvalid: Annotations that are impossible or contradict themselves; all are listed.
@@ -133,7 +133,7 @@ def _checked(options: Options) -> Options:
     return options
 
 
-def _silent(_what: str, _done: int, _total: int) -> None:
+def _silent(_done: int) -> None:
     return None
 
 
@@ -151,8 +151,7 @@ def _draft_all(
     videos: list[VideoFacts] = []
     drafts: list[Draft] = []
     tally, problems = Tally(), []
-    for done, source in enumerate(sources):
-        progress("drafting questions", done, len(sources))
+    for source in sources:
         procedure = source if isinstance(source, Procedure) else read_procedure(source)
         found = procedure_problems(procedure, class_names=names) or contradictions(procedure)
         if found:
@@ -162,7 +161,7 @@ def _draft_all(
             videos.append(_facts_of(ledger))
             for track in options.tracks:
                 drafts += _drafts(ledger, QuestionTrack(track), options, tally)
-    progress("drafting questions", len(sources), len(sources))
+        progress(1)
     repeated = [name for name, count in Counter(facts.video for facts in videos).items() if count > 1]
     problems += [f"video {name!r} appears more than once; every video needs a name of its own" for name in repeated]
     if problems:
@@ -215,6 +214,8 @@ def _select_all(
             for draft in chosen.drafts:
                 ood = split == "test" and (splits.ood[draft.video] or draft.template.name in options.ood_templates)
                 placed.append(Placed(draft, split, ood))
+    order = {name: at for at, name in enumerate(options.tracks)}
+    placed.sort(key=lambda item: (item.split != "train", order[item.draft.track.value], item.draft.case))
     return placed, selections
 
 

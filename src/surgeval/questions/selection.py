@@ -1,9 +1,9 @@
 """Choosing among drafts so that the text of a question does not give its answer away.
 
-Templates take turns. Within a template the rarest pairing of wording and answer goes first, so that rare
-events are kept and `yes` is as frequent as `no`; videos alternate. Afterwards the most frequent answer
-of each template is cut to a declared share, and a template with one possible answer is dropped: it
-would ask nothing. Questions that differ by a few seconds only count as near-duplicates, of which a
+Templates take turns, in random order. Within a template the rarest answer goes first, and of it the rarest
+wording, so that rare events are kept and `yes` is as frequent as `no`; videos alternate. Afterwards the
+most frequent answer of each template is cut to a declared share, and a template with one possible answer
+is dropped: it would ask nothing. Questions that differ by a few seconds only count as near-duplicates, of which a
 declared share may stay.
 """
 
@@ -19,6 +19,8 @@ from surgeval.questions.template import Draw
 
 NEAR_S = 10
 """Windows whose borders and quoted times lie so close are near-duplicates."""
+AT_A_TIME = 2
+"""Drafts a template hands out per turn: two, so that it has two answers even when little is wanted."""
 
 
 @dataclass(slots=True)
@@ -39,21 +41,24 @@ def select(
 ) -> Selection:
     """About `wanted` drafts, balanced as told above."""
     result = Selection()
-    turns = deque(_Turns(group, draw) for group in _by_template(drafts))
+    groups = _by_template(drafts)
+    turns = deque(_Turns(groups[at], draw) for at in draw.permutation(len(groups)) if _asks(groups[at], result))
     known: dict[tuple[object, ...], list[tuple[int, ...]]] = defaultdict(list)
     cases: set[str] = set()
     while turns and len(result.drafts) < wanted:
         turn = turns.popleft()
-        draft = turn.take()
-        if draft is None:
-            continue
-        turns.append(turn)
-        if draft.case in cases or not _is_welcome(draft, known, result, duplicate_share):
-            result.skipped_duplicates += 1
-            continue
-        turn.count(draft)
-        cases.add(draft.case)
-        result.drafts.append(draft)
+        for _ in range(AT_A_TIME):
+            draft = turn.take()
+            if draft is None:
+                break
+            if draft.case in cases or not _is_welcome(draft, known, result, duplicate_share):
+                result.skipped_duplicates += 1
+                continue
+            turn.count(draft)
+            cases.add(draft.case)
+            result.drafts.append(draft)
+        else:
+            turns.append(turn)
     size = -1
     while size != len(result.drafts):
         size = len(result.drafts)
@@ -66,6 +71,14 @@ def near_duplicates(drafts: Iterable[Draft]) -> int:
     """How many drafts ask almost the same as one before them."""
     known: dict[tuple[object, ...], list[tuple[int, ...]]] = defaultdict(list)
     return sum(_seen_before(draft, known) for draft in drafts)
+
+
+def _asks(group: list[Draft], result: Selection) -> bool:
+    """Whether the drafts of a template have more than one answer; if not, that is noted."""
+    answers = {draft.answer_group for draft in group}
+    if len(answers) == 1:
+        result.single_answer[group[0].template.name] = answers.pop()
+    return len(answers) > 1
 
 
 def _by_template(drafts: Iterable[Draft]) -> list[list[Draft]]:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from surgeval.schema.tracks import Procedure
 from surgeval.stats.draws import stream
 
+SPLITS = ("train", "test")
 COPY_SHARE, COPY_FRAMES = 0.2, 5
 """Two videos are copies when so many of their annotated frames show exactly the same."""
 
@@ -51,7 +52,7 @@ class Splits:
     @property
     def names(self) -> tuple[str, ...]:
         """The splits that hold videos."""
-        return tuple(name for name in ("train", "test") if name in set(self.of_video.values()))
+        return tuple(name for name in SPLITS if name in set(self.of_video.values()))
 
 
 def frame_signatures(procedure: Procedure) -> NDArray[np.uint64]:
