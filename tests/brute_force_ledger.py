@@ -16,6 +16,7 @@ class PlainReading:
 
     def __init__(self, procedure: Procedure, *, blink: bool = False) -> None:
         self.procedure = procedure
+        self.known: dict[tuple[str, int], str] = {}
         self.seconds = range(procedure.duration_s)
         self.class_of = {track.instance: track.class_name for track in procedure.tracks}
         self.events: dict[str, list[Event]] = {
@@ -52,6 +53,12 @@ class PlainReading:
         return min(told) if told else None
 
     def state(self, name: str, second: int) -> str:
+        """What became of the object; remembered, because the oracle is slow enough."""
+        if (name, second) not in self.known:
+            self.known[name, second] = self._replayed(name, second)
+        return self.known[name, second]
+
+    def _replayed(self, name: str, second: int) -> str:
         """Replays the object's story second by second."""
         state = "not_yet"
         for now in range(second + 1):

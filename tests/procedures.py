@@ -123,7 +123,7 @@ def _random_object(name: str, class_name: str, duration_s: int, draw: np.random.
         told.append(Event(EventKind.LEFT_IN_SITU, stop, name))
     elif fate < 0.75:
         told.append(Event(EventKind.RETRIEVED, stop, name))
-    if class_name in ("Gallstone", "Specimen") and draw.random() < 0.6:
+    if class_name in ("Gallstone", "Specimen", "Sponge") and draw.random() < 0.6:
         told.append(Event(EventKind.BAGGED, int(draw.integers(start, stop + 1)), name))
     return _random_track(name, class_name, start, stop, draw), told
 
@@ -160,6 +160,5 @@ def _random_track(name: str, class_name: str, start: int, stop: int, draw: np.ra
                 points.append(TrackPoint(at, box, Visibility.OUTSIDE))
         second, shown = second + length, not shown
     changes = [AttributeChange((start + stop) // 2, "colour", "red")] if class_name == "Sponge" else []
-    return track_from_points(
-        name, class_name, points, attributes={"colour": "white"} if changes else {}, changes=changes
-    )
+    attributes = {"colour": str(draw.choice(["white", "blue"]))} if class_name in ("Sponge", "Needle", "Mesh") else {}
+    return track_from_points(name, class_name, points, attributes=attributes, changes=changes)

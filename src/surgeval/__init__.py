@@ -10,12 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from surgeval.errors import SurgevalError as SurgevalError
+    from surgeval.questions.benchmark import Benchmark as Benchmark
+    from surgeval.questions.make import make_questions as make_questions
+    from surgeval.schema.ledger import Ledger as Ledger
+    from surgeval.schema.procedure_files import read_procedure as read_procedure
+    from surgeval.schema.procedure_files import write_procedure as write_procedure
     from surgeval.schema.questions import Reference as Reference
     from surgeval.schema.questions import Request as Request
     from surgeval.schema.questions import Response as Response
     from surgeval.schema.score_table import ScoreTable as ScoreTable
     from surgeval.schema.score_table import read_score_table as read_score_table
     from surgeval.schema.taxonomy import Capability as Capability
+    from surgeval.schema.tracks import Procedure as Procedure
     from surgeval.scoring.diff import diff as diff
     from surgeval.scoring.floors import floors as floors
     from surgeval.scoring.lint import lint as lint
@@ -51,6 +57,7 @@ _HOME = {
     "AdjustedResult": "stats.adjusted",
     "AggregationResult": "stats.aggregation",
     "AgreementResult": "stats.agreement.report",
+    "Benchmark": "questions.benchmark",
     "Capability": "schema.taxonomy",
     "ComparisonResult": "stats.comparison",
     "CooccurrenceResult": "stats.cooccurrence",
@@ -58,6 +65,8 @@ _HOME = {
     "EnsembleResult": "stats.ensembles",
     "InfluenceResult": "stats.influence",
     "IntervalResult": "stats.interval",
+    "Ledger": "schema.ledger",
+    "Procedure": "schema.tracks",
     "RankResult": "stats.ranking",
     "Reference": "schema.questions",
     "Request": "schema.questions",
@@ -74,17 +83,20 @@ _HOME = {
     "dependence": "stats.dependence",
     "diff": "scoring.diff",
     "ensembles": "stats.ensembles",
+    "failures": "stats.mixed.failures",
     "floors": "scoring.floors",
     "influence": "stats.influence",
     "interval": "stats.interval",
     "lint": "scoring.lint",
+    "make_questions": "questions.make",
     "metric_interval": "stats.interval",
     "rank": "stats.ranking",
-    "failures": "stats.mixed.failures",
+    "read_procedure": "schema.procedure_files",
     "read_score_table": "schema.score_table",
     "score": "scoring.run",
     "strata": "stats.strata",
     "width_ratio": "stats.dependence",
+    "write_procedure": "schema.procedure_files",
 }
 
 __version__ = "0.1.0"

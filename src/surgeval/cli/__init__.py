@@ -25,6 +25,7 @@ VERBS: tuple[str, ...] = (
     "judge",
     "lint",
     "list",
+    "questions",
     "rank",
     "score",
     "strata",

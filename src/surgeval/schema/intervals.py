@@ -140,6 +140,25 @@ class Spans:
             return self
         return Spans.of_seconds(np.setdiff1d(self.seconds, other.seconds, assume_unique=True))
 
+    def within_span(self, span: Span) -> Spans:
+        """What of the set lies in the span."""
+        return self.within(Window(span.start_s, span.end_s - 1))
+
+    @property
+    def total_s(self) -> int:
+        """How many seconds the set holds."""
+        return int(self._covered[-1])
+
+    def nth(self, index: int) -> int:
+        """The second with that index, counted from 0.
+
+        Example:
+            >>> Spans.of_seconds(np.array([3, 4, 7])).nth(2)
+            7
+        """
+        at = int(self._covered.searchsorted(index, "right")) - 1
+        return int(self.starts[at] + index - self._covered[at])
+
     @property
     def seconds(self) -> Seconds:
         """Every second of the set; for tests and for small sets."""

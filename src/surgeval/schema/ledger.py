@@ -64,9 +64,10 @@ class Entry:
         """Its first event of a kind, or None."""
         return first_of(kind, self.events)
 
-    def retrieved_s(self) -> int | None:
-        """When it left the body, or None."""
-        return next((turn_s for turn_s, state in self.turns if state is State.RETRIEVED), None)
+    @property
+    def back_s(self) -> int | None:
+        """From when on it counts as retrieved, or None."""
+        return next((turn_s for turn_s, state in self.turns if counts_as_retrieved(self.class_name, state)), None)
 
 
 class Whereabouts(NamedTuple):
@@ -129,7 +130,7 @@ class Ledger:
 
     # --- objects -----------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def entries(self) -> tuple[Entry, ...]:
         """Every object, in the order of the tracks."""
         return tuple(self._entries.values())
@@ -223,10 +224,14 @@ class Ledger:
 
     def in_view(self, second: int, class_name: str | None = None) -> list[Entry]:
         """The objects in view at that second, in the order of the tracks."""
+        return self.seen_in(Window(second, second), class_name)
+
+    def seen_in(self, window: Window, class_name: str | None = None) -> list[Entry]:
+        """The objects in view at any second of the window, in the order of the tracks."""
         starts, ends, owners = self._all_views
-        held = owners[(starts <= second) & (second < ends)]
+        held = dict.fromkeys(owners[(starts <= window.end_s) & (window.start_s < ends)].tolist())
         entries = self.entries
-        return [entries[i] for i in np.sort(held) if class_name is None or entries[i].class_name == class_name]
+        return [entries[i] for i in held if class_name is None or entries[i].class_name == class_name]
 
     @cached_property
     def _all_views(self) -> tuple[Seconds, Seconds, Seconds]:
@@ -239,10 +244,6 @@ class Ledger:
         entry = self._entries[instance]
         point = entry.track.point_at(second) if entry.views.has(second) else None
         return point.visibility if point else Visibility.OUTSIDE
-
-    def seen_in(self, window: Window, class_name: str | None = None) -> list[Entry]:
-        """The objects in view at any second of the window."""
-        return [entry for entry in self.of_class(class_name) if entry.views.first_in(window) is not None]
 
     def count_in_view(self, second: int, class_name: str | None = None) -> int:
         """How many objects of a class are in view at that second."""

@@ -1,0 +1,1 @@
+"""From ledgers to questions: templates, sampling, splits and the data card."""

@@ -1,0 +1,179 @@
+"""Questions on how many (capabilities 3a and 3b)."""
+
+from __future__ import annotations
+
+from surgeval.questions.answers import masked_doubt, number, proof
+from surgeval.questions.proposals import any_class, introduced_class, nothing, seen_class, with_event, with_gap
+from surgeval.questions.template import FRAME, PROCEDURE, SEGMENT, Answer, Draw, Scene, Slots, Template
+from surgeval.schema.intervals import Window
+from surgeval.schema.taxonomy import Capability
+from surgeval.schema.tracks import EventKind
+
+COUNTED = (EventKind.GRASPED, EventKind.PLACED, EventKind.RETRIEVED, EventKind.BAGGED)
+"""Events whose number is asked for."""
+
+
+# --- objects (3a) ----------------------------------------------------------------------------------
+
+
+def objects_visible(scene: Scene, _: Slots) -> Answer:
+    """How many objects are in view."""
+    seen = scene.ledger.in_view(scene.second)
+    return number(len(seen), proof(seen, [scene.second]))
+
+
+def class_count(scene: Scene, slots: Slots) -> Answer:
+    """How many objects of a class are in view."""
+    seen = scene.ledger.in_view(scene.second, slots["object"])
+    return number(len(seen), proof(seen, [scene.second]))
+
+
+def classes_count(scene: Scene, _: Slots) -> Answer:
+    """How many classes are seen."""
+    seen = scene.ledger.seen_in(scene.window)
+    return number(len({entry.class_name for entry in seen}), proof(seen))
+
+
+def instances_seen(scene: Scene, slots: Slots) -> Answer:
+    """How many different objects of a class are seen."""
+    seen = scene.ledger.seen_in(scene.window, slots["object"])
+    return number(len(seen), proof(seen, [entry.views.first_in(scene.window) for entry in seen]))
+
+
+def most_at_once(scene: Scene, slots: Slots) -> Answer:
+    """The largest number of objects of a class in view at once."""
+    peak = scene.ledger.most_in_view(scene.window, slots["object"])
+    return number(peak.most, proof(scene.ledger.in_view(peak.second, slots["object"]), [peak.second]))
+
+
+def inserted_count(scene: Scene, slots: Slots) -> Answer:
+    """How many objects of a class are inserted."""
+    told = scene.ledger.events(scene.window, kinds=[EventKind.INSERTED], class_name=slots["object"])
+    return number(len(told), proof(events=told))
+
+
+def still_inside(scene: Scene, slots: Slots) -> Answer:
+    """How many objects of a class are in the body at the end."""
+    inside = scene.ledger.inside(slots["object"], scene.second)
+    return number(len(inside), proof(inside))
+
+
+def retrieved_count(scene: Scene, slots: Slots) -> Answer | None:
+    """How many of the objects of a class that came into the body count as retrieved."""
+    back = scene.ledger.retrieved(slots["object"], scene.second)
+    if not scene.ledger.introduced(slots["object"], scene.second):
+        return None
+    return number(len(back), proof(back, [entry.back_s for entry in back]))
+
+
+# --- events (3b) -----------------------------------------------------------------------------------
+
+
+def absence_count(scene: Scene, slots: Slots) -> Answer:
+    """How often a class leaves the view for a while and comes back."""
+    gaps = scene.ledger.absences(slots["object"], scene.window, least_s=slots["gap_s"])
+    why = proof(scene.ledger.seen_in(scene.window, slots["object"]), [gap.end_s for gap in gaps])
+    return number(len(gaps), why, doubt=masked_doubt(scene, gaps))
+
+
+def event_count(scene: Scene, slots: Slots) -> Answer:
+    """How often something is done with objects of a class."""
+    told = scene.ledger.events(scene.window, kinds=[EventKind(slots["event"])], class_name=slots["object"])
+    return number(len(told), proof(events=told))
+
+
+def events_in_phase(scene: Scene, slots: Slots) -> Answer | None:
+    """How often something is done during a phase that is over."""
+    parts = [phase for phase in scene.ledger.procedure.phases if phase.name == slots["phase"]]
+    if not parts or parts[-1].end_s - 1 > scene.second:
+        return None
+    kinds = [EventKind(slots["event"])]
+    told = [e for p in parts for e in scene.ledger.events(Window(p.start_s, p.end_s - 1), kinds=kinds)]
+    return number(len(told), proof(events=told))
+
+
+def phases_over(scene: Scene, draw: Draw) -> list[Slots]:
+    """A phase that is over by the end of the window, and a kind of event."""
+    over = sorted({phase.name for phase in scene.ledger.procedure.phases if phase.end_s - 1 <= scene.second})
+    if not over:
+        return []
+    kind = COUNTED[int(draw.integers(0, len(COUNTED)))]
+    return [{"phase": over[int(draw.integers(0, len(over)))], "event": kind.value}]
+
+
+A = Capability
+TEMPLATES: tuple[Template, ...] = (
+    Template(
+        "objects-visible", A.OBJECT_AGGREGATION, (FRAME,), "number",
+        ("How many foreign objects are visible {here}?", "Count all foreign objects {here}."),
+        nothing, objects_visible,
+    ),
+    Template(
+        "class-count", A.OBJECT_AGGREGATION, (FRAME,), "number",
+        ("How many {objects} are visible {here}?", "Count the {objects} {here}."),
+        any_class, class_count, (A.OBJECT_IDENTIFICATION,),
+    ),
+    Template(
+        "classes-count", A.OBJECT_AGGREGATION, (FRAME, SEGMENT, PROCEDURE), "number",
+        (
+            "How many different classes of foreign objects are visible {here}?",
+            "How many kinds of foreign objects can be seen {here}?",
+        ),
+        nothing, classes_count, (A.OBJECT_IDENTIFICATION,),
+    ),
+    Template(
+        "instances-seen", A.OBJECT_AGGREGATION, (SEGMENT, PROCEDURE), "number",
+        ("How many different {objects} are seen {here}?", "How many individual {objects} come into view {here}?"),
+        any_class, instances_seen, (A.INSTANCE_MATCHING,),
+    ),
+    Template(
+        "most-at-once", A.OBJECT_AGGREGATION, (SEGMENT, PROCEDURE), "number",
+        (
+            "What is the largest number of {objects} visible at the same time {here}?",
+            "How many {objects} are in view at once, at most, {here}?",
+        ),
+        seen_class, most_at_once, (A.TEMPORAL_LOCALIZATION,),
+    ),
+    Template(
+        "inserted-count", A.OBJECT_AGGREGATION, (SEGMENT, PROCEDURE), "number",
+        ("How many {objects} are inserted {here}?", "How many {objects} are brought into the body {here}?"),
+        any_class, inserted_count, (A.FO_INTERACTION_RECOGNITION,), clinical=True,
+    ),
+    Template(
+        "still-inside", A.OBJECT_AGGREGATION, (PROCEDURE,), "number",
+        (
+            "How many {objects} are in the body now?",
+            "How many {objects} that came into the body have not been retrieved?",
+        ),
+        introduced_class, still_inside, (A.MULTI_STEP_REASONING,), clinical=True,
+    ),
+    Template(
+        "retrieved-count", A.OBJECT_AGGREGATION, (PROCEDURE,), "number",
+        (
+            "How many of the {objects} that came into the body have been retrieved again?",
+            "Of the {objects} used so far, how many are retrieved?",
+        ),
+        introduced_class, retrieved_count, (A.INSTANCE_MATCHING,), clinical=True,
+    ),
+    Template(
+        "absence-count", A.EVENT_AGGREGATION, (SEGMENT, PROCEDURE), "number",
+        (
+            "How many times {here} do all {objects} leave the view for at least {gap} before one is visible again?",
+            "How often {here} does the view contain no {object} for {gap} or longer, between two sightings?",
+        ),
+        with_gap(seen_class, (3, 5, 10)), absence_count, (A.DURATION_ESTIMATION,),
+    ),
+    Template(
+        "event-count", A.EVENT_AGGREGATION, (SEGMENT, PROCEDURE), "number",
+        ("How many times is {an_object} {event} {here}?", "Count how often {an_object} is {event} {here}."),
+        with_event(seen_class, COUNTED), event_count, (A.FO_INTERACTION_RECOGNITION,),
+    ),
+    Template(
+        "events-in-phase", A.EVENT_AGGREGATION, (PROCEDURE,), "number",
+        (
+            "How many times is a foreign object {event} during the phase \"{phase}\"?",
+            "Count how often a foreign object is {event} in the phase \"{phase}\".",
+        ),
+        phases_over, events_in_phase, (A.FO_INTERACTION_RECOGNITION,),
+    ),
+)  # fmt: skip

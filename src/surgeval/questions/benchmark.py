@@ -1,0 +1,129 @@
+"""A finished set of questions: its rows, its files, and the checks it has to pass."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from surgeval.questions.data_card import DataCard
+from surgeval.questions.drafts import Draft
+from surgeval.questions.splits import SPLITS
+from surgeval.questions.template import QuestionTrack, clock
+from surgeval.schema.manifest import Manifest
+from surgeval.schema.questions import DATA_SET_COLUMNS, Reference, Request
+from surgeval.schema.rows import write_json_rows
+
+FILES = ("requests.json", "references.json", "questions.parquet", "proofs.jsonl")
+"""What every split and track has."""
+GENERATION = "automatic"
+"""How the official data sets call questions that were made from annotations by a program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question with its reference, its proof and where it belongs."""
+
+    request: Request
+    reference: Reference
+    split: str
+    draft: Draft
+
+    @property
+    def track(self) -> str:
+        """The track it is asked in."""
+        return self.draft.track.value
+
+    def as_data_set_row(self) -> dict[str, Any]:
+        """The row of a public data set: fourteen columns, times as hh:mm:ss, capabilities as codes."""
+        request, reference = self.request, self.reference
+        values = (
+            request.case, request.video, request.procedure, request.question, reference.answer, reference.format,
+            self.track, GENERATION, reference.clinical, bool(reference.ood), clock(int(request.start_s)),
+            clock(int(request.end_s)), reference.capability.code, [c.code for c in reference.secondaries],
+        )  # fmt: skip
+        return dict(zip(DATA_SET_COLUMNS, values, strict=True))
+
+    def proof_row(self) -> dict[str, Any]:
+        """What the reference rests on and what makes the question hard."""
+        return {
+            "qID": self.request.case,
+            "template": self.draft.template.name,
+            "slots": dict(self.draft.slots),
+            "proof": self.draft.proof.as_dict(),
+            "facts": self.draft.facts,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """Questions with references, split by patient, and the card that describes them."""
+
+    questions: tuple[Question, ...]
+    card: DataCard
+    manifest: Manifest = field(default_factory=lambda: Manifest("questions", {}))
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """All questions in the fourteen columns of the public data sets, with their split."""
+        return table_of(self.questions).with_columns(
+            split=pl.Series([q.split for q in self.questions], dtype=pl.String)
+        )
+
+    @property
+    def requests(self) -> list[Request]:
+        """What is asked."""
+        return [question.request for question in self.questions]
+
+    @property
+    def references(self) -> list[Reference]:
+        """What is right."""
+        return [question.reference for question in self.questions]
+
+    def parts(self) -> Iterator[tuple[str, str, list[Question]]]:
+        """The questions by split and track."""
+        for split in dict.fromkeys(question.split for question in self.questions):
+            for track in dict.fromkeys(question.track for question in self.questions):
+                if part := [q for q in self.questions if (q.split, q.track) == (split, track)]:
+                    yield split, track, part
+
+    def to_dir(self, path: str | Path) -> None:
+        """Write `SPLIT/TRACK/` with requests, references, the data-set table and proofs, and the data card.
+
+        Files of these names that an earlier run left in the folder are removed.
+        """
+        folder = Path(path)
+        for place_of, track_of, name in product(SPLITS, QuestionTrack, FILES):
+            (folder / place_of / track_of.value / name).unlink(missing_ok=True)
+        for split, track, part in self.parts():
+            place = folder / split / track
+            place.mkdir(parents=True, exist_ok=True)
+            write_json_rows((q.request.as_row() for q in part), place / "requests.json")
+            write_json_rows((q.reference.as_row() for q in part), place / "references.json")
+            table_of(part).write_parquet(place / "questions.parquet")
+            _write_lines((q.proof_row() for q in part), place / "proofs.jsonl")
+        folder.mkdir(parents=True, exist_ok=True)
+        self.card.to_dir(folder)
+        self.manifest.to_dir(folder)
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{len(part)} {split} {track}" for split, track, part in self.parts())
+        return f"Benchmark({len(self.questions)} questions: {parts})"
+
+
+def table_of(questions: Sequence[Question]) -> pl.DataFrame:
+    """The questions in the fourteen columns of the public data sets."""
+    kinds: dict[str, Any] = dict.fromkeys(DATA_SET_COLUMNS, pl.String)
+    kinds |= {"clinical_relevance": pl.Boolean, "ood": pl.Boolean, "secondary_capabilities": pl.List(pl.String)}
+    return pl.DataFrame([question.as_data_set_row() for question in questions], schema=kinds)
+
+
+def _write_lines(rows: Iterator[Mapping[str, Any]], path: Path) -> None:
+    with open(path, "w", encoding="utf-8") as handle:
+        for row in rows:
+            handle.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")

@@ -1,0 +1,226 @@
+"""Questions on what things are for, what follows, and what several facts together mean (5a to 5c)."""
+
+from __future__ import annotations
+
+from surgeval.questions.answers import classes, number, proof, time, yes_no
+from surgeval.questions.knowledge import HARM, WHY
+from surgeval.questions.proposals import introduced_class, nothing, seen_class, told_event
+from surgeval.questions.story import nearby, the_event
+from surgeval.questions.template import FRAME, PROCEDURE, SEGMENT, Answer, Draw, Scene, Slots, Template
+from surgeval.schema.ledger import Entry
+from surgeval.schema.taxonomy import Capability
+from surgeval.schema.tracks import EventKind
+
+EFFECTS = ("it goes up", "it goes down", "it stays the same")
+BALANCES = ("more inserted", "more retrieved", "as many inserted as retrieved")
+TOLD = (EventKind.INSERTED, EventKind.GRASPED, EventKind.PLACED, EventKind.BAGGED, EventKind.RETRIEVED)
+
+
+# --- what it is for (5a) ---------------------------------------------------------------------------
+
+
+def must_leave(scene: Scene, _: Slots) -> Answer | None:
+    """The classes in view that have to leave the body."""
+    seen = scene.ledger.in_view(scene.second)
+    names = [entry.class_name for entry in seen if scene.ledger.must_be_retrieved(entry.class_name)]
+    return classes(names, proof(seen, [scene.second])) if seen else None
+
+
+def may_remain(scene: Scene, _: Slots) -> Answer | None:
+    """Whether the only object in view is meant to stay in the body."""
+    seen = scene.ledger.in_view(scene.second)
+    if len(seen) != 1:
+        return None
+    return yes_no(not scene.ledger.must_be_retrieved(seen[0].class_name), proof(seen, [scene.second]))
+
+
+def why_event(scene: Scene, slots: Slots) -> Answer | None:
+    """Why something is done with an object."""
+    event = the_event(scene, slots)
+    if event is None:
+        return None
+    fact = WHY.get((scene.ledger.entry(event.instance).class_name, event.kind))
+    names = {scene.ledger.entry(other.instance).class_name for other in nearby(scene, slots)}
+    doubt = "the same is done with another class close by" if len(names) > 1 else None
+    return Answer(fact.text, proof(events=[event]), doubt) if fact else None
+
+
+# --- what follows (5b) -----------------------------------------------------------------------------
+
+
+def harm_if_left(scene: Scene, _: Slots) -> Answer | None:
+    """What the one object that should not stay would do if it stayed."""
+    if scene.track is FRAME:
+        found = [e for e in scene.ledger.in_view(scene.second) if scene.ledger.must_be_retrieved(e.class_name)]
+    else:
+        found = scene.ledger.outstanding(None, scene.second)
+    if len(found) != 1 or found[0].class_name not in HARM:
+        return None
+    return Answer(HARM[found[0].class_name].text, proof(found, [scene.second]))
+
+
+def retained_if_closed(scene: Scene, _: Slots) -> Answer:
+    """The classes that would be left behind unintentionally if the body were closed now."""
+    left = scene.ledger.outstanding(None, scene.second)
+    return classes((entry.class_name for entry in left), proof(left))
+
+
+def count_effect(scene: Scene, slots: Slots) -> Answer | None:
+    """What an event does to the number of objects that still have to be retrieved."""
+    event = the_event(scene, slots)
+    if event is None:
+        return None
+    entry = scene.ledger.entry(event.instance)
+    step = _is_outstanding(scene, entry, event.second) - _is_outstanding(scene, entry, event.second - 1)
+    doubt = "another event happens close by" if len(nearby(scene, slots, any_kind=True)) > 1 else None
+    return Answer(EFFECTS[{1: 0, -1: 1, 0: 2}[step]], proof(events=[event]), doubt)
+
+
+def _is_outstanding(scene: Scene, entry: Entry, second: int) -> int:
+    return int(entry in scene.ledger.outstanding(entry.class_name, second))
+
+
+def effects(scene: Scene, draw: Draw) -> list[Slots]:
+    """An event, with the effects to choose from."""
+    return [{**slots, "options": EFFECTS} for slots in told_event(*TOLD)(scene, draw)]
+
+
+# --- several steps (5c) ----------------------------------------------------------------------------
+
+
+def all_retrieved(scene: Scene, _: Slots) -> Answer | None:
+    """Whether everything that has to leave the body has left it."""
+    used = [e for e in scene.ledger.introduced(None, scene.second) if scene.ledger.must_be_retrieved(e.class_name)]
+    left = scene.ledger.outstanding(None, scene.second)
+    return yes_no(not left, proof(left or used, [entry.back_s for entry in used])) if used else None
+
+
+def class_all_retrieved(scene: Scene, slots: Slots) -> Answer | None:
+    """Whether every object of a class that came into the body was retrieved."""
+    used = scene.ledger.introduced(slots["object"], scene.second)
+    if not used or not scene.ledger.must_be_retrieved(slots["object"]):
+        return None
+    left = scene.ledger.inside(slots["object"], scene.second)
+    return yes_no(not left, proof(left or used, [entry.back_s for entry in used]))
+
+
+def missing_count(scene: Scene, _: Slots) -> Answer:
+    """How many objects that have to be retrieved are out of view."""
+    lost = [e for e in scene.ledger.outstanding(None, scene.second) if not e.views.has(scene.second)]
+    return number(len(lost), proof(lost))
+
+
+def missing_last_seen(scene: Scene, _: Slots) -> Answer | None:
+    """When the one object that has to be retrieved and is out of view was last seen."""
+    lost = [e for e in scene.ledger.outstanding(None, scene.second) if not e.views.has(scene.second)]
+    last = lost[0].views.last_in(scene.window) if len(lost) == 1 else None
+    return None if last is None else time(last, proof(lost, [last]))
+
+
+def balance(scene: Scene, slots: Slots) -> Answer | None:
+    """Whether more objects of a class are inserted or retrieved."""
+    kinds = [EventKind.INSERTED, EventKind.RETRIEVED]
+    told = scene.ledger.events(scene.window, kinds=kinds, class_name=slots["object"])
+    if not told:
+        return None
+    inserted = sum(event.kind is EventKind.INSERTED for event in told)
+    step = 2 * inserted - len(told)
+    return Answer(BALANCES[0 if step > 0 else 1 if step < 0 else 2], proof(events=told))
+
+
+def balances(scene: Scene, draw: Draw) -> list[Slots]:
+    """A class, with the balances to choose from."""
+    return [{**slots, "options": BALANCES} for slots in seen_class(scene, draw)]
+
+
+A = Capability
+TEMPLATES: tuple[Template, ...] = (
+    Template(
+        "must-leave", A.FUNCTIONAL_REASONING, (FRAME,), "fo_class",
+        (
+            "Which classes of foreign objects {here} have to be removed before the body is closed?",
+            "Of the foreign objects {here}, which classes are not meant to stay in the body?",
+        ),
+        nothing, must_leave, (A.OBJECT_IDENTIFICATION,), clinical=True, several=True,
+    ),
+    Template(
+        "may-remain", A.FUNCTIONAL_REASONING, (FRAME,), "binary",
+        (
+            "Is the foreign object {here} meant to stay in the body after the operation?",
+            "May the only foreign object {here} be left in the body?",
+        ),
+        nothing, may_remain, (A.OBJECT_IDENTIFICATION,), clinical=True,
+    ),
+    Template(
+        "why-event", A.FUNCTIONAL_REASONING, (SEGMENT, PROCEDURE), "open_ended",
+        (
+            "At {moment} a foreign object is {event}. Why?",
+            "Why is the foreign object {event} at {moment}?",
+        ),
+        told_event(*TOLD, named=False), why_event, (A.FO_USAGE_PURPOSE,), clinical=True,
+    ),
+    Template(
+        "harm-if-left", A.CAUSAL_CONSEQUENCE_REASONING, (FRAME, PROCEDURE), "open_ended",
+        (
+            "One foreign object {here} has to be removed. What may happen if it stays in the body?",
+            "Which complication may follow if the one object {here} that has to be removed is forgotten?",
+        ),
+        nothing, harm_if_left, (A.OBJECT_IDENTIFICATION,), clinical=True,
+    ),
+    Template(
+        "retained-if-closed", A.CAUSAL_CONSEQUENCE_REASONING, (PROCEDURE,), "fo_class",
+        (
+            "If the body were closed now, which classes of foreign objects would be left behind unintentionally?",
+            "Suppose the operation ended now. Which classes of foreign objects would be retained by mistake?",
+        ),
+        nothing, retained_if_closed, (A.MULTI_STEP_REASONING,), clinical=True, several=True,
+    ),
+    Template(
+        "count-effect", A.CAUSAL_CONSEQUENCE_REASONING, (SEGMENT, PROCEDURE), "multiple_choice",
+        (
+            "The {object} is {event} at {moment}. What does that do to the number of objects still to be retrieved?",
+            "At {moment} the {object} is {event}. How does the number of objects still to be retrieved change?",
+        ),
+        effects, count_effect, (A.FO_INTERACTION_RECOGNITION,), clinical=True,
+    ),
+    Template(
+        "all-retrieved", A.MULTI_STEP_REASONING, (PROCEDURE,), "binary",
+        (
+            "Have all foreign objects that have to be removed been retrieved by now?",
+            "Is every foreign object that must not stay in the body out of it now?",
+        ),
+        nothing, all_retrieved, (A.OBJECT_AGGREGATION,), clinical=True,
+    ),
+    Template(
+        "class-all-retrieved", A.MULTI_STEP_REASONING, (PROCEDURE,), "binary",
+        (
+            "Have all {objects} that came into the body been retrieved by now?",
+            "Is every {object} used so far retrieved?",
+        ),
+        introduced_class, class_all_retrieved, (A.OBJECT_AGGREGATION,), clinical=True,
+    ),
+    Template(
+        "missing-count", A.MULTI_STEP_REASONING, (PROCEDURE,), "number",
+        (
+            "How many foreign objects that have to be retrieved are in the body but out of view now?",
+            "How many foreign objects would have to be searched for if the body were to be closed now?",
+        ),
+        nothing, missing_count, (A.OBJECT_AGGREGATION,), clinical=True,
+    ),
+    Template(
+        "missing-last-seen", A.MULTI_STEP_REASONING, (PROCEDURE,), "time",
+        (
+            "One foreign object that has to be retrieved is out of view now. When was it last seen?",
+            "At what time was the one object last visible that is still to be retrieved but not in view?",
+        ),
+        nothing, missing_last_seen, (A.TEMPORAL_LOCALIZATION,), clinical=True,
+    ),
+    Template(
+        "balance", A.MULTI_STEP_REASONING, (SEGMENT, PROCEDURE), "multiple_choice",
+        (
+            "Are more {objects} inserted or retrieved {here}?",
+            "Compare how many {objects} are inserted and how many are retrieved {here}.",
+        ),
+        balances, balance, (A.EVENT_AGGREGATION,), clinical=True,
+    ),
+)  # fmt: skip

@@ -1,0 +1,243 @@
+"""The data card: what a set of questions holds, how far one comes without looking, what was left out.
+
+Floors shown here are the simplest two, by equality of texts: the most frequent answer of each template, in
+hindsight, and the most frequent answer that the same wording (times masked) has in all *other* videos.
+`surgeval floors` computes more of them, with the tolerance of each format.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from surgeval.questions.drafts import Draft, Tally
+from surgeval.questions.selection import Selection
+from surgeval.questions.splits import Splits, VideoFacts
+from surgeval.schema.ledger_rules import RULES
+
+
+class Placed(NamedTuple):
+    """A chosen draft with its split and whether it is out of distribution."""
+
+    draft: Draft
+    split: str
+    ood: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DataCard:
+    """Counts, prevalences, floors and defects of a set of questions."""
+
+    counts: pl.DataFrame
+    """Questions by split, track, capability, format, ood and clinical relevance."""
+    templates: pl.DataFrame
+    """Per split, track and template: questions, answers, floors."""
+    videos: pl.DataFrame
+    classes: pl.DataFrame
+    """Per class: videos that show it, seconds in view, questions that name it."""
+    floors: Mapping[str, float]
+    left_out: Mapping[str, Any] = field(default_factory=dict)
+    """Why drafts were not kept: doubts, balance, duplicates, single answers."""
+    defects: Sequence[str] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The card as plain data."""
+        return {
+            "options": dict(self.options),
+            "questions": int(self.counts["questions"].sum()),
+            "floors": dict(self.floors),
+            "counts": self.counts.to_dicts(),
+            "templates": self.templates.to_dicts(),
+            "videos": self.videos.to_dicts(),
+            "classes": self.classes.to_dicts(),
+            "left_out": dict(self.left_out),
+            "defects": list(self.defects),
+            "rules": [rule._asdict() for rule in RULES],
+        }
+
+    def to_dir(self, path: str | Path) -> None:
+        """Write `data_card.json` and `data_card.md`."""
+        text = json.dumps(self.as_dict(), indent=2, ensure_ascii=False, default=str)
+        (Path(path) / "data_card.json").write_text(text + "\n", encoding="utf-8")
+        (Path(path) / "data_card.md").write_text(self.as_markdown(), encoding="utf-8")
+
+    def as_markdown(self) -> str:
+        """The card for readers."""
+        by_track = self.counts.group_by("split", "track", maintain_order=True).agg(pl.col("questions").sum())
+        by_leaf = self.counts.group_by("capability", maintain_order=True).agg(pl.col("questions").sum())
+        by_format = self.counts.group_by("format", maintain_order=True).agg(pl.col("questions").sum())
+        parts = [
+            "# Data card",
+            f"{int(self.counts['questions'].sum())} questions from {self.videos.height} videos.",
+            *(f"- {name}: {value:.3f}" for name, value in self.floors.items()),
+            *(_section(title, frame) for title, frame in (
+                ("By split and track", by_track), ("By capability", by_leaf.sort("capability")),
+                ("By format", by_format), ("Classes", self.classes), ("Templates", self.templates),
+                ("Videos", self.videos),
+            )),
+            "## Left out",
+            *(f"- {name}: {value}" for name, value in self.left_out.items()),
+            "## Defects",
+            *([f"- {defect}" for defect in self.defects] or ["None found."]),
+            "## Rules",
+            *(f"- **{rule.name}**: {rule.text}" for rule in RULES),
+        ]  # fmt: skip
+        return "\n".join(parts) + "\n"
+
+
+def _section(title: str, frame: pl.DataFrame) -> str:
+    lines = ["", f"## {title}", "", "| " + " | ".join(frame.columns) + " |", "|" + "---|" * frame.width]
+    lines += ["| " + " | ".join(_cell(value) for value in row) + " |" for row in frame.iter_rows()]
+    return "\n".join([*lines, ""])
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def data_card(
+    placed: Sequence[Placed],
+    videos: Sequence[VideoFacts],
+    splits: Splits,
+    selections: Mapping[tuple[str, str], Selection],
+    tally: Tally,
+    options: Mapping[str, Any],
+) -> DataCard:
+    """The card of the chosen questions."""
+    asked = Counter(item.draft.video for item in placed)
+    return DataCard(
+        counts=_counts(placed),
+        templates=_templates(placed),
+        videos=_videos(videos, splits, asked),
+        classes=_classes(placed, videos),
+        floors=_floors(placed),
+        left_out=_left_out(selections, tally),
+        defects=tuple(_defects(videos, splits, asked)),
+        options=options,
+    )
+
+
+def _counts(placed: Sequence[Placed]) -> pl.DataFrame:
+    counted = Counter(
+        (p.split, p.draft.track.value, p.draft.template.capability.code, p.draft.template.format, p.ood,
+         p.draft.template.clinical)
+        for p in placed
+    )  # fmt: skip
+    columns = ["split", "track", "capability", "format", "ood", "clinical", "questions"]
+    rows = [(*key, count) for key, count in sorted(counted.items())]
+    return pl.DataFrame(rows, schema=columns, orient="row") if rows else _empty(columns)
+
+
+def _templates(placed: Sequence[Placed]) -> pl.DataFrame:
+    groups: dict[tuple[str, str, str], list[Draft]] = defaultdict(list)
+    for item in placed:
+        groups[item.split, item.draft.track.value, item.draft.template.name].append(item.draft)
+    columns = ["split", "track", "template", "capability", "format", "questions", "videos", "answers", "top_answer",
+               "constant_floor", "wording_floor"]  # fmt: skip
+    rows = []
+    for (split, track, name), drafts in sorted(groups.items()):
+        template, answers = drafts[0].template, Counter(draft.answer for draft in drafts)
+        rows.append((
+            split, track, name, template.capability.code, template.format, len(drafts),
+            len({draft.video for draft in drafts}), len(answers), answers.most_common(1)[0][0],
+            answers.most_common(1)[0][1] / len(drafts), _wording_hits(drafts) / len(drafts),
+        ))  # fmt: skip
+    return pl.DataFrame(rows, schema=columns, orient="row") if rows else _empty(columns)
+
+
+def _constant_hits(drafts: Iterable[Draft]) -> int:
+    """How many questions the most frequent answer of each template gets right."""
+    groups: dict[str, Counter[str]] = defaultdict(Counter)
+    for draft in drafts:
+        groups[draft.template.name][draft.answer] += 1
+    return sum(max(answers.values()) for answers in groups.values())
+
+
+def _wording_hits(drafts: Sequence[Draft]) -> int:
+    """How many questions the most frequent answer of the same wording in other videos gets right."""
+    total: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+    own: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+    for draft in drafts:
+        total[draft.stem][draft.answer] += 1
+        own[draft.video, *draft.stem][draft.answer] += 1
+    hits = 0
+    for key, answers in own.items():
+        elsewhere = total[key[1:]] - answers
+        if elsewhere:
+            hits += answers[max(sorted(elsewhere), key=lambda answer: elsewhere[answer])]
+    return hits
+
+
+def _floors(placed: Sequence[Placed]) -> dict[str, float]:
+    floors = {}
+    for split in dict.fromkeys(item.split for item in placed):
+        drafts = [item.draft for item in placed if item.split == split]
+        floors[f"{split}, most frequent answer per template, in hindsight"] = _constant_hits(drafts) / len(drafts)
+        floors[f"{split}, most frequent answer per wording in other videos"] = _wording_hits(drafts) / len(drafts)
+    return floors
+
+
+def _videos(videos: Sequence[VideoFacts], splits: Splits, asked: Mapping[str, int]) -> pl.DataFrame:
+    columns = ["video", "patient", "procedure_type", "center", "split", "ood", "duration_s", "masked_s", "questions"]
+    rows = [
+        (v.video, v.patient, v.procedure_type, v.center, splits.of_video[v.video], splits.ood[v.video], v.duration_s,
+         v.masked_s, asked.get(v.video, 0))
+        for v in videos
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=columns, orient="row") if rows else _empty(columns)
+
+
+def _classes(placed: Sequence[Placed], videos: Sequence[VideoFacts]) -> pl.DataFrame:
+    columns = ["class", "videos", "seconds_in_view", "questions_naming_it"]
+    named = Counter(name for p in placed for key in ("object", "other") if (name := p.draft.slots.get(key)))
+    names = sorted({name for facts in videos for name in facts.class_seconds} | set(named))
+    rows = [
+        (
+            name,
+            sum(facts.class_seconds.get(name, 0) > 0 for facts in videos),
+            sum(facts.class_seconds.get(name, 0) for facts in videos),
+            named[name],
+        )
+        for name in names
+    ]
+    return pl.DataFrame(rows, schema=columns, orient="row") if rows else _empty(columns)
+
+
+def _left_out(selections: Mapping[tuple[str, str], Selection], tally: Tally) -> dict[str, Any]:
+    doubts: Counter[str] = Counter()
+    for (_, reason), count in tally.doubtful.items():
+        doubts[reason] += count
+    return {
+        "drafts that were clear": sum(tally.clear.values()),
+        "drafts in doubt": dict(doubts.most_common()),
+        "cut so that no answer is too frequent": sum(sum(s.cut_for_balance.values()) for s in selections.values()),
+        "near-duplicates skipped": sum(selection.skipped_duplicates for selection in selections.values()),
+        "near-duplicates kept": sum(selection.near_duplicates for selection in selections.values()),
+        "templates with one possible answer": {
+            f"{split}/{track}/{name}": answer
+            for (split, track), selection in selections.items()
+            for name, answer in selection.single_answer.items()
+        },
+    }
+
+
+def _defects(videos: Sequence[VideoFacts], splits: Splits, asked: Mapping[str, int]) -> Iterable[str]:
+    for one, other, count in splits.copies:
+        yield f"videos {one} and {other} share {count} annotated frames; they are kept on the same side"
+    for facts in videos:
+        if not asked.get(facts.video):
+            yield f"video {facts.video} has no question"
+        if not any(facts.class_seconds.values()):
+            yield f"video {facts.video} never shows a foreign object"
+
+
+def _empty(columns: list[str]) -> pl.DataFrame:
+    kinds = {name: pl.Int64 if name in ("questions", "videos") else pl.String for name in columns}
+    return pl.DataFrame(schema=kinds)

@@ -1,0 +1,129 @@
+"""Drafts: questions that could be asked about one procedure, clear ones only, before any selection."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from surgeval.questions.doubts import doubt_about
+from surgeval.questions.scenes import draw_scene
+from surgeval.questions.template import Draw, Proof, QuestionTrack, Scene, Slots, Template
+from surgeval.schema.intervals import Window
+from surgeval.schema.ledger import Ledger
+from surgeval.schema.tracks import Visibility
+
+TRIES = 3
+"""Scenes drawn per draft that is wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A question that could be asked, with its answer."""
+
+    template: Template
+    track: QuestionTrack
+    video: str
+    window: Window
+    slots: Slots
+    text: str
+    answer: str
+    proof: Proof
+    facts: dict[str, float]
+    """What makes it hard: length of the window, objects, classes, hidden share."""
+    phase: str | None
+
+    @property
+    def stem(self) -> tuple[str, ...]:
+        """The question without its times: what a system knows that reads the text and never looks."""
+        return (self.template.name, *(f"{k}={v}" for k, v in sorted(self.slots.items()) if not k.endswith("_s")))
+
+    @property
+    def answer_group(self) -> str:
+        """Answers that count as the same when answers are balanced: shares in steps of ten."""
+        return str(int(self.answer.rstrip("%")) // 10) if self.template.format == "percentage" else self.answer
+
+    @property
+    def case(self) -> str:
+        """An identifier that follows from what is asked alone."""
+        asked = [self.video, self.track.value, self.template.name, *self.window, dict(self.slots)]
+        digest = hashlib.blake2b(json.dumps(asked, sort_keys=True).encode(), digest_size=8).hexdigest()
+        return f"{self.track.value[0]}{digest}"
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was tried and why it was not kept, by template."""
+
+    clear: Counter[str] = field(default_factory=Counter)
+    doubtful: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def add(self, other: Tally) -> None:
+        """Add the counts of another tally."""
+        self.clear.update(other.clear)
+        self.doubtful.update(other.doubtful)
+
+
+def drafts_of(
+    ledger: Ledger, track: QuestionTrack, templates: Sequence[Template], wanted: int, draw: Draw, tally: Tally
+) -> Iterator[Draft]:
+    """Clear drafts for one procedure and track: about `wanted`, spread over the templates."""
+    each = math.ceil(wanted / max(len(templates), 1))
+    for template in templates:
+        found = 0
+        for _ in range(each * TRIES):
+            if found == each:
+                break
+            if draft := _draft(ledger, track, template, draw, tally):
+                found += 1
+                yield draft
+
+
+def _draft(ledger: Ledger, track: QuestionTrack, template: Template, draw: Draw, tally: Tally) -> Draft | None:
+    scene = draw_scene(ledger, track, draw)
+    if scene is None:
+        return None
+    for slots in template.propose(scene, draw):
+        answer = template.answer(scene, slots)
+        if answer is None:
+            continue
+        if reason := doubt_about(template, scene, slots, answer):
+            tally.doubtful[template.name, reason] += 1
+            continue
+        tally.clear[template.name] += 1
+        text = template.text(scene, slots, int(draw.integers(0, len(template.phrasings))))
+        procedure = ledger.procedure
+        return Draft(
+            template, track, procedure.video, scene.window, slots, text, answer.text, answer.proof,
+            _facts(scene, answer.proof), procedure.phase_at(scene.second),
+        )  # fmt: skip
+    return None
+
+
+def _facts(scene: Scene, proof: Proof) -> dict[str, float]:
+    seen = scene.ledger.seen_in(scene.window)
+    return {
+        "window_s": scene.window.length_s,
+        "instances": len(seen),
+        "classes": len({entry.class_name for entry in seen}),
+        "hidden_share": round(_hidden_share(scene, proof), 3),
+    }
+
+
+def _hidden_share(scene: Scene, proof: Proof) -> float:
+    """Of the points that show the objects of the proof, the share that is partly hidden."""
+    codes: list[Any] = []
+    for instance in proof.instances:
+        track = scene.ledger.entry(instance).track
+        low = track.seconds.searchsorted(scene.window.start_s, "left")
+        high = track.seconds.searchsorted(scene.window.end_s, "right")
+        codes.append(track.visibility[low:high])
+    shown = np.concatenate(codes) if codes else np.empty(0, np.uint8)
+    shown = shown[shown != Visibility.OUTSIDE]
+    return float((shown == Visibility.OCCLUDED).mean()) if shown.size else 0.0

@@ -1,0 +1,214 @@
+"""Questions on what is done, what for, and in which order (capabilities 4a to 4c)."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from surgeval.questions.answers import classes, proof, yes_no
+from surgeval.questions.knowledge import USE
+from surgeval.questions.proposals import nothing, seen_class, told_event, two_classes
+from surgeval.questions.story import detail_of, nearby, the_event
+from surgeval.questions.template import FRAME, PROCEDURE, SEGMENT, VERBS, Answer, Draw, Scene, Slots, Template
+from surgeval.schema.taxonomy import Capability
+from surgeval.schema.tracks import Detail, EventKind
+
+HAPPENINGS = (EventKind.INSERTED, EventKind.GRASPED, EventKind.PLACED, EventKind.BAGGED, EventKind.RETRIEVED)
+"""Events one can choose from."""
+BORDER_S = 5
+"""A phase cannot be told within so many seconds of its border."""
+
+
+# --- which action (4a) -----------------------------------------------------------------------------
+
+
+def what_happens(scene: Scene, slots: Slots) -> Answer | None:
+    """What is done with an object at a time."""
+    event = the_event(scene, slots)
+    if event is None:
+        return None
+    kinds = {other.kind for other in nearby(scene, slots, any_kind=True)}
+    doubt = "another event happens close by" if len(kinds) > 1 else None
+    return Answer(VERBS[event.kind], proof(events=[event]), doubt)
+
+
+def happening(scene: Scene, draw: Draw) -> list[Slots]:
+    """An event, with the actions to choose from."""
+    options = tuple(VERBS[kind] for kind in HAPPENINGS)
+    return [{**slots, "options": options} for slots in told_event(*HAPPENINGS)(scene, draw)]
+
+
+def instrument_of(scene: Scene, slots: Slots) -> Answer | None:
+    """The instrument of an event."""
+    return detail_of(scene, slots, Detail.INSTRUMENT)
+
+
+def handled_class(scene: Scene, slots: Slots) -> Answer | None:
+    """The class with which something is done at a time."""
+    event = the_event(scene, slots)
+    if event is None:
+        return None
+    names = {scene.ledger.entry(other.instance).class_name for other in nearby(scene, slots)}
+    doubt = "the same is done with another class close by" if len(names) > 1 else None
+    return classes([scene.ledger.entry(event.instance).class_name], proof(events=[event]), doubt=doubt)
+
+
+# --- what for (4b) ---------------------------------------------------------------------------------
+
+
+def purpose_of(scene: Scene, slots: Slots) -> Answer | None:
+    """What an object was put there for."""
+    return detail_of(scene, slots, Detail.PURPOSE)
+
+
+def main_use(scene: Scene, _: Slots) -> Answer | None:
+    """What the only object in view is mainly used for."""
+    seen = scene.ledger.in_view(scene.second)
+    if len(seen) != 1 or seen[0].class_name not in USE:
+        return None
+    return Answer(USE[seen[0].class_name].text, proof(seen, [scene.second]))
+
+
+def class_for(scene: Scene, slots: Slots) -> Answer | None:
+    """The classes that are used for a purpose."""
+    told = [e for e in scene.ledger.events(scene.window) if e.details.get(Detail.PURPOSE) == slots["purpose"]]
+    names = {scene.ledger.entry(event.instance).class_name for event in told}
+    return classes(names, proof(events=told)) if told else None
+
+
+def purposes(scene: Scene, draw: Draw) -> list[Slots]:
+    """A purpose that something is used for."""
+    told = sorted({e.details[Detail.PURPOSE] for e in scene.ledger.events(scene.window) if Detail.PURPOSE in e.details})
+    return [{"purpose": told[int(draw.integers(0, len(told)))]}] if told else []
+
+
+# --- in which order (4c) ---------------------------------------------------------------------------
+
+
+def which_first(scene: Scene, slots: Slots) -> Answer | None:
+    """Which of two classes is seen first."""
+    first = {slots[key]: scene.ledger.class_views(slots[key]).first_in(scene.window) for key in ("object", "other")}
+    one, other = first[slots["object"]], first[slots["other"]]
+    if one is None or other is None or one == other:
+        return None
+    name = slots["object"] if one < other else slots["other"]
+    doubt = "both come into view almost together" if abs(one - other) <= scene.tolerance_s else None
+    return classes([name], proof(seconds=[one, other]), doubt=doubt)
+
+
+def order_of_appearance(scene: Scene, _: Slots) -> Answer | None:
+    """The classes in the order in which they are first seen."""
+    names = {entry.class_name for entry in scene.ledger.seen_in(scene.window)}
+    first = sorted((scene.ledger.class_views(name).first_in(scene.window) or 0, name) for name in names)
+    if not 3 <= len(first) <= 5:
+        return None
+    steps = [later - earlier for (earlier, _), (later, _) in pairwise(first)]
+    doubt = "two come into view almost together" if min(steps) <= scene.tolerance_s else None
+    return Answer(", ".join(name for _, name in first), proof(seconds=[second for second, _ in first]), doubt)
+
+
+def retrieved_before(scene: Scene, slots: Slots) -> Answer | None:
+    """Whether an object of a class is retrieved before another class is first seen."""
+    told = scene.ledger.events(scene.window, kinds=[EventKind.RETRIEVED], class_name=slots["object"])
+    seen = scene.ledger.class_views(slots["other"]).first_in(scene.window)
+    if not told or seen is None:
+        return None
+    near = abs(told[0].second - seen) <= scene.tolerance_s
+    return yes_no(
+        told[0].second < seen, proof(seconds=[seen], events=told[:1]), doubt="almost together" if near else None
+    )
+
+
+def phase_of(scene: Scene, slots: Slots) -> Answer | None:
+    """The phase in which a class is first seen."""
+    second = scene.ledger.class_views(slots["object"]).first_in(scene.window)
+    name = None if second is None else scene.ledger.procedure.phase_at(second)
+    if second is None or name is None:
+        return None
+    around = {scene.ledger.procedure.phase_at(second + shift) for shift in (-BORDER_S, BORDER_S)} - {None}
+    doubt = "a phase ends or starts close by" if around != {name} else None
+    return Answer(name, proof(scene.ledger.in_view(second, slots["object"]), [second]), doubt)
+
+
+def class_and_phases(scene: Scene, draw: Draw) -> list[Slots]:
+    """A class that is seen, with the phases to choose from."""
+    names = tuple(dict.fromkeys(phase.name for phase in scene.ledger.procedure.phases))
+    return [{**slots, "options": names} for slots in seen_class(scene, draw)] if len(names) > 1 else []
+
+
+A = Capability
+TEMPLATES: tuple[Template, ...] = (
+    Template(
+        "what-happens", A.FO_INTERACTION_RECOGNITION, (SEGMENT, PROCEDURE), "multiple_choice",
+        ("What happens to the {object} at {moment}?", "What is done with the {object} at {moment}?"),
+        happening, what_happens, (A.TEMPORAL_LOCALIZATION,),
+    ),
+    Template(
+        "instrument-of", A.FO_INTERACTION_RECOGNITION, (SEGMENT, PROCEDURE), "open_ended",
+        (
+            "With which instrument is the {object} {event} at {moment}?",
+            "Which instrument is used when the {object} is {event} at {moment}?",
+        ),
+        told_event(*HAPPENINGS, detail=Detail.INSTRUMENT), instrument_of,
+    ),
+    Template(
+        "handled-class", A.FO_INTERACTION_RECOGNITION, (SEGMENT, PROCEDURE), "fo_class",
+        ("Which foreign object is {event} at {moment}?", "At {moment} a foreign object is {event}. What is it?"),
+        told_event(*HAPPENINGS, named=False), handled_class, (A.OBJECT_IDENTIFICATION,),
+    ),
+    Template(
+        "purpose-of", A.FO_USAGE_PURPOSE, (SEGMENT, PROCEDURE), "open_ended",
+        (
+            "For what purpose is the {object} {event} at {moment}?",
+            "What is the {object} that is {event} at {moment} used for?",
+        ),
+        told_event(EventKind.PLACED, EventKind.GRASPED, detail=Detail.PURPOSE), purpose_of, clinical=True,
+    ),
+    Template(
+        "main-use", A.FO_USAGE_PURPOSE, (FRAME,), "open_ended",
+        (
+            "What is the foreign object {here} mainly used for?",
+            "What is the usual purpose of the only foreign object {here}?",
+        ),
+        nothing, main_use, (A.OBJECT_IDENTIFICATION,),
+    ),
+    Template(
+        "class-for", A.FO_USAGE_PURPOSE, (SEGMENT, PROCEDURE), "fo_class",
+        (
+            "Which classes of foreign objects are used {here} for this purpose: {purpose}?",
+            "Purpose: {purpose}. Which classes of foreign objects serve it {here}?",
+        ),
+        purposes, class_for, (A.OBJECT_IDENTIFICATION,), several=True,
+    ),
+    Template(
+        "which-first", A.TEMPORAL_ORDERING, (SEGMENT, PROCEDURE), "fo_class",
+        (
+            "Which comes into view first {here}: {an_object} or {an_other}?",
+            "Is it {an_object} or {an_other} that is seen first {here}?",
+        ),
+        two_classes, which_first, (A.TEMPORAL_LOCALIZATION,),
+    ),
+    Template(
+        "order-of-appearance", A.TEMPORAL_ORDERING, (SEGMENT, PROCEDURE), "open_ended",
+        (
+            "In which order do the classes of foreign objects first come into view {here}?",
+            "List all classes of foreign objects seen {here} in the order of their first appearance.",
+        ),
+        nothing, order_of_appearance, (A.OBJECT_IDENTIFICATION,),
+    ),
+    Template(
+        "retrieved-before", A.TEMPORAL_ORDERING, (SEGMENT, PROCEDURE), "binary",
+        (
+            "Is {an_object} retrieved before the first {other} comes into view {here}?",
+            "Does the first retrieval of {an_object} come before {an_other} is first seen {here}?",
+        ),
+        two_classes, retrieved_before, (A.TEMPORAL_LOCALIZATION,),
+    ),
+    Template(
+        "phase-of", A.TEMPORAL_ORDERING, (SEGMENT, PROCEDURE), "multiple_choice",
+        (
+            "During which phase is {an_object} first visible {here}?",
+            "In which phase of the procedure does {an_object} first come into view {here}?",
+        ),
+        class_and_phases, phase_of, (A.TEMPORAL_LOCALIZATION,),
+    ),
+)  # fmt: skip

@@ -1,0 +1,300 @@
+"""From annotated procedures to a benchmark: draft, split, select, check."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from surgeval.errors import Misuse, ProcedureInvalid, QuestionsInvalid, SurgevalError, UnknownName
+from surgeval.questions.benchmark import GENERATION, Benchmark, Question
+from surgeval.questions.catalogue import template_named, templates_for
+from surgeval.questions.data_card import Placed, data_card
+from surgeval.questions.drafts import Draft, Tally, drafts_of
+from surgeval.questions.selection import Selection, near_duplicates, select
+from surgeval.questions.splits import Splits, VideoFacts, frame_signatures, leaks, split_videos
+from surgeval.questions.template import QuestionTrack
+from surgeval.schema.foreign_objects import FOREIGN_OBJECTS, ForeignObject
+from surgeval.schema.formats import build_format, time_tolerance_s
+from surgeval.schema.intervals import Window
+from surgeval.schema.ledger import Ledger
+from surgeval.schema.manifest import Manifest
+from surgeval.schema.procedure_files import procedure_paths, read_procedure
+from surgeval.schema.procedure_problems import contradictions, procedure_problems
+from surgeval.schema.questions import Reference, Request
+from surgeval.schema.tracks import Procedure
+from surgeval.stats.draws import stream
+
+OVERSAMPLE = 2.5
+"""Drafts per wanted question; the surplus is what balancing chooses from."""
+
+Annotations = str | Path | Procedure | Iterable[str | Path | Procedure]
+Progress = Callable[[int], None]
+"""Called with how many procedures were drafted since the last call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the caller decided."""
+
+    tracks: tuple[str, ...]
+    per_video: int
+    test_share: float
+    ood_procedures: tuple[str, ...]
+    ood_centers: tuple[str, ...]
+    ood_templates: tuple[str, ...]
+    most_common_share: float
+    duplicate_share: float
+    seed: int
+
+
+def make_questions(
+    annotations: Annotations,
+    *,
+    tracks: Iterable[str] | None = None,
+    per_video: int = 60,
+    test_share: float = 0.3,
+    ood_procedures: Collection[str] = (),
+    ood_centers: Collection[str] = (),
+    ood_templates: Collection[str] = (),
+    most_common_share: float = 0.5,
+    duplicate_share: float = 0.02,
+    objects: Sequence[ForeignObject] = FOREIGN_OBJECTS,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Benchmark:
+    """Questions with references and proofs, made from annotated procedures.
+
+    Args:
+        annotations: Procedures, their files, or folders of such files.
+        tracks: Any of `frame`, `segment`, `procedure`; all by default.
+        per_video: Questions wanted per video and track; fewer where fewer are clear and balanced.
+        test_share: Share of the patients that are for testing, dealt within each procedure type.
+        ood_procedures: Procedure types that only the test set shows.
+        ood_centers: Centres that only the test set shows.
+        ood_templates: Templates that only the test set asks.
+        most_common_share: The most frequent answer of a template makes up at most this share.
+        duplicate_share: At most this share of the questions may be near-duplicates.
+        objects: The foreign-object classes.
+        seed: Equal seeds give equal benchmarks.
+        progress: Called with 1 after every procedure.
+
+    Raises:
+        ProcedureInvalid: Annotations that are impossible or contradict themselves; all are listed.
+        QuestionsInvalid: The finished set breaks one of its own promises.
+
+    Example:
+        >>> from surgeval.schema.tracks import track_from_points
+        >>> clip = track_from_points("c", "Clip", [(t, (9, 9, 9, 9)) for t in range(50, 300)])
+        >>> needle = track_from_points("n", "Needle", [(t, (40, 9, 9, 9)) for t in range(150, 220)])
+        >>> procedure = Procedure("v1", "Cholecystectomy", "A", 400, 64, 48, (clip, needle))
+        >>> make_questions(procedure, tracks=["frame"], per_video=40, test_share=0).card.videos.height
+        1
+    """
+    options = _checked(
+        Options(
+            tuple(tracks or QuestionTrack), per_video, test_share, tuple(ood_procedures), tuple(ood_centers),
+            tuple(ood_templates), most_common_share, duplicate_share, seed,
+        )
+    )  # fmt: skip
+    videos, drafts, tally, paths = _draft_all(annotations, options, tuple(objects), progress or _silent)
+    splits = split_videos(
+        videos,
+        test_share=test_share,
+        ood_procedures=options.ood_procedures,
+        ood_centers=options.ood_centers,
+        seed=seed,
+    )
+    placed, selections = _select_all(videos, drafts, splits, options)
+    facts = {video.video: video for video in videos}
+    questions = tuple(_question(item, facts[item.draft.video], tuple(objects)) for item in placed)
+    card = data_card(placed, videos, splits, selections, tally, asdict(options))
+    if broken := broken_promises(questions, videos, splits, options, objects=objects):
+        raise QuestionsInvalid("benchmark", broken)
+    return Benchmark(questions, card, Manifest("questions", asdict(options), paths, {"seed": seed}))
+
+
+def _checked(options: Options) -> Options:
+    known = [track.value for track in QuestionTrack]
+    for track in options.tracks:
+        if track not in known:
+            raise UnknownName("track", track, known)
+    for name in options.ood_templates:
+        template_named(name)
+    if options.per_video < 1:
+        raise Misuse(f"per_video must be at least 1, got {options.per_video}")
+    if not 0 <= options.test_share <= 1:
+        raise Misuse(f"test_share must lie between 0 and 1, got {options.test_share}")
+    if not 0 < options.most_common_share < 1:
+        raise Misuse(f"most_common_share must lie strictly between 0 and 1, got {options.most_common_share}")
+    if not 0 <= options.duplicate_share < 1:
+        raise Misuse(f"duplicate_share must be at least 0 and below 1, got {options.duplicate_share}")
+    return options
+
+
+def _silent(_done: int) -> None:
+    return None
+
+
+# --- drafting ------------------------------------------------------------------------------------
+
+
+def _draft_all(
+    annotations: Annotations, options: Options, objects: tuple[ForeignObject, ...], progress: Progress
+) -> tuple[list[VideoFacts], list[Draft], Tally, list[Path]]:
+    """The facts and drafts of every procedure; one procedure is held at a time when they come from files."""
+    sources: list[Path | Procedure] = []
+    for member in [annotations] if isinstance(annotations, str | Path | Procedure) else annotations:
+        sources += [member] if isinstance(member, Procedure) else procedure_paths(member)
+    names = tuple(kind.name for kind in objects)
+    videos: list[VideoFacts] = []
+    drafts: list[Draft] = []
+    tally, problems = Tally(), []
+    for source in sources:
+        procedure = source if isinstance(source, Procedure) else read_procedure(source)
+        found = procedure_problems(procedure, class_names=names) or contradictions(procedure)
+        if found:
+            problems += [f"{procedure.video}: {problem}" for problem in found]
+        elif not problems:
+            ledger = Ledger(procedure, objects=objects)
+            videos.append(_facts_of(ledger))
+            for track in options.tracks:
+                drafts += _drafts(ledger, QuestionTrack(track), options, tally)
+        progress(1)
+    repeated = [name for name, count in Counter(facts.video for facts in videos).items() if count > 1]
+    problems += [f"video {name!r} appears more than once; every video needs a name of its own" for name in repeated]
+    if problems:
+        raise ProcedureInvalid("annotations", problems)
+    return videos, drafts, tally, [source for source in sources if isinstance(source, Path)]
+
+
+def _drafts(ledger: Ledger, track: QuestionTrack, options: Options, tally: Tally) -> list[Draft]:
+    draw = stream(options.seed, "drafts", ledger.procedure.video, track.value)
+    wanted = int(OVERSAMPLE * options.per_video)
+    return list(drafts_of(ledger, track, templates_for(track), wanted, draw, tally))
+
+
+def _facts_of(ledger: Ledger) -> VideoFacts:
+    procedure, whole = ledger.procedure, Window(0, ledger.procedure.duration_s - 1)
+    return VideoFacts(
+        procedure.video,
+        procedure.patient,
+        procedure.procedure_type,
+        procedure.center,
+        procedure.duration_s,
+        frame_signatures(procedure),
+        {name: ledger.seconds_in_view(name, whole) for name in ledger.class_names},
+        ledger.masked.total_s,
+    )
+
+
+# --- selecting -----------------------------------------------------------------------------------
+
+
+def _select_all(
+    videos: Sequence[VideoFacts], drafts: Sequence[Draft], splits: Splits, options: Options
+) -> tuple[list[Placed], dict[tuple[str, str], Selection]]:
+    placed: list[Placed] = []
+    selections: dict[tuple[str, str], Selection] = {}
+    for split in splits.names:
+        wanted = options.per_video * sum(splits.of_video[facts.video] == split for facts in videos)
+        for track in options.tracks:
+            pool = [d for d in drafts if d.track.value == track and splits.of_video[d.video] == split]
+            if split == "train":
+                pool = [draft for draft in pool if draft.template.name not in options.ood_templates]
+            chosen = select(
+                pool,
+                wanted,
+                stream(options.seed, "select", split, track),
+                most_common_share=options.most_common_share,
+                duplicate_share=options.duplicate_share,
+            )
+            selections[split, track] = chosen
+            for draft in chosen.drafts:
+                ood = split == "test" and (splits.ood[draft.video] or draft.template.name in options.ood_templates)
+                placed.append(Placed(draft, split, ood))
+    order = {name: at for at, name in enumerate(options.tracks)}
+    placed.sort(key=lambda item: (item.split != "train", order[item.draft.track.value], item.draft.case))
+    return placed, selections
+
+
+def _question(item: Placed, facts: VideoFacts, objects: tuple[ForeignObject, ...]) -> Question:
+    draft, template = item.draft, item.draft.template
+    start, end = draft.window
+    parameters: dict[str, object] = {}
+    if template.format == "time":
+        parameters["threshold_seconds"] = time_tolerance_s(end - start)
+    if template.format == "fo_class" and objects != FOREIGN_OBJECTS:
+        parameters["valid_names"] = [kind.name for kind in objects]
+    strata = {"track": draft.track.value, "generation": GENERATION, "center": facts.center}
+    strata |= {"phase": draft.phase} if draft.phase else {}
+    return Question(
+        Request(draft.case, draft.video, start, end, facts.procedure_type, draft.text),
+        Reference(
+            draft.case,
+            template.capability,
+            template.format,
+            draft.answer,
+            parameters,
+            template.secondaries,
+            item.ood,
+            template.clinical,
+            strata,
+        ),
+        item.split,
+        draft,
+    )
+
+
+# --- promises ------------------------------------------------------------------------------------
+
+
+def broken_promises(
+    questions: Sequence[Question],
+    videos: Sequence[VideoFacts],
+    splits: Splits,
+    options: Options,
+    *,
+    objects: Sequence[ForeignObject] = FOREIGN_OBJECTS,
+) -> list[str]:
+    """Every promise of the data card that the finished set does not keep; empty when all are kept."""
+    found = leaks(videos, splits)
+    repeated = [case for case, count in Counter(q.request.case for q in questions).items() if count > 1]
+    found += [f"question {case} appears more than once" for case in repeated]
+    names = tuple(kind.name for kind in objects)
+    for question in questions:
+        found += _question_problems(question, names)
+    for (split, track, name), group in _grouped(questions).items():
+        answers = Counter(question.draft.answer_group for question in group)
+        where, most = f"{split}/{track}/{name}", answers.most_common(1)[0][1]
+        if len(answers) == 1:
+            found.append(f"{where} has one possible answer")
+        if most > max(1, options.most_common_share * len(group)):
+            found.append(f"{where}: one answer makes up {most} of {len(group)} questions")
+        if split == "train" and name in options.ood_templates:
+            found.append(f"{where} is held out, but asked in training")
+    doubles = near_duplicates(question.draft for question in questions)
+    if doubles > options.duplicate_share * len(questions):
+        found.append(f"{doubles} of {len(questions)} questions are near-duplicates")
+    return found
+
+
+def _grouped(questions: Sequence[Question]) -> dict[tuple[str, str, str], list[Question]]:
+    groups: dict[tuple[str, str, str], list[Question]] = {}
+    for question in questions:
+        key = (question.split, question.track, question.draft.template.name)
+        groups.setdefault(key, []).append(question)
+    return groups
+
+
+def _question_problems(question: Question, class_names: tuple[str, ...]) -> Iterable[str]:
+    reference, case = question.reference, question.request.case
+    try:
+        kind = build_format(reference.format, reference.parameters, class_names=class_names)
+    except SurgevalError as error:
+        return [f"question {case}: {error}"]
+    problems = [f"question {case}: {why.message}"] if (why := kind.why(reference.answer)) else []
+    if question.split == "train" and reference.ood:
+        problems.append(f"question {case} is out of distribution, but for training")
+    return problems

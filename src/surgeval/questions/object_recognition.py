@@ -1,0 +1,393 @@
+"""Questions on what is seen, in which state and where (capabilities 1a to 1e)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from surgeval.questions.answers import classes, number, places, proof, yes_no
+from surgeval.questions.knowledge import ATTRIBUTES
+from surgeval.questions.proposals import (
+    any_class,
+    inner_stretch,
+    introduced_class,
+    nothing,
+    object_in_view,
+    object_in_view_twice,
+    told_event,
+    two_classes,
+)
+from surgeval.questions.story import detail_of
+from surgeval.questions.template import FRAME, PROCEDURE, SEGMENT, Answer, Draw, Scene, Slots, Template
+from surgeval.schema.intervals import Spans, Window
+from surgeval.schema.ledger import Entry
+from surgeval.schema.taxonomy import Capability
+from surgeval.schema.tracks import Detail, EventKind, Visibility
+
+QUADRANTS = ("upper left", "upper right", "lower left", "lower right")
+NEAR = 0.05
+"""Closer than this share of the image is too close to call."""
+
+
+# --- which class (1a) ------------------------------------------------------------------------------
+
+
+def visible_classes(scene: Scene, _: Slots) -> Answer:
+    """The classes in view."""
+    seen = scene.ledger.in_view(scene.second)
+    return classes((entry.class_name for entry in seen), proof(seen, [scene.second]))
+
+
+def only_class(scene: Scene, _: Slots) -> Answer | None:
+    """The class of the only object in view."""
+    seen = scene.ledger.in_view(scene.second)
+    return classes([seen[0].class_name], proof(seen, [scene.second])) if len(seen) == 1 else None
+
+
+def classes_between(scene: Scene, slots: Slots) -> Answer | None:
+    """The classes seen in a stretch."""
+    window = Window(slots["from_s"], slots["to_s"])
+    if not scene.window.start_s <= window.start_s <= window.end_s <= scene.window.end_s:
+        return None
+    seen = scene.ledger.seen_in(window)
+    return classes((entry.class_name for entry in seen), proof(seen, [e.views.first_in(window) for e in seen]))
+
+
+def class_visible(scene: Scene, slots: Slots) -> Answer:
+    """Whether a class is seen at all."""
+    seen = scene.ledger.seen_in(scene.window, slots["object"])
+    return yes_no(bool(seen), proof(seen, [entry.views.first_in(scene.window) for entry in seen]))
+
+
+def together(scene: Scene, slots: Slots) -> Answer:
+    """Whether two classes are seen in the same second."""
+    one, other = (scene.ledger.class_views(slots[key]) for key in ("object", "other"))
+    both = Spans.union((one, other)).seconds_in(scene.window)
+    common = one.seconds_in(scene.window) + other.seconds_in(scene.window) - both
+    seen = [e for key in ("object", "other") for e in scene.ledger.seen_in(scene.window, slots[key])]
+    return yes_no(common > 0, proof(seen))
+
+
+def classes_for_frame_or_seen(scene: Scene, draw: Draw) -> list[Slots]:
+    """Two classes: both seen, or one of them replaced by any other."""
+    found = list(two_classes(scene, draw))
+    if draw.random() < 0.5:
+        names = [kind.name for kind in scene.ledger.objects]
+        seen = list(any_class(scene, draw))
+        if seen and len(names) > 1:
+            other = names[int(draw.integers(0, len(names)))]
+            found = [{**seen[0], "other": other}] if other != seen[0]["object"] else found
+    return found
+
+
+# --- which object (1b) -----------------------------------------------------------------------------
+
+
+def same_object(scene: Scene, slots: Slots) -> Answer | None:
+    """Whether the same object is in view at two times."""
+    one, other = (scene.the_one(slots["object"], slots[key]) for key in ("at_s", "then_s"))
+    if one is None or other is None:
+        return None
+    return yes_no(one is other, proof((one, other), [slots["at_s"], slots["then_s"]]))
+
+
+def seen_again(scene: Scene, slots: Slots) -> Answer | None:
+    """How many of the objects in view at one time are in view at another."""
+    if slots["then_s"] > scene.second or slots["at_s"] < scene.window.start_s:
+        return None
+    before = scene.ledger.in_view(slots["at_s"], slots["object"])
+    after = scene.ledger.in_view(slots["then_s"], slots["object"])
+    if not before:
+        return None
+    return number(sum(entry in after for entry in before), proof(before, [slots["at_s"], slots["then_s"]]))
+
+
+# --- in which state (1c) ---------------------------------------------------------------------------
+
+
+def largest_class(scene: Scene, _: Slots) -> Answer | None:
+    """The class of the object with the largest box."""
+    return _extreme(scene, lambda box_area, _: -box_area, lambda best, next_best: next_best < 0.8 * best)
+
+
+def nearest_centre(scene: Scene, _: Slots) -> Answer | None:
+    """The class of the object whose middle is nearest to the middle of the image."""
+    margin = NEAR * math.hypot(scene.ledger.procedure.width_px, scene.ledger.procedure.height_px)
+    return _extreme(scene, lambda _, distance: distance, lambda best, next_best: next_best > best + margin)
+
+
+def _extreme(
+    scene: Scene, measure: Callable[[float, float], float], is_clear: Callable[[float, float], bool]
+) -> Answer | None:
+    """The class that comes first by a measure of area and distance, if two classes are in view."""
+    seen = scene.ledger.in_view(scene.second)
+    if len({entry.class_name for entry in seen}) < 2:
+        return None
+    ranked = sorted(((measure(*_size_and_distance(scene, entry)), entry) for entry in seen), key=lambda pair: pair[0])
+    best, winner = ranked[0]
+    rival = next(value for value, entry in ranked if entry.class_name != winner.class_name)
+    clear = is_clear(abs(best), abs(rival))
+    return classes([winner.class_name], proof(seen, [scene.second]), doubt=None if clear else "two are almost equal")
+
+
+def _size_and_distance(scene: Scene, entry: Entry) -> tuple[float, float]:
+    box = entry.box_at(scene.second)
+    if box is None:
+        return 0.0, math.inf
+    x, y = box.center
+    procedure = scene.ledger.procedure
+    return box.area_px2, math.hypot(x - procedure.width_px / 2, y - procedure.height_px / 2)
+
+
+def hidden_classes(scene: Scene, _: Slots) -> Answer | None:
+    """The classes of objects that are partly hidden."""
+    seen = scene.ledger.in_view(scene.second)
+    hidden = [e for e in seen if scene.ledger.visibility(e.instance, scene.second) is Visibility.OCCLUDED]
+    return classes((entry.class_name for entry in hidden), proof(seen, [scene.second])) if seen else None
+
+
+def attribute_of(scene: Scene, slots: Slots) -> Answer | None:
+    """The value of an attribute of the only object of a class in view."""
+    entry = scene.the_one(slots["object"], scene.second)
+    value = entry.track.attribute_at(slots["attribute"], scene.second) if entry else None
+    if entry is None or value is None:
+        return None
+    return Answer(value, proof([entry], [scene.second]))
+
+
+def attributes_in_view(scene: Scene, draw: Draw) -> list[Slots]:
+    """An attribute of an object in view, with the values to choose from."""
+    found: list[Slots] = []
+    for slots in object_in_view(scene, draw):
+        entry = scene.the_one(slots["object"], scene.second)
+        for attribute in sorted(entry.track.attributes) if entry else ():
+            value = entry.track.attribute_at(attribute, scene.second) if entry else None
+            others = [other for other in ATTRIBUTES.get(attribute, ()) if other != value]
+            if value is not None and others:
+                drawn = draw.choice(others, size=min(3, len(others)), replace=False).tolist()
+                choices = tuple(sorted((value, *drawn)))
+                found.append({"object": slots["object"], "attribute": attribute, "options": choices})
+    return found
+
+
+# --- where in the image (1d) -----------------------------------------------------------------------
+
+
+def quadrant_of(scene: Scene, slots: Slots) -> Answer | None:
+    """The quadrant of the only object of a class in view."""
+    entry = scene.the_one(slots["object"], slots["at_s"])
+    box = entry.box_at(slots["at_s"]) if entry else None
+    if entry is None or box is None:
+        return None
+    name, doubt = places(box.center, scene.ledger.procedure.width_px, scene.ledger.procedure.height_px)
+    return Answer(name, proof([entry], [slots["at_s"]]), doubt)
+
+
+def in_quadrant(scene: Scene, draw: Draw) -> list[Slots]:
+    """An object in view, with the four quadrants."""
+    return [{**slots, "options": QUADRANTS} for slots in object_in_view(scene, draw)]
+
+
+def all_quadrants(scene: Scene, _: Slots) -> Answer | None:
+    """Every object in view with its quadrant."""
+    seen = scene.ledger.in_view(scene.second)
+    if not 1 <= len(seen) <= 4:
+        return None
+    size = scene.ledger.procedure.width_px, scene.ledger.procedure.height_px
+    named = [(entry, places(box.center, *size)) for entry in seen if (box := entry.box_at(scene.second))]
+    doubt = next((doubt for _, (_, doubt) in named if doubt), None)
+    text = "; ".join(sorted(f"{entry.class_name}: {name}" for entry, (name, _) in named))
+    return Answer(text, proof(seen, [scene.second]), doubt)
+
+
+def left_of(scene: Scene, slots: Slots) -> Answer | None:
+    """Whether one object lies to the left of another."""
+    pair = [scene.the_one(slots[key], scene.second) for key in ("object", "other")]
+    boxes = [entry.box_at(scene.second) for entry in pair if entry]
+    if len(boxes) < 2 or boxes[0] is None or boxes[1] is None:
+        return None
+    distance = boxes[1].center[0] - boxes[0].center[0]
+    near = abs(distance) < NEAR * scene.ledger.procedure.width_px
+    why = proof([entry for entry in pair if entry], [scene.second])
+    return yes_no(distance > 0, why, doubt="they lie almost above each other" if near else None)
+
+
+# --- where in the body (1e) ------------------------------------------------------------------------
+
+
+def place_of(scene: Scene, slots: Slots) -> Answer | None:
+    """Where an object was put."""
+    return detail_of(scene, slots, Detail.PLACE)
+
+
+def structure_of(scene: Scene, slots: Slots) -> Answer | None:
+    """What an object was put on."""
+    return detail_of(scene, slots, Detail.STRUCTURE)
+
+
+def sits_on(scene: Scene, slots: Slots) -> Answer | None:
+    """What the object in view sits on: where it was put last, if nobody moved it since."""
+    entry = scene.the_one(slots["object"], scene.second)
+    handled = [e for e in entry.events if e.second <= scene.second] if entry else []
+    handled = [e for e in handled if e.kind in (EventKind.PLACED, EventKind.GRASPED)]
+    if entry is None or not handled or handled[-1].kind is not EventKind.PLACED:
+        return None
+    structure = handled[-1].details.get(Detail.STRUCTURE)
+    return Answer(structure, proof([entry], [scene.second], handled[-1:])) if structure else None
+
+
+def last_place(scene: Scene, slots: Slots) -> Answer | None:
+    """Where the only object of a class in the body was last put, now that it is out of view."""
+    inside = scene.ledger.inside(slots["object"], scene.second)
+    if len(inside) != 1:
+        return None
+    known = scene.ledger.whereabouts(inside[0].instance, scene.second)
+    if known.in_view or known.place is None:
+        return None
+    told = [e for e in inside[0].events if e.second <= scene.second and Detail.PLACE in e.details]
+    return Answer(known.place, proof(inside, [known.last_seen_s], told[-1:]))
+
+
+A = Capability
+TEMPLATES: tuple[Template, ...] = (
+    Template(
+        "visible-classes", A.OBJECT_IDENTIFICATION, (FRAME,), "fo_class",
+        (
+            "Which classes of foreign objects are visible {here}?",
+            "Name every foreign object class that can be seen {here}.",
+            "What kinds of foreign objects does this image show?",
+        ),
+        nothing, visible_classes, several=True,
+    ),
+    Template(
+        "only-class", A.OBJECT_IDENTIFICATION, (FRAME,), "fo_class",
+        (
+            "Exactly one foreign object is visible {here}. To which class does it belong?",
+            "There is a single foreign object {here}. What is it?",
+        ),
+        nothing, only_class,
+    ),
+    Template(
+        "classes-between", A.OBJECT_IDENTIFICATION, (SEGMENT, PROCEDURE), "fo_class",
+        (
+            "Which classes of foreign objects are visible between {from} and {to}?",
+            "Name every foreign object class that is seen from {from} to {to}.",
+        ),
+        inner_stretch, classes_between, (A.TEMPORAL_LOCALIZATION,), several=True,
+    ),
+    Template(
+        "class-visible", A.OBJECT_IDENTIFICATION, (FRAME, SEGMENT, PROCEDURE), "binary",
+        ("Is {an_object} visible {here}?", "Can {an_object} be seen {here}?"),
+        any_class, class_visible,
+    ),
+    Template(
+        "together", A.OBJECT_IDENTIFICATION, (FRAME, SEGMENT, PROCEDURE), "binary",
+        (
+            "Are {an_object} and {an_other} visible at the same time {here}?",
+            "Do {an_object} and {an_other} occur together {here}?",
+        ),
+        classes_for_frame_or_seen, together,
+    ),
+    Template(
+        "same-object", A.INSTANCE_MATCHING, (SEGMENT, PROCEDURE), "binary",
+        (
+            "Is the {object} visible at {at} the same one as the {object} visible at {then}?",
+            "One {object} is in view at {at} and one at {then}. Are they the same object?",
+        ),
+        object_in_view_twice, same_object, (A.TEMPORAL_LOCALIZATION,),
+    ),
+    Template(
+        "seen-again", A.INSTANCE_MATCHING, (SEGMENT, PROCEDURE), "number",
+        (
+            "How many of the {objects} visible at {at} are also visible at {then}?",
+            "Of the {objects} in view at {at}, how many are in view at {then}?",
+        ),
+        object_in_view_twice, seen_again, (A.OBJECT_AGGREGATION,),
+    ),
+    Template(
+        "largest-class", A.OBJECT_ATTRIBUTES, (FRAME,), "fo_class",
+        (
+            "To which class does the foreign object belong that takes up most of the image?",
+            "Which foreign object appears largest {here}?",
+        ),
+        nothing, largest_class, (A.OBJECT_IDENTIFICATION,),
+    ),
+    Template(
+        "hidden-classes", A.OBJECT_ATTRIBUTES, (FRAME,), "fo_class",
+        (
+            "Which classes of foreign objects are partly hidden {here}?",
+            "Name the classes of all foreign objects {here} that something lies in front of.",
+        ),
+        nothing, hidden_classes, (A.OBJECT_IDENTIFICATION,), several=True,
+    ),
+    Template(
+        "attribute-of", A.OBJECT_ATTRIBUTES, (FRAME,), "multiple_choice",
+        (
+            "What is the {attribute} of the {object} {here}?",
+            "Which {attribute} does the {object} have {here}?",
+        ),
+        attributes_in_view, attribute_of,
+    ),
+    Template(
+        "nearest-centre", A.SPATIAL_LOCALIZATION_CAMERA, (FRAME,), "fo_class",
+        (
+            "Which foreign object is closest to the centre of the image?",
+            "To which class does the foreign object nearest to the middle of the image belong?",
+        ),
+        nothing, nearest_centre, (A.OBJECT_IDENTIFICATION,),
+    ),
+    Template(
+        "quadrant-of", A.SPATIAL_LOCALIZATION_CAMERA, (FRAME, SEGMENT, PROCEDURE), "multiple_choice",
+        (
+            "In which quadrant of the image is the {object}{when}?",
+            "Where in the image is the centre of the {object}{when}?",
+        ),
+        in_quadrant, quadrant_of,
+    ),
+    Template(
+        "all-quadrants", A.SPATIAL_LOCALIZATION_CAMERA, (FRAME,), "open_ended",
+        (
+            "List every visible foreign object with the quadrant of the image it lies in.",
+            "Which foreign objects are visible {here}, and in which quadrant of the image is each?",
+        ),
+        nothing, all_quadrants, (A.OBJECT_IDENTIFICATION,),
+    ),
+    Template(
+        "left-of", A.SPATIAL_LOCALIZATION_CAMERA, (FRAME,), "binary",
+        ("Is the {object} to the left of the {other} {here}?", "Does the {object} lie further left than the {other}?"),
+        two_classes, left_of,
+    ),
+    Template(
+        "place-of", A.SPATIAL_LOCALIZATION_SITUS, (SEGMENT, PROCEDURE), "open_ended",
+        (
+            "Where in the body was the {object} placed at {moment}?",
+            "At {moment} {an_object} is put down. Where in the body?",
+        ),
+        told_event(EventKind.PLACED, detail=Detail.PLACE), place_of, (A.FO_INTERACTION_RECOGNITION,), clinical=True,
+    ),
+    Template(
+        "structure-of", A.SPATIAL_LOCALIZATION_SITUS, (SEGMENT, PROCEDURE), "open_ended",
+        (
+            "On which anatomical structure was the {object} placed at {moment}?",
+            "Which structure received the {object} at {moment}?",
+        ),
+        told_event(EventKind.PLACED, detail=Detail.STRUCTURE), structure_of, (A.FO_INTERACTION_RECOGNITION,),
+        clinical=True,
+    ),
+    Template(
+        "sits-on", A.SPATIAL_LOCALIZATION_SITUS, (FRAME,), "open_ended",
+        (
+            "On which anatomical structure does the visible {object} sit?",
+            "Which anatomical structure is the {object} {here} attached to or lying on?",
+        ),
+        object_in_view, sits_on,
+    ),
+    Template(
+        "last-place", A.SPATIAL_LOCALIZATION_SITUS, (PROCEDURE,), "open_ended",
+        (
+            "The {object} in the body is out of view now. Where was it last placed?",
+            "Where should one look for the {object} that is in the body but not in view?",
+        ),
+        introduced_class, last_place, (A.MULTI_STEP_REASONING,), clinical=True,
+    ),
+)  # fmt: skip

@@ -1,0 +1,181 @@
+"""Choosing among drafts so that the text of a question does not give its answer away.
+
+Templates take turns, in random order. Within a template the rarest answer goes first, and of it the rarest
+wording, so that rare events are kept and `yes` is as frequent as `no`; videos alternate. Afterwards the
+most frequent answer of each template is cut to a declared share, and a template with one possible answer
+is dropped: it would ask nothing. Questions that differ by a few seconds only count as near-duplicates, of which a
+declared share may stay.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from surgeval.questions.drafts import Draft
+from surgeval.questions.template import Draw
+
+NEAR_S = 10
+"""Windows whose borders and quoted times lie so close are near-duplicates."""
+AT_A_TIME = 2
+"""Drafts a template hands out per turn: two, so that it has two answers even when little is wanted."""
+
+
+@dataclass(slots=True)
+class Selection:
+    """What was chosen, and what was left out and why."""
+
+    drafts: list[Draft] = field(default_factory=list)
+    near_duplicates: int = 0
+    """Near-duplicates among the chosen."""
+    skipped_duplicates: int = 0
+    cut_for_balance: Counter[str] = field(default_factory=Counter)
+    single_answer: dict[str, str] = field(default_factory=dict)
+    """Templates that were dropped, and the only answer they had."""
+
+
+def select(
+    drafts: Iterable[Draft], wanted: int, draw: Draw, *, most_common_share: float, duplicate_share: float
+) -> Selection:
+    """About `wanted` drafts, balanced as told above."""
+    result = Selection()
+    groups = _by_template(drafts)
+    turns = deque(_Turns(groups[at], draw) for at in draw.permutation(len(groups)) if _asks(groups[at], result))
+    known: dict[tuple[object, ...], list[tuple[int, ...]]] = defaultdict(list)
+    cases: set[str] = set()
+    while turns and len(result.drafts) < wanted:
+        turn = turns.popleft()
+        for _ in range(AT_A_TIME):
+            draft = turn.take()
+            if draft is None:
+                break
+            if draft.case in cases or not _is_welcome(draft, known, result, duplicate_share):
+                result.skipped_duplicates += 1
+                continue
+            turn.count(draft)
+            cases.add(draft.case)
+            result.drafts.append(draft)
+        else:
+            turns.append(turn)
+    size = -1
+    while size != len(result.drafts):
+        size = len(result.drafts)
+        _cut(result, most_common_share)
+        _thin(result, duplicate_share)
+    return result
+
+
+def near_duplicates(drafts: Iterable[Draft]) -> int:
+    """How many drafts ask almost the same as one before them."""
+    known: dict[tuple[object, ...], list[tuple[int, ...]]] = defaultdict(list)
+    return sum(_seen_before(draft, known) for draft in drafts)
+
+
+def _asks(group: list[Draft], result: Selection) -> bool:
+    """Whether the drafts of a template have more than one answer; if not, that is noted."""
+    answers = {draft.answer_group for draft in group}
+    if len(answers) == 1:
+        result.single_answer[group[0].template.name] = answers.pop()
+    return len(answers) > 1
+
+
+def _by_template(drafts: Iterable[Draft]) -> list[list[Draft]]:
+    groups: dict[str, list[Draft]] = defaultdict(list)
+    for draft in drafts:
+        groups[draft.template.name].append(draft)
+    return list(groups.values())
+
+
+class _Turns:
+    """The drafts of one template, handed out rarest answer and wording first, videos in turn."""
+
+    def __init__(self, drafts: list[Draft], draw: Draw) -> None:
+        groups: dict[str, dict[tuple[str, ...], list[Draft]]] = defaultdict(lambda: defaultdict(list))
+        for at in draw.permutation(len(drafts)):
+            groups[drafts[at].answer_group][drafts[at].stem].append(drafts[at])
+        self.left = {a: {s: deque(_videos_in_turn(g)) for s, g in stems.items()} for a, stems in groups.items()}
+        self.taken: Counter[tuple[str, ...]] = Counter()
+        self.answers: Counter[str] = Counter()
+        self.heap = [(0, len(stems), rank, answer) for rank, (answer, stems) in enumerate(self.left.items())]
+        heapq.heapify(self.heap)
+
+    def take(self) -> Draft | None:
+        """The next draft, or None when all are gone."""
+        while self.heap:
+            known, size, rank, answer = heapq.heappop(self.heap)
+            if known != self.answers[answer]:
+                heapq.heappush(self.heap, (self.answers[answer], size, rank, answer))
+                continue
+            stems = self.left[answer]
+            stem = min(stems, key=lambda s: (self.taken[*s, answer], len(stems[s])))
+            draft = stems[stem].popleft()
+            if not stems[stem]:
+                del stems[stem]
+            if stems:
+                heapq.heappush(self.heap, (known, size, rank, answer))
+            return draft
+        return None
+
+    def count(self, draft: Draft) -> None:
+        """Note that the draft was chosen."""
+        self.taken[*draft.stem, draft.answer_group] += 1
+        self.answers[draft.answer_group] += 1
+
+
+def _videos_in_turn(drafts: list[Draft]) -> list[Draft]:
+    turn: Counter[str] = Counter()
+    ranked = []
+    for at, draft in enumerate(drafts):
+        ranked.append((turn[draft.video], at))
+        turn[draft.video] += 1
+    return [drafts[at] for _, at in sorted(ranked)]
+
+
+def _is_welcome(
+    draft: Draft, known: dict[tuple[object, ...], list[tuple[int, ...]]], result: Selection, share: float
+) -> bool:
+    if not _seen_before(draft, known):
+        return True
+    if result.near_duplicates + 1 <= share * (len(result.drafts) + 1):
+        result.near_duplicates += 1
+        return True
+    return False
+
+
+def _seen_before(draft: Draft, known: dict[tuple[object, ...], list[tuple[int, ...]]]) -> bool:
+    """Whether a question of the same video, wording and answer lies within a few seconds; it is noted either way."""
+    key = (draft.video, draft.track, *draft.stem, draft.answer)
+    times = (*draft.window, *(value for name, value in sorted(draft.slots.items()) if name.endswith("_s")))
+    near = any(max(abs(a - b) for a, b in zip(times, other, strict=True)) <= NEAR_S for other in known[key])
+    if not near:
+        known[key].append(times)
+    return near
+
+
+def _thin(result: Selection, share: float) -> None:
+    """Drop near-duplicates, last ones first, until they are at most the declared share."""
+    known: dict[tuple[object, ...], list[tuple[int, ...]]] = defaultdict(list)
+    doubles = [at for at, draft in enumerate(result.drafts) if _seen_before(draft, known)]
+    while doubles and len(doubles) > share * len(result.drafts):
+        del result.drafts[doubles.pop()]
+    result.near_duplicates = len(doubles)
+
+
+def _cut(result: Selection, share: float) -> None:
+    """Cut the most frequent answer of every template, and drop templates with one answer."""
+    keep: list[Draft] = []
+    for group in _by_template(result.drafts):
+        name = group[0].template.name
+        counted = Counter(draft.answer_group for draft in group)
+        top, most = counted.most_common(1)[0]
+        others = len(group) - most
+        if not others:
+            result.single_answer[name] = top
+            continue
+        allowed = max(1, int(others * share / (1 - share)))
+        same = [draft for draft in group if draft.answer_group == top][:allowed]
+        result.cut_for_balance[name] += most - len(same)
+        keep += same + [draft for draft in group if draft.answer_group != top]
+    result.drafts = keep

@@ -1,0 +1,207 @@
+"""What a question template is: when it can be asked, how it is worded, what the ledger answers.
+
+A template never looks at tracks. `propose` suggests what its blanks (slots) could hold in a scene,
+`answer` computes the reference from the ledger, with the proof it rests on, or None where the
+question makes no sense. Slots that hold a time end in `_s`; what each may be called:
+    object, other              foreign-object classes
+    at_s, then_s               seconds at which something is seen; may be off by a second
+    from_s, to_s               a stretch inside the window
+    event_s                    the second of an annotated event
+    gap_s                      a least duration
+    nth, event, phase, purpose, attribute, options
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from surgeval.schema.formats import time_tolerance_s
+from surgeval.schema.intervals import Window
+from surgeval.schema.ledger import Entry, Ledger
+from surgeval.schema.taxonomy import Capability
+from surgeval.schema.tracks import Event, EventKind
+
+Slots = Mapping[str, Any]
+Draw = np.random.Generator
+
+
+class QuestionTrack(StrEnum):
+    """The three tracks: what a model gets to see."""
+
+    FRAME = "frame"
+    """One image."""
+    SEGMENT = "segment"
+    """A stretch of at most five minutes."""
+    PROCEDURE = "procedure"
+    """Everything from the start to a second t."""
+
+
+FRAME, SEGMENT, PROCEDURE = QuestionTrack
+LONGEST_SEGMENT_S = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What a question is about: a window of a procedure, as a track shows it."""
+
+    ledger: Ledger
+    window: Window
+    track: QuestionTrack
+
+    @property
+    def second(self) -> int:
+        """The last second of the window; for a frame, its second."""
+        return self.window.end_s
+
+    @property
+    def tolerance_s(self) -> float:
+        """How far off a time answer may be."""
+        return time_tolerance_s(self.window.length_s)
+
+    def the_one(self, class_name: str, second: int) -> Entry | None:
+        """The object of a class in view at that second, if there is exactly one."""
+        if not self.window.start_s <= second <= self.window.end_s:
+            return None
+        found = self.ledger.in_view(second, class_name)
+        return found[0] if len(found) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What an answer rests on: objects, frames and events that anybody can look up."""
+
+    instances: tuple[str, ...] = ()
+    seconds: tuple[int, ...] = ()
+    events: tuple[Event, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The proof as plain data."""
+        return {
+            "instances": list(self.instances),
+            "seconds": list(self.seconds),
+            "events": [[event.second, event.kind.value, event.instance] for event in self.events],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A reference answer with its proof."""
+
+    text: str
+    proof: Proof = field(default_factory=Proof)
+    doubt: str | None = None
+    """Why two careful people might answer differently, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """One kind of question."""
+
+    name: str
+    capability: Capability
+    tracks: tuple[QuestionTrack, ...]
+    format: str
+    phrasings: tuple[str, ...]
+    propose: Callable[[Scene, Draw], Iterable[Slots]]
+    answer: Callable[[Scene, Slots], Answer | None]
+    secondaries: tuple[Capability, ...] = ()
+    clinical: bool = False
+    several: bool = False
+    """Whether the answer may list several times or classes, or none."""
+
+    def text(self, scene: Scene, slots: Slots, phrasing: int) -> str:
+        """The question in words, ending with the format that is wanted."""
+        words = _words(scene, slots)
+        question = self.phrasings[phrasing % len(self.phrasings)].format_map(words)
+        return f"{question[:1].upper()}{question[1:]} {self._ending(slots)}"
+
+    def _ending(self, slots: Slots) -> str:
+        if self.format == "multiple_choice":
+            return f"Select one: {'; '.join(slots['options'])}."
+        return ENDINGS[self.format, self.several]
+
+
+ENDINGS = {
+    ("binary", False): "Answer with yes or no.",
+    ("number", False): "Answer with a number.",
+    ("percentage", False): "Answer with a percentage (xx%).",
+    ("time", False): "Answer with a time (hh:mm:ss).",
+    ("time", True): "Answer with all times (hh:mm:ss), separated by commas.",
+    ("fo_class", False): "Answer with the class name.",
+    ("fo_class", True): "Answer with the class names, separated by commas, or none.",
+    ("open_ended", False): "Answer in a few words.",
+}
+"""How a question states its format, by format and whether several answers may be listed."""
+
+
+# --- words ---------------------------------------------------------------------------------------
+
+_HERE = {FRAME: "in this image", SEGMENT: "in this segment", PROCEDURE: "in the procedure so far"}
+VERBS = {
+    EventKind.INSERTED: "inserted",
+    EventKind.GRASPED: "grasped",
+    EventKind.PLACED: "placed",
+    EventKind.BAGGED: "put into a bag",
+    EventKind.RETRIEVED: "retrieved",
+    EventKind.LEFT_IN_SITU: "left in the body",
+}
+"""How an event is named in a question."""
+_ORDINALS = ("zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+
+def _words(scene: Scene, slots: Slots) -> dict[str, str]:
+    words = {"here": _HERE[scene.track], "when": ""}
+    for key, value in slots.items():
+        if key in ("object", "other"):
+            name = str(value).lower()
+            words |= {key: name, f"an_{key}": with_article(name), f"{key}s": plural(name)}
+        elif key == "gap_s":
+            words["gap"] = f"{value} seconds"
+        elif key == "event_s":
+            words["moment"] = clock(value)
+        elif key == "event":
+            words[key] = VERBS[EventKind(value)]
+        elif key.endswith("_s"):
+            words[key.removesuffix("_s")] = clock(value)
+        elif key == "nth":
+            words[key] = _ORDINALS[value]
+        else:
+            words[key] = str(value)
+    if scene.track is not FRAME and "at_s" in slots:
+        words["when"] = f" at {words['at']}"
+    return words
+
+
+def clock(second: int) -> str:
+    """A second, or a duration, as hh:mm:ss.
+
+    Example:
+        >>> clock(3725)
+        '01:02:05'
+    """
+    return f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
+
+
+def with_article(name: str) -> str:
+    """The name with its indefinite article.
+
+    Example:
+        >>> with_article("external drain")
+        'an external drain'
+    """
+    return f"{'an' if name[:1] in 'aeiou' else 'a'} {name}"
+
+
+def plural(name: str) -> str:
+    """The name in the plural.
+
+    Example:
+        >>> plural("mesh"), plural("clip")
+        ('meshes', 'clips')
+    """
+    return name + ("es" if name.endswith(("sh", "ch", "s", "x")) else "s")

@@ -1,0 +1,196 @@
+"""Questions on when something is seen or done, and how long (capabilities 2a and 2b)."""
+
+from __future__ import annotations
+
+from surgeval.questions.answers import masked_doubt, proof, share, time
+from surgeval.questions.proposals import object_in_view, seen_class, with_gap
+from surgeval.questions.template import PROCEDURE, SEGMENT, Answer, Draw, Scene, Slots, Template, clock
+from surgeval.schema.intervals import Window
+from surgeval.schema.taxonomy import Capability
+from surgeval.schema.tracks import EventKind
+
+MOST_TIMES = 8
+"""A list of more times than this is asked of nobody."""
+
+
+# --- when (2a) -------------------------------------------------------------------------------------
+
+
+def first_visible(scene: Scene, slots: Slots) -> Answer | None:
+    """The first second in which a class is seen."""
+    second = scene.ledger.class_views(slots["object"]).first_in(scene.window)
+    return None if second is None else time(second, proof(scene.ledger.in_view(second, slots["object"]), [second]))
+
+
+def last_visible(scene: Scene, slots: Slots) -> Answer | None:
+    """The last second in which a class is seen."""
+    second = scene.ledger.class_views(slots["object"]).last_in(scene.window)
+    return None if second is None else time(second, proof(scene.ledger.in_view(second, slots["object"]), [second]))
+
+
+def nth_inserted(scene: Scene, slots: Slots) -> Answer | None:
+    """When the n-th object of a class is inserted."""
+    told = scene.ledger.events(scene.window, kinds=[EventKind.INSERTED], class_name=slots["object"])
+    if len(told) < slots["nth"]:
+        return None
+    return time(told[slots["nth"] - 1].second, proof(events=told[: slots["nth"]]))
+
+
+def insertions(scene: Scene, draw: Draw) -> list[Slots]:
+    """A class with insertions, and which of them is meant."""
+    found: list[Slots] = []
+    for slots in seen_class(scene, draw):
+        told = scene.ledger.events(scene.window, kinds=[EventKind.INSERTED], class_name=slots["object"])
+        if told:
+            found.append({**slots, "nth": int(draw.integers(1, min(len(told), 10) + 1))})
+    return found
+
+
+def retrieved_at(scene: Scene, slots: Slots) -> Answer | None:
+    """When the object in view at a time counts as retrieved."""
+    entry = scene.the_one(slots["object"], slots["at_s"])
+    if entry is None or entry.back_s is None or not slots["at_s"] <= entry.back_s <= scene.second:
+        return None
+    return time(entry.back_s, proof([entry], [slots["at_s"], entry.back_s]))
+
+
+def comes_back(scene: Scene, slots: Slots) -> Answer | None:
+    """When the object in view at a time comes back after its next long absence."""
+    entry = scene.the_one(slots["object"], slots["at_s"])
+    gaps = entry.views.gaps_in(Window(slots["at_s"], scene.second), least_s=slots["gap_s"]) if entry else []
+    if entry is None or not gaps:
+        return None
+    seconds = [slots["at_s"], gaps[0].start_s - 1, gaps[0].end_s]
+    return time(gaps[0].end_s, proof([entry], seconds), doubt=masked_doubt(scene, gaps[:1]))
+
+
+def appearances(scene: Scene, slots: Slots) -> Answer | None:
+    """Every second in which a class comes into view, short absences overlooked."""
+    first = scene.ledger.class_views(slots["object"]).first_in(scene.window)
+    gaps = scene.ledger.absences(slots["object"], scene.window, least_s=slots["gap_s"])
+    if first is None or len(gaps) >= MOST_TIMES:
+        return None
+    seconds = [first, *(gap.end_s for gap in gaps)]
+    why = proof(scene.ledger.seen_in(scene.window, slots["object"]), seconds)
+    return Answer(", ".join(clock(second) for second in seconds), why, masked_doubt(scene, gaps))
+
+
+# --- how long (2b) ---------------------------------------------------------------------------------
+
+
+def share_visible(scene: Scene, slots: Slots) -> Answer:
+    """The share of the frames in which a class is seen."""
+    seen = scene.ledger.seconds_in_view(slots["object"], scene.window)
+    return share(seen, scene.window.frames, proof(scene.ledger.seen_in(scene.window, slots["object"])))
+
+
+def time_in_view(scene: Scene, slots: Slots) -> Answer | None:
+    """For how long a class is in view, all in all."""
+    seen = scene.ledger.seconds_in_view(slots["object"], scene.window)
+    return time(seen, proof(scene.ledger.seen_in(scene.window, slots["object"]))) if seen else None
+
+
+def longest_absence(scene: Scene, slots: Slots) -> Answer | None:
+    """The longest time between two appearances of a class."""
+    gaps = scene.ledger.absences(slots["object"], scene.window, least_s=5)
+    if not gaps:
+        return None
+    longest = max(gaps, key=lambda gap: gap.length_s)
+    why = proof(scene.ledger.seen_in(scene.window, slots["object"]), [longest.start_s - 1, longest.end_s])
+    return time(longest.length_s, why, doubt=masked_doubt(scene, gaps))
+
+
+def time_in_body(scene: Scene, slots: Slots) -> Answer | None:
+    """How long the object in view at a time was in the body, from insertion to retrieval."""
+    entry = scene.the_one(slots["object"], slots["at_s"])
+    inserted = entry.event(EventKind.INSERTED) if entry else None
+    if entry is None or inserted is None or entry.back_s is None:
+        return None
+    if not scene.window.start_s <= inserted.second <= entry.back_s <= scene.second:
+        return None
+    return time(entry.back_s - inserted.second, proof([entry], [inserted.second, entry.back_s], [inserted]))
+
+
+A = Capability
+TEMPLATES: tuple[Template, ...] = (
+    Template(
+        "first-visible", A.TEMPORAL_LOCALIZATION, (SEGMENT, PROCEDURE), "time",
+        (
+            "When is {an_object} visible for the first time {here}?",
+            "At what time does {an_object} first come into view {here}?",
+        ),
+        seen_class, first_visible,
+    ),
+    Template(
+        "last-visible", A.TEMPORAL_LOCALIZATION, (SEGMENT, PROCEDURE), "time",
+        (
+            "When is {an_object} visible for the last time {here}?",
+            "At what time was {an_object} last seen {here}?",
+        ),
+        seen_class, last_visible, clinical=True,
+    ),
+    Template(
+        "nth-inserted", A.TEMPORAL_LOCALIZATION, (SEGMENT, PROCEDURE), "time",
+        (
+            "When is the {nth} {object} inserted {here}?",
+            "At what time is the {nth} {object} brought into the body {here}?",
+        ),
+        insertions, nth_inserted, (A.FO_INTERACTION_RECOGNITION,),
+    ),
+    Template(
+        "retrieved-at", A.TEMPORAL_LOCALIZATION, (SEGMENT, PROCEDURE), "time",
+        (
+            "When is the {object} that is visible at {at} retrieved?",
+            "The {object} in view at {at} is retrieved later. When?",
+        ),
+        object_in_view, retrieved_at, (A.INSTANCE_MATCHING,), clinical=True,
+    ),
+    Template(
+        "comes-back", A.TEMPORAL_LOCALIZATION, (SEGMENT, PROCEDURE), "time",
+        (
+            "The {object} visible at {at} later leaves the view for at least {gap}. When does it first come back?",
+            "When is the {object} of {at} seen again after it has been out of view for at least {gap}?",
+        ),
+        with_gap(object_in_view, (3, 5, 10)), comes_back, (A.INSTANCE_MATCHING,),
+    ),
+    Template(
+        "appearances", A.TEMPORAL_LOCALIZATION, (SEGMENT,), "time",
+        (
+            "At which times does {an_object} come into view {here}? Absences under {gap} do not count.",
+            "List the times at which {an_object} appears {here}, ignoring absences shorter than {gap}.",
+        ),
+        with_gap(seen_class, (3, 5)), appearances, (A.EVENT_AGGREGATION,), several=True,
+    ),
+    Template(
+        "share-visible", A.DURATION_ESTIMATION, (SEGMENT, PROCEDURE), "percentage",
+        (
+            "In what share of the frames is {an_object} visible {here}?",
+            "During what part of the time can {an_object} be seen {here}?",
+        ),
+        seen_class, share_visible, (A.OBJECT_AGGREGATION,),
+    ),
+    Template(
+        "time-in-view", A.DURATION_ESTIMATION, (SEGMENT, PROCEDURE), "time",
+        (
+            "For how long, all in all, is {an_object} visible {here}?",
+            "How much time does {an_object} spend in view {here}?",
+        ),
+        seen_class, time_in_view, (A.OBJECT_AGGREGATION,),
+    ),
+    Template(
+        "longest-absence", A.DURATION_ESTIMATION, (SEGMENT, PROCEDURE), "time",
+        (
+            "What is the longest time between two appearances in which no {object} is visible {here}?",
+            "How long is the longest stretch {here} without any {object} in view, between two sightings?",
+        ),
+        seen_class, longest_absence, (A.EVENT_AGGREGATION,),
+    ),
+    Template(
+        "time-in-body", A.DURATION_ESTIMATION, (PROCEDURE,), "time",
+        (
+            "How long was the {object} that is visible at {at} in the body before it was retrieved?",
+            "How much time passed between insertion and retrieval of the {object} visible at {at}?",
+        ),
+        object_in_view, time_in_body, (A.INSTANCE_MATCHING,), clinical=True,
+    ),
+)  # fmt: skip

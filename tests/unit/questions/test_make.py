@@ -1,0 +1,218 @@
+"""From procedures to files, the same way every time, with every promise checked."""
+
+import json
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from procedures import random_procedure, tiny_procedure
+from surgeval import make_questions
+from surgeval.errors import FileUnreadable, Misuse, ProcedureInvalid, UnknownName
+from surgeval.questions.benchmark import Benchmark
+from surgeval.questions.make import Options, broken_promises
+from surgeval.questions.splits import Splits
+from surgeval.schema.foreign_objects import FOREIGN_OBJECTS, ForeignObject
+from surgeval.schema.procedure_files import write_procedure
+from surgeval.schema.question_files import load_questions
+from surgeval.schema.questions import DATA_SET_COLUMNS
+from surgeval.schema.tracks import Event, EventKind, Procedure, track_from_points
+
+
+@pytest.fixture(scope="module")
+def procedures() -> list[Procedure]:
+    return [random_procedure(seed, most_objects=10, longest_s=600) for seed in range(12)]
+
+
+@pytest.fixture(scope="module")
+def made(procedures) -> Benchmark:
+    return make_questions(procedures, per_video=25, seed=1, ood_procedures=["Appendectomy"], ood_templates=["left-of"])
+
+
+def test_every_track_split_and_capability_is_there(made):
+    assert {(q.split, q.track) for q in made.questions} == {
+        (split, track) for split in ("train", "test") for track in ("frame", "segment", "procedure")
+    }
+    assert len({q.reference.capability for q in made.questions}) == 15
+
+
+def test_windows_follow_the_track(made, procedures):
+    length = {p.video: p.duration_s for p in procedures}
+    for question in made.questions:
+        request = question.request
+        assert 0 <= request.start_s <= request.end_s < length[request.video]
+        if question.track == "frame":
+            assert request.start_s == request.end_s
+        elif question.track == "segment":
+            assert request.window_s <= 300
+        else:
+            assert request.start_s == 0
+
+
+def test_masked_frames_are_never_asked_about(made, procedures):
+    masked = {(p.video, s) for p in procedures for span in p.masked for s in range(*span)}
+    frames = {(q.request.video, q.request.end_s) for q in made.questions if q.track == "frame"}
+    assert masked
+    assert not frames & masked
+
+
+def test_out_of_distribution_is_what_was_declared(made):
+    for question in made.questions:
+        held_out = question.request.procedure == "Appendectomy" or question.draft.template.name == "left-of"
+        assert question.reference.ood == held_out
+        assert not held_out or question.split == "test"
+    assert any(question.reference.ood for question in made.questions)
+
+
+def test_equal_seeds_give_equal_questions_and_others_do_not(procedures):
+    one, two, three = (make_questions(procedures[:4], per_video=6, seed=seed).requests for seed in (5, 5, 6))
+    assert one == two
+    assert one != three
+
+
+def test_a_further_track_changes_nothing_in_the_others(procedures):
+    alone = make_questions(procedures[:4], tracks=["segment"], per_video=6).requests
+    among = make_questions(procedures[:4], tracks=["frame", "segment"], per_video=6).requests
+    assert alone == [request for request in among if request.case.startswith("s")]
+
+
+def test_files_come_back_through_the_official_reader(made, tmp_path):
+    made.to_dir(tmp_path)
+    place = tmp_path / "test" / "procedure"
+    part = [q for q in made.questions if (q.split, q.track) == ("test", "procedure")]
+    read = load_questions(place / "requests.json", place / "references.json")
+    assert list(read.requests.values()) == [q.request for q in part]
+    assert [f for f in read.findings if f.severity.value != "note"] == []
+    for question in part:
+        again = read.references[question.request.case]
+        assert (again.answer, again.capability, again.ood) == (
+            question.reference.answer, question.reference.capability, question.reference.ood,
+        )  # fmt: skip
+        assert again.parameters == question.reference.parameters
+
+
+def test_the_table_has_the_fourteen_columns_and_reads_like_the_json(made, tmp_path):
+    made.to_dir(tmp_path)
+    place = tmp_path / "train" / "segment"
+    table = pl.read_parquet(place / "questions.parquet")
+    assert tuple(table.columns) == DATA_SET_COLUMNS
+    one = load_questions(place / "questions.parquet", place / "questions.parquet")
+    other = load_questions(place / "requests.json", place / "references.json")
+    assert one.requests == other.requests
+    for case, reference in other.references.items():
+        twin = one.references[case]
+        assert replace(twin, strata={}) == replace(reference, strata={})
+        assert twin.strata["track"] == "segment"
+        assert twin.strata["generation"] == "automatic"
+
+
+def test_every_question_has_its_proof_beside_it(made, tmp_path):
+    made.to_dir(tmp_path)
+    rows = [json.loads(line) for line in (tmp_path / "train" / "frame" / "proofs.jsonl").read_text().splitlines()]
+    cases = {q.request.case for q in made.questions if (q.split, q.track) == ("train", "frame")}
+    assert {row["qID"] for row in rows} == cases
+    assert all(set(row["facts"]) == {"window_s", "instances", "classes", "hidden_share"} for row in rows)
+
+
+def test_an_earlier_run_leaves_no_questions_behind(made, procedures, tmp_path):
+    made.to_dir(tmp_path)
+    make_questions(procedures[:2], tracks=["frame"], per_video=5, test_share=0).to_dir(tmp_path)
+    assert sorted(p.parent.name for p in tmp_path.rglob("requests.json")) == ["frame"]
+
+
+def test_files_and_objects_give_the_same(procedures, tmp_path):
+    for procedure in procedures[:3]:
+        write_procedure(procedure, tmp_path / f"{procedure.video}.json")
+    steps = []
+    from_files = make_questions(tmp_path, per_video=6, progress=steps.append)
+    assert steps == [1, 1, 1]
+    by_name = sorted(procedures[:3], key=lambda p: p.video)
+    assert from_files.requests == make_questions(by_name, per_video=6).requests
+    assert len(from_files.manifest.as_dict()["inputs"]) == 3
+
+
+def test_further_classes_come_from_the_definitions():
+    tack = track_from_points("t", "Tack", [(s, (9, 9, 9, 9)) for s in range(100)])
+    clip = track_from_points("c", "Clip", [(s, (40, 9, 9, 9)) for s in range(60, 200)])
+    procedure = Procedure("v", "p", "c", 300, 64, 48, (tack, clip))
+    with pytest.raises(ProcedureInvalid, match="'Tack' is no known class"):
+        make_questions(procedure)
+    objects = (*FOREIGN_OBJECTS, ForeignObject("Tack", ""))
+    made = make_questions(procedure, objects=objects, tracks=["frame"], per_video=40, test_share=0)
+    assert any("Tack" in reference.answer for reference in made.references)
+
+
+def test_impossible_annotations_are_refused_with_every_problem():
+    bad = replace(tiny_procedure(), events=(Event(EventKind.RETRIEVED, 10, "sponge 1"),))
+    with pytest.raises(ProcedureInvalid) as caught:
+        make_questions([bad, tiny_procedure(), replace(bad, video="w")])
+    assert len(caught.value.problems) == 2
+    with pytest.raises(ProcedureInvalid, match="appears more than once"):
+        make_questions([tiny_procedure(), tiny_procedure()])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"per_video": 0}, {"test_share": 1.2}, {"most_common_share": 1.0}, {"duplicate_share": -1}, {"tracks": ["film"]},
+     {"ood_templates": ["left"]}],
+)  # fmt: skip
+def test_options_that_cannot_mean_anything_are_refused(options):
+    with pytest.raises(Misuse):
+        make_questions(tiny_procedure(), **options)
+
+
+def test_unknown_names_carry_the_nearest_and_missing_files_their_name(tmp_path):
+    with pytest.raises(UnknownName, match="did you mean 'segment'"):
+        make_questions(tiny_procedure(), tracks=["segmnt"])
+    with pytest.raises(FileUnreadable, match="nowhere"):
+        make_questions(tmp_path / "nowhere")
+
+
+def test_a_procedure_that_shows_nothing_is_a_defect_not_a_crash():
+    empty = Procedure("v", "p", "c", 50, 64, 48)
+    made = make_questions(empty, per_video=5)
+    assert made.questions == ()
+    assert "never shows a foreign object" in " ".join(made.card.defects)
+    assert made.table.height == 0
+
+
+def test_the_card_counts_what_is_there(made):
+    card = made.card
+    assert card.counts["questions"].sum() == card.templates["questions"].sum() == len(made.questions)
+    assert card.videos["questions"].sum() == len(made.questions)
+    assert card.templates["answers"].min() > 1
+    assert card.as_dict()["questions"] == len(made.questions)
+    for row in card.templates.iter_rows(named=True):
+        part = [q for q in made.questions if (q.split, q.track, q.draft.template.name)
+                == (row["split"], row["track"], row["template"])]  # fmt: skip
+        right = sum(q.reference.answer == row["top_answer"] for q in part)
+        assert row["constant_floor"] == right / len(part)
+
+
+def test_the_card_can_be_read(made):
+    text = made.card.as_markdown()
+    for part in ("# Data card", "## Templates", "clip-once-placed", "in other videos"):
+        assert part in text
+
+
+def options(**changes) -> Options:
+    base = Options(("frame",), 5, 0.3, (), (), ("left-of",), 0.5, 0.02, 0)
+    return replace(base, **changes)
+
+
+def test_broken_promises_are_found(made):
+    splits = Splits({q.request.video: q.split for q in made.questions}, {})
+    frames = [q for q in made.questions if q.track == "frame"]
+    assert broken_promises(frames, (), splits, options()) == []
+    train = next(q for q in frames if q.split == "train")
+    unreadable = replace(train, reference=replace(train.reference, format="number", answer="many"))
+    held_out = replace(next(q for q in frames if q.draft.template.name == "left-of"), split="train")
+    ahead = replace(train, reference=replace(train.reference, ood=True))
+    for broken, words in (
+        ([train, train], "more than once"),
+        ([unreadable], "expected digits alone"),
+        ([held_out], "asked in training"),
+        ([ahead], "out of distribution, but for training"),
+        ([train], "one possible answer"),
+    ):
+        assert words in "; ".join(broken_promises(broken, (), splits, options()))
