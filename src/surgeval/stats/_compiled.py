@@ -49,9 +49,12 @@ def unit_key(key, level, unit):  # type: ignore[no-untyped-def]
 
 @compiled
 def fill_picks(base, size, buffer):  # type: ignore[no-untyped-def]
-    """The children one copy of a unit draws, written into `buffer`, which holds one more than an odd size."""
+    """The children one copy of a unit draws, written into `buffer`; what is beyond `size` there means nothing.
+
+    Whole vectors of words are made, because the few left over would cost as much as many.
+    """
     n = np.uint64(size)
-    for pair in range((size + 1) // 2):
+    for pair in range((size + 15) // 16 * 8):
         k = np.uint64(pair)
         z = mix(base + (k + ONE) * GOLDEN)
         buffer[TWO * k] = ((z & LOW) * n) >> S32
@@ -68,11 +71,11 @@ def add_counts(buffer, size, first, counts):  # type: ignore[no-untyped-def]
 
 @compiled
 def room(starts):  # type: ignore[no-untyped-def]
-    """A buffer for the draws of the largest unit."""
+    """A buffer for the draws of the largest unit, with room for whole vectors."""
     largest = 1
     for unit in range(len(starts) - 1):
         largest = max(largest, starts[unit + 1] - starts[unit])
-    return np.empty(largest + 1, dtype=np.uint64)
+    return np.empty(largest + 16, dtype=np.uint64)
 
 
 @compiled
@@ -97,7 +100,7 @@ def weights(keys, counts, size):  # type: ignore[no-untyped-def]
     """Counts of drawn children for a block of equally large units, flat as (replicate, unit, child)."""
     replicates, units = counts.shape
     flat = np.zeros(replicates * units * size, dtype=np.int64)
-    buffer = np.empty(size + 1, dtype=np.uint64)
+    buffer = np.empty(size + 16, dtype=np.uint64)
     step = np.uint64((size + 1) // 2) * GOLDEN
     for replicate in range(replicates):
         for unit in range(units):
@@ -130,45 +133,58 @@ def unpack_32(word, at, totals):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def add_lanes(counts, size, packed, first, bits, totals):  # type: ignore[no-untyped-def]
+def add_lanes(counts, size, table, words, bits, at, totals):  # type: ignore[no-untyped-def]
     """Add counts times rows: each 64-bit word carries several columns, wide enough not to spill."""
-    for word in range(packed.shape[0]):
-        rows = packed[word, first : first + size]
+    for word in range(words):
+        rows = table[word * size : (word + 1) * size]
         total = np.uint64(0)
         for row in range(size):
             total += np.uint64(counts[row]) * rows[row]
         if bits == 8:
-            unpack_8(total, word * 8, totals)
+            unpack_8(total, at + word * 8, totals)
         elif bits == 16:
-            unpack_16(total, word * 4, totals)
+            unpack_16(total, at + word * 4, totals)
         else:
-            unpack_32(total, word * 2, totals)
+            unpack_32(total, at + word * 2, totals)
 
 
 @compiled
 def sum_packed(begin, end, keys, level, parents, starts, packed, lane, scale, out):  # type: ignore[no-untyped-def]
-    """Scaled sums of 0/1 rows; units of equal size are scaled together, as in numpy."""
-    units = len(starts) - 1
+    """Scaled sums of 0/1 rows; units of equal size are scaled together, as in numpy.
+
+    `parents` is `[unit, replicate]` here: all replicates of one unit follow each other, so that its rows
+    stay in the nearest cache.
+    """
+    units, columns, words = len(starts) - 1, out.shape[1], packed.shape[0]
     buffer = room(starts)
     counts = np.zeros(len(buffer), dtype=lane.dtype)
     bits = lane.itemsize * 8
-    totals = np.zeros(out.shape[1], dtype=np.int64)
-    for replicate in range(begin, end):
-        totals[:] = 0
-        waiting = 0
-        for unit in range(units):
-            size = starts[unit + 1] - starts[unit]
-            copies = parents[replicate, unit]
-            key = unit_key(keys[replicate], level, unit) if copies else np.uint64(0)
-            step = np.uint64((size + 1) // 2) * GOLDEN
-            waiting += copies
+    room_in_lane = 2**bits - 1
+    totals = np.zeros((end - begin) * columns, dtype=np.int64)
+    for unit in range(units):
+        size = starts[unit + 1] - starts[unit]
+        wide = (size + 7) // 8 * 8
+        table = np.zeros(words * wide, dtype=np.uint64)
+        for word in range(words):
+            table[word * wide : word * wide + size] = packed[word, starts[unit] : starts[unit + 1]]
+        step = np.uint64((size + 1) // 2) * GOLDEN
+        for replicate in range(begin, end):
+            copies = parents[unit, replicate]
+            if copies == 0:
+                continue
+            key = unit_key(keys[replicate], level, unit)
+            held = 0
             for copy in range(copies):
-                counts[:size] = 0
+                if held == 0:
+                    counts[:wide] = 0
                 fill_picks(key + np.uint64(copy) * step, size, buffer)
                 add_counts(buffer, size, 0, counts)
-                add_lanes(counts, size, packed, starts[unit], bits, totals)
-            if waiting and (unit == units - 1 or starts[unit + 2] - starts[unit + 1] != size):
-                waiting = 0
-                for column in range(len(totals)):
-                    out[replicate, column] += totals[column] * scale[unit]
-                    totals[column] = 0
+                held += size
+                if copy == copies - 1 or held + size > room_in_lane:
+                    add_lanes(counts, wide, table, words, bits, (replicate - begin) * columns, totals)
+                    held = 0
+        if unit == units - 1 or starts[unit + 2] - starts[unit + 1] != size:
+            for replicate in range(begin, end):
+                for column in range(columns):
+                    out[replicate, column] += totals[(replicate - begin) * columns + column] * scale[unit]
+            totals[:] = 0

@@ -110,7 +110,7 @@ def _terms(support: np.ndarray, shares: np.ndarray, sizes: np.ndarray, step: flo
     for first in range(1, most + 1, TERMS_AT_ONCE):
         times = np.arange(first, min(first + TERMS_AT_ONCE, most + 1)) * step
         parts.append(_characteristic(support, shares, sizes, times))
-        if np.abs(parts[-1]).max() < 1 and np.abs(parts[-1][-TERMS_AT_ONCE // 4 :]).max() < NEGLIGIBLE:
+        if np.abs(parts[-1][-TERMS_AT_ONCE // 4 :]).max() < NEGLIGIBLE:
             break
     return np.concatenate(parts)
 

@@ -116,20 +116,11 @@ def blocks(replicates: int, units: int, size: int, *, limit: int = BLOCK_DRAWS) 
 def video_counts(videos: int, replicates: int, rng: np.random.Generator) -> np.ndarray:
     """How often each video is drawn in each replicate: `counts[replicate, video]`, rows sum to `videos`.
 
+    Drawing `videos` times with replacement is one multinomial draw per replicate. This is for callers
+    that need nothing but videos; rows within videos are drawn by `resampling`.
+
     Example:
         >>> video_counts(3, 2, stream(0, "example")).sum(axis=1).tolist()
         [3, 3]
     """
-    return drawn_counts(videos, replicate_keys(replicates, rng))
-
-
-def drawn_counts(videos: int, keys: np.ndarray) -> np.ndarray:
-    """How often each of `videos` units is drawn in the replicates of these keys."""
-    roots = unit_keys(keys, 0, np.zeros(1, dtype=np.int64))
-    counts = np.empty((len(keys), videos), dtype=np.int64)
-    for rows, _ in blocks(len(keys), 1, videos):
-        ones = np.ones((rows.stop - rows.start, 1), dtype=np.int64)
-        drawn = picks(roots[rows], ones, videos)
-        flat = drawn.children + drawn.cell[:, None] * videos
-        counts[rows] = np.bincount(flat.ravel(), minlength=len(ones) * videos).reshape(-1, videos)
-    return counts
+    return rng.multinomial(videos, np.full(videos, 1.0 / videos), size=replicates)

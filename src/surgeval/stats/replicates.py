@@ -55,7 +55,7 @@ class Sample:
                 f"estimand 'videos' needs the video as smallest unit of the resample, got {'>'.join(nest.levels)}; "
                 "end the hierarchy with 'video' or 'video>rows', or ask for estimand 'rows'"
             )
-        return cls(matrix.values[nest.order], nest, Statistic.read(statistic), estimand)  # type: ignore[arg-type]
+        return cls(np.take(matrix.values, nest.order, axis=0), nest, Statistic.read(statistic), estimand)  # type: ignore[arg-type]
 
     @property
     def columns(self) -> int:
@@ -89,13 +89,20 @@ class Sample:
                 out[rows] = self.statistic.weighted(counts, self.values)
             return out
         scored = np.isfinite(self.values)
+        if self.nest.draws_rows and scored.all():
+            return divided(drawn_sums(self.nest, keys, self.values, engine=engine), self._drawn_rows(keys, engine))
         if self.nest.draws_rows:
-            parts = np.concatenate([np.where(scored, self.values, 0.0), _denominators(scored)], axis=1)
+            parts = np.concatenate([np.where(scored, self.values, 0.0), scored], axis=1)
             sums = drawn_sums(self.nest, keys, parts, engine=engine)
             return divided(sums[:, : self.columns], sums[:, self.columns :])
         totals, sizes = unit_sums(self.values, self.nest.row_starts)
         counts = unit_counts(self.nest, keys, engine=engine).astype(np.float64)
         return divided(counts @ totals, counts @ sizes)
+
+    def _drawn_rows(self, keys: np.ndarray, engine: Engine) -> np.ndarray:
+        """How many rows each replicate has, as a column."""
+        counts = unit_counts(self.nest, keys, engine=engine)
+        return np.asarray(counts @ np.diff(self.nest.starts[-1]))[:, None]
 
     def _by_video(self, keys: np.ndarray, engine: Engine) -> np.ndarray:
         if self.nest.levels == (ROWS,):
@@ -106,11 +113,8 @@ class Sample:
             known = np.isfinite(within)
             return divided(counts @ np.where(known, within, 0.0), counts @ known.astype(np.float64))
         if self.statistic.is_mean and np.isfinite(self.values).all():
-            ones = np.ones((len(self.values), 1))
-            sums = drawn_sums(
-                self.nest, keys, np.concatenate([self.values, ones], axis=1), 1.0 / self.nest.sizes, engine=engine
-            )
-            return divided(sums[:, :-1], np.rint(sums[:, -1:]))
+            sums = drawn_sums(self.nest, keys, self.values, 1.0 / self.nest.sizes, engine=engine)
+            return divided(sums, unit_counts(self.nest, keys, engine=engine).sum(axis=1, keepdims=True))
         return self._copy_by_copy(keys, engine)
 
     def _rows_then_videos(self, keys: np.ndarray, engine: Engine) -> np.ndarray:
@@ -149,6 +153,9 @@ def unit_sums(values: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.nd
     scored = np.isfinite(values)
     if not len(values):
         return np.zeros((0, values.shape[1])), np.zeros((0, values.shape[1]))
+    if scored.all():
+        totals = np.add.reduceat(values, starts[:-1], axis=0)
+        return totals, np.broadcast_to(np.diff(starts).astype(np.float64)[:, None], totals.shape)
     totals = np.add.reduceat(np.where(scored, values, 0.0), starts[:-1], axis=0)
     return totals, np.add.reduceat(scored.astype(np.float64), starts[:-1], axis=0)
 
@@ -157,8 +164,3 @@ def mean_of_units(within: np.ndarray) -> np.ndarray:
     """The mean over the first axis of what is known; NaN where nothing is."""
     known = np.isfinite(within)
     return divided(np.where(known, within, 0.0).sum(axis=0), known.sum(axis=0))
-
-
-def _denominators(scored: np.ndarray) -> np.ndarray:
-    """What counts as one row: a single column where every model scored every row."""
-    return np.ones((len(scored), 1)) if scored.all() else scored.astype(np.float64)

@@ -17,7 +17,7 @@ import numpy as np
 
 from surgeval.errors import ExtraNeeded, UnknownName
 from surgeval.stats.draws import blocks, picks, unit_keys
-from surgeval.stats.nesting import ROWS, Nest
+from surgeval.stats.nesting import Nest
 
 Engine = Literal["auto", "numpy", "numba"]
 WORTH_COMPILING = 50_000_000
@@ -195,7 +195,8 @@ def _packed_sums(
     lanes[:, : values.shape[1]] = values
     packed = np.ascontiguousarray(lanes.view(np.uint64).T)
     out = np.zeros((len(keys), columns))
-    in_threads(_compiled.sum_packed, len(keys), keys, level, parents, starts, packed, np.zeros(1, lane), scale, out)
+    by_unit = np.ascontiguousarray(parents.T)
+    in_threads(_compiled.sum_packed, len(keys), keys, level, by_unit, starts, packed, np.zeros(1, lane), scale, out)
     return out[:, : values.shape[1]]
 
 
@@ -225,6 +226,3 @@ def thread_count() -> int:
     if asked.isdigit() and int(asked) > 0:
         return int(asked)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-__all__ = ["ROWS", "Engine", "child_counts", "drawn_sums", "row_count_blocks", "row_counts", "unit_counts"]

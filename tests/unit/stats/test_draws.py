@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from surgeval.stats.draws import blocks, drawn_counts, picks, replicate_keys, stream, unit_keys, video_counts
+from surgeval.stats.draws import blocks, picks, replicate_keys, stream, unit_keys, video_counts
+from surgeval.stats.resampling import child_counts
 
 
 def test_streams_of_different_purposes_are_unrelated_and_of_one_purpose_are_equal() -> None:
@@ -18,8 +19,13 @@ def test_every_replicate_draws_as_many_videos_as_there_are() -> None:
     assert (counts.sum(axis=1) == 7).all()
 
 
+def drawn_counts(units: int, keys: np.ndarray) -> np.ndarray:
+    whole = np.ones((len(keys), 1), dtype=np.int32)
+    return child_counts(keys, 0, whole, np.array([0, units]), engine="numpy")
+
+
 def test_drawn_counts_follow_the_multinomial_distribution() -> None:
-    counts = video_counts(5, 20_000, stream(5, "test"))
+    counts = drawn_counts(5, replicate_keys(20_000, stream(5, "test")))
     seen = np.bincount(counts[:, 0], minlength=6)[:6]
     expected = stats.binom.pmf(np.arange(6), 5, 0.2) * len(counts)
     kept = expected > 5

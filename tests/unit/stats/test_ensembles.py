@@ -46,6 +46,16 @@ def test_declared_weights_decide_and_must_fit_the_models() -> None:
         ensembles(FRAME, weights={**weights, "X": 1})
 
 
+def test_a_vote_is_weighed_by_the_other_videos_only() -> None:
+    rows = []
+    for model, first, other in (("A", 1.0, 0.0), ("B", 0.0, 1.0)):
+        rows += [(model, f"u{i}", "u", first, str(first)) for i in range(3)]
+        rows += [(model, f"w{i}", "w", other, str(other)) for i in range(3)]
+    frame = pl.DataFrame(rows, schema=["model", "case", "video", "value", "response"], orient="row")
+    result = ensembles(frame, kinds=["weighted"], replicates=20)
+    assert one(result, ensemble="weighted")["value"] == 0.0
+
+
 def test_buckets_have_their_own_best_model() -> None:
     table = ensembles(FRAME, by=["view"], kinds=["oracle"], replicates=30).table
     for view in ("smoke", "clear"):

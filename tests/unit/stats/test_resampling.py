@@ -60,6 +60,23 @@ def test_the_compiled_twin_equals_numpy_bit_for_bit(sizes: list[int], binary: bo
         assert np.array_equal(drawn_sums(nest, keys, values, scale, engine="numba"), ours)
 
 
+@pytest.mark.parametrize("engine", ["numpy", "numba"])
+@pytest.mark.parametrize("sizes", [[250] * 3, [50] * 3000])
+def test_every_draw_is_counted_when_copies_and_blocks_are_many(engine: str, sizes: list[int]) -> None:
+    if engine == "numba":
+        pytest.importorskip("numba")
+    nest = two_stage_nest(sizes)
+    keys = KEYS if len(sizes) < 10 else KEYS[:3]
+    parents = unit_counts(nest, keys)
+    assert parents.max() >= 3
+    ones = np.ones((len(nest.order), 2))
+    assert np.array_equal(
+        drawn_sums(nest, keys, ones, engine=engine), (parents @ nest.sizes)[:, None].repeat(2, axis=1)
+    )
+    per_video = np.add.reduceat(row_counts(nest, keys, engine=engine), nest.row_starts[:-1], axis=1)
+    assert np.array_equal(per_video, parents * nest.sizes)
+
+
 @pytest.mark.parametrize("threads", ["1", "2", "5"])
 def test_the_number_of_threads_changes_nothing(threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")

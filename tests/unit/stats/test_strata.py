@@ -72,6 +72,12 @@ def test_the_subset_rule_resamples_only_videos_with_the_property() -> None:
     assert row["sd"] == pytest.approx(np.std(draws), rel=0.12)
 
 
+def test_the_subset_rule_draws_stratum_rows_and_all_rows_apart() -> None:
+    row = strata(FRAME.with_columns(all=pl.lit(True)), ["all"], rule="subset", replicates=60).table.row(0, named=True)
+    assert row["delta"] == 0.0
+    assert row["low"] < 0 < row["high"]
+
+
 def test_the_gap_to_the_remaining_cases_is_a_baseline_of_its_own() -> None:
     row = pick(strata(FRAME, ["smoke"], baseline="rest", replicates=50).table, stratum="smoke", model="M0")
     mine = FRAME.filter(pl.col("model") == "M0")
