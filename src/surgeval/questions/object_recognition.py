@@ -162,12 +162,20 @@ def attributes_in_view(scene: Scene, draw: Draw) -> list[Slots]:
         entry = scene.the_one(slots["object"], scene.second)
         for attribute in sorted(entry.track.attributes) if entry else ():
             value = entry.track.attribute_at(attribute, scene.second) if entry else None
-            others = [other for other in ATTRIBUTES.get(attribute, ()) if other != value]
+            others = [other for other in _values_of(scene, attribute) if other != value]
             if value is not None and others:
                 drawn = draw.choice(others, size=min(3, len(others)), replace=False).tolist()
                 choices = tuple(sorted((value, *drawn)))
                 found.append({"object": slots["object"], "attribute": attribute, "options": choices})
     return found
+
+
+def _values_of(scene: Scene, attribute: str) -> list[str]:
+    """What an attribute may be: the curated values and all that occur in the procedure, so none stands out."""
+    tracks = scene.ledger.procedure.tracks
+    told = {track.attributes[attribute] for track in tracks if attribute in track.attributes}
+    told |= {change.value for track in tracks for change in track.changes if change.name == attribute}
+    return sorted(told.union(ATTRIBUTES.get(attribute, ())))
 
 
 # --- where in the image (1d) -----------------------------------------------------------------------

@@ -1,0 +1,46 @@
+"""The floors on the card are what a counting reader gets."""
+
+import pytest
+
+from surgeval.questions.catalogue import template_named
+from surgeval.questions.data_card import Placed, data_card
+from surgeval.questions.drafts import Draft, Tally
+from surgeval.questions.splits import Splits
+from surgeval.questions.template import SEGMENT, Proof
+from surgeval.schema.intervals import Window
+
+
+def placed(video: str, obj: str, answer: str, *, name: str = "class-visible") -> Placed:
+    draft = Draft(template_named(name), SEGMENT, video, Window(0, 60), {"object": obj}, "?", answer, Proof(), {}, None)
+    return Placed(draft, "test", False)
+
+
+def card_of(*items: Placed):
+    return data_card(items, (), Splits({}, {}), {}, Tally(), {})
+
+
+def test_the_template_floor_is_the_share_of_the_most_frequent_answer():
+    card = card_of(*(placed(v, "Clip", a) for v, a in (("a", "yes"), ("b", "yes"), ("c", "yes"), ("d", "no"))))
+    assert card.floors["test, most frequent answer per template, in hindsight"] == 0.75
+    assert card.templates["constant_floor"].to_list() == [0.75]
+    assert card.templates["top_answer"].to_list() == ["yes"]
+
+
+@pytest.mark.parametrize(
+    ("items", "floor"),
+    [
+        ([("a", "Clip", "yes"), ("a", "Clip", "yes")], 0.0),
+        ([("a", "Clip", "yes"), ("b", "Clip", "yes")], 1.0),
+        ([("a", "Clip", "yes"), ("b", "Clip", "no")], 0.0),
+        ([("a", "Clip", "yes"), ("b", "Mesh", "yes")], 0.0),
+        ([("a", "Clip", "yes"), ("b", "Clip", "yes"), ("c", "Clip", "yes"), ("d", "Clip", "no")], 0.75),
+    ],
+)
+def test_the_wording_floor_knows_other_videos_only(items, floor):
+    card = card_of(*(placed(*item) for item in items))
+    assert card.floors["test, most frequent answer per wording in other videos"] == pytest.approx(floor)
+
+
+def test_classes_that_are_named_are_counted_even_if_never_seen():
+    card = card_of(placed("a", "Mesh", "no"), placed("a", "Clip", "yes"), placed("b", "Mesh", "no"))
+    assert dict(card.classes.select("class", "questions_naming_it").iter_rows()) == {"Clip": 1, "Mesh": 2}
