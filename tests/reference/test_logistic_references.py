@@ -4,6 +4,9 @@ R's sandwich differs by named factors only: `vcovCL(type = "HC1")` is CR1, and `
 default for glm, is CR0 times G / (G - 1).
 """
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 import statsmodels.api as sm
@@ -48,3 +51,24 @@ def test_case_weights_equal_rows_written_out() -> None:
     weighted = fit_logistic(design, outcome, ["a", "b", "c"], weights=weights)
     written = sm.Logit(np.repeat(outcome, weights), np.repeat(design, weights, axis=0)).fit(disp=0)
     np.testing.assert_allclose(weighted.coefficients, written.params, rtol=1e-8)
+
+
+STORED = Path(__file__).parents[1] / "golden" / "sandwich"
+
+
+def test_covariances_equal_those_that_r_s_sandwich_computed() -> None:
+    """Stored output of `fit.R` beside the data; R itself is not needed."""
+    table = np.genfromtxt(STORED / "logit.csv", delimiter=",", names=True)
+    r = json.loads((STORED / "logit_sandwich.json").read_text())
+    design = np.column_stack([np.ones(len(table)), table["smoke"], table["window"]])
+    video, template = table["video"].astype(int), table["template"].astype(int)
+    fit = fit_logistic(design, table["correct"], ["(Intercept)", "smoke", "window"])
+    np.testing.assert_allclose(fit.coefficients, r["coefficients"], rtol=1e-9)
+    assert fit.log_likelihood == pytest.approx(r["log_likelihood"], rel=1e-12)
+    one_way, few = cluster_covariance(fit, [video], kind="CR0"), len(np.unique(video))
+    np.testing.assert_allclose(one_way, r["HC0_video_no_cadjust"], rtol=1e-7)
+    np.testing.assert_allclose(one_way * few / (few - 1), r["HC0_video"], rtol=1e-7)
+    np.testing.assert_allclose(cluster_covariance(fit, [video], kind="CR1"), r["HC1_video"], rtol=1e-7)
+    both = cluster_covariance(fit, [video, template], kind="CR0")
+    np.testing.assert_allclose(both, r["HC0_both_no_cadjust"], rtol=1e-7)
+    np.testing.assert_allclose(cluster_covariance(fit, [video, template], kind="CR1"), r["HC1_both"], rtol=1e-7)
