@@ -34,7 +34,18 @@ CLASSIFICATION: dict[str, Factory] = {}
 DETECTION: dict[str, Factory] = {}
 """Boxes and masks of objects in images."""
 
-SEGMENTATION: dict[str, Factory] = {}
+SEGMENTATION: dict[str, Factory] = {
+    "dsc": Factory("segmentation.Dsc"),
+    "iou": Factory("segmentation.Iou"),
+    "miou_pooled": Factory("segmentation.PooledMeanIou"),
+    "miou_per_image": Factory("segmentation.ImageMeanIou"),
+    "nsd_border": Factory("segmentation.Nsd", outline="border"),
+    "nsd_contour": Factory("segmentation.Nsd", outline="contour"),
+    "hd95_px": Factory("segmentation.Hausdorff95"),
+    "mi_dsc": Factory("segmentation.MultiInstanceDsc"),
+    "mi_nsd": Factory("segmentation.MultiInstanceNsd"),
+    "mask_stability_gap": Factory("segmentation.MaskStabilityGap"),
+}
 """Masks per pixel."""
 
 TIME: dict[str, Factory] = {}
@@ -50,7 +61,7 @@ METRICS: dict[str, Factory] = {**CLASSIFICATION, **DETECTION, **SEGMENTATION, **
 """Every metric by name; `METRICS[name](**options)` makes it."""
 
 
-def metric(name: str, **options: Any) -> Metric:
+def make_metric(name: str, **options: Any) -> Metric:
     """The metric of a name.
 
     Raises:
