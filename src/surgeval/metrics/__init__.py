@@ -48,7 +48,47 @@ SEGMENTATION: dict[str, Factory] = {
 }
 """Masks per pixel."""
 
-TIME: dict[str, Factory] = {}
+TIME: dict[str, Factory] = {
+    "phase_accuracy": Factory("phases.PhaseAccuracy"),
+    "phase_precision": Factory("phases.PhaseMeasure", measure="precision"),
+    "phase_recall": Factory("phases.PhaseMeasure", measure="recall"),
+    "phase_jaccard": Factory("phases.PhaseMeasure", measure="jaccard"),
+    "phase_f1": Factory("phases.PhaseMeasure", measure="f1"),
+    "phase_accuracy_ad": Factory("phases.PhaseAccuracy", rule="ad"),
+    "phase_accuracy_relaxed_matlab": Factory("phases.PhaseAccuracy", rule="relaxed_matlab"),
+    "phase_accuracy_relaxed_intended": Factory("phases.PhaseAccuracy", rule="relaxed_intended"),
+    "phase_precision_ad": Factory("phases.PhaseMeasure", measure="precision", rule="ad"),
+    "phase_recall_ad": Factory("phases.PhaseMeasure", measure="recall", rule="ad"),
+    "phase_jaccard_ad": Factory("phases.PhaseMeasure", measure="jaccard", rule="ad"),
+    "phase_precision_relaxed_matlab": Factory("phases.PhaseMeasure", measure="precision", rule="relaxed_matlab"),
+    "phase_recall_relaxed_matlab": Factory("phases.PhaseMeasure", measure="recall", rule="relaxed_matlab"),
+    "phase_jaccard_relaxed_matlab": Factory("phases.PhaseMeasure", measure="jaccard", rule="relaxed_matlab"),
+    "phase_jaccard_relaxed_intended": Factory("phases.PhaseMeasure", measure="jaccard", rule="relaxed_intended"),
+    "phase_precision_relaxed_v1": Factory("phases.PhaseMeasure", measure="precision", rule="relaxed_v1"),
+    "phase_recall_relaxed_v1": Factory("phases.PhaseMeasure", measure="recall", rule="relaxed_v1"),
+    "phase_precision_relaxed_v2": Factory("phases.PhaseMeasure", measure="precision", rule="relaxed_v2"),
+    "phase_recall_relaxed_v2": Factory("phases.PhaseMeasure", measure="recall", rule="relaxed_v2"),
+    "segment_edit": Factory("phases.EditScore"),
+    "segment_f1_10": Factory("phases.SegmentF1", overlap=0.1),
+    "segment_f1_25": Factory("phases.SegmentF1", overlap=0.25),
+    "segment_f1_50": Factory("phases.SegmentF1", overlap=0.5),
+    "segment_f1_10_per_video": Factory("phases.SegmentF1", overlap=0.1, average="videos"),
+    "segment_f1_25_per_video": Factory("phases.SegmentF1", overlap=0.25, average="videos"),
+    "segment_f1_50_per_video": Factory("phases.SegmentF1", overlap=0.5, average="videos"),
+    "transition_precision": Factory("phases.TransitionDetection", measure="precision"),
+    "transition_recall": Factory("phases.TransitionDetection", measure="recall"),
+    "transition_f1": Factory("phases.TransitionDetection", measure="f1"),
+    "transition_delay_p50_s": Factory("phases.TransitionDelay", quantile=0.5),
+    "transition_delay_p95_s": Factory("phases.TransitionDelay", quantile=0.95),
+    "flicker_per_min": Factory("phases.Flicker"),
+    "short_segment_share": Factory("phases.ShortSegments"),
+    "spurious_switches_per_min": Factory("phases.SpuriousSwitches"),
+    "temporal_iou": Factory("intervals.TemporalIou"),
+    "latency_p50_s": Factory("latency.LatencyQuantile", quantile=0.5),
+    "latency_p95_s": Factory("latency.LatencyQuantile", quantile=0.95),
+    "latency_p99_s": Factory("latency.LatencyQuantile", quantile=0.99),
+    "deadline_miss_share": Factory("latency.DeadlineMisses"),
+}
 """Phases, segments, transitions, intervals, latency."""
 
 TRIPLETS: dict[str, Factory] = {}
