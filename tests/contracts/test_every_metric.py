@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from metric_examples import Example, all_examples
 from surgeval.errors import Misuse, SurgevalError, UnknownName
-from surgeval.metrics import METRICS, make_metric
+from surgeval.metrics import METRICS, open_metric
 from surgeval.metrics.metric import Metric, value_of
 
 EXAMPLES = all_examples()
@@ -22,7 +22,7 @@ SAME = {"rel": 1e-12, "abs": 1e-12, "nan_ok": True}
 
 
 def made(name: str) -> tuple[Metric, Example]:
-    return make_metric(name, **EXAMPLES[name].options), EXAMPLES[name]
+    return open_metric(name, **EXAMPLES[name].options), EXAMPLES[name]
 
 
 def some_units(example: Example, seed: int, count: int) -> list:
@@ -37,7 +37,7 @@ def test_every_metric_has_an_example_with_an_oracle() -> None:
 
 def test_an_unknown_metric_is_named_with_its_nearest() -> None:
     with pytest.raises(UnknownName):
-        make_metric("no such metric")
+        open_metric("no such metric")
 
 
 @every_metric

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metric_examples import all_examples
-from surgeval.metrics import METRICS, make_metric
+from surgeval.metrics import METRICS, open_metric
 from surgeval.metrics.metric import value_of
 
 EXAMPLES = all_examples()
@@ -21,5 +21,5 @@ def test_the_value_is_the_oracles(name: str, seed: int, count: int) -> None:
     example = EXAMPLES[name]
     rng = np.random.default_rng(seed)
     units = [example.random(rng) for _ in range(count)]
-    ours = value_of(make_metric(name, **example.options), example.cases(units))
+    ours = value_of(open_metric(name, **example.options), example.cases(units))
     assert ours == pytest.approx(example.oracle(units), abs=example.tolerance, nan_ok=True)

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from surgeval.errors import Misuse
 from surgeval.schema.metric import Metric as Metric
@@ -60,6 +61,8 @@ class WeightedMetric(ABC):
             weights: One number per unit, or one row of them per weighting. Finite and not negative.
         """
         rows = weight_rows(weights, len(statistics))
+        if not len(statistics):
+            return np.full(np.shape(weights)[:-1], np.nan)
         return np.asarray(self.values(statistics, rows), dtype=np.float64).reshape(np.shape(weights)[:-1])
 
 
@@ -166,6 +169,30 @@ def blocks(weights: Floats, cells_per_row: int) -> Iterator[slice]:
     step = max(1, BLOCK_CELLS // max(cells_per_row, 1))
     for start in range(0, len(weights), step):
         yield slice(start, start + step)
+
+
+def weighted_sums(statistics: UnitStatistics, weights: Floats) -> Floats:
+    """Sums of the statistics of all units under each weighting: `sums[weighting, ...]`.
+
+    Whole-number statistics and weights are summed exactly, in whatever order.
+
+    Example:
+        >>> weighted_sums(np.array([[1, 10], [2, 20]]), np.array([[1.0, 0.0], [2.0, 1.0]])).tolist()
+        [[1.0, 10.0], [4.0, 40.0]]
+    """
+    width = int(np.prod(statistics.shape[1:]))
+    table = statistics.reshape(len(statistics), width)
+    sums = np.zeros((len(weights), width))
+    step = max(1, BLOCK_CELLS // max(width, 1))
+    for start in range(0, len(statistics), step):
+        sums += weights[:, start : start + step] @ table[start : start + step].astype(np.float64)
+    return sums.reshape(len(weights), *statistics.shape[1:])
+
+
+def incidence(rows: Indices, units: Indices, shape: tuple[int, int], values: npt.ArrayLike = 1.0) -> sparse.csr_array:
+    """A sparse table `[row, unit]` that adds up `values`; times weights it gives one line of sums per row."""
+    data = np.broadcast_to(np.asarray(values, dtype=np.float64), rows.shape)
+    return sparse.coo_array((data, (rows, units)), shape=shape).tocsr()
 
 
 def ratio(part: npt.ArrayLike, whole: npt.ArrayLike, *, empty: float = np.nan) -> Floats:
