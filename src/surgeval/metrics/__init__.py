@@ -137,7 +137,22 @@ TIME: dict[str, Factory] = {
 }
 """Phases, segments, transitions, intervals, latency."""
 
-TRIPLETS: dict[str, Factory] = {}
+TRIPLETS: dict[str, Factory] = {
+    "triplet_map_ivt": Factory("triplets.GlobalTripletMap", component="ivt"),
+    "triplet_map_ivt_videos": Factory("triplets.VideoTripletMap", component="ivt"),
+    "triplet_map_i": Factory("triplets.GlobalTripletMap", component="i"),
+    "triplet_map_i_videos": Factory("triplets.VideoTripletMap", component="i"),
+    "triplet_map_v": Factory("triplets.GlobalTripletMap", component="v"),
+    "triplet_map_v_videos": Factory("triplets.VideoTripletMap", component="v"),
+    "triplet_map_t": Factory("triplets.GlobalTripletMap", component="t"),
+    "triplet_map_t_videos": Factory("triplets.VideoTripletMap", component="t"),
+    "triplet_map_iv": Factory("triplets.GlobalTripletMap", component="iv"),
+    "triplet_map_iv_videos": Factory("triplets.VideoTripletMap", component="iv"),
+    "triplet_map_it": Factory("triplets.GlobalTripletMap", component="it"),
+    "triplet_map_it_videos": Factory("triplets.VideoTripletMap", component="it"),
+    "triplet_map_ivt_ivtmetrics-0.1.5": Factory("triplets.GlobalTripletMap", compat="ivtmetrics-0.1.5"),
+    "triplet_map_ivt_videos_ivtmetrics-0.1.5": Factory("triplets.VideoTripletMap", compat="ivtmetrics-0.1.5"),
+}
 """Instrument, verb and target."""
 
 TRACKING: dict[str, Factory] = {}
