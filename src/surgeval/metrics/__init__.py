@@ -155,7 +155,14 @@ TRIPLETS: dict[str, Factory] = {
 }
 """Instrument, verb and target."""
 
-TRACKING: dict[str, Factory] = {}
+TRACKING: dict[str, Factory] = {
+    "hota": Factory("tracking.Hota"),
+    "deta": Factory("tracking.Hota", part="deta"),
+    "assa": Factory("tracking.Hota", part="assa"),
+    "mota": Factory("tracking.Mota"),
+    "idf1": Factory("tracking.IdentityF1"),
+    "id_switches": Factory("tracking.IdentitySwitches"),
+}
 """Identities over time."""
 
 METRICS: dict[str, Factory] = {**CLASSIFICATION, **DETECTION, **SEGMENTATION, **TIME, **TRIPLETS, **TRACKING}
