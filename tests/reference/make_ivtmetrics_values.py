@@ -27,12 +27,12 @@ def videos_of(seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
     return videos
 
 
-def values_of(seed: int) -> dict[str, float]:
+def values_of(seed: int, components: tuple[str, ...] = COMPONENTS) -> dict[str, float]:
     """What ivtmetrics makes of them, with whatever scikit-learn is there."""
     import ivtmetrics
 
     found = {}
-    for component in COMPONENTS:
+    for component in components:
         for null in (False, True):
             recorder = ivtmetrics.Recognition(num_class=100)
             recorder.reset_global()

@@ -7,9 +7,10 @@ imported before it is asked for.
 from __future__ import annotations
 
 from importlib import import_module
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from surgeval.errors import UnknownName
+from surgeval.errors import Misuse, UnknownName
 
 if TYPE_CHECKING:
     from surgeval.schema.metric import Metric
@@ -22,9 +23,18 @@ class Factory:
         self.home, self.options = home, options
 
     def __call__(self, **options: Any) -> Metric:
-        """The metric, with these options in place of its own."""
+        """The metric, with these options in place of its own.
+
+        Raises:
+            Misuse: An option that the metric needs is missing, or one is given that it does not have.
+        """
         module, _, name = self.home.rpartition(".")
-        made: Metric = getattr(import_module(f"{__name__}.{module}"), name)(**{**self.options, **options})
+        chosen = getattr(import_module(f"{__name__}.{module}"), name)
+        try:
+            wanted = signature(chosen).bind(**{**self.options, **options})
+        except TypeError as error:
+            raise Misuse(f"options of {name}: {error}") from None
+        made: Metric = chosen(*wanted.args, **wanted.kwargs)
         return made
 
 

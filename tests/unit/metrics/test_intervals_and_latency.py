@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surgeval.errors import InputInvalid, Misuse, UnknownName
+from surgeval.metrics import open_metric
 from surgeval.metrics.intervals import IntervalCases, TemporalIou, temporal_iou
 from surgeval.metrics.latency import DeadlineMisses, LatencyCases, LatencyQuantile
 from surgeval.metrics.metric import value_of
@@ -65,3 +66,10 @@ def test_latencies_and_options_that_mean_nothing_are_refused() -> None:
         DeadlineMisses(deadline_s=0)
     with pytest.raises(Misuse, match="quantile"):
         LatencyQuantile(quantile=99)
+
+
+def test_a_metric_opened_without_an_option_it_needs_says_which() -> None:
+    with pytest.raises(Misuse, match="deadline_s"):
+        open_metric("deadline_miss_share")
+    with pytest.raises(Misuse, match="tolerance"):
+        open_metric("nsd_border", tolerance=3)

@@ -19,7 +19,7 @@ phase that is never predicted has precision 0, except under relaxed_matlab, wher
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -83,6 +83,11 @@ class _PhaseMetric(WeightedMetric):
             record["allowed transitions"] = self.allowed.name
         return record
 
+    @property
+    def _options(self) -> dict[str, Any]:
+        """Everything but the rule."""
+        return {"phases": self.phases, "allowed": self.allowed, "window_s": self.window_s, "average": self.average}
+
     def _name(self, measure: str) -> str:
         return f"phase_{measure}" if self.rule == "strict" else f"phase_{measure}_{self.rule}"
 
@@ -111,8 +116,7 @@ class PhaseAccuracy(_PhaseMetric):
         """The metric that a flawed rule should have been; None where nothing is to be corrected."""
         if self.rule != "relaxed_matlab":
             return None
-        options = {"phases": self.phases, "allowed": self.allowed, "window_s": self.window_s, "average": self.average}
-        return PhaseAccuracy(rule="relaxed_intended", **options)  # type: ignore[arg-type]
+        return PhaseAccuracy(rule="relaxed_intended", **self._options)
 
     def prepare(self, cases: Sequence[PhaseVideo]) -> UnitStatistics:
         """Right frames and frames of every video, as a share where videos count alike."""
@@ -132,10 +136,19 @@ class PhaseAccuracy(_PhaseMetric):
 class PhaseMeasure(_PhaseMetric):
     """Precision, recall, Jaccard or F1 per phase, averaged over phases; units are videos."""
 
-    def __init__(self, *, measure: str = "jaccard", **options: object) -> None:
+    def __init__(
+        self,
+        *,
+        measure: str = "jaccard",
+        phases: Sequence[Hashable] = CHOLEC80_PHASES,
+        rule: str = "strict",
+        allowed: AllowedTransitions = CHOLEC80_TRANSITIONS,
+        window_s: float = 10.0,
+        average: Average = "videos",
+    ) -> None:
         if measure not in MEASURES:
             raise UnknownName("measure of phases", measure, MEASURES)
-        super().__init__(**options)  # type: ignore[arg-type]
+        super().__init__(phases=phases, rule=rule, allowed=allowed, window_s=window_s, average=average)
         self.measure = measure
 
     @property
@@ -156,8 +169,7 @@ class PhaseMeasure(_PhaseMetric):
         """The metric that a flawed rule should have been; None where nothing is to be corrected."""
         if self.rule != "relaxed_matlab":
             return None
-        options = {"phases": self.phases, "allowed": self.allowed, "window_s": self.window_s, "average": self.average}
-        return PhaseMeasure(measure=self.measure, rule="relaxed_v2", **options)
+        return PhaseMeasure(measure=self.measure, rule="relaxed_v2", **self._options)
 
     def prepare(self, cases: Sequence[PhaseVideo]) -> UnitStatistics:
         """Per video and phase: the counts, or the value and whether it is scored."""

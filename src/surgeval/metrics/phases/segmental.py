@@ -82,7 +82,7 @@ def segment_counts(
     iou = np.where(theirs.labels[:, None] == ours.labels[None, :], np.maximum(shared, 0) / np.maximum(hull, 1), 0.0)
     taken = np.zeros(ours.labels.size, dtype=bool)
     for row in iou:
-        if taken.size and row[best := int(row.argmax())] >= overlap and not taken[best]:
+        if taken.size and row[best := int(row.argmax())] >= overlap:
             taken[best] = True
     hits = int(taken.sum())
     return SegmentCounts(hits, theirs.labels.size - hits, ours.labels.size - hits)

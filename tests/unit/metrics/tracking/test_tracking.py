@@ -63,6 +63,13 @@ def test_one_switch_halves_the_association_and_leaves_detection_alone() -> None:
     assert value_of(IdentityF1(), [sequence]) == pytest.approx(0.5)
 
 
+def test_an_overlap_equal_to_a_threshold_passes_it() -> None:
+    sequence = TrackSequence([0], ["a"], [(0, 0, 4, 4)], [0], ["x"], [(0, 0, 4, 2)])
+    assert value_of(Hota(), [sequence]) == pytest.approx(10 / 19)
+    assert value_of(Mota(), [sequence]) == 1
+    assert value_of(IdentityF1(), [sequence]) == 1
+
+
 def test_a_tool_that_returns_with_another_identity_counts_as_a_switch_after_any_gap() -> None:
     sequence = TrackSequence([0, 9], ["a", "a"], [BOX] * 2, [0, 9], ["x", "y"], [BOX] * 2)
     assert value_of(IdentitySwitches(), [sequence]) == 1
