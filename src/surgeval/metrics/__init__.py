@@ -87,7 +87,18 @@ CLASSIFICATION: dict[str, Factory] = {
 }
 """Labels, scores and probabilities per case."""
 
-DETECTION: dict[str, Factory] = {}
+DETECTION: dict[str, Factory] = {
+    "coco_ap": Factory("detection.average_precision.CocoAP"),
+    "coco_ap50": Factory("detection.average_precision.CocoAP", ious="50", name="coco_ap50"),
+    "clinical_ap": Factory("detection.average_precision.CocoAP", ious="clinical", name="clinical_ap"),
+    "weighted_coco_ap": Factory("detection.average_precision.CocoAP", average="weighted", name="weighted_coco_ap"),
+    "coco_mask_ap": Factory("detection.average_precision.CocoAP", kind="mask", name="coco_mask_ap"),
+    "coco_ar": Factory("detection.average_precision.CocoAR"),
+    "detection_f1": Factory("detection.counts.DetectionF1"),
+    "macro_detection_f1": Factory("detection.counts.DetectionF1", average="macro"),
+    "false_alarms_per_image": Factory("detection.counts.FalseAlarmsPerImage", classes="all"),
+    "absent_class_false_alarms_per_image": Factory("detection.counts.FalseAlarmsPerImage"),
+}
 """Boxes and masks of objects in images."""
 
 SEGMENTATION: dict[str, Factory] = {

@@ -19,10 +19,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from surgeval.errors import UnknownName
 from surgeval.metrics.classification.cases import LabelCases, SetCases
-from surgeval.metrics.metric import Floats, UnitStatistics, WeightedMetric, ratio, weighted_sums
+from surgeval.metrics.metric import Floats, UnitStatistics, WeightedMetric, ratio, weight_rows, weighted_sums
 from surgeval.schema.metric_facts import MetricFacts
 
 Measure = Literal["precision", "recall", "f1", "jaccard", "specificity", "npv"]
@@ -127,9 +128,9 @@ class ClassAverage(WeightedMetric):
         """Counts per unit and class."""
         return class_counts(cases)
 
-    def class_values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
+    def class_values(self, statistics: UnitStatistics, weights: npt.ArrayLike) -> Floats:
         """The measure of every class under each weighting, `[weighting, class]`; NaN where undefined."""
-        return self._class_values(weighted_sums(statistics, weights), np.nan)
+        return self._class_values(weighted_sums(statistics, weight_rows(weights, len(statistics))), np.nan)
 
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
         """The average over the included classes."""
@@ -197,9 +198,9 @@ class LabelBalancedAccuracy(WeightedMetric):
         """Counts per unit and label."""
         return class_counts(cases)
 
-    def class_values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
+    def class_values(self, statistics: UnitStatistics, weights: npt.ArrayLike) -> Floats:
         """The balanced accuracy of every label, `[weighting, label]`; NaN where one-sided."""
-        counts = weighted_sums(statistics, weights)
+        counts = weighted_sums(statistics, weight_rows(weights, len(statistics)))
         sensitivity = ratio(counts[..., TP], counts[..., TP] + counts[..., FN])
         specificity = ratio(counts[..., TN], counts[..., TN] + counts[..., FP])
         return np.asarray((sensitivity + specificity) / 2)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from surgeval.errors import Misuse, UnknownName
@@ -33,6 +34,7 @@ from surgeval.metrics.metric import (
     ratio,
     redeem,
     tickets,
+    weight_rows,
 )
 from surgeval.schema.metric_facts import MetricFacts
 
@@ -125,9 +127,9 @@ class CalibrationError(WeightedMetric):
                 found[part] += self._error(self._binned(task, own[part]))
         return found / len(store.tasks)
 
-    def reliability(self, statistics: UnitStatistics, weights: Floats, *, task: int = 0) -> Reliability:
+    def reliability(self, statistics: UnitStatistics, weights: npt.ArrayLike, *, task: int = 0) -> Reliability:
         """The reliability table under one weighting; `task` is the class where classwise."""
-        store, own = redeem(statistics, np.atleast_2d(weights))
+        store, own = redeem(statistics, weight_rows(weights, len(statistics))[:1])
         cases, confidence, hits = self._binned(store.tasks[task], own)[:, 0]
         return Reliability(ratio(cases, cases.sum()), ratio(confidence, cases), ratio(hits, cases))
 

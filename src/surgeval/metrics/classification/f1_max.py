@@ -20,10 +20,20 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from surgeval.errors import Misuse, UnknownName
 from surgeval.metrics.classification.cases import ScoreCases
-from surgeval.metrics.metric import Floats, UnitStatistics, WeightedMetric, incidence, ratio, redeem, tickets
+from surgeval.metrics.metric import (
+    Floats,
+    UnitStatistics,
+    WeightedMetric,
+    incidence,
+    ratio,
+    redeem,
+    tickets,
+    weight_rows,
+)
 from surgeval.schema.metric_facts import MetricFacts
 
 Scope = Literal["per class", "global"]
@@ -107,9 +117,9 @@ class F1Max(WeightedMetric):
             best = curves.max(axis=2).sum(axis=1)
         return ratio(best, present.sum(axis=1))
 
-    def all_positive(self, statistics: UnitStatistics, weights: Floats) -> Floats:
+    def all_positive(self, statistics: UnitStatistics, weights: npt.ArrayLike) -> Floats:
         """The mean F1 of predicting everything positive: the floor beside every F1-max."""
-        store, own = redeem(statistics, weights)
+        store, own = redeem(statistics, weight_rows(weights, len(statistics)))
         positives = own @ store.positives
         values = ratio(2 * positives, positives + (own @ store.totals)[:, None], empty=0.0)
         return ratio(values.sum(axis=1), (positives > 0).sum(axis=1))

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from surgeval.errors import UnknownName
@@ -34,6 +35,7 @@ from surgeval.metrics.metric import (
     ratio,
     redeem,
     tickets,
+    weight_rows,
 )
 from surgeval.schema.metric_facts import MetricFacts
 
@@ -143,10 +145,10 @@ class _OverClasses(WeightedMetric):
     def _one(self, ranking: Ranking, weights: Floats) -> Floats:
         raise NotImplementedError
 
-    def class_values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
+    def class_values(self, statistics: UnitStatistics, weights: npt.ArrayLike) -> Floats:
         """The value of every class, `[weighting, class]`; NaN where undefined. One column if micro."""
-        store, own = redeem(statistics, weights)
-        columns = [_in_blocks(self._one, ranking, own) for ranking in store.rankings]
+        store, own = redeem(statistics, weight_rows(weights, len(statistics)))
+        columns = [self._in_blocks(ranking, own) for ranking in store.rankings]
         return np.stack(columns, axis=1)
 
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
@@ -163,16 +165,15 @@ class _OverClasses(WeightedMetric):
             share = np.broadcast_to(own.any(axis=1, keepdims=True), values.shape).astype(np.float64)
         return ratio((np.where(known, values, 0.0) * share).sum(axis=1), share.sum(axis=1))
 
+    def _in_blocks(self, ranking: Ranking, weights: Floats) -> Floats:
+        found = np.empty(len(weights))
+        for part in blocks(weights, ranking.sums.shape[0]):
+            found[part] = self._one(ranking, weights[part])
+        return found
+
     def _conventions(self) -> dict[str, str]:
         absent = "left out" if self.absent == "skip" else "counts 0"
         return {"average": _AVERAGES[self.average], "absent class": absent, "equal scores": "one step"}
-
-
-def _in_blocks(one: object, ranking: Ranking, weights: Floats) -> Floats:
-    found = np.empty(len(weights))
-    for part in blocks(weights, ranking.sums.shape[0]):
-        found[part] = one(ranking, weights[part])  # type: ignore[operator]
-    return found
 
 
 @dataclass(frozen=True)
