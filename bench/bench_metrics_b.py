@@ -25,7 +25,7 @@ from surgeval.metrics.tracking import Hota, TrackSequence, overlaps
 from surgeval.metrics.triplets import GlobalTripletMap, TripletCases
 
 TOLERANCE_PX = 5.0
-STORED_MONAI = "stored: 16x MONAI 1.6.1 (torch 2.13 CPU, one thread, the machine of the committed results)"
+STORED_MONAI = "stored, not of this run: 16x MONAI 1.6.1 (torch 2.13 CPU, one thread, 8.05 ms a pair against 0.49 ms)"
 
 
 def rows() -> list[Row]:
