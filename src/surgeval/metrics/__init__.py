@@ -1,1 +1,201 @@
-"""Metrics: arrays in, numbers out; one file per family."""
+"""Metrics: arrays in, numbers out; one file per family.
+
+`METRICS` lists every metric that can be weighted (see `surgeval.metrics.metric`), one line each. Nothing is
+imported before it is asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+from surgeval.errors import Misuse, UnknownName
+
+if TYPE_CHECKING:
+    from surgeval.schema.metric import Metric
+
+
+class Factory:
+    """Makes one metric: a class in a module of this package, with options that can be overridden."""
+
+    def __init__(self, home: str, **options: Any) -> None:
+        self.home, self.options = home, options
+
+    def __call__(self, **options: Any) -> Metric:
+        """The metric, with these options in place of its own.
+
+        Raises:
+            Misuse: An option that the metric needs is missing, or one is given that it does not have.
+        """
+        module, _, name = self.home.rpartition(".")
+        chosen = getattr(import_module(f"{__name__}.{module}"), name)
+        try:
+            wanted = signature(chosen).bind(**{**self.options, **options})
+        except TypeError as error:
+            raise Misuse(f"options of {name}: {error}") from None
+        made: Metric = chosen(*wanted.args, **wanted.kwargs)
+        return made
+
+
+_MICRO = {"average": "micro", "labels": "declared"}
+
+CLASSIFICATION: dict[str, Factory] = {
+    "accuracy": Factory("classification.averages.Accuracy"),
+    "label_accuracy": Factory("classification.averages.LabelAccuracy"),
+    "balanced_accuracy": Factory("classification.averages.BalancedAccuracy"),
+    "label_balanced_accuracy": Factory("classification.averages.LabelBalancedAccuracy"),
+    "macro_precision": Factory("classification.averages.ClassAverage", measure="precision"),
+    "macro_recall": Factory("classification.averages.ClassAverage", measure="recall"),
+    "macro_f1": Factory("classification.averages.ClassAverage", measure="f1"),
+    "macro_jaccard": Factory("classification.averages.ClassAverage", measure="jaccard"),
+    "macro_specificity": Factory("classification.averages.ClassAverage", measure="specificity", undefined="skip"),
+    "macro_npv": Factory("classification.averages.ClassAverage", measure="npv", undefined="skip"),
+    "weighted_precision": Factory("classification.averages.ClassAverage", measure="precision", average="weighted"),
+    "weighted_recall": Factory("classification.averages.ClassAverage", measure="recall", average="weighted"),
+    "weighted_f1": Factory("classification.averages.ClassAverage", measure="f1", average="weighted"),
+    "weighted_jaccard": Factory("classification.averages.ClassAverage", measure="jaccard", average="weighted"),
+    "micro_precision": Factory("classification.averages.ClassAverage", measure="precision", **_MICRO),
+    "micro_recall": Factory("classification.averages.ClassAverage", measure="recall", **_MICRO),
+    "micro_f1": Factory("classification.averages.ClassAverage", measure="f1", **_MICRO),
+    "micro_jaccard": Factory("classification.averages.ClassAverage", measure="jaccard", **_MICRO),
+    "mcc": Factory("classification.confusion.MatthewsCorrelation"),
+    "kappa": Factory("classification.confusion.Kappa", cost="nominal"),
+    "linear_kappa": Factory("classification.confusion.Kappa", cost="absolute"),
+    "quadratic_kappa": Factory("classification.confusion.Kappa", cost="squared"),
+    "expected_cost": Factory("classification.confusion.ExpectedCost"),
+    "normalised_expected_cost": Factory("classification.confusion.ExpectedCost", normalised=True),
+    "mean_ap": Factory("classification.ranking.MeanAveragePrecision"),
+    "weighted_ap": Factory("classification.ranking.MeanAveragePrecision", average="weighted"),
+    "micro_ap": Factory("classification.ranking.MeanAveragePrecision", average="micro"),
+    "macro_auroc": Factory("classification.ranking.AreaUnderROC"),
+    "weighted_auroc": Factory("classification.ranking.AreaUnderROC", average="weighted"),
+    "micro_auroc": Factory("classification.ranking.AreaUnderROC", average="micro"),
+    "top_k_accuracy": Factory("classification.top_k.TopK", flavour="single"),
+    "top_k_any_hit": Factory("classification.top_k.TopK", flavour="any hit"),
+    "top_k_recall": Factory("classification.top_k.TopK", flavour="recall"),
+    "f1_max": Factory("classification.f1_max.F1Max"),
+    "f1_max_global": Factory("classification.f1_max.F1Max", scope="global"),
+    "brier": Factory("classification.proper_scores.Brier"),
+    "label_brier": Factory("classification.proper_scores.LabelBrier"),
+    "log_score": Factory("classification.proper_scores.LogScore"),
+    "ece": Factory("classification.calibration.CalibrationError"),
+    "ece_equal_mass": Factory("classification.calibration.CalibrationError", binning="equal mass"),
+    "classwise_ece": Factory("classification.calibration.CalibrationError", kind="classwise"),
+    "rms_calibration_error": Factory("classification.calibration.CalibrationError", norm="l2"),
+    "max_calibration_error": Factory("classification.calibration.CalibrationError", norm="max"),
+}
+"""Labels, scores and probabilities per case."""
+
+DETECTION: dict[str, Factory] = {
+    "coco_ap": Factory("detection.average_precision.CocoAP"),
+    "coco_ap50": Factory("detection.average_precision.CocoAP", ious="50", name="coco_ap50"),
+    "clinical_ap": Factory("detection.average_precision.CocoAP", ious="clinical", name="clinical_ap"),
+    "weighted_coco_ap": Factory("detection.average_precision.CocoAP", average="weighted", name="weighted_coco_ap"),
+    "coco_mask_ap": Factory("detection.average_precision.CocoAP", kind="mask", name="coco_mask_ap"),
+    "coco_ar": Factory("detection.average_precision.CocoAR"),
+    "detection_f1": Factory("detection.counts.DetectionF1"),
+    "macro_detection_f1": Factory("detection.counts.DetectionF1", average="macro"),
+    "false_alarms_per_image": Factory("detection.counts.FalseAlarmsPerImage", classes="all"),
+    "absent_class_false_alarms_per_image": Factory("detection.counts.FalseAlarmsPerImage"),
+}
+"""Boxes and masks of objects in images."""
+
+SEGMENTATION: dict[str, Factory] = {
+    "dsc": Factory("segmentation.Dsc"),
+    "iou": Factory("segmentation.Iou"),
+    "miou_pooled": Factory("segmentation.PooledMeanIou"),
+    "miou_per_image": Factory("segmentation.ImageMeanIou"),
+    "nsd_border": Factory("segmentation.Nsd", outline="border"),
+    "nsd_contour": Factory("segmentation.Nsd", outline="contour"),
+    "hd95_px": Factory("segmentation.Hausdorff95"),
+    "mi_dsc": Factory("segmentation.MultiInstanceDsc"),
+    "mi_nsd": Factory("segmentation.MultiInstanceNsd"),
+    "mask_stability_gap": Factory("segmentation.MaskStabilityGap"),
+}
+"""Masks per pixel."""
+
+TIME: dict[str, Factory] = {
+    "phase_accuracy": Factory("phases.PhaseAccuracy"),
+    "phase_precision": Factory("phases.PhaseMeasure", measure="precision"),
+    "phase_recall": Factory("phases.PhaseMeasure", measure="recall"),
+    "phase_jaccard": Factory("phases.PhaseMeasure", measure="jaccard"),
+    "phase_f1": Factory("phases.PhaseMeasure", measure="f1"),
+    "phase_accuracy_ad": Factory("phases.PhaseAccuracy", rule="ad"),
+    "phase_accuracy_relaxed_matlab": Factory("phases.PhaseAccuracy", rule="relaxed_matlab"),
+    "phase_accuracy_relaxed_intended": Factory("phases.PhaseAccuracy", rule="relaxed_intended"),
+    "phase_precision_ad": Factory("phases.PhaseMeasure", measure="precision", rule="ad"),
+    "phase_recall_ad": Factory("phases.PhaseMeasure", measure="recall", rule="ad"),
+    "phase_jaccard_ad": Factory("phases.PhaseMeasure", measure="jaccard", rule="ad"),
+    "phase_precision_relaxed_matlab": Factory("phases.PhaseMeasure", measure="precision", rule="relaxed_matlab"),
+    "phase_recall_relaxed_matlab": Factory("phases.PhaseMeasure", measure="recall", rule="relaxed_matlab"),
+    "phase_jaccard_relaxed_matlab": Factory("phases.PhaseMeasure", measure="jaccard", rule="relaxed_matlab"),
+    "phase_jaccard_relaxed_intended": Factory("phases.PhaseMeasure", measure="jaccard", rule="relaxed_intended"),
+    "phase_precision_relaxed_v1": Factory("phases.PhaseMeasure", measure="precision", rule="relaxed_v1"),
+    "phase_recall_relaxed_v1": Factory("phases.PhaseMeasure", measure="recall", rule="relaxed_v1"),
+    "phase_precision_relaxed_v2": Factory("phases.PhaseMeasure", measure="precision", rule="relaxed_v2"),
+    "phase_recall_relaxed_v2": Factory("phases.PhaseMeasure", measure="recall", rule="relaxed_v2"),
+    "segment_edit": Factory("phases.EditScore"),
+    "segment_f1_10": Factory("phases.SegmentF1", overlap=0.1),
+    "segment_f1_25": Factory("phases.SegmentF1", overlap=0.25),
+    "segment_f1_50": Factory("phases.SegmentF1", overlap=0.5),
+    "segment_f1_10_per_video": Factory("phases.SegmentF1", overlap=0.1, average="videos"),
+    "segment_f1_25_per_video": Factory("phases.SegmentF1", overlap=0.25, average="videos"),
+    "segment_f1_50_per_video": Factory("phases.SegmentF1", overlap=0.5, average="videos"),
+    "transition_precision": Factory("phases.TransitionDetection", measure="precision"),
+    "transition_recall": Factory("phases.TransitionDetection", measure="recall"),
+    "transition_f1": Factory("phases.TransitionDetection", measure="f1"),
+    "transition_delay_p50_s": Factory("phases.TransitionDelay", quantile=0.5),
+    "transition_delay_p95_s": Factory("phases.TransitionDelay", quantile=0.95),
+    "flicker_per_min": Factory("phases.Flicker"),
+    "short_segment_share": Factory("phases.ShortSegments"),
+    "spurious_switches_per_min": Factory("phases.SpuriousSwitches"),
+    "temporal_iou": Factory("intervals.TemporalIou"),
+    "latency_p50_s": Factory("latency.LatencyQuantile", quantile=0.5),
+    "latency_p95_s": Factory("latency.LatencyQuantile", quantile=0.95),
+    "latency_p99_s": Factory("latency.LatencyQuantile", quantile=0.99),
+    "deadline_miss_share": Factory("latency.DeadlineMisses"),
+}
+"""Phases, segments, transitions, intervals, latency."""
+
+TRIPLETS: dict[str, Factory] = {
+    "triplet_map_ivt": Factory("triplets.GlobalTripletMap", component="ivt"),
+    "triplet_map_ivt_videos": Factory("triplets.VideoTripletMap", component="ivt"),
+    "triplet_map_i": Factory("triplets.GlobalTripletMap", component="i"),
+    "triplet_map_i_videos": Factory("triplets.VideoTripletMap", component="i"),
+    "triplet_map_v": Factory("triplets.GlobalTripletMap", component="v"),
+    "triplet_map_v_videos": Factory("triplets.VideoTripletMap", component="v"),
+    "triplet_map_t": Factory("triplets.GlobalTripletMap", component="t"),
+    "triplet_map_t_videos": Factory("triplets.VideoTripletMap", component="t"),
+    "triplet_map_iv": Factory("triplets.GlobalTripletMap", component="iv"),
+    "triplet_map_iv_videos": Factory("triplets.VideoTripletMap", component="iv"),
+    "triplet_map_it": Factory("triplets.GlobalTripletMap", component="it"),
+    "triplet_map_it_videos": Factory("triplets.VideoTripletMap", component="it"),
+    "triplet_map_ivt_ivtmetrics-0.1.5": Factory("triplets.GlobalTripletMap", compat="ivtmetrics-0.1.5"),
+    "triplet_map_ivt_videos_ivtmetrics-0.1.5": Factory("triplets.VideoTripletMap", compat="ivtmetrics-0.1.5"),
+}
+"""Instrument, verb and target."""
+
+TRACKING: dict[str, Factory] = {
+    "hota": Factory("tracking.Hota"),
+    "deta": Factory("tracking.Hota", part="deta"),
+    "assa": Factory("tracking.Hota", part="assa"),
+    "mota": Factory("tracking.Mota"),
+    "idf1": Factory("tracking.IdentityF1"),
+    "id_switches": Factory("tracking.IdentitySwitches"),
+}
+"""Identities over time."""
+
+METRICS: dict[str, Factory] = {**CLASSIFICATION, **DETECTION, **SEGMENTATION, **TIME, **TRIPLETS, **TRACKING}
+"""Every metric by name; `METRICS[name](**options)` makes it."""
+
+
+def open_metric(name: str, **options: Any) -> Metric:
+    """The metric of a name.
+
+    Raises:
+        UnknownName: Nothing has that name.
+    """
+    if name not in METRICS:
+        raise UnknownName("metric", name, METRICS)
+    return METRICS[name](**options)

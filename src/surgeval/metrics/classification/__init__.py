@@ -1,0 +1,4 @@
+"""Classification: one label per case, several labels per case, scores and probabilities.
+
+`cases` says what goes in; the other files hold the metrics, listed in `surgeval.metrics.METRICS`.
+"""

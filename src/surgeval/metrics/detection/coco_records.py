@@ -1,0 +1,192 @@
+"""COCO dictionaries as detection cases.
+
+Reads what the COCO format says and what its evaluation needs, and nothing else: annotation ids are not used,
+so ids that start at 0 or repeat cannot change a value; a missing `area` is worked out; an empty list of results
+is a model that detected nothing. Everything that cannot be meant is listed at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from surgeval.errors import InputInvalid, Misuse
+from surgeval.metrics.detection.cases import DetectionCases, Objects
+from surgeval.metrics.detection.masks import Mask, mask_of_coco
+
+Kind = Literal["box", "mask"]
+Record = Mapping[str, Any]
+
+
+class CocoCases(NamedTuple):
+    """Cases, and what their indices stand for."""
+
+    cases: DetectionCases
+    images: tuple[Any, ...]
+    """Image ids, in order."""
+    categories: tuple[Any, ...]
+    """Category ids, in order."""
+
+
+def coco_cases(
+    dataset: Record,
+    results: Sequence[Record],
+    *,
+    kind: Kind = "box",
+    unit: Callable[[Record], Hashable] | None = None,
+) -> CocoCases:
+    """The cases of a COCO data set and a COCO list of results.
+
+    Args:
+        dataset: With `images`, `categories` and `annotations`.
+        results: With `image_id`, `category_id`, `score` and `bbox` or `segmentation`. Results without any
+            score are allowed; a metric must then be told what that means.
+        kind: Whether boxes or masks are compared.
+        unit: The unit of an image record, such as its video; each image its own if left out.
+
+    Raises:
+        InputInvalid: With every problem.
+    """
+    problems: list[str] = []
+    parts = {name: _listed(dataset, name, problems) for name in ("images", "categories", "annotations")}
+    images = _ids(parts["images"], "images", problems)
+    categories = _ids(parts["categories"], "categories", problems)
+    reference = _objects(parts["annotations"], "annotations", images, categories, kind, problems)
+    prediction = _objects(list(results), "results", images, categories, kind, problems)
+    if problems:
+        raise InputInvalid("COCO records", problems)
+    by_id = {record["id"]: record for record in parts["images"]}
+    units = None if unit is None else [unit(by_id[image]) for image in images]
+    cases = DetectionCases(len(images), reference, prediction, max(len(categories), 1), units)
+    return CocoCases(cases, tuple(images), tuple(categories))
+
+
+def _listed(dataset: Record, name: str, problems: list[str]) -> list[Record]:
+    found = dataset.get(name)
+    if not isinstance(found, list):
+        problems.append(f"data set has no list {name!r}")
+        return []
+    return found
+
+
+def _ids(records: list[Record], name: str, problems: list[str]) -> dict[Any, int]:
+    """Each id with its place in sorted order, which is the order the COCO evaluation walks in."""
+    ids = [record.get("id") for record in records]
+    if missing := sum(one is None for one in ids):
+        problems.append(f"{name}: {missing} records without id")
+    known = [one for one in ids if one is not None]
+    if len(set(known)) < len(known):
+        twice = next(one for one in known if known.count(one) > 1)
+        problems.append(f"{name}: {len(known) - len(set(known))} ids are repeated (first: {twice!r})")
+    try:
+        ordered = sorted(set(known))
+    except TypeError:
+        ordered = sorted(set(known), key=str)
+    return {one: place for place, one in enumerate(ordered)}
+
+
+def _objects(
+    records: list[Record],
+    name: str,
+    images: dict[Any, int],
+    categories: dict[Any, int],
+    kind: Kind,
+    problems: list[str],
+) -> Objects:
+    image = _places(records, "image_id", images, name, problems)
+    category = _places(records, "category_id", categories, name, problems)
+    box = _boxes(records, name, problems, needed=kind == "box")
+    mask = _masks(records, name, problems) if kind == "mask" else None
+    if name == "annotations":
+        crowd = np.array([bool(record.get("iscrowd", 0)) for record in records], dtype=bool)
+        area = _floats(_column(records, "area"), f"{name}: area", problems)
+        return Objects(image, category, box, None, crowd, area, mask)
+    score = _scores(_column(records, "score"), problems)
+    return Objects(image, category, box, score, None, None, mask)
+
+
+def _places(records: list[Record], key: str, known: dict[Any, int], name: str, problems: list[str]) -> np.ndarray:
+    try:
+        return np.fromiter(map(known.__getitem__, map(itemgetter(key), records)), np.intp, len(records))
+    except (KeyError, TypeError):
+        strangers = [(row, record.get(key)) for row, record in enumerate(records) if not _is_known(record, key, known)]
+        row, found = strangers[0]
+        problems.append(f"{name}: {len(strangers)} records with an unknown {key} (first: record {row}, {found!r})")
+        return np.zeros(len(records), dtype=np.intp)
+
+
+def _is_known(record: Record, key: str, known: dict[Any, int]) -> bool:
+    found = record.get(key)
+    return isinstance(found, Hashable) and found in known
+
+
+def _boxes(records: list[Record], name: str, problems: list[str], *, needed: bool) -> np.ndarray | None:
+    given = _column(records, "bbox")
+    boxes = _four_columns(given)
+    if boxes is None:
+        wrong = [row for row, box in enumerate(given) if _four_columns([box]) is None]
+        if needed:
+            problems.append(f"{name}: {len(wrong)} records without a bbox of four numbers (first: record {wrong[0]})")
+        return None
+    if (bad := np.flatnonzero(~np.isfinite(boxes).all(axis=1))).size:
+        problems.append(f"{name}: {bad.size} boxes are not finite (first: record {bad[0]})")
+    elif (bad := np.flatnonzero((boxes[:, 2:] < 0).any(axis=1))).size:
+        problems.append(f"{name}: {bad.size} boxes of negative width or height (first: record {bad[0]})")
+    return boxes
+
+
+def _four_columns(given: list[Any]) -> np.ndarray | None:
+    """The boxes as one array, or None where one of them is not four numbers."""
+    try:
+        boxes = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    if not given:
+        return boxes.reshape(0, 4)
+    return boxes if boxes.shape == (len(given), 4) else None
+
+
+def _masks(records: list[Record], name: str, problems: list[str]) -> list[Mask]:
+    found, wrong = [], []
+    for row, record in enumerate(records):
+        try:
+            found.append(mask_of_coco(record.get("segmentation", {})))
+        except Misuse as error:
+            wrong.append(f"{name}: record {row}: {error}")
+    problems += wrong
+    return found
+
+
+def _scores(given: list[Any], problems: list[str]) -> np.ndarray | None:
+    """Confidences; None where no result has one."""
+    scores = _floats(given, "results: score", problems)
+    bad = np.flatnonzero(~np.isfinite(scores))
+    missing = [row for row in bad.tolist() if given[row] is None]
+    if given and len(missing) == len(given):
+        return None
+    if missing:
+        problems.append(f"results: {len(missing)} of {len(given)} records without score (first: record {missing[0]})")
+    if strange := [row for row in bad.tolist() if isinstance(given[row], float)]:
+        problems.append(f"results: {len(strange)} scores are not finite (first: record {strange[0]})")
+    return scores
+
+
+def _column(records: list[Record], key: str) -> list[Any]:
+    """The entry of every record, None where it has none."""
+    try:
+        return list(map(itemgetter(key), records))
+    except KeyError:
+        return [record.get(key) for record in records]
+
+
+def _floats(given: list[Any], what: str, problems: list[str]) -> np.ndarray:
+    """Numbers, NaN for None."""
+    try:
+        return np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        wrong = [row for row, number in enumerate(given) if not isinstance(number, int | float | None)]
+        problems.append(f"{what}: {len(wrong)} entries are no numbers (first: {given[wrong[0]]!r})" if wrong else what)
+        return np.full(len(given), np.nan)

@@ -1,0 +1,119 @@
+"""Masks as runs of pixels, column by column, and how far two of them overlap.
+
+A mask is the sorted edges of its runs in column-major order: pixel positions edges[0] to edges[1] - 1 are set,
+then edges[2] to edges[3] - 1, and so on. COCO's run-length encoding holds the same runs as counts, plain or
+packed into text (six bits per character, five of them data; from the fourth count on, the difference to the
+count before the last).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from surgeval.errors import Misuse
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """The set pixels of an image of a given size."""
+
+    height: int
+    width: int
+    edges: npt.NDArray[np.int64]
+
+    @property
+    def area(self) -> int:
+        """How many pixels are set."""
+        return int((self.edges[1::2] - self.edges[0::2]).sum())
+
+
+def mask_of_pixels(pixels: npt.ArrayLike) -> Mask:
+    """The mask of a two-dimensional array whose non-zero entries are set.
+
+    Example:
+        >>> mask_of_pixels([[0, 1], [1, 1]]).edges.tolist()
+        [1, 4]
+    """
+    grid = np.asarray(pixels) != 0
+    if grid.ndim != 2:
+        raise Misuse(f"a mask has two dimensions, got shape {grid.shape}")
+    flat = np.concatenate(([0], grid.T.ravel().astype(np.int8), [0]))
+    return Mask(grid.shape[0], grid.shape[1], np.flatnonzero(np.diff(flat)).astype(np.int64))
+
+
+def mask_of_coco(encoded: dict[str, Any]) -> Mask:
+    """The mask of a COCO run-length encoding, `{"size": [height, width], "counts": text, bytes or list}`.
+
+    Raises:
+        Misuse: Not such an encoding, or runs that do not fill the image.
+
+    Example:
+        >>> mask_of_coco({"size": [2, 2], "counts": [1, 3]}).area
+        3
+    """
+    if not isinstance(encoded, dict) or "size" not in encoded or "counts" not in encoded:
+        raise Misuse("expected a run-length encoding with 'size' and 'counts'; polygons must be rasterised first")
+    try:
+        height, width = (int(side) for side in encoded["size"])
+        counts = _counts(encoded["counts"])
+    except (TypeError, ValueError) as error:
+        raise Misuse(f"unreadable run-length encoding: {error}") from error
+    if (counts < 0).any() or counts.sum() != height * width:
+        raise Misuse(f"runs of {int(counts.sum())} pixels do not fill an image of {height} by {width}")
+    edges = np.cumsum(counts)
+    edges = edges if len(edges) % 2 == 0 else edges[:-1]
+    return Mask(height, width, _without_empty_runs(edges))
+
+
+def intersection(first: Mask, second: Mask) -> float:
+    """How many pixels are set in both masks.
+
+    Example:
+        >>> intersection(mask_of_pixels([[1, 1, 0]]), mask_of_pixels([[0, 1, 1]]))
+        1.0
+    """
+    if not len(first.edges) or not len(second.edges):
+        return 0.0
+    lengths = np.zeros(len(first.edges))
+    lengths[1::2] = first.edges[1::2] - first.edges[0::2]
+    upto = np.interp(second.edges, first.edges, np.cumsum(lengths))
+    return float((upto[1::2] - upto[0::2]).sum())
+
+
+def _counts(given: str | bytes | Sequence[int]) -> npt.NDArray[np.int64]:
+    if isinstance(given, str):
+        given = given.encode("ascii")
+    if isinstance(given, bytes):
+        return _unpacked(given)
+    return np.asarray(given, dtype=np.int64).reshape(-1)
+
+
+def _unpacked(text: bytes) -> npt.NDArray[np.int64]:
+    """Counts from COCO's packed text."""
+    letters = np.frombuffer(text, dtype=np.uint8).astype(np.int64) - 48
+    if not len(letters):
+        return np.zeros(0, dtype=np.int64)
+    if (letters < 0).any() or (letters > 63).any() or letters[-1] & 32:
+        raise ValueError("packed counts hold a character that cannot be there")
+    last = np.flatnonzero(letters & 32 == 0)
+    first = np.concatenate(([0], last[:-1] + 1))
+    place = np.arange(len(letters)) - np.repeat(first, last - first + 1)
+    if place.max() > 11:
+        raise ValueError("a packed count is longer than any image")
+    values = np.add.reduceat((letters & 31) << (5 * place), first)
+    negative = letters[last] & 16 != 0
+    values = np.where(negative, values - (np.int64(1) << (5 * (place[last] + 1))), values)
+    values[1::2] = np.cumsum(values[1::2])
+    values[2::2] = np.cumsum(values[2::2])
+    return np.asarray(values, dtype=np.int64)
+
+
+def _without_empty_runs(edges: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Edges without runs of no pixels, neighbours joined."""
+    values, seen = np.unique(edges, return_counts=True)
+    return np.asarray(values[seen % 2 == 1], dtype=np.int64)

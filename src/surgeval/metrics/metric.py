@@ -1,0 +1,206 @@
+"""What every metric here shares: units, weights, and statistics that cannot be a plain table of numbers.
+
+A metric is `prepare(cases) -> statistics` and `combine(statistics, weights) -> values` (the protocol is
+`surgeval.schema.metric.Metric`). The first axis of the statistics runs over *units*: whatever is drawn as
+a whole, usually a video, an image or a frame. `prepare` runs once; a bootstrap, a jackknife or a stratum is
+then a vector of weights, one number per unit, and any number of them are combined in one call.
+
+The law: a weight of k means that the unit is there k times. `combine` under whole-number weights equals
+`prepare` and `combine` on cases in which every unit is written out that often, each copy a unit of its own.
+
+Statistics that are sums (counts, confusion matrices) are plain arrays. Where a value depends on an order
+over all units (ranks of scores, of detections), the order is found once and kept in a shared store, and the
+statistics are an array of `Ticket`s into it. They can be taken, reordered and repeated like any array.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from surgeval.errors import Misuse
+from surgeval.schema.metric import Metric as Metric
+from surgeval.schema.metric_facts import MetricFacts
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
+UnitStatistics = np.ndarray
+"""Statistics whose first axis runs over the units."""
+
+BLOCK_CELLS = 4_000_000
+"""Numbers held at once while many weightings are combined; bounds memory, never changes a value."""
+
+
+class WeightedMetric(ABC):
+    """A metric that says only how statistics become values under checked weights."""
+
+    @property
+    @abstractmethod
+    def facts(self) -> MetricFacts:
+        """Name, range, direction, estimand and conventions."""
+
+    @abstractmethod
+    def prepare(self, cases: Any) -> UnitStatistics:
+        """The statistics of every unit, in the order of the units."""
+
+    @abstractmethod
+    def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
+        """The value under each weighting: `weights[weighting, unit]` in, `values[weighting]` out."""
+
+    def combine(self, statistics: UnitStatistics, weights: npt.ArrayLike) -> Floats:
+        """The value under each weighting; NaN where it is undefined.
+
+        Args:
+            statistics: What `prepare` gave, or rows of it in any order.
+            weights: One number per unit, or one row of them per weighting. Finite and not negative.
+        """
+        rows = weight_rows(weights, len(statistics))
+        if not len(statistics):
+            return np.full(np.shape(weights)[:-1], np.nan)
+        return np.asarray(self.values(statistics, rows), dtype=np.float64).reshape(np.shape(weights)[:-1])
+
+
+def weight_rows(weights: npt.ArrayLike, units: int) -> Floats:
+    """Weights as checked rows, `rows[weighting, unit]`; a single vector becomes one row.
+
+    Raises:
+        Misuse: Not one number per unit, or a number that is negative, infinite or NaN.
+
+    Example:
+        >>> weight_rows([1, 2], 2).tolist()
+        [[1.0, 2.0]]
+    """
+    rows = np.asarray(weights, dtype=np.float64)
+    if rows.ndim not in (1, 2) or rows.shape[-1] != units:
+        raise Misuse(f"expected one weight for each of {units} units, got an array of shape {rows.shape}")
+    if not np.isfinite(rows).all() or (rows < 0).any():
+        raise Misuse("weights must be finite and not negative")
+    return np.atleast_2d(rows)
+
+
+def value_of(metric: Metric, cases: Any) -> float:
+    """The value of a metric on some cases, every unit counted once."""
+    statistics = metric.prepare(cases)
+    return float(metric.combine(statistics, np.ones((1, len(statistics))))[0])
+
+
+class Units(NamedTuple):
+    """The units of some rows, in order of first appearance."""
+
+    names: tuple[Hashable, ...]
+    codes: Indices
+    """The unit of each row, as an index into `names`."""
+
+
+def units_of(unit: Sequence[Hashable] | npt.NDArray[Any] | None, rows: int) -> Units:
+    """The units that rows belong to; with None each row is a unit of its own.
+
+    Raises:
+        Misuse: Not one unit per row.
+
+    Example:
+        >>> units_of(["b", "a", "b"], 3)
+        Units(names=('b', 'a'), codes=array([0, 1, 0]))
+    """
+    if unit is None:
+        return Units(tuple(range(rows)), np.arange(rows))
+    listed = unit.tolist() if isinstance(unit, np.ndarray) else list(unit)
+    if len(listed) != rows:
+        raise Misuse(f"expected the unit of each of {rows} rows, got {len(listed)} units")
+    place = {name: index for index, name in enumerate(dict.fromkeys(listed))}
+    return Units(tuple(place), np.fromiter((place[name] for name in listed), np.intp, rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """One unit of statistics that live in a shared store."""
+
+    store: Any
+    index: int
+
+
+def tickets(store: Any, units: int) -> UnitStatistics:
+    """Statistics of `units` units that all live in one store."""
+    rows = np.empty(units, dtype=object)
+    rows[:] = [Ticket(store, index) for index in range(units)]
+    return rows
+
+
+class Redeemed(NamedTuple):
+    """A store, and the weights of its own units."""
+
+    store: Any
+    weights: Floats
+
+
+def redeem(statistics: UnitStatistics, weights: Floats, units: int | None = None) -> Redeemed:
+    """The store behind some tickets, and weights for the units as the store numbers them.
+
+    A unit that is listed twice gets the sum of its weights, one that is left out gets 0.
+
+    Args:
+        statistics: Tickets of one store, at least one.
+        weights: One row per weighting, one column per ticket.
+        units: How many units the store has; found as `store.units` if left out.
+
+    Raises:
+        Misuse: The tickets belong to several stores.
+    """
+    store = statistics[0].store
+    if any(ticket.store is not store for ticket in statistics):
+        raise Misuse("these statistics were prepared separately; prepare all cases of one comparison together")
+    count = store.units if units is None else units
+    places = np.fromiter((ticket.index for ticket in statistics), np.intp, len(statistics))
+    if len(places) == count and (places == np.arange(count)).all():
+        return Redeemed(store, weights)
+    spread = np.zeros((count, len(weights)))
+    np.add.at(spread, places, weights.T)
+    return Redeemed(store, np.ascontiguousarray(spread.T))
+
+
+def blocks(weights: Floats, cells_per_row: int) -> Iterator[slice]:
+    """Slices of the weightings such that `cells_per_row` numbers for each of them fit in memory."""
+    step = max(1, BLOCK_CELLS // max(cells_per_row, 1))
+    for start in range(0, len(weights), step):
+        yield slice(start, start + step)
+
+
+def weighted_sums(statistics: UnitStatistics, weights: Floats) -> Floats:
+    """Sums of the statistics of all units under each weighting: `sums[weighting, ...]`.
+
+    Whole-number statistics and weights are summed exactly, in whatever order.
+
+    Example:
+        >>> weighted_sums(np.array([[1, 10], [2, 20]]), np.array([[1.0, 0.0], [2.0, 1.0]])).tolist()
+        [[1.0, 10.0], [4.0, 40.0]]
+    """
+    width = int(np.prod(statistics.shape[1:]))
+    table = statistics.reshape(len(statistics), width)
+    sums = np.zeros((len(weights), width))
+    step = max(1, BLOCK_CELLS // max(width, 1))
+    for start in range(0, len(statistics), step):
+        sums += weights[:, start : start + step] @ table[start : start + step].astype(np.float64)
+    return sums.reshape(len(weights), *statistics.shape[1:])
+
+
+def incidence(rows: Indices, units: Indices, shape: tuple[int, int], values: npt.ArrayLike = 1.0) -> sparse.csr_array:
+    """A sparse table `[row, unit]` that adds up `values`; times weights it gives one line of sums per row."""
+    data = np.broadcast_to(np.asarray(values, dtype=np.float64), rows.shape)
+    return sparse.coo_array((data, (rows, units)), shape=shape).tocsr()
+
+
+def ratio(part: npt.ArrayLike, whole: npt.ArrayLike, *, empty: float = np.nan) -> Floats:
+    """`part / whole`, and `empty` where the whole is 0.
+
+    Example:
+        >>> ratio([1, 0], [2, 0]).tolist()
+        [0.5, nan]
+    """
+    top, bottom = np.broadcast_arrays(np.asarray(part, np.float64), np.asarray(whole, np.float64))
+    return np.asarray(np.divide(top, bottom, out=np.full(top.shape, empty), where=bottom != 0))

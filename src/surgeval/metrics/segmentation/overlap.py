@@ -1,0 +1,222 @@
+"""Overlap of masks: DSC and IoU per image, mIoU over classes, pooled or per image.
+
+Definitions, with TP the pixels in both masks, P those predicted, R those of the reference:
+    DSC = 2 TP / (P + R)          IoU = TP / (P + R - TP)
+    mIoU pooled     = mean over classes of the IoU of pixels summed over all images
+    mIoU per image  = mean over images of the mean over classes of the IoU in that image
+Sources: Dice (1945); Jaccard (1912); Metrics Reloaded (Maier-Hein et al., Nature Methods 21, 2024).
+
+The one decision: both mIoUs go by one name in papers and differ by several points, so neither is called
+plain "mIoU" here. A class that occurs in neither mask has no IoU and is not scored, unless the rule says 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from surgeval.errors import InputInvalid, Misuse
+from surgeval.metrics.case_means import CaseMean
+from surgeval.metrics.metric import Floats, UnitStatistics, WeightedMetric, ratio, units_of
+from surgeval.metrics.segmentation.empty import EmptyRule, empty_rule
+from surgeval.metrics.segmentation.masks import Labels, MaskCases, PixelCounts, pixel_counts
+from surgeval.schema.metric_facts import MetricFacts
+
+Counts = npt.NDArray[np.float64]
+"""Numbers of pixels with the columns of `PixelCounts` on the last axis."""
+
+
+def dsc_of(counts: npt.ArrayLike, *, empty: EmptyRule | str = "default") -> Floats:
+    """The Dice similarity of pixel counts `[..., (true positive, predicted, reference)]`.
+
+    Example:
+        >>> dsc_of([[1, 2, 2], [0, 0, 0]]).tolist()
+        [0.5, 1.0]
+    """
+    return _ruled(counts, empty, lambda tp, predicted, reference: ratio(2 * tp, predicted + reference))
+
+
+def iou_of(counts: npt.ArrayLike, *, empty: EmptyRule | str = "default") -> Floats:
+    """The intersection over union of pixel counts `[..., (true positive, predicted, reference)]`.
+
+    Example:
+        >>> iou_of([[1, 2, 2], [0, 3, 0]]).round(3).tolist()
+        [0.333, 0.0]
+    """
+    return _ruled(counts, empty, lambda tp, predicted, reference: ratio(tp, predicted + reference - tp))
+
+
+def _ruled(
+    counts: npt.ArrayLike, empty: EmptyRule | str, formula: Callable[[Counts, Counts, Counts], Floats]
+) -> Floats:
+    tp, predicted, reference = np.moveaxis(np.asarray(counts, np.float64), -1, 0)
+    return empty_rule(empty).apply(formula(tp, predicted, reference), reference == 0, predicted == 0)
+
+
+class EmptyCounts(NamedTuple):
+    """How many images an empty-mask rule decides."""
+
+    both: int
+    only_reference: int
+    only_prediction: int
+    images: int
+
+
+def empty_counts(cases: MaskCases) -> EmptyCounts:
+    """How many images have an empty mask, by which of the two is empty."""
+    counts = _binary_counts(cases)
+    no_prediction, no_reference = counts[:, 1] == 0, counts[:, 2] == 0
+    kinds = (no_reference & no_prediction, no_reference & ~no_prediction, ~no_reference & no_prediction)
+    both, reference, prediction = (int(kind.sum()) for kind in kinds)
+    return EmptyCounts(both, reference, prediction, len(counts))
+
+
+def _binary_counts(cases: MaskCases) -> Counts:
+    listed: list[PixelCounts] = [pixel_counts(*pair) for pair in cases.pairs()]
+    return np.asarray(listed, dtype=np.float64).reshape(-1, 3)
+
+
+class _Overlap(CaseMean):
+    """A mean over images of an overlap of binary masks."""
+
+    name: str
+    formula: Callable[..., Floats]
+
+    def __init__(self, *, empty: EmptyRule | str = "default") -> None:
+        self.empty = empty_rule(empty)
+
+    @property
+    def facts(self) -> MetricFacts:
+        """Range, direction and the empty-mask rule."""
+        return MetricFacts(self.name, estimand="mean over images", conventions=dict(self.empty.conventions))
+
+    def scores(self, cases: MaskCases) -> Floats:
+        """The overlap of every image."""
+        return type(self).formula(_binary_counts(cases), empty=self.empty)
+
+
+class Dsc(_Overlap):
+    """The mean over images of the Dice similarity of binary masks."""
+
+    name = "dsc"
+    formula = staticmethod(dsc_of)
+
+
+class Iou(_Overlap):
+    """The mean over images of the intersection over union of binary masks."""
+
+    name = "iou"
+    formula = staticmethod(iou_of)
+
+
+def class_counts(cases: MaskCases, *, classes: Sequence[int], ignore: int | None = None) -> Counts:
+    """Pixel counts of every class in every image, `counts[image, class, (true positive, predicted, reference)]`.
+
+    Args:
+        cases: Label maps.
+        classes: The declared classes. 0 is a class like any other here: list it only to score background.
+        ignore: A reference label whose pixels are left out, whatever was predicted there.
+
+    Raises:
+        InputInvalid: Labels that are neither declared, nor 0, nor ignored; all are named.
+    """
+    declared = np.asarray(sorted(classes), dtype=np.int64)
+    if not declared.size or declared[0] < 0 or len(set(classes)) != len(classes):
+        raise Misuse(f"classes must be different whole numbers, zero or more, got {list(classes)!r}")
+    problems: list[str] = []
+    rows = [_class_row(index, pair, declared, ignore, problems) for index, pair in enumerate(cases.pairs())]
+    if problems:
+        raise InputInvalid("label maps", problems)
+    return np.asarray(rows, dtype=np.float64).reshape(-1, declared.size, 3)
+
+
+def _class_row(
+    index: int, pair: tuple[Labels, Labels], declared: npt.NDArray[np.int64], ignore: int | None, problems: list[str]
+) -> Counts:
+    reference, prediction = (labels.ravel().astype(np.int64, copy=False) for labels in pair)
+    if ignore is not None:
+        kept = reference != ignore
+        reference, prediction = reference[kept], prediction[kept]
+    for name, labels in (("reference", reference), ("prediction", prediction)):
+        if strange := sorted(set(_distinct(labels)) - set(declared.tolist()) - {0}):
+            problems.append(f"image {index}: the {name} holds undeclared labels {strange[:5]}")
+    if problems:
+        return np.zeros((declared.size, 3))
+    top = int(declared[-1]) + 1
+    columns = (reference[reference == prediction], prediction, reference)
+    return np.stack([np.bincount(labels, minlength=top)[declared] for labels in columns], axis=1).astype(np.float64)
+
+
+def _distinct(labels: npt.NDArray[np.int64]) -> list[int]:
+    """The distinct labels; cheap for the small numbers that label maps hold."""
+    if labels.size and labels.min() >= 0 and labels.max() < 65536:
+        return [int(label) for label in np.flatnonzero(np.bincount(labels))]
+    return [int(label) for label in np.unique(labels)]
+
+
+class _MeanIou:
+    """Options shared by both mIoUs."""
+
+    def __init__(self, *, classes: Sequence[int], ignore: int | None = None, empty: EmptyRule | str) -> None:
+        self.classes, self.ignore, self.empty = tuple(classes), ignore, empty_rule(empty)
+
+    @property
+    def conventions(self) -> dict[str, str]:
+        listed = ", ".join(map(str, self.classes))
+        ignored = "none" if self.ignore is None else f"reference label {self.ignore}"
+        return {"classes": listed, "ignored pixels": ignored, **self.empty.conventions}
+
+
+class PooledMeanIou(_MeanIou, WeightedMetric):
+    """The mean over classes of the IoU of pixels summed over all images."""
+
+    def __init__(
+        self, *, classes: Sequence[int], ignore: int | None = None, empty: EmptyRule | str = "surface-distance"
+    ) -> None:
+        super().__init__(classes=classes, ignore=ignore, empty=empty)
+
+    @property
+    def facts(self) -> MetricFacts:
+        """Range, direction, classes and the rule for absent ones."""
+        conventions = self.conventions | {"absent class": self.conventions["both masks empty"]}
+        return MetricFacts("miou_pooled", estimand="mean over classes of pooled pixels", conventions=conventions)
+
+    def prepare(self, cases: MaskCases) -> UnitStatistics:
+        """Pixel counts of every unit and class."""
+        counts = class_counts(cases, classes=self.classes, ignore=self.ignore)
+        units = units_of(cases.unit, len(counts))
+        summed = np.zeros((len(units.names), *counts.shape[1:]))
+        np.add.at(summed, units.codes, counts)
+        return summed
+
+    def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
+        """The mIoU under each weighting."""
+        totals = np.tensordot(weights, statistics, axes=1)
+        scores = iou_of(totals, empty=self.empty)
+        scores[weights.sum(axis=1) == 0] = np.nan
+        scored = ~np.isnan(scores)
+        return ratio(np.where(scored, scores, 0.0).sum(axis=1), scored.sum(axis=1))
+
+
+class ImageMeanIou(_MeanIou, CaseMean):
+    """The mean over images of the mean over classes of the IoU in each image."""
+
+    def __init__(
+        self, *, classes: Sequence[int], ignore: int | None = None, empty: EmptyRule | str = "surface-distance"
+    ) -> None:
+        super().__init__(classes=classes, ignore=ignore, empty=empty)
+
+    @property
+    def facts(self) -> MetricFacts:
+        """Range, direction, classes and the rule for absent ones."""
+        estimand = "mean over images of their mean over classes"
+        return MetricFacts("miou_per_image", estimand=estimand, conventions=self.conventions)
+
+    def scores(self, cases: MaskCases) -> Floats:
+        """The mean over classes of every image."""
+        scores = iou_of(class_counts(cases, classes=self.classes, ignore=self.ignore), empty=self.empty)
+        scored = ~np.isnan(scores)
+        return ratio(np.where(scored, scores, 0.0).sum(axis=1), scored.sum(axis=1))

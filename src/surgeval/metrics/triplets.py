@@ -1,0 +1,191 @@
+"""Recognition of action triplets: mAP over all frames or per video, for triplets and their components.
+
+Definitions, with AP the step sum of one class (no interpolation, equal scores one step):
+    global      mean over classes of the AP of all frames in one ranking
+    video-wise  mean over classes of the mean over videos of the AP within each video
+Component scores and references are the largest of the triplets that belong to the class. Source: Nwoye and Padoy,
+Data Splits and Metrics for Method Benchmarking on Surgical Action Triplet Datasets, arXiv:2204.05235; video-wise is
+what CholecT50 benchmarks report.
+
+The one decision: a class without a positive frame (in all videos, or in one of them) has no AP and is left out.
+`compat="ivtmetrics-0.1.5"` computes what that scorer computes on a current scikit-learn: it looks for the text
+"-0.0" to leave such classes out, gets "0.0" and counts them as 0. On scikit-learn up to 1.2 it found the text, and
+`compat="ivtmetrics-0.1.5 on scikit-learn 1.2"` is that. In both, dropping null triplets touches whole triplets only,
+never components.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from surgeval.errors import InputInvalid, Misuse, UnknownName
+from surgeval.metrics.classification.cases import ScoreCases
+from surgeval.metrics.classification.ranking import MeanAveragePrecision
+from surgeval.metrics.metric import Floats, UnitStatistics, WeightedMetric, ratio, units_of, weighted_sums
+from surgeval.metrics.triplet_map import CHOLECT50_TRIPLETS, COMPONENTS, TripletMap
+from surgeval.schema.metric_facts import MetricFacts
+
+Absent = Literal["skip", "zero"]
+COMPATS = {
+    "ivtmetrics-0.1.5": "zero",
+    "ivtmetrics-0.1.5 on scikit-learn 1.2": "skip",
+}
+"""Scorers that can be reproduced, with what they make of an absent class."""
+
+
+@dataclass(frozen=True, slots=True)
+class TripletCases:
+    """References and scores of every triplet in every frame, with the video of each frame."""
+
+    reference: npt.ArrayLike
+    """`[frame, triplet]`, 0 or 1."""
+    scores: npt.ArrayLike
+    """`[frame, triplet]`, larger is more likely."""
+    video: Sequence[Hashable] | npt.NDArray[np.generic] | None = None
+    """The unit of each frame; all frames are one video if left out."""
+
+    def checked(self, triplets: int) -> tuple[npt.NDArray[np.bool_], Floats, Sequence[Hashable]]:
+        """The tables and the videos.
+
+        Raises:
+            InputInvalid: With every problem.
+        """
+        reference, scores = np.asarray(self.reference), np.asarray(self.scores)
+        problems = [
+            f"{name} must be a table [frame, triplet] with {triplets} columns, got shape {table.shape}"
+            for name, table in (("reference", reference), ("scores", scores))
+            if table.ndim != 2 or table.shape[1] != triplets
+        ]
+        if not problems and len(reference) != len(scores):
+            problems.append(f"{len(reference)} frames of references and {len(scores)} of scores")
+        if reference.dtype.kind not in "biuf" or not np.isin(reference, (0, 1)).all():
+            problems.append("references must be 0 or 1")
+        if scores.dtype.kind not in "biuf" or not np.isfinite(scores).all():
+            problems.append("scores must be finite numbers")
+        video = [0] * len(reference) if self.video is None else list(self.video)
+        if len(video) != len(reference):
+            problems.append(f"{len(reference)} frames but {len(video)} videos")
+        if problems:
+            raise InputInvalid("triplets", problems)
+        return reference.astype(bool), scores.astype(np.float64), video
+
+
+class _TripletMap(WeightedMetric):
+    """Options shared by global and video-wise mAP; units are videos."""
+
+    kind: str
+    estimand: str
+
+    def __init__(
+        self,
+        *,
+        component: str = "ivt",
+        null: Literal["keep", "drop"] = "keep",
+        absent: Absent = "skip",
+        compat: str | None = None,
+        triplets: TripletMap = CHOLECT50_TRIPLETS,
+    ) -> None:
+        for kind, name, known in (
+            ("component of triplets", component, COMPONENTS),
+            ("rule for null triplets", null, ("keep", "drop")),
+            ("rule for absent classes", absent, ("skip", "zero")),
+            ("scorer", compat, (*COMPATS, None)),
+        ):
+            if name not in known:
+                raise UnknownName(kind, name, [str(one) for one in known if one is not None])
+        if compat is not None and absent != "skip":
+            raise Misuse("compat decides what an absent class counts as; leave absent out")
+        self.component, self.null, self.compat, self.triplets = component, null, compat, triplets
+        self.absent = absent if compat is None else COMPATS[compat]
+
+    @property
+    def facts(self) -> MetricFacts:
+        """Range, direction, component, and rules for null triplets and absent classes."""
+        tail = "" if self.compat is None else "_" + self.compat.replace(" ", "_")
+        conventions = {
+            "component": f"{self.component} of {self.triplets.name}, largest of its triplets",
+            "null triplets": "dropped" if self._dropped else "kept",
+            "absent class": "left out" if self.absent == "skip" else "counts 0",
+            "interpolation": "none (step sum)",
+            "equal scores": "one step",
+            "reproduces": self.compat or "nothing flawed",
+        }
+        name = f"triplet_map_{self.component}{self.kind}{tail}"
+        return MetricFacts(name, estimand=self.estimand, conventions=conventions)
+
+    @property
+    def _dropped(self) -> bool:
+        """The scorer that is reproduced drops null triplets from whole triplets only."""
+        return self.null == "drop" and (self.compat is None or self.component == "ivt")
+
+    @property
+    def corrected(self) -> _TripletMap | None:
+        """The metric that a reproduced scorer should have been; None where nothing is reproduced."""
+        if self.compat is None:
+            return None
+        return type(self)(component=self.component, null=self.null, triplets=self.triplets)
+
+    def _tables(self, cases: TripletCases) -> tuple[npt.NDArray[np.bool_], Floats, Sequence[Hashable]]:
+        reference, scores, video = cases.checked(len(self.triplets.triplets))
+        kept = not self._dropped
+        ours, theirs = (self.triplets.component(table, self.component, null=kept) for table in (reference, scores))
+        return ours, theirs, video
+
+
+class GlobalTripletMap(_TripletMap):
+    """The mean over classes of the AP of all frames in one ranking."""
+
+    kind = ""
+    estimand = "mean over classes, frames of all videos in one ranking"
+
+    def prepare(self, cases: TripletCases) -> UnitStatistics:
+        """The ranking of every class, found once."""
+        reference, scores, video = self._tables(cases)
+        return self._average().prepare(ScoreCases(reference, scores, unit=video))
+
+    def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
+        """The mAP under each weighting."""
+        if not len(statistics):
+            return np.full(len(weights), np.nan)
+        return self._average().values(statistics, weights)
+
+    def class_values(self, cases: TripletCases) -> Floats:
+        """The AP of every class; NaN for a class without positives."""
+        statistics = self.prepare(cases)
+        return np.asarray(self._average().class_values(statistics, np.ones((1, len(statistics))))[0])
+
+    def _average(self) -> MeanAveragePrecision:
+        return MeanAveragePrecision(absent="zero" if self.absent == "zero" else "skip")
+
+
+class VideoTripletMap(_TripletMap):
+    """The mean over classes of the mean over videos of the AP within each video."""
+
+    kind = "_videos"
+    estimand = "mean over classes of the mean over videos"
+
+    def prepare(self, cases: TripletCases) -> UnitStatistics:
+        """Per video and class the AP, and whether it counts."""
+        reference, scores, video = self._tables(cases)
+        units = units_of(video, len(reference))
+        rows = [self._one(reference[units.codes == u], scores[units.codes == u]) for u in range(len(units.names))]
+        found = np.array(rows).reshape(len(rows), reference.shape[1])
+        counted = np.ones(found.shape) if self.absent == "zero" else ~np.isnan(found)
+        return np.stack([np.nan_to_num(found), counted], axis=-1)
+
+    def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
+        """The mAP under each weighting."""
+        totals = weighted_sums(statistics, weights)
+        per_class = ratio(totals[..., 0], totals[..., 1])
+        counted = ~np.isnan(per_class)
+        return ratio(np.where(counted, per_class, 0.0).sum(axis=1), counted.sum(axis=1))
+
+    def _one(self, reference: npt.NDArray[np.bool_], scores: Floats) -> Floats:
+        metric = MeanAveragePrecision()
+        statistics = metric.prepare(ScoreCases(reference, scores, unit=[0] * len(reference)))
+        return np.asarray(metric.class_values(statistics, np.ones((1, 1)))[0])
