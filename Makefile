@@ -16,8 +16,8 @@ $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --editable '.[fast]' --group test --group lint --group docs
-	@# The official toolkit is an oracle. Its declared dependencies (torch, OpenCV, ...) are not needed to score text.
-	$(BIN)/python -m pip install --quiet --no-deps orena-focus==0.4.0
+	@# Oracles whose declared dependencies (torch, OpenCV, Matplotlib, ...) are not needed for what they are asked here.
+	$(BIN)/python -m pip install --quiet --no-deps orena-focus==0.4.0 trackeval==1.3.0
 	@touch $@
 
 demo: setup
