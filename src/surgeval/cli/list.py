@@ -20,7 +20,7 @@ def list_kind(
     kind: str = typer.Argument(..., help="What to list."),
     as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
 ) -> None:
-    """Print the known judges, metrics, profiles, formats or capabilities."""
+    """Print what there is of one kind."""
     if kind not in KINDS:
         raise UnknownName("kind of thing", kind, KINDS)
     frame = KINDS[kind]()
@@ -37,18 +37,32 @@ def _judges() -> pl.DataFrame:
 
 
 def _metrics() -> pl.DataFrame:
+    from surgeval.metrics import METRICS
+
+    options = ["; ".join(f"{name}={value}" for name, value in f.options.items()) for f in METRICS.values()]
+    families = [f.home.rpartition(".")[0] for f in METRICS.values()]
+    return pl.DataFrame({"metric": list(METRICS), "family": families, "options": options})
+
+
+def _scores() -> pl.DataFrame:
     from surgeval.schema.metric_facts import KNOWN_METRICS
 
     facts = KNOWN_METRICS.values()
     return pl.DataFrame(
         {
-            "metric": [f.name for f in facts],
+            "score": [f.name for f in facts],
             "low": [f.low for f in facts],
             "high": [f.high for f in facts],
             "better": ["larger" if f.larger_is_better else "smaller" for f in facts],
             "conventions": ["; ".join(f"{k}: {v}" for k, v in f.conventions.items()) for f in facts],
         }
     )
+
+
+def _rules() -> pl.DataFrame:
+    from surgeval.stats.ranking import RULES
+
+    return pl.DataFrame({"rule": list(RULES), "what it does": [rule.summary for rule in RULES.values()]})
 
 
 def _profiles() -> pl.DataFrame:
@@ -78,6 +92,8 @@ def _capabilities() -> pl.DataFrame:
 KINDS: dict[str, Callable[[], pl.DataFrame]] = {
     "judges": _judges,
     "metrics": _metrics,
+    "rules": _rules,
+    "scores": _scores,
     "profiles": _profiles,
     "formats": _formats,
     "capabilities": _capabilities,

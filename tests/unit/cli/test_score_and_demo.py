@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from surgeval.cli import main
+from surgeval.cli.list import KINDS
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
@@ -84,7 +85,7 @@ def test_both_demo_models_are_scored_and_the_manifest_names_the_inputs(demo: Pat
         assert manifest["options"]["profile"] == "native"
 
 
-@pytest.mark.parametrize("kind", ["judges", "metrics", "profiles", "formats", "capabilities"])
+@pytest.mark.parametrize("kind", sorted(KINDS))
 def test_everything_can_be_listed(
     kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
