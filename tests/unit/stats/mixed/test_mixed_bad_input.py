@@ -76,6 +76,12 @@ def test_unseen_levels_get_the_average_effect_and_unseen_categories_are_refused(
     assert known.unseen == {}
     strange = TABLE.with_columns(algorithm=pl.lit("Z"))
     assert predict(found, strange).unseen == {"algorithm": 120}
+    without = fit(TABLE, "hits / total ~ C(smoke) + (1 | algorithm) + (1 | image)").groups[0]
+    own = dict(zip(without.labels, without.mean, strict=True))
+    shift = np.array([own[name] for name in TABLE["algorithm"]])
+    np.testing.assert_allclose(
+        predict(found, strange).value, 1 / (1 + np.exp(-(found.linear_predictor - shift))), atol=1e-6
+    )
     plain = predict(found, TABLE, random=False).value
     np.testing.assert_allclose(plain, 1 / (1 + np.exp(-found.fixed_predictor)), atol=1e-9)
     with pytest.raises(TableInvalid, match="does not know: 7"):
