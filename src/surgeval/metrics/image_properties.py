@@ -104,7 +104,7 @@ ESTIMATORS: Mapping[str, tuple[Callable[[np.ndarray], float], float]] = {
     "image_haze": (haze, 0.35),
     "image_dirty_lens": (dirty_lens, 0.08),
 }
-"""Property to its estimator and the score from which it is proposed (set on simulated artefacts)."""
+"""Property to its estimator and the score from which it is proposed (by hand, checked on simulated artefacts)."""
 
 
 def propose_properties(image: np.ndarray) -> list[Proposal]:

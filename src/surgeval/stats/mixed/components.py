@@ -31,7 +31,7 @@ def residual_variance(found: MixedFit) -> float:
         return found.sigma**2
     if found.family == "poisson":
         random = sum(group.sd**2 for group in found.groups)
-        return float(np.log1p(1 / np.exp(np.mean(found.fixed_predictor) + random / 2)))
+        return float(np.logaddexp(0.0, -(np.mean(found.fixed_predictor) + random / 2)))
     return float(np.pi**2 / 3)
 
 
@@ -42,17 +42,22 @@ def variance_table(found: MixedFit, *, level: float = 0.95) -> pl.DataFrame:
     """
     residual = residual_variance(found)
     total = sum(group.sd**2 for group in found.groups) + residual
-    z = stats.norm.ppf(0.5 + level / 2)
+    z = float(stats.norm.ppf(0.5 + level / 2))
     rows = []
     for group in found.groups:
-        ends = [group.sd * np.exp(sign * z * group.log_sd_error) for sign in (-1, 1)] if group.sd > 0 else [None, None]
+        ends = _ends(group.sd, z * group.log_sd_error) if group.sd > 0 else [None, None]
         rows.append((group.name, group.sd**2, group.sd, group.sd**2 / total, len(group.labels), *ends))
     if found.sigma is not None:
-        ends = [found.sigma * np.exp(sign * z * found.log_sigma_error) for sign in (-1, 1)]
+        ends = _ends(found.sigma, z * found.log_sigma_error)
         rows.append((RESIDUAL, found.sigma**2, found.sigma, found.sigma**2 / total, found.design.rows, *ends))
     schema = {"group": pl.String, "variance": pl.Float64, "sd": pl.Float64, "icc": pl.Float64, "levels": pl.Int64,
               "ci_low": pl.Float64, "ci_high": pl.Float64}  # fmt: skip
     return pl.DataFrame(rows, schema=schema, orient="row").fill_nan(None)
+
+
+def _ends(sd: float, width: float) -> list[float | None]:
+    """Limits of a deviation from a half-width on the log scale; none where that is beyond all reason."""
+    return [sd * float(np.exp(-width)), sd * float(np.exp(width))] if width < 300 else [None, None]
 
 
 def explained(found: MixedFit) -> Explained:

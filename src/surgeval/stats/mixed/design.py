@@ -20,6 +20,8 @@ from surgeval.stats.mixed.formula import Model, column_of
 from surgeval.stats.mixed.structure import Factor, is_nested
 
 INTERCEPT = "(Intercept)"
+Column = tuple[str, np.ndarray]
+"""A column of the design matrix with the name of its coefficient."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,11 @@ def _number_problems(frame: pl.DataFrame, model: Model) -> list[str]:
                 problems.append(f"property {name!r} has infinite entries")
             elif kind.is_nested():
                 problems.append(f"property {name!r} holds {kind}; expected numbers, yes/no or categories")
+    for name in dict.fromkeys(part for term in model.random for part in term.split(":")):
+        if frame.schema[name].is_nested() or frame.schema[name] == pl.Binary:
+            problems.append(f"random effect {name!r} holds {frame.schema[name]}; expected names or numbers of groups")
+    if model.weights is not None and frame.schema[model.weights].is_numeric() and (frame[model.weights] < 0).any():
+        problems.append(f"weights {model.weights!r} are negative in {int((frame[model.weights] < 0).sum())} rows")
     return problems
 
 
@@ -147,7 +154,7 @@ def _complete_rows(frame: pl.DataFrame, model: Model) -> tuple[pl.DataFrame, np.
             leave_out((frame[name] == "").fill_null(False), f"no value in {name}")
     for divisor in (model.trials, model.weights):
         if divisor is not None:
-            leave_out((frame[divisor] == 0).fill_null(False), f"{divisor} is 0")
+            leave_out((frame[divisor].cast(pl.Float64) == 0).fill_null(False), f"{divisor} is 0")
     return (frame if keep.all() else frame.filter(pl.Series(keep))), np.flatnonzero(keep), excluded
 
 
@@ -164,6 +171,8 @@ def _outcome_problems(response: np.ndarray, trials: np.ndarray, model: Model) ->
     if np.any(response < 0):
         problems.append(f"{model.outcome!r} is negative in {int(np.sum(response < 0))} rows")
     if model.family == "poisson":
+        if np.all(response == 0):
+            problems.append(f"{model.outcome!r} is 0 in every row; no effect can be estimated")
         if np.any(response != np.round(response)):
             problems.append(f"{model.outcome!r} must hold counts, got {response[response != np.round(response)][0]:g}")
         return problems
@@ -190,13 +199,13 @@ def _columns(frame: pl.DataFrame, model: Model) -> tuple[list[str], list[np.ndar
     names, columns = [INTERCEPT], [np.ones(frame.height)]
     for term in model.fixed:
         parts = [_coded(frame[column_of(part)], category=part.startswith("C(")) for part in term.split(":")]
-        for combined in reduce(_crossed, parts):
+        for combined in reduce(crossed_columns, parts):
             names.append(combined[0])
             columns.append(combined[1])
     return names, columns
 
 
-def _coded(series: pl.Series, *, category: bool) -> list[tuple[str, np.ndarray]]:
+def _coded(series: pl.Series, *, category: bool) -> list[Column]:
     if not category and (series.dtype.is_numeric() or series.dtype == pl.Boolean):
         return [(series.name, series.cast(pl.Float64).to_numpy())]
     text = series.cast(pl.String)
@@ -210,7 +219,10 @@ def _coded(series: pl.Series, *, category: bool) -> list[tuple[str, np.ndarray]]
     return coded or [(series.name, np.zeros(len(text)))]
 
 
-def _crossed(left: list[tuple[str, np.ndarray]], right: list[tuple[str, np.ndarray]]) -> list[tuple[str, np.ndarray]]:
+def crossed_columns(
+    left: list[tuple[str, np.ndarray]], right: list[tuple[str, np.ndarray]]
+) -> list[tuple[str, np.ndarray]]:
+    """Products of the columns of two terms, named `a:b`."""
     return [(f"{a}:{b}", x * y) for a, x in left for b, y in right]
 
 

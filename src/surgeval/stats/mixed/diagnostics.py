@@ -22,8 +22,10 @@ SPARSE = 10
 HIGH_VIF = 5.0
 HIGH_CONDITION = 30.0
 FEW_LEVELS = 5
-STRAIGHT = 0.98
-"""Correlation of a Q-Q plot below which it counts as bent."""
+QQ_LEVELS = 20
+"""Levels a random effect needs before its Q-Q plot says anything."""
+STRAIGHT = 0.95
+"""Correlation of a Q-Q plot of predictions below which it counts as bent."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ def diagnose(found: MixedFit) -> Diagnostics:
     design = found.design
     vif, condition = inflation(design)
     prevalence = prevalences(design)
-    qq = {group.name: normal_correlation(group.mean) for group in found.groups if group.sd > 0}
+    qq = {g.name: normal_correlation(g.mean) for g in found.groups if g.sd > 0 and len(g.labels) >= QQ_LEVELS}
     findings = [
         *_collinearity(vif, condition),
         *_sparse(prevalence),
@@ -175,5 +177,5 @@ def _bent(qq: dict[str, float]) -> list[Finding]:
         Finding("not-normal", Severity.NOTE, f"predictions of {name} depart from a normal curve (Q-Q correlation "
                 f"{value:.3f})", name)
         for name, value in qq.items()
-        if value < STRAIGHT - 0.03
+        if value < STRAIGHT
     ]  # fmt: skip

@@ -65,8 +65,10 @@ class Request:
 
     @property
     def interaction(self) -> str:
-        """The effect that `default` adds, by name; empty where there are not two factors."""
-        return f"{self.random[0]}:{self.random[-1]}" if len(self.random) > 1 else ""
+        """The effect that `default` adds, by name; empty where there are not two factors to cross."""
+        if len(self.random) < 2 or self.random[0] in self.random[-1].split(":"):
+            return ""
+        return f"{self.random[0]}:{self.random[-1]}"
 
     def model(self, *, extra: bool) -> Model:
         """The model, with the interaction if `extra`."""

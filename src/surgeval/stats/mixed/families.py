@@ -16,6 +16,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from scipy import special
 
+_EPSILON = 4 * float(np.finfo(float).eps)
+
 
 class Terms(NamedTuple):
     """First and negative second derivative of the log-likelihood, row by row."""
@@ -30,6 +32,8 @@ class Family(Protocol):
     name: str
     saturated: float
     """Log-likelihood of the saturated model."""
+    noise: float
+    """Rounding error to expect in `value`, which an optimiser must not chase."""
     extra: int
     """Number of parameters beyond the linear predictor (0 or 1; its logarithm is estimated)."""
 
@@ -67,6 +71,7 @@ class Binomial:
         choose = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
         self.saturated = float(np.sum(w * choose) + np.sum(self.base))
         self.hits, self.draws = w * k, w * n
+        self.noise = _EPSILON * float(np.linalg.norm(self.draws))
 
     def value(self, eta: np.ndarray, _log_extra: float = 0.0, /) -> float:
         """Log-likelihood relative to the saturated model."""
@@ -103,6 +108,7 @@ class Poisson:
         y, w = self.counts, self.weights
         self.base = w * (special.xlogy(y, y) - y)
         self.saturated = float(np.sum(self.base) - np.sum(w * special.gammaln(y + 1)))
+        self.noise = _EPSILON * float(np.linalg.norm(w * y))
 
     def value(self, eta: np.ndarray, _log_extra: float = 0.0, /) -> float:
         """Log-likelihood relative to the saturated model."""
@@ -137,6 +143,7 @@ class BetaBinomial:
         self.successes, self.trials = np.asarray(successes, float), np.asarray(trials, float)
         self.weights = np.ones(len(self.trials)) if weights is None else np.asarray(weights, float)
         k, n = self.successes, self.trials
+        self.noise = 1e-9 + _EPSILON * float(np.linalg.norm(self.weights * n))
         self.choose = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
 
     def value(self, eta: np.ndarray, log_extra: float = 0.0, /) -> float:

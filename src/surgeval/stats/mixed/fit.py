@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from surgeval.errors import ExtraNeeded, Misuse, UnknownName
+from surgeval.errors import ExtraNeeded, Misuse, TableInvalid, UnknownName
 from surgeval.stats.mixed.design import Design, design_of
 from surgeval.stats.mixed.families import BetaBinomial, Binomial, Family, Poisson
 from surgeval.stats.mixed.formula import Model
@@ -64,9 +64,34 @@ def fit(
         if model is None:
             raise Misuse("a table needs a model or a formula to be fitted with")
         table = design_of(table, model, where=where)
+    ready, back = _conditioned(table)
     if table.model.family == "gaussian":
-        return _fit_linear(table, restricted=restricted, engine=engine, errors=errors)
-    return _fit_laplace(table, _family(table, family == "beta-binomial"), engine=engine, errors=errors)
+        found = _fit_linear(ready, restricted=restricted, engine=engine, errors=errors)
+    else:
+        found = _fit_laplace(ready, _family(ready, family == "beta-binomial"), engine=engine, errors=errors)
+    return found if back is None else _unscaled(found, table, back)
+
+
+def _conditioned(design: Design) -> tuple[Design, np.ndarray | None]:
+    """The design with columns of extreme location or scale standardised, and the way back for coefficients."""
+    columns = design.fixed[:, 1:]
+    mean, spread = columns.mean(axis=0), columns.std(axis=0)
+    poor = (spread < 1e-2) | (spread > 1e2) | (np.abs(mean) > 10 * spread)
+    if not poor.any():
+        return design, None
+    shift, scale = np.where(poor, mean, 0.0), np.where(poor, spread, 1.0)
+    back = np.diag(np.r_[1.0, 1 / scale])
+    back[0, 1:] = -shift / scale
+    fixed = np.column_stack([design.fixed[:, 0], (columns - shift) / scale])
+    return replace(design, fixed=fixed), back
+
+
+def _unscaled(found: MixedFit, design: Design, back: np.ndarray) -> MixedFit:
+    """The fit in the units of the table; a restricted likelihood depends on them."""
+    shift = float(np.log(np.diag(back)).sum()) if found.method == "reml" else 0.0
+    spread = back @ found.covariance @ back.T
+    return replace(found, design=design, beta=back @ found.beta, covariance=spread,
+                   log_likelihood=found.log_likelihood + shift)  # fmt: skip
 
 
 def kernel_for(factors: tuple[Factor, ...], rows: int, engine: Engine) -> tuple[Kernel, str]:
@@ -108,14 +133,14 @@ def _fit_laplace(design: Design, family: Family, *, engine: Engine, errors: bool
     while True:
         deviance = laplace_deviance(design, family, factors, engine)
         start = deviance.start()
-        point, value, _, iterations = minimise(deviance, start.parameters, start.scale)
+        point, value, _, iterations = minimise(deviance, start.parameters, start.scale, noise=family.noise)
         zero = _collapsed(design, family, factors, engine, np.exp(point[: len(factors)]), value)
         if zero is None:
             break
         singular.append(factors[zero].name)
         factors = factors[:zero] + factors[zero + 1 :]
     curvature = deviance.hessian if errors else _no_curvature
-    best = optimum(deviance, point, start.scale, curvature=curvature)
+    best = optimum(deviance, point, start.scale, curvature=curvature, noise=family.noise)
     if errors and not best.converged:
         best = _second_start(deviance, start.scale, best)
     best = replace(best, iterations=best.iterations + iterations)
@@ -131,8 +156,8 @@ def _collapsed(
     index = int(np.argmin(sd))
     deviance = laplace_deviance(design, family, factors[:index] + factors[index + 1 :], engine)
     start = deviance.start()
-    without = minimise(deviance, start.parameters, start.scale)[1]
-    return index if without <= value + 1e-5 else None
+    without = minimise(deviance, start.parameters, start.scale, noise=family.noise)[1]
+    return index if without <= value + 1e-5 + family.noise else None
 
 
 def _converged(best: Optimum, errors: bool) -> bool:
@@ -150,7 +175,7 @@ def _second_start(deviance: LaplaceDeviance, scale: np.ndarray, first: Optimum) 
     again = first.parameters.copy()
     again[: deviance.factors] = np.clip(again[: deviance.factors], np.log(0.2), np.log(2.0))
     again[deviance.factors :] = np.where(np.isfinite(again[deviance.factors :]), again[deviance.factors :], 0.0)
-    second = optimum(deviance, again, scale, curvature=deviance.hessian)
+    second = optimum(deviance, again, scale, curvature=deviance.hessian, noise=deviance.family.noise)
     better = second.converged or (not first.converged and second.value < first.value - 1e-6)
     return second if better else first
 
@@ -241,7 +266,11 @@ def _linear_result(
     log_theta: np.ndarray, scale: np.ndarray, iterations: int, engine: str,
     errors: bool,
 ) -> MixedFit:  # fmt: skip
-    log_sigma = np.log(deviance.solution(log_theta).sigma)
+    sigma = deviance.solution(log_theta).sigma
+    if not sigma > 1e-7 * float(design.response.std()):
+        reason = "is determined by the properties and groups; nothing is left to call a residual"
+        raise TableInvalid("table", [f"{design.model.outcome!r} {reason}"])
+    log_sigma = float(np.log(sigma))
     residual = np.array([[1 / np.sqrt(2 * max(design.rows - len(design.names), 1))]])
     full_scale = np.block([[scale, np.zeros((len(scale), 1))], [np.zeros((1, len(scale))), residual]])
     best = optimum(deviance.unprofiled, np.append(log_theta + log_sigma, log_sigma), full_scale,

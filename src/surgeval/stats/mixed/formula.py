@@ -19,7 +19,8 @@ from typing import Literal
 from surgeval.errors import Misuse
 
 FamilyName = Literal["binomial", "poisson", "gaussian"]
-_NAME = re.compile(r"[^\s+*:~|()/,]+")
+_NAME = re.compile(r"[^\s+*:~|()/,](?:[^\n+*:~|()/,]*[^\s+*:~|()/,])?")
+"""A column name: anything without the signs of the formula language; spaces inside are fine."""
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,8 @@ class NumpyKernel:
         self._coupling = np.empty(len(lay.pair_column))
         self._scale = np.empty(lay.nodes)
         self._eliminate_nodes()
+        if min(self._scale.min(), self._row_scale.min()) <= 0:
+            raise linalg.LinAlgError("negative weights leave H indefinite")
         self._eliminate_border()
         self.log_determinant = float(
             np.log(self._row_scale).sum() + np.log(self._scale).sum() + 2 * np.log(np.diag(self._root)).sum()

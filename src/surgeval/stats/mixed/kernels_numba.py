@@ -39,6 +39,8 @@ class NumbaKernel:
             leaf_weight, pair_weight, own, row_logs, self._node_var, self._column_sd, lay.node_parent,
             lay.pair_start, lay.pair_column, lay.pair_parent,
         )  # fmt: skip
+        if not np.isfinite(logs):
+            raise linalg.LinAlgError("negative weights leave H indefinite")
         self._root = linalg.cholesky(schur, lower=True, check_finite=False, overwrite_a=True) if lay.width else schur
         self.log_determinant = float(logs + 2 * np.log(np.diag(self._root)).sum())
 

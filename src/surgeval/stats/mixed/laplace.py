@@ -26,6 +26,8 @@ MODE_TOLERANCE = 1e-8
 """Squared Newton decrement below which the next mode is exact to rounding."""
 HESSIAN_STEP = 0.01
 """In standard errors: errors of differencing and of the mode are both below 10^-4 there."""
+_LEAST_WEIGHT = 0.05
+"""Of a row while the mode is sought; a beta-binomial row can be convex far from its mode."""
 _CURVED_STEP = 1e-3
 _EXTRA_STEP = 1e-5
 
@@ -208,10 +210,11 @@ class LaplaceDeviance:
     def _step(self, mode: Mode | None, base: np.ndarray, at: np.ndarray, sd: np.ndarray, extra: float) -> Mode:
         """One Newton step from the predictor `at`; steps that move a row far are halved until they improve."""
         terms = self.family.terms(base + at, extra) if mode is None else mode.terms
-        self.kernel.factorise(terms.weight, sd)
-        predictor, effects = self.kernel.solve(terms.weight * at + terms.score)
+        weight = np.maximum(terms.weight, _LEAST_WEIGHT) if self.family.extra else terms.weight
+        self.kernel.factorise(weight, sd)
+        predictor, effects = self.kernel.solve(weight * at + terms.score)
         move = predictor - at
-        decrement = float(np.abs(terms.weight) @ move**2)
+        decrement = float(weight @ move**2)
         steps = 1 if mode is None else mode.steps + 1
         if np.max(np.abs(move), initial=0.0) > 0.5:
             predictor, effects = self._halved(mode, base, at, predictor, effects, extra)
@@ -259,7 +262,7 @@ class LaplaceDeviance:
             ratio = np.sqrt(trace_of(layout, product_of(effects, effects)) / freedom)
             sd_new = np.clip(sd * np.clip(ratio, 0.1, 10.0), 1e-3, 20.0)
             moved = np.max(np.abs(np.log(sd_new / sd)) * np.sqrt(freedom), initial=0.0)
-            shifted = np.max(np.abs(beta_new - beta) / np.sqrt(np.diag(covariance)), initial=0.0)
+            shifted = np.max(np.abs(beta_new - beta) / np.sqrt(np.maximum(np.diag(covariance), 1e-12)), initial=0.0)
             beta, sd = beta_new, sd_new
             eta = np.clip(self.fixed @ beta + self.offset + predictor, -30.0, 30.0)
             if moved < 0.2 and shifted < 0.2:

@@ -22,6 +22,8 @@ from surgeval.stats.mixed.kernels import Effects, Kernel, product_of, share_of, 
 from surgeval.stats.mixed.laplace import Start
 
 _STEP = 0.01
+_LARGEST = float(np.log(1e5))
+"""Logarithm of the largest ratio of a group's deviation to the residual's that is searched."""
 
 
 class Solution(NamedTuple):
@@ -63,6 +65,7 @@ class LinearDeviance:
         weighted = self.weights[:, None] * self.fixed
         self.plain = np.linalg.solve(self.fixed.T @ weighted, weighted.T @ outcome[order])
         self.outcome = outcome[order] - self.fixed @ self.plain
+        self._total = float(self.weights @ (outcome[order] - outcome.mean()) ** 2)
         self.kernel, self.restricted = kernel, restricted
         self.factors, self.coefficients = kernel.layout.factors, fixed.shape[1]
         self.evaluations = 0
@@ -72,8 +75,12 @@ class LinearDeviance:
         self._sums = kernel.collect(self._both)
 
     def __call__(self, log_theta: np.ndarray) -> tuple[float, np.ndarray]:
-        """Negative log-likelihood (restricted or full) and its gradient."""
+        """Negative log-likelihood (restricted or full) and its gradient; infinite where groups explain everything."""
+        if np.max(log_theta, initial=0.0) > _LARGEST:
+            return np.inf, np.zeros(self.factors)
         found = self.solution(log_theta)
+        if found.squares < 1e-13 * self._total:
+            return np.inf, np.zeros(self.factors)
         return found.deviance / 2, found.gradient / 2
 
     def solution(self, log_theta: np.ndarray) -> Solution:
@@ -83,7 +90,7 @@ class LinearDeviance:
         self.kernel.factorise(self.weights, np.exp(log_theta))
         gram, parts = self.kernel.gram(self._sums)
         gram = (gram + gram.T) / 2
-        root = linalg.cho_factor(gram[:p, :p], lower=True)
+        root = _root(gram[:p, :p])
         beta = linalg.cho_solve(root, gram[:p, p])
         squares = max(float(gram[p, p] - gram[:p, p] @ beta), np.finfo(float).tiny)
         unscaled = linalg.cho_solve(root, np.eye(p))
@@ -104,6 +111,8 @@ class LinearDeviance:
     def unprofiled(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:
         """Negative log-likelihood and gradient in (log sd per factor, log sigma), for intervals of them."""
         log_sigma = float(parameters[-1])
+        if np.max(parameters[:-1] - log_sigma, initial=0.0) > 2 * _LARGEST or abs(log_sigma) > 300:
+            return np.inf, np.zeros(len(parameters))
         found = self.solution(parameters[:-1] - log_sigma)
         ratio = found.squares * np.exp(-2 * log_sigma)
         constant = found.freedom * (np.log(2 * np.pi) + 2 * log_sigma) + ratio
@@ -152,9 +161,18 @@ class LinearDeviance:
             residual = max(len(self.outcome) - self.coefficients - freedom.sum(), 1.0)
             noise = (found.squares - found.norm.sum()) / residual
             ratio = np.sqrt(found.norm / freedom / max(noise, 1e-300))
-            updated = np.clip(theta * np.clip(ratio, 0.1, 10.0), 1e-4, 1e4)
+            updated = np.clip(theta * np.clip(ratio, 0.1, 10.0), 1e-4, 1e3)
             moved = np.max(np.abs(np.log(updated / theta)), initial=0.0)
             theta = updated
             if moved < 0.05:
                 break
         return Start(np.log(theta), np.diag(1 / np.sqrt(2 * np.maximum(freedom, 0.5))))
+
+
+def _root(gram: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Cholesky factor of X' V^-1 X; lifted by rounding where groups explain a column all but entirely."""
+    try:
+        return linalg.cho_factor(gram, lower=True)  # type: ignore[no-any-return]
+    except linalg.LinAlgError:
+        lift = max(float(np.trace(np.abs(gram))), 1e-12) * 1e-10
+        return linalg.cho_factor(gram + lift * np.eye(len(gram)), lower=True)  # type: ignore[no-any-return]

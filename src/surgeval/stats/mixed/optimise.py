@@ -17,6 +17,8 @@ Deviance = Callable[[np.ndarray], tuple[float, np.ndarray]]
 Curvature = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 _STEP = 0.01
+_STALLED = 5
+"""Steps in a row that hardly move or improve before the search gives up; ill-posed data would go on for ever."""
 _POLISHED = 1e-5
 """Newton step, in standard errors, below which the optimum counts as reached."""
 
@@ -44,7 +46,13 @@ class Optimum:
 
 
 def minimise(
-    deviance: Deviance, start: np.ndarray, scale: np.ndarray, *, limit: int = 200, tolerance: float = 1e-5
+    deviance: Deviance,
+    start: np.ndarray,
+    scale: np.ndarray,
+    *,
+    limit: int = 120,
+    tolerance: float = 1e-5,
+    noise: float = 0.0,
 ) -> tuple[np.ndarray, float, np.ndarray, int]:
     """The minimum by BFGS in whitened coordinates: parameters, value, gradient, iterations.
 
@@ -54,20 +62,23 @@ def minimise(
         scale: Square root of a rough covariance of the parameters.
         limit: Most iterations.
         tolerance: Length of the whitened gradient (in standard errors) at which to stop.
+        noise: Rounding error of the value beyond the usual; steps that promise less than that end the search.
     """
-    point, inverse = start.copy(), np.eye(len(start))
+    point, inverse, stalled = start.copy(), np.eye(len(start)), 0
     value, raw = deviance(point)
     gradient = scale.T @ raw
     for iteration in range(limit):
-        if np.sqrt(gradient @ inverse @ gradient) < tolerance:
+        promise = float(np.sqrt(max(gradient @ inverse @ gradient, 0.0)))
+        if promise < tolerance or promise**2 < noise or stalled >= _STALLED:
             return point, value, raw, iteration
         step = _limited(-inverse @ gradient)
-        found = _line_search(deviance, point, value, gradient, step, scale)
+        found = _line_search(deviance, point, value, gradient, step, scale, noise)
         if found is None:
             if np.array_equal(inverse, np.eye(len(start))):
                 return point, value, raw, iteration
             inverse = np.eye(len(start))
             continue
+        stalled = stalled + 1 if value - found[1] < 1e-4 * tolerance or found[0] < 1e-3 else 0
         size, value, raw = found
         point = point + scale @ (size * step)
         change = scale.T @ raw - gradient
@@ -82,14 +93,20 @@ def _limited(step: np.ndarray, longest: float = 8.0) -> np.ndarray:
 
 
 def _line_search(
-    deviance: Deviance, point: np.ndarray, value: float, gradient: np.ndarray, step: np.ndarray, scale: np.ndarray
+    deviance: Deviance,
+    point: np.ndarray,
+    value: float,
+    gradient: np.ndarray,
+    step: np.ndarray,
+    scale: np.ndarray,
+    noise: float,
 ) -> tuple[float, float, np.ndarray] | None:
     """Step size, value and gradient of an acceptable point along `step`, or None."""
     slope, size = float(gradient @ step), 1.0
     if slope >= 0:
         return None
-    noise = 1e-10 + 1e-13 * abs(value)
-    for _ in range(25):
+    noise += 1e-10 + 1e-13 * abs(value)
+    for _ in range(15):
         new, raw = deviance(point + scale @ (size * step))
         if np.isfinite(new):
             if new <= value + 1e-4 * size * slope + noise:
@@ -120,7 +137,14 @@ def hessian(deviance: Deviance, point: np.ndarray, scale: np.ndarray) -> np.ndar
     return np.asarray((matrix + matrix.T) / 2)
 
 
-def optimum(deviance: Deviance, start: np.ndarray, scale: np.ndarray, *, curvature: Curvature | None = None) -> Optimum:
+def optimum(
+    deviance: Deviance,
+    start: np.ndarray,
+    scale: np.ndarray,
+    *,
+    curvature: Curvature | None = None,
+    noise: float = 0.0,
+) -> Optimum:
     """The minimum with its covariance from the full Hessian there.
 
     Args:
@@ -128,19 +152,20 @@ def optimum(deviance: Deviance, start: np.ndarray, scale: np.ndarray, *, curvatu
         start: Where to begin.
         scale: Square root of a rough covariance of the parameters.
         curvature: Gives the whitened Hessian where the deviance knows a better way than differencing all of it.
+        noise: Rounding error of the value beyond the usual.
     """
-    point, value, raw, iterations = minimise(deviance, start, scale)
+    point, value, raw, iterations = minimise(deviance, start, scale, noise=noise)
     for polish in range(4):
         matrix = curvature(point, scale) if curvature else hessian(deviance, point, scale)
         smallest = float(np.linalg.eigvalsh(matrix)[0]) if np.isfinite(matrix).all() else np.nan
         if not smallest > 0:
             break
         step = -np.linalg.solve(matrix, scale.T @ raw)
-        if float(np.sqrt(step @ matrix @ step)) < _POLISHED or polish == 3:
+        if float(step @ matrix @ step) < max(_POLISHED**2, noise) or polish == 3:
             break
         moved = point + scale @ step
         new, new_raw = deviance(moved)
-        if not new <= value + 1e-9 + 1e-12 * abs(value):
+        if not new <= value + noise + 1e-9 + 1e-12 * abs(value):
             break
         point, value, raw = moved, new, new_raw
     whitened = scale.T @ raw

@@ -21,6 +21,11 @@ def test_a_slash_nests_the_second_group_in_the_first() -> None:
     assert Model.parse("y ~ 1 + (1 | patient / image)").random == ("patient", "patient:image")
 
 
+def test_names_may_hold_spaces_and_numbers_may_be_categories() -> None:
+    assert Model.parse("y ~ dirty lens + C(phase)").fixed == ("dirty lens", "C(phase)")
+    assert Model.parse("y ~ dirty lens + C(phase)").columns == ("y", "dirty lens", "phase")
+
+
 def test_offset_is_kept_apart_from_fixed_terms() -> None:
     model = Model.parse("y ~ a + offset(exposure)", family="poisson")
     assert (model.fixed, model.offset) == (("a",), "exposure")
@@ -33,7 +38,7 @@ def test_random_slopes_are_refused_with_what_to_do_instead() -> None:
         random_terms(["1 + smoke | patient"])
 
 
-@pytest.mark.parametrize("text", ["y", "y ~ a ~ b", "y ~ (1 | a", "y ~ 0 + a", "y ~ a b", "a/b/c ~ d", "y ~ a +"])
+@pytest.mark.parametrize("text", ["y", "y ~ a ~ b", "y ~ (1 | a", "y ~ 0 + a", "y ~ a(b", "a/b/c ~ d", "y ~ a +"])
 def test_what_cannot_be_read_is_refused_or_harmless(text: str) -> None:
     if text == "y ~ a +":
         assert Model.parse(text).fixed == ("a",)

@@ -149,7 +149,11 @@ def test_marginal_means_of_a_linear_model_differ_by_the_coefficient() -> None:
 
 
 def test_leaving_out_levels_reports_the_shift_in_standard_errors() -> None:
-    table = leave_one_out(fit(TABLE, "hits / total ~ smoke + (1 | patient) + (1 | instance)"), "patient")
+    text = "hits / total ~ smoke + (1 | patient) + (1 | instance)"
+    table = leave_one_out(fit(TABLE, text), "patient")
+    alone = fit(TABLE.filter(pl.col("patient") != "p1"), text).beta[1]
+    own = table.filter((pl.col("left_out") == "p1") & (pl.col("term") == "smoke"))["estimate"][0]
+    assert own == pytest.approx(alone, abs=1e-4)
     assert table["left_out"].n_unique() == TABLE["patient"].n_unique()
     assert table.filter(pl.col("term") == "smoke")["shift"].abs().max() > 0
     with pytest.raises(UnknownName):
@@ -169,6 +173,7 @@ def test_residuals_of_a_right_model_are_uniform_and_of_a_wrong_one_are_not() -> 
     good = quantile_residuals(fit(right, "y / n ~ (1 | g)"), draws=100)
     bad = quantile_residuals(fit(wrong, "y / n ~ (1 | g)"), draws=100, conditional=True)
     assert good.uniformity_p > 0.01
+    assert np.corrcoef(good.residuals, right["y"])[0, 1] > 0.8
     assert good.dispersion == pytest.approx(1.0, abs=0.3)
     assert bad.dispersion > 1.5
     assert bad.dispersion_p < 0.05

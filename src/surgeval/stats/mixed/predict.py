@@ -1,0 +1,90 @@
+"""Predictions of a fitted model for rows of another table.
+
+A level of a random effect that the model has not seen gets the average effect, zero, and is counted. A category
+of a property that it has not seen has no coefficient, so such rows are refused.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from surgeval.errors import TableInvalid
+from surgeval.stats.mixed.design import INTERCEPT, Column, crossed_columns
+from surgeval.stats.mixed.formula import column_of
+from surgeval.stats.mixed.result import MixedFit
+
+
+class Prediction(NamedTuple):
+    """Predicted values, and what was new in the table."""
+
+    value: np.ndarray
+    """Probability, rate or score per row; NaN where a property is missing."""
+    unseen: dict[str, int]
+    """Rows per random effect whose level the model has not seen."""
+
+
+def predict(found: MixedFit, table: pl.DataFrame, *, random: bool = True, where: str = "table") -> Prediction:
+    """The expected outcome of every row of `table`.
+
+    Args:
+        found: The fitted model.
+        table: Rows with the model's properties, and its groups if `random`.
+        random: Whether known levels bring their predicted effects.
+        where: What to call the table in error messages.
+
+    Raises:
+        TableInvalid: Columns are missing, or properties have categories the model does not know.
+    """
+    groups = {part for group in found.groups for part in group.name.split(":")} if random else set()
+    needed = [*dict.fromkeys(column_of(part) for term in found.design.model.fixed for part in term.split(":"))]
+    absent = [name for name in (*needed, *sorted(groups)) if name not in table.columns]
+    if absent:
+        raise TableInvalid(where, [f"column {name!r} does not exist" for name in absent])
+    columns = _columns(found, table, where)
+    eta = columns @ found.beta
+    unseen: dict[str, int] = {}
+    for group in found.groups if random else ():
+        effect, new = _effects(group.labels, group.mean, table, group.name)
+        eta = eta + effect
+        if new:
+            unseen[group.name] = new
+    if found.family == "gaussian":
+        return Prediction(eta, unseen)
+    return Prediction(np.exp(np.minimum(eta, 700.0)) if found.family == "poisson" else 1 / (1 + np.exp(-eta)), unseen)
+
+
+def _columns(found: MixedFit, table: pl.DataFrame, where: str) -> np.ndarray:
+    """The design matrix of new rows, coded by the levels the model was fitted with."""
+    known: dict[str, np.ndarray] = {INTERCEPT: np.ones(table.height)}
+    problems = []
+    for term in found.design.model.fixed:
+        parts: list[list[Column]] = []
+        for part in term.split(":"):
+            name = column_of(part)
+            fitted, new = found.design.frame[name], table[name]
+            if part == name and (fitted.dtype.is_numeric() or fitted.dtype == pl.Boolean):
+                parts.append([(name, new.cast(pl.Float64, strict=False).to_numpy())])
+                continue
+            levels, text = fitted.cast(pl.String).unique().sort().to_list(), new.cast(pl.String)
+            strange = sorted(set(text.drop_nulls()) - set(levels))
+            if strange:
+                problems.append(f"property {name!r} has categories the model does not know: {', '.join(strange[:5])}")
+            coded = [(f"{name}[{level}]", (text == level).cast(pl.Float64).to_numpy()) for level in levels[1:]]
+            parts.append(coded or [(name, np.zeros(table.height))])
+        combined: list[Column] = reduce(crossed_columns, parts)
+        known |= dict(combined)
+    if problems:
+        raise TableInvalid(where, problems)
+    return np.column_stack([known[name] for name in found.names])
+
+
+def _effects(labels: pl.Series, mean: np.ndarray, table: pl.DataFrame, name: str) -> tuple[np.ndarray, int]:
+    text = pl.concat_str([pl.col(part).cast(pl.String) for part in name.split(":")], separator=":")
+    wanted = table.select(text.alias("level"))
+    effects = pl.DataFrame({"level": labels.cast(pl.String), "effect": mean})
+    found = wanted.join(effects, on="level", how="left", maintain_order="left")["effect"]
+    return found.fill_null(0.0).to_numpy(), int(found.null_count())
