@@ -18,8 +18,8 @@ import polars as pl
 from scipy import optimize, stats
 
 from surgeval.errors import Misuse, UnknownName
+from surgeval.stats.corrections import adjusted
 from surgeval.stats.draws import stream
-from surgeval.stats.mixed.adjust import benjamini_hochberg, holm
 from surgeval.stats.mixed.design import INTERCEPT, Design
 from surgeval.stats.mixed.fit import fit
 from surgeval.stats.mixed.result import MixedFit
@@ -56,7 +56,7 @@ def wald_table(found: MixedFit, *, level: float = 0.95) -> pl.DataFrame:
     asked = np.where(tested, p, np.nan)
     return pl.DataFrame({
         "term": list(found.names), "estimate": found.beta, "std_error": found.standard_errors, "z": z, "p_value": p,
-        "p_holm": holm(asked), "p_bh": benjamini_hochberg(asked), "ci_low": found.beta - width,
+        "p_holm": adjusted(asked, "holm"), "p_bh": adjusted(asked, "bh"), "ci_low": found.beta - width,
         "ci_high": found.beta + width,
     }).fill_nan(None)  # fmt: skip
 

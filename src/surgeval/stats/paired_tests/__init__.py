@@ -13,9 +13,9 @@ import numpy as np
 from scipy import special
 
 from surgeval.errors import Misuse, UnknownName
+from surgeval.stats.corrections import CORRECTIONS, Correction, adjusted, is_significant
 from surgeval.stats.paired_tests._by_case import mcnemar_p, signed_rank_p, signed_rank_tail, wilcoxon_p
 from surgeval.stats.paired_tests._by_video import bootstrap_p, studentised_z, video_means_p, z_p
-from surgeval.stats.paired_tests._corrections import CORRECTIONS, Correction, adjusted, is_significant
 from surgeval.stats.paired_tests._real_sign_flip import sign_flip_p
 from surgeval.stats.paired_tests._scores import PairedScores, Tested, pair_indices
 from surgeval.stats.paired_tests._sign_flip import exact_p

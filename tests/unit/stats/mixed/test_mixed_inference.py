@@ -10,8 +10,8 @@ from scipy import special, stats
 
 from mixed_data import RANDOM, nested_table
 from surgeval.errors import Misuse, TooFewVideos, UnknownName
+from surgeval.stats.corrections import adjusted
 from surgeval.stats.draws import stream
-from surgeval.stats.mixed.adjust import benjamini_hochberg, holm
 from surgeval.stats.mixed.components import explained, residual_variance, variance_table
 from surgeval.stats.mixed.design import design_of
 from surgeval.stats.mixed.diagnostics import co_occurrence, diagnose, inflation, prevalences
@@ -34,12 +34,12 @@ probabilities = st.lists(st.floats(0, 1), min_size=1, max_size=12)
 @given(probabilities)
 def test_adjusted_p_values_agree_with_statsmodels(values: list[float]) -> None:
     multipletests = pytest.importorskip("statsmodels.stats.multitest").multipletests
-    np.testing.assert_allclose(holm(values), multipletests(values, method="holm")[1], atol=1e-12)
-    np.testing.assert_allclose(benjamini_hochberg(values), multipletests(values, method="fdr_bh")[1], atol=1e-12)
+    np.testing.assert_allclose(adjusted(values, "holm"), multipletests(values, method="holm")[1], atol=1e-12)
+    np.testing.assert_allclose(adjusted(values, "bh"), multipletests(values, method="fdr_bh")[1], atol=1e-12)
 
 
 def test_missing_p_values_do_not_count() -> None:
-    assert holm([0.01, math.nan, 0.04]).tolist()[::2] == [0.02, 0.04]
+    assert adjusted(np.array([0.01, math.nan, 0.04]), "holm").tolist()[::2] == [0.02, 0.04]
 
 
 def test_wald_intervals_are_estimate_plus_minus_quantile_times_error() -> None:
