@@ -34,8 +34,8 @@ probabilities = st.lists(st.floats(0, 1), min_size=1, max_size=12)
 @given(probabilities)
 def test_adjusted_p_values_agree_with_statsmodels(values: list[float]) -> None:
     multipletests = pytest.importorskip("statsmodels.stats.multitest").multipletests
-    np.testing.assert_allclose(adjusted(values, "holm"), multipletests(values, method="holm")[1], atol=1e-12)
-    np.testing.assert_allclose(adjusted(values, "bh"), multipletests(values, method="fdr_bh")[1], atol=1e-12)
+    np.testing.assert_allclose(adjusted(np.array(values), "holm"), multipletests(values, method="holm")[1], atol=1e-12)
+    np.testing.assert_allclose(adjusted(np.array(values), "bh"), multipletests(values, method="fdr_bh")[1], atol=1e-12)
 
 
 def test_missing_p_values_do_not_count() -> None:
