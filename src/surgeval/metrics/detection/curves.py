@@ -29,8 +29,6 @@ from surgeval.metrics.metric import Floats, Indices, blocks, incidence, ratio
 Ties = Literal["listed", "pooled"]
 
 RECALL_LEVELS: Floats = np.linspace(0.0, 1.0, 101)
-LARGEST_FACTOR = 12
-"""Up to which factor weights are tried to be scaled to whole numbers: the least count that is looked for."""
 SLACK = 1e-12
 """By how much a recall may miss a level when weights are fractions, whose sums round."""
 
@@ -81,7 +79,7 @@ def areas(curve: Curve, weights: Floats, references: Floats, slack: Floats, *, e
         curve: From `curve_of`.
         weights: `[weighting, unit]`.
         references: The weight of the references under each weighting.
-        slack: From `exact_weights`, as the weights themselves.
+        slack: By how much recall may miss a level, per weighting: 0 where sums of the weights are exact.
         engine: `numba`, `numpy` or whichever is there.
     """
     if engine == "numpy" or (engine == "auto" and importlib.util.find_spec("numba") is None):
@@ -93,35 +91,6 @@ def areas(curve: Curve, weights: Floats, references: Floats, slack: Floats, *, e
 
         found = areas_numba(curve, weights, references, slack, RECALL_LEVELS)
     return Areas(*np.where(references > 0, found, np.nan))
-
-
-class ExactWeights(NamedTuple):
-    """Weights whose sums do not round, as far as there are such."""
-
-    weights: Floats
-    slack: Floats
-    """By how much recall may miss a level, per weighting; 0 where sums are exact."""
-
-
-def exact_weights(weights: Floats) -> ExactWeights:
-    """The same weights, each row scaled to whole numbers where a small factor does that.
-
-    Scaling changes no share. Counts, and counts divided by anything, compare with the recall levels exactly as
-    counts do; other fractions get a slack instead.
-
-    Example:
-        >>> exact_weights(np.array([[2 / 5, 3 / 5], [0.1, 0.123456789]])).weights.tolist()
-        [[2.0, 3.0], [0.1, 0.123456789]]
-    """
-    least = np.where(weights > 0, weights, np.inf).min(axis=1, initial=np.inf, keepdims=True)
-    scaled = weights / np.where(np.isfinite(least), least, 1.0)
-    found, slack = weights.copy(), np.full(len(weights), SLACK)
-    for factor in range(1, LARGEST_FACTOR + 1):
-        left = np.flatnonzero(slack)
-        whole = np.round(factor * scaled[left])
-        exact = (np.abs(factor * scaled[left] - whole) <= 1e-9 * whole).all(axis=1)
-        found[left[exact]], slack[left[exact]] = whole[exact], 0.0
-    return ExactWeights(found, slack)
 
 
 def _areas_numpy(curve: Curve, weights: Floats, references: Floats, slack: Floats) -> Floats:
