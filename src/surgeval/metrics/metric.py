@@ -37,6 +37,10 @@ BLOCK_CELLS = 4_000_000
 """Numbers held at once while many weightings are combined; bounds memory, never changes a value."""
 
 
+LARGEST_FACTOR = 12
+"""Up to which factor weights are tried to be scaled to whole numbers."""
+
+
 class WeightedMetric(ABC):
     """A metric that says only how statistics become values under checked weights."""
 
@@ -162,6 +166,35 @@ def redeem(statistics: UnitStatistics, weights: Floats, units: int | None = None
     spread = np.zeros((count, len(weights)))
     np.add.at(spread, places, weights.T)
     return Redeemed(store, np.ascontiguousarray(spread.T))
+
+
+class ExactWeights(NamedTuple):
+    """Weights whose sums do not round, as far as there are such."""
+
+    weights: Floats
+    exact: npt.NDArray[np.bool_]
+    """Whether each row consists of whole numbers now."""
+
+
+def exact_weights(weights: Floats) -> ExactWeights:
+    """The same weights, each row scaled to whole numbers where a small factor does that.
+
+    Scaling changes no share. Where a value jumps when a share reaches a level, counts divided by anything then
+    behave exactly as the counts.
+
+    Example:
+        >>> exact_weights(np.array([[2 / 5, 3 / 5], [0.1, 0.123456789]])).weights.tolist()
+        [[2.0, 3.0], [0.1, 0.123456789]]
+    """
+    least = np.where(weights > 0, weights, np.inf).min(axis=1, initial=np.inf, keepdims=True)
+    scaled = weights / np.where(np.isfinite(least), least, 1.0)
+    found, exact = weights.copy(), np.zeros(len(weights), dtype=bool)
+    for factor in range(1, LARGEST_FACTOR + 1):
+        left = np.flatnonzero(~exact)
+        whole = np.round(factor * scaled[left])
+        fits = (np.abs(factor * scaled[left] - whole) <= 1e-9 * whole).all(axis=1)
+        found[left[fits]], exact[left[fits]] = whole[fits], True
+    return ExactWeights(found, exact)
 
 
 def blocks(weights: Floats, cells_per_row: int) -> Iterator[slice]:

@@ -30,6 +30,7 @@ from surgeval.metrics.metric import (
     UnitStatistics,
     WeightedMetric,
     blocks,
+    exact_weights,
     incidence,
     ratio,
     redeem,
@@ -120,7 +121,7 @@ class CalibrationError(WeightedMetric):
 
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
         """The error, mean over classes if classwise."""
-        store, own = redeem(statistics, weights)
+        store, own = redeem(statistics, exact_weights(weights).weights)
         found = np.zeros(len(own))
         for task in store.tasks:
             for part in blocks(own, 3 * task.lines):

@@ -88,9 +88,10 @@ class MatthewsCorrelation(WeightedMetric):
         total, rows, columns = table.sum(axis=(1, 2)), table.sum(axis=2), table.sum(axis=1)
         right = np.trace(table, axis1=1, axis2=2)
         covariance = right * total - (rows * columns[:, :-1]).sum(axis=1)
-        spread_reference = total**2 - (rows**2).sum(axis=1)
-        spread = np.sqrt(spread_reference * (total**2 - (columns**2).sum(axis=1)))
-        return np.where(spread_reference > 0, ratio(covariance, spread, empty=0.0), np.nan)
+        spreads = [np.maximum(total**2 - (side**2).sum(axis=1), 0.0) for side in (rows, columns)]
+        varied, varying = ((side > 0).sum(axis=1) > 1 for side in (rows, columns))
+        value = ratio(covariance, np.sqrt(spreads[0] * spreads[1]), empty=0.0)
+        return np.where(varied, np.where(varying, value, 0.0), np.nan)
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,18 @@ import numpy.typing as npt
 
 from surgeval.errors import Misuse, UnknownName
 from surgeval.metrics.detection.cases import DetectionCases
-from surgeval.metrics.detection.curves import Areas, Curve, Ties, areas, curve_of, slack_of
+from surgeval.metrics.detection.curves import SLACK, Areas, Curve, Ties, areas, curve_of
 from surgeval.metrics.detection.matching import COCO_SIZES, Engine, Kind, Matches, Range, match
-from surgeval.metrics.metric import Floats, UnitStatistics, WeightedMetric, ratio, redeem, tickets, weight_rows
+from surgeval.metrics.metric import (
+    Floats,
+    UnitStatistics,
+    WeightedMetric,
+    exact_weights,
+    ratio,
+    redeem,
+    tickets,
+    weight_rows,
+)
 from surgeval.schema.metric_facts import MetricFacts
 
 COCO_IOUS = tuple(np.linspace(0.5, 0.95, 10).tolist())
@@ -175,9 +184,10 @@ class _OverGrid(WeightedMetric):
 
 def grid_areas(store: CurveStore, weights: Floats, engine: Engine = "auto") -> Areas:
     """Precision and recall of every class and threshold, each `[weighting, class, threshold]`."""
-    references, slack = weights @ store.references, slack_of(weights)
+    own, exact = exact_weights(weights)
+    references, slack = own @ store.references, np.where(exact, 0.0, SLACK)
     lines = [
-        [areas(curve, weights, references[:, place], slack=slack, engine=engine) for curve in curves]
+        [areas(curve, own, references[:, place], slack, engine=engine) for curve in curves]
         for place, curves in enumerate(store.curves)
     ]
     return Areas(*np.asarray(lines).transpose(2, 3, 0, 1))

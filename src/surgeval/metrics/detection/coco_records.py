@@ -7,6 +7,7 @@ is a model that detected nothing. Everything that cannot be meant is listed at o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
@@ -55,7 +56,7 @@ def coco_cases(
     images = _ids(parts["images"], "images", problems)
     categories = _ids(parts["categories"], "categories", problems)
     reference = _objects(parts["annotations"], "annotations", images, categories, kind, problems)
-    prediction = _objects(list(results), "results", images, categories, kind, problems)
+    prediction = _objects(_mappings(results, "results", problems), "results", images, categories, kind, problems)
     if problems:
         raise InputInvalid("COCO records", problems)
     by_id = {record["id"]: record for record in parts["images"]}
@@ -65,22 +66,30 @@ def coco_cases(
 
 
 def _listed(dataset: Record, name: str, problems: list[str]) -> list[Record]:
-    found = dataset.get(name)
+    found = dataset.get(name) if isinstance(dataset, Mapping) else None
     if not isinstance(found, list):
         problems.append(f"data set has no list {name!r}")
         return []
-    return found
+    return _mappings(found, name, problems)
+
+
+def _mappings(records: Sequence[Any], name: str, problems: list[str]) -> list[Record]:
+    if not isinstance(records, list | tuple):
+        problems.append(f"{name} must be a list, got {type(records).__name__}")
+        return []
+    kept: list[Record] = [record for record in records if isinstance(record, dict)]
+    if len(kept) < len(records):
+        problems.append(f"{name}: {len(records) - len(kept)} of {len(records)} entries are no records")
+    return kept
 
 
 def _ids(records: list[Record], name: str, problems: list[str]) -> dict[Any, int]:
     """Each id with its place in sorted order, which is the order the COCO evaluation walks in."""
-    ids = [record.get("id") for record in records]
-    if missing := sum(one is None for one in ids):
-        problems.append(f"{name}: {missing} records without id")
-    known = [one for one in ids if one is not None]
-    if len(set(known)) < len(known):
-        twice = next(one for one in known if known.count(one) > 1)
-        problems.append(f"{name}: {len(known) - len(set(known))} ids are repeated (first: {twice!r})")
+    known = [record["id"] for record in records if isinstance(record.get("id"), int | str)]
+    if missing := len(records) - len(known):
+        problems.append(f"{name}: {missing} records without an id that is a number or text")
+    if repeated := [one for one, count in Counter(known).items() if count > 1]:
+        problems.append(f"{name}: {len(known) - len(set(known))} ids are repeated (first: {repeated[0]!r})")
     try:
         ordered = sorted(set(known))
     except TypeError:
@@ -140,13 +149,10 @@ def _boxes(records: list[Record], name: str, problems: list[str], *, needed: boo
 
 def _four_columns(given: list[Any]) -> np.ndarray | None:
     """The boxes as one array, or None where one of them is not four numbers."""
-    try:
-        boxes = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        return None
+    boxes = _numeric(given)
     if not given:
-        return boxes.reshape(0, 4)
-    return boxes if boxes.shape == (len(given), 4) else None
+        return np.zeros((0, 4))
+    return boxes if boxes is not None and boxes.shape == (len(given), 4) else None
 
 
 def _masks(records: list[Record], name: str, problems: list[str]) -> list[Mask]:
@@ -183,10 +189,26 @@ def _column(records: list[Record], key: str) -> list[Any]:
 
 
 def _floats(given: list[Any], what: str, problems: list[str]) -> np.ndarray:
-    """Numbers, NaN for None."""
+    """Numbers, NaN for None and for what is no number."""
+    numbers = _numeric(given)
+    if numbers is not None and numbers.ndim == 1:
+        return numbers
+    wrong = [row for row, number in enumerate(given) if number is not None and not _is_number(number)]
+    if wrong:
+        problems.append(f"{what}: {len(wrong)} entries are no numbers (first: record {wrong[0]})")
+    return np.array([float(number) if _is_number(number) else np.nan for number in given])
+
+
+def _numeric(given: list[Any]) -> np.ndarray | None:
+    """The entries as an array of floats, or None where they are not all numbers or do not line up."""
     try:
-        return np.array(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        wrong = [row for row, number in enumerate(given) if not isinstance(number, int | float | None)]
-        problems.append(f"{what}: {len(wrong)} entries are no numbers (first: {given[wrong[0]]!r})" if wrong else what)
-        return np.full(len(given), np.nan)
+        values = np.array(given)
+    except (ValueError, OverflowError):
+        return None
+    if values.dtype.kind not in "fiu":
+        return None if given else np.zeros(0)
+    return values.astype(np.float64)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300

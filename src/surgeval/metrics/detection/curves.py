@@ -72,19 +72,16 @@ def curve_of(matches: Matches, units: Indices, chosen: slice, row: tuple[int, in
     return Curve(np.ascontiguousarray(unit), np.ascontiguousarray(hit[:stop]), ends)
 
 
-def areas(
-    curve: Curve, weights: Floats, references: Floats, *, slack: Floats | None = None, engine: Engine = "auto"
-) -> Areas:
+def areas(curve: Curve, weights: Floats, references: Floats, slack: Floats, *, engine: Engine = "auto") -> Areas:
     """Average precision and recall of a curve under each weighting.
 
     Args:
         curve: From `curve_of`.
         weights: `[weighting, unit]`.
         references: The weight of the references under each weighting.
-        slack: From `slack_of`; found from the weights if left out.
+        slack: By how much recall may miss a level, per weighting: 0 where sums of the weights are exact.
         engine: `numba`, `numpy` or whichever is there.
     """
-    slack = slack_of(weights) if slack is None else slack
     if engine == "numpy" or (engine == "auto" and importlib.util.find_spec("numba") is None):
         found = _areas_numpy(curve, weights, references, slack)
     else:
@@ -94,14 +91,6 @@ def areas(
 
         found = areas_numba(curve, weights, references, slack, RECALL_LEVELS)
     return Areas(*np.where(references > 0, found, np.nan))
-
-
-def slack_of(weights: Floats) -> Floats:
-    """By how much recall may miss a level: not at all where weights are multiples of whole numbers."""
-    positive = np.where(weights > 0, weights, np.inf)
-    least = positive.min(axis=1, initial=np.inf, keepdims=True)
-    scaled = weights / np.where(np.isfinite(least), least, 1.0)
-    return np.where((scaled == np.round(scaled)).all(axis=1), 0.0, SLACK)
 
 
 def _areas_numpy(curve: Curve, weights: Floats, references: Floats, slack: Floats) -> Floats:
