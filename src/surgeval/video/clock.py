@@ -1,25 +1,13 @@
-"""The burned-in clock: hh:mm:ss of the source second, in a small bitmap font of our own."""
+"""The burned-in clock: hh:mm:ss of the source second, in the small bitmap font."""
 
 from __future__ import annotations
-
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-_GLYPHS = {
-    "0": "01110 10001 10011 10101 11001 10001 01110",
-    "1": "00100 01100 00100 00100 00100 00100 01110",
-    "2": "01110 10001 00001 00110 01000 10000 11111",
-    "3": "01110 10001 00001 00110 00001 10001 01110",
-    "4": "00010 00110 01010 10010 11111 00010 00010",
-    "5": "11111 10000 11110 00001 00001 10001 01110",
-    "6": "01110 10000 10000 11110 10001 10001 01110",
-    "7": "11111 00001 00010 00100 00100 01000 01000",
-    "8": "01110 10001 10001 01110 10001 10001 01110",
-    "9": "01110 10001 10001 01111 00001 00001 01110",
-    ":": "00000 00100 00100 00000 00100 00100 00000",
-}
+from surgeval.video.lettering import letter_mask
+
+_CLOCK_SIGNS = "0123456789:"
 _WHITE, _BLACK = 235, 16
 """Luma of white and black in video range."""
 
@@ -35,16 +23,6 @@ def clock_text(time_s: float) -> str:
     return f"{second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}"
 
 
-@lru_cache(maxsize=64)
-def clock_mask(text: str, scale: int) -> NDArray[np.bool_]:
-    """Where the text is white within its box: glyphs of 5 x 7 dots, one dot apart and around."""
-    dots = np.zeros((9, 6 * len(text) + 1), dtype=bool)
-    for place, letter in enumerate(text):
-        rows = [[dot == "1" for dot in row] for row in _GLYPHS[letter].split()]
-        dots[1:8, 6 * place + 1 : 6 * place + 6] = rows
-    return np.kron(dots, np.ones((scale, scale), dtype=bool))
-
-
 def burn_clock(luma: NDArray[np.uint8], chroma: tuple[NDArray[np.uint8], ...], time_s: float) -> None:
     """Draw the clock into the top left corner of a picture in 4:2:0, in place.
 
@@ -54,7 +32,7 @@ def burn_clock(luma: NDArray[np.uint8], chroma: tuple[NDArray[np.uint8], ...], t
         time_s: A time of the source video.
     """
     scale = max(1, luma.shape[0] // 135)
-    mask = clock_mask(clock_text(time_s), scale)[: luma.shape[0] - scale, : luma.shape[1] - scale]
+    mask = letter_mask(clock_text(time_s), scale)[: luma.shape[0] - scale, : luma.shape[1] - scale]
     top, left = scale, scale
     rows, columns = slice(top, top + mask.shape[0]), slice(left, left + mask.shape[1])
     luma[rows, columns] = np.where(mask, _WHITE, _BLACK)
@@ -73,6 +51,6 @@ def read_clock(luma: NDArray[np.uint8]) -> str | None:
     if box.shape != (height, width):
         return None
     dots = box.reshape(9, scale, 49, scale).mean(axis=(1, 3)) > (_WHITE + _BLACK) / 2
-    letters = {clock_mask(letter, 1)[1:8, 1:6].tobytes(): letter for letter in _GLYPHS}
+    letters = {letter_mask(letter)[1:8, 1:6].tobytes(): letter for letter in _CLOCK_SIGNS}
     found = [letters.get(dots[1:8, 6 * place + 1 : 6 * place + 6].tobytes()) for place in range(8)]
     return "".join(letter for letter in found if letter) if all(found) else None
