@@ -6,7 +6,7 @@ TORCH ?= torch==2.13.0
 PYTHONS ?= python3.11 python3.12 python3.13
 WORKERS ?= auto
 
-.PHONY: setup demo test lint bench docs test-models test-all clean
+.PHONY: setup demo test suite lint bench docs test-models test-all clean
 
 setup: $(VENV)/.ready
 
@@ -29,7 +29,9 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint
+test: lint suite
+
+suite: setup
 	$(BIN)/python -m pytest -n $(WORKERS) src tests
 
 # Needs torch (CPU is enough); kept apart so that the suite above proves the base install.
@@ -38,12 +40,12 @@ test-models:
 	.venv-models/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	.venv-models/bin/python -m pip install --quiet $(TORCH)
 	.venv-models/bin/python -m pip install --quiet --editable '.[local-models]' --group models
-	.venv-models/bin/python -m pytest -o norecursedirs= tests/models
+	.venv-models/bin/python -m pytest -o addopts= tests/models
 
-# The whole suite on every supported Python that is installed here.
+# The suite on every supported Python that is installed here (types and style are checked once, in make test).
 test-all:
 	@set -e; for python in $(PYTHONS); do \
-	  if $$python -c 'pass' 2>/dev/null; then echo "== $$python"; $(MAKE) test PYTHON=$$python VENV=.venv-$$python; \
+	  if $$python -c 'pass' 2>/dev/null; then echo "== $$python"; $(MAKE) suite PYTHON=$$python VENV=.venv-$$(basename $$python); \
 	  else echo "== $$python is not installed here: not tested"; fi; done
 
 bench: setup

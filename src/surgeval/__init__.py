@@ -18,17 +18,73 @@ if TYPE_CHECKING:
     from surgeval.schema.taxonomy import Capability as Capability
     from surgeval.scoring.diff import diff as diff
     from surgeval.scoring.floors import floors as floors
+    from surgeval.scoring.lint import lint as lint
+    from surgeval.scoring.run import score as score
+    from surgeval.stats.adjusted import AdjustedResult as AdjustedResult
+    from surgeval.stats.adjusted import adjusted_effects as adjusted_effects
+    from surgeval.stats.aggregation import AggregationResult as AggregationResult
+    from surgeval.stats.aggregation import aggregate as aggregate
+    from surgeval.stats.agreement.report import AgreementResult as AgreementResult
+    from surgeval.stats.agreement.report import agreement as agreement
+    from surgeval.stats.comparison import ComparisonResult as ComparisonResult
+    from surgeval.stats.comparison import compare as compare
+    from surgeval.stats.cooccurrence import CooccurrenceResult as CooccurrenceResult
+    from surgeval.stats.cooccurrence import cooccurrence as cooccurrence
+    from surgeval.stats.dependence import DependenceResult as DependenceResult
+    from surgeval.stats.dependence import WidthRatioResult as WidthRatioResult
+    from surgeval.stats.dependence import dependence as dependence
+    from surgeval.stats.dependence import width_ratio as width_ratio
+    from surgeval.stats.ensembles import EnsembleResult as EnsembleResult
+    from surgeval.stats.ensembles import ensembles as ensembles
+    from surgeval.stats.influence import InfluenceResult as InfluenceResult
+    from surgeval.stats.influence import influence as influence
+    from surgeval.stats.interval import IntervalResult as IntervalResult
+    from surgeval.stats.interval import interval as interval
+    from surgeval.stats.interval import metric_interval as metric_interval
+    from surgeval.stats.mixed.failures import failures as failures
+    from surgeval.stats.ranking import RankResult as RankResult
+    from surgeval.stats.ranking import rank as rank
+    from surgeval.stats.strata import StrataResult as StrataResult
+    from surgeval.stats.strata import strata as strata
 
 _HOME = {
+    "AdjustedResult": "stats.adjusted",
+    "AggregationResult": "stats.aggregation",
+    "AgreementResult": "stats.agreement.report",
     "Capability": "schema.taxonomy",
+    "ComparisonResult": "stats.comparison",
+    "CooccurrenceResult": "stats.cooccurrence",
+    "DependenceResult": "stats.dependence",
+    "EnsembleResult": "stats.ensembles",
+    "InfluenceResult": "stats.influence",
+    "IntervalResult": "stats.interval",
+    "RankResult": "stats.ranking",
     "Reference": "schema.questions",
     "Request": "schema.questions",
     "Response": "schema.questions",
     "ScoreTable": "schema.score_table",
+    "StrataResult": "stats.strata",
     "SurgevalError": "errors",
+    "WidthRatioResult": "stats.dependence",
+    "adjusted_effects": "stats.adjusted",
+    "aggregate": "stats.aggregation",
+    "agreement": "stats.agreement.report",
+    "compare": "stats.comparison",
+    "cooccurrence": "stats.cooccurrence",
+    "dependence": "stats.dependence",
     "diff": "scoring.diff",
+    "ensembles": "stats.ensembles",
     "floors": "scoring.floors",
+    "influence": "stats.influence",
+    "interval": "stats.interval",
+    "lint": "scoring.lint",
+    "metric_interval": "stats.interval",
+    "rank": "stats.ranking",
+    "failures": "stats.mixed.failures",
     "read_score_table": "schema.score_table",
+    "score": "scoring.run",
+    "strata": "stats.strata",
+    "width_ratio": "stats.dependence",
 }
 
 __version__ = "0.1.0"

@@ -32,7 +32,7 @@ def test_cohen_equals_scikit_learn(pairs: list[tuple[bool, bool]]) -> None:
 def test_fleiss_equals_statsmodels(raters: int, items: int, seed: int) -> None:
     ratings = np.random.default_rng(seed).integers(0, 2, size=(items, raters))
     counts, _ = aggregate_raters(ratings, n_cat=2)
-    ours = fleiss_kappa(counts.tolist())
+    ours = fleiss_kappa([[True] * right + [False] * wrong for right, wrong in counts.tolist()])
     if len(np.unique(ratings)) == 1:
         assert ours is None
     else:

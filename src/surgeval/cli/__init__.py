@@ -14,9 +14,20 @@ from surgeval.cli._console import talk
 from surgeval.errors import SurgevalError
 
 VERBS: tuple[str, ...] = (
+    "aggregate",
+    "agreement",
+    "compare",
+    "demo",
     "diff",
+    "failures",
     "floors",
+    "interval",
     "judge",
+    "lint",
+    "list",
+    "rank",
+    "score",
+    "strata",
 )
 """Each names a module here whose `register(app)` adds the verb."""
 

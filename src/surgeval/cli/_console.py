@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,26 @@ def emit_table(frame: pl.DataFrame, *, title: str = "", digits: int = 3) -> None
     for row in [header, ["-" * width for width in widths], *rows]:
         cells = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(row, widths, right, strict=True)]
         emit("  ".join(cells).rstrip())
+
+
+@contextmanager
+def progress_bar(what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """A bar on stderr that appears with the first step; the function inside moves it on."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
+    task = bar.add_task(what, total=total)
+
+    def step(by: int) -> None:
+        bar.start()
+        bar.advance(task, by)
+
+    try:
+        yield step
+    finally:
+        bar.stop()
 
 
 def new_folder(path: Path, *, force: bool, files: tuple[str, ...] = ("manifest.json",)) -> Path:

@@ -9,6 +9,17 @@ import typer
 
 from surgeval.cli._console import emit_json, emit_table, new_folder, talk
 
+SHORT = {
+    "constant-per-format": "format",
+    "constant-per-template": "template",
+    "constant-per-template-and-procedure": "+procedure",
+    "text-prior": "text",
+    "oracle-constant-per-format": "oracle:format",
+    "oracle-constant-per-template": "oracle:template",
+    "oracle-constant-per-template-and-procedure": "oracle:+procedure",
+}
+"""Column headings that fit a terminal."""
+
 
 def register(app: typer.Typer) -> None:
     """Add the verb."""
@@ -55,14 +66,10 @@ def floors_verb(
         return
     for note in found.notes:
         talk(f"note: {note}")
-    _print(found.wide, f"Floors (fit: {found.fit}); oracle = fitted in hindsight, a bound")
+    emit_table(found.wide.rename(SHORT), title=f"Floors (fit: {found.fit}); oracle = fitted in hindsight, a bound")
     _print_templates(found.templates, found.unseen)
     if margin_table is not None:
-        _print(margin_table, "\nMargin of each model over the best floor of the slice")
-
-
-def _print(frame: pl.DataFrame, title: str) -> None:
-    emit_table(frame, title=title)
+        emit_table(margin_table, title="\nMargin of each model over the best floor of the slice")
 
 
 def _print_templates(templates: pl.DataFrame, unseen: pl.DataFrame) -> None:

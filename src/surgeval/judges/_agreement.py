@@ -23,6 +23,7 @@ import polars as pl
 
 from surgeval.errors import Misuse
 from surgeval.judges._verdict_file import read_verdicts
+from surgeval.stats.agreement.coefficients import Coefficient, Units, cohen, fleiss
 
 Pair = tuple[str, str, str]
 Opinions = dict[Pair, bool | None]
@@ -88,7 +89,7 @@ def agreement_of(files: Sequence[str | Path]) -> Agreement:
     items = list(dict.fromkeys(item for opinions in said.values() for item in opinions))
     grid = [[opinions.get(item) for opinions in said.values()] for item in items]
     complete = [row for row in grid if None not in row]
-    fleiss = fleiss_kappa([[row.count(True), row.count(False)] for row in complete]) if len(said) > 2 else None
+    fleiss = fleiss_kappa([[bool(said) for said in row] for row in complete]) if len(said) > 2 else None
     return Agreement(tuple(said), pairs, fleiss, len(complete), _disagreements(tuple(said), items, grid))
 
 
@@ -99,31 +100,26 @@ def cohen_kappa(a: Sequence[bool], b: Sequence[bool]) -> float | None:
         >>> cohen_kappa([True, True, False, False], [True, False, False, False])
         0.5
     """
-    if not len(a):
-        return None
-    first, second = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    expected = first.mean() * second.mean() + (1 - first.mean()) * (1 - second.mean())
-    return _beyond_chance(float((first == second).mean()), float(expected))
+    first, second = np.asarray(a, dtype=np.int64), np.asarray(b, dtype=np.int64)
+    return _value(cohen(first, second, 2, Units.single(len(first)))) if len(first) else None
 
 
-def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
-    """Fleiss' kappa from `counts[item][category]`, each row adding up to the number of raters.
+def fleiss_kappa(grid: Sequence[Sequence[bool]]) -> float | None:
+    """Fleiss' kappa from `grid[item][rater]`; None where it is undefined.
 
     Example:
-        >>> fleiss_kappa([[3, 0], [0, 3]])
+        >>> fleiss_kappa([[True, True, True], [False, False, False]])
         1.0
     """
-    if not len(counts):
+    codes = np.asarray(grid, dtype=np.int64)
+    return _value(fleiss(codes, Units.single(len(codes)))) if len(codes) else None
+
+
+def _value(coefficient: Coefficient | None) -> float | None:
+    if coefficient is None:
         return None
-    table = np.asarray(counts, dtype=float)
-    raters = table[0].sum()
-    per_item = (table * (table - 1)).sum(axis=1) / (raters * (raters - 1))
-    expected = float(((table.sum(axis=0) / table.sum()) ** 2).sum())
-    return _beyond_chance(float(per_item.mean()), expected)
-
-
-def _beyond_chance(observed: float, expected: float) -> float | None:
-    return None if expected >= 1.0 else (observed - expected) / (1.0 - expected)
+    value = float(coefficient.value(coefficient.statistics.sum(axis=0)))
+    return None if np.isnan(value) else value
 
 
 def _opinions(files: Sequence[str | Path]) -> dict[str, Opinions]:

@@ -23,6 +23,7 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
+from functools import lru_cache
 from typing import NamedTuple
 
 from surgeval.judges._case import JudgeCase
@@ -98,6 +99,7 @@ def prompt_of(case: JudgeCase) -> Prompt:
     return Prompt(SYSTEM, f"{head}\n{fenced}\n{note}Grade the candidate answer now.", marker)
 
 
+@lru_cache(maxsize=1024)  # the definitions are the same in thousands of prompts
 def json_string(text: str) -> str:
     r"""The text as a JSON string on one line in which everything is visible.
 

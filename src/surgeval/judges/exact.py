@@ -7,10 +7,10 @@ every right one in other words, and its share of accepted answers is a lower bou
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 
 from surgeval.judges._case import JUDGED, JudgeCase, Verdict
+from surgeval.schema.formats import tidied
 
 USAGE = "exact"
 
@@ -29,14 +29,3 @@ class ExactJudge:
 def build(_argument: str) -> ExactJudge:
     """The judge; it takes no argument."""
     return ExactJudge()
-
-
-def tidied(text: str) -> str:
-    """The text without differences of case, white space, width and one trailing period.
-
-    Example:
-        >>> tidied("  Cystic\\u00a0Duct. ")
-        'cystic duct'
-    """
-    words = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-    return words.removesuffix(".").rstrip()

@@ -18,7 +18,8 @@ import httpx
 
 from surgeval.errors import Misuse
 from surgeval.judges._case import ABSTAINED, FAILED, Done, JudgeCase, Verdict, collected, cut
-from surgeval.judges._chat import ChatLimits, ChatServer, Reply, Trouble
+from surgeval.judges._chat import ChatLimits as ChatLimits
+from surgeval.judges._chat import ChatServer, Reply, Trouble
 from surgeval.judges._prompt import prompt_of
 from surgeval.judges._verdict_parser import verdict_from_reply
 

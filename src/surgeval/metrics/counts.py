@@ -4,9 +4,9 @@ Definitions, for cases with reference count i and predicted count j and weights 
     EC  = sum over cases of w * cost(i, j)        with cost |i - j| (power 1) or (i - j)^2 (power 2)
     NEC = EC / min over constants d of the sum over cases of w * cost(i, d)
 With equal weights EC is the sum over all (i, j) of prior(i) * rate(j given i) * cost(i, j).
-Sources: Ferrer, arXiv:2209.05355 (2022), section on naive-system normalisation; Metrics Reloaded
+Sources: Ferrer, Analysis and Comparison of Classification Metrics, arXiv:2209.05355; Metrics Reloaded
 (Maier-Hein et al., Nature Methods 21, 2024); named for counting questions by the FOCUS design.
-NEC below 1 beats the best answer that never looks at the video; 1 equals it; there is no upper end.
+NEC below 1 beats the best constant answer; 1 equals it; there is no upper end.
 
 The one decision: a missing prediction costs the worst that a prediction within 0..top could cost, top
 being the largest reference, and a given one never costs more. So silence is never the better answer,

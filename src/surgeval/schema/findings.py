@@ -39,5 +39,5 @@ class Finding:
 
     def __str__(self) -> str:
         place = " ".join(part for part in (self.where, f"[{self.case}]" if self.case else None) if part)
-        hint = f"; nearest legal answer: {self.nearest!r}" if self.nearest is not None else ""
+        hint = f"; nearest legal text: {self.nearest!r}" if self.nearest is not None else ""
         return f"{self.severity.value} {self.code}{' ' + place if place else ''}: {self.message}{hint}"

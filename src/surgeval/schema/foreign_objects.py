@@ -64,7 +64,7 @@ def parse_definitions(source: str) -> tuple[ForeignObject, ...]:
     """
     try:
         document = json.loads(source)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         document = source
     pairs = _pairs_in_text(document) if isinstance(document, str) else _pairs_in_json(document)
     named = {" ".join(name.split()): " ".join(description.split()) for name, description in pairs}
@@ -84,6 +84,8 @@ def read_definitions(path: str | Path) -> tuple[ForeignObject, ...]:
         return parse_definitions(Path(path).read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
         raise FileUnreadable(str(path), [f"not UTF-8 text (byte {error.start})"]) from None
+    except OSError as error:
+        raise FileUnreadable(str(path), [f"cannot be read ({error.strerror or error})"]) from None
     except FileUnreadable as error:
         raise FileUnreadable(str(path), error.problems) from None
 
@@ -94,6 +96,8 @@ _HEADING = re.compile(r"^(?P<name>\S[^\n]*)\n-{3,}[ \t]*$", re.MULTILINE)
 def _pairs_in_text(text: str) -> list[tuple[str, str]]:
     text = text.replace("\r\n", "\n")
     headings = list(_HEADING.finditer(text))
+    if not headings:
+        return []
     ends = [h.start() for h in headings[1:]] + [len(text)]
     return [(h["name"], text[h.end() : end]) for h, end in zip(headings, ends, strict=True)]
 

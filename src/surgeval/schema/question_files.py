@@ -13,10 +13,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from surgeval.errors import Misuse, QuestionsInvalid
+from surgeval.errors import FileUnreadable, Misuse, QuestionsInvalid, UnknownName
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.foreign_objects import CLASS_NAMES
-from surgeval.schema.formats import AnswerFormat, Rules, build_format
+from surgeval.schema.formats import AnswerFormat, BadParameters, Rules, build_format
 from surgeval.schema.questions import (
     Complain,
     Reference,
@@ -26,17 +26,18 @@ from surgeval.schema.questions import (
     request_from_row,
     response_from_row,
 )
-from surgeval.schema.rows import read_rows
+from surgeval.schema.rows import Report, read_rows
 
 Item = TypeVar("Item", Request, Reference, Response)
 Source = str | Path
 Sources = Source | Iterable[Source] | Iterable[Request] | Iterable[Reference] | Iterable[Response]
 
-_NOTES = {"no-video", "unknown-secondary", "id-not-text", "extra-keys", "content-not-text", "byte-order-mark"}
+_NOTES = {"no-video", "unknown-secondary", "id-not-text", "extra-keys", "extra-request-keys", "content-not-text"}
 _FATAL_IN_QUESTIONS = {
     "no-id", "no-question", "unknown-capability", "answer-not-text", "bad-parameters", "bad-time",
     "window-reversed", "bad-flag", "not-an-object", "repeated-key", "too-many-cells",
 }  # fmt: skip
+_REMEMBERED_FORMATS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +48,35 @@ class QuestionSet:
     references: Mapping[str, Reference]
     class_names: tuple[str, ...] = CLASS_NAMES
     findings: tuple[Finding, ...] = ()
+    _formats: dict[tuple[str, str, Rules | None], AnswerFormat] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def format_of(self, reference: Reference, rules: Rules | None = None) -> AnswerFormat:
-        """The answer format of a reference. Equal formats are built once."""
-        key = json.dumps(dict(reference.parameters), sort_keys=True)
-        return _built(reference.format, key, self.class_names, rules or Rules())
+        """The answer format of a reference. Equal formats are built once.
+
+        Raises:
+            UnknownName: No such format.
+            BadParameters: The parameters cannot be used.
+        """
+        key = (reference.format, _spelt(reference), rules)
+        if (found := self._formats.get(key)) is None:
+            found = _built(key[0], key[1], self.class_names, rules or Rules())
+            if len(self._formats) < _REMEMBERED_FORMATS:
+                self._formats[key] = found
+        return found
 
 
-@lru_cache(maxsize=4096)
+def _spelt(reference: Reference) -> str:
+    if not reference.parameters:
+        return "{}"
+    try:
+        return json.dumps(dict(reference.parameters), sort_keys=True)
+    except (TypeError, ValueError, RecursionError):
+        raise BadParameters(f"answer format {reference.format!r}: parameters must be plain data") from None
+
+
+@lru_cache(maxsize=_REMEMBERED_FORMATS)
 def _built(name: str, parameters: str, class_names: tuple[str, ...], rules: Rules) -> AnswerFormat:
     return build_format(name, json.loads(parameters), class_names=class_names, rules=rules)
 
@@ -93,10 +115,11 @@ def load_questions(
     """The question set, checked as a whole.
 
     Raises:
+        FileUnreadable: A file is missing, truncated, wrongly encoded or of an unknown kind.
         QuestionsInvalid: Anything that would make a score wrong: repeated or unmatched identifiers,
             unknown capabilities or formats, unusable parameters. Every problem is listed.
     """
-    questions = collect_questions(requests, references, class_names=class_names)
+    questions = _collected(requests, references, class_names, [])
     if errors := [f for f in questions.findings if f.severity is Severity.ERROR]:
         raise QuestionsInvalid("questions", [_short(f) for f in errors])
     return questions
@@ -105,10 +128,23 @@ def load_questions(
 def collect_questions(
     requests: Sources, references: Sources, *, class_names: tuple[str, ...] | None = None
 ) -> QuestionSet:
-    """The question set with its findings; used where nothing may stop (lint)."""
+    """The question set with its findings; used where nothing may stop (lint).
+
+    A file that cannot be read is a finding too, and what stands before the broken place is kept.
+    """
     findings: list[Finding] = []
-    asked = _load(requests, Request, request_from_row, findings, _FATAL_IN_QUESTIONS)
-    known = _load(references, Reference, reference_from_row, findings, _FATAL_IN_QUESTIONS)
+    return _collected(requests, references, class_names, findings, findings.append)
+
+
+def _collected(
+    requests: Sources,
+    references: Sources,
+    class_names: tuple[str, ...] | None,
+    findings: list[Finding],
+    on_broken: Report | None = None,
+) -> QuestionSet:
+    asked = _load(requests, Request, request_from_row, findings, _FATAL_IN_QUESTIONS, on_broken)
+    known = _load(references, Reference, reference_from_row, findings, _FATAL_IN_QUESTIONS, on_broken)
     by_case = _unique(asked, "request", findings)
     references_by_case = _unique(known, "reference", findings)
     questions = QuestionSet(by_case, references_by_case, class_names or CLASS_NAMES)
@@ -123,9 +159,11 @@ def _cross_checks(questions: QuestionSet) -> list[Finding]:
             found.append(Finding("no-request", Severity.ERROR, "the reference has no matching request", case=case))
         try:
             answer_format = questions.format_of(reference)
-        except Misuse as error:
-            code = "unknown-format" if "unknown answer format" in str(error) else "bad-parameters"
-            found.append(Finding(code, Severity.ERROR, str(error), case=case))
+        except UnknownName as error:
+            found.append(Finding("unknown-format", Severity.ERROR, str(error), case=case))
+            continue
+        except BadParameters as error:
+            found.append(Finding("bad-parameters", Severity.ERROR, str(error), case=case))
             continue
         if why := answer_format.why(reference.answer):
             message = f"the reference breaks its own format ({why.message}); the question cannot be scored"
@@ -143,6 +181,7 @@ def _load(
     from_row: Callable[[Mapping[str, Any], str | None, Complain], Item | None],
     findings: list[Finding],
     fatal: set[str],
+    on_broken: Report | None = None,
 ) -> list[Item]:
     sources = [source] if isinstance(source, str | Path) else list(source)
     items: list[Item] = []
@@ -153,33 +192,48 @@ def _load(
         if not isinstance(member, str | Path):
             raise Misuse(f"expected a path or a {kind.__name__}, got {type(member).__name__}")
         namespace, path = split_source(member)
-        for number, row in enumerate(read_rows(path, report=findings.append), start=1):
-            item = from_row(row, namespace, _complainer(findings, path, number, row, fatal))
-            if item is not None:
-                items.append(item)
+        place = _Place(findings, path, fatal)
+        try:
+            for place.number, place.row in enumerate(read_rows(path, report=findings.append), start=1):
+                if (item := from_row(place.row, namespace, place.complain)) is not None:
+                    items.append(item)
+        except FileUnreadable as error:
+            if on_broken is None:
+                raise
+            on_broken(unreadable(error))
     return items
 
 
-def _complainer(findings: list[Finding], path: Path, number: int, row: Mapping[str, Any], fatal: set[str]) -> Complain:
-    def complain(code: str, text: str) -> None:
-        severity = Severity.NOTE if code in _NOTES else Severity.WARNING
-        severity = Severity.ERROR if code in fatal else severity
-        case = row.get("qID", row.get("id"))
-        findings.append(
-            Finding(
-                code, severity, text, case=None if case is None else str(case)[:80], where=f"{path.name} row {number}"
-            )
-        )
+def unreadable(error: FileUnreadable) -> Finding:
+    """The finding that a file cannot be read, or not to its end."""
+    return Finding("file-unreadable", Severity.ERROR, "; ".join(error.problems), where=error.where)
 
-    return complain
+
+@dataclass(slots=True)
+class _Place:
+    """Where the reading is, so that a complaint can say it."""
+
+    findings: list[Finding]
+    path: Path
+    fatal: set[str]
+    number: int = 0
+    row: Mapping[str, Any] = field(default_factory=dict)
+
+    def complain(self, code: str, text: str) -> None:
+        severity = Severity.NOTE if code in _NOTES else Severity.WARNING
+        severity = Severity.ERROR if code in self.fatal else severity
+        raw = self.row.get("qID", self.row.get("id"))
+        case, where = None if raw is None else str(raw)[:80], f"{self.path.name} row {self.number}"
+        self.findings.append(Finding(code, severity, text, case=case, where=where))
 
 
 def _unique(items: list[Item], what: str, findings: list[Finding]) -> dict[str, Item]:
     by_case: dict[str, Item] = {}
+    code = "duplicate-request" if what == "request" else "duplicate-reference"
     for item in items:
         if item.case in by_case:
             message = f"the {what} appears twice; if two data sets are merged, give each a namespace (NAME=PATH)"
-            findings.append(Finding(f"duplicate-{what}", Severity.ERROR, message, case=item.case))
+            findings.append(Finding(code, Severity.ERROR, message, case=item.case))
         else:
             by_case[item.case] = item
     return by_case

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from surgeval.errors import UnknownName
-from surgeval.schema.formats import time_tolerance_s
+from surgeval.schema.formats import shown, time_tolerance_s
+from surgeval.schema.rows import HugeNumber
 from surgeval.schema.taxonomy import Capability
 
 Complain = Callable[[str, str], None]
@@ -31,6 +34,12 @@ DATA_SET_COLUMNS = (
 
 STRATA_COLUMNS = ("track", "generation", "center", "phase")
 """Columns beyond the official ones that are carried along as strata."""
+_STRATA = frozenset(STRATA_COLUMNS)
+
+_SHARED = 40
+"""Answers up to this length repeat so often that equal ones are kept once."""
+_REQUEST_KEYS = frozenset(("qID", "videoID", "start_time", "end_time", "procedure_type", "question"))
+_RESPONSE_KEYS = frozenset(("qID", "id", "content", "latency"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +123,15 @@ def is_data_set_row(row: Mapping[str, Any]) -> bool:
 
 def case_of(row: Mapping[str, Any], namespace: str | None, complain: Complain) -> str | None:
     """The identifier of a row, within its namespace; None when there is none."""
+    raw = row.get("qID")
+    if type(raw) is str and raw.strip():
+        return f"{namespace}/{raw}" if namespace else raw
     raw = row.get("qID", row.get("id"))
     if raw is None or isinstance(raw, list | dict) or (text := str(raw)).strip() == "":
-        complain("no-id", f"no usable qID (got {raw!r})")
+        complain("no-id", f"no usable qID (got {_shown(raw)})")
         return None
-    if not isinstance(raw, str):
-        complain("id-not-text", f"qID {raw!r} is a {type(raw).__name__}; read as {text!r}")
+    if "qID" in row and not _is_text(raw):
+        complain("id-not-text", f"qID {_shown(raw)} is {_kind(raw)}, not text; read as {shown(text)}")
     return f"{namespace}/{text}" if namespace else text
 
 
@@ -136,13 +148,17 @@ def request_from_row(row: Mapping[str, Any], namespace: str | None, complain: Co
         video = case
     elif namespace:
         video = f"{namespace}/{video}"
-    start, end = (_seconds(row.get(key), key, complain) for key in keys[1:])
+    start, end = _seconds(row.get(keys[1]), keys[1], complain), _seconds(row.get(keys[2]), keys[2], complain)
     if end < start:
         complain("window-reversed", f"the window ends ({end:g} s) before it starts ({start:g} s)")
     question = row.get("question")
     if not isinstance(question, str) or not question.strip():
         complain("no-question", "the question has no text")
-    return Request(case, str(video), start, end, str(row.get("procedure_type") or ""), str(question or ""))
+    if not data_set and not row.keys() <= _REQUEST_KEYS:
+        extra = [key for key in row if key not in _REQUEST_KEYS]
+        complain("extra-request-keys", f"unexpected keys {', '.join(map(shown, extra[:5]))} (ignored)")
+    procedure = sys.intern(str(row.get("procedure_type") or ""))
+    return Request(case, sys.intern(str(video)), start, end, procedure, str(question or ""))
 
 
 def reference_from_row(row: Mapping[str, Any], namespace: str | None, complain: Complain) -> Reference | None:
@@ -153,10 +169,10 @@ def reference_from_row(row: Mapping[str, Any], namespace: str | None, complain: 
     capability = _capability(primary, complain)
     answer = row.get("answer")
     if not isinstance(answer, str):
-        complain("answer-not-text", f"the reference answer must be text, got {answer!r}")
+        complain("answer-not-text", f"the reference answer must be text, got {_shown(answer)}")
     if case is None or capability is None or not isinstance(answer, str):
         return None
-    format_name = str(row.get("answer_format" if data_set else "format"))
+    format_name = sys.intern(str(row.get("answer_format" if data_set else "format")))
     parameters = _parameters(row.get("format_kwargs"), complain)
     if data_set and format_name == "time":
         window = [_seconds(row.get(key), key, _quiet) for key in ("timestamp_start", "timestamp_end")]
@@ -166,12 +182,12 @@ def reference_from_row(row: Mapping[str, Any], namespace: str | None, complain: 
         case=case,
         capability=capability,
         format=format_name,
-        answer=answer,
+        answer=sys.intern(answer) if type(answer) is str and len(answer) <= _SHARED else answer,
         parameters=parameters,
         secondaries=_secondaries(listed, complain),
         ood=_flag(row.get("ood"), "ood", complain),
         clinical=bool(_flag(row.get("clinical_relevance" if data_set else "clinical"), "clinical", complain)),
-        strata={key: str(row[key]) for key in STRATA_COLUMNS if row.get(key) is not None},
+        strata=_strata(row),
     )
 
 
@@ -180,36 +196,41 @@ def response_from_row(row: Mapping[str, Any], namespace: str | None, complain: C
     case = case_of(row, namespace, complain)
     if case is None:
         return None
-    if extra := [key for key in row if key not in ("qID", "id", "content", "latency")]:
-        complain("extra-keys", f"unexpected keys {', '.join(map(repr, extra[:5]))} (ignored)")
+    if not row.keys() <= _RESPONSE_KEYS:
+        extra = [key for key in row if key not in _RESPONSE_KEYS]
+        complain("extra-keys", f"unexpected keys {', '.join(map(shown, extra[:5]))} (ignored)")
     return Response(case, _content(row, complain), _latency(row, complain))
 
 
 def _content(row: Mapping[str, Any], complain: Complain) -> str | None:
     content = row.get("content")
-    if isinstance(content, str):
-        return str(content)
+    if isinstance(content, str) and _is_text(content):
+        return content
     if content is None:
         complain("no-content", "the content is null or absent; counted as unanswered")
         return None
     if isinstance(content, list | dict):
-        complain("nested-content", f"the content is a {type(content).__name__}, not text; counted as unanswered")
+        complain("nested-content", f"the content is {_kind(content)}, not text; counted as unanswered")
         return None
-    complain("content-not-text", f"the content is a {type(content).__name__}; read as the text {str(content)!r}")
-    return str(content)
+    text = str(content)
+    complain("content-not-text", f"the content is {_kind(content)}; read as the text {shown(text)}")
+    return text
 
 
 def _latency(row: Mapping[str, Any], complain: Complain) -> float:
     latency = row.get("latency", 0.0)
+    if type(latency) is float and latency >= 0:
+        return latency
     if isinstance(latency, str):
         latency = _float_or_none(latency)
     if isinstance(latency, bool) or not isinstance(latency, int | float):
-        complain("bad-latency", f"the latency is {row.get('latency')!r}, not a number of seconds")
+        complain("latency-not-a-number", f"the latency is {_shown(row.get('latency'))}, not a number of seconds")
         return math.nan
-    if math.isnan(latency) or latency < 0:
-        complain("bad-latency", f"the latency is {latency!r}; it counts as late where a limit applies")
+    seconds = _as_float(latency)
+    if math.isnan(seconds) or seconds < 0:
+        complain("bad-latency", f"the latency is {seconds!r}; it counts as late where a limit applies")
         return math.nan
-    return float(latency)
+    return seconds
 
 
 def _float_or_none(text: str) -> float | None:
@@ -219,20 +240,48 @@ def _float_or_none(text: str) -> float | None:
         return None
 
 
+def _as_float(number: float) -> float:
+    """The number as a float; whole numbers beyond its range become infinite."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
 def _seconds(value: Any, key: str, complain: Complain) -> float:
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+    original = value
+    if type(value) is float and math.isfinite(value):
         return value
     if isinstance(value, str):
-        try:
-            hours, minutes, seconds = value.split(":") if ":" in value else ("0", "0", value)
-            return int(hours) * 3600 + int(minutes) * 60 + (int(seconds) if seconds.isdigit() else float(seconds))
-        except ValueError:
-            pass
-    complain("bad-time", f"{key!r} is {value!r}; expected seconds or hh:mm:ss, read as 0")
+        value = _seconds_in(value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(_as_float(value)):
+        return value
+    complain("bad-time", f"{key!r} is {_shown(original)}; expected seconds or hh:mm:ss, read as 0")
     return 0.0
 
 
+def _seconds_in(text: str) -> float | None:
+    try:
+        hours, minutes, seconds = text.split(":") if ":" in text else ("0", "0", text)
+        return int(hours) * 3600 + int(minutes) * 60 + (int(seconds) if seconds.isdigit() else float(seconds))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _strata(row: Mapping[str, Any]) -> dict[str, str]:
+    if _STRATA.isdisjoint(row):
+        return {}
+    return {key: str(row[key]) for key in STRATA_COLUMNS if row.get(key) is not None}
+
+
+@lru_cache(maxsize=256)
+def _known_capability(name: str) -> Capability | None:
+    return Capability.named(name)
+
+
 def _capability(value: Any, complain: Complain) -> Capability | None:
+    if type(value) is str and len(value) < 80 and (found := _known_capability(value)):
+        return found
     try:
         return Capability.read(value)
     except UnknownName as error:
@@ -241,6 +290,8 @@ def _capability(value: Any, complain: Complain) -> Capability | None:
 
 
 def _secondaries(listed: Any, complain: Complain) -> tuple[Capability, ...]:
+    if listed is None:
+        return ()
     if isinstance(listed, str):
         listed = [part for part in listed.replace(";", ",").strip("[] ").split(",") if part.strip(" '\"")]
         listed = [part.strip(" '\"") for part in listed]
@@ -249,7 +300,7 @@ def _secondaries(listed: Any, complain: Complain) -> tuple[Capability, ...]:
     found = []
     for value in listed:
         if (capability := Capability.named(value)) is None:
-            complain("unknown-secondary", f"unknown secondary capability {value!r} (ignored)")
+            complain("unknown-secondary", f"unknown secondary capability {_shown(value)} (ignored)")
         else:
             found.append(capability)
     return tuple(found)
@@ -257,13 +308,13 @@ def _secondaries(listed: Any, complain: Complain) -> tuple[Capability, ...]:
 
 def _parameters(value: Any, complain: Complain) -> dict[str, Any]:
     if isinstance(value, str):
-        with suppress(json.JSONDecodeError):
+        with suppress(ValueError, RecursionError):
             value = json.loads(value)
     if value is None:
         return {}
     if isinstance(value, dict):
         return dict(value)
-    complain("bad-parameters", f"format_kwargs must be an object, got {value!r}")
+    complain("bad-parameters", f"format_kwargs must be an object, got {_shown(value)}")
     return {}
 
 
@@ -273,8 +324,30 @@ def _flag(value: Any, key: str, complain: Complain) -> bool | None:
     spelled = {"true": True, "1": True, "yes": True, "1.0": True, "false": False, "0": False, "no": False, "0.0": False}
     if (found := spelled.get(str(value).strip().lower())) is not None:
         return found
-    complain("bad-flag", f"{key!r} must be true or false, got {value!r}; read as not stated")
+    complain("bad-flag", f"{key!r} must be true or false, got {_shown(value)}; read as not stated")
     return None
+
+
+def _is_text(value: Any) -> bool:
+    """Whether the file gave text; a number too long to convert is kept as text but was none."""
+    return isinstance(value, str) and not isinstance(value, HugeNumber)
+
+
+def _kind(value: Any) -> str:
+    kinds = {
+        bool: "a flag",
+        int: "a number",
+        float: "a number",
+        HugeNumber: "a number",
+        list: "a list",
+        dict: "an object",
+    }
+    return kinds.get(type(value), f"a {type(value).__name__}")
+
+
+def _shown(value: Any) -> str:
+    """Any value for a message, never longer than a line."""
+    return shown(value) if isinstance(value, str) else shown(repr(value))[1:-1]
 
 
 def _quiet(_code: str, _text: str) -> None:

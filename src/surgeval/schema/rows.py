@@ -2,7 +2,8 @@
 
 The file may be hostile or broken, so reading is bounded and precise: a JSON array is decoded element
 by element (a million answers never stand in memory as text and objects at once), an error names line
-and column, keys written twice are reported, and a number of any length is read without surprise.
+and column, keys written twice are reported, a number of any length is read without surprise, and
+what is nested beyond any use is refused before anything tries to print it.
 """
 
 from __future__ import annotations
@@ -10,18 +11,25 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 from surgeval.errors import FileUnreadable
 from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.formats import shown
 
 Row = dict[str, Any]
 Report = Callable[[Finding], None]
 
 _CHUNK = 1 << 20
 _SPACE = " \t\n\r"
+_SPACES = re.compile(f"[{_SPACE}]*")
+_NESTS = (list, dict)
+_DEEPEST = 32
+_LONGEST_TOKEN = 16
+"""No JSON word or escape is longer, so an error further from the end of the window is a real one."""
 
 
 def read_rows(path: str | Path, *, report: Report | None = None) -> Iterator[Row]:
@@ -51,10 +59,10 @@ def read_rows(path: str | Path, *, report: Report | None = None) -> Iterator[Row
         raise FileUnreadable(str(path), ["no such file"])
     try:
         yield from reader(path, report or _ignore)
-    except UnicodeDecodeError as error:
-        raise FileUnreadable(
-            str(path), [f"not UTF-8 text (byte {error.object[error.start]:#04x}); save it as UTF-8"]
-        ) from None
+    except UnicodeDecodeError:
+        raise FileUnreadable(str(path), [_not_utf8(path)]) from None
+    except OSError as error:
+        raise FileUnreadable(str(path), [f"cannot be read ({error.strerror or error})"]) from None
 
 
 def write_json_rows(rows: Iterable[Row], path: str | Path) -> None:
@@ -67,6 +75,21 @@ def _ignore(_: Finding) -> None:
     return None
 
 
+def _not_utf8(path: Path) -> str:
+    """The place of the first byte that is not UTF-8, and the encoding that is more likely."""
+    with open(path, "rb") as handle:
+        if handle.read(2) in (b"\xff\xfe", b"\xfe\xff"):
+            return "not UTF-8 text but UTF-16; save it as UTF-8"
+        handle.seek(0)
+        for number, line in enumerate(handle, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                byte = line[error.start]
+                return f"line {number} byte {error.start + 1}: not UTF-8 text ({byte:#04x}); save it as UTF-8"
+    return "not UTF-8 text; save it as UTF-8"
+
+
 # --- JSON --------------------------------------------------------------------------------------
 
 
@@ -76,19 +99,31 @@ class HugeNumber(str):
     __slots__ = ()
 
 
-def _integer(digits: str) -> int | HugeNumber:
-    try:
-        return int(digits)
-    except ValueError:
-        return HugeNumber(digits)
-
-
 class _Decoder:
-    """A JSON decoder that notices keys written twice within one object."""
+    """A JSON decoder that notices keys written twice within one object, and numbers beyond reading."""
 
     def __init__(self) -> None:
         self.repeated: list[str] = []
-        self.raw_decode = json.JSONDecoder(parse_int=_integer, object_pairs_hook=self._object).raw_decode
+        self.longest_digits = 0
+        decoder = json.JSONDecoder(parse_int=self._integer, object_pairs_hook=self._object)
+        self.raw_decode, self.decode = decoder.raw_decode, decoder.decode
+
+    @property
+    def noticed(self) -> bool:
+        """Whether the last element had anything odd."""
+        return bool(self.repeated or self.longest_digits)
+
+    def forget(self) -> None:
+        """Drop what was noticed in an element."""
+        self.repeated.clear()
+        self.longest_digits = 0
+
+    def _integer(self, digits: str) -> int | HugeNumber:
+        try:
+            return int(digits)
+        except ValueError:
+            self.longest_digits = max(self.longest_digits, len(digits.lstrip("-")))
+            return HugeNumber(digits)
 
     def _object(self, pairs: list[tuple[str, Any]]) -> Row:
         row = dict(pairs)
@@ -103,12 +138,12 @@ class _Buffer:
 
     def __init__(self, handle: IO[str]) -> None:
         self.handle, self.text, self.at, self.line, self.column = handle, "", 0, 1, 1
-        self.ended = False
+        self.ended, self.fresh = False, False
 
     def more(self) -> bool:
         """Append text, at least doubling the window so that long elements cost linear time."""
         piece = "" if self.ended else self.handle.read(max(_CHUNK, len(self.text) - self.at))
-        self.ended = self.ended or not piece
+        self.ended, self.fresh = self.ended or not piece, True
         self._forget()
         self.text += piece
         return not self.ended
@@ -127,8 +162,7 @@ class _Buffer:
     def peek(self) -> str:
         """The next character that is no white space, or "" at the end."""
         while True:
-            while self.at < len(self.text) and self.text[self.at] in _SPACE:
-                self.at += 1
+            self.at = _SPACES.match(self.text, self.at).end()  # type: ignore[union-attr]
             if self.at < len(self.text):
                 return self.text[self.at]
             if not self.more():
@@ -163,9 +197,20 @@ def _elements(window: _Buffer, path: Path, report: Report) -> Iterator[Row]:
         return
     while True:
         window.peek()
+        values, are_flat = _batch(window, decoder)
+        if are_flat:
+            count += len(values)
+            yield from values
+            values = []
+        for value in values:
+            count += 1
+            if (row := _row_of(value, decoder, path, "element", count, report)) is not None:
+                yield row
+        window.peek()
         value = _next_value(window, decoder, path)
         count += 1
-        yield from _row_of(value, decoder, f"{path} element {count}", report)
+        if (row := _row_of(value, decoder, path, "element", count, report)) is not None:
+            yield row
         separator = window.peek()
         window.at += 1
         if separator == "]":
@@ -178,33 +223,87 @@ def _elements(window: _Buffer, path: Path, report: Report) -> Iterator[Row]:
             )
 
 
+def _batch(window: _Buffer, decoder: _Decoder) -> tuple[list[Any], bool]:
+    """The elements that stand complete in the window, and whether all are objects without nesting.
+
+    None when that is not plain sailing. The text is cut after the last `},`. If that is inside a
+    string or a nested object, what precedes it is no list of values and the decoder says so; then,
+    and for anything odd, elements are read one by one, which knows their places. One attempt per
+    filling of the window keeps the time linear.
+    """
+    cut = window.text.rfind("},", window.at) if window.fresh else -1
+    window.fresh = False
+    if cut < 0:
+        return [], False
+    text = window.text[window.at : cut + 1]
+    try:
+        values: list[Any] = decoder.decode(f"[{text}]")
+    except (json.JSONDecodeError, RecursionError):
+        values = []
+    if decoder.noticed:
+        decoder.forget()
+        values = []
+    window.at = cut + 2 if values else window.at
+    are_flat = "[" not in text and text.count("{") == len(values) and all(type(value) is dict for value in values)
+    return values, are_flat
+
+
 def _next_value(window: _Buffer, decoder: _Decoder, path: Path) -> Any:
     while True:
         try:
             value, end = decoder.raw_decode(window.text, window.at)
         except json.JSONDecodeError as error:
-            if window.more():
+            decoder.forget()
+            if _may_be_cut(error, window.text) and not window.ended:
+                window.more()
                 continue
             line, column = window.place(error.pos)
             raise FileUnreadable(str(path), [f"line {line} column {column}: {error.msg}"]) from None
         except RecursionError:
             raise FileUnreadable(str(path), ["nested more deeply than any answer file needs"]) from None
-        if end == len(window.text) and window.more():
+        if end == len(window.text) and not window.ended:
+            window.more()
+            decoder.forget()
             continue
         window.at = end
         return value
 
 
-def _row_of(value: Any, decoder: _Decoder, where: str, report: Report) -> Iterator[Row]:
+def _may_be_cut(error: json.JSONDecodeError, text: str) -> bool:
+    """Whether the error may come from the end of the window rather than from the file."""
+    return error.pos >= len(text) - _LONGEST_TOKEN or error.msg.startswith("Unterminated string")
+
+
+def _row_of(value: Any, decoder: _Decoder, path: Path, what: str, number: int, report: Report) -> Row | None:
+    if isinstance(value, dict) and not decoder.noticed and not _is_too_deep(value):
+        return value
+    where = f"{path} {what} {number}"
     if decoder.repeated:
-        keys = ", ".join(repr(key) for key in decoder.repeated)
+        keys = ", ".join(shown(key) for key in decoder.repeated[:5])
         report(Finding("repeated-key", Severity.ERROR, f"{keys} is written twice; the last one is read", where=where))
-        decoder.repeated.clear()
-    if isinstance(value, dict):
-        yield value
-    else:
+    if decoder.longest_digits:
+        message = f"a number of {decoder.longest_digits} digits is more than JSON readers convert; kept as text"
+        report(Finding("huge-number", Severity.WARNING, message, where=where))
+    decoder.forget()
+    if not isinstance(value, dict):
         kind = type(value).__name__
         report(Finding("not-an-object", Severity.ERROR, f"expected an object, got {kind}", where=where))
+    elif _is_too_deep(value):
+        message = f"values are nested more than {_DEEPEST} deep; the element is left out"
+        report(Finding("nested-too-deeply", Severity.ERROR, message, where=where))
+    else:
+        return value
+    return None
+
+
+def _is_too_deep(row: Row) -> bool:
+    level: list[Any] = [value for value in row.values() if type(value) in _NESTS]
+    for _ in range(_DEEPEST):
+        if not level:
+            return False
+        below = (value.values() if isinstance(value, dict) else value for value in level)
+        level = [inner for members in below for inner in members if type(inner) in _NESTS]
+    return True
 
 
 def _json_line_rows(path: Path, report: Report) -> Iterator[Row]:
@@ -216,12 +315,14 @@ def _json_line_rows(path: Path, report: Report) -> Iterator[Row]:
             try:
                 value, end = decoder.raw_decode(text)
             except json.JSONDecodeError as error:
+                decoder.forget()
                 raise FileUnreadable(str(path), [f"line {number} column {error.colno}: {error.msg}"]) from None
             except RecursionError:
                 raise FileUnreadable(str(path), [f"line {number}: nested too deeply"]) from None
             if end != len(text):
                 raise FileUnreadable(str(path), [f"line {number} column {end + 1}: text after the object"])
-            yield from _row_of(value, decoder, f"{path} line {number}", report)
+            if (row := _row_of(value, decoder, path, "line", number, report)) is not None:
+                yield row
 
 
 # --- tables ------------------------------------------------------------------------------------
@@ -229,19 +330,19 @@ def _json_line_rows(path: Path, report: Report) -> Iterator[Row]:
 
 def _csv_rows(path: Path, report: Report) -> Iterator[Row]:
     with open(path, encoding="utf-8-sig", newline="") as handle:
-        reader = csv.DictReader(handle, restkey="", strict=True)
+        reader = csv.DictReader(handle, strict=True)
         try:
             repeated = {name for name in reader.fieldnames or () if (reader.fieldnames or []).count(name) > 1}
             if repeated:
                 raise FileUnreadable(str(path), [f"column {name!r} appears twice" for name in sorted(repeated)])
             for row in reader:
-                if "" in row:
+                if None in row:
                     where = f"{path} line {reader.line_num}"
                     report(Finding("too-many-cells", Severity.ERROR, "more cells than columns", where=where))
-                    row.pop("")
+                    row.pop(None)
                 yield {key: value for key, value in row.items() if value not in (None, "")}
         except csv.Error as error:
-            raise FileUnreadable(str(path), [f"line {reader.line_num}: {error}"]) from None
+            raise FileUnreadable(str(path), [f"line {reader.reader.line_num}: {error}"]) from None
 
 
 def _parquet_rows(path: Path, _: Report) -> Iterator[Row]:

@@ -17,6 +17,7 @@ import polars as pl
 
 from surgeval.errors import FileUnreadable, Misuse, TableInvalid, UnknownName
 from surgeval.schema.metric_facts import KNOWN_METRICS, MetricFacts
+from surgeval.schema.tabular import as_frame, first_line, mixed_kinds
 
 Missing = Literal["worst", "drop", "error"]
 KEY = ("model", "case", "metric", "task")
@@ -68,8 +69,13 @@ class ScoreTable:
         Raises:
             TableInvalid: With every problem found.
         """
+        if mixed := mixed_kinds(data, columns or {}):
+            raise TableInvalid(where, mixed)
         frame = _renamed(as_frame(data), columns or {}, where)
-        frame, has_videos = _completed(frame, where)
+        try:
+            frame, has_videos = _completed(frame, where)
+        except pl.exceptions.PolarsError as error:
+            raise TableInvalid(where, [first_line(error)]) from None
         known = {**KNOWN_METRICS, **(facts or {})}
         if problems := _problems(frame, known):
             raise TableInvalid(where, problems)
@@ -161,32 +167,45 @@ def read_score_table(
         TableInvalid: With every problem found in all files together.
     """
     paths = [Path(p) for p in ([sources] if isinstance(sources, str | Path) else sources)]
-    frames = [_read(path) for path in paths]
+    if not paths:
+        raise Misuse("no score table was given")
+    texts = {*FIXED, *(columns or {}).values()} - {"value", (columns or {}).get("value", "value")}
+    frames = [_with_defaults(_renamed(read_frame(path, texts), columns or {}, path.name)) for path in paths]
     where = ", ".join(path.name for path in paths)
+    try:
+        frame = pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
+    except pl.exceptions.PolarsError as error:
+        raise TableInvalid(where, [f"the tables do not fit together ({first_line(error)})"]) from None
+    return ScoreTable.of(frame, where=where, facts=facts)
+
+
+def read_frames(
+    sources: str | Path | Sequence[str | Path], *, columns: Mapping[str, str] | None = None
+) -> pl.DataFrame:
+    """Any table from one or more CSV or Parquet files or `score` folders, stacked, with columns renamed.
+
+    Unlike `read_score_table` it asks for no particular columns, so counts and properties can be read too.
+
+    Raises:
+        FileUnreadable: A file is missing or of an unknown kind.
+        TableInvalid: A column to rename does not exist.
+    """
+    paths = [Path(p) for p in ([sources] if isinstance(sources, str | Path) else sources)]
+    frames = [read_frame(path) for path in paths]
     frame = pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
-    return ScoreTable.of(frame, columns=columns, where=where, facts=facts)
+    return _renamed(frame, columns or {}, ", ".join(path.name for path in paths))
 
 
-def as_frame(data: Any) -> pl.DataFrame:
-    """Anything tabular as a polars frame, without importing the library it came from."""
-    if isinstance(data, pl.DataFrame):
-        return data
-    if isinstance(data, pl.LazyFrame):
-        return data.collect()
-    if hasattr(data, "to_numpy") and hasattr(data, "columns") and hasattr(data, "index"):
-        return pl.DataFrame({str(name): _column(data[name].tolist()) for name in data.columns}, strict=False)
-    if hasattr(data, "__arrow_c_stream__"):
-        return pl.DataFrame(data)
-    if isinstance(data, Mapping | list):
-        return pl.DataFrame(data, strict=False, infer_schema_length=None)
-    raise Misuse(f"expected a table (polars, pandas, Arrow, dictionary of columns), got {type(data).__name__}")
+def read_frame(path: Path, texts: Iterable[str] = ()) -> pl.DataFrame:
+    """The rows of a CSV, TSV or Parquet file, or of the `scores.parquet` in a folder, unchecked.
 
+    Args:
+        path: The file or folder.
+        texts: Columns of a CSV that are text even where they look like numbers.
 
-def _column(values: Iterable[Any]) -> list[Any]:
-    return [None if value is None or value != value else value for value in values]
-
-
-def _read(path: Path) -> pl.DataFrame:
+    Raises:
+        FileUnreadable: Missing, or of an unknown kind.
+    """
     if path.is_dir():
         path = path / "scores.parquet"
     if not path.is_file():
@@ -196,9 +215,10 @@ def _read(path: Path) -> pl.DataFrame:
             return pl.read_parquet(path)
         if path.suffix.lower() in (".csv", ".tsv"):
             separator = "\t" if path.suffix.lower() == ".tsv" else ","
-            return pl.read_csv(path, separator=separator, infer_schema_length=None)
+            as_text = dict.fromkeys(texts, pl.String)  # an identifier 007 stays 007
+            return pl.read_csv(path, separator=separator, infer_schema_length=None, schema_overrides=as_text)
     except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as error:
-        raise FileUnreadable(str(path), [str(error).splitlines()[0]]) from None
+        raise FileUnreadable(str(path), [first_line(error)]) from None
     raise FileUnreadable(str(path), [f"unknown kind of file {path.suffix!r}; expected .csv or .parquet"])
 
 
@@ -210,8 +230,9 @@ def _renamed(frame: pl.DataFrame, columns: Mapping[str, str], where: str) -> pl.
     ]
     if problems:
         raise TableInvalid(where, problems)
-    taken = [ours for ours, theirs in columns.items() if ours in frame.columns and ours != theirs]
-    return frame.drop(taken).rename({theirs: ours for ours, theirs in columns.items()})
+    renamed = [pl.col(theirs).alias(ours) for ours, theirs in columns.items()]
+    gone = {*columns, *columns.values()}
+    return frame.select([*(pl.col(name) for name in frame.columns if name not in gone), *renamed])
 
 
 def _completed(frame: pl.DataFrame, where: str) -> tuple[pl.DataFrame, bool]:
@@ -232,11 +253,17 @@ def _completed(frame: pl.DataFrame, where: str) -> tuple[pl.DataFrame, bool]:
     ]
     frame = frame.with_columns(additions)
     frame = frame.with_columns(pl.col("value").fill_nan(None))
-    if "metric" not in frame.columns:
-        frame = frame.with_columns(pl.lit(_unnamed_metric(frame["value"])).alias("metric"))
+    return _with_defaults(frame), has_videos
+
+
+def _with_defaults(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table with its metric and status named, where it names none; done before tables are stacked."""
+    if "metric" not in frame.columns and "value" in frame.columns and not frame.schema["value"].is_nested():
+        name = _unnamed_metric(frame["value"].cast(pl.Float64, strict=False).fill_nan(None))
+        frame = frame.with_columns(pl.lit(name).alias("metric"))
     if "status" not in frame.columns:
         frame = frame.with_columns(pl.lit(Status.ANSWERED.value).alias("status"))
-    return frame, has_videos
+    return frame
 
 
 def _unnamed_metric(values: pl.Series) -> str:

@@ -102,7 +102,7 @@ def canonical(format_name: str, value: Any) -> str:
 
 def clock(seconds: Sequence[float]) -> str:
     """Timestamps as hh:mm:ss, separated by commas; never beyond what two digits of hours hold."""
-    whole = [min(max(int(s), 0), 359_999) for s in seconds]
+    whole = [int(min(max(s, 0), 359_999)) for s in seconds]
     return ", ".join(f"{s // 3600:02}:{s // 60 % 60:02}:{s % 60:02}" for s in whole)
 
 

@@ -15,7 +15,7 @@ asks. A judge that accepts more can only raise the floors of judged formats.
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,10 +82,10 @@ class FloorsResult:
         return self.table.pivot("floor", index=keys, values="accuracy")
 
     def best(self, level: str = HEADLINE[0], name: str = HEADLINE[1]) -> tuple[str, float]:
-        """The best honest floor of a slice and its accuracy."""
+        """The best honest floor of a slice and its accuracy; NaN where nothing could be scored."""
         rows = self.table.filter(pl.col("floor").is_in(FLOORS), level=level, name=name)
-        top = rows.sort("accuracy", descending=True, maintain_order=True).row(0, named=True)
-        return top["floor"], top["accuracy"]
+        top = rows.sort("accuracy", descending=True, nulls_last=True, maintain_order=True).row(0, named=True)
+        return top["floor"], math.nan if top["accuracy"] is None else top["accuracy"]
 
     def to_dir(self, path: str | Path) -> None:
         """Write the tables, `manifest.json`, and every predictor's answers as an official answer file."""
@@ -120,7 +120,9 @@ class FloorsResult:
             f"  templates: {self.templates.height}, of which {single.height} have a single possible answer"
             f" ({single['questions'].sum()} questions)",
         ]
-        rows = self.table.filter(pl.col("level").is_in(["headline", "overall"])).iter_rows(named=True)
+        rows = (
+            self.table.filter(pl.col("level").is_in(["headline", "overall"])).fill_null(math.nan).iter_rows(named=True)
+        )
         lines += [f"  {row['floor']:<44} {row['level']:<9} {row['accuracy']:.4f}" for row in rows]
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 
@@ -164,6 +166,9 @@ def floors(
     answers[TEXT_PRIOR] = _prior_answers(questions, training, seed)
     answers |= _oracle_answers(questions, hindsight)
     cases = _case_table(questions, answers)
+    notes = _notes(asked, questions, training)
+    sources = {"requests": requests, "references": references}
+    sources |= {"train_requests": train_requests or (), "train_references": train_references or ()}
     return FloorsResult(
         table=_floor_table(cases, tuple(answers)),
         templates=template_table(questions, training),
@@ -171,8 +176,8 @@ def floors(
         cases=cases,
         answers={name: _given(questions, texts) for name, texts in answers.items()},
         fit="leave-one-video-out" if training is None else "training set",
-        notes=_notes(asked, questions, training),
-        manifest=_manifest(asked, (requests, references, train_requests, train_references), seed),
+        notes=notes,
+        manifest=_manifest(asked, sources, seed, notes),
     )
 
 
@@ -251,7 +256,7 @@ def _floor_table(cases: pl.DataFrame, predictors: Sequence[str]) -> pl.DataFrame
         for (level, name), value in slices.values(cases[predictor].to_numpy()).items()
     ]
     columns = ["floor", "level", "name", "accuracy", "accuracy_videos", "right", "questions", "videos"]
-    return pl.DataFrame(rows, schema=columns, orient="row")
+    return pl.DataFrame(rows, schema=columns, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
 def _notes(
@@ -272,11 +277,13 @@ def _notes(
     return tuple(notes)
 
 
-def _manifest(asked: QuestionSet, sources: Sequence[Sources | None], seed: int) -> Manifest:
+def _manifest(asked: QuestionSet, sources: Mapping[str, Sources], seed: int, notes: Sequence[str]) -> Manifest:
+    options: dict[str, Any] = {}
     files: list[Path] = []
-    for source in sources:
-        listed = [source] if isinstance(source, str | Path) else list(source or ())
-        files += [split_source(member)[1] for member in listed if isinstance(member, str | Path)]
-    names = [] if asked.class_names == CLASS_NAMES else list(asked.class_names)
-    options = {"trained": sources[2] is not None, "class_names": names}
-    return Manifest("floors", json.loads(json.dumps(options)), files, {"text-prior folds": seed})
+    for name, source in sources.items():
+        listed = [source] if isinstance(source, str | Path) else list(source)
+        named = [split_source(member) for member in listed if isinstance(member, str | Path)]
+        files += [path for _, path in named]
+        options[name] = [path.name if space is None else f"{space}={path.name}" for space, path in named]
+    options["class_names"] = None if asked.class_names == CLASS_NAMES else list(asked.class_names)
+    return Manifest("floors", options, files, {"text-prior folds": seed}, notes)

@@ -57,8 +57,8 @@ class Slices:
     def __init__(self, videos: Sequence[str], buckets: Sequence[str], formats: Sequence[str]) -> None:
         self._video = np.unique(np.asarray(videos, dtype=object).astype(str), return_inverse=True)[1]
         self._members: dict[Slice, npt.NDArray[np.intp]] = {OVERALL: np.arange(len(videos))}
-        self._members |= {("bucket", name): rows for name, rows in _rows_of(buckets).items()}
-        self._members |= {("format", name): rows for name, rows in _rows_of(formats).items()}
+        self._members |= {("bucket", name): rows for name, rows in rows_of(buckets).items()}
+        self._members |= {("format", name): rows for name, rows in rows_of(formats).items()}
 
     @property
     def names(self) -> list[Slice]:
@@ -93,7 +93,8 @@ def _headline(found: Mapping[Slice, SliceValue]) -> SliceValue:
     return SliceValue(rows, videos, whole.right, whole.questions, whole.video_count)
 
 
-def _rows_of(labels: Sequence[str]) -> dict[str, npt.NDArray[np.intp]]:
+def rows_of(labels: Sequence[str]) -> dict[str, npt.NDArray[np.intp]]:
+    """The indices that carry each label, labels sorted."""
     rows: dict[str, list[int]] = {}
     for index, label in enumerate(labels):
         rows.setdefault(label, []).append(index)

@@ -1,5 +1,6 @@
 import unicodedata
 from collections import Counter
+from pathlib import Path
 
 from judge_cases import Saying, always
 from surgeval.judges import Verdict, check_judge, check_size, open_judge
@@ -85,3 +86,9 @@ def test_rates_are_given_per_kind_and_add_up() -> None:
     assert table["cases"].sum() == check_size() == len(gold_pairs()) + len(canaries())
     assert (table["accepted"] + table["rejected"] + table["no_verdict"]).to_list() == table["cases"].to_list()
     assert set(table["part"]) == {"gold right", "gold wrong", "canary"}
+
+
+def test_the_page_on_judges_gives_the_true_numbers() -> None:
+    page = " ".join((Path(__file__).parents[3] / "docs" / "concepts" / "judges.md").read_text().split())
+    assert f"{len(gold_pairs())} gold pairs" in page
+    assert f"and {len(canaries())} injection canaries" in page

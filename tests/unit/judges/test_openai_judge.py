@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import signal
+import subprocess
+import sys
 import time
 from email.utils import formatdate
 from pathlib import Path
@@ -10,7 +13,8 @@ import pytest
 
 from fake_server import Answer, Behaviour, comparing, completion, in_turn, says, serving, verdict
 from judge_cases import a_case, always, some_cases
-from surgeval.errors import Misuse
+from surgeval import judges
+from surgeval.errors import JudgeFailed, Misuse
 from surgeval.judges import JudgeCase, Panel, Verdict, VerdictStore, open_judge
 from surgeval.judges._chat import ChatLimits, retry_after_s
 from surgeval.judges._prompt import prompt_of
@@ -153,9 +157,12 @@ def test_retry_after_may_be_a_date() -> None:
     assert [retry_after_s(text) for text in ("", "-3", "soon", "٣", "1e9", "9" * 400)] == [0, 0, 0, 0, 0, float("inf")]
 
 
-def test_a_server_that_is_not_there_fails_every_case_in_bounded_time() -> None:
+def test_a_server_that_is_not_there_fails_every_case_after_a_few_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
     judge = OpenAIJudge("m", "http://127.0.0.1:9/v1", limits=QUICK)
+    sent, send = [], judge.server._send
+    monkeypatch.setattr(judge.server, "_send", lambda *a, **k: (sent.append(1), send(*a, **k))[1])
     verdicts = judge.judge(some_cases(200))
+    assert len(sent) <= 8 + QUICK.concurrency
     assert {v.state for v in verdicts} == {"failed"}
     assert "cannot be reached" in verdicts[-1].text
 
@@ -273,31 +280,47 @@ def test_no_cases_need_no_server() -> None:
 # --- with a store ------------------------------------------------------------------------------
 
 
-def test_an_interrupted_run_resumes_and_nothing_answered_is_asked_twice(tmp_path: Path) -> None:
-    cases = some_cases(30)
+RUN = """
+import sys
+sys.path[:0] = [{tests!r}, {source!r}]
+from judge_cases import some_cases
+from surgeval.judges import Panel, VerdictStore, open_judge
+Panel([open_judge("openai:m@{url}")], store=VerdictStore({path!r})).decide(some_cases(60))
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_run_resumes_and_asks_nothing_answered_again(tmp_path: Path, how: signal.Signals) -> None:
+    path = tmp_path / "verdicts.jsonl"
+    with serving(lambda n, b: comparing(n, b)._replace(delay_s=0.0 if n < 20 else 0.2)) as server:
+        source, tests = str(Path(judges.__file__).parents[2]), str(Path(__file__).parents[2])
+        code = RUN.format(url=server.url, path=str(path), source=source, tests=tests)
+        with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL) as process:
+            while server.asked < 25 and process.poll() is None:
+                time.sleep(0.01)
+            process.send_signal(how)
+            process.wait(timeout=20)
+        assert process.returncode != 0
+        known = len(VerdictStore(path))
+        assert 0 < known < 60
+
+        # The key tells the runs apart: requests of the first may still arrive.
+        panel = Panel([OpenAIJudge("m", server.url, api_key="second")], store=VerdictStore(path))
+        decisions = panel.decide(some_cases(60))
+        assert (panel.counts()["asked"], panel.counts()["reused"]) == (60 - known, known)
+        assert sum("Authorization" in headers for headers in server.headers) == 60 - known
+
+        Panel([OpenAIJudge("m", server.url, api_key="third")], store=VerdictStore(path)).decide(some_cases(60))
+        assert sum("Authorization" in headers for headers in server.headers) == 60 - known
+    assert [d.correct for d in decisions] == [i % 2 == 1 for i in range(60)]
+
+
+def test_a_store_that_fails_meanwhile_stops_the_run_with_its_own_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
     with serving(comparing) as server:
-
-        def interrupt(done: int) -> None:
-            if server.asked >= 12:
-                raise KeyboardInterrupt
-
-        judge = OpenAIJudge("m", server.url, limits=QUICK)
-        store = VerdictStore(tmp_path / "verdicts.jsonl")
-        with pytest.raises(KeyboardInterrupt):
-            Panel([judge], store=store).decide(cases, progress=interrupt)
-        stored = VerdictStore(store.path)
-        known = {case.question for case in cases if stored.get(judge.name, case)}
-        assert 0 < len(known) < 30
-
-        before = server.asked
-        decisions = Panel([judge], store=stored).decide(cases)
-        second_run = json.dumps(server.bodies[before:])
-        assert server.asked - before == 30 - len(known)
-        assert not [question for question in known if f'"{question}' in second_run.replace("\\", "")]
-        assert [d.correct for d in decisions] == [i % 2 == 1 for i in range(30)]
-
-        Panel([judge], store=VerdictStore(store.path)).decide(cases)
-        assert server.asked - before == 30 - len(known)
+        panel = Panel([OpenAIJudge("m", server.url)], store=VerdictStore(tmp_path / "file" / "verdicts.jsonl"))
+        with pytest.raises(JudgeFailed, match="cannot be written"):
+            panel.decide(some_cases(30))
 
 
 def test_scoring_again_with_a_second_judge_asks_only_the_second(tmp_path: Path) -> None:

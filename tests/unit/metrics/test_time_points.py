@@ -34,6 +34,10 @@ def test_the_order_of_the_times_changes_nothing(reference, prediction, random) -
     assert sorted(matched_errors_s(prediction, reference, worst_s=99).tolist()) == sorted(before)
 
 
+def test_of_equally_good_matchings_the_one_with_the_earliest_points_is_taken() -> None:
+    assert matched_errors_s([1, 2], [0, 1, 4], worst_s=99).tolist() == [1, 1, 99]  # not [0, 2, 99]
+
+
 def test_no_prediction_leaves_every_reference_unmatched() -> None:
     assert matched_errors_s([5, 9], [], worst_s=50).tolist() == [50, 50]
 

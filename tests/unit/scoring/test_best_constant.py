@@ -84,8 +84,18 @@ def test_of_the_best_stretch_the_middle_is_taken() -> None:
     assert best_constants(blind(rows)).overall == ("00:01:42", 2)
 
 
+def test_a_list_of_times_that_only_the_left_out_video_gives_is_no_candidate() -> None:
+    rows = [("time", "a", ("00:00:09, 00:00:20", {})), ("time", "b", ("00:00:10, 00:00:20", {}))]
+    assert best_constants(blind(rows)).without == {"a": ("00:00:10, 00:00:20", 1), "b": ("00:00:09, 00:00:20", 1)}
+
+
+def test_a_tolerance_that_accepts_nothing_takes_nothing_from_others() -> None:
+    rows = [("time", "a", ("00:01:40", {"threshold_seconds": t})) for t in (-1.0, 0.0)]
+    assert best_constants(blind(rows)).overall == ("00:01:40", 1)
+
+
 def test_tolerances_that_accept_nothing_or_everything_are_survived() -> None:
-    rows = [("time", "a", ("00:01:40", {"threshold_seconds": t})) for t in (-1.0, float("inf"), float("nan"), 2.0)]
+    rows = [("time", "a", ("00:01:40", {"threshold_seconds": t})) for t in (-1.0, 1e300, 2.0)]
     assert best_constants(blind(rows)).overall.support == 2
 
 

@@ -1,4 +1,5 @@
 import json
+import math
 import random
 
 import polars as pl
@@ -102,6 +103,14 @@ def test_notes_name_unstated_ood_free_text_and_references_that_cannot_be_scored(
     assert "1 free-text questions" in text
     assert "1 references break their own format (first: q3)" in text
     assert result.table.filter(floor="text-prior", level="overall")["questions"].item() == 2
+
+
+def test_a_set_in_which_nothing_can_be_scored_has_no_number() -> None:
+    result = floors(*split([question("q1", "perhaps"), question("q2", "two", format="number", video="b")]))
+    assert result.table["accuracy"].null_count() == result.table.height
+    assert math.isnan(result.best()[1])
+    assert "nan" in repr(result)
+    assert "NaN" not in json.dumps(result.as_dict(), allow_nan=False)
 
 
 def test_misuse_and_broken_questions_are_refused() -> None:

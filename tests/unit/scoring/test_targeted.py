@@ -23,8 +23,10 @@ def test_sets_are_scored_by_overlap_and_a_missing_answer_is_worth_nothing() -> N
             TargetedItem("half", "v", "fo_class", both, clip),
             TargetedItem("none", "v", "fo_class", none, none),
             TargetedItem("missing", "v", "fo_class", none, None),
+            TargetedItem("empty", "v", "fo_class", frozenset(), None),
         ]
     )
+    assert value(result, "set_jaccard", "empty") == 0
     assert value(result, "set_jaccard", "half") == 0.5
     assert value(result, "set_f1", "half") == pytest.approx(2 / 3)
     assert value(result, "set_exact", "none") == 1

@@ -45,3 +45,9 @@ def test_the_model_is_multinomial_naive_bayes() -> None:
     theirs = MultinomialNB(alpha=1.0).fit(vector.fit_transform([f"{w} procedurex" for w in words]), answers)
     expected = theirs.predict(vector.transform([f"{w} procedurex" for w in probe]))
     assert TextPrior(blind(seen)).answers(blind(new)) == expected.tolist()
+
+
+def test_windows_beyond_all_reason_are_survived() -> None:
+    seen = [question("q", "00:01:02", format="time", window_s=(1.7e308, 1.7e308))]
+    new = [question("a", "00:00:00", format="time", window_s=(-1.7e308, 0))]
+    assert TextPrior(blind(seen)).answers(blind(new)) == ["00:00:00"]

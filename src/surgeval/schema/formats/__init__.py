@@ -7,8 +7,8 @@ their own: a text that passes `parse` goes to a judge.
 The rules are those of the official toolkit 0.4.0; `Rules` names what older versions did differently.
 """
 
-from surgeval.schema.formats._base import AnswerFormat, Rules, Unreadable, Why, normalize
-from surgeval.schema.formats._build import FORMATS, JUDGED, BadParameters, build_format
+from surgeval.schema.formats._base import AnswerFormat, Rules, Unreadable, Why, normalize, shown
+from surgeval.schema.formats._build import FORMATS, JUDGED, BadParameters, build_format, parameters_of
 from surgeval.schema.formats.binary import Binary
 from surgeval.schema.formats.fo_class import FOClass
 from surgeval.schema.formats.free_text import Matching, MultipleChoice, OpenEnded, tidied
@@ -34,6 +34,8 @@ __all__ = [
     "Why",
     "build_format",
     "normalize",
+    "parameters_of",
+    "shown",
     "tidied",
     "time_tolerance_s",
 ]

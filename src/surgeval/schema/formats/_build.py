@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
 from surgeval.errors import Misuse, UnknownName
-from surgeval.schema.formats._base import AnswerFormat, Rules
+from surgeval.schema.formats._base import AnswerFormat, Rules, shown
 from surgeval.schema.formats.binary import Binary
 from surgeval.schema.formats.fo_class import FOClass
 from surgeval.schema.formats.free_text import Matching, MultipleChoice, OpenEnded
@@ -77,15 +78,15 @@ def _problems(name: str, given: Mapping[str, Any], check_kinds: bool) -> list[st
     if "pattern" in known and "pattern" not in given:
         problems.append("the parameter 'pattern' is missing")
     return problems + [
-        f"parameter {key!r} must be {_EXPECTED[key]}, got {value!r}"
+        f"parameter {key!r} must be {_EXPECTED[key]}, got {shown(repr(value))[1:-1]}"
         for key, value in given.items()
         if check_kinds and key in known and not _is_fit(key, value)
     ]
 
 
 _EXPECTED = {
-    "threshold_pp": "a number",
-    "threshold_seconds": "a number",
+    "threshold_pp": "a finite number",
+    "threshold_seconds": "a finite number",
     "max_length": "a whole number",
     "pattern": "a regular expression",
     "valid_names": "a list of names",
@@ -99,7 +100,14 @@ def _is_fit(key: str, value: Any) -> bool:
         return isinstance(value, list | tuple) and bool(value) and all(isinstance(v, str) for v in value)
     if key == "max_length":
         return isinstance(value, int) and not isinstance(value, bool)
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float) and not isinstance(value, bool) and _is_finite(value)
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _compiles(pattern: str) -> bool:

@@ -50,7 +50,7 @@ class Time(AnswerFormat):
         if not any(members):
             return Why("empty", "the answer is empty; expected hh:mm:ss")
         if not self.rules.several_times and len(parts(text)) > 1:
-            return Why("several-times", "this version accepts exactly one timestamp", parts(text)[0])
+            return Why("several-times", "this version accepts exactly one timestamp", self._guess(parts(text)[0]))
         bad = next(m for m in members if not _is_stamp(m))
         range_error = _STAMP.fullmatch(bad) is not None
         rule = "time-out-of-range" if range_error else "not-a-time"

@@ -1,0 +1,131 @@
+"""Mixed models: ours against lme4 and glmmTMB of R at the scale of seed 001, and how cost grows beyond it.
+
+R is called through `Rscript` in the same run (Debian: r-cran-lme4, r-cran-glmmtmb). Where it is absent, figures
+measured earlier stand in and are named as stored; a ratio to them compares two machines and only informs.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from bench.harness import Row, cpu_seconds, peak_memory_mb
+from surgeval.stats.mixed.fit import Engine, fit
+from surgeval.stats.mixed.formula import FamilyName
+from surgeval.stats.mixed.simulated import EFFECTS, Simulation, Spreads
+
+UNITS = ("algorithm", "patient", "image", "instance")
+TERMS = " + ".join([*EFFECTS, *(f"(1 | {name})" for name in UNITS)])
+STORED = {
+    "glmmTMB paper": 5.08, "lme4 paper": 3.76, "lme4-nAGQ0 paper": 1.74, "glmmTMB default": 10.6, "lme4 default": 9.9,
+    "glmmTMB binary": 4.1, "lmer score": 0.89,
+}  # fmt: skip
+"""CPU seconds of R 4.2.2, lme4 1.1-31 and glmmTMB 1.1.5 with reference BLAS on one core."""
+SIZES = (10_000, 100_000, 1_000_000)
+
+
+def rows() -> list[Row]:
+    frames = {
+        "counts": Simulation().frame(1),
+        "binary": Simulation(outcome="binary", spreads=Spreads(cell=0.0)).frame(1),
+        "score": Simulation(outcome="score").frame(1),
+    }
+    peers, stored = _peers(frames)
+    found = [
+        row
+        for name, text, frame, family in (
+            ("paper", f"tp / reference ~ {TERMS}", frames["counts"], "binomial"),
+            ("default", f"tp / reference ~ {TERMS} + (1 | algorithm:instance)", frames["counts"], "binomial"),
+            ("binary", f"correct ~ {TERMS}", frames["binary"], "binomial"),
+            ("score", f"score ~ {TERMS}", frames["score"], "gaussian"),
+        )
+        for row in _compared(name, text, frame, family, peers, stored)  # type: ignore[arg-type]
+    ]
+    return found + _growth()
+
+
+def _compared(
+    name: str, text: str, frame: pl.DataFrame, family: FamilyName, peers: dict[str, float], stored: str
+) -> list[Row]:
+    goals = {"numba": 20.0 if family == "gaussian" else 30.0, "numpy": None if family == "gaussian" else 8.0}
+    engines: tuple[Engine, ...] = ("numba", "numpy")
+    found = []
+    for engine in engines:
+        ours = cpu_seconds(lambda engine=engine: fit(frame, text, family=family, engine=engine), repeat=5)  # type: ignore[misc]
+        for peer, seconds in peers.items():
+            kind, _, what = peer.partition(" ")
+            if what == name:
+                goal = goals[engine] if kind != "lme4-nAGQ0" else None
+                note = f"{frame.height:,} rows, 18 coefficients, with standard errors{stored}"
+                found.append(Row(f"mixed model {name} ({engine})", ours, kind, seconds, goal, note))
+    return found
+
+
+def _peers(frames: dict[str, pl.DataFrame]) -> tuple[dict[str, float], str]:
+    """CPU seconds per peer and model, measured now where R is installed."""
+    script = Path(__file__).parent / "mixed_peers.R"
+    if shutil.which("Rscript") is None:
+        return STORED, "; peer stored, not measured in this run (no R here)"
+    with tempfile.TemporaryDirectory() as folder:
+        for name, frame in frames.items():
+            frame.write_csv(Path(folder) / f"{name}.csv")
+        (Path(folder) / "terms.txt").write_text(TERMS + "\n", encoding="utf-8")
+        done = subprocess.run(["Rscript", str(script), folder], capture_output=True, text=True, check=False)
+    lines = [line.split("\t") for line in done.stdout.splitlines() if line.count("\t") >= 2]
+    if done.returncode or not lines:
+        return STORED, "; peer stored, not measured in this run (R packages missing)"
+    return {line[0]: float(line[1]) for line in lines}, ""
+
+
+def _growth() -> list[Row]:
+    """Ours alone, each size in a process of its own so that its memory is its own."""
+    found = []
+    for size in SIZES:
+        seconds, memory = _apart("rows", size)
+        note = f"{size:,} rows, {size // 5:,} instances, 18 coefficients, 5 random effects; {memory:,.0f} MB"
+        found.append(Row(f"mixed model, {size:,} rows", seconds, "-", None, None, note + "; goal 60 s and 4,000 MB"))
+    seconds, memory = _apart("crossed", 75_000)
+    note = f"3,000 x 1,000 levels crossed, 75,000 rows; {memory:,.0f} MB; goal 2,000 MB"
+    return [*found, Row("mixed model, two large crossed factors", seconds, "-", None, None, note)]
+
+
+def _apart(kind: str, size: int) -> tuple[float, float]:
+    command = [sys.executable, "-m", "bench.bench_mixed", kind, str(size)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    answer = json.loads(done.stdout.splitlines()[-1])
+    return float(answer["seconds"]), float(answer["memory_mb"])
+
+
+def large(size: int) -> tuple[pl.DataFrame, str]:
+    """Pixel counts of `size` rows: five algorithms, a fifth as many instances, a tenth as many images."""
+    frame = Simulation(patients=max(10, size // 10_000), images=size // 10, instances=size // 5).frame(1)
+    return frame, f"tp / reference ~ {TERMS} + (1 | algorithm:instance)"
+
+
+def crossed(size: int) -> tuple[pl.DataFrame, str]:
+    """0/1 answers of 3,000 raters to 1,000 items."""
+    rng = np.random.default_rng(0)
+    rater, item, hard = rng.integers(0, 3000, size), rng.integers(0, 1000, size), rng.binomial(1, 0.3, size)
+    eta = 0.5 - 0.4 * hard + rng.normal(0, 0.7, 3000)[rater] + rng.normal(0, 0.9, 1000)[item]
+    answer = rng.binomial(1, 1 / (1 + np.exp(-eta)))
+    frame = pl.DataFrame({"rater": rater, "item": item, "hard": hard, "correct": answer})
+    return frame, "correct ~ hard + (1 | rater) + (1 | item)"
+
+
+def main() -> None:
+    kind, size = sys.argv[1], int(sys.argv[2])
+    frame, text = (large if kind == "rows" else crossed)(size)
+    fit(Simulation(images=20, instances=40).frame(0), f"tp / reference ~ {TERMS}", engine="numba")
+    seconds = cpu_seconds(lambda: fit(frame, text, engine="numba"), repeat=1, warm_up=False)
+    print(json.dumps({"seconds": seconds, "memory_mb": peak_memory_mb()}))
+
+
+if __name__ == "__main__":
+    main()

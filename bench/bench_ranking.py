@@ -1,0 +1,108 @@
+"""The whole FOCUS ranking, the exact tests alone, and challengeR's test-then-rank bootstrap.
+
+challengeR is an R package and is not run here: its time is a stored figure, 238 CPU seconds for 10
+algorithms x 200 cases x 3 tasks x 1,000 resamples (challengeR 1.0.5, extrapolated from 79 CPU seconds
+for one task). The other rows have no peer, because no other implementation of that ranking is public.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from bench.harness import Row, cpu_seconds
+from surgeval.schema.score_table import ScoreTable
+from surgeval.stats.paired_tests import exact_p, pair_indices
+from surgeval.stats.ranking import rank
+
+CHALLENGER_STORED_S = 238.0
+GROUPS = ("object_recognition", "temporal_grounding", "aggregation", "event_understanding", "complex_reasoning")
+
+
+def rows() -> list[Row]:
+    twenty, hundred = focus_table(20), focus_table(100)
+    tests = exact_test_differences()
+    algorithms = task_table()
+    return [
+        Row(
+            "FOCUS ranking, one board: 20 models, 10 buckets, 190 pairs, 20,000 questions, 200 videos, 1,000 resamples",
+            cpu_seconds(lambda: rank(twenty, boot=1000, board="technical")),
+            "the goal itself: 1 s of CPU",
+            1.0,
+            goal=1.0,
+            note="no public peer exists; all threads counted",
+        ),
+        Row(
+            "the same, both boards (20 buckets)",
+            cpu_seconds(lambda: rank(twenty, boot=1000)),
+            "-",
+            None,
+            note="reported only",
+        ),
+        Row(
+            "the same, technical board, 100 models (4,950 pairs)",
+            cpu_seconds(lambda: rank(hundred, boot=1000, board="technical"), repeat=1),
+            "-",
+            None,
+            note="reported only",
+        ),
+        Row(
+            "exact sign-flip tests, 190 pairs x 10 buckets x 200 videos",
+            cpu_seconds(lambda: [exact_p(bucket) for bucket in tests]),
+            "-",
+            None,
+            note="no seed, no draws",
+        ),
+        Row(
+            "test-then-rank bootstrap, 10 algorithms x 200 cases x 3 tasks x 1,000",
+            cpu_seconds(lambda: rank(algorithms, "test-then-rank", boot=1000)),
+            "challengeR 1.0.5 (stored figure, not run here)",
+            CHALLENGER_STORED_S,
+            goal=238.0,
+            note="goal: under 1 s of CPU",
+        ),
+    ]
+
+
+def focus_table(models: int, *, questions: int = 20_000, videos: int = 200, seed: int = 0) -> ScoreTable:
+    """A challenge of the size of FOCUS: ten buckets, half of the questions clinical."""
+    rng = np.random.default_rng(seed)
+    video, group = rng.integers(0, videos, questions), rng.integers(0, len(GROUPS), questions)
+    flags = rng.random((2, questions)) < 0.5
+    logit = np.linspace(-0.6, 0.6, models) + rng.normal(0, 0.8, (videos, 1)) + rng.normal(0, 0.5, (videos, models))
+    values = (rng.random((questions, models)) < 1 / (1 + np.exp(-logit[video]))).astype(float)
+    return ScoreTable.of(
+        pl.DataFrame(
+            {
+                "model": np.repeat([f"model {m:03d}" for m in range(models)], questions),
+                "case": np.tile([f"q{q}" for q in range(questions)], models),
+                "video": np.tile([f"v{v:03d}" for v in video], models),
+                "value": values.T.ravel(),
+                "capability": np.tile(np.array(GROUPS)[group], models),
+                "ood": np.tile(flags[0], models),
+                "clinical": np.tile(flags[1], models),
+            }
+        )
+    )
+
+
+def exact_test_differences(*, models: int = 20, videos: int = 200, buckets: int = 10) -> list[np.ndarray]:
+    """Differences by video of all pairs, ten questions per video and bucket."""
+    rng = np.random.default_rng(1)
+    first, second = pair_indices(models)
+    sums = [rng.binomial(10, np.linspace(0.35, 0.65, models), (videos, models)) for _ in range(buckets)]
+    return [np.asarray(s[:, first] - s[:, second]) for s in sums]
+
+
+def task_table(*, algorithms: int = 10, cases: int = 200, tasks: int = 3) -> ScoreTable:
+    """Real-valued scores of a challenge with several tasks."""
+    rng = np.random.default_rng(2)
+    frames = []
+    for task in range(tasks):
+        values = rng.normal(0, 1, (cases, 1)) + np.linspace(0, 0.5, algorithms) + rng.normal(0, 1, (cases, algorithms))
+        for a in range(algorithms):
+            ids = [f"c{c}" for c in range(cases)]
+            frames.append(
+                pl.DataFrame({"task": f"T{task}", "model": f"A{a}", "case": ids, "value": values[:, a], "metric": "s"})
+            )
+    return ScoreTable.of(pl.concat(frames))

@@ -1,0 +1,20 @@
+# CPU seconds of lme4 and glmmTMB on the data that bench_mixed.py wrote; called as: Rscript mixed_peers.R FOLDER
+suppressPackageStartupMessages({library(lme4); library(glmmTMB)})
+folder <- commandArgs(trailingOnly = TRUE)[1]
+cpu <- function(work) { time <- system.time(work); unname(time["user.self"] + time["sys.self"]) }
+say <- function(name, seconds, fit) cat(name, seconds, format(as.numeric(logLik(fit)), digits = 12), "\n", sep = "\t")
+fast <- glmerControl(optimizer = "nloptwrap", calc.derivs = FALSE)
+terms <- readLines(file.path(folder, "terms.txt"))
+counts <- read.csv(file.path(folder, "counts.csv"), stringsAsFactors = TRUE)
+counts$cell <- interaction(counts$algorithm, counts$instance, drop = TRUE)
+binary <- read.csv(file.path(folder, "binary.csv"), stringsAsFactors = TRUE)
+score <- read.csv(file.path(folder, "score.csv"), stringsAsFactors = TRUE)
+paper <- as.formula(paste("cbind(tp, reference - tp) ~", terms))
+row <- update(paper, . ~ . + (1 | cell))
+say("glmmTMB paper", cpu(fit <- glmmTMB(paper, counts, family = binomial)), fit)
+say("lme4 paper", cpu(fit <- glmer(paper, counts, family = binomial, control = fast)), fit)
+say("lme4-nAGQ0 paper", cpu(fit <- glmer(paper, counts, family = binomial, nAGQ = 0)), fit)
+say("glmmTMB default", cpu(fit <- glmmTMB(row, counts, family = binomial)), fit)
+say("lme4 default", cpu(fit <- glmer(row, counts, family = binomial, control = fast)), fit)
+say("glmmTMB binary", cpu(fit <- glmmTMB(update(paper, correct ~ .), binary, family = binomial)), fit)
+say("lmer score", cpu(fit <- lmer(update(paper, score ~ .), score)), fit)

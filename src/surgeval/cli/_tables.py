@@ -1,0 +1,150 @@
+"""What every verb that reads a score table shares: its arguments, reading, and delivering a result."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from surgeval.cli._console import emit, emit_json, emit_table, talk
+from surgeval.errors import Misuse, WouldOverwrite
+from surgeval.schema.manifest import Manifest
+from surgeval.schema.score_table import ScoreTable, read_score_table
+from surgeval.stats.results import TableResult
+
+TableArgument = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="TABLE...",
+        help="CSV or Parquet files with a row per model and case, or folders written by 'surgeval score'.",
+        show_default=False,
+    ),
+]
+ColumnsOption = Annotated[
+    str,
+    typer.Option(
+        "--columns",
+        metavar="OURS=THEIRS,...",
+        help="Your column names, such as model=algorithm,video=patient,value=dice.",
+        show_default=False,
+    ),
+]
+MetricOption = Annotated[str | None, typer.Option("--metric", help="Metric of the table; may be left out if only one.")]
+MissingOption = Annotated[
+    str, typer.Option("--missing", help="A model without a row for a case: worst value, drop the case, or error.")
+]
+ByOption = Annotated[str, typer.Option("--by", metavar="COL,...", help="Report every combination of these columns.")]
+OutOption = Annotated[Path | None, typer.Option("--out", help="Write the table here (.csv or .parquet).")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+SeedOption = Annotated[int, typer.Option("--seed", help="Seed of the random streams.")]
+BootOption = Annotated[int, typer.Option("--boot", help="Number of resamples.")]
+LevelOption = Annotated[float, typer.Option("--level", help="Coverage of the intervals.")]
+
+
+def read_tables(paths: Sequence[Path], columns: str = "") -> ScoreTable:
+    """The score table of one or more files, stacked.
+
+    Args:
+        paths: Files or folders.
+        columns: The text of `--columns`.
+
+    Raises:
+        Misuse: The text of `--columns` cannot be read.
+        TableInvalid: With every problem of the table.
+    """
+    return read_score_table(list(paths), columns=read_columns(columns))
+
+
+def read_columns(text: str) -> dict[str, str]:
+    """The mapping in a text such as `model=algorithm,video=patient`.
+
+    Example:
+        >>> read_columns("model=algorithm, video=patient")
+        {'model': 'algorithm', 'video': 'patient'}
+
+    Raises:
+        Misuse: A part that is no `ours=theirs`, or a name given twice.
+    """
+    mapping: dict[str, str] = {}
+    for part in names_in(text):
+        ours, equals, theirs = (piece.strip() for piece in part.partition("="))
+        if not (ours and equals and theirs):
+            raise Misuse(f"--columns: {part!r} is not OURS=THEIRS; write for example model=algorithm,video=patient")
+        if ours in mapping:
+            raise Misuse(f"--columns: {ours!r} is given twice")
+        mapping[ours] = theirs
+    return mapping
+
+
+def names_in(text: str) -> list[str]:
+    """The parts of a comma-separated option.
+
+    Example:
+        >>> names_in("smoke, blood,")
+        ['smoke', 'blood']
+    """
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def check_out(out: Path | None, *, force: bool) -> None:
+    """Refuse an output file that exists, has an unknown ending, or lies in no folder, before any work is done.
+
+    Raises:
+        WouldOverwrite: It exists and `force` is off.
+        Misuse: Neither `.csv` nor `.parquet`, or no such folder.
+    """
+    if out is None:
+        return
+    if out.suffix.lower() not in (".csv", ".parquet"):
+        raise Misuse(f"--out {out}: unknown kind of file {out.suffix!r}; expected .csv or .parquet")
+    if not out.parent.is_dir():
+        raise Misuse(f"--out {out}: folder {out.parent} does not exist")
+    for path in (out, manifest_path(out)):
+        if path.exists() and not force:
+            raise WouldOverwrite(path)
+
+
+def manifest_path(out: Path) -> Path:
+    """Where the manifest of a result file lies: beside it."""
+    return out.with_name(f"{out.stem}.manifest.json")
+
+
+def deliver(
+    result: TableResult,
+    *,
+    out: Path | None,
+    as_json: bool,
+    verb: str,
+    options: Mapping[str, Any],
+    inputs: Sequence[Path],
+) -> None:
+    """Print a result, or write it with its manifest.
+
+    Args:
+        result: What was found.
+        out: The file to write; the result is printed when None.
+        as_json: Print JSON instead of a table.
+        verb: Name of the verb, for the manifest.
+        options: Its options, for the manifest.
+        inputs: The files read, for the manifest.
+    """
+    if out is not None:
+        result.to_file(out)
+        files = [path / "scores.parquet" if path.is_dir() else path for path in inputs]
+        seeds = {"seed": options["seed"]} if isinstance(options.get("seed"), int) else {}
+        manifest = Manifest(verb, options, files, seeds, [result.prose, *result.notes]).as_dict()
+        text = json.dumps(manifest, indent=2, ensure_ascii=False, default=str)
+        manifest_path(out).write_text(text + "\n", encoding="utf-8")
+        talk(f"wrote {out}")
+    if as_json:
+        emit_json(result.as_dict())
+    elif out is None:
+        emit_table(result.shown)
+        emit("")
+        emit(result.prose)
+    for note in result.notes:
+        talk(f"note: {note}")

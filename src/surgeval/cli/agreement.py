@@ -1,0 +1,52 @@
+"""`surgeval agreement`: how well raters agree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from surgeval.cli import _tables as t
+from surgeval.schema.score_table import read_frame
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command("agreement")(agreement)
+
+
+def agreement(
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="CSV or Parquet with a row per rater and unit.")],
+    rater: Annotated[str, typer.Option("--rater", metavar="COL", help="Column with the rater.")],
+    label: Annotated[str, typer.Option("--label", metavar="COL", help="Column with what they said.")],
+    unit: Annotated[str | None, typer.Option("--unit", metavar="COL", help="Column with what was rated.")] = None,
+    video: Annotated[str | None, typer.Option("--video", metavar="COL", help="Column with the video.")] = None,
+    start: Annotated[str | None, typer.Option("--start", metavar="COL", help="Start of a segment, in s.")] = None,
+    end: Annotated[str | None, typer.Option("--end", metavar="COL", help="End of a segment, in s.")] = None,
+    idle: Annotated[str, typer.Option("--idle", help="Label of the time outside segments.")] = "Idle",
+    step: Annotated[float, typer.Option("--step", help="Length of one unit of time, in s.")] = 1.0,
+    overlaps: Annotated[
+        str, typer.Option("--overlaps", help="Overlapping segments of one rater: error, first or last wins.")
+    ] = "error",
+    scale: Annotated[str, typer.Option("--scale", help="nominal, ordinal or interval.")] = "nominal",
+    order: Annotated[str, typer.Option("--order", metavar="LABEL,...", help="Labels from low to high.")] = "",
+    kappa_weights: Annotated[str, typer.Option("--kappa-weights", help="none, linear or quadratic.")] = "none",
+    level: t.LevelOption = 0.95,
+    boot: t.BootOption = 1000,
+    seed: t.SeedOption = 42,
+    out: t.OutOption = None,
+    as_json: t.JsonOption = False,
+    force: t.ForceOption = False,
+) -> None:
+    """Kappa, alpha and (for numbers) ICC with intervals over videos, from units or from segments."""
+    from surgeval.stats.agreement.report import agreement as work
+
+    t.check_out(out, force=force)
+    options = {
+        "rater": rater, "label": label, "unit": unit, "video": video, "start": start, "end": end, "idle": idle,
+        "step_s": step, "overlaps": overlaps, "scale": scale, "order": t.names_in(order),
+        "kappa_weights": kappa_weights, "level": level, "replicates": boot, "seed": seed,
+    }  # fmt: skip
+    result = work(read_frame(table), **options)  # type: ignore[arg-type]
+    t.deliver(result, out=out, as_json=as_json, verb="agreement", options=options, inputs=[table])

@@ -1,0 +1,137 @@
+"""`surgeval rank`: order the models of a score table by a published rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from surgeval.cli._console import emit, emit_json, emit_table, new_folder, talk
+from surgeval.cli._tables import ColumnsOption, TableArgument, read_tables
+from surgeval.errors import Misuse
+
+if TYPE_CHECKING:
+    from surgeval.stats.ranking import RankResult
+
+_SHOWN = {"focus": ("places", "summary", "sensitivity", "prizes")}
+_SHOWN_GENERIC = ("ranks", "consensus", "kendall")
+_TOO_LONG_FOR_JSON = ("challenger",)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command(name="rank", help="Rank the models of a score table, with tests, stability and sensitivity.")(rank)
+
+
+def rank(
+    tables: TableArgument,
+    rule: str = typer.Option(
+        "focus",
+        help="focus, mean-, median-, min-, max- or qNN-then-rank, rank-then-mean, rank-then-median, test-then-rank.",
+    ),
+    board: str = typer.Option("both", help="focus: technical, clinical or both."),
+    merge: str = typer.Option("pairwise", help="focus: pairwise, wins, leader, closure, losses, net or accuracy."),
+    test: str | None = typer.Option(None, help="The paired test; sign-flip for focus, wilcoxon for test-then-rank."),
+    alpha: float = typer.Option(0.05, help="The level of every test."),
+    correction: str | None = typer.Option(None, help="holm, none or bh; holm for focus, none for test-then-rank."),
+    boot: int | None = typer.Option(None, help="Resamples: 10000 for focus, 1000 otherwise; 0 for none."),
+    seed: int = typer.Option(42, help="The seed of all draws."),
+    baseline: list[str] = typer.Option([], help="A model outside the competition that others must beat; repeatable."),
+    outside: list[str] = typer.Option([], help="Another model outside the competition; repeatable."),
+    unpaid: list[str] = typer.Option([], help="A competitor that gets no prize; repeatable."),
+    prize_pool: float | None = typer.Option(None, help="focus: money of each board, shared 50/30/20."),
+    bucket_weight: list[str] = typer.Option([], help="focus: GROUP=WEIGHT of its buckets; repeatable."),
+    task_column: str | None = typer.Option(None, help="Generic rules: the column that names tasks, or `metric`."),
+    task_weight: list[str] = typer.Option([], help="Generic rules: TASK=WEIGHT in the consensus; repeatable."),
+    consensus: str = typer.Option("euclidean", help="Generic rules: euclidean or case-ranks."),
+    smaller_is_better: bool = typer.Option(False, "--smaller-is-better", help="For metrics such as distances."),
+    missing: str | None = typer.Option(None, help="Scores not given: drop, worst, error or a number."),
+    challenger_compat: bool = typer.Option(
+        False, "--challenger-compat", help="Resample with challengeR's faults, to compare."
+    ),
+    metric: str | None = typer.Option(None, help="The metric to rank by."),
+    columns: ColumnsOption = "",
+    json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
+    out: Path | None = typer.Option(None, help="Write every table into this folder."),
+    force: bool = typer.Option(False, "--force", help="Overwrite an earlier result."),
+) -> None:
+    """Rank models and say how firm the order is."""
+    from surgeval.stats.ranking import rank as rank_models
+
+    if out is not None:
+        new_folder(out, force=force)
+    result = rank_models(
+        read_tables(tables, columns),
+        rule,
+        board=board,
+        merge=merge,
+        test=test,
+        alpha=alpha,
+        correction=correction,
+        boot=boot,
+        seed=seed,
+        baselines=baseline,
+        outside=outside,
+        unpaid=unpaid,
+        prize_pool=prize_pool,
+        task_column=task_column,
+        bucket_weights=_weights(bucket_weight, "--bucket-weight"),
+        task_weights=_weights(task_weight, "--task-weight"),
+        consensus=consensus,
+        smaller_is_better=smaller_is_better,
+        missing=_missing(missing),
+        challenger_compat=challenger_compat,
+        metric=metric,
+    )
+    if out is not None:
+        result.to_dir(out, inputs=_inputs(tables), force=True)
+    _show(result, json=json)
+
+
+def _show(result: RankResult, *, json: bool) -> None:
+    if json:
+        emit_json({name: value for name, value in result.as_dict().items() if name not in _TOO_LONG_FOR_JSON})
+        return
+    names = [name for name in _SHOWN.get(result.rule, _SHOWN_GENERIC) if name in result.tables]
+    for name in names:
+        if not result.tables[name].is_empty():
+            emit_table(result.tables[name], title=f"{name}:")
+            emit("")
+    talk(result.prose)
+    for warning in result.warnings:
+        talk(f"Warning: {warning}")
+
+
+def _mapping(pairs: Sequence[str], option: str) -> dict[str, str]:
+    split = [pair.split("=", 1) for pair in pairs]
+    if bad := [pair for pair, parts in zip(pairs, split, strict=True) if len(parts) != 2 or not all(parts)]:
+        raise Misuse(f"{option} expects name=value, got {', '.join(map(repr, bad))}")
+    return {parts[0].strip(): parts[1].strip() for parts in split}
+
+
+def _weights(pairs: Sequence[str], option: str) -> dict[str, float] | None:
+    given = _mapping(pairs, option)
+    bad = [name for name, value in given.items() if _number(value) is None]
+    if bad:
+        raise Misuse(f"{option} expects a number, got {', '.join(f'{name}={given[name]}' for name in bad)}")
+    return {name: float(value) for name, value in given.items()} or None
+
+
+def _missing(text: str | None) -> str | float | None:
+    if text is None:
+        return None
+    number = _number(text)
+    return text if number is None else number
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _inputs(paths: Sequence[Path]) -> list[Path]:
+    return [path / "scores.parquet" if path.is_dir() else path for path in paths]

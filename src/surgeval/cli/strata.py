@@ -1,0 +1,79 @@
+"""`surgeval strata`: how each model does under each condition."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from surgeval.cli import _tables as t
+from surgeval.errors import Misuse
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command("strata")(strata)
+
+
+def strata(
+    table: t.TableArgument,
+    by: Annotated[str, typer.Option("--by", metavar="COL,...", help="Columns that describe cases; they may overlap.")],
+    statistic: Annotated[str, typer.Option("--statistic", help="mean, median, min, max, or q05, q95, ...")] = "mean",
+    resample: Annotated[str, typer.Option("--resample", help="cluster, two-stage, naive, or a hierarchy.")] = "cluster",
+    estimand: Annotated[str, typer.Option("--estimand", help="rows or videos.")] = "rows",
+    baseline: Annotated[
+        str, typer.Option("--baseline", help="Compare with the whole table, or with the rest: the cases outside.")
+    ] = "whole",
+    rule: Annotated[
+        str, typer.Option("--rule", help="joint, or subset: draw only among the videos that have the property.")
+    ] = "joint",
+    bins: Annotated[
+        str, typer.Option("--bins", metavar="COL=EDGE:EDGE,...", help="Edges for columns of numbers.")
+    ] = "",
+    low_artifact: Annotated[
+        bool, typer.Option("--low-artifact", help="Add the cases with at most one of the true/false columns set.")
+    ] = False,
+    level: t.LevelOption = 0.95,
+    boot: t.BootOption = 1000,
+    seed: t.SeedOption = 42,
+    metric: t.MetricOption = None,
+    missing: t.MissingOption = "worst",
+    columns: t.ColumnsOption = "",
+    out: t.OutOption = None,
+    as_json: t.JsonOption = False,
+    force: t.ForceOption = False,
+) -> None:
+    """The value of every model in every stratum and its difference to the whole, with intervals."""
+    from surgeval.stats.strata import strata as work
+
+    t.check_out(out, force=force)
+    options = {
+        "statistic": statistic, "resample": resample, "estimand": estimand, "baseline": baseline, "rule": rule,
+        "bins": read_bins(bins), "low_artifact": low_artifact, "level": level, "replicates": boot, "seed": seed,
+        "metric": metric, "missing": missing,
+    }  # fmt: skip
+    result = work(t.read_tables(table, columns), t.names_in(by), **options)  # type: ignore[arg-type]
+    options |= {"by": t.names_in(by), "columns": columns}
+    t.deliver(result, out=out, as_json=as_json, verb="strata", options=options, inputs=table)
+
+
+def read_bins(text: str) -> dict[str, list[float]]:
+    """The bins in a text such as `window_s=30:300`.
+
+    Example:
+        >>> read_bins("window_s=30:300")
+        {'window_s': [30.0, 300.0]}
+
+    Raises:
+        Misuse: A part that cannot be read.
+    """
+    bins: dict[str, list[float]] = {}
+    for part in t.names_in(text):
+        name, equals, edges = part.partition("=")
+        try:
+            bins[name.strip()] = [float(edge) for edge in edges.split(":")]
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise Misuse(f"--bins: {part!r} is not COL=EDGE:EDGE; write for example window_s=30:300")
+    return bins

@@ -1,0 +1,1 @@
+"""Public data sets and exports of annotation tools, one file each."""

@@ -1,0 +1,290 @@
+"""The checks behind lint: each response against its question, then the answers as a whole."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from surgeval.errors import UnknownName
+from surgeval.schema.formats import JUDGED, AnswerFormat, BadParameters, Time, Unreadable, shown
+from surgeval.schema.manifest import Manifest
+from surgeval.schema.question_files import QuestionSet
+from surgeval.schema.questions import Reference, Response
+from surgeval.scoring.injection import official_signal, signals
+from surgeval.scoring.lint_report import FindingLog, FormatCount, LintReport, ordered_counts
+
+TRACK_LIMITS_S = {"frame": 5.0, "segment": 15.0, "procedure": 30.0}
+"""Seconds that a response may take in each track of the challenge."""
+
+LONGEST_ANSWER = 300
+"""Characters that free-text formats read where a reference does not say otherwise."""
+
+FEWEST_ALIKE = 5
+"""Fewer answers than these are not called suspiciously alike."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was seen of the answers of one format, or of all."""
+
+    responses: int = 0
+    empty: int = 0
+    unreadable: int = 0
+    texts: set[str] = field(default_factory=set)
+    """Up to two different answers; two are enough to know that they differ."""
+
+    def count(self, content: str | None, is_empty: bool) -> None:
+        """Count an answer, and remember it while all are alike."""
+        self.responses += 1
+        self.empty += is_empty
+        if len(self.texts) < 2 and content is not None and not is_empty:
+            self.texts.add(content.strip().casefold())
+
+
+@dataclass
+class Check:
+    """The state of one lint: what was asked, what was seen so far, what was found."""
+
+    questions: QuestionSet
+    log: FindingLog
+    has_references: bool
+    seen: set[str] = field(default_factory=set)
+    responses: int = 0
+    late: Counter[str] = field(default_factory=Counter)
+    slowest: tuple[float, str] = (0.0, "")
+    all: Tally = field(default_factory=Tally)
+    formats: dict[str, Tally] = field(default_factory=dict)
+
+    # --- one response -----------------------------------------------------------------------------
+
+    def response(self, response: Response, where: str | None) -> None:
+        """Check one response, as it comes by."""
+        self.responses += 1
+        case = response.case
+        if response.latency_s > _SHORTEST_LIMIT_S:
+            self._latency(response)
+        if case in self.seen:
+            self.log.note("duplicate-response", "the question was answered before", case=case, where=where)
+            return
+        self.seen.add(case)
+        if self._is_asked(case):
+            self._answer(response, where)
+        elif self.has_questions:
+            self._unknown(case, where)
+
+    @cached_property
+    def has_questions(self) -> bool:
+        """Whether there is anything to compare identifiers with."""
+        return bool(self.questions.requests or self.questions.references)
+
+    def _is_asked(self, case: str) -> bool:
+        if not self.has_questions:
+            return True
+        return case in self.questions.requests or case in self.questions.references
+
+    def _latency(self, response: Response) -> None:
+        self.late.update(track for track, limit in TRACK_LIMITS_S.items() if response.latency_s > limit)
+        self.slowest = max(self.slowest, (response.latency_s, response.case))
+
+    def _unknown(self, case: str, where: str | None) -> None:
+        if (near := self._folded_ids.get(folded_id(case))) and near != case:
+            message = "no such question, but one that differs only in spelling"
+            self.log.note("id-spelling", message, case=case, where=where, nearest=near)
+        else:
+            self.log.note("unknown-id", "no such question; the response is ignored", case=case, where=where)
+
+    @cached_property
+    def _folded_ids(self) -> dict[str, str]:
+        known: dict[str, str] = {}
+        for case in (*self.questions.requests, *self.questions.references):
+            known.setdefault(folded_id(case), case)
+            namespace, slash, rest = case.partition("/")
+            if namespace and slash:
+                known.setdefault(folded_id(rest), case)
+        return known
+
+    def _answer(self, response: Response, where: str | None) -> None:
+        reference, content = self.questions.references.get(response.case), response.content
+        tallies = (self.all,) if reference is None else (self.all, self._tally(reference.format))
+        is_empty = content is None or not content.strip()
+        for tally in tallies:
+            tally.count(content, is_empty)
+        if content is None:
+            return
+        if is_empty:
+            self.log.note("empty-answer", _empty_message(reference), case=response.case, where=where)
+        is_legal = None if is_empty else self._is_legal(content, reference, response.case, where)
+        for tally in tallies:
+            tally.unreadable += is_legal is False
+        closed = is_legal and reference is not None and reference.format not in JUDGED
+        if not (closed and content.isascii() and content.isprintable()):  # a closed format leaves no room to talk
+            self._injection(content, response.case, where)
+
+    def _tally(self, name: str) -> Tally:
+        if (found := self.formats.get(name)) is None:
+            found = self.formats[name] = Tally()
+        return found
+
+    def _injection(self, content: str, case: str, where: str | None) -> None:
+        if phrase := official_signal(content):
+            self.log.note("official-injection", f"contains {phrase!r}", case=case, where=where)
+        if found := signals(content):
+            listed = ", ".join(f"{signal.name} ({signal.excerpt})" for signal in found)
+            self.log.note("injection", listed, case=case, where=where)
+
+    def _is_legal(self, content: str, reference: Reference | None, case: str, where: str | None) -> bool | None:
+        """Whether the format reads the answer; None where the format is not known."""
+        answer_format = None if reference is None else self._format_of(reference)
+        if answer_format is None:
+            return False if self._is_long(content, case, where) else None
+        try:
+            value = answer_format.parse(content)
+        except Unreadable:
+            why = answer_format.explain(content)
+            code = "over-long" if why.rule == "over-long" else "unreadable-answer"
+            message = f"{answer_format.name}: {why.message}"
+            self.log.note(code, message, case=case, where=where, nearest=why.nearest)
+            return False
+        if isinstance(answer_format, Time) and reference is not None:
+            self._outside_window(answer_format, value, reference, where)
+        return True
+
+    def _format_of(self, reference: Reference) -> AnswerFormat | None:
+        try:
+            return self.questions.format_of(reference)
+        except (UnknownName, BadParameters):
+            return None
+
+    def _is_long(self, content: str, case: str, where: str | None) -> bool:
+        length = len(content.strip())
+        if length > LONGEST_ANSWER:
+            message = f"{length} characters; formats read at most {LONGEST_ANSWER} unless a reference says otherwise"
+            self.log.note("over-long", message, case=case, where=where)
+        return length > LONGEST_ANSWER
+
+    def _outside_window(self, stamps: Time, value: tuple[int, ...], reference: Reference, where: str | None) -> None:
+        request = self.questions.requests.get(reference.case)
+        if request is None:
+            return
+        slack = float(stamps.threshold_seconds)
+        low, high = request.start_s - slack, request.end_s + slack
+        if (value[0] >= low and value[-1] <= high) or not math.isfinite(low + high):
+            return
+        if not stamps.reads(reference.answer) or not all(low <= t <= high for t in stamps.parse(reference.answer)):
+            return  # the reference lies outside too: the question asks beyond its window
+        window = f"{clock(request.start_s)} to {clock(request.end_s)}"
+        message = f"the stretch shown is {window}; times count from the start of the whole video, not of the clip"
+        self.log.note("time-outside-window", message, case=reference.case, where=where)
+
+    # --- the answers as a whole -------------------------------------------------------------------
+
+    def whole(self) -> None:
+        """Check what only the whole file can tell: what is missing, alike, empty or late."""
+        if not self.has_questions:
+            self.log.note("ids-unchecked", "no request or reference could be read")
+        if not self.has_references:
+            self.log.note("formats-unchecked", "pass the references to check each answer against its format")
+        if not self.responses:
+            self.log.note("no-responses", "there is not a single response")
+        for case in self._expected():
+            if case not in self.seen:
+                self.log.note("missing-response", "no response; it counts as wrong", case=case)
+        self._silent_zeros()
+        self._lateness()
+
+    def _expected(self) -> Iterable[str]:
+        return self.questions.references if self.has_references else self.questions.requests
+
+    def _silent_zeros(self) -> None:
+        if self.all.responses and self.all.empty == self.all.responses:
+            self.log.note("all-empty", f"ALL {self.all.responses:,} answers are empty: this file scores nothing")
+            return
+        for name, tally in sorted(self.formats.items()):
+            if tally.responses > 1 and tally.empty == tally.responses:
+                self.log.note("all-empty", f"ALL {tally.responses:,} {name} answers are empty")
+        if self._is_alike(self.all, None):
+            self.log.note("all-identical", f"all {self.all.responses:,} answers are {shown(min(self.all.texts))}")
+            return
+        for name, tally in sorted(self.formats.items()):
+            if self._is_alike(tally, name):
+                text = shown(min(tally.texts))
+                self.log.note("all-identical", f"all {tally.responses:,} {name} answers are {text}")
+
+    def _is_alike(self, tally: Tally, name: str | None) -> bool:
+        if tally.responses - tally.empty < FEWEST_ALIKE or tally.empty or len(tally.texts) != 1:
+            return False
+        references = self.questions.references.values()
+        answers = {reference.answer for reference in references if name in (None, reference.format)}
+        return not answers or len(answers) > 1
+
+    def _lateness(self) -> None:
+        if not self.late:
+            return
+        counted = ", ".join(
+            f"{self.late[track]:,} of {self.responses:,} took longer than {limit:g} s ({track})"
+            for track, limit in TRACK_LIMITS_S.items()
+            if self.late[track]
+        )
+        seconds, case = self.slowest
+        self.log.note("late", f"{counted}; the slowest took {seconds:.1f} s", case=case)
+
+    # --- the report -------------------------------------------------------------------------------
+
+    def report(self, manifest: Manifest) -> LintReport:
+        """What was found."""
+        return LintReport(
+            findings=self.log.ordered(),
+            counts=ordered_counts(self.log.counts),
+            formats=tuple(self._format_counts()),
+            responses=self.responses,
+            questions=len(self.questions.references if self.has_references else self.questions.requests),
+            has_references=self.has_references,
+            manifest=manifest,
+        )
+
+    def _format_counts(self) -> list[FormatCount]:
+        asked = Counter(reference.format for reference in self.questions.references.values())
+        counts = [_counted(name, asked[name], self.formats.get(name, Tally())) for name in sorted(asked)]
+        if self.has_references:
+            totals = [sum(column) for column in zip(*(count[1:] for count in counts), strict=True)]
+            return [*counts, FormatCount("all", *totals)] if counts else []
+        return [_counted("all", len(self.questions.requests), self.all)]
+
+
+def folded_id(case: str) -> str:
+    """The identifier without what people get wrong: case, white space, leading zeros, a trailing `.0`.
+
+    Example:
+        >>> folded_id(" Q007 ") == folded_id("q7")
+        True
+    """
+    text = "".join(unicodedata.normalize("NFKC", case[:200]).casefold().split())
+    return re.sub(r"(?<!\d)0+(?=\d)", "", text.removesuffix(".0"))
+
+
+def clock(seconds: float) -> str:
+    """Seconds as hh:mm:ss.
+
+    Example:
+        >>> clock(3725)
+        '01:02:05'
+    """
+    whole = int(seconds)
+    return f"{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}"
+
+
+_SHORTEST_LIMIT_S = min(TRACK_LIMITS_S.values())
+
+
+def _empty_message(reference: Reference | None) -> str:
+    return "the answer is empty" if reference is None else f"{reference.format}: the answer is empty"
+
+
+def _counted(name: str, questions: int, tally: Tally) -> FormatCount:
+    answered = tally.responses - tally.empty - tally.unreadable
+    return FormatCount(name, questions, answered, questions - tally.responses, tally.empty, tally.unreadable)

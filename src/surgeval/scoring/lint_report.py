@@ -1,0 +1,206 @@
+"""What lint found: findings as data, counts that are always complete, and a text to read."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.formats import shown
+from surgeval.schema.manifest import Manifest
+from surgeval.scoring.lint_rules import OFFICIAL_ABORTS, RULES, Rule
+
+SHOWN_EXAMPLES = 3
+_UNRULED = Rule(Severity.WARNING, "")
+
+
+class FormatCount(NamedTuple):
+    """What became of the questions of one answer format."""
+
+    format: str
+    """The format's name, or `all`."""
+    questions: int
+    answered: int
+    """With a text that its format reads."""
+    missing: int
+    empty: int
+    """Empty, null or nested content."""
+    unreadable: int
+    """Text that its format does not read, over-long ones included."""
+
+
+@dataclass(slots=True)
+class FindingLog:
+    """Collects findings: counts all, keeps the first of each code so that memory stays bounded."""
+
+    keep_per_code: int
+    counts: Counter[str] = field(default_factory=Counter)
+    kept: dict[str, list[Finding]] = field(default_factory=dict)
+
+    def note(
+        self, code: str, message: str, *, case: str | None = None, where: str | None = None, nearest: str | None = None
+    ) -> None:
+        """Record a finding with the severity of its rule."""
+        self.counts[code] += 1
+        kept = self.kept.setdefault(code, [])
+        if len(kept) < self.keep_per_code:
+            severity = RULES.get(code, _UNRULED).severity
+            texts = (None if text is None else printable(text) for text in (case, where, nearest))
+            kept.append(Finding(code, severity, printable(message), *texts))
+
+    def add(self, finding: Finding) -> None:
+        """Record a finding made elsewhere."""
+        self.note(finding.code, finding.message, case=finding.case, where=finding.where, nearest=finding.nearest)
+
+    def ordered(self) -> tuple[Finding, ...]:
+        """The kept findings: errors first, then in the order of the rules."""
+        codes = sorted(self.kept, key=_place_of)
+        return tuple(finding for code in codes for finding in self.kept[code])
+
+
+@dataclass(frozen=True)
+class LintReport:
+    """The result of `lint`. Nothing in it stops anything; read it, mend the file, lint again."""
+
+    findings: tuple[Finding, ...]
+    """Errors first; at most `keep_per_code` of each code. `counts` is complete."""
+    counts: Mapping[str, int]
+    """Findings per code, most severe first."""
+    formats: tuple[FormatCount, ...]
+    """Per answer format, then `all`. Without references only `all`."""
+    responses: int
+    questions: int
+    has_references: bool
+    manifest: Manifest = field(repr=False)
+
+    def number(self, severity: Severity) -> int:
+        """How many findings have this severity."""
+        return sum(n for code, n in self.counts.items() if RULES.get(code, _UNRULED).severity is severity)
+
+    @property
+    def clean(self) -> bool:
+        """Whether there is nothing but notes."""
+        return not self.number(Severity.ERROR) and not self.number(Severity.WARNING)
+
+    @property
+    def official_aborts(self) -> tuple[str, ...]:
+        """The codes found on which the official toolkit stops or may stop."""
+        return tuple(code for code in self.counts if code in OFFICIAL_ABORTS)
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The findings as a table, one row each."""
+        columns = ("code", "severity", "case", "where", "message", "nearest")
+        data = {name: [_plain(getattr(finding, name)) for finding in self.findings] for name in columns}
+        aborts = [finding.code in OFFICIAL_ABORTS for finding in self.findings]
+        schema = dict.fromkeys(columns, pl.String)
+        return pl.DataFrame(data, schema=schema).with_columns(pl.Series("official_aborts", aborts, dtype=pl.Boolean))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report as plain data, the content of `lint.json`."""
+        return {
+            "clean": self.clean,
+            "responses": self.responses,
+            "questions": self.questions,
+            "references_given": self.has_references,
+            "severities": {severity.value: self.number(severity) for severity in Severity},
+            "counts": dict(self.counts),
+            "official_aborts": list(self.official_aborts),
+            "formats": [count._asdict() for count in self.formats],
+            "findings": [{**f.as_dict(), "official_aborts": f.code in OFFICIAL_ABORTS} for f in self.findings],
+            "not_listed": sum(self.counts.values()) - len(self.findings),
+        }
+
+    def to_dir(self, path: str | Path) -> None:
+        """Write `lint.json` and `manifest.json` into the folder, which is created."""
+        folder = Path(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
+        (folder / "lint.json").write_text(text + "\n", encoding="utf-8")
+        self.manifest.to_dir(folder)
+
+    def summary(self, *, examples: int = SHOWN_EXAMPLES) -> str:
+        """The report to read: counts per format, then each code with its first examples."""
+        blocks = [f"{self.responses:,} responses, {self.questions:,} questions", _format_table(self.formats)]
+        for severity in Severity:
+            codes = [code for code in self.counts if RULES.get(code, _UNRULED).severity is severity]
+            if codes:
+                blocks.append(_heading(severity, self.number(severity)))
+                blocks += [self._block(code, examples) for code in codes]
+        return "\n\n".join([*blocks, self.verdict])
+
+    @property
+    def verdict(self) -> str:
+        """The conclusion in one sentence or two."""
+        if self.clean and not self.counts:
+            return "Clean: nothing to mend."
+        if self.clean:
+            return "Clean: nothing to mend, only notes."
+        mend = f"Not clean: {_many(self.number(Severity.ERROR), 'error')}, "
+        mend += f"{_many(self.number(Severity.WARNING), 'warning')}."
+        always = [code for code in self.official_aborts if RULES[code].official == "yes"]
+        if always:
+            return f"{mend} The official toolkit would stop without a score ({', '.join(always)})."
+        return mend
+
+    def _block(self, code: str, examples: int) -> str:
+        rule, total = RULES.get(code, _UNRULED), self.counts[code]
+        condition = "" if rule.official == "yes" else f" {rule.official}"
+        official = f" The official toolkit stops here{condition}." if rule.aborts else ""
+        lines = [f"  {code} ({total:,}): {rule.meaning}{official}"]
+        found = [finding for finding in self.findings if finding.code == code][:examples]
+        lines += [f"      {_example(finding)}" for finding in found]
+        if total > len(found):
+            lines.append(f"      ... and {total - len(found):,} more")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return self.summary(examples=1)
+
+
+def printable(text: str) -> str:
+    """The text without lone surrogates, which no file and no table can hold."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _plain(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _place_of(code: str) -> tuple[int, int]:
+    order = list(RULES)
+    severity = RULES.get(code, _UNRULED).severity
+    return list(Severity).index(severity), order.index(code) if code in RULES else len(order)
+
+
+def ordered_counts(counts: Mapping[str, int]) -> dict[str, int]:
+    """Counts per code, most severe first."""
+    return {code: counts[code] for code in sorted(counts, key=_place_of)}
+
+
+def _example(finding: Finding) -> str:
+    place = " ".join(part for part in (finding.where, f"[{finding.case[:80]}]" if finding.case else "") if part)
+    meant = f"; probably meant: {shown(finding.nearest)}" if finding.nearest is not None else ""
+    return f"{place}{': ' if place else ''}{finding.message}{meant}"
+
+
+def _heading(severity: Severity, count: int) -> str:
+    return _many(count, severity.value).upper()
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _format_table(formats: tuple[FormatCount, ...]) -> str:
+    rows = [FormatCount._fields, *((f.format, *(f"{n:,}" for n in f[1:])) for f in formats)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(FormatCount._fields))]
+    lines = ["  " + "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
+    rule = "  " + "  ".join("-" * width for width in widths)
+    return "\n".join([lines[0], rule, *lines[1:]])

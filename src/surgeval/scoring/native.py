@@ -1,0 +1,157 @@
+"""The native decision on every question: nothing aborts, nothing is lost, everything has a reason.
+
+Differences from the official toolkit, each on purpose: a suspicious answer is flagged, not a reason to
+stop; a question that no judge decided is *not scored*, which is neither right nor wrong; null content
+is unanswered; a reference that breaks its own format cannot be scored; a latency that is no time
+counts as late where a limit applies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from surgeval.judges import Decision, JudgeCase, Panel
+from surgeval.schema.formats import Unreadable
+from surgeval.schema.question_files import QuestionSet
+from surgeval.schema.questions import Reference, Request, Response
+from surgeval.schema.score_table import Status
+from surgeval.scoring.injection import signals
+
+
+class Reason(StrEnum):
+    """Why a question got the score it got."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    UNREADABLE = "unreadable"
+    """The response breaks its format: wrong."""
+    MISSING = "missing"
+    """No response: wrong."""
+    UNANSWERED = "unanswered"
+    """A response without text: wrong."""
+    LATE = "late"
+    """Over the time limit, or without a usable time: wrong."""
+    NOT_JUDGED = "not_judged"
+    """Free text that no judge was asked about: not scored."""
+    JUDGE_TIE = "judge_tie"
+    """The judges split: not scored."""
+    JUDGE_ABSTAINED = "judge_abstained"
+    """The judges gave no verdict, or could not be reached: not scored."""
+    NO_REFERENCE = "reference_unreadable"
+    """The reference breaks its own format: not scored."""
+
+
+_BY_DECISION = {"tie": Reason.JUDGE_TIE, "abstained": Reason.JUDGE_ABSTAINED, "not_judged": Reason.NOT_JUDGED}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one question."""
+
+    request: Request
+    reference: Reference
+    response: Response | None
+    reason: Reason
+    flags: tuple[str, ...] = ()
+    expected: Any = None
+    """The reference's value, None when it cannot be read."""
+    given: Any = None
+    """The response's value, None when missing, late or unreadable."""
+    decision: Decision | None = None
+    """The judges' votes, for free text."""
+
+    @property
+    def correct(self) -> bool | None:
+        """Right, wrong, or None for not scored."""
+        if self.reason is Reason.RIGHT:
+            return True
+        unscored = (Reason.NOT_JUDGED, Reason.JUDGE_TIE, Reason.JUDGE_ABSTAINED, Reason.NO_REFERENCE)
+        return None if self.reason in unscored else False
+
+    @property
+    def status(self) -> Status:
+        """The status of the score table."""
+        if self.reason is Reason.LATE:
+            return Status.TIMED_OUT
+        missing = self.response is None or self.reason is Reason.UNANSWERED
+        return Status.MISSING if missing else Status.ANSWERED
+
+    @property
+    def latency_s(self) -> float:
+        """The reported latency; 0 for a missing response, as in the official files."""
+        return 0.0 if self.response is None else self.response.latency_s
+
+
+def decide_all(
+    questions: QuestionSet,
+    responses: Mapping[str, Response],
+    *,
+    limit_s: float | None,
+    panel: Panel,
+    definitions: str = "",
+    progress: Callable[[int], None] | None = None,
+) -> list[Outcome]:
+    """The outcome of every referenced question, in the order of the references."""
+    outcomes: list[Outcome] = []
+    waiting: list[int] = []
+    for case, reference in questions.references.items():
+        outcome = _decide(questions, questions.requests[case], reference, responses.get(case), limit_s)
+        if outcome.decision is _PENDING:
+            waiting.append(len(outcomes))
+        outcomes.append(outcome)
+    cases = [judge_case(outcomes[index], definitions) for index in waiting]
+    for index, decision in zip(waiting, panel.decide(cases, progress=progress), strict=True):
+        outcomes[index] = replace(outcomes[index], decision=decision, reason=_judged(decision))
+    return outcomes
+
+
+_PENDING = Decision(None, "not_judged", ())
+
+
+def _decide(
+    questions: QuestionSet, request: Request, reference: Reference, response: Response | None, limit_s: float | None
+) -> Outcome:
+    answer_format = questions.format_of(reference)
+    try:
+        expected = answer_format.parse(reference.answer)
+    except Unreadable:
+        return Outcome(request, reference, response, Reason.NO_REFERENCE)
+    if response is None:
+        return Outcome(request, reference, None, Reason.MISSING, expected=expected)
+    if response.content is None:
+        return Outcome(request, reference, response, Reason.UNANSWERED, expected=expected)
+    flags = tuple(signal.name for signal in signals(response.content))
+    if limit_s is not None and not response.latency_s <= limit_s:
+        return Outcome(request, reference, response, Reason.LATE, flags, expected)
+    try:
+        given = answer_format.parse(response.content)
+    except Unreadable:
+        return Outcome(request, reference, response, Reason.UNREADABLE, flags, expected)
+    if answer_format.judged:
+        return Outcome(request, reference, response, Reason.NOT_JUDGED, flags, expected, given, _PENDING)
+    reason = Reason.RIGHT if answer_format.compare(expected, given) else Reason.WRONG
+    return Outcome(request, reference, response, reason, flags, expected, given)
+
+
+def _judged(decision: Decision) -> Reason:
+    if decision.correct is None:
+        return _BY_DECISION.get(decision.state, Reason.JUDGE_ABSTAINED)
+    return Reason.RIGHT if decision.correct else Reason.WRONG
+
+
+def judge_case(outcome: Outcome, definitions: str) -> JudgeCase:
+    """What the judges see of an outcome."""
+    request, content = outcome.request, "" if outcome.response is None else outcome.response.content
+    return JudgeCase(
+        case=request.case,
+        procedure=request.procedure,
+        start_s=request.start_s,
+        end_s=request.end_s,
+        question=request.question,
+        reference=outcome.reference.answer,
+        candidate=content or "",
+        definitions=definitions,
+    )

@@ -1,0 +1,257 @@
+"""Scoring under the native profile: outcomes, score table, summary, leverage and warnings."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from surgeval.errors import ResponsesMissing, UnknownName
+from surgeval.judges import Panel, verdict_row
+from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.manifest import Manifest
+from surgeval.schema.question_files import QuestionSet, Sources, load_responses
+from surgeval.schema.questions import Response
+from surgeval.schema.score_table import ScoreTable
+from surgeval.schema.taxonomy import Capability
+from surgeval.scoring.leverage import bucket_warnings, question_weights, video_influence
+from surgeval.scoring.lint_report import LintReport
+from surgeval.scoring.native import Outcome, Reason, decide_all, judge_case
+from surgeval.scoring.ood import Seen, derived_ood
+from surgeval.scoring.result import ScoreResult
+from surgeval.scoring.slices import bucket_name, rows_of
+from surgeval.scoring.summary import Slice, summarise
+from surgeval.scoring.targeted import TargetedItem, targeted_scores
+from surgeval.scoring.templates import templates_of
+
+
+@dataclass(frozen=True, slots=True)
+class NativeOptions:
+    """How a native scoring is done."""
+
+    model: str
+    limit_s: float | None
+    ood: str
+    seen: Seen | None
+    missing: str
+    replicates: int
+    seed: int
+    definitions: str
+    progress: Callable[[int], None] | None = None
+
+
+def score_native(
+    questions: QuestionSet,
+    responses: Sources,
+    *,
+    panel: Panel,
+    options: NativeOptions,
+    report: LintReport,
+    manifest: Manifest,
+) -> ScoreResult:
+    """The result of one model under our own rules."""
+    answers = _answers(questions, responses, options.missing)
+    outcomes = decide_all(
+        questions,
+        answers,
+        limit_s=options.limit_s,
+        panel=panel,
+        definitions=options.definitions,
+        progress=options.progress,
+    )
+    ood = derived_ood(questions, options.ood, options.seen)
+    frame = _frame(outcomes, ood, questions.class_names)
+    values = frame["correctness"].cast(pl.Float64).to_numpy()
+    names, codes = np.unique(frame["video"].to_numpy().astype(str), return_inverse=True)
+    slices = _slices(frame)
+    buckets = {name: rows for (level, name), rows in slices.items() if level == "bucket"}
+    targeted = targeted_scores([_targeted(outcome) for outcome in outcomes])
+    summary = summarise(
+        values[:, None], codes, [options.model], slices, replicates=options.replicates, seed=options.seed
+    )
+    return ScoreResult(
+        model=options.model,
+        profile="native",
+        results=frame,
+        summary=pl.concat([summary, *_variants(summary, frame, values, buckets)]).drop("model"),
+        scores=_table(frame, targeted.cases, options.model),
+        lint=report,
+        manifest=manifest,
+        warnings=(*_warnings(outcomes, frame, options), *bucket_warnings(buckets, codes, _expected_buckets())),
+        extra_tables={
+            "leverage_questions": question_weights(buckets),
+            "leverage_videos": video_influence(values, codes, names.tolist(), buckets),
+            "targeted": targeted.summary,
+        },
+        verdicts=tuple(_verdicts(outcomes, options.definitions)),
+    )
+
+
+def _answers(questions: QuestionSet, responses: Sources, missing: str) -> dict[str, Response]:
+    if missing not in ("wrong", "error"):
+        raise UnknownName("rule for missing responses", missing, ["wrong", "error"])
+    answers: dict[str, Response] = {}
+    for response in load_responses(responses).responses:
+        answers.setdefault(response.case, response)
+    absent = [case for case in questions.references if case not in answers]
+    if absent and missing == "error":
+        text = f"{len(absent)} of {len(questions.references)} questions have no response (first: {absent[0]})"
+        raise ResponsesMissing("responses", [text])
+    return answers
+
+
+def _frame(outcomes: Sequence[Outcome], ood: Mapping[str, bool | None], class_names: tuple[str, ...]) -> pl.DataFrame:
+    """One row per question: the official columns, then ours."""
+    templates = templates_of((o.request.question for o in outcomes), class_names=class_names)
+    rows = [
+        {
+            "qID": o.reference.case,
+            "video": o.request.video,
+            "ood": bool(ood[o.reference.case]),
+            "clinical": o.reference.clinical,
+            "primary": o.reference.capability.value,
+            "answer_format": o.reference.format,
+            "latency": o.latency_s,
+            "timed_out": o.reason is Reason.LATE,
+            "correctness": o.correct,
+            "reason": o.reason.value,
+            "status": o.status.value,
+            "flags": ";".join(o.flags),
+            "group": o.reference.capability.group.value,
+            "ood_stated": o.reference.ood,
+            "procedure": o.request.procedure,
+            "window_s": o.request.window_s,
+            "secondaries": ";".join(c.value for c in o.reference.secondaries),
+            "template": template,
+            **o.reference.strata,
+        }
+        for o, template in zip(outcomes, templates, strict=True)
+    ]
+    overrides: dict[str, Any] = {
+        "correctness": pl.Boolean,
+        "ood_stated": pl.Boolean,
+        "latency": pl.Float64,
+        "window_s": pl.Float64,
+    }
+    return pl.DataFrame(rows, infer_schema_length=None, schema_overrides=overrides)
+
+
+def _slices(frame: pl.DataFrame) -> dict[Slice, np.ndarray]:
+    keys = {
+        "group": frame["group"].to_list(),
+        "leaf": frame["primary"].to_list(),
+        "answer_format": frame["answer_format"].to_list(),
+        "clinical": ["clinical" if c else "technical only" for c in frame["clinical"]],
+    }
+    slices: dict[Slice, np.ndarray] = {("overall", "all questions"): np.arange(frame.height)}
+    slices |= {("bucket", name): rows for name, rows in _buckets(frame).items()}
+    for level, labels in keys.items():
+        slices |= {(level, name): rows for name, rows in rows_of(labels).items()}
+    return slices
+
+
+def _buckets(frame: pl.DataFrame) -> dict[str, np.ndarray]:
+    pairs = frame.select("primary", "ood").iter_rows()
+    return rows_of([bucket_name(Capability(primary), ood) for primary, ood in pairs])
+
+
+def _expected_buckets() -> list[str]:
+    return [bucket_name(group, ood) for group in Capability.groups() for ood in (False, True)]
+
+
+def _variants(
+    summary: pl.DataFrame, frame: pl.DataFrame, values: np.ndarray, buckets: Mapping[str, np.ndarray]
+) -> list[pl.DataFrame]:
+    """The headline under other choices: unscored questions wrong or right, `ood` as the file states it."""
+    unscored = np.isnan(values)
+    found: list[tuple[str, str, np.ndarray, Mapping[str, np.ndarray]]] = []
+    if unscored.any():
+        found.append(("bound", "not scored = wrong", np.where(unscored, 0.0, values), buckets))
+        found.append(("bound", "not scored = right", np.where(unscored, 1.0, values), buckets))
+    stated = frame["ood_stated"].fill_null(False)
+    if not stated.equals(frame["ood"]):
+        as_stated = _buckets(frame.with_columns(ood=stated))
+        found.append(("headline", "mean over buckets, ood as stated", values, as_stated))
+    template = summary.filter(pl.col("level") == "headline")
+    return [
+        template.with_columns(
+            level=pl.lit(level), name=pl.lit(name), accuracy=pl.lit(_mean_of_buckets(column, members)),
+            ci_low=pl.lit(math.nan), ci_high=pl.lit(math.nan),
+        )
+        for level, name, column, members in found
+    ]  # fmt: skip
+
+
+def _mean_of_buckets(values: np.ndarray, buckets: Mapping[str, np.ndarray]) -> float:
+    scored = [values[rows][~np.isnan(values[rows])] for rows in buckets.values()]
+    return float(np.mean([column.mean() for column in scored if len(column)] or [math.nan]))
+
+
+def _table(frame: pl.DataFrame, targeted: pl.DataFrame, model: str) -> ScoreTable:
+    cases = frame.select(
+        pl.lit(model).alias("model"),
+        pl.col("qID").alias("case"),
+        "video",
+        pl.lit("correct").alias("metric"),
+        pl.col("correctness").cast(pl.Float64).alias("value"),
+        "status",
+        pl.col("primary").alias("capability"),
+        pl.col("answer_format").alias("format"),
+        pl.exclude("qID", "video", "correctness", "status", "primary", "answer_format", "timed_out", "flags"),
+    )
+    wide = cases.drop("metric", "value").join(targeted, on="case", how="inner")
+    return ScoreTable.of(pl.concat([cases, wide.select(cases.columns)]), where="scores")
+
+
+def _targeted(outcome: Outcome) -> TargetedItem:
+    return TargetedItem(
+        case=outcome.reference.case,
+        video=outcome.request.video,
+        format=outcome.reference.format,
+        reference=outcome.expected,
+        response=outcome.given,
+        window_s=(outcome.request.start_s, outcome.request.end_s),
+    )
+
+
+def _warnings(outcomes: Sequence[Outcome], frame: pl.DataFrame, options: NativeOptions) -> list[Finding]:
+    counts = Counter(outcome.reason for outcome in outcomes)
+    total = len(outcomes)
+    texts = {
+        Reason.MISSING: "questions have no response; they count as wrong (--missing error refuses instead)",
+        Reason.UNANSWERED: "responses have no text; they count as wrong",
+        Reason.UNREADABLE: "responses break their answer format; they count as wrong",
+        Reason.LATE: "responses are late or report no usable time; they count as wrong",
+        Reason.NOT_JUDGED: "free-text answers were not judged; they are not scored",
+        Reason.JUDGE_TIE: "free-text answers split the judges; they are not scored",
+        Reason.JUDGE_ABSTAINED: "free-text answers got no verdict; they are not scored",
+        Reason.NO_REFERENCE: "references break their own format; these questions are not scored",
+    }
+    found = [
+        Finding(reason.value.replace("_", "-"), Severity.WARNING, f"{counts[reason]} of {total} {text}")
+        for reason, text in texts.items()
+        if counts[reason]
+    ]
+    flagged = frame.filter(pl.col("flags") != "").height
+    if flagged:
+        text = f"{flagged} responses look like attempts to steer a judge; see the column 'flags'"
+        found.append(Finding("flagged", Severity.WARNING, text))
+    unstated = frame["ood_stated"].null_count()
+    if unstated and options.ood == "stated":
+        text = f"{unstated} of {total} references do not state 'ood'; they count as in distribution"
+        found.append(Finding("ood-not-stated", Severity.WARNING, text))
+    return found
+
+
+def _verdicts(outcomes: Sequence[Outcome], definitions: str) -> list[dict[str, Any]]:
+    return [
+        verdict_row(vote.judge, judge_case(outcome, definitions), vote.verdict)
+        for outcome in outcomes
+        if outcome.decision is not None
+        for vote in outcome.decision.votes
+    ]

@@ -1,0 +1,21 @@
+"""The official FOCUS toolkit, reproduced: rows, decisions, files and its random stream.
+
+What aborts there raises `OfficialAborts` here, with every cause listed instead of the first. Two
+consequences of its design are kept on purpose: identifiers are compared as JSON values (1 and "1"
+differ), and one odd answer stops the whole run. The native profile does neither.
+"""
+
+from surgeval.scoring.official.decisions import OfficialRow, decide
+from surgeval.scoring.official.files import load_rows, results_csv, summary_csv
+from surgeval.scoring.official.summary import SummaryRow, pre_evaluation, summarise
+
+__all__ = [
+    "OfficialRow",
+    "SummaryRow",
+    "decide",
+    "load_rows",
+    "pre_evaluation",
+    "results_csv",
+    "summarise",
+    "summary_csv",
+]

@@ -1,0 +1,154 @@
+"""Files as the official toolkit reads and writes them.
+
+Reading keeps JSON values as they are, since the toolkit's decisions depend on their types. Writing
+reproduces what its data frames print: a column's type follows from all its values together.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from surgeval.errors import OfficialAborts
+from surgeval.schema.formats import time_tolerance_s
+from surgeval.schema.question_files import Source, load_responses, split_source
+from surgeval.schema.questions import Reference, Request, Response, reference_from_row, request_from_row
+from surgeval.schema.rows import Row, read_rows
+from surgeval.schema.taxonomy import Capability
+
+if TYPE_CHECKING:
+    from surgeval.scoring.official.decisions import OfficialRow
+    from surgeval.scoring.official.summary import SummaryRow
+
+Kind = Literal["request", "reference", "response"]
+RESULT_COLUMNS = ("qID", "video", "ood", "clinical", "primary", "answer_format", "latency", "timed_out", "correctness")
+SUMMARY_COLUMNS = ("level", "name", "accuracy", "ci_low", "ci_high", "count")
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+def load_rows(sources: Any, kind: Kind) -> list[Row]:
+    """The rows of official files, values untouched; other layouts are brought into that form first.
+
+    Raises:
+        OfficialAborts: The official toolkit cannot load the file.
+    """
+    members = [sources] if isinstance(sources, str | Path) else list(sources)
+    rows: list[Row] = []
+    for member in members:
+        if isinstance(member, Request | Reference | Response):
+            rows.append(member.as_row())
+        elif isinstance(member, dict):
+            rows.append(member)
+        else:
+            rows += _rows_in_file(member, kind)
+    return rows
+
+
+def _rows_in_file(source: Source, kind: Kind) -> list[Row]:
+    namespace, path = split_source(source)
+    if path.suffix.lower() == ".json" and namespace is None:
+        return _json_document(path)
+    if kind == "response":
+        return [response.as_row() for response in load_responses([source]).responses]
+    rows = list(read_rows(path))
+    if rows and "qID" not in rows[0] and namespace is None:
+        return [_data_set_row(row, kind) for row in rows]
+    read = request_from_row if kind == "request" else reference_from_row
+    problems: list[str] = []
+    items = [read(row, namespace, lambda _code, text: problems.append(text)) for row in rows]
+    return [item.as_row() for item in items if item is not None]
+
+
+def _json_document(path: Path) -> list[Row]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise OfficialAborts(str(path), ["no such file"]) from None
+    except UnicodeDecodeError as error:
+        raise OfficialAborts(str(path), [f"not UTF-8 text (byte {error.start})"]) from None
+    except (ValueError, RecursionError) as error:
+        raise OfficialAborts(str(path), [f"the toolkit cannot read this JSON: {error}"]) from None
+    if not isinstance(document, list) or not all(isinstance(row, dict) for row in document):
+        raise OfficialAborts(str(path), ["the toolkit expects a JSON array of objects"])
+    return document
+
+
+def _data_set_row(row: Row, kind: Kind) -> Row:
+    """A row of the public data sets as the toolkit's loader turns it: `ood` is not read there."""
+    try:
+        start, end = (_whole_seconds(row[key]) for key in ("timestamp_start", "timestamp_end"))
+        if kind == "request":
+            names = {"videoID": "video", "procedure_type": "procedure_type", "question": "question"}
+            times = {"start_time": start, "end_time": end}
+            return {"qID": str(row["id"]), **times, **{ours: row[theirs] for ours, theirs in names.items()}}
+        tolerance = {"threshold_seconds": time_tolerance_s(end - start)} if row["answer_format"] == "time" else {}
+        return {
+            "qID": str(row["id"]),
+            "primary": row["primary_capability"],
+            "format": row["answer_format"],
+            "format_kwargs": tolerance,
+            "answer": row["answer"],
+            "secondaries": [c for c in row["secondary_capabilities"] if Capability.named(c) is not None],
+            "clinical": row["clinical_relevance"],
+        }
+    except KeyError as error:
+        raise OfficialAborts("data set", [f"the column {error} is missing"]) from None
+    except (ValueError, TypeError, AttributeError) as error:
+        raise OfficialAborts("data set", [f"row {row.get('id')!r}: {error}"]) from None
+
+
+def _whole_seconds(stamp: str) -> int:
+    hours, minutes, seconds = stamp.split(":")
+    return int(hours) * 3600 + int(minutes) * 60 + int(seconds)
+
+
+# --- writing -------------------------------------------------------------------------------------
+
+
+def results_csv(rows: Sequence[OfficialRow]) -> str:
+    """The text of `results.csv`."""
+    return csv_text(RESULT_COLUMNS, [[row[i] for row in rows] for i in range(len(RESULT_COLUMNS))])
+
+
+def summary_csv(rows: Sequence[SummaryRow]) -> str:
+    """The text of `summary.csv`."""
+    return csv_text(SUMMARY_COLUMNS, [[row[i] for row in rows] for i in range(len(SUMMARY_COLUMNS))])
+
+
+def csv_text(names: Sequence[str], columns: Iterable[list[Any]]) -> str:
+    """Columns as the text of a CSV file."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(zip(*(printed_column(column) for column in columns), strict=True))
+    return text.getvalue()
+
+
+def printed_column(values: list[Any]) -> list[str]:
+    """How a data frame prints a column of these values.
+
+    Whole numbers next to fractions or gaps become floats, unless one of them is too long for a
+    machine word; truth values next to anything else stay what they are; a gap is the empty string.
+
+    Example:
+        >>> printed_column([1, 2.5]), printed_column([True, None]), printed_column([1, None])
+        (['1.0', '2.5'], ['True', ''], ['1.0', ''])
+    """
+    kinds = {type(value) for value in values}
+    mixed = kinds <= {int, float, type(None)} and bool(kinds & {float, type(None)}) and bool(kinds & {int, float})
+    if mixed and all(abs(value) < 1 << 63 for value in values if type(value) is int):
+        return [_printed(None if value is None else float(value)) for value in values]
+    return [_printed(value) for value in values]
+
+
+def _printed(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return repr(value) if isinstance(value, float) else str(value)

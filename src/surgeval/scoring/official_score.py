@@ -1,0 +1,100 @@
+"""Scoring under an official profile: the toolkit's files, and our score table beside them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import polars as pl
+
+from surgeval.judges import JudgeCase, Panel, verdict_row
+from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.manifest import Manifest
+from surgeval.schema.score_table import ScoreTable
+from surgeval.schema.taxonomy import Capability
+from surgeval.scoring.lint_report import LintReport
+from surgeval.scoring.official import OfficialRow, decide, load_rows, results_csv, summarise, summary_csv
+from surgeval.scoring.profiles import Profile
+from surgeval.scoring.result import ScoreResult
+
+
+def score_official(
+    requests: Any,
+    references: Any,
+    responses: Any,
+    *,
+    model: str,
+    profile: Profile,
+    limit_s: float | None,
+    panel: Panel,
+    replicates: int,
+    seed: int,
+    report: LintReport,
+    manifest: Manifest,
+    progress: Callable[[int], None] | None = None,
+) -> ScoreResult:
+    """The toolkit's `results.csv` and `summary.csv`, byte for byte, and the same as a score table."""
+    votes = _Votes(panel, progress)
+    rows = decide(
+        load_rows(requests, "request"),
+        load_rows(references, "reference"),
+        load_rows(responses, "response"),
+        rules=profile.rules,
+        limit_s=limit_s,
+        judge_all=votes.judge_all,
+    )
+    lines = summarise(rows, limit_s=limit_s, replicates=replicates, seed=seed)
+    texts = {"results.csv": results_csv(rows), "summary.csv": summary_csv(lines)}
+    return ScoreResult(
+        model=model,
+        profile=profile.name,
+        results=pl.read_csv(io.StringIO(texts["results.csv"]), infer_schema_length=None),
+        summary=pl.read_csv(io.StringIO(texts["summary.csv"]), infer_schema_length=None),
+        scores=_table(rows, model),
+        lint=report,
+        manifest=manifest,
+        warnings=votes.warnings(),
+        verdicts=tuple(votes.verdicts),
+        exact_files=texts,
+    )
+
+
+class _Votes:
+    """Asks the panel the toolkit's way: an absolute majority of all judges, anything else is wrong."""
+
+    def __init__(self, panel: Panel, progress: Callable[[int], None] | None) -> None:
+        self.panel, self.progress = panel, progress
+        self.undecided = 0
+        self.verdicts: list[dict[str, Any]] = []
+
+    def judge_all(self, cases: Sequence[JudgeCase]) -> list[bool]:
+        right = []
+        for case, decision in zip(cases, self.panel.decide(cases, progress=self.progress), strict=True):
+            said = [vote.verdict.correct for vote in decision.votes]
+            right.append(sum(v is True for v in said) >= len(said) // 2 + 1)
+            self.undecided += not said or any(v is None for v in said)
+            self.verdicts += [verdict_row(vote.judge, case, vote.verdict) for vote in decision.votes]
+        return right
+
+    def warnings(self) -> tuple[Finding, ...]:
+        if not self.undecided:
+            return ()
+        text = f"{self.undecided} free-text answers had no verdict from some judge; the toolkit counts that as wrong"
+        return (Finding("no-verdict-is-wrong", Severity.WARNING, text),)
+
+
+def _table(rows: Sequence[OfficialRow], model: str) -> ScoreTable:
+    columns = {
+        "model": [model] * len(rows),
+        "case": [str(row.qID) for row in rows],
+        "video": ["none" if row.video is None else str(row.video) for row in rows],
+        "value": [float(row.correctness) for row in rows],
+        "status": ["timed_out" if row.timed_out else "answered" for row in rows],
+        "capability": [row.primary for row in rows],
+        "group": [Capability(row.primary).group.value for row in rows],
+        "ood": [row.ood is True or row.ood == 1 for row in rows],
+        "clinical": [row.clinical is True or row.clinical == 1 for row in rows],
+        "format": [str(row.answer_format) for row in rows],
+    }
+    return ScoreTable.of({**columns, "metric": ["correct"] * len(rows)}, where="scores")

@@ -1,0 +1,114 @@
+"""`score`: from questions, references and responses to results, under a named profile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from surgeval.judges import Judge, Panel, VerdictStore, open_judge
+from surgeval.schema.foreign_objects import definitions_text, read_definitions
+from surgeval.schema.manifest import Manifest
+from surgeval.schema.question_files import Sources, load_questions, split_source
+from surgeval.scoring.lint import lint
+from surgeval.scoring.native_score import NativeOptions, score_native
+from surgeval.scoring.official_score import score_official
+from surgeval.scoring.ood import Seen
+from surgeval.scoring.profiles import latency_limit_s, profile_named
+from surgeval.scoring.result import ScoreResult
+
+
+def score(
+    requests: Sources,
+    references: Sources,
+    responses: Sources,
+    *,
+    model: str = "model",
+    profile: str = "native",
+    track: str | None = None,
+    max_latency_s: float | None = None,
+    judges: Sequence[str | Judge] = (),
+    store: str | Path | None = None,
+    definitions: str | Path | None = None,
+    ood: str = "stated",
+    train_requests: Sources | None = None,
+    train_references: Sources | None = None,
+    missing: str = "wrong",
+    replicates: int = 1000,
+    seed: int = 42,
+    progress: Callable[[int], None] | None = None,
+) -> ScoreResult:
+    """The scores of one model's responses.
+
+    Args:
+        requests: The questions: a path, `NAME=PATH` (a namespace), several of these, or `Request`s.
+        references: The reference answers, given alike.
+        responses: The model's answers, given alike.
+        model: The model's name in tables.
+        profile: `native`, or a version of the official toolkit; see `PROFILES`.
+        track: Applies the time limit of `frame`, `segment` or `procedure`.
+        max_latency_s: A time limit of one's own; not together with `track`.
+        judges: Up to three judges of free text, as `none`, `exact`, `cached:FILE`,
+            `openai:MODEL@URL`, `local:PATH` or `Judge` objects. Without one, free text is not scored.
+        store: A file that keeps verdicts between runs, so that nothing is asked twice.
+        definitions: A foreign-object definitions file; its classes become the legal ones.
+        ood: How OOD is decided: `stated` in the file, or derived (`procedure`, `template`, `either`,
+            `center`) from what the training questions contain.
+        train_requests: Training questions, for a derived `ood`.
+        train_references: Training references, for `ood="center"`.
+        missing: What a question without response is: `wrong`, or an `error`.
+        replicates: Bootstrap resamples behind every interval.
+        seed: Of the random streams.
+        progress: Called with the number of further free-text answers that were judged.
+
+    Raises:
+        QuestionsInvalid: The question set contradicts itself.
+        OfficialAborts: The official toolkit would stop (official profiles only).
+        ResponsesMissing: Questions have no response and `missing="error"`.
+    """
+    chosen = profile_named(profile)
+    limit = latency_limit_s(track, max_latency_s)
+    asked = [open_judge(judge) if isinstance(judge, str) else judge for judge in judges]
+    panel = Panel(asked, store=None if store is None else VerdictStore(store))
+    kinds = None if definitions is None else read_definitions(definitions)
+    class_names = None if kinds is None else tuple(kind.name for kind in kinds)
+    manifest = Manifest(
+        verb="score",
+        options={
+            "model": model, "profile": chosen.name, "max_latency_s": limit, "judges": [j.name for j in asked],
+            "ood": ood, "missing": missing, "replicates": replicates,
+            "definitions": None if definitions is None else Path(definitions).name,
+        },
+        inputs=_files(requests, references, responses, train_requests, train_references, definitions),
+        seeds={"bootstrap": seed},
+    )  # fmt: skip
+    report = lint(requests, responses, references, class_names=class_names)
+    if chosen.official:
+        return score_official(
+            requests, references, responses, model=model, profile=chosen, limit_s=limit, panel=panel,
+            replicates=replicates, seed=seed, report=report, manifest=manifest, progress=progress,
+        )  # fmt: skip
+    options = NativeOptions(
+        model=model, limit_s=limit, ood=ood, missing=missing, replicates=replicates, seed=seed, progress=progress,
+        seen=_seen(train_requests, train_references, class_names),
+        definitions=definitions_text() if kinds is None else definitions_text(kinds),
+    )  # fmt: skip
+    questions = load_questions(requests, references, class_names=class_names)
+    return score_native(questions, responses, panel=panel, options=options, report=report, manifest=manifest)
+
+
+def _seen(
+    train_requests: Sources | None, train_references: Sources | None, class_names: tuple[str, ...] | None
+) -> Seen | None:
+    if train_requests is None:
+        return None
+    training = load_questions(train_requests, train_references or (), class_names=class_names)
+    return Seen.of(list(training.requests.values()), list(training.references.values()), training.class_names)
+
+
+def _files(*sources: Any) -> list[Path]:
+    files = []
+    for source in sources:
+        members = [source] if isinstance(source, str | Path) else list(source or ())
+        files += [split_source(member)[1] for member in members if isinstance(member, str | Path)]
+    return list(dict.fromkeys(files))

@@ -1,0 +1,176 @@
+"""The native summary: every slice with its interval, its unit and both estimands by name.
+
+Whole videos are drawn with replacement (questions of one video are not independent). Each slice has
+its own random stream, so its interval never depends on which other slices were asked for; all models
+share the draws. The headline is the mean over populated buckets of their accuracies, and its
+interval resamples videos jointly over all buckets, since one video sits in several of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from surgeval.stats.draws import stream, video_counts
+
+ESTIMANDS = ("rows", "videos")
+"""`rows`: mean over questions. `videos`: mean over videos of their means."""
+
+COLUMNS = {
+    "model": pl.String, "level": pl.String, "name": pl.String, "estimand": pl.String, "accuracy": pl.Float64,
+    "ci_low": pl.Float64, "ci_high": pl.Float64, "count": pl.Int64, "videos": pl.Int64,
+    "effective_videos": pl.Float64, "not_scored": pl.Int64,
+}  # fmt: skip
+
+Slice = tuple[str, str]
+"""Level and name."""
+
+
+class Estimate(NamedTuple):
+    """A value per model with its interval; NaN ends where a single video leaves the spread unknown."""
+
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+class Tally(NamedTuple):
+    """Right answers and scored questions per video and model."""
+
+    right: np.ndarray
+    scored: np.ndarray
+
+
+def summarise(
+    values: np.ndarray,
+    videos: np.ndarray,
+    models: Sequence[str],
+    slices: Mapping[Slice, np.ndarray],
+    *,
+    replicates: int = 1000,
+    seed: int = 42,
+    level: float = 0.95,
+) -> pl.DataFrame:
+    """One line per model, slice and estimand.
+
+    Args:
+        values: `values[question, model]`: 1 right, 0 wrong, NaN not scored.
+        videos: The video of each question, as a code from 0.
+        models: Names of the columns.
+        slices: Level and name to the indices of the questions; the headline is taken over those of
+            level `bucket`.
+        replicates: Bootstrap resamples of the videos; 0 leaves the intervals out.
+        seed: Of the random streams.
+        level: Of the intervals.
+    """
+    order = np.argsort(videos, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    work = _Work(values[order], videos[order], replicates, seed, level)
+    lines = _headline_lines(work, {s: np.sort(place[i]) for s, i in slices.items() if s[0] == "bucket"}, models)
+    for name, indices in slices.items():
+        lines += _slice_lines(work, name, np.sort(place[indices]), models)
+    return pl.DataFrame(lines, schema=COLUMNS, orient="row")
+
+
+class _Work(NamedTuple):
+    values: np.ndarray
+    videos: np.ndarray
+    replicates: int
+    seed: int
+    level: float
+
+    def draws(self, videos: int, *purpose: str) -> np.ndarray:
+        return video_counts(videos, self.replicates, stream(self.seed, "summary", *purpose)).astype(np.float64)
+
+    def ends(self, replicates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Percentile ends per model; resamples without a scored question are left out."""
+        tail = 50 * (1 - self.level)
+        ends = np.full((2, replicates.shape[1]), np.nan)
+        for m, column in enumerate(replicates.T):
+            if len(known := column[~np.isnan(column)]):
+                ends[:, m] = np.percentile(known, [tail, 100 - tail])
+        return ends[0], ends[1]
+
+
+def tally(values: np.ndarray, videos: np.ndarray) -> Tally:
+    """Right answers and scored questions per video (in order of their codes) and model; rows sorted by video."""
+    starts = np.flatnonzero(np.diff(videos, prepend=-1))
+    scored = ~np.isnan(values)
+    right = np.add.reduceat(np.where(scored, values, 0.0), starts, axis=0)
+    return Tally(right, np.add.reduceat(scored.astype(np.float64), starts, axis=0))
+
+
+def _ratio(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
+    return np.asarray(np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=bottom > 0))
+
+
+def _estimates(work: _Work, slice_: Slice, counts: Tally) -> dict[str, Estimate]:
+    videos = len(counts.right)
+    means = np.nan_to_num(_ratio(counts.right, counts.scored))
+    present = (counts.scored > 0).astype(np.float64)
+    parts = {"rows": counts, "videos": Tally(means, present)}
+    points = {name: _ratio(top.sum(axis=0), bottom.sum(axis=0)) for name, (top, bottom) in parts.items()}
+    if videos < 2 or not work.replicates:
+        unknown = np.full(counts.right.shape[1], np.nan)
+        return {name: Estimate(point, unknown, unknown) for name, point in points.items()}
+    draws = work.draws(videos, *slice_)
+    return {
+        name: Estimate(points[name], *work.ends(_ratio(draws @ top, draws @ bottom)))
+        for name, (top, bottom) in parts.items()
+    }
+
+
+def _slice_lines(work: _Work, slice_: Slice, rows: np.ndarray, models: Sequence[str]) -> list[tuple[object, ...]]:
+    counts = tally(work.values[rows], work.videos[rows])
+    estimates = _estimates(work, slice_, counts)
+    return _lines(slice_, estimates, counts, len(rows), models)
+
+
+def _lines(
+    slice_: Slice, estimates: Mapping[str, Estimate], counts: Tally, size: int, models: Sequence[str]
+) -> list[tuple[object, ...]]:
+    lines: list[tuple[object, ...]] = []
+    for m, model in enumerate(models):
+        scored = counts.scored[:, m]
+        total = float(scored.sum())
+        effective = total**2 / float((scored**2).sum()) if total else 0.0
+        size_facts = (int(total), int((scored > 0).sum()), effective, size - int(total))
+        for name, estimate in estimates.items():
+            numbers = (float(estimate.value[m]), float(estimate.low[m]), float(estimate.high[m]))
+            lines.append((model, *slice_, name, *numbers, *size_facts))
+    return lines
+
+
+def _headline_lines(
+    work: _Work, buckets: Mapping[Slice, np.ndarray], models: Sequence[str]
+) -> list[tuple[object, ...]]:
+    """The mean over buckets, by questions; resampled jointly, buckets a resample misses are left out of it."""
+    if not buckets:
+        return []
+    names, codes = np.unique(work.videos, return_inverse=True)
+    parts = [_spread(tally(work.values[r], codes[r]), np.unique(codes[r]), len(names)) for r in buckets.values()]
+    points = np.stack([_ratio(p.right.sum(axis=0), p.scored.sum(axis=0)) for p in parts])
+    value = _mean_of_present(points)
+    low = high = np.full(len(models), np.nan)
+    if len(names) > 1 and work.replicates:
+        draws = work.draws(len(names), "headline")
+        low, high = work.ends(_mean_of_present(np.stack([_ratio(draws @ p.right, draws @ p.scored) for p in parts])))
+    whole = Tally(sum(p.right for p in parts), sum(p.scored for p in parts))  # type: ignore[arg-type]
+    size = sum(len(rows) for rows in buckets.values())
+    return _lines(("headline", "mean over buckets"), {"rows": Estimate(value, low, high)}, whole, size, models)
+
+
+def _spread(counts: Tally, present: np.ndarray, videos: int) -> Tally:
+    right, scored = (np.zeros((videos, counts.right.shape[1])) for _ in range(2))
+    right[present], scored[present] = counts
+    return Tally(right, scored)
+
+
+def _mean_of_present(parts: np.ndarray) -> np.ndarray:
+    """The mean along the first axis over entries that are not NaN."""
+    given = ~np.isnan(parts)
+    return _ratio(np.where(given, parts, 0.0).sum(axis=0), given.sum(axis=0).astype(np.float64))

@@ -1,0 +1,1 @@
+"""Agreement between raters: coefficients, the ratings they are computed from, and a report with intervals."""

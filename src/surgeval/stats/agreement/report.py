@@ -1,0 +1,207 @@
+"""The agreement report: every coefficient the ratings allow, each with a cluster interval.
+
+Whole videos are resampled, because units of one video are no independent evidence of agreement. Where
+the table names no video each unit stands for itself, and the report says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from surgeval.errors import Misuse, UnknownName
+from surgeval.stats.agreement.coefficients import (
+    KAPPA_WEIGHTS,
+    SCALES,
+    Coefficient,
+    Units,
+    cohen,
+    fleiss,
+    icc,
+    krippendorff,
+    percent_agreement,
+)
+from surgeval.stats.agreement.ratings import Ratings, segment_ratings, unit_ratings
+from surgeval.stats.draws import stream, video_counts
+from surgeval.stats.interval import replicate_sd
+from surgeval.stats.intervals import bounds, check_level
+from surgeval.stats.results import TableResult
+
+
+@dataclass(frozen=True, repr=False)
+class AgreementResult(TableResult):
+    """Agreement coefficients with intervals; one row per coefficient (and pair of raters for kappa)."""
+
+    stem: ClassVar[str] = "agreement"
+
+
+def agreement(
+    table: Any,
+    *,
+    rater: str,
+    label: str,
+    unit: str | None = None,
+    video: str | None = None,
+    start: str | None = None,
+    end: str | None = None,
+    idle: str = "Idle",
+    step_s: float = 1.0,
+    overlaps: str = "error",
+    scale: str = "nominal",
+    order: Sequence[str] = (),
+    kappa_weights: str = "none",
+    level: float = 0.95,
+    replicates: int = 1000,
+    seed: int = 42,
+) -> AgreementResult:
+    """How well raters agree, from a table of units or a table of segments.
+
+    Args:
+        table: One row per unit and rater, or one per segment and rater.
+        rater: Column with the rater.
+        label: Column with what they said.
+        unit: Column with the unit; leave out for segments.
+        video: Column with the video; needed for segments.
+        start: Column where a segment starts, in seconds.
+        end: Column where it ends.
+        idle: Label of the time outside a rater's segments.
+        step_s: Length of one unit of time.
+        overlaps: What two overlapping segments of one rater mean: `error`, or the `first` or `last` begun wins.
+        scale: `nominal`, `ordinal` or `interval`; ICC is added for `interval`.
+        order: The labels in order, where they are not numbers and the scale is `ordinal`.
+        kappa_weights: Weights of Cohen's kappa: `none`, `linear` or `quadratic`.
+        level: Coverage asked for.
+        replicates: How many resamples of videos.
+        seed: Seed of the stream.
+
+    Raises:
+        TableInvalid: With every problem of the table.
+        Misuse: Options that do not fit together.
+    """
+    check_level(level)
+    for kind, got, known in (("scale", scale, SCALES), ("kappa weights", kappa_weights, KAPPA_WEIGHTS)):
+        if got not in known:
+            raise UnknownName(kind, got, known)
+    segments = start is not None or end is not None
+    if segments and (start is None or end is None or video is None):
+        raise Misuse("segments need the columns video, start and end")
+    if segments == (unit is not None):
+        raise Misuse("name either a unit column, or start and end of segments")
+    if start is not None and end is not None and video is not None:
+        ratings = segment_ratings(
+            table,
+            video=video,
+            rater=rater,
+            label=label,
+            start=start,
+            end=end,
+            idle=idle,
+            step_s=step_s,
+            order=order,
+            overlaps=overlaps,
+        )
+    else:
+        ratings = unit_ratings(table, unit=str(unit), rater=rater, label=label, video=video, order=order)
+    return agreement_of(
+        ratings, scale=scale, ordered=bool(order), kappa_weights=kappa_weights, level=level, replicates=replicates,
+        seed=seed, segments=segments, step_s=step_s,
+    )  # fmt: skip
+
+
+def agreement_of(
+    ratings: Ratings,
+    *,
+    scale: str = "nominal",
+    ordered: bool = False,
+    kappa_weights: str = "none",
+    level: float = 0.95,
+    replicates: int = 1000,
+    seed: int = 42,
+    segments: bool = False,
+    step_s: float = 1.0,
+) -> AgreementResult:
+    """The report on ratings that were read already; arguments as for `agreement`."""
+    if len(ratings.raters) < 2:
+        raise Misuse(f"agreement needs at least two raters, got {len(ratings.raters)}")
+    if (scale == "ordinal" or kappa_weights != "none") and not ordered:
+        _need_order(ratings)
+    videos = len(ratings.video_names)
+    counts = video_counts(videos, replicates, stream(seed, "agreement")) if videos > 1 else None
+    rows: list[dict[str, Any]] = []
+    notes: list[str] = []
+    for who, found in _coefficients(ratings, scale, kappa_weights, notes):
+        rows.append(_row(who, found, ratings, counts, level))
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    if counts is None:
+        notes.append("There is one video only, so the spread between videos is unknowable and no interval is given.")
+    if not ratings.has_videos:
+        notes.append("The table names no video, so each unit stands for itself.")
+    what = f"time in steps of {step_s:g} s" if segments else "units"
+    prose = (
+        f"Agreement of {len(ratings.raters)} raters on {ratings.weights.sum():,.0f} {what} from {videos:,} videos, "
+        f"{len(ratings.categories)} labels, scale {scale}; {level:.0%} percentile intervals from {replicates:,} "
+        f"cluster bootstrap resamples of whole videos (seed {seed})."
+    )
+    return AgreementResult(frame, prose, tuple(notes))
+
+
+def _need_order(ratings: Ratings) -> None:
+    try:
+        [float(name) for name in ratings.categories]
+    except ValueError:
+        raise Misuse(
+            "an ordinal scale or weighted kappa needs labels that are numbers, or their order: "
+            f"pass order with {', '.join(map(repr, ratings.categories[:6]))} from low to high"
+        ) from None
+
+
+def _coefficients(
+    ratings: Ratings, scale: str, kappa_weights: str, notes: list[str]
+) -> Iterator[tuple[tuple[str | None, str | None], Coefficient]]:
+    codes, size = ratings.codes, len(ratings.categories)
+    units = Units(ratings.videos, ratings.weights)
+    everybody = (None, None)
+    yield everybody, percent_agreement(codes, units)
+    for (i, first), (j, second) in combinations(enumerate(ratings.raters), 2):
+        yield (first, second), cohen(codes[:, i], codes[:, j], size, units, weights=kappa_weights)
+    found = fleiss(codes, units)
+    if found is None:
+        notes.append("Fleiss' kappa is left out: units differ in how many raters they have.")
+    else:
+        yield everybody, found
+    numbers = ratings.numbers if scale == "interval" else None
+    values = np.array([float(name) for name in ratings.categories]) if numbers is not None else None
+    yield everybody, krippendorff(codes, size, units, scale=scale, numbers=values)
+    if numbers is not None:
+        for kind in ("2,1", "3,1"):
+            one = icc(numbers, units, kind=kind)
+            if one is None:
+                notes.append(f"ICC({kind}) is left out: fewer than two units were rated by everybody.")
+            else:
+                yield everybody, one
+
+
+def _row(
+    who: tuple[str | None, str | None], found: Coefficient, ratings: Ratings, counts: np.ndarray | None, level: float
+) -> dict[str, Any]:
+    value = float(found.value(found.statistics.sum(axis=0)))
+    low = high = sd = np.nan
+    if counts is not None:
+        draws = found.value(counts @ found.statistics)[:, None]
+        ends = bounds(draws, np.array([value]), level=level)
+        low, high, sd = float(ends.low[0]), float(ends.high[0]), float(replicate_sd(draws)[0])
+    pair = [ratings.raters.index(name) for name in who if name is not None]
+    rated = ratings.codes[:, pair] >= 0 if pair else ratings.codes >= 0
+    units = ratings.weights[rated.sum(axis=1) >= 2].sum()
+    note = "undefined: everybody said the same one thing" if np.isnan(value) else None
+    clean = {name: None if np.isnan(number) else number for name, number in
+             {"value": value, "low": low, "high": high, "sd": sd}.items()}  # fmt: skip
+    return {
+        "coefficient": found.name, "rater_a": who[0], "rater_b": who[1], **clean, "units": float(units),
+        "videos": len(np.unique(ratings.videos[rated.sum(axis=1) >= 2])), "note": note,
+    }  # fmt: skip

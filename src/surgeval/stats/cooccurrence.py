@@ -1,0 +1,121 @@
+"""Labels that occur together: marginal and conditional performance per primary and secondary capability.
+
+A question has one primary label and any number of secondary ones. Three kinds of rows are reported, each
+with a cluster interval of its delta:
+
+* `marginal`: all cases that carry the label, as primary or secondary, against all cases;
+* `primary`: cases with this primary label, against all cases;
+* `conditional`: cases with this primary label that also carry the secondary one (or none at all),
+  against all cases with the primary label.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from surgeval.errors import Misuse, UnknownName
+from surgeval.schema.score_table import Missing
+from surgeval.stats.contrasts import Contrast, contrast_rows
+from surgeval.stats.interval import Settings, check_settings, matrix_notes
+from surgeval.stats.nesting import Resample
+from surgeval.stats.results import TableResult, as_table
+
+NONE = "(none)"
+"""Stands for cases without any secondary label."""
+
+
+@dataclass(frozen=True, repr=False)
+class CooccurrenceResult(TableResult):
+    """Marginal, primary and conditional rows per model."""
+
+    stem: ClassVar[str] = "cooccurrence"
+
+
+def cooccurrence(
+    table: Any,
+    *,
+    primary: str = "capability",
+    secondary: str = "secondary",
+    separator: str = ";",
+    statistic: str = "mean",
+    resample: Resample = "cluster",
+    level: float = 0.95,
+    replicates: int = 1000,
+    seed: int = 42,
+    metric: str | None = None,
+    missing: Missing = "worst",
+) -> CooccurrenceResult:
+    """How each model does per label, and per label given that another one is present.
+
+    Args:
+        table: A `ScoreTable` or anything tabular.
+        primary: Column with one label per case.
+        secondary: Column with any number of labels, as a list or as text with `separator` between them.
+        separator: What stands between labels in text.
+        statistic: As for `interval`.
+        resample: As for `interval`.
+        level: Coverage asked for.
+        replicates: How many resamples.
+        seed: Seed of the stream.
+        metric: Which metric of the table.
+        missing: What a (model, case) pair without a row becomes.
+    """
+    settings = Settings(statistic, resample, "rows", level, replicates, "percentile", seed)
+    check_settings(settings)
+    scores = as_table(table)
+    matrix = scores.matrix(metric, missing=missing)
+    contrasts = _contrasts(matrix.cases, primary, secondary, separator)
+    prose = (
+        f"Marginal and conditional {statistic} of {matrix.metric.name!r} per {primary} and {secondary} "
+        f"(estimand: rows; {len(matrix.values):,} cases, {len(matrix.video_names):,} videos), "
+        f"with deltas against all cases (marginal, primary) or against all cases of the primary label (conditional); "
+        f"{level:.0%} percentile intervals from "
+        f"{replicates:,} resamples, seed {seed}."
+    )
+    frame = pl.DataFrame(contrast_rows(matrix, contrasts, settings), infer_schema_length=None)
+    return CooccurrenceResult(frame, prose, tuple(matrix_notes(matrix, has_videos=scores.has_videos)))
+
+
+def labels_of(column: pl.Series, separator: str) -> list[list[str]]:
+    """The labels of each case, whether the column holds lists or text.
+
+    Example:
+        >>> labels_of(pl.Series(["a; b", None, ""]), ";")
+        [['a', 'b'], [], []]
+    """
+    if column.dtype == pl.List:
+        return [[str(label) for label in (labels or [])] for labels in column.to_list()]
+    if column.dtype not in (pl.String, pl.Null, pl.Categorical):
+        raise Misuse(f"column {column.name!r} holds {column.dtype}, expected text or lists of labels")
+    return [[part.strip() for part in (text or "").split(separator) if part.strip()] for text in column.to_list()]
+
+
+def _contrasts(cases: pl.DataFrame, primary: str, secondary: str, separator: str) -> list[Contrast]:
+    for name in (primary, secondary):
+        if name not in cases.columns:
+            raise UnknownName("column", name, cases.columns)
+    first = cases[primary].cast(pl.String).fill_null(NONE).to_numpy().astype(str)
+    others = labels_of(cases[secondary], separator)
+    names = sorted({label for labels in others for label in labels})
+    carries = {name: np.array([name in labels for labels in others]) for name in names}
+    carries[NONE] = np.array([not labels for labels in others])
+    everything = np.ones(len(first), dtype=bool)
+    found = []
+    for name in sorted({*first.tolist(), *names} - {NONE}):
+        mask = (first == name) | carries.get(name, np.zeros(len(first), dtype=bool))
+        found.append(_contrast("marginal", name, None, mask, everything))
+    for name in sorted(set(first.tolist())):
+        found.append(_contrast("primary", name, None, first == name, everything))
+        for other, mask in carries.items():
+            both = (first == name) & mask
+            if both.any():
+                found.append(_contrast("conditional", name, other, both, first == name))
+    return found
+
+
+def _contrast(kind: str, label: str, given: str | None, cases: np.ndarray, baseline: np.ndarray) -> Contrast:
+    return Contrast({"kind": kind, "label": label, "given": given}, cases, baseline)

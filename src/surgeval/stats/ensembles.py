@@ -1,0 +1,238 @@
+"""Ensembles of stored responses: what the submissions could reach together, without running anything.
+
+* `majority`: the response given most often; each model has one vote.
+* `weighted`: the same with weighted votes; by default a model's weight in a video is its mean score on
+  all other videos, so that no case helps to weigh its own vote.
+* `oracle`: the best model of every case; no rule for choosing among stored responses can beat it.
+
+Where votes tie, the score is the mean over the tied responses: what choosing among them at random would
+give on average. Responses are equal when their keys are equal; build keys from answer formats with
+`response_keys`, so that "3" and "3.0" are one vote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from surgeval.errors import Misuse, TooFewVideos, UnknownName
+from surgeval.schema.formats import Unreadable, build_format
+from surgeval.schema.questions import Reference
+from surgeval.schema.score_table import Missing, ScoreMatrix, ScoreTable
+from surgeval.stats.interval import Settings, interval_prose, matrix_notes, replicate_sd, slice_keys
+from surgeval.stats.intervals import bounds
+from surgeval.stats.nesting import Resample, need_units
+from surgeval.stats.replicates import Sample
+from surgeval.stats.results import TableResult, as_table
+from surgeval.stats.slices import Slice, slices
+
+KINDS = ("majority", "weighted", "oracle")
+Key = Callable[[str, str], Hashable | None]
+"""From a case and a response to what makes responses equal; None for a response that is no vote."""
+
+
+@dataclass(frozen=True, repr=False)
+class EnsembleResult(TableResult):
+    """Value of each ensemble and its gain over the best single model; one row per bucket and ensemble."""
+
+    stem: ClassVar[str] = "ensembles"
+
+
+def ensembles(
+    table: Any,
+    *,
+    response: str = "response",
+    by: Sequence[str] = (),
+    kinds: Sequence[str] = KINDS,
+    weights: Mapping[str, float] | None = None,
+    key: Key | None = None,
+    resample: Resample = "cluster",
+    level: float = 0.95,
+    replicates: int = 1000,
+    seed: int = 42,
+    metric: str | None = None,
+    missing: Missing = "worst",
+) -> EnsembleResult:
+    """How well ensembles of the models in a table would do, per bucket, against the best single model.
+
+    Args:
+        table: A score table with a column of responses.
+        response: Its name; `oracle` alone needs none.
+        by: Columns whose combinations are the buckets.
+        kinds: Which of `majority`, `weighted`, `oracle`.
+        weights: Weight of each model's vote, by name; from the other videos when left out.
+        key: When two responses are the same vote; equal texts without surrounding space when left out.
+        resample: As for `interval`.
+        level: Coverage asked for.
+        replicates: How many resamples.
+        seed: Seed of the streams.
+        metric: Which metric of the table.
+        missing: What a (model, case) pair without a row becomes.
+
+    Raises:
+        Misuse: Fewer than two models, or weights that do not fit the models.
+    """
+    scores = as_table(table)
+    matrix = scores.matrix(metric, missing=missing)
+    for kind in kinds:
+        if kind not in KINDS:
+            raise UnknownName("kind of ensemble", kind, KINDS)
+    if len(matrix.models) < 2:
+        raise Misuse(f"an ensemble needs at least two models, got {len(matrix.models)}")
+    votes = None if set(kinds) == {"oracle"} else vote_codes(scores, matrix, response, key)
+    columns = [_column(kind, matrix, votes, weights) for kind in kinds]
+    settings = Settings("mean", resample, "rows", level, replicates, "percentile", seed)
+    wide = _widened(matrix, list(kinds), np.column_stack(columns))
+    rows = [row for part in slices(wide, by) for row in _bucket_rows(part, matrix.models, list(kinds), settings)]
+    prose = (
+        f"Ensembles of {len(matrix.models)} models' stored responses ({', '.join(kinds)}), as upper bounds. "
+        f"{interval_prose(settings, matrix, what='values')} The gain is over the best single model of the bucket, "
+        "which is itself chosen on these data, so gains are if anything too small."
+    )
+    notes = matrix_notes(matrix, has_videos=scores.has_videos)
+    return EnsembleResult(pl.DataFrame(rows, infer_schema_length=None), prose, tuple(notes))
+
+
+def response_keys(references: Sequence[Reference]) -> Key:
+    """When two responses are the same vote, by the answer format of their question.
+
+    Closed answers are equal when they stand for the same value; unreadable ones are no vote. Answers
+    that need a judge are compared as text in lower case.
+    """
+    formats = {one.case: build_format(one.format, one.parameters) for one in references}
+
+    def key(case: str, text: str) -> Hashable | None:
+        known = formats.get(case)
+        if known is None:
+            return text.strip()
+        try:
+            value = known.parse(text)
+        except Unreadable:
+            return None
+        return text.strip().casefold() if known.judged else repr(value)
+
+    return key
+
+
+def vote_codes(scores: ScoreTable, matrix: ScoreMatrix, response: str, key: Key | None) -> np.ndarray:
+    """`[case, model]`: which of a case's responses each model gave, -1 for none."""
+    if response not in scores.frame.columns:
+        raise UnknownName("response column", response, scores.frame.columns)
+    name = [column for column in ("task", "case") if column in matrix.cases.columns]
+    place = {row: i for i, row in enumerate(matrix.cases.select(name).rows())}
+    column = {model: i for i, model in enumerate(matrix.models)}
+    votes = np.full(matrix.values.shape, -1)
+    seen: list[dict[Hashable, int]] = [{} for _ in range(len(matrix.values))]
+    frame = scores.frame.filter(pl.col("metric") == matrix.metric.name)
+    texts = frame[response].cast(pl.String).to_list()
+    for case, model, text in zip(frame.select(name).rows(), frame["model"].to_list(), texts, strict=True):
+        row = place.get(case)
+        if row is None or text is None:
+            continue
+        vote = text.strip() if key is None else key(str(case[-1]), text)
+        if vote is not None:
+            votes[row, column[model]] = seen[row].setdefault(vote, len(seen[row]))
+    return votes
+
+
+def vote_scores(values: np.ndarray, votes: np.ndarray, weights: np.ndarray, *, worst: float) -> np.ndarray:
+    """The score of the response with the most weight, per case; the mean over tied ones.
+
+    Args:
+        values: `[case, model]` scores.
+        votes: `[case, model]` codes of responses, -1 for none.
+        weights: `[case, model]` weight of each vote.
+        worst: The score of a case nobody answered.
+    """
+    size = int(votes.max(initial=0)) + 1
+    rows = np.arange(len(votes))[:, None]
+    cast = (votes >= 0) & np.isfinite(values)
+    code = np.where(cast, votes, 0)
+    support, total, number = (np.zeros((len(votes), size)) for _ in range(3))
+    np.add.at(support, (rows, code), np.where(cast, weights, 0.0))
+    np.add.at(total, (rows, code), np.where(cast, values, 0.0))
+    np.add.at(number, (rows, code), cast.astype(np.float64))
+    given = number > 0
+    best = np.where(given, support, -np.inf).max(axis=1, keepdims=True)
+    chosen = given & (support >= best - 1e-12)
+    mean = np.divide(total, number, out=np.zeros_like(total), where=given)
+    picked = chosen.sum(axis=1)
+    return np.where(picked > 0, (mean * chosen).sum(axis=1) / np.maximum(picked, 1), worst)
+
+
+def _column(
+    kind: str, matrix: ScoreMatrix, votes: np.ndarray | None, weights: Mapping[str, float] | None
+) -> np.ndarray:
+    values, facts = matrix.values, matrix.metric
+    if kind == "oracle" or votes is None:
+        filled = np.where(np.isfinite(values), values, -np.inf if facts.larger_is_better else np.inf)
+        best = filled.max(axis=1) if facts.larger_is_better else filled.min(axis=1)
+        return np.where(np.isfinite(best), best, np.nan)
+    worst = facts.worst if np.isfinite(facts.worst) else np.nan
+    equal = np.ones(values.shape)
+    return vote_scores(values, votes, equal if kind == "majority" else _weights(matrix, weights), worst=worst)
+
+
+def _weights(matrix: ScoreMatrix, weights: Mapping[str, float] | None) -> np.ndarray:
+    if weights is not None:
+        problems = [f"weight for unknown model {name!r}" for name in weights if name not in matrix.models]
+        problems += [f"no weight for model {name!r}" for name in matrix.models if name not in weights]
+        if problems:
+            raise Misuse(f"weights: {'; '.join(problems)}")
+        return np.tile([float(weights[name]) for name in matrix.models], (len(matrix.values), 1))
+    known = np.isfinite(matrix.values)
+    sums = np.zeros((2, len(matrix.video_names), len(matrix.models)))
+    np.add.at(sums[0], matrix.videos, np.where(known, matrix.values, 0.0))
+    np.add.at(sums[1], matrix.videos, known.astype(np.float64))
+    others = sums.sum(axis=1, keepdims=True) - sums
+    mean = np.divide(others[0], others[1], out=np.zeros_like(others[0]), where=others[1] > 0)
+    if not matrix.metric.larger_is_better:
+        mean = mean.max() - mean
+    return np.asarray(mean[matrix.videos])
+
+
+def _widened(matrix: ScoreMatrix, kinds: list[str], columns: np.ndarray) -> ScoreMatrix:
+    values = np.column_stack([matrix.values, columns])
+    return ScoreMatrix(
+        values, [*matrix.models, *kinds], matrix.videos, matrix.video_names, matrix.cases, matrix.metric, matrix.filled,
+        matrix.dropped,
+    )  # fmt: skip
+
+
+def _bucket_rows(part: Slice, models: list[str], kinds: list[str], settings: Settings) -> list[dict[str, Any]]:
+    sample = Sample.of(part.matrix, statistic="mean", resample=settings.resample, estimand="rows")
+    value = sample.point()
+    single = value[: len(models)]
+    sign = 1.0 if part.matrix.metric.larger_is_better else -1.0
+    best = int(np.argmax(np.where(np.isfinite(single), sign * single, -np.inf)))
+    blank = np.full(len(kinds), np.nan)
+    gain = sign * (value[len(models) :] - single[best])
+    ends, gains, sd = (blank, blank), (blank, blank), blank
+    note = None
+    try:
+        need_units(sample.nest, part.name)
+        draws = sample.replicates(slice_keys(settings, part.name), engine=settings.engine)
+        ours = draws[:, len(models) :]
+        ends = bounds(ours, value[len(models) :], level=settings.level)
+        gains = bounds(sign * (ours - draws[:, best : best + 1]), gain, level=settings.level)
+        sd = replicate_sd(ours)
+    except TooFewVideos:
+        note = "one unit only: its spread is unknowable"
+    return [
+        {
+            **part.labels, "ensemble": kind, "value": _number(value[len(models) + i]), "low": _number(ends[0][i]),
+            "high": _number(ends[1][i]), "sd": _number(sd[i]), "best_model": models[best],
+            "best_value": _number(single[best]), "gain": _number(gain[i]), "gain_low": _number(gains[0][i]),
+            "gain_high": _number(gains[1][i]), "cases": len(part.matrix.values),
+            "videos": len(part.matrix.video_names), "note": note,
+        }
+        for i, kind in enumerate(kinds)
+    ]  # fmt: skip
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

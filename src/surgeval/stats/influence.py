@@ -1,0 +1,65 @@
+"""Leave-one-out influence: what each video does to the value of each model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from surgeval.schema.score_table import Missing
+from surgeval.stats.jackknife import jackknife_sd, leave_one_out
+from surgeval.stats.nesting import need_units
+from surgeval.stats.replicates import ESTIMAND_PROSE, Sample
+from surgeval.stats.results import TableResult, as_table
+
+
+@dataclass(frozen=True, repr=False)
+class InfluenceResult(TableResult):
+    """The value without each video; one row per video and model, the most influential first."""
+
+    stem: ClassVar[str] = "influence"
+
+
+def influence(
+    table: Any,
+    *,
+    statistic: str = "mean",
+    estimand: str = "rows",
+    metric: str | None = None,
+    missing: Missing = "worst",
+) -> InfluenceResult:
+    """What happens to each model's value when one video is left out.
+
+    `influence` is the value on all videos minus the value without this one: positive for a video that
+    lifts the model.
+
+    Raises:
+        TooFewVideos: The table has a single video.
+    """
+    matrix = as_table(table).matrix(metric, missing=missing)
+    sample = Sample.of(matrix, statistic=statistic, resample="cluster", estimand=estimand)
+    need_units(sample.nest, "influence")
+    without = leave_one_out(sample)
+    value = sample.point()
+    first_rows = sample.nest.order[sample.nest.row_starts[:-1]]
+    names = [matrix.video_names[code] for code in matrix.videos[first_rows]]
+    frame = pl.DataFrame(
+        {
+            "video": np.repeat(names, len(matrix.models)),
+            "model": matrix.models * len(names),
+            "statistic": [sample.statistic.name] * without.size,
+            "estimand": [estimand] * without.size,
+            "value": np.tile(value, len(names)),
+            "value_without": without.ravel(),
+            "influence": (value - without).ravel(),
+        }
+    )
+    frame = frame.sort(pl.col("influence").abs(), "video", "model", descending=[True, False, False])
+    spread = ", ".join(f"{m} {sd:.3g}" for m, sd in zip(matrix.models, jackknife_sd(without), strict=True))
+    prose = (
+        f"The {statistic} of {matrix.metric.name!r} {ESTIMAND_PROSE[estimand]} (estimand: {estimand}) was recomputed "
+        f"without each of {len(names)} videos in turn. Jackknife standard errors: {spread}."
+    )
+    return InfluenceResult(frame, prose)

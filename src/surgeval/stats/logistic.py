@@ -1,0 +1,208 @@
+"""Logistic regression by Newton's method, with covariances that respect clusters.
+
+The fit is iteratively reweighted least squares. The covariance is the sandwich `B M B` with bread `B`,
+the inverse information, and meat `M`, the sum over clusters of the outer product of their scores:
+
+* `CR0`: as it stands;
+* `CR1`: times `G / (G - 1) * (n - 1) / (n - k)`, as Stata and statsmodels do, and as R's
+  `sandwich::vcovCL(type = "HC1")`; R's default for glm (`type = "HC0"`) keeps only `G / (G - 1)`;
+* `CR2`: scores corrected by `(I - H_gg)**(-1/2)` within each cluster on the working scale (Bell and
+  McCaffrey 2002), which removes the bias of few clusters when the working model holds.
+
+Two-way clusters add the covariances of both groupings and subtract that of their intersection (Cameron,
+Gelbach and Miller 2011). Where that leaves a variance negative, negative eigenvalues are set to zero, as
+they propose; otherwise the sum stays as it is, equal to statsmodels and to R's default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from surgeval.errors import Misuse, TooFewVideos, UnknownName
+
+KINDS = ("CR0", "CR1", "CR2")
+SEPARATED = 15.0
+"""A coefficient beyond this on the logit scale of a 0/1 column means separation, not evidence."""
+
+
+@dataclass(frozen=True)
+class LogisticFit:
+    """A fitted logistic regression."""
+
+    names: list[str]
+    coefficients: np.ndarray
+    design: np.ndarray
+    outcome: np.ndarray
+    fitted: np.ndarray
+    weights: np.ndarray
+    information: np.ndarray
+    log_likelihood: float
+    converged: bool
+    dropped: tuple[str, ...] = ()
+    """Columns left out because the others already say the same."""
+    separated: tuple[str, ...] = ()
+    """Columns whose coefficient runs away because they predict the outcome perfectly."""
+
+    @property
+    def bread(self) -> np.ndarray:
+        """The inverse information: the covariance if every row were independent."""
+        return np.asarray(np.linalg.pinv(self.information, hermitian=True))
+
+
+def fit_logistic(
+    design: np.ndarray,
+    outcome: np.ndarray,
+    names: Sequence[str],
+    *,
+    weights: np.ndarray | None = None,
+    iterations: int = 50,
+) -> LogisticFit:
+    """The maximum-likelihood fit; collinear columns are left out and named.
+
+    Args:
+        design: `[row, column]`, with an intercept if one is wanted.
+        outcome: 0 or 1 per row.
+        names: One per column.
+        weights: How often each row counts.
+        iterations: Most Newton steps.
+
+    Raises:
+        Misuse: The outcome is not 0/1, or shapes do not match.
+    """
+    design, outcome = np.asarray(design, dtype=np.float64), np.asarray(outcome, dtype=np.float64)
+    if design.shape != (len(outcome), len(names)):
+        raise Misuse(f"design of shape {design.shape} does not fit {len(outcome)} outcomes and {len(names)} names")
+    if not np.isin(outcome, (0.0, 1.0)).all():
+        raise Misuse("a logistic regression needs outcomes that are 0 or 1")
+    weights = np.ones(len(outcome)) if weights is None else np.asarray(weights, dtype=np.float64)
+    kept = independent_columns(design[weights > 0])
+    reduced = design[:, kept]
+    beta, converged = _newton(reduced, outcome, weights, iterations)
+    fitted = expit(reduced @ beta)
+    variance = weights * fitted * (1 - fitted)
+    information = (reduced * variance[:, None]).T @ reduced
+    inside = np.clip(fitted, 1e-300, 1 - 1e-16)
+    likelihood = float((weights * (outcome * np.log(inside) + (1 - outcome) * np.log1p(-inside))).sum())
+    scale = np.maximum(np.ptp(reduced, axis=0), 1e-12)
+    runaway = tuple(names[kept[i]] for i in np.flatnonzero(np.abs(beta) * np.minimum(scale, 1.0) > SEPARATED))
+    return LogisticFit(
+        [names[i] for i in kept], beta, reduced, outcome, fitted, weights, information, likelihood,
+        converged and not runaway, tuple(name for i, name in enumerate(names) if i not in kept), runaway,
+    )  # fmt: skip
+
+
+def independent_columns(design: np.ndarray, *, tolerance: float = 1e-9) -> list[int]:
+    """The first columns that are not combinations of those before them, by Gram-Schmidt in order.
+
+    Example:
+        >>> independent_columns(np.array([[1.0, 0, 1], [1, 1, 0], [1, 0, 1]]))
+        [0, 1]
+    """
+    kept: list[int] = []
+    basis = np.empty((len(design), 0))
+    for column in range(design.shape[1]):
+        vector = design[:, column]
+        size = np.linalg.norm(vector)
+        for _ in range(2):
+            vector = vector - basis @ (basis.T @ vector)
+        left = np.linalg.norm(vector)
+        if size > 0 and left > tolerance * size:
+            kept.append(column)
+            basis = np.column_stack([basis, vector / left])
+    return kept
+
+
+def cluster_covariance(fit: LogisticFit, clusters: Sequence[np.ndarray], *, kind: str = "CR1") -> np.ndarray:
+    """The covariance of the coefficients with one or two groupings of rows into clusters.
+
+    Args:
+        fit: The fit.
+        clusters: One or two arrays with the cluster of each row.
+        kind: `CR0`, `CR1` or `CR2`.
+
+    Raises:
+        UnknownName: No such kind.
+        TooFewVideos: A grouping has a single cluster.
+        Misuse: None, or more than two groupings.
+    """
+    if kind not in KINDS:
+        raise UnknownName("kind of cluster covariance", kind, KINDS)
+    if not 1 <= len(clusters) <= 2:
+        raise Misuse(f"one or two groupings into clusters are possible, got {len(clusters)}")
+    codes = [np.unique(np.asarray(grouping), return_inverse=True)[1] for grouping in clusters]
+    if any(code.max(initial=0) < 1 for code in codes):
+        raise TooFewVideos("a grouping has a single cluster, so nothing is known about the spread between clusters")
+    total = sum(_one_way(fit, code, kind) for code in codes)
+    if len(codes) == 1:
+        return np.asarray(total)
+    both = np.unique(codes[0] * (codes[1].max() + 1) + codes[1], return_inverse=True)[1]
+    return nearest_covariance(np.asarray(total) - _one_way(fit, both, kind))
+
+
+def nearest_covariance(matrix: np.ndarray) -> np.ndarray:
+    """The matrix with negative eigenvalues set to zero where a variance is negative; unchanged elsewhere."""
+    if np.diag(matrix).min(initial=0.0) >= 0:
+        return matrix
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
+
+
+def _newton(design: np.ndarray, outcome: np.ndarray, weights: np.ndarray, iterations: int) -> tuple[np.ndarray, bool]:
+    beta = np.zeros(design.shape[1])
+    for _ in range(iterations):
+        fitted = expit(design @ beta)
+        score = design.T @ (weights * (outcome - fitted))
+        information = (design * (weights * fitted * (1 - fitted))[:, None]).T @ design
+        step = np.linalg.lstsq(information, score, rcond=None)[0]
+        size = np.abs(step).max(initial=0.0)
+        beta = beta + step * min(1.0, 5.0 / size if size > 0 else 1.0)
+        if size < 1e-10:
+            return beta, True
+        if np.abs(beta).max(initial=0.0) > 4 * SEPARATED:
+            break
+    return beta, False
+
+
+def _one_way(fit: LogisticFit, codes: np.ndarray, kind: str) -> np.ndarray:
+    groups = int(codes.max()) + 1
+    rows, columns = fit.design.shape
+    bread = fit.bread
+    if kind == "CR2":
+        scores = _adjusted_scores(fit, codes, groups, bread)
+    else:
+        scores = np.zeros((groups, columns))
+        np.add.at(scores, codes, fit.design * (fit.weights * (fit.outcome - fit.fitted))[:, None])
+    covariance = bread @ (scores.T @ scores) @ bread
+    if kind == "CR1":
+        covariance *= groups / (groups - 1) * (rows - 1) / (rows - columns)
+    return np.asarray(covariance)
+
+
+def _adjusted_scores(fit: LogisticFit, codes: np.ndarray, groups: int, bread: np.ndarray) -> np.ndarray:
+    """CR2 scores; the inverse square root acts on a space as small as the number of columns."""
+    root = np.sqrt(np.maximum(fit.weights * fit.fitted * (1 - fit.fitted), 1e-300))
+    design = fit.design * root[:, None]
+    residual = fit.weights * (fit.outcome - fit.fitted) / root
+    half = _root(bread)
+    order = np.argsort(codes, kind="stable")
+    edges = np.searchsorted(codes[order], np.arange(groups + 1))
+    scores = np.empty((groups, design.shape[1]))
+    for group in range(groups):
+        rows = order[edges[group] : edges[group + 1]]
+        leverage = design[rows] @ half
+        share, vectors = np.linalg.eigh(leverage.T @ leverage)
+        share = np.clip(share, 0.0, 1.0)
+        gain = np.where(share < 1 - 1e-10, 1 / np.sqrt(np.maximum(1 - share, 1e-300)) - 1, 0.0)
+        inner = (vectors * np.divide(gain, share, out=np.full_like(gain, 0.5), where=share > 1e-12)) @ vectors.T
+        adjusted = residual[rows] + leverage @ (inner @ (leverage.T @ residual[rows]))
+        scores[group] = design[rows].T @ adjusted
+    return scores
+
+
+def _root(matrix: np.ndarray) -> np.ndarray:
+    values, vectors = np.linalg.eigh(matrix)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

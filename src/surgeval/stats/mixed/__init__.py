@@ -1,0 +1,1 @@
+"""Mixed models: formula and table -> design -> deviance -> optimiser -> inference, one file per step."""

@@ -1,0 +1,64 @@
+"""Variance components: deviations with intervals, shares of variance (ICC) and explained variance (R2).
+
+On the latent scale a logit model has residual variance pi^2 / 3, a log-link count model log(1 + 1 / mean)
+(Nakagawa, Johnson and Schielzeth 2017). R2 marginal is the share of the fixed effects, R2 conditional that of
+fixed and random effects together. The effect of single rows (observation-level) is residual, not explained.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from surgeval.stats.mixed.result import MixedFit
+
+RESIDUAL = "Residual"
+
+
+class Explained(NamedTuple):
+    """Nakagawa's R2."""
+
+    marginal: float
+    conditional: float
+
+
+def residual_variance(found: MixedFit) -> float:
+    """Variance of the distribution itself on the scale of the linear predictor."""
+    if found.sigma is not None:
+        return found.sigma**2
+    if found.family == "poisson":
+        random = sum(group.sd**2 for group in found.groups)
+        return float(np.log1p(1 / np.exp(np.mean(found.fixed_predictor) + random / 2)))
+    return float(np.pi**2 / 3)
+
+
+def variance_table(found: MixedFit, *, level: float = 0.95) -> pl.DataFrame:
+    """Every random effect: group, variance, sd, icc, levels, ci_low and ci_high of the sd.
+
+    Intervals are Wald on the log scale; they are missing where the variance is zero.
+    """
+    residual = residual_variance(found)
+    total = sum(group.sd**2 for group in found.groups) + residual
+    z = stats.norm.ppf(0.5 + level / 2)
+    rows = []
+    for group in found.groups:
+        ends = [group.sd * np.exp(sign * z * group.log_sd_error) for sign in (-1, 1)] if group.sd > 0 else [None, None]
+        rows.append((group.name, group.sd**2, group.sd, group.sd**2 / total, len(group.labels), *ends))
+    if found.sigma is not None:
+        ends = [found.sigma * np.exp(sign * z * found.log_sigma_error) for sign in (-1, 1)]
+        rows.append((RESIDUAL, found.sigma**2, found.sigma, found.sigma**2 / total, found.design.rows, *ends))
+    schema = {"group": pl.String, "variance": pl.Float64, "sd": pl.Float64, "icc": pl.Float64, "levels": pl.Int64,
+              "ci_low": pl.Float64, "ci_high": pl.Float64}  # fmt: skip
+    return pl.DataFrame(rows, schema=schema, orient="row").fill_nan(None)
+
+
+def explained(found: MixedFit) -> Explained:
+    """Shares of the variance that fixed effects, and fixed and random effects together, explain."""
+    fixed = float(np.var(found.design.fixed @ found.beta))
+    rows = found.design.rows
+    random = sum(group.sd**2 for group in found.groups if len(group.labels) < rows)
+    total = fixed + sum(group.sd**2 for group in found.groups) + residual_variance(found)
+    return Explained(fixed / total, (fixed + random) / total)

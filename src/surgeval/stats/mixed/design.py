@@ -1,0 +1,305 @@
+"""From a table and a model to arrays: design matrix, outcome, grouping factors, and what had to be left out.
+
+Everything that cannot be estimated is found here, before any fitting, and stays on record: rows without a
+value or without trials, properties that never vary, repeat others or separate the outcome perfectly
+(marked `x`, not assessable, as in seed 001 Table 2), and random effects that have one level, equal another
+one, or are the residual by another name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+
+import numpy as np
+import polars as pl
+
+from surgeval.errors import Misuse, TableInvalid, nearest
+from surgeval.stats.mixed.formula import Model, column_of
+from surgeval.stats.mixed.structure import Factor, is_nested
+
+INTERCEPT = "(Intercept)"
+
+
+@dataclass(frozen=True)
+class Design:
+    """A model over a table as arrays, in the order of the rows kept."""
+
+    model: Model
+    names: tuple[str, ...]
+    """Coefficients, the intercept first."""
+    fixed: np.ndarray
+    response: np.ndarray
+    """Successes, counts or the continuous outcome."""
+    trials: np.ndarray
+    weights: np.ndarray
+    offset: np.ndarray
+    factors: tuple[Factor, ...]
+    frame: pl.DataFrame
+    """The rows kept, with the columns of the model."""
+    not_assessable: Mapping[str, str] = field(default_factory=dict)
+    """Coefficient to the reason why it was left out."""
+    dropped_factors: Mapping[str, str] = field(default_factory=dict)
+    excluded: Mapping[str, int] = field(default_factory=dict)
+    """Reason to the number of rows left out."""
+    kept: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """Row of the table for every row kept."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows are kept."""
+        return len(self.response)
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether every row is one trial."""
+        return self.model.family == "binomial" and bool(np.all(self.trials == 1))
+
+
+def design_of(table: pl.DataFrame, model: Model, *, where: str = "table") -> Design:
+    """The arrays of `model` over `table`.
+
+    Rows with a missing value in a column of the model, and rows with zero trials, are left out and counted.
+
+    Raises:
+        TableInvalid: With every problem: unknown columns, outcomes that are no numbers, successes above
+            trials, a property without two values left in any column, too few rows.
+    """
+    _check_columns(table, model, where)
+    frame = table.select(model.columns)
+    problems = _number_problems(frame, model)
+    if problems:
+        raise TableInvalid(where, problems)
+    frame, kept, excluded = _complete_rows(frame, model)
+    if frame.is_empty():
+        raise TableInvalid(where, ["no row has a value in every column of the model"])
+    response, trials = _outcome(frame, model)
+    if problems := _outcome_problems(response, trials, model):
+        raise TableInvalid(where, problems)
+    named, columns = _columns(frame, model)
+    fixed, names, dropped = _estimable(named, columns, response, trials, model)
+    factors, gone = _factors(frame, model, trials)
+    if frame.height <= len(names):
+        raise TableInvalid(where, [f"{frame.height} rows cannot determine {len(names)} coefficients"])
+    ones = pl.Series(np.ones(frame.height))
+    offset = frame[model.offset].cast(pl.Float64) if model.offset else ones * 0
+    weights = frame[model.weights].cast(pl.Float64) if model.weights else ones
+    return Design(model, names, fixed, response, trials, weights.to_numpy(), offset.to_numpy(), factors, frame,
+                  dropped, gone, excluded, kept)  # fmt: skip
+
+
+def _check_columns(table: pl.DataFrame, model: Model, where: str) -> None:
+    problems = []
+    for name in model.columns:
+        if name not in table.columns:
+            near = nearest(name, table.columns)
+            hint = f"did you mean {near!r}?" if near else f"the table has {', '.join(map(repr, table.columns))}"
+            problems.append(f"column {name!r} does not exist; {hint}")
+    fixed = {column_of(part) for term in model.fixed for part in term.split(":")}
+    both = [name for name in (model.outcome, model.trials) if name in fixed]
+    problems += [f"column {name!r} is both outcome and fixed effect" for name in both]
+    if problems:
+        raise TableInvalid(where, problems)
+    if table.is_empty():
+        raise TableInvalid(where, ["the table has no rows"])
+
+
+def _number_problems(frame: pl.DataFrame, model: Model) -> list[str]:
+    problems = []
+    for name in (model.outcome, model.trials, model.offset, model.weights):
+        if name is None:
+            continue
+        kind = frame.schema[name]
+        if not (kind.is_numeric() or kind == pl.Boolean):
+            problems.append(
+                f"column {name!r} must hold numbers, got {kind} (first: {frame[name].drop_nulls()[:1].to_list()})"
+            )
+        elif kind.is_float() and frame[name].is_infinite().any():
+            problems.append(f"column {name!r} has infinite entries (first: row {frame[name].is_infinite().arg_max()})")
+    for term in model.fixed:
+        for name in map(column_of, term.split(":")):
+            kind = frame.schema[name]
+            if kind.is_float() and frame[name].is_infinite().any():
+                problems.append(f"property {name!r} has infinite entries")
+            elif kind.is_nested():
+                problems.append(f"property {name!r} holds {kind}; expected numbers, yes/no or categories")
+    return problems
+
+
+def _complete_rows(frame: pl.DataFrame, model: Model) -> tuple[pl.DataFrame, np.ndarray, dict[str, int]]:
+    """Rows that have everything, their places, and how many were left out for which reason."""
+    excluded: dict[str, int] = {}
+    frame = frame.with_columns(pl.col(pl.Float32, pl.Float64).fill_nan(None))
+    keep = np.ones(frame.height, dtype=bool)
+
+    def leave_out(rows: pl.Series, reason: str) -> None:
+        bad = rows.to_numpy() & keep
+        if bad.any():
+            excluded[reason] = int(bad.sum())
+            keep[bad] = False
+
+    empty = frame.null_count().row(0, named=True)
+    for name, kind in frame.schema.items():
+        if empty[name]:
+            leave_out(frame[name].is_null(), f"no value in {name}")
+        if kind == pl.String:
+            leave_out((frame[name] == "").fill_null(False), f"no value in {name}")
+    for divisor in (model.trials, model.weights):
+        if divisor is not None:
+            leave_out((frame[divisor] == 0).fill_null(False), f"{divisor} is 0")
+    return (frame if keep.all() else frame.filter(pl.Series(keep))), np.flatnonzero(keep), excluded
+
+
+def _outcome(frame: pl.DataFrame, model: Model) -> tuple[np.ndarray, np.ndarray]:
+    response = frame[model.outcome].cast(pl.Float64).to_numpy()
+    trials = frame[model.trials].cast(pl.Float64).to_numpy() if model.trials else np.ones(len(response))
+    return response, trials
+
+
+def _outcome_problems(response: np.ndarray, trials: np.ndarray, model: Model) -> list[str]:
+    if model.family == "gaussian":
+        return [f"{model.outcome!r} never varies"] if np.ptp(response) == 0 else []
+    problems: list[str] = []
+    if np.any(response < 0):
+        problems.append(f"{model.outcome!r} is negative in {int(np.sum(response < 0))} rows")
+    if model.family == "poisson":
+        if np.any(response != np.round(response)):
+            problems.append(f"{model.outcome!r} must hold counts, got {response[response != np.round(response)][0]:g}")
+        return problems
+    above = response > trials
+    if above.any():
+        first = int(np.argmax(above))
+        got = f"{response[first]:g} of {trials[first]:g}"
+        problems.append(
+            f"{model.outcome!r} exceeds {model.trials!r} in {int(above.sum())} rows (first: {got})"
+            if model.trials
+            else f"{model.outcome!r} must be 0 or 1, got {response[first]:g}; name trials, or treat it as continuous"
+        )
+    broken = (response != np.round(response)) | (trials != np.round(trials))
+    if broken.any() and not above.any():
+        problems.append(f"{model.outcome!r} must hold whole numbers, got {response[int(np.argmax(broken))]:g}")
+    if not problems and (np.all(response == 0) or np.all(response == trials)):
+        which = "never" if np.all(response == 0) else "always"
+        problems.append(f"{model.outcome!r} is {which} a success; no effect can be estimated")
+    return problems
+
+
+def _columns(frame: pl.DataFrame, model: Model) -> tuple[list[str], list[np.ndarray]]:
+    """Named columns of the design matrix, intercept first, categories against their first level."""
+    names, columns = [INTERCEPT], [np.ones(frame.height)]
+    for term in model.fixed:
+        parts = [_coded(frame[column_of(part)], category=part.startswith("C(")) for part in term.split(":")]
+        for combined in reduce(_crossed, parts):
+            names.append(combined[0])
+            columns.append(combined[1])
+    return names, columns
+
+
+def _coded(series: pl.Series, *, category: bool) -> list[tuple[str, np.ndarray]]:
+    if not category and (series.dtype.is_numeric() or series.dtype == pl.Boolean):
+        return [(series.name, series.cast(pl.Float64).to_numpy())]
+    text = series.cast(pl.String)
+    levels = text.unique().sort().to_list()
+    if len(levels) > 200:
+        raise Misuse(
+            f"property {series.name!r} has {len(levels):,} different texts; as a fixed effect it would need as many "
+            "coefficients. Make it a random effect, or group its values"
+        )
+    coded = [(f"{series.name}[{level}]", (text == level).cast(pl.Float64).to_numpy()) for level in levels[1:]]
+    return coded or [(series.name, np.zeros(len(text)))]
+
+
+def _crossed(left: list[tuple[str, np.ndarray]], right: list[tuple[str, np.ndarray]]) -> list[tuple[str, np.ndarray]]:
+    return [(f"{a}:{b}", x * y) for a, x in left for b, y in right]
+
+
+def _estimable(
+    names: list[str], columns: list[np.ndarray], response: np.ndarray, trials: np.ndarray, model: Model
+) -> tuple[np.ndarray, tuple[str, ...], dict[str, str]]:
+    """The columns whose coefficients exist, and for the others why they do not."""
+    dropped: dict[str, str] = {}
+    rows = np.array(columns)
+    low, high = rows.min(axis=1), rows.max(axis=1)
+    dropped |= {names[j]: f"is {low[j]:g} in every row" for j in range(1, len(names)) if low[j] == high[j]}
+    if model.family == "binomial":
+        dropped |= _separating(names, rows, response, trials, set(dropped))
+    keep = [j for j, name in enumerate(names) if name not in dropped]
+    independent, reasons = _independent(rows[keep], [names[j] for j in keep])
+    dropped |= reasons
+    chosen = [keep[j] for j in independent]
+    ordered = {name: dropped[name] for name in names if name in dropped}
+    return np.ascontiguousarray(rows[chosen].T), tuple(names[j] for j in chosen), ordered
+
+
+def _separating(
+    names: list[str], columns: np.ndarray, response: np.ndarray, trials: np.ndarray, known: set[str]
+) -> dict[str, str]:
+    """0/1 columns that predict the outcome perfectly on one side, and which side."""
+    rows, hits, draws = columns.sum(axis=1), columns @ response, columns @ trials
+    sides = (
+        (1, rows, hits, draws),
+        (0, len(response) - rows, response.sum() - hits, trials.sum() - draws),
+    )
+    reasons: dict[str, str] = {}
+    for value, count, successes, total in sides:
+        for j in np.flatnonzero((successes <= 0) | (successes >= total)):
+            name = names[j]
+            if j == 0 or name in known or name in reasons or not np.isin(columns[j], (0.0, 1.0)).all():
+                continue
+            what = "failures" if successes[j] <= 0 else "successes"
+            reasons[name] = f"separates the outcome: all {count[j]:.0f} rows with value {value} are {what}"
+    return reasons
+
+
+def _independent(columns: np.ndarray, names: list[str]) -> tuple[list[int], dict[str, str]]:
+    """Columns that no earlier ones determine, by eliminating the scaled Gram matrix."""
+    gram = columns @ columns.T
+    norm = np.sqrt(np.diag(gram))
+    gram = gram / np.outer(norm, norm)
+    kept: list[int] = []
+    reasons: dict[str, str] = {}
+    for j in range(len(names)):
+        if kept:
+            share = np.linalg.solve(gram[np.ix_(kept, kept)], gram[kept, j])
+            left = 1 - float(gram[kept, j] @ share)
+            if left < 1e-9:
+                used = [names[k] for k, value in zip(kept, share, strict=True) if abs(value) > 1e-6]
+                reasons[names[j]] = f"is determined by {', '.join(used)}"
+                continue
+        kept.append(j)
+    return kept, reasons
+
+
+def _factors(frame: pl.DataFrame, model: Model, trials: np.ndarray) -> tuple[tuple[Factor, ...], dict[str, str]]:
+    """Grouping factors that can carry a variance, and why the others cannot."""
+    gone: dict[str, str] = {}
+    kept: list[Factor] = []
+    residual = model.family == "gaussian" or (model.family == "binomial" and bool(np.all(trials == 1)))
+    for name in model.random:
+        factor = factor_of(frame, name)
+        if factor.levels < 2:
+            gone[name] = "has one level"
+        elif residual and factor.levels == frame.height:
+            gone[name] = "has one row per level, which is the residual"
+        else:
+            kept.append(factor)
+    for i, factor in enumerate(kept):
+        twin = next((f for f in kept[i + 1 :] if f.levels == factor.levels and is_nested(factor, f)), None)
+        if twin is not None:
+            gone[factor.name] = f"groups the rows exactly as {twin.name} does (aliased)"
+    return tuple(factor for factor in kept if factor.name not in gone), gone
+
+
+def factor_of(frame: pl.DataFrame, name: str) -> Factor:
+    """The grouping by one column, or by the combinations of several (`a:b`)."""
+    parts = []
+    for column in name.split(":"):
+        text = frame[column].cast(pl.String)
+        levels = text.unique().sort()
+        parts.append((text.cast(pl.Enum(levels)).to_physical().to_numpy().astype(np.int64), levels))
+    codes, labels = parts[0]
+    for more_codes, more_labels in parts[1:]:
+        keys, codes = np.unique(codes * len(more_labels) + more_codes, return_inverse=True)
+        labels = labels[keys // len(more_labels)] + pl.Series([":"]) + more_labels[keys % len(more_labels)]
+    return Factor(name, codes, labels)

@@ -1,0 +1,179 @@
+"""What should be known before a fitted model is believed: collinearity, sparse cells, separation, convergence.
+
+Everything here is data (numbers and findings), so that a report or a test can count it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+
+from surgeval.schema.findings import Finding, Severity
+from surgeval.stats.mixed.design import Design
+from surgeval.stats.mixed.residuals import normal_correlation
+from surgeval.stats.mixed.result import MixedFit
+from surgeval.stats.mixed.structure import is_nested
+
+SPARSE = 10
+"""Units with a property below which its effect is hardly assessable."""
+HIGH_VIF = 5.0
+HIGH_CONDITION = 30.0
+FEW_LEVELS = 5
+STRAIGHT = 0.98
+"""Correlation of a Q-Q plot below which it counts as bent."""
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """Numbers about the design and the fit, and the findings they give rise to."""
+
+    vif: dict[str, float]
+    """Variance inflation factor per coefficient."""
+    condition: float
+    """Condition number of the scaled design matrix."""
+    prevalence: pl.DataFrame
+    """Per 0/1 property: share of rows, and units of the finest random effect that have it."""
+    qq: dict[str, float]
+    """Straightness of the Q-Q plot of each random effect's predictions."""
+    findings: tuple[Finding, ...]
+
+
+def diagnose(found: MixedFit) -> Diagnostics:
+    """All checks of a fit that need no refitting."""
+    design = found.design
+    vif, condition = inflation(design)
+    prevalence = prevalences(design)
+    qq = {group.name: normal_correlation(group.mean) for group in found.groups if group.sd > 0}
+    findings = [
+        *_collinearity(vif, condition),
+        *_sparse(prevalence),
+        *_separation(found),
+        *_convergence(found),
+        *_crossed(design),
+        *_bent(qq),
+    ]
+    return Diagnostics(vif, condition, prevalence, qq, tuple(findings))
+
+
+def inflation(design: Design) -> tuple[dict[str, float], float]:
+    """Variance inflation factors of the properties, and the condition number of the scaled columns."""
+    properties = design.fixed[:, 1:]
+    if not properties.shape[1]:
+        return {}, 1.0
+    correlation = np.atleast_2d(np.corrcoef(properties, rowvar=False))
+    factors = np.diag(np.linalg.inv(correlation))
+    scaled = design.fixed / np.sqrt((design.fixed**2).sum(axis=0))
+    eigenvalues = np.linalg.eigvalsh(scaled.T @ scaled)
+    condition = float(np.sqrt(eigenvalues[-1] / max(eigenvalues[0], 1e-300)))
+    return dict(zip(design.names[1:], factors.tolist(), strict=True)), condition
+
+
+def prevalences(design: Design, by: str | None = None) -> pl.DataFrame:
+    """Share of rows with each 0/1 property, and of units of the last random effect; per level of `by` if given."""
+    unit = design.model.random[-1].split(":")[-1] if design.model.random else None
+    rows = []
+    groups = [("", np.ones(design.rows, dtype=bool))]
+    if by is not None:
+        values = design.frame[by].cast(pl.String)
+        groups = [(str(level), (values == level).to_numpy()) for level in values.unique().sort()]
+    for label, keep in groups:
+        for j, name in enumerate(design.names[1:], start=1):
+            column = design.fixed[:, j]
+            if not np.isin(column, (0.0, 1.0)).all():
+                continue
+            having = (column == 1) & keep
+            units = design.frame[unit].filter(pl.Series(having)).n_unique() if unit else int(having.sum())
+            rows.append((label, name, float(having.sum() / max(keep.sum(), 1)), int(having.sum()), units))
+    frame = pl.DataFrame(rows, schema=["group", "term", "share", "rows", "units"], orient="row")
+    return frame if by is not None else frame.drop("group")
+
+
+def co_occurrence(design: Design) -> pl.DataFrame:
+    """Phi coefficient (correlation) of every pair of properties: `term_a, term_b, phi`."""
+    names = design.names[1:]
+    correlation = np.atleast_2d(np.corrcoef(design.fixed[:, 1:], rowvar=False)) if names else np.zeros((0, 0))
+    rows = [(names[i], names[j], float(correlation[i, j])) for i in range(len(names)) for j in range(i)]
+    schema = {"term_a": pl.String, "term_b": pl.String, "phi": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _warning(code: str, message: str, case: str | None = None) -> Finding:
+    return Finding(code, Severity.WARNING, message, case)
+
+
+def _collinearity(vif: dict[str, float], condition: float) -> list[Finding]:
+    found = [
+        _warning("collinear", f"{name} overlaps with other properties (variance inflation {value:.1f})", name)
+        for name, value in vif.items()
+        if value > HIGH_VIF
+    ]
+    if condition > HIGH_CONDITION:
+        found.append(_warning("ill-conditioned", f"the design matrix has condition number {condition:.0f}"))
+    return found
+
+
+def _sparse(prevalence: pl.DataFrame) -> list[Finding]:
+    few = prevalence.filter(pl.col("units") < SPARSE)
+    return [
+        _warning(
+            "sparse", f"only {row['units']} units have {row['term']}; its effect is hardly assessable", row["term"]
+        )
+        for row in few.iter_rows(named=True)
+    ]
+
+
+def _separation(found: MixedFit) -> list[Finding]:
+    if found.family == "gaussian":
+        return []
+    extreme = (np.abs(found.beta) > 10) | (found.standard_errors > 10)
+    return [
+        _warning("separation", f"{name} has estimate {value:.1f} with standard error {error:.1f}; properties "
+                 "probably separate the outcome. Leave it out, or use a penalised (Firth) logit for it", name)
+        for name, value, error, bad in zip(found.names, found.beta, found.standard_errors, extreme, strict=True)
+        if bad and name in found.names[1:]
+    ]  # fmt: skip
+
+
+def _convergence(found: MixedFit) -> list[Finding]:
+    findings = []
+    if not found.convergence.converged:
+        findings.append(
+            _warning("not-converged", f"the optimiser stopped {found.convergence.distance:.2g} standard errors from "
+                     f"the optimum (smallest eigenvalue {found.convergence.smallest_eigenvalue:.2g})")
+        )  # fmt: skip
+    findings += [
+        Finding("singular", Severity.NOTE, f"the variance of {name} is estimated as zero", name)
+        for name in found.convergence.singular
+    ]
+    findings += [
+        Finding("few-levels", Severity.NOTE, f"{group.name} has {len(group.labels)} levels; its variance is hardly "
+                "known, and p values of what varies between its levels are optimistic", group.name)
+        for group in found.groups
+        if len(group.labels) <= 2 * FEW_LEVELS
+    ]  # fmt: skip
+    return findings
+
+
+def _crossed(design: Design) -> list[Finding]:
+    """Groups whose labels recur within others named before them, as frame numbers do between videos."""
+    findings = []
+    named = [factor for factor in design.factors if ":" not in factor.name]
+    for coarse, fine in pairwise(named[1:]):
+        if coarse.levels < fine.levels and not is_nested(fine, coarse):
+            findings.append(
+                Finding("crossed", Severity.NOTE, f"levels of {fine.name} recur in several levels of {coarse.name}; "
+                        f"if they are different things with equal names, write {coarse.name}:{fine.name}", fine.name)
+            )  # fmt: skip
+    return findings
+
+
+def _bent(qq: dict[str, float]) -> list[Finding]:
+    return [
+        Finding("not-normal", Severity.NOTE, f"predictions of {name} depart from a normal curve (Q-Q correlation "
+                f"{value:.3f})", name)
+        for name, value in qq.items()
+        if value < STRAIGHT - 0.03
+    ]  # fmt: skip

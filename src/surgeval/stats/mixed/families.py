@@ -1,0 +1,180 @@
+"""Outcome families: log-likelihood of a row as a function of its linear predictor, with derivatives.
+
+`score` is the first derivative, `weight` the negative second, `slope` the derivative of `weight`. The
+log-likelihood is summed relative to the saturated model, because that of pixel counts is about -10^7 and
+its leading digits would drown the differences an optimiser needs; `saturated` adds it back.
+
+Beta-binomial: successes are binomial with a probability drawn from a beta distribution of mean p and
+precision phi (Skellam 1948), the sensitivity analysis for overdispersed counts. Its second derivative is
+the observed one, which can be negative in a row; the Laplace approximation only needs the sums to be positive.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from scipy import special
+
+
+class Terms(NamedTuple):
+    """First and negative second derivative of the log-likelihood, row by row."""
+
+    score: np.ndarray
+    weight: np.ndarray
+
+
+class Family(Protocol):
+    """What the Laplace deviance needs to know about an outcome."""
+
+    name: str
+    saturated: float
+    """Log-likelihood of the saturated model."""
+    extra: int
+    """Number of parameters beyond the linear predictor (0 or 1; its logarithm is estimated)."""
+
+    def value(self, eta: np.ndarray, log_extra: float = 0.0, /) -> float:
+        """Log-likelihood relative to the saturated model."""
+        ...
+
+    def terms(self, eta: np.ndarray, log_extra: float = 0.0, /) -> Terms:
+        """Score and weight."""
+        ...
+
+    def slope(self, eta: np.ndarray, log_extra: float = 0.0, /) -> np.ndarray:
+        """Derivative of the weight."""
+        ...
+
+    def mean(self, eta: np.ndarray) -> np.ndarray:
+        """Expected outcome on the scale of a probability or rate."""
+        ...
+
+    def select(self, rows: np.ndarray) -> Family:
+        """The family for a subset or reordering of rows."""
+        ...
+
+
+class Binomial:
+    """Successes out of trials with a logit link; Bernoulli when every trial count is one."""
+
+    name, extra = "binomial", 0
+
+    def __init__(self, successes: np.ndarray, trials: np.ndarray, weights: np.ndarray | None = None) -> None:
+        self.successes, self.trials = np.asarray(successes, float), np.asarray(trials, float)
+        self.weights = np.ones(len(self.trials)) if weights is None else np.asarray(weights, float)
+        k, n, w = self.successes, self.trials, self.weights
+        self.base = w * (special.xlogy(k, k / n) + special.xlog1py(n - k, -k / n))
+        choose = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
+        self.saturated = float(np.sum(w * choose) + np.sum(self.base))
+        self.hits, self.draws = w * k, w * n
+
+    def value(self, eta: np.ndarray, _log_extra: float = 0.0, /) -> float:
+        """Log-likelihood relative to the saturated model."""
+        soft = np.maximum(eta, 0.0) + np.log1p(np.exp(-np.abs(eta)))
+        return float(np.sum(self.hits * eta - self.draws * soft - self.base))
+
+    def terms(self, eta: np.ndarray, _log_extra: float = 0.0, /) -> Terms:
+        """Score and weight."""
+        probability = special.expit(eta)
+        return Terms(self.hits - self.draws * probability, self.draws * probability * (1 - probability))
+
+    def slope(self, eta: np.ndarray, _log_extra: float = 0.0, /) -> np.ndarray:
+        """Derivative of the weight."""
+        probability = special.expit(eta)
+        return np.asarray(self.draws * probability * (1 - probability) * (1 - 2 * probability))
+
+    def mean(self, eta: np.ndarray) -> np.ndarray:
+        """Probability of a success."""
+        return np.asarray(special.expit(eta))
+
+    def select(self, rows: np.ndarray) -> Binomial:
+        """The family for a subset or reordering of rows."""
+        return Binomial(self.successes[rows], self.trials[rows], self.weights[rows])
+
+
+class Poisson:
+    """Counts with a log link."""
+
+    name, extra = "poisson", 0
+
+    def __init__(self, counts: np.ndarray, weights: np.ndarray | None = None) -> None:
+        self.counts = np.asarray(counts, float)
+        self.weights = np.ones(len(self.counts)) if weights is None else np.asarray(weights, float)
+        y, w = self.counts, self.weights
+        self.base = w * (special.xlogy(y, y) - y)
+        self.saturated = float(np.sum(self.base) - np.sum(w * special.gammaln(y + 1)))
+
+    def value(self, eta: np.ndarray, _log_extra: float = 0.0, /) -> float:
+        """Log-likelihood relative to the saturated model."""
+        rate = self.weights * np.exp(np.minimum(eta, 700.0))
+        return float(np.sum(self.weights * self.counts * eta - rate - self.base))
+
+    def terms(self, eta: np.ndarray, _log_extra: float = 0.0, /) -> Terms:
+        """Score and weight."""
+        rate = self.weights * np.exp(np.minimum(eta, 700.0))
+        return Terms(self.weights * self.counts - rate, rate)
+
+    def slope(self, eta: np.ndarray, _log_extra: float = 0.0, /) -> np.ndarray:
+        """Derivative of the weight."""
+        return np.asarray(self.weights * np.exp(np.minimum(eta, 700.0)))
+
+    def mean(self, eta: np.ndarray) -> np.ndarray:
+        """Expected count."""
+        return np.asarray(np.exp(np.minimum(eta, 700.0)))
+
+    def select(self, rows: np.ndarray) -> Poisson:
+        """The family for a subset or reordering of rows."""
+        return Poisson(self.counts[rows], self.weights[rows])
+
+
+class BetaBinomial:
+    """Successes out of trials whose probability varies by a beta distribution of precision phi."""
+
+    name, extra = "beta-binomial", 1
+    saturated = 0.0
+
+    def __init__(self, successes: np.ndarray, trials: np.ndarray, weights: np.ndarray | None = None) -> None:
+        self.successes, self.trials = np.asarray(successes, float), np.asarray(trials, float)
+        self.weights = np.ones(len(self.trials)) if weights is None else np.asarray(weights, float)
+        k, n = self.successes, self.trials
+        self.choose = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
+
+    def value(self, eta: np.ndarray, log_extra: float = 0.0, /) -> float:
+        """Log-likelihood."""
+        phi, p = np.exp(log_extra), np.clip(special.expit(eta), 1e-12, 1 - 1e-12)
+        k, n, a, b = self.successes, self.trials, p * phi, (1 - p) * phi
+        return float(np.sum(self.weights * (self.choose + special.betaln(k + a, n - k + b) - special.betaln(a, b))))
+
+    def terms(self, eta: np.ndarray, log_extra: float = 0.0, /) -> Terms:
+        """Score and observed weight."""
+        phi, p = np.exp(log_extra), np.clip(special.expit(eta), 1e-12, 1 - 1e-12)
+        k, n, w = self.successes, self.trials, self.weights
+        a, b, dp = p * phi, (1 - p) * phi, p * (1 - p)
+        first = phi * (special.digamma(k + a) - special.digamma(a) - special.digamma(n - k + b) + special.digamma(b))
+        second = phi**2 * self._polygamma(1, a, b)
+        return Terms(w * first * dp, -w * (second * dp**2 + first * dp * (1 - 2 * p)))
+
+    def slope(self, eta: np.ndarray, log_extra: float = 0.0, /) -> np.ndarray:
+        """Derivative of the observed weight."""
+        phi, p = np.exp(log_extra), np.clip(special.expit(eta), 1e-12, 1 - 1e-12)
+        k, n, w = self.successes, self.trials, self.weights
+        a, b, dp, skew = p * phi, (1 - p) * phi, p * (1 - p), 1 - 2 * p
+        first = phi * (special.digamma(k + a) - special.digamma(a) - special.digamma(n - k + b) + special.digamma(b))
+        second = phi**2 * self._polygamma(1, a, b)
+        third = phi**3 * self._polygamma(2, a, b)
+        return np.asarray(-w * (third * dp**3 + 3 * second * dp**2 * skew + first * dp * (skew**2 - 2 * dp)))
+
+    def _polygamma(self, order: int, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Derivative of order `order` of the first derivative with respect to p, without powers of phi."""
+        k, n, sign = self.successes, self.trials, (-1) ** order
+        hits = special.polygamma(order, k + a) - special.polygamma(order, a)
+        misses = special.polygamma(order, n - k + b) - special.polygamma(order, b)
+        return np.asarray(hits - sign * misses)
+
+    def mean(self, eta: np.ndarray) -> np.ndarray:
+        """Probability of a success."""
+        return np.asarray(special.expit(eta))
+
+    def select(self, rows: np.ndarray) -> BetaBinomial:
+        """The family for a subset or reordering of rows."""
+        return BetaBinomial(self.successes[rows], self.trials[rows], self.weights[rows])

@@ -1,0 +1,165 @@
+"""What a mixed model says: outcome, fixed terms, random intercepts, offset and weights.
+
+The formula language is the part of R's that random-intercept models need:
+
+    tp / reference ~ smoke + blood + smoke:blood + (1 | algorithm) + (1 | patient / image)
+    correct ~ difficulty * phase + offset(exposure) + (1 | video) + (1 | model)
+
+`a * b` stands for `a + b + a:b`, `(1 | a / b)` for `(1 | a) + (1 | a:b)`, and `C(a)` makes categories of a
+column of numbers. Random slopes are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from surgeval.errors import Misuse
+
+FamilyName = Literal["binomial", "poisson", "gaussian"]
+_NAME = re.compile(r"[^\s+*:~|()/,]+")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model, by names of columns.
+
+    Example:
+        >>> Model.parse("tp / reference ~ smoke + (1 | patient / image)", family="binomial")
+        Model(outcome='tp', trials='reference', fixed=('smoke',), random=('patient', 'patient:image'), \
+offset=None, weights=None, family='binomial')
+    """
+
+    outcome: str
+    trials: str | None = None
+    fixed: tuple[str, ...] = ()
+    random: tuple[str, ...] = ()
+    offset: str | None = None
+    weights: str | None = None
+    family: FamilyName = "binomial"
+
+    @classmethod
+    def parse(cls, text: str, *, family: FamilyName = "binomial", weights: str | None = None) -> Model:
+        """The model that a formula describes.
+
+        Raises:
+            Misuse: With the part of the formula that has no meaning here.
+        """
+        if text.count("~") != 1:
+            raise Misuse(f"formula {text!r} needs one '~' between outcome and terms")
+        left, right = (side.strip() for side in text.split("~"))
+        outcome, *trials = (part.strip() for part in left.split("/"))
+        if len(trials) > 1 or not all(_NAME.fullmatch(part) for part in (outcome, *trials)):
+            raise Misuse(f"outcome {left!r} must be a column, or successes / trials")
+        fixed: list[str] = []
+        random: list[str] = []
+        offset = None
+        for term in _split(right):
+            if "|" in term:
+                random += _random(term)
+            elif match := re.fullmatch(r"offset\((.+)\)", term):
+                offset = _names([match[1]])[0]
+            elif term not in ("1", ""):
+                fixed += _fixed(term)
+        return cls(outcome, trials[0] if trials else None, _unique(fixed), _unique(random), offset, weights, family)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column the model uses, each once, in order of mention."""
+        terms = [column_of(part) for term in (*self.fixed, *self.random) for part in term.split(":")]
+        singles = [self.outcome, self.trials, *terms, self.offset, self.weights]
+        return _unique(name for name in singles if name is not None)
+
+    def __str__(self) -> str:
+        left = self.outcome if self.trials is None else f"{self.outcome} / {self.trials}"
+        offset = [f"offset({self.offset})"] if self.offset else []
+        terms = [*(self.fixed or ("1",)), *offset, *(f"(1 | {name})" for name in self.random)]
+        return f"{left} ~ {' + '.join(terms)}"
+
+
+def column_of(part: str) -> str:
+    """The column a part of a term reads: `phase` for `phase` and for `C(phase)`."""
+    return part[2:-1].strip() if part.startswith("C(") and part.endswith(")") else part
+
+
+def _split(text: str) -> list[str]:
+    """Terms at plus signs outside parentheses."""
+    terms, depth, current = [], 0, ""
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if character == "+" and depth == 0:
+            terms.append(current.strip())
+            current = ""
+        else:
+            current += character
+    if depth != 0:
+        raise Misuse(f"formula {text!r} has unbalanced parentheses")
+    return [*terms, current.strip()]
+
+
+def _fixed(term: str) -> list[str]:
+    if term == "0" or term.startswith("-"):
+        raise Misuse(f"term {term!r}: models without an intercept are not supported; leave it out")
+    if "*" in term:
+        names = _parts(term.split("*"))
+        if len(names) > 2:
+            raise Misuse(f"term {term!r}: write interactions of three or more columns with ':'")
+        return [*names, ":".join(names)]
+    return [":".join(_parts(term.split(":")))]
+
+
+def random_terms(names: Iterable[str]) -> tuple[str, ...]:
+    """Random intercepts from plain names such as `patient` or `algorithm:instance`.
+
+    Raises:
+        Misuse: For anything that is no grouping, such as a random slope.
+    """
+    return _unique(term for name in names for term in (_random(f"({name})") if "|" in name else _groups(name)))
+
+
+def _random(term: str) -> list[str]:
+    inner = term.strip().removeprefix("(").removesuffix(")")
+    left, bar, right = inner.partition("|")
+    if not bar or "|" in right:
+        raise Misuse(f"random term {term!r} must look like (1 | group)")
+    if left.strip() != "1":
+        raise Misuse(
+            f"random term {term!r} asks for random slopes of {left.strip()!r}; only random intercepts (1 | group) "
+            f"are fitted. Let the effect vary between groups with an interaction: (1 | {right.strip()}:{left.strip()})"
+        )
+    return _groups(right)
+
+
+def _groups(text: str) -> list[str]:
+    levels = [_names(part.split(":")) for part in text.split("/")]
+    return [":".join(name for part in levels[: depth + 1] for name in part) for depth in range(len(levels))]
+
+
+def _parts(parts: Iterable[str]) -> list[str]:
+    """Names, or `C(name)`, of a fixed term."""
+    stripped = [part.strip() for part in parts]
+    _names(column_of(part) for part in stripped)
+    return [f"C({column_of(part)})" if part != column_of(part) else part for part in stripped]
+
+
+def fixed_terms(names: Iterable[str]) -> tuple[str, ...]:
+    """Fixed terms from plain texts such as `smoke`, `C(phase)` or `smoke:blood`.
+
+    Raises:
+        Misuse: For anything that is no term.
+    """
+    return _unique(term for name in names for term in _fixed(name.strip()))
+
+
+def _names(parts: Iterable[str]) -> list[str]:
+    names = [part.strip() for part in parts]
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise Misuse(f"{name!r} is no column name; terms are names joined by '+', ':' or '*'")
+    return names
+
+
+def _unique(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))

@@ -1,0 +1,199 @@
+"""What a fitted mixed model says about its coefficients and variances, with uncertainty.
+
+Wald intervals use the full-Hessian standard errors (t with Satterthwaite's degrees of freedom in linear
+models). Likelihood-ratio tests of a variance lie on the boundary of the parameter space, so their null
+distribution is a mixture of chi-squared distributions (Self and Liang 1987): for one variance half a point
+mass at zero and half one degree of freedom. Profile intervals invert the likelihood-ratio test; the
+parametric bootstrap refits data simulated from the fit, random effects included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Literal, NamedTuple, TypeVar
+
+import numpy as np
+import polars as pl
+from scipy import optimize, stats
+
+from surgeval.errors import Misuse, UnknownName
+from surgeval.stats.draws import stream
+from surgeval.stats.mixed.adjust import benjamini_hochberg, holm
+from surgeval.stats.mixed.design import INTERCEPT, Design
+from surgeval.stats.mixed.fit import fit
+from surgeval.stats.mixed.result import MixedFit
+
+_T = TypeVar("_T")
+
+
+class Interval(NamedTuple):
+    """An estimate with its limits."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Ratio(NamedTuple):
+    """A likelihood-ratio test."""
+
+    statistic: float
+    freedom: int
+    p_value: float
+
+
+def wald_table(found: MixedFit, *, level: float = 0.95) -> pl.DataFrame:
+    """Every coefficient: estimate, std_error, z, p_value, p_holm, p_bh, ci_low, ci_high.
+
+    Adjusted p values count the properties, not the intercept. In linear models `z` is a t statistic.
+    """
+    z = found.beta / found.standard_errors
+    freedom = np.full(len(z), np.inf) if found.freedom is None else found.freedom
+    p = 2 * stats.t.sf(np.abs(z), freedom)
+    width = stats.t.ppf(0.5 + level / 2, freedom) * found.standard_errors
+    tested = np.array([name != INTERCEPT for name in found.names])
+    asked = np.where(tested, p, np.nan)
+    return pl.DataFrame({
+        "term": list(found.names), "estimate": found.beta, "std_error": found.standard_errors, "z": z, "p_value": p,
+        "p_holm": holm(asked), "p_bh": benjamini_hochberg(asked), "ci_low": found.beta - width,
+        "ci_high": found.beta + width,
+    }).fill_nan(None)  # fmt: skip
+
+
+def likelihood_ratio(larger: MixedFit, smaller: MixedFit, *, variances: int = 0) -> Ratio:
+    """Test of a model against a smaller one nested in it.
+
+    Args:
+        larger: The model with more parameters.
+        smaller: The model without some of them, fitted to the same rows.
+        variances: How many of the parameters tested are variances (0 or 1), which lie on a boundary.
+
+    Raises:
+        Misuse: The models were fitted to different rows, by restricted likelihood with different fixed
+            effects, or differ by several variances.
+    """
+    if larger.design.rows != smaller.design.rows or larger.family != smaller.family:
+        raise Misuse("likelihoods compare only between models of one family fitted to the same rows")
+    if "reml" in (larger.method, smaller.method) and larger.names != smaller.names:
+        raise Misuse("restricted likelihoods do not compare between different fixed effects; fit with restricted=False")
+    if variances not in (0, 1):
+        raise Misuse(f"the boundary mixture is known for one variance, got {variances}; test them one by one")
+    freedom = larger.parameters - smaller.parameters
+    if freedom < 1:
+        raise Misuse("the larger model has no parameter more than the smaller one")
+    statistic = max(0.0, 2 * (larger.log_likelihood - smaller.log_likelihood))
+    p_value = float(stats.chi2.sf(statistic, freedom))
+    if variances:
+        below = float(stats.chi2.sf(statistic, freedom - 1)) if freedom > 1 else float(statistic <= 0)
+        p_value = 0.5 * (p_value + below)
+    return Ratio(statistic, freedom, p_value)
+
+
+def drop_one(found: MixedFit) -> pl.DataFrame:
+    """Likelihood-ratio test of every coefficient and every variance, each left out in turn."""
+    design = found.design
+    whole = fit(design, restricted=False, errors=False)
+    rows = []
+    for j, name in enumerate(design.names[1:], start=1):
+        without = replace(design, fixed=np.delete(design.fixed, j, axis=1), names=_without(design.names, j))
+        rows.append((name, *likelihood_ratio(whole, fit(without, restricted=False, errors=False))))
+    for j, factor in enumerate(design.factors):
+        without = replace(design, factors=_without(design.factors, j))
+        test = likelihood_ratio(whole, fit(without, restricted=False, errors=False), variances=1)
+        rows.append((f"(1 | {factor.name})", *test))
+    return pl.DataFrame(rows, schema=["term", "statistic", "freedom", "p_value"], orient="row")
+
+
+def profile_interval(found: MixedFit, term: str, *, level: float = 0.95) -> Interval:
+    """Interval for a coefficient by profiling the likelihood.
+
+    Raises:
+        UnknownName: There is no such coefficient.
+    """
+    if term not in found.names:
+        raise UnknownName("coefficient", term, found.names)
+    j, design = found.names.index(term), found.design
+    rest = replace(design, fixed=np.delete(design.fixed, j, axis=1), names=_without(design.names, j))
+    best = fit(design, restricted=False, errors=False)
+
+    def drop(value: float) -> float:
+        moved = replace(rest, offset=design.offset + value * design.fixed[:, j])
+        return 2 * (best.log_likelihood - fit(moved, restricted=False, errors=False).log_likelihood)
+
+    return _inverted(drop, float(best.beta[j]), float(found.standard_errors[j]), level)
+
+
+def _inverted(drop: Callable[[float], float], center: float, error: float, level: float) -> Interval:
+    """Where the likelihood has dropped by the chi-squared quantile on either side."""
+    bound = float(stats.chi2.ppf(level, 1))
+    ends = []
+    for side in (-1.0, 1.0):
+        inner, outer = center, center + side * 1.2 * np.sqrt(bound) * error
+        for _ in range(20):
+            if drop(outer) > bound:
+                break
+            inner, outer = outer, outer + side * np.sqrt(bound) * error
+        else:
+            ends.append(side * np.inf)
+            continue
+        ends.append(optimize.brentq(lambda x: drop(x) - bound, inner, outer, xtol=1e-4 * error, rtol=1e-8))
+    return Interval(center, ends[0], ends[1])
+
+
+def simulate(found: MixedFit, rng: np.random.Generator) -> np.ndarray:
+    """An outcome per row drawn from the fitted model, with new random effects."""
+    design, eta = found.design, found.fixed_predictor.copy()
+    factors = {factor.name: factor for factor in design.factors}
+    for group in found.groups:
+        eta += rng.normal(0.0, 1.0, len(group.labels))[factors[group.name].codes] * group.sd
+    return draw_outcome(found, eta, rng)
+
+
+def draw_outcome(found: MixedFit, eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """An outcome per row given its linear predictor."""
+    design = found.design
+    if found.family == "gaussian":
+        return np.asarray(eta + rng.normal(0.0, found.sigma or 0.0, len(eta)) / np.sqrt(design.weights))
+    if found.family == "poisson":
+        return np.asarray(rng.poisson(np.exp(np.minimum(eta, 20.0))), dtype=float)
+    probability = 1 / (1 + np.exp(-eta))
+    if found.precision is not None:
+        probability = rng.beta(found.precision * probability, found.precision * (1 - probability))
+    return np.asarray(rng.binomial(design.trials.astype(np.int64), probability), dtype=float)
+
+
+def bootstrap(found: MixedFit, *, replicates: int = 200, level: float = 0.95, seed: int = 0) -> pl.DataFrame:
+    """Parametric bootstrap of every coefficient and deviation: value, std_error, ci_low, ci_high, replicates.
+
+    Replicates whose refit fails (an outcome that never varies) are left out and show in the count.
+    """
+    rng = stream(seed, "parametric-bootstrap")
+    kind: Literal["beta-binomial"] | None = "beta-binomial" if found.precision is not None else None
+    draws = []
+    for _ in range(replicates):
+        design = replace(found.design, response=simulate(found, rng))
+        if _degenerate(design):
+            continue
+        again = fit(design, family=kind, restricted=found.method != "ml", errors=False)
+        draws.append(np.r_[again.beta, [group.sd for group in again.groups]])
+    if len(draws) < 2:
+        raise Misuse("no bootstrap replicate could be fitted; the outcome hardly varies")
+    values = np.array(draws)
+    low, high = np.quantile(values, [0.5 - level / 2, 0.5 + level / 2], axis=0)
+    return pl.DataFrame({
+        "term": [*found.names, *(f"sd({group.name})" for group in found.groups)],
+        "value": np.r_[found.beta, [group.sd for group in found.groups]],
+        "std_error": values.std(axis=0, ddof=1), "ci_low": low, "ci_high": high, "replicates": len(draws),
+    })  # fmt: skip
+
+
+def _degenerate(design: Design) -> bool:
+    """Whether a simulated outcome leaves nothing to estimate."""
+    if design.model.family == "binomial":
+        return bool(np.all(design.response == 0) or np.all(design.response == design.trials))
+    return bool(np.ptp(design.response) == 0)
+
+
+def _without(items: tuple[_T, ...], index: int) -> tuple[_T, ...]:
+    return items[:index] + items[index + 1 :]

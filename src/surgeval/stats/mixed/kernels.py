@@ -1,0 +1,286 @@
+"""Elimination of random intercepts in numpy: the definition that the compiled twin must equal.
+
+With t_g the weight below node g, c_g its coupling to the border and s its standard deviation:
+D_g = 1 + s^2 t_g, the parent receives t_g / D_g and c_g / D_g, and the border loses s^2 c_g c_g' / D_g.
+Going back down, with A_g the sum of effects on the path from the top to g,
+A_g = (A_parent + s^2 (y_g - c_g' b)) / D_g, which yields modes, covariances and traces in one pass.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy import linalg, sparse
+
+from surgeval.stats.mixed.structure import Layout
+
+
+class Effects(NamedTuple):
+    """Spherical random effects (standard deviation one) of rows, nodes and border columns."""
+
+    rows: np.ndarray
+    nodes: np.ndarray
+    border: np.ndarray
+
+
+class Sums(NamedTuple):
+    """A matrix of row values summed up for elimination: all that `gram` and `effects` need of it."""
+
+    square: np.ndarray
+    """Its Gram matrix under the weights left after eliminating row effects."""
+    leaves: np.ndarray
+    columns: np.ndarray
+    """Sums per border column, not yet scaled by its standard deviation."""
+
+
+class Spread(NamedTuple):
+    """Posterior spread of the effects."""
+
+    predictor: np.ndarray
+    """Variance of every row's linear predictor."""
+    trace: np.ndarray
+    """Sum of the posterior variances of the spherical effects, per factor."""
+    effects: Effects
+    """Posterior variance of every spherical effect."""
+
+
+class Kernel(Protocol):
+    """Factorises H for given weights, then solves with it and inverts what is needed of it."""
+
+    layout: Layout
+    log_determinant: float
+
+    def factorise(self, weight: np.ndarray, sd: np.ndarray) -> None:
+        """Eliminate everything; afterwards `solve` and `spread` refer to these weights."""
+        ...
+
+    def collect(self, matrix: np.ndarray) -> Sums:
+        """The columns of `matrix`, weighted and summed per node and border column."""
+        ...
+
+    def gram(self, sums: Sums) -> tuple[np.ndarray, Effects]:
+        """M' (W - W Z L H^-1 L Z' W) M of the matrix M, and the effects H^-1 L Z' W M of nodes and border."""
+        ...
+
+    def solve(self, target: np.ndarray) -> tuple[np.ndarray, Effects]:
+        """Effects H^-1 L Z' target, and the linear predictor Z L effects that they give."""
+        ...
+
+    def spread(self, *, rows: bool = True) -> Spread:
+        """Posterior variances of the effects and, if `rows`, of the rows' predictors and row effects."""
+        ...
+
+
+class NumpyKernel:
+    """The elimination written with whole-array operations."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout, self.log_determinant = layout, 0.0
+        self._weight: Any = None
+        self._leaf_starts = np.searchsorted(layout.leaf, np.arange(layout.spans[0][1]))
+        self._child_starts = [
+            np.searchsorted(layout.node_parent[start:stop], np.arange(*after))
+            for (start, stop), after in zip(layout.spans[:-1], layout.spans[1:], strict=True)
+        ]
+        self._pair_spans = [(layout.pair_start[a], layout.pair_start[b]) for a, b in layout.spans]
+
+    def factorise(self, weight: np.ndarray, sd: np.ndarray) -> None:
+        """Eliminate rows, nodes and border for these weights and standard deviations."""
+        lay = self.layout
+        self._row_sd = float(sd[lay.row_factor]) if lay.row_factor >= 0 else 0.0
+        self._node_var = np.r_[sd, 0.0][lay.node_factor] ** 2
+        self._column_sd = sd[lay.column_factor]
+        if weight is not self._weight or lay.row_factor >= 0:
+            self._gather(weight)
+        self._below = np.empty(lay.nodes)
+        self._coupling = np.empty(len(lay.pair_column))
+        self._scale = np.empty(lay.nodes)
+        self._eliminate_nodes()
+        self._eliminate_border()
+        self.log_determinant = float(
+            np.log(self._row_scale).sum() + np.log(self._scale).sum() + 2 * np.log(np.diag(self._root)).sum()
+        )
+
+    def _gather(self, weight: np.ndarray) -> None:
+        """Sum the weights per leaf, pair and border columns; kept while the weights stay the same."""
+        lay = self.layout
+        self._weight, self._row_scale = weight, 1.0 + self._row_sd**2 * weight
+        thin = weight / self._row_scale
+        self._leaf_weight = np.add.reduceat(thin, self._leaf_starts)
+        each = thin[lay.pair_row]
+        self._pair_weight = np.bincount(lay.row_pair.ravel(), each, minlength=self._pair_spans[0][1])
+        if lay.width:
+            rows = lay.indicator
+            own = rows.T @ sparse.csr_array((each, rows.indices, rows.indptr), shape=rows.shape)
+            self._own_weight = own.toarray()
+
+    def _eliminate_nodes(self) -> None:
+        lay, below = self.layout, self._leaf_weight
+        coupling = self._pair_weight * self._column_sd[lay.pair_column[: self._pair_spans[0][1]]]
+        for step, ((start, stop), (first, last)) in enumerate(zip(lay.spans, self._pair_spans, strict=True)):
+            self._below[start:stop], self._coupling[first:last] = below, coupling
+            self._scale[start:stop] = 1.0 + self._node_var[start:stop] * below
+            if stop == lay.nodes:
+                break
+            below = np.add.reduceat(below / self._scale[start:stop], self._child_starts[step])
+            after, end = self._pair_spans[step + 1]
+            passed = coupling / self._scale[lay.pair_node[first:last]]
+            coupling = np.bincount(lay.pair_parent[first:last] - after, passed, minlength=end - after)
+
+    def _eliminate_border(self) -> None:
+        lay, width = self.layout, self.layout.width
+        shape = (lay.nodes, width)
+        self._pairs = sparse.csr_array((self._coupling, lay.pair_column, lay.pair_start), shape=shape)
+        schur = np.eye(width)
+        if width:
+            schur += self._own_weight * np.outer(self._column_sd, self._column_sd)
+            gain = (self._node_var / self._scale)[lay.pair_node] * self._coupling
+            scaled = sparse.csr_array((gain, lay.pair_column, lay.pair_start), shape=shape)
+            schur -= (self._pairs.T @ scaled).toarray()
+        self._root = linalg.cholesky(schur, lower=True, check_finite=False) if width else schur
+
+    def collect(self, matrix: np.ndarray) -> Sums:
+        """The columns of `matrix`, weighted and summed per node and border column."""
+        weighted = (self._weight / self._row_scale)[:, None] * matrix
+        return Sums(matrix.T @ weighted, *self._collected(weighted))
+
+    def _collected(self, thin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.add.reduceat(thin, self._leaf_starts, axis=0), np.asarray(self.layout.indicator.T @ thin)
+
+    def gram(self, sums: Sums) -> tuple[np.ndarray, Effects]:
+        """M' (W - W Z L H^-1 L Z' W) M, and the effects of nodes and border for the columns of W M."""
+        below, right = self._ascend(sums.leaves, sums.columns)
+        border = self._border_solution(right)
+        gain = (self._node_var / self._scale)[:, None]
+        nodes, _ = self._descend(below, border)
+        matrix = sums.square - below.T @ (gain * below) - right.T @ border
+        return matrix, Effects(np.zeros((0, below.shape[1])), nodes, border)
+
+    def solve(self, target: np.ndarray) -> tuple[np.ndarray, Effects]:
+        """Effects H^-1 L Z' target and the predictor they give."""
+        lay = self.layout
+        below, right = self._ascend(*self._collected((target / self._row_scale)[:, None]))
+        border = self._border_solution(right)
+        nodes, path = (part[:, 0] for part in self._descend(below, border))
+        border = border[:, 0]
+        predictor = path[lay.leaf]
+        if lay.width:
+            predictor += lay.indicator @ (self._column_sd * border)
+        rows = np.zeros(0)
+        if lay.row_factor >= 0:
+            rows = self._row_sd * (target - self._weight * predictor) / self._row_scale
+            predictor += self._row_sd * rows
+        return predictor, Effects(rows, nodes, border)
+
+    def _ascend(self, leaves: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        lay = self.layout
+        sums, below = np.empty((lay.nodes, leaves.shape[1])), leaves
+        for step, (start, stop) in enumerate(lay.spans):
+            sums[start:stop] = below
+            if stop < lay.nodes:
+                below = np.add.reduceat(below / self._scale[start:stop, None], self._child_starts[step], axis=0)
+        right = self._column_sd[:, None] * columns
+        if lay.width:
+            right -= self._pairs.T @ ((self._node_var / self._scale)[:, None] * sums)
+        return sums, right
+
+    def _border_solution(self, right: np.ndarray) -> np.ndarray:
+        if not self.layout.width:
+            return right
+        return np.asarray(linalg.cho_solve((self._root, True), right, check_finite=False))
+
+    def _descend(self, sums: np.ndarray, border: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        lay = self.layout
+        rest = sums - self._pairs @ border if lay.width else sums
+        path, nodes = np.zeros_like(sums), np.zeros_like(sums)
+        for start, stop in reversed(lay.spans):
+            own = slice(start, stop)
+            above = path[lay.node_parent[own]] if stop < lay.nodes else 0.0
+            pull = (rest[own] - self._below[own, None] * above) / self._scale[own, None]
+            path[own] = above + self._node_var[own, None] * pull
+            nodes[own] = np.sqrt(self._node_var[own, None]) * pull
+        return nodes, path
+
+    def spread(self, *, rows: bool = True) -> Spread:
+        """Posterior variances, from the top down."""
+        lay = self.layout
+        inverse = self._border_solution(np.eye(lay.width))
+        shared = self._sampled_product(inverse)
+        square = np.bincount(lay.pair_node, self._coupling * shared, minlength=lay.nodes)
+        path_border = np.empty(len(lay.pair_column))
+        path, nodes = np.zeros(lay.nodes), np.zeros(lay.nodes)
+        for (start, stop), (first, last) in zip(reversed(lay.spans), reversed(self._pair_spans), strict=True):
+            own, pairs = slice(start, stop), slice(first, last)
+            scale, var, below = self._scale[own], self._node_var[own], self._below[own]
+            above: np.ndarray = np.zeros(stop - start)
+            met: np.ndarray = np.zeros(last - first)
+            if stop < lay.nodes:
+                above, met = path[lay.node_parent[own]], path_border[lay.pair_parent[pairs]]
+            cross = np.bincount(lay.pair_node[pairs] - start, self._coupling[pairs] * met, minlength=stop - start)
+            nodes[own] = var / scale**2 * (below**2 * above + 2 * below * cross + square[own]) + 1 / scale
+            path[own] = (above + var**2 * square[own] - 2 * var * cross) / scale**2 + var / scale
+            at = lay.pair_node[pairs]
+            path_border[pairs] = (met - self._node_var[at] * shared[pairs]) / self._scale[at]
+        if not rows:
+            effects = Effects(np.zeros(0), nodes, np.diag(inverse).copy())
+            return Spread(np.zeros(0), trace_of(lay, effects), effects)
+        return self._spread_rows(inverse, path, path_border, nodes)
+
+    def _spread_rows(self, inverse: np.ndarray, path: np.ndarray, path_border: np.ndarray, nodes: np.ndarray) -> Spread:
+        lay = self.layout
+        predictor = path[lay.leaf]
+        for f in range(lay.columns.shape[1]):
+            column = lay.columns[:, f]
+            predictor = predictor + 2 * self._column_sd[column] * path_border[lay.row_pair[:, f]]
+            for other in range(lay.columns.shape[1]):
+                second = lay.columns[:, other]
+                predictor = predictor + self._column_sd[column] * self._column_sd[second] * inverse[column, second]
+        rows = np.zeros(0)
+        if lay.row_factor >= 0:
+            rows = self._row_sd**2 * self._weight**2 * predictor / self._row_scale**2 + 1 / self._row_scale
+            predictor = predictor / self._row_scale**2 + self._row_sd**2 / self._row_scale
+        effects = Effects(rows, nodes, np.diag(inverse).copy())
+        return Spread(predictor, trace_of(lay, effects), effects)
+
+    def _sampled_product(self, inverse: np.ndarray) -> np.ndarray:
+        """Entries of coupling times inverse, only where a pair occurs, in blocks that fit in memory."""
+        lay = self.layout
+        result = np.empty(len(lay.pair_column))
+        block = max(1, 4_000_000 // max(lay.width, 1))
+        for start in range(0, lay.nodes if lay.width else 0, block):
+            stop = min(start + block, lay.nodes)
+            first, last = lay.pair_start[start], lay.pair_start[stop]
+            dense = self._pairs[start:stop] @ inverse
+            result[first:last] = dense[lay.pair_node[first:last] - start, lay.pair_column[first:last]]
+        return result
+
+
+def trace_of(layout: Layout, effects: Effects) -> np.ndarray:
+    """Sum of an array of effects per factor.
+
+    The same sums serve traces, squared norms and inner products.
+    """
+    total = np.bincount(layout.node_factor + 1, effects.nodes, minlength=layout.factors + 1)[1:]
+    total = total + np.bincount(layout.column_factor, effects.border, minlength=layout.factors)
+    if layout.row_factor >= 0:
+        total[layout.row_factor] += effects.rows.sum()
+    return np.asarray(total)
+
+
+def share_of(layout: Layout, effects: Effects, inner: np.ndarray) -> np.ndarray:
+    """Per factor, the trace of E' E inner, with E as many columns of its effects as `inner` has."""
+    shares, many = np.zeros(layout.factors), len(inner)
+    for start, stop in layout.spans:
+        own = effects.nodes[start:stop, :many]
+        if layout.chain:
+            shares[layout.node_factor[start]] = np.sum((own.T @ own) * inner)
+    for factor in layout.border:
+        own = effects.border[layout.column_factor == factor, :many]
+        shares[factor] = np.sum((own.T @ own) * inner)
+    return shares
+
+
+def product_of(left: Effects, right: Effects) -> Effects:
+    """Elementwise product of two sets of effects."""
+    return Effects(left.rows * right.rows, left.nodes * right.nodes, left.border * right.border)

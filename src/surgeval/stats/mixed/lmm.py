@@ -1,0 +1,160 @@
+"""Restricted and full likelihood of a linear mixed model with random intercepts.
+
+y = X beta + Z b + e, b_f ~ N(0, sd_f^2), e ~ N(0, sigma^2 / weight). With ratios theta_f = sd_f / sigma,
+H = I + theta Z' W Z theta, e the generalised residual and r^2 its penalised sum of squares (Bates et al. 2015,
+section 3), minus twice the restricted log-likelihood is
+
+    log|H| + log|X' V^-1 X| + m (1 + log(2 pi r^2 / m)) - sum log weight,    m = n - p
+
+where coefficients and sigma are profiled out; the full likelihood drops log|X' V^-1 X| and has m = n.
+The gradient with respect to log theta_f needs only the solves that the value needs:
+2 (levels_f - trace_f) - 2 |D_f R^-1|^2 - 2 (m / r^2) |u_f|^2, with D_f the effects of the columns of X.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from surgeval.stats.mixed.kernels import Effects, Kernel, product_of, share_of, trace_of
+from surgeval.stats.mixed.laplace import Start
+
+_STEP = 0.01
+
+
+class Solution(NamedTuple):
+    """Everything that follows from the ratios theta."""
+
+    deviance: float
+    gradient: np.ndarray
+    """With respect to log theta, of the deviance (minus twice the log-likelihood) with sigma profiled out."""
+    beta: np.ndarray
+    unscaled: np.ndarray
+    """(X' V^-1 X)^-1 in units of sigma^2."""
+    squares: float
+    freedom: int
+    effects: Effects
+    """Spherical effects in units of the outcome."""
+    trace: np.ndarray
+    split: np.ndarray
+    """Gradient of the two determinants alone, per log theta."""
+    norm: np.ndarray
+    """|u_f|^2 per factor, in units of the outcome squared."""
+
+    @property
+    def sigma(self) -> float:
+        """Residual standard deviation that maximises the likelihood for these ratios."""
+        return float(np.sqrt(self.squares / self.freedom))
+
+
+class LinearDeviance:
+    """Negative log-likelihood as a function of log theta.
+
+    The plain least-squares fit is taken off the outcome first, so that a large mean costs no digits.
+    """
+
+    def __init__(
+        self, outcome: np.ndarray, fixed: np.ndarray, weights: np.ndarray, kernel: Kernel, *, restricted: bool
+    ) -> None:
+        order = kernel.layout.order
+        self.fixed, self.weights = fixed[order], weights[order]
+        weighted = self.weights[:, None] * self.fixed
+        self.plain = np.linalg.solve(self.fixed.T @ weighted, weighted.T @ outcome[order])
+        self.outcome = outcome[order] - self.fixed @ self.plain
+        self.kernel, self.restricted = kernel, restricted
+        self.factors, self.coefficients = kernel.layout.factors, fixed.shape[1]
+        self.evaluations = 0
+        self._slopes = self._variances = np.zeros(0)
+        self._both = np.ascontiguousarray(np.column_stack([self.fixed, self.outcome]))
+        kernel.factorise(self.weights, np.ones(self.factors))
+        self._sums = kernel.collect(self._both)
+
+    def __call__(self, log_theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """Negative log-likelihood (restricted or full) and its gradient."""
+        found = self.solution(log_theta)
+        return found.deviance / 2, found.gradient / 2
+
+    def solution(self, log_theta: np.ndarray) -> Solution:
+        """Coefficients, residual variance, effects and deviance for the ratios given."""
+        self.evaluations += 1
+        layout, p = self.kernel.layout, self.coefficients
+        self.kernel.factorise(self.weights, np.exp(log_theta))
+        gram, parts = self.kernel.gram(self._sums)
+        gram = (gram + gram.T) / 2
+        root = linalg.cho_factor(gram[:p, :p], lower=True)
+        beta = linalg.cho_solve(root, gram[:p, p])
+        squares = max(float(gram[p, p] - gram[:p, p] @ beta), np.finfo(float).tiny)
+        unscaled = linalg.cho_solve(root, np.eye(p))
+        effects = Effects(*(part[:, p] - part[:, :p] @ beta for part in parts))
+        trace = self.kernel.spread(rows=False).trace
+        split = 2 * (layout.sizes - trace)
+        determinant = self.kernel.log_determinant
+        if self.restricted:
+            determinant += 2 * float(np.log(np.diag(root[0])).sum())
+            split = split - 2 * share_of(layout, parts, unscaled)
+        freedom = len(self.outcome) - (p if self.restricted else 0)
+        deviance = determinant + freedom * (1 + np.log(2 * np.pi * squares / freedom)) - np.log(self.weights).sum()
+        norm = trace_of(layout, product_of(effects, effects))
+        return Solution(float(deviance), split - 2 * norm * freedom / squares, beta + self.plain,
+                        unscaled, squares, freedom, effects,
+                        trace, split, norm)  # fmt: skip
+
+    def unprofiled(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:
+        """Negative log-likelihood and gradient in (log sd per factor, log sigma), for intervals of them."""
+        log_sigma = float(parameters[-1])
+        found = self.solution(parameters[:-1] - log_sigma)
+        ratio = found.squares * np.exp(-2 * log_sigma)
+        constant = found.freedom * (np.log(2 * np.pi) + 2 * log_sigma) + ratio
+        profiled = found.freedom * (1 + np.log(2 * np.pi * found.squares / found.freedom))
+        self._variances = np.diag(found.unscaled) * np.exp(2 * log_sigma)
+        by_theta = found.split - 2 * found.norm * np.exp(-2 * log_sigma)
+        by_sigma = 2 * found.freedom - 2 * ratio - by_theta.sum()
+        return (found.deviance - profiled + constant) / 2, np.append(by_theta, by_sigma) / 2
+
+    def fitted(self, found: Solution) -> np.ndarray:
+        """Fixed and random part of every sorted row."""
+        residual = self.outcome - self.fixed @ (found.beta - self.plain)
+        random, _ = self.kernel.solve(self.weights * residual)
+        return np.asarray(self.fixed @ found.beta + random)
+
+    def hessian(self, point: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        """Whitened Hessian of `unprofiled` by central differences; keeps how the coefficients' variances move."""
+        columns, self._slopes = [], np.empty((len(point), self.coefficients))
+        for k, axis in enumerate(scale.T):
+            ends = []
+            for sign in (1, -1):
+                gradient = self.unprofiled(point + sign * _STEP * axis)[1]
+                ends.append((scale.T @ gradient, self._variances))
+            columns.append((ends[0][0] - ends[1][0]) / (2 * _STEP))
+            self._slopes[k] = (ends[0][1] - ends[1][1]) / (2 * _STEP)
+        self._slopes = np.linalg.solve(scale.T, self._slopes)
+        matrix = np.array(columns)
+        return np.asarray((matrix + matrix.T) / 2)
+
+    def satterthwaite(self, variances: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+        """Degrees of freedom of each coefficient's t statistic (Satterthwaite 1946; Fai and Cornelius 1996).
+
+        Twice the squared variance of the coefficient over the variance of that variance, which follows
+        from the covariance of the log standard deviations; needs `hessian` to have been called there.
+        """
+        spread = np.einsum("ij,ik,kj->j", self._slopes, covariance, self._slopes)
+        return np.asarray(2 * variances**2 / np.maximum(spread, 1e-300))
+
+    def start(self, *, rounds: int = 30) -> Start:
+        """Ratios near the optimum by Schall's fixed point, with rough standard errors."""
+        theta, sizes = np.ones(self.factors), self.kernel.layout.sizes
+        freedom = np.ones(self.factors)
+        for _ in range(rounds):
+            found = self.solution(np.log(theta))
+            freedom = np.maximum(sizes - found.trace, 1e-8)
+            residual = max(len(self.outcome) - self.coefficients - freedom.sum(), 1.0)
+            noise = (found.squares - found.norm.sum()) / residual
+            ratio = np.sqrt(found.norm / freedom / max(noise, 1e-300))
+            updated = np.clip(theta * np.clip(ratio, 0.1, 10.0), 1e-4, 1e4)
+            moved = np.max(np.abs(np.log(updated / theta)), initial=0.0)
+            theta = updated
+            if moved < 0.05:
+                break
+        return Start(np.log(theta), np.diag(1 / np.sqrt(2 * np.maximum(freedom, 0.5))))

@@ -1,0 +1,98 @@
+"""A fitted mixed model: coefficients, random effects, likelihood and how the optimiser fared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from surgeval.stats.mixed.design import Design
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """How the optimiser fared."""
+
+    converged: bool
+    singular: tuple[str, ...]
+    """Random effects whose variance is estimated as zero."""
+    iterations: int
+    evaluations: int
+    distance: float
+    """Distance to the optimum in standard errors (Newton decrement)."""
+    smallest_eigenvalue: float
+    engine: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """One random effect: its standard deviation and the prediction for each level."""
+
+    name: str
+    sd: float
+    log_sd_error: float
+    """Standard error of the logarithm of `sd`; NaN where the variance is zero."""
+    labels: pl.Series
+    mean: np.ndarray
+    """Conditional mode per level, on the scale of the linear predictor."""
+    spread: np.ndarray
+    """Conditional standard deviation per level."""
+
+
+@dataclass(frozen=True)
+class MixedFit:
+    """A fitted mixed model."""
+
+    design: Design
+    method: str
+    """`laplace`, `quadrature`, `reml` or `ml`."""
+    family: str
+    beta: np.ndarray
+    covariance: np.ndarray
+    """Of the coefficients, accounting for the estimation of the variances."""
+    groups: tuple[Group, ...]
+    log_likelihood: float
+    parameters: int
+    convergence: Convergence
+    linear_predictor: np.ndarray
+    """Of every row, with its random effects."""
+    sigma: float | None = None
+    """Residual standard deviation of a linear mixed model."""
+    log_sigma_error: float = float("nan")
+    freedom: np.ndarray | None = None
+    """Satterthwaite degrees of freedom of the coefficients of a linear mixed model."""
+    precision: float | None = None
+    """Of a beta-binomial model."""
+    variance_covariance: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    """Covariance of the logarithms of the standard deviations that are not zero (residual last)."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the coefficients."""
+        return self.design.names
+
+    @property
+    def standard_errors(self) -> np.ndarray:
+        """Of the coefficients."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def sd(self) -> dict[str, float]:
+        """Standard deviation per random effect."""
+        return {group.name: group.sd for group in self.groups}
+
+    @property
+    def fixed_predictor(self) -> np.ndarray:
+        """Linear predictor without random effects."""
+        return np.asarray(self.design.fixed @ self.beta + self.design.offset)
+
+    @property
+    def aic(self) -> float:
+        """Akaike's information criterion."""
+        return 2 * self.parameters - 2 * self.log_likelihood
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's information criterion, by rows."""
+        return float(np.log(self.design.rows)) * self.parameters - 2 * self.log_likelihood

@@ -1,0 +1,188 @@
+"""Rankings of models from a score table: the FOCUS rule and every method of challengeR.
+
+One file per rule. To add one: write `<rule>.py` with a function `(table, options) -> RankResult` and
+name it in `RULES`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surgeval.errors import UnknownName
+from surgeval.schema.score_table import ScoreTable, read_score_table
+from surgeval.stats.ranking._distance import kendall_tau_b, spearman_footrule
+from surgeval.stats.ranking._options import BOARDS, CONSENSUS, MERGES, RankOptions
+from surgeval.stats.ranking.aggregate_then_rank import aggregate_then_rank
+from surgeval.stats.ranking.focus import focus
+from surgeval.stats.ranking.rank_then_aggregate import rank_then_aggregate
+from surgeval.stats.ranking.result import RankResult
+from surgeval.stats.ranking.test_then_rank import rank_by_wins
+
+__all__ = [
+    "BOARDS",
+    "CONSENSUS",
+    "MERGES",
+    "RULES",
+    "RankOptions",
+    "RankResult",
+    "Rule",
+    "kendall_tau_b",
+    "rank",
+    "spearman_footrule",
+]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A ranking rule and what it does, in one line."""
+
+    name: str
+    summary: str
+    run: Callable[[ScoreTable, RankOptions], RankResult]
+
+
+def _aggregate(operator: str, words: str) -> Rule:
+    return Rule(
+        f"{operator}-then-rank", f"{words} of each task, ranked", partial(aggregate_then_rank, operator=operator)
+    )
+
+
+RULES: dict[str, Rule] = {
+    rule.name: rule
+    for rule in (
+        Rule("focus", "significance in buckets, Copeland over buckets, win rates for ties at the top", focus),
+        _aggregate("mean", "mean score"),
+        _aggregate("median", "median score"),
+        _aggregate("min", "lowest score"),
+        _aggregate("max", "highest score"),
+        _aggregate("q05", "5 % quantile of the scores (any qNN may be named)"),
+        _aggregate("q95", "95 % quantile of the scores (any qNN may be named)"),
+        Rule("aggregate-then-rank", "any function of the scores of each task, ranked (Python)", aggregate_then_rank),
+        Rule("rank-then-mean", "mean of the ranks on each case", partial(rank_then_aggregate, operator="mean")),
+        Rule("rank-then-median", "median of the ranks on each case", partial(rank_then_aggregate, operator="median")),
+        Rule("test-then-rank", "share of the other models significantly beaten", rank_by_wins),
+    )
+}
+"""Every ranking rule by name."""
+
+
+def rule_named(name: str) -> Rule:
+    """The rule of that name; `qNN-then-rank` exists for every whole percentage.
+
+    Raises:
+        UnknownName: No such rule; the message carries the nearest one.
+
+    Example:
+        >>> rule_named("q10-then-rank").name
+        'q10-then-rank'
+    """
+    if name in RULES:
+        return RULES[name]
+    if isinstance(name, str) and (found := re.fullmatch(r"(q\d\d)-then-rank", name)):
+        return _aggregate(found[1], f"{int(found[1][1:])} % quantile of the scores")
+    raise UnknownName("ranking rule", name, RULES)
+
+
+def rank(
+    table: Any,
+    rule: str = "focus",
+    *,
+    columns: Mapping[str, str] | None = None,
+    metric: str | None = None,
+    board: str = "both",
+    merge: str = "pairwise",
+    test: str | None = None,
+    alpha: float = 0.05,
+    correction: str | None = None,
+    boot: int | None = None,
+    seed: int = 42,
+    baselines: Sequence[str] = (),
+    outside: Sequence[str] = (),
+    unpaid: Sequence[str] = (),
+    prize_pool: float | None = None,
+    bucket_weights: Mapping[str, float] | None = None,
+    task_column: str | None = None,
+    task_weights: Mapping[str, float] | None = None,
+    smaller_is_better: bool = False,
+    missing: str | float | None = None,
+    consensus: str = "euclidean",
+    aggregate: Callable[[np.ndarray], float] | None = None,
+    challenger_compat: bool = False,
+) -> RankResult:
+    """The ranking of the models in a score table under a published rule.
+
+    Args:
+        table: A `ScoreTable`, anything it can be made of, or the path of a file or `score` folder.
+        rule: One of `RULES`.
+        columns: Our column names to theirs.
+        metric: May be left out where the table has only one, or has `correct`.
+        board: For `focus`: `technical`, `clinical` or `both`.
+        merge: For `focus`: how significant differences reach Copeland; one of `MERGES`.
+        test: A paired test; `sign-flip` for `focus` and `wilcoxon` for `test-then-rank` by default.
+        alpha: The level of every test.
+        correction: `holm`, `none` or `bh`; `holm` for `focus` and `none` for `test-then-rank` by default.
+        boot: Resamples; 10,000 for `focus`, 1,000 otherwise; 0 for none.
+        seed: Of all draws.
+        baselines: Models outside the competition that competitors must beat.
+        outside: Other models outside the competition (the organisers' own).
+        unpaid: Competitors that get no prize.
+        prize_pool: Money of each board.
+        bucket_weights: Weights of capability groups; equal by default.
+        task_column: The column that names tasks; `task` where present, `metric` to rank by metric.
+        task_weights: Weights of tasks in the consensus.
+        smaller_is_better: For metrics such as distances.
+        missing: What a score that is not given counts as: `drop`, `worst`, `error` or a number. The
+            default of `focus` is wrong (`worst`); generic rules refuse until told.
+        consensus: `euclidean` (mean rank over tasks) or `case-ranks` (mean case rank over all tasks).
+        aggregate: The function of rule `aggregate-then-rank`.
+        challenger_compat: Resample with challengeR's faults, to compare.
+
+    Raises:
+        Misuse: An option that cannot mean anything.
+        TableInvalid: A table the rule cannot use, with every problem found.
+        TooFewVideos: One video only.
+
+    Example:
+        >>> scores = {"model": ["A", "A", "B", "B"], "case": ["x", "y", "x", "y"], "value": [0.9, 0.8, 0.5, 0.9]}
+        >>> rank(scores, "mean-then-rank", boot=0).ranks["model"].to_list()
+        ['A', 'B']
+    """
+    chosen = rule_named(rule)
+    options = RankOptions(
+        metric=metric,
+        board=board,
+        merge=merge,
+        test=test,
+        alpha=alpha,
+        correction=correction,
+        boot=boot,
+        seed=seed,
+        baselines=tuple(dict.fromkeys(baselines)),
+        outside=tuple(outside),
+        unpaid=tuple(unpaid),
+        prize_pool=prize_pool,
+        bucket_weights=bucket_weights,
+        task_column=task_column,
+        task_weights=task_weights,
+        smaller_is_better=smaller_is_better,
+        missing=missing,
+        consensus=consensus,
+        aggregate=aggregate,
+        challenger_compat=challenger_compat,
+    )
+    return chosen.run(_as_score_table(table, columns), options)
+
+
+def _as_score_table(table: Any, columns: Mapping[str, str] | None) -> ScoreTable:
+    if isinstance(table, ScoreTable):
+        return table
+    if isinstance(table, str | Path):
+        return read_score_table(table, columns=columns)
+    return ScoreTable.of(table, columns=columns)

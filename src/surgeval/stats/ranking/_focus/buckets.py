@@ -1,0 +1,249 @@
+"""Buckets and boards: all questions of one capability group that are in, or out of, distribution.
+
+Source: seed document of the challenge, ranking scheme; a board is split into up to ten buckets (five
+groups, each in and out of distribution). The technical board takes all questions, the clinical board
+the clinically relevant ones. Scores are means over the questions of a bucket.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from surgeval.errors import Misuse, TableInvalid, TooFewVideos, UnknownName
+from surgeval.schema.score_table import ScoreMatrix, ScoreTable
+from surgeval.schema.taxonomy import Capability
+from surgeval.stats.paired_tests import PairedScores
+from surgeval.stats.ranking._options import RankOptions
+from surgeval.stats.ranking._tasks import with_every_pair
+
+_YES = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
+_WORDS = {"ood": {"ood": True, "id": False}, "clinical": {"clinical": True, "technical": False}}
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """The questions of one capability group, in or out of distribution."""
+
+    capability: str
+    ood: bool
+    scores: PairedScores
+    videos: np.ndarray
+    """For each video of the bucket its index among all videos of the table."""
+
+    @property
+    def name(self) -> str:
+        """Such as `aggregation, OOD`."""
+        return f"{self.capability}, {'OOD' if self.ood else 'ID'}"
+
+    @cached_property
+    def accuracy(self) -> np.ndarray:
+        """The mean score of each model over the questions."""
+        return np.asarray(self.scores.sums.sum(axis=0) / len(self.scores.values))
+
+
+@dataclass(frozen=True)
+class Board:
+    """The populated buckets of one leaderboard, and the models in them."""
+
+    name: str
+    models: list[str]
+    """All entries, sorted by name so that nothing depends on the order of rows."""
+    buckets: tuple[Bucket, ...]
+    videos: int
+    """Videos of the whole table, over which one joint resample is drawn."""
+
+    @cached_property
+    def accuracy(self) -> np.ndarray:
+        """Mean scores `[bucket, model]`."""
+        return np.stack([bucket.accuracy for bucket in self.buckets])
+
+    @property
+    def macro(self) -> np.ndarray:
+        """The mean over buckets, for each model."""
+        return np.asarray(self.accuracy.mean(axis=0))
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The boards of a table, and what had to be said on the way."""
+
+    boards: tuple[Board, ...]
+    video_names: list[str]
+    warnings: tuple[str, ...]
+    treatment: str
+    """What became of scores that were not given, in words."""
+
+
+def prepare(table: ScoreTable, options: RankOptions) -> Prepared:
+    """The boards asked for.
+
+    Raises:
+        TableInvalid: A column is missing or unreadable, with every problem found.
+        TooFewVideos: There is only one video.
+    """
+    metric = options.metric or ("correct" if "correct" in table.metrics else table.metrics[0])
+    facts = table.facts.get(metric)
+    if options.smaller_is_better or (facts is not None and not facts.larger_is_better):
+        raise Misuse("rule 'focus' ranks accuracies, where larger is better; use a generic rule for this metric")
+    _check_columns(table, options.board)
+    matrix, warnings, treatment = _complete(table, metric, options)
+    group, ood = _groups(matrix.cases), _flags(matrix.cases, "ood")
+    clinical = _flags(matrix.cases, "clinical") if "clinical" in matrix.cases.columns else None
+    problems = [*group[1], *ood[1], *(clinical[1] if clinical else ())]
+    if problems:
+        raise TableInvalid("score table", problems)
+    if len(matrix.models) < 2:
+        raise TableInvalid("score table", [f"a ranking needs at least two models, got only {matrix.models[0]!r}"])
+    if len(matrix.video_names) < 2:
+        raise TooFewVideos("all questions come from one video; differences between models cannot be judged")
+    boards, said = _boards(matrix, group[0], ood[0], None if clinical is None else clinical[0], options.board)
+    if not table.has_videos:
+        said.append("the table names no videos: each question counts as independent, which is rarely true")
+    return Prepared(tuple(boards), matrix.video_names, (*warnings, *said), treatment)
+
+
+def _check_columns(table: ScoreTable, board: str) -> None:
+    problems = []
+    names = ", ".join(map(repr, table.frame.columns))
+    if not {"group", "capability"} & set(table.strata):
+        problems.append(f"rule 'focus' needs a column 'capability' (or 'group'); the table has {names}")
+    if "ood" not in table.strata:
+        problems.append(f"rule 'focus' needs a column 'ood' (true, false); the table has {names}")
+    if board == "clinical" and "clinical" not in table.strata:
+        problems.append(f"the clinical board needs a column 'clinical' (true, false); the table has {names}")
+    problems += _contradictions(table)
+    if problems:
+        raise TableInvalid("score table", problems)
+
+
+def _contradictions(table: ScoreTable) -> list[str]:
+    """Questions whose description differs from model to model."""
+    key = [name for name in ("task", "case") if name in table.frame.columns]
+    problems = []
+    for column in ("group", "capability", "ood", "clinical"):
+        if column not in table.strata:
+            continue
+        seen = table.frame.select([*key, column]).unique()
+        repeated = seen.filter(seen.select(key).is_duplicated())["case"].unique().sort()
+        if len(repeated):
+            problems.append(f"column {column!r} differs within {len(repeated)} cases (first: {repeated[0]!r})")
+    return problems
+
+
+def _complete(table: ScoreTable, metric: str, options: RankOptions) -> tuple[ScoreMatrix, list[str], str]:
+    """The matrix without NaN and with sorted models; what was filled or dropped is said."""
+    rule = "worst" if options.missing is None else options.missing
+    matrix = with_every_pair(table).matrix(metric)
+    order = sorted(range(len(matrix.models)), key=matrix.models.__getitem__)
+    values, models = matrix.values[:, order], [matrix.models[i] for i in order]
+    hole = np.isnan(values)
+    keep = ~hole.any(axis=1) if rule == "drop" else np.ones(len(values), dtype=bool)
+    fill = matrix.metric.worst if isinstance(rule, str) else float(rule)
+    if problem := _hole_problem(rule, hole, keep, fill, models):
+        raise TableInvalid("score table", [problem])
+    text = "every model had a score for every question"
+    if hole.any() and rule == "drop":
+        text = f"{int((~keep).sum())} questions without a score from every model were dropped for all"
+    elif hole.any():
+        text = f"{int(hole.sum())} scores that were not given count as {fill:g} ({_by_model(hole, models)})"
+    whole = ScoreMatrix(
+        np.where(hole, fill, values), models, matrix.videos, matrix.video_names, matrix.cases, matrix.metric
+    )
+    return (whole if keep.all() else whole.where(keep)), [text] if hole.any() else [], text
+
+
+def _hole_problem(rule: str | float, hole: np.ndarray, keep: np.ndarray, fill: float, models: list[str]) -> str:
+    if not hole.any():
+        return ""
+    if rule == "error":
+        return f"{int(hole.sum())} scores are not given ({_by_model(hole, models)})"
+    if rule == "drop":
+        return "" if keep.any() else "no case has a score from every model; nothing is left after 'drop'"
+    return "" if np.isfinite(fill) else "scores are not given, and the worst value of the metric is unknown"
+
+
+def _by_model(hole: np.ndarray, models: list[str]) -> str:
+    return ", ".join(f"{m}: {c}" for m, c in zip(models, hole.sum(axis=0).tolist(), strict=True) if c)
+
+
+def _groups(cases: pl.DataFrame) -> tuple[np.ndarray, list[str]]:
+    """The capability group of each case. A `group` column may name groups outside the taxonomy."""
+    column = "group" if "group" in cases.columns else "capability"
+    text = cases[column].cast(pl.String)
+    named, problems = {}, []
+    for value in text.unique().sort().to_list():
+        if value is None or value == "":
+            problems.append(f"column {column!r} is empty in {text.is_null().sum() or (text == '').sum()} cases")
+            continue
+        try:
+            named[value] = Capability.read(value).group.value
+        except UnknownName as error:
+            named[value] = value
+            if column == "capability":
+                problems.append(str(error))
+    return text.replace(named).to_numpy().astype(str), problems
+
+
+def _flags(cases: pl.DataFrame, column: str) -> tuple[np.ndarray, list[str]]:
+    """A yes-or-no column as booleans, and what could not be read."""
+    text = cases[column].cast(pl.String).str.strip_chars().str.to_lowercase()
+    known = {**_YES, **_WORDS[column]}
+    values = text.unique().sort().to_list()
+    problems = [
+        f"column {column!r} holds {value!r} in {int((text == value).sum())} cases; expected true or false"
+        if value
+        else f"column {column!r} is empty in {int((text.is_null() | (text == '')).sum())} cases"
+        for value in values
+        if value not in known
+    ]
+    return np.array([known.get(value or "", False) for value in text.to_list()], dtype=bool), problems
+
+
+def _boards(
+    matrix: ScoreMatrix, group: np.ndarray, ood: np.ndarray, clinical: np.ndarray | None, wanted: str
+) -> tuple[list[Board], list[str]]:
+    boards, said = [], []
+    for name in ("technical", "clinical"):
+        if wanted not in (name, "both"):
+            continue
+        if name == "clinical" and (clinical is None or not clinical.any()):
+            reason = "no column 'clinical'" if clinical is None else "no clinically relevant question"
+            if wanted == "clinical":
+                raise TableInvalid("score table", [f"the clinical board is empty: {reason}"])
+            said.append(f"the clinical board is left out: {reason}")
+            continue
+        rows = np.ones(len(group), dtype=bool) if name == "technical" or clinical is None else clinical
+        board = Board(name, matrix.models, _split(matrix, group, ood, rows), len(matrix.video_names))
+        said += _empty(board, group)
+        boards.append(board)
+    return boards, said
+
+
+def _split(matrix: ScoreMatrix, group: np.ndarray, ood: np.ndarray, rows: np.ndarray) -> tuple[Bucket, ...]:
+    buckets = []
+    for capability in _ordered(np.unique(group).tolist()):
+        for flag in (False, True):
+            chosen = np.flatnonzero(rows & (group == capability) & (ood == flag))
+            if len(chosen):
+                videos, code = np.unique(matrix.videos[chosen], return_inverse=True)
+                buckets.append(Bucket(capability, flag, PairedScores(matrix.values[chosen], code), videos))
+    return tuple(buckets)
+
+
+def _ordered(groups: Sequence[str]) -> list[str]:
+    taxonomy = [capability.value for capability in Capability.groups()]
+    return [g for g in taxonomy if g in groups] + sorted(g for g in groups if g not in taxonomy)
+
+
+def _empty(board: Board, group: np.ndarray) -> list[str]:
+    taxonomy = [capability.value for capability in Capability.groups()]
+    present = np.unique(group).tolist()
+    expected = taxonomy if set(present) <= set(taxonomy) else present
+    populated = {(bucket.capability, bucket.ood) for bucket in board.buckets}
+    empty = [f"{g}, {'OOD' if o else 'ID'}" for g in expected for o in (False, True) if (g, o) not in populated]
+    return [f"{board.name} board: empty buckets are skipped ({'; '.join(empty)})"] if empty else []

@@ -1,0 +1,71 @@
+"""The gate: which entries beat every baseline on at least one board, and on what evidence.
+
+Source: seed document of the challenge: only teams that beat both baselines on at least one of the
+leaderboards proceed; a higher mean accuracy over the buckets suffices. The comparison is strict and
+needs no significance; the interval of the gap is shown so that a reader can see how sure it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from surgeval.stats.ranking._focus.buckets import Board
+from surgeval.stats.ranking._focus.stability import Replicates
+
+_SCHEMA = {
+    "board": pl.String,
+    "model": pl.String,
+    "baseline": pl.String,
+    "macro_accuracy": pl.Float64,
+    "baseline_macro_accuracy": pl.Float64,
+    "gap": pl.Float64,
+    "ci_low": pl.Float64,
+    "ci_high": pl.Float64,
+    "above": pl.Boolean,
+}
+
+
+def evidence_table(
+    board: Board, members: np.ndarray, baselines: Sequence[str], drawn: Replicates | None
+) -> pl.DataFrame:
+    """One row per competitor and baseline: both macro accuracies, the gap and its 95 % interval."""
+    rows: list[tuple[object, ...]] = []
+    macro = board.macro
+    replicated = None if drawn is None else drawn.macro
+    for member in members.tolist():
+        for baseline in baselines:
+            other = board.models.index(baseline)
+            gap = float(np.round(macro[member] - macro[other], 12))
+            low = high = None
+            if replicated is not None:
+                low, high = np.quantile(replicated[:, member] - replicated[:, other], [0.025, 0.975]).tolist()
+            rows.append(
+                (board.name, board.models[member], baseline, macro[member], macro[other], gap, low, high, gap > 0)
+            )
+    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+
+
+def decision(evidence: pl.DataFrame, baselines: Sequence[str]) -> dict[str, Any]:
+    """The gate as plain data: for each competitor the boards passed and whether it proceeds."""
+    rule = "macro accuracy strictly above every baseline on at least one board"
+    if not baselines:
+        return {"applies": False, "rule": rule, "reason": "no baseline was named", "models": {}}
+    boards = evidence.group_by("model", "board", maintain_order=True).agg(pl.col("above").all())
+    models: dict[str, Any] = {}
+    for model, board, above in boards.iter_rows():
+        entry = models.setdefault(model, {"passes": False, "boards": {}})
+        entry["boards"][board] = above
+        entry["passes"] = entry["passes"] or above
+    return {"applies": True, "rule": rule, "baselines": list(baselines), "models": models}
+
+
+def above_all(board: Board, members: np.ndarray, baselines: Sequence[str]) -> np.ndarray:
+    """Whether each member is above every baseline on this board."""
+    macro = board.macro
+    others = [board.models.index(name) for name in baselines]
+    gaps = np.round(macro[members][:, None] - macro[others][None, :], 12)
+    return np.asarray((gaps > 0).all(axis=1))

@@ -1,0 +1,267 @@
+"""The tables of a board, with the columns that the public contract names."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from scipy import special, stats
+
+from surgeval.stats.paired_tests import adjusted, is_significant, pair_indices
+from surgeval.stats.ranking._distance import kendall_tau_b
+from surgeval.stats.ranking._focus.buckets import Bucket
+from surgeval.stats.ranking._focus.confidence_set import confidence_set_p
+from surgeval.stats.ranking._focus.letters import compact_letters
+from surgeval.stats.ranking._focus.merge import bucket_rank
+from surgeval.stats.ranking._focus.stability import Replicates
+from surgeval.stats.ranking._focus.standing import Standing
+
+LEVEL = 0.95
+
+
+def places_table(found: Standing, baselines: set[str]) -> pl.DataFrame:
+    """Final places; entries outside the competition carry the place they would have."""
+    board, merged = found.board, found.merged
+    outside = found.outsiders
+    frame = pl.DataFrame(
+        {
+            "board": [board.name] * (len(found.members) + len(outside)),
+            "model": [*found.names, *(board.models[o.model] for o in outside)],
+            "place": [*found.place.tolist(), *(o.place for o in outside)],
+            "copeland": [*merged.score.tolist(), *(o.score for o in outside)],
+            "dominated": [*merged.dominated.tolist(), *(o.dominated for o in outside)],
+            "dominated_by": [*merged.dominated_by.tolist(), *(o.dominated_by for o in outside)],
+            "macro_accuracy": board.macro[[*found.members.tolist(), *(o.model for o in outside)]],
+            "win_rate": pl.Series([*found.win_rate.tolist(), *(None for _ in outside)], dtype=pl.Float64),
+            "baseline": [False] * len(found.members) + [board.models[o.model] in baselines for o in outside],
+        }
+    )
+    return frame.with_columns(pl.col("win_rate").fill_nan(None)).sort(
+        "place", "baseline", "macro_accuracy", "model", descending=[False, False, True, False]
+    )
+
+
+def buckets_table(found: Standing, drawn: Replicates | None) -> pl.DataFrame:
+    """Accuracy, interval, display rank and letters of every model in every bucket."""
+    board, frames = found.board, []
+    entries = np.array([*found.members.tolist(), *(o.model for o in found.outsiders)])
+    display = bucket_rank(found.relation.beats, found.evidence.accuracy[:, found.members], "losses") + 1
+    for b, bucket in enumerate(board.buckets):
+        beats, accuracy = found.relation.beats[b], bucket.accuracy
+        order = np.lexsort((np.array(found.names), -np.round(accuracy[found.members], 12)))
+        letters = compact_letters(beats | beats.T, order)
+        low, high = _interval(None if drawn is None else drawn.accuracy[b][:, entries], len(entries))
+        would_be = [int(o.relation.beats[b][:, -1].sum()) + 1 for o in found.outsiders]
+        frame = pl.DataFrame(
+            {
+                "board": board.name,
+                "capability": bucket.capability,
+                "ood": bucket.ood,
+                "model": [board.models[i] for i in entries],
+                "accuracy": accuracy[entries],
+                "ci_low": low,
+                "ci_high": high,
+                "questions": len(bucket.scores.values),
+                "videos": len(bucket.videos),
+                "rank": [*display[b].tolist(), *would_be],
+                "letters": [*letters, *("" for _ in found.outsiders)],
+            }
+        )
+        frames.append(frame.sort("rank", "accuracy", "model", descending=[False, True, False]))
+    return pl.concat(frames)
+
+
+def _interval(replicates: np.ndarray | None, entries: int) -> tuple[pl.Series, pl.Series]:
+    if replicates is None:
+        empty = pl.Series([None] * entries, dtype=pl.Float64)
+        return empty, empty
+    given = replicates[np.isfinite(replicates[:, 0])]
+    low, high = np.quantile(given, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    return pl.Series(low), pl.Series(high)
+
+
+def pairs_table(found: Standing) -> pl.DataFrame:
+    """Every test of every pair; a pair with an outsider is corrected as if that one alone had been added."""
+    board = found.board
+    first, second = pair_indices(len(found.members))
+    names = np.array(board.models, dtype=object)
+    parts = [(found.members[first], found.members[second], found.relation.p_adjusted[:, first, second],
+              found.relation.beats[:, first, second] | found.relation.beats[:, second, first])]  # fmt: skip
+    for other in found.outsiders:
+        beats = other.relation.beats
+        parts.append((found.members, np.full(len(found.members), other.model),
+                      other.relation.p_adjusted[:, :-1, -1], beats[:, :-1, -1] | beats[:, -1, :-1]))  # fmt: skip
+    frames = [
+        _pair_frame(
+            found,
+            bucket,
+            names[first],
+            names[second],
+            difference=found.evidence.difference[b, first, second],
+            p_value=found.evidence.p[b, first, second],
+            p_adjusted=p_adjusted[b],
+            significant=significant[b],
+        )
+        for b, bucket in enumerate(board.buckets)
+        for first, second, p_adjusted, significant in parts
+    ]
+    return pl.concat(frames)
+
+
+def _pair_frame(
+    found: Standing, bucket: Bucket, first: np.ndarray, second: np.ndarray, **columns: np.ndarray
+) -> pl.DataFrame:
+    """One row per pair of models in a bucket; typed also where there is no pair."""
+    pairs = len(first)
+    return pl.DataFrame(
+        {
+            "board": pl.Series([found.board.name] * pairs, dtype=pl.String),
+            "capability": pl.Series([bucket.capability] * pairs, dtype=pl.String),
+            "ood": pl.Series([bucket.ood] * pairs, dtype=pl.Boolean),
+            "model_a": pl.Series(first.tolist(), dtype=pl.String),
+            "model_b": pl.Series(second.tolist(), dtype=pl.String),
+            **{name: pl.Series(values) for name, values in columns.items()},
+        }
+    )
+
+
+def differences_table(found: Standing) -> pl.DataFrame:
+    """95 % intervals of all differences in accuracy, by linearisation over videos and Student's t."""
+    board, frames = found.board, []
+    first, second = pair_indices(len(board.models))
+    names = np.array(board.models, dtype=object)
+    for bucket in board.buckets:
+        scores, videos = bucket.scores, len(bucket.videos)
+        difference = bucket.accuracy[first] - bucket.accuracy[second]
+        rest = scores.video_differences - scores.sizes[:, None] * difference
+        error = np.sqrt((rest**2).sum(axis=0) * videos / max(1, videos - 1)) / scores.sizes.sum()
+        reach = float(stats.t.ppf((1 + LEVEL) / 2, videos - 1)) * error if videos > 1 else np.full(len(first), np.nan)
+        frames.append(
+            _pair_frame(
+                found,
+                bucket,
+                names[first],
+                names[second],
+                difference=difference,
+                ci_low=difference - reach,
+                ci_high=difference + reach,
+            )
+        )
+    return pl.concat(frames).with_columns(pl.col("ci_low", "ci_high").fill_nan(None))
+
+
+def stability_table(found: Standing, drawn: Replicates) -> pl.DataFrame:
+    """Mean, spread, interval and top-of-the-board probabilities of every competitor's place."""
+    place = drawn.place.astype(float)
+    low, high = np.quantile(place, [0.025, 0.975], axis=0)
+    frame = pl.DataFrame(
+        {
+            "board": [found.board.name] * len(found.names),
+            "model": found.names,
+            "mean_place": place.mean(axis=0),
+            "sd_place": place.std(axis=0, ddof=1) if len(place) > 1 else np.zeros(place.shape[1]),
+            "place_low": low,
+            "place_high": high,
+            "p_first": (place == 1).mean(axis=0),
+            "p_top3": (place <= 3).mean(axis=0),
+        }
+    )
+    return frame.sort("mean_place", "model")
+
+
+def frequencies_table(found: Standing, drawn: Replicates) -> pl.DataFrame:
+    """The share of replicates in which each competitor took each place; places never taken are left out."""
+    rows = []
+    for position, name in enumerate(found.names):
+        place, count = np.unique(drawn.place[:, position], return_counts=True)
+        shares = (count / len(drawn.place)).tolist()
+        rows += [(found.board.name, name, p, s) for p, s in zip(place.tolist(), shares, strict=True)]
+    return pl.DataFrame(
+        rows, schema={"board": pl.String, "model": pl.String, "place": pl.Int64, "share": pl.Float64}, orient="row"
+    )
+
+
+def summary_table(found: Standing, drawn: Replicates, *, alpha: float) -> pl.DataFrame:
+    """The critical-difference style summary: who cannot be told apart over all buckets together.
+
+    Letters compare macro accuracies (bootstrap standard errors over videos, Holm); the confidence set
+    holds the models not told apart from the best; `mean_rank` is the mean display rank over buckets.
+    """
+    macro, replicated = found.board.macro[found.members], drawn.macro[:, found.members]
+    first, second = pair_indices(len(found.members))
+    spread = (replicated[:, first] - replicated[:, second]).std(axis=0)
+    gap = np.round(macro[first] - macro[second], 12)
+    z = np.divide(np.abs(gap), spread, out=np.zeros_like(gap), where=spread > 1e-12)
+    apart = is_significant(adjusted(special.erfc(z / np.sqrt(2.0)), "holm"), alpha)
+    different = np.zeros((len(macro), len(macro)), dtype=bool)
+    different[first, second] = different[second, first] = apart
+    order = np.lexsort((np.array(found.names), -np.round(macro, 12)))
+    inside = confidence_set_p(macro, replicated)
+    display = bucket_rank(found.relation.beats, found.evidence.accuracy[:, found.members], "losses") + 1
+    low, high = np.quantile(drawn.place.astype(float), [0.025, 0.975], axis=0)
+    frame = pl.DataFrame(
+        {
+            "board": [found.board.name] * len(found.names),
+            "model": found.names,
+            "place": found.place,
+            "macro_accuracy": macro,
+            "mean_rank": display.mean(axis=0),
+            "letters": compact_letters(different, order),
+            "confidence_set_p": inside,
+            "in_confidence_set": inside > alpha,
+            "rank_width": high - low,
+        }
+    )
+    return frame.sort("place", "macro_accuracy", "model", descending=[False, True, False])
+
+
+def spread_record(found: Standing, drawn: Replicates) -> dict[str, float | None]:
+    """How firm the whole order is: tau-b with the original, rank width, share of neighbours decided."""
+    tau = kendall_tau_b(found.merged.place[None, :], drawn.place)
+    given = tau[np.isfinite(tau)]
+    low, high = np.quantile(drawn.place.astype(float), [0.025, 0.975], axis=0)
+    order = np.lexsort((np.array(found.names), found.place))
+    upper, lower = order[:-1], order[1:]
+    decided = (drawn.place[:, upper] < drawn.place[:, lower]).mean(axis=0) >= LEVEL
+    return {
+        "replicates": len(drawn.place),
+        "tau_b_mean": float(given.mean()) if len(given) else None,
+        "tau_b_low": float(np.quantile(given, 0.025)) if len(given) else None,
+        "tau_b_high": float(np.quantile(given, 0.975)) if len(given) else None,
+        "mean_rank_width": float((high - low).mean()),
+        "adjacent_pairs_decided": float(decided.mean()) if len(decided) else None,
+    }
+
+
+def dominance_table(found: Standing) -> pl.DataFrame:
+    """For every ordered pair of competitors: buckets won, buckets lost, and who dominates."""
+    counts, names = found.merged.counts, np.array(found.names, dtype=object)
+    row, column = np.nonzero(~np.eye(len(names), dtype=bool))
+    return pl.DataFrame(
+        {
+            "board": pl.Series([found.board.name] * len(row), dtype=pl.String),
+            "model_a": pl.Series(names[row].tolist(), dtype=pl.String),
+            "model_b": pl.Series(names[column].tolist(), dtype=pl.String),
+            "buckets_a_ahead": counts[row, column],
+            "buckets_b_ahead": counts[column, row],
+            "a_dominates_b": found.merged.dominates[row, column],
+        }
+    )
+
+
+def challenger_table(found: Standing, video_names: list[str]) -> pl.DataFrame:
+    """Video means as the long table challengeR reads: task is the bucket, case the video."""
+    frames = []
+    names, models = np.array(video_names, dtype=object), np.array(found.board.models, dtype=object)
+    for bucket in found.board.buckets:
+        means = bucket.scores.sums / bucket.scores.sizes[:, None]
+        frames.append(
+            pl.DataFrame(
+                {
+                    "task": bucket.name,
+                    "case": pl.Series(np.tile(names[bucket.videos], len(models)).tolist(), dtype=pl.String),
+                    "algorithm": pl.Series(np.repeat(models, len(means)).tolist(), dtype=pl.String),
+                    "value": means.T.ravel(),
+                }
+            )
+        )
+    return pl.concat(frames)

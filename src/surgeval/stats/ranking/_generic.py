@@ -1,0 +1,251 @@
+"""What the rules in the tradition of challengeR share: tasks, ranks, consensus, agreement, bootstrap.
+
+A rule gives the value of each model on a task, and the same under resampled cases; everything else is
+here. The bootstrap is right by default: a case drawn twice counts twice, and whole videos are drawn
+where the table names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from surgeval.errors import TableInvalid, UnknownName
+from surgeval.schema.score_table import ScoreTable
+from surgeval.stats.paired_tests import pair_indices
+from surgeval.stats.ranking._distance import kendall_tau_b, spearman_footrule
+from surgeval.stats.ranking._options import RankOptions
+from surgeval.stats.ranking._ranks import case_ranks, consensus_ranks, min_ranks
+from surgeval.stats.ranking._tasks import Task, Tasks, tasks_of
+from surgeval.stats.ranking.result import RankResult
+
+BOOT = 1000
+CONSENSUS = "(consensus)"
+"""The name under which the consensus stands beside the tasks in `stability` and `frequencies`."""
+
+
+def ranked(
+    table: ScoreTable,
+    options: RankOptions,
+    *,
+    rule: str,
+    values: Callable[[Task], np.ndarray],
+    replicates: Callable[[Task, np.ndarray], np.ndarray] | None,
+    smaller_value_wins: bool,
+    method: str,
+    raw_values_oriented: bool = False,
+    keeps_missing: bool = False,
+    each_task: Callable[[Task, list[str]], None] | None = None,
+    extra_tables: dict[str, Any] | None = None,
+    cluster_warning: str = "",
+) -> RankResult:
+    """The ranking of each task, the consensus, and their stability.
+
+    Args:
+        table: The scores.
+        options: What was asked.
+        rule: The name of the rule.
+        values: The value of each model on a task.
+        replicates: The same for every row of case counts; None where the rule cannot be resampled.
+        smaller_value_wins: Whether the aggregated value itself is better when small (ranks are).
+        method: The value in words, for the prose.
+        raw_values_oriented: Whether the value is better when large whatever the metric's direction.
+        keeps_missing: Whether the rule has its own treatment of missing scores.
+        each_task: Called with every task, to collect further tables.
+        extra_tables: Tables as lists of frames, joined after all tasks are done.
+        cluster_warning: Said where videos have several cases.
+    """
+    found = tasks_of(table, options, kept_as="ranked behind the worst of their case" if keeps_missing else "left out")
+    _check_missing(found, options, keeps_missing)
+    weights = _weights(found, options)
+    point = [values(task) for task in found.tasks]
+    turn = [_direction(task, smaller_value_wins, raw_values_oriented) for task in found.tasks]
+    ranks = np.stack([min_ranks(sign * value) for sign, value in zip(turn, point, strict=True)])
+    if each_task is not None:
+        for task in found.tasks:
+            each_task(task, found.models)
+    boot = BOOT if options.boot is None else options.boot
+    drawn = _drawn(found, options, replicates, turn, boot) if replicates is not None and boot else None
+    mean_rank = _consensus(found, ranks, weights, options)
+    results = {
+        "ranks": _ranks_table(found, point, ranks),
+        "consensus": _consensus_table(found.models, mean_rank),
+        **_agreement(found, ranks),
+        **{name: pl.concat(frames) for name, frames in (extra_tables or {}).items()},
+    }
+    if drawn is not None:
+        results |= _stability(found, ranks, drawn, weights, options)
+    warnings = [*found.warnings, *_said(found, options, replicates is None, cluster_warning)]
+    return RankResult(
+        rule=rule,
+        main="ranks" if len(found.tasks) == 1 else "consensus",
+        tables=results,
+        prose=_prose(found, options, method, boot if drawn is not None else 0),
+        warnings=tuple(warnings),
+        options=options.chosen(),
+        seed=options.seed,
+    )
+
+
+def _check_missing(found: Tasks, options: RankOptions, keeps_missing: bool) -> None:
+    holes = {task.name: int(np.isnan(task.values).sum()) for task in found.tasks}
+    total = sum(holes.values())
+    if options.missing is None and total and not keeps_missing:
+        listed = ", ".join(f"{name}: {count}" for name, count in holes.items() if count)
+        problem = f"{total} scores are not given ({listed}); say what they count as"
+        raise TableInvalid("score table", [f"{problem}: missing='drop', 'worst' or a number"])
+
+
+def _weights(found: Tasks, options: RankOptions) -> np.ndarray:
+    given, names = options.task_weights or {}, [task.name for task in found.tasks]
+    for name in given:
+        if name not in names:
+            raise UnknownName("task in the task weights", name, names)
+    weights = np.array([float(given.get(name, 1.0)) for name in names])
+    if weights.sum() <= 0:
+        raise TableInvalid("task weights", ["all tasks have weight 0"])
+    return weights
+
+
+def _direction(task: Task, smaller_value_wins: bool, oriented: bool) -> float:
+    if smaller_value_wins:
+        return -1.0
+    return 1.0 if oriented or task.larger_is_better else -1.0
+
+
+def _drawn(
+    found: Tasks,
+    options: RankOptions,
+    replicates: Callable[[Task, np.ndarray], np.ndarray],
+    turn: list[float],
+    boot: int,
+) -> np.ndarray:
+    """Ranks under resampled cases, `[task, replicate, model]`."""
+    out = np.empty((len(found.tasks), boot, len(found.models)), dtype=np.int64)
+    for t, (task, sign) in enumerate(zip(found.tasks, turn, strict=True)):
+        counts = task.case_counts(boot, options.seed, independent=options.challenger_compat)
+        out[t] = min_ranks(sign * replicates(task, counts))
+    return out
+
+
+def _consensus(found: Tasks, ranks: np.ndarray, weights: np.ndarray, options: RankOptions) -> np.ndarray:
+    if options.consensus == "euclidean":
+        return consensus_ranks(ranks, weights)
+    sums = [case_ranks(task.oriented).sum(axis=0) for task in found.tasks]
+    cases = np.array([len(task.values) for task in found.tasks], dtype=float)
+    return np.asarray(np.tensordot(weights, np.stack(sums), axes=1) / (weights * cases).sum())
+
+
+def _ranks_table(found: Tasks, point: list[np.ndarray], ranks: np.ndarray) -> pl.DataFrame:
+    frames = [
+        pl.DataFrame({"task": [task.name] * len(value), "model": found.models, "value": value, "rank": rank}).sort(
+            "rank", "model"
+        )
+        for task, value, rank in zip(found.tasks, point, ranks, strict=True)
+    ]
+    return pl.concat(frames)
+
+
+def _consensus_table(models: list[str], mean_rank: np.ndarray) -> pl.DataFrame:
+    frame = pl.DataFrame({"model": models, "mean_rank": mean_rank, "rank": min_ranks(-mean_rank)})
+    return frame.sort("rank", "model")
+
+
+def _agreement(found: Tasks, ranks: np.ndarray) -> dict[str, pl.DataFrame]:
+    """Kendall's tau-b and the footrule between the rankings of every two tasks."""
+    first, second = pair_indices(len(found.tasks))
+    names = [task.name for task in found.tasks]
+    who = {
+        "task_a": pl.Series([names[i] for i in first], dtype=pl.String),
+        "task_b": pl.Series([names[i] for i in second], dtype=pl.String),
+    }
+    tau = kendall_tau_b(ranks[first], ranks[second])
+    kendall = pl.DataFrame({**who, "tau_b": tau}).with_columns(pl.col("tau_b").fill_nan(None))
+    distance = spearman_footrule(ranks[first], ranks[second])
+    return {"kendall": kendall, "footrule": pl.DataFrame({**who, "footrule": distance})}
+
+
+def _stability(
+    found: Tasks, ranks: np.ndarray, drawn: np.ndarray, weights: np.ndarray, options: RankOptions
+) -> dict[str, pl.DataFrame]:
+    named = [(task.name, point, replicates) for task, point, replicates in zip(found.tasks, ranks, drawn, strict=True)]
+    if len(found.tasks) > 1 and options.consensus == "euclidean":
+        merged = min_ranks(-consensus_ranks(drawn, weights))
+        named.append((CONSENSUS, min_ranks(-consensus_ranks(ranks, weights)), merged))
+    return {
+        "stability": pl.concat([_spread(name, found.models, replicates) for name, _, replicates in named]),
+        "frequencies": pl.concat([_frequencies(name, found.models, replicates) for name, _, replicates in named]),
+        "tau": pl.concat([_tau(name, point, replicates) for name, point, replicates in named]),
+    }
+
+
+def _spread(task: str, models: list[str], drawn: np.ndarray) -> pl.DataFrame:
+    low, middle, high = np.quantile(drawn, [0.025, 0.5, 0.975], axis=0)
+    frame = pl.DataFrame(
+        {
+            "task": [task] * len(models),
+            "model": models,
+            "mean_rank": drawn.mean(axis=0),
+            "sd_rank": drawn.std(axis=0, ddof=1) if len(drawn) > 1 else np.zeros(len(models)),
+            "median_rank": middle,
+            "rank_low": low,
+            "rank_high": high,
+            "p_first": (drawn == 1).mean(axis=0),
+            "p_top3": (drawn <= 3).mean(axis=0),
+        }
+    )
+    return frame.sort("mean_rank", "model")
+
+
+def _frequencies(task: str, models: list[str], drawn: np.ndarray) -> pl.DataFrame:
+    rows: list[tuple[str, str, int, float]] = []
+    for position, model in enumerate(models):
+        rank, count = np.unique(drawn[:, position], return_counts=True)
+        shares = (count / len(drawn)).tolist()
+        rows += [(task, model, r, share) for r, share in zip(rank.tolist(), shares, strict=True)]
+    schema = {"task": pl.String, "model": pl.String, "rank": pl.Int64, "share": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _tau(task: str, point: np.ndarray, drawn: np.ndarray) -> pl.DataFrame:
+    tau = kendall_tau_b(point[None, :], drawn)
+    given = tau[np.isfinite(tau)]
+    quartiles = np.quantile(given, [0.25, 0.5, 0.75]).tolist() if len(given) else [None] * 3
+    row = (task, float(given.mean()) if len(given) else None, *quartiles, len(tau), len(tau) - len(given))
+    names = ("task", "mean", "q25", "median", "q75", "replicates", "undefined")
+    kinds = (pl.String, pl.Float64, pl.Float64, pl.Float64, pl.Float64, pl.Int64, pl.Int64)
+    return pl.DataFrame([row], schema=dict(zip(names, kinds, strict=True)), orient="row")
+
+
+def _said(found: Tasks, options: RankOptions, cannot_resample: bool, cluster_warning: str) -> list[str]:
+    out = []
+    if cluster_warning and found.clustered:
+        out.append(cluster_warning)
+    if options.challenger_compat:
+        out.append("resampling follows challengeR with its faults, for comparison only")
+    if cannot_resample and options.boot != 0:
+        out.append("no stability is given: this rule is resampled with the Wilcoxon test only")
+    return out
+
+
+def _prose(found: Tasks, options: RankOptions, method: str, boot: int) -> str:
+    tasks = len(found.tasks)
+    cases = sum(len(task.values) for task in found.tasks)
+    parts = [
+        f"{len(found.models)} models were ranked on {cases} cases in {tasks} task{'s' if tasks > 1 else ''}:"
+        f" the value of a model is {method}; equal values share the better rank.",
+        f"Missing scores: {found.treatment}.",
+    ]
+    if tasks > 1:
+        kind = "mean rank with average ties" if options.consensus == "euclidean" else "mean case rank over all tasks"
+        weighted = "given task weights" if options.task_weights else "equal task weights"
+        parts.append(f"The consensus over tasks is the {kind}, with {weighted}.")
+    if boot:
+        unit = "videos" if found.unit == "video" else "cases"
+        parts.append(f"Stability is from {boot} resamples of whole {unit} (seed {options.seed}).")
+    else:
+        parts.append("No resampling was done, so no stability is given.")
+    return " ".join(parts)

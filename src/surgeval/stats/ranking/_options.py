@@ -1,0 +1,106 @@
+"""The options of every ranking rule in one place, checked together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from surgeval.errors import Misuse, UnknownName
+from surgeval.stats.paired_tests import CORRECTIONS, TESTS
+
+BOARDS = ("technical", "clinical", "both")
+MERGES: dict[str, str] = {
+    "pairwise": "significant differences enter Copeland pair by pair, without ranks in between",
+    "wins": "rank in a bucket by the number of significant wins, as challengeR does",
+    "leader": "walk down by accuracy; share the rank of the group's leader until significantly worse than it",
+    "closure": "models linked by a chain of non-significant differences share a rank",
+    "losses": "rank in a bucket is one plus the number of models significantly better",
+    "net": "rank in a bucket by significant wins minus significant losses",
+    "accuracy": "rank in a bucket by accuracy alone, without tests",
+}
+"""How the relation in a bucket is handed to Copeland."""
+CONSENSUS = ("euclidean", "case-ranks")
+
+
+@dataclass(frozen=True)
+class RankOptions:
+    """What was asked of a ranking. Options that a rule does not use are ignored by it."""
+
+    metric: str | None = None
+    board: str = "both"
+    merge: str = "pairwise"
+    test: str | None = None
+    alpha: float = 0.05
+    correction: str | None = None
+    boot: int | None = None
+    seed: int = 42
+    baselines: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
+    unpaid: tuple[str, ...] = ()
+    prize_pool: float | None = None
+    bucket_weights: Mapping[str, float] | None = None
+    task_column: str | None = None
+    task_weights: Mapping[str, float] | None = None
+    smaller_is_better: bool = False
+    missing: str | float | None = None
+    consensus: str = "euclidean"
+    aggregate: Callable[[np.ndarray], float] | None = None
+    challenger_compat: bool = False
+
+    def __post_init__(self) -> None:
+        _check_name("board", self.board, BOARDS)
+        _check_name("merge rule", self.merge, MERGES)
+        _check_name("consensus", self.consensus, CONSENSUS)
+        if self.test is not None:
+            _check_name("test", self.test, TESTS)
+        if self.correction is not None:
+            _check_name("correction", self.correction, CORRECTIONS)
+        if problems := _problems(self):
+            raise Misuse("; ".join(problems))
+
+    def chosen(self) -> dict[str, Any]:
+        """The options that differ from their defaults, as plain data for the manifest."""
+        out = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value != field.default:
+                out[field.name] = getattr(value, "__name__", "function") if callable(value) else _plain(value)
+        return out
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _check_name(kind: str, name: str, known: Any) -> None:
+    if name not in known:
+        raise UnknownName(kind, name, known)
+
+
+def _problems(options: RankOptions) -> list[str]:
+    problems = []
+    if not 0 < options.alpha < 1:
+        problems.append(f"alpha must lie between 0 and 1, got {options.alpha}")
+    if options.boot is not None and options.boot < 0:
+        problems.append(f"boot must be 0 (no resampling) or more, got {options.boot}")
+    if options.seed < 0:
+        problems.append(f"seed must be 0 or more, got {options.seed}")
+    if options.prize_pool is not None and not (math.isfinite(options.prize_pool) and options.prize_pool >= 0):
+        problems.append(f"the prize pool must be an amount of money, got {options.prize_pool}")
+    for kind, weights in (("bucket", options.bucket_weights), ("task", options.task_weights)):
+        problems += [
+            f"the weight of {kind} {name!r} must be 0 or more, got {weight}"
+            for name, weight in (weights or {}).items()
+            if not (math.isfinite(weight) and weight >= 0)
+        ]
+    if isinstance(options.missing, str) and options.missing not in ("drop", "worst", "error"):
+        problems.append(f"missing must be 'drop', 'worst', 'error' or a number, got {options.missing!r}")
+    if isinstance(options.missing, float) and not math.isfinite(options.missing):
+        problems.append(f"missing must be a finite number, got {options.missing}")
+    return problems

@@ -1,0 +1,86 @@
+"""Ranks with ties, and statistics of resampled columns: the arithmetic under the generic rules."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import stats
+
+from surgeval.stats.ranking._focus.copeland import places_of
+
+
+def rounded(values: np.ndarray) -> np.ndarray:
+    """Values to twelve digits of their largest, so that rounding noise breaks no tie."""
+    scale = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
+    return np.asarray(np.round(values / scale, 12))
+
+
+def min_ranks(score: np.ndarray) -> np.ndarray:
+    """Ranks along the last axis, largest first; equal values share the best rank, NaN comes last.
+
+    Example:
+        >>> min_ranks(np.array([0.5, 0.9, 0.9, 0.1])).tolist()
+        [3, 1, 1, 4]
+    """
+    hole = np.isnan(score)
+    if hole.any():
+        score = np.where(hole, np.nanmin(score, initial=0.0) - 1.0, score)
+    return places_of(rounded(score))
+
+
+def case_ranks(oriented: np.ndarray) -> np.ndarray:
+    """Ranks of the models on each case, `[case, model]`; a missing score is ranked behind the worst one.
+
+    That is challengeR's rule for rank-then-aggregate with ties "min": the largest rank given on the
+    case plus one.
+    """
+    given = np.isfinite(oriented)
+    ranks = stats.rankdata(np.where(given, -oriented, np.inf), method="min", axis=1)
+    worst = np.where(given, ranks, 0).max(axis=1, keepdims=True)
+    return np.asarray(np.where(given, ranks, worst + 1), dtype=float)
+
+
+def consensus_ranks(ranks: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The mean over tasks of ranks with average ties: the "euclidean" consensus.
+
+    Args:
+        ranks: `[task, ..., model]`, any tie rule; they are ranked again with average ties.
+        weights: One per task.
+    """
+    average = stats.rankdata(ranks, method="average", axis=-1)
+    return np.asarray(np.tensordot(weights / weights.sum(), average, axes=1))
+
+
+def resampled_mean(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Means `[replicate, model]` of the cases drawn `counts[replicate, case]` times; NaN are left out."""
+    given = np.isfinite(values)
+    total = counts.astype(float) @ np.where(given, values, 0.0)
+    used = counts.astype(float) @ given
+    return np.asarray(np.divide(total, used, out=np.full(total.shape, np.nan), where=used > 0))
+
+
+def resampled_quantile(values: np.ndarray, counts: np.ndarray, q: float) -> np.ndarray:
+    """Quantiles `[replicate, model]` of the cases drawn so often; linear interpolation (R's type 7)."""
+    out = np.empty((len(counts), values.shape[1]))
+    for model in range(values.shape[1]):
+        order = np.argsort(values[:, model], kind="stable")
+        ordered = values[order, model]
+        drawn = np.where(np.isfinite(ordered), counts[:, order], 0)
+        out[:, model] = weighted_quantile(np.broadcast_to(ordered, drawn.shape), drawn, q)
+    return out
+
+
+def weighted_quantile(ordered: np.ndarray, counts: np.ndarray, q: float) -> np.ndarray:
+    """The quantile of each row of sorted values, each repeated `counts` times; NaN for an empty row."""
+    reached = np.cumsum(counts, axis=1)
+    n = reached[:, -1:]
+    at = np.maximum(n - 1, 0) * q
+    lower = np.floor(at + 1e-9)
+    low, high = _entry(ordered, reached, lower), _entry(ordered, reached, np.minimum(lower + 1, np.maximum(n - 1, 0)))
+    share = np.maximum(at - lower, 0.0)[:, 0]
+    value = np.where(share > 0, low + share * (high - low), low)
+    return np.where(n[:, 0] > 0, value, np.nan)
+
+
+def _entry(ordered: np.ndarray, reached: np.ndarray, position: np.ndarray) -> np.ndarray:
+    index = np.minimum((reached <= position).sum(axis=1), ordered.shape[1] - 1)
+    return np.asarray(ordered[np.arange(len(ordered)), index])

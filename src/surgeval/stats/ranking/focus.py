@@ -1,0 +1,222 @@
+"""The FOCUS ranking: significance in buckets, Copeland over buckets, win rates for ties at the top.
+
+Source: seed document of the challenge, "Method used to compute a performance rank". The document leaves
+many points open; every resolution is listed in `docs/concepts/ranking-rules.md`.
+
+The decision a reader would question: significant differences are handed to Copeland pair by pair
+(`merge="pairwise"`), because no ranking of a bucket can obey "not significant means same rank" without
+either collapsing or inventing differences. All other merge rules are options, and the places under all
+of them are always reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from surgeval.errors import Misuse, UnknownName
+from surgeval.schema.score_table import ScoreTable
+from surgeval.stats.draws import stream, video_counts
+from surgeval.stats.paired_tests import CORRECTIONS, TESTS
+from surgeval.stats.ranking._focus import gate, tables
+from surgeval.stats.ranking._focus.buckets import Board, Prepared, prepare
+from surgeval.stats.ranking._focus.influence import influence
+from surgeval.stats.ranking._focus.prizes import prizes
+from surgeval.stats.ranking._focus.relation import DEFAULT_TEST
+from surgeval.stats.ranking._focus.stability import Replicates, replicate
+from surgeval.stats.ranking._focus.standing import (
+    Standing,
+    bucket_weights,
+    places_under_every_merge,
+    standing,
+)
+from surgeval.stats.ranking._options import MERGES, RankOptions
+from surgeval.stats.ranking.result import RankResult
+
+BOOT = 10_000
+SMALL_BUCKET = 13
+"""Fewer videos than this cannot show any difference among twenty models."""
+
+
+def focus(table: ScoreTable, options: RankOptions) -> RankResult:
+    """The boards of a challenge, with their evidence and their stability."""
+    ready = prepare(table, options)
+    boot = BOOT if options.boot is None else options.boot
+    members = _members(ready.boards[0], options)
+    found = [standing(board, members, options, replicates=boot or BOOT) for board in ready.boards]
+    drawn = _drawn(found, options, boot, ready)
+    results, notes = _tables(found, drawn, options, ready)
+    records: dict[str, Any] = {"gate": gate.decision(results["gate_evidence"], options.baselines)}
+    records["structure"] = {f.board.name: _structure(f, d) for f, d in zip(found, drawn, strict=True)}
+    warnings = [*ready.warnings, *(w for f in found for w in _warnings(f, options)), *notes]
+    return RankResult(
+        rule="focus",
+        main="places",
+        tables=results,
+        prose=_prose(found, ready, options, boot),
+        warnings=tuple(warnings),
+        records=records,
+        options=options.chosen(),
+        seed=options.seed,
+    )
+
+
+def _members(board: Board, options: RankOptions) -> np.ndarray:
+    """The competitors: everyone who is neither a baseline nor named as outside."""
+    for kind, names in (("baseline", options.baselines), ("outside", options.outside), ("unpaid", options.unpaid)):
+        for name in names:
+            if name not in board.models:
+                raise UnknownName(f"model (given as {kind})", name, board.models)
+    out = {*options.baselines, *options.outside}
+    members = np.array([i for i, name in enumerate(board.models) if name not in out], dtype=np.int64)
+    if not len(members):
+        raise Misuse("every model is a baseline or outside the competition; nobody is left to rank")
+    groups = {bucket.capability for bucket in board.buckets}
+    for name in options.bucket_weights or {}:
+        if name not in groups:
+            raise UnknownName("capability group in the bucket weights", name, groups)
+    if not bucket_weights(board, options).sum() > 0:
+        raise Misuse("all buckets have weight 0; give at least one of them some weight")
+    return members
+
+
+def _drawn(found: list[Standing], options: RankOptions, boot: int, ready: Prepared) -> list[Replicates | None]:
+    """The joint bootstrap of every board, all from the same draws of videos."""
+    if not boot:
+        return [None] * len(found)
+    counts = video_counts(len(ready.video_names), boot, stream(options.seed, "ranking", "stability"))
+    return [replicate(f.board, f.members, f.weights, options, counts) for f in found]
+
+
+def _tables(
+    found: list[Standing], drawn: list[Replicates | None], options: RankOptions, ready: Prepared
+) -> tuple[dict[str, pl.DataFrame], list[str]]:
+    baselines = set(options.baselines)
+    both = list(zip(found, drawn, strict=True))
+    results = {
+        "places": pl.concat([tables.places_table(f, baselines) for f in found]),
+        "buckets": pl.concat([tables.buckets_table(f, d) for f, d in both]),
+        "pairs": pl.concat([tables.pairs_table(f) for f in found]),
+    }
+    resampled: dict[str, Callable[[Standing, Replicates], pl.DataFrame]] = {
+        "stability": tables.stability_table,
+        "place_frequencies": tables.frequencies_table,
+        "summary": lambda f, d: tables.summary_table(f, d, alpha=options.alpha),
+    }
+    for name, make in resampled.items():
+        frames = [make(f, d) for f, d in both if d is not None]
+        if frames:
+            results[name] = pl.concat(frames)
+    results["dominance"] = pl.concat([tables.dominance_table(f) for f in found])
+    results["differences"] = pl.concat([tables.differences_table(f) for f in found])
+    results["sensitivity"] = pl.concat([_sensitivity(f, options) for f in found])
+    results["influence"] = pl.concat([influence(f, options, ready.video_names) for f in found])
+    results["gate_evidence"] = pl.concat(
+        [gate.evidence_table(f.board, f.members, options.baselines, d) for f, d in both]
+    )
+    results["challenger"] = tables.challenger_table(found[0], ready.video_names)
+    notes: list[str] = []
+    if options.prize_pool is not None:
+        awards = [_prizes(f, options, options.prize_pool) for f in found]
+        results["prizes"] = pl.concat([frame for frame, _ in awards])
+        notes = [note for _, said in awards for note in said]
+    return results, notes
+
+
+def _prizes(found: Standing, options: RankOptions, pool: float) -> tuple[pl.DataFrame, list[str]]:
+    above = gate.above_all(found.board, found.members, options.baselines)
+    return prizes(found.board.name, found.names, found.place, above, options.unpaid, pool)
+
+
+def _sensitivity(found: Standing, options: RankOptions) -> pl.DataFrame:
+    places = places_under_every_merge(found, options)
+    frame = pl.DataFrame({"board": [found.board.name] * len(found.names), "model": found.names, **places})
+    return frame.sort(options.merge, "model")
+
+
+def _structure(found: Standing, drawn: Replicates | None) -> dict[str, Any]:
+    """Winner, cycles, ties and the firmness of the order of one board, as plain data."""
+    winner = found.merged.condorcet_winner
+    names = found.names
+    return {
+        "condorcet_winner": None if winner is None else names[winner],
+        "cycles": [[names[i] for i in cycle] for cycle in found.merged.cycles],
+        "ties": [
+            {
+                "models": [names[i] for i in tie.models],
+                "win_rate": tie.win_rate.tolist(),
+                "place": tie.place.tolist(),
+                "replicates": tie.replicates,
+                "ordered_by_macro_accuracy": tie.by_macro,
+                "unresolved": tie.unresolved,
+            }
+            for tie in found.ties
+        ],
+        "same_order_with_everyone": found.order_with_all,
+        "stability": None if drawn is None else tables.spread_record(found, drawn),
+    }
+
+
+def _warnings(found: Standing, options: RankOptions) -> list[str]:
+    board, out = found.board, []
+    pairs = len(found.members) * (len(found.members) - 1) // 2
+    for bucket, run in zip(board.buckets, found.evidence.tests, strict=True):
+        family = pairs if (options.correction or "holm") == "holm" else 1
+        if run.smallest_p * family > options.alpha and pairs:
+            out.append(
+                f"{board.name} board, {bucket.name}: {len(bucket.videos)} videos; the smallest p-value the test can"
+                f" reach is {run.smallest_p:.2g}, so nothing can be significant among {len(found.members)} models"
+            )
+        elif len(bucket.videos) < SMALL_BUCKET:
+            out.append(f"{board.name} board, {bucket.name}: only {len(bucket.videos)} videos")
+    if cycles := found.merged.cycles:
+        listed = "; ".join(", ".join(found.names[i] for i in cycle) for cycle in cycles)
+        out.append(f"{board.name} board: models dominate each other in a circle ({listed})")
+    if not found.order_with_all:
+        out.append(f"{board.name} board: the order of the competitors changes when the others compete too")
+    for tie in found.ties:
+        tied = ", ".join(found.names[i] for i in tie.models)
+        if tie.unresolved:
+            out.append(f"{board.name} board: {tied} stay partly tied after the tie-break")
+        elif tie.by_macro:
+            out.append(f"{board.name} board: macro accuracy, not the win rate, separates some of {tied}")
+    if warning := TESTS[options.test or DEFAULT_TEST].warning:
+        out.append(f"test '{options.test}': {warning}")
+    return out
+
+
+def _prose(found: list[Standing], ready: Prepared, options: RankOptions, boot: int) -> str:
+    test, correction = TESTS[options.test or DEFAULT_TEST], options.correction or "holm"
+    methods = sorted({run.method for f in found for run in f.evidence.tests})
+    boards = " and ".join(
+        f"the {f.board.name} board ({len(f.board.buckets)} buckets,"
+        f" {sum(len(b.scores.values) for b in f.board.buckets)} questions)"
+        for f in found
+    )
+    ties = max((tie.replicates for f in found for tie in f.ties), default=0)
+    parts = [
+        f"{len(found[0].members)} models were ranked on {boards} from {len(ready.video_names)} videos.",
+        f"In each bucket (capability group, in or out of distribution) every pair of models was compared by the"
+        f" {test.title} ({'; '.join(methods)}), two-sided, with the {test.unit} as the independent unit, at level"
+        f" {options.alpha:g} ({CORRECTIONS[correction].split(':')[0]}, within each bucket).",
+        f"Merge rule '{options.merge}': {MERGES[options.merge]}; buckets were merged by Copeland's rule with"
+        f" {'equal' if not options.bucket_weights else 'given'} weights.",
+        f"Ties touching the first three places were broken by the win rate among the tied models over {ties}"
+        f" resamples of whole videos per bucket (seed {options.seed})."
+        if ties
+        else "No tie touched the first three places.",
+        f"Baselines and others outside the competition ({', '.join((*options.baselines, *options.outside))}) were"
+        " not ranked; their place is the one each would take if it alone were added."
+        if options.baselines or options.outside
+        else "No entry was outside the competition.",
+        f"Missing scores: {ready.treatment}.",
+        f"Accuracies are means over questions, with 95 % percentile intervals from {boot} resamples of whole videos"
+        f" (seed {options.seed}); the same resamples, with the studentised form of the test, give the stability of"
+        " places, which is pessimistic because tests inside a bootstrap find too many differences."
+        if boot
+        else "No resampling was asked for, so no interval and no stability is given.",
+    ]
+    return " ".join(parts)

@@ -1,0 +1,230 @@
+"""Strata: how each model does under each condition, against all cases or against the remaining ones.
+
+Strata may overlap: every column named is a source of strata of its own. A true/false column (or one of
+zeros and ones) is one stratum, the cases that have the property; any other column is one stratum per
+value; a column of numbers can be cut into bins.
+
+Two rules give the interval of a delta. `joint` (ours) resamples the videos of the whole table and
+computes both sides in each resample. `subset` is the rule of the seed study's second experiment: videos
+are drawn among those that have the property, and within each drawn video its stratum rows and all its
+rows are drawn separately, so videos without the property never enter.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from surgeval.errors import Misuse, UnknownName
+from surgeval.schema.score_table import Missing, ScoreMatrix
+from surgeval.stats.contrasts import Contrast, contrast_rows, table_rows
+from surgeval.stats.interval import Settings, check_settings, matrix_notes, slice_keys
+from surgeval.stats.nesting import Resample, label_of, nest_of
+from surgeval.stats.resampling import child_counts, unit_counts
+from surgeval.stats.results import TableResult, as_table
+from surgeval.stats.statistic import Statistic, unweighted
+
+RULES = ("joint", "subset")
+BASELINES = ("whole", "rest")
+LOW = "low-artifact"
+SUBSET_ROWS_LEVEL = 2
+"""Level number of the separate draw of stratum rows under the rule `subset`."""
+
+
+@dataclass(frozen=True, repr=False)
+class StrataResult(TableResult):
+    """Deltas per stratum and model, with the median over models."""
+
+    stem: ClassVar[str] = "strata"
+
+
+def strata(
+    table: Any,
+    by: Sequence[str],
+    *,
+    statistic: str = "mean",
+    resample: Resample = "cluster",
+    estimand: str = "rows",
+    baseline: str = "whole",
+    rule: str = "joint",
+    bins: Mapping[str, Sequence[float]] | None = None,
+    low_artifact: bool = False,
+    level: float = 0.95,
+    replicates: int = 1000,
+    seed: int = 42,
+    metric: str | None = None,
+    missing: Missing = "worst",
+) -> StrataResult:
+    """The value of every model in every stratum and its difference to the baseline.
+
+    Args:
+        table: A `ScoreTable` or anything tabular.
+        by: Columns that describe cases; strata of different columns overlap.
+        statistic: As for `interval`; the seed study used `median`.
+        resample: As for `interval`; the rule `subset` always draws videos and then rows.
+        estimand: `rows` or `videos`.
+        baseline: `whole` (all cases) or `rest` (the cases outside the stratum: the gap between both,
+            such as OOD minus ID).
+        rule: `joint` or `subset`.
+        bins: Edges for columns of numbers, such as `{"window_s": [30, 300]}`: below 30, 30 to 300, 300 on.
+        low_artifact: Add the stratum of cases with at most one of the true/false columns set.
+        level: Coverage asked for.
+        replicates: How many resamples.
+        seed: Seed of the stream.
+        metric: Which metric of the table.
+        missing: What a (model, case) pair without a row becomes.
+
+    Raises:
+        UnknownName: A column, rule or baseline that does not exist.
+        TooFewVideos: The table has a single video.
+    """
+    settings = Settings(statistic, resample, estimand, level, replicates, "percentile", seed)
+    check_settings(settings)
+    for kind, got, known in (("strata rule", rule, RULES), ("baseline", baseline, BASELINES)):
+        if got not in known:
+            raise UnknownName(kind, got, known)
+    scores = as_table(table)
+    matrix = scores.matrix(metric, missing=missing)
+    masks = stratum_masks(matrix.cases, [by] if isinstance(by, str) else by, bins=bins, low_artifact=low_artifact)
+    contrasts = [
+        Contrast(labels, mask, ~mask if baseline == "rest" else np.ones(len(mask), dtype=bool))
+        for labels, mask in masks
+    ]
+    rows = contrast_rows(matrix, contrasts, settings) if rule == "joint" else _subset_rows(matrix, contrasts, settings)
+    return StrataResult(
+        pl.DataFrame(rows, infer_schema_length=None),
+        _prose(settings, matrix, rule, baseline),
+        tuple(matrix_notes(matrix, has_videos=scores.has_videos)),
+    )
+
+
+def stratum_masks(
+    cases: pl.DataFrame,
+    by: Sequence[str],
+    *,
+    bins: Mapping[str, Sequence[float]] | None = None,
+    low_artifact: bool = False,
+) -> list[tuple[dict[str, str], np.ndarray]]:
+    """The strata of some columns: labels and a mask over the cases.
+
+    Raises:
+        UnknownName: A column that the cases do not have.
+        Misuse: No column, bins for a column of text, or a column of numbers without bins.
+    """
+    bins = bins or {}
+    names = [*by, *(name for name in bins if name not in by)]
+    if not names:
+        raise Misuse("no column to stratify by; name at least one")
+    for name in names:
+        if name not in cases.columns:
+            raise UnknownName("column", name, cases.columns)
+    masks: list[tuple[dict[str, str], np.ndarray]] = []
+    flags = []
+    for name in names:
+        if name in bins:
+            masks += _binned(cases[name], list(bins[name]))
+        elif is_flag(cases[name]):
+            flags.append((cases[name].cast(pl.Int64).fill_null(0) == 1).to_numpy())
+            masks.append(({"column": name, "stratum": name}, flags[-1]))
+        else:
+            masks += _values(cases[name])
+    if low_artifact:
+        if not flags:
+            raise Misuse("low-artifact means at most one true/false column set, but none was named")
+        masks.append(({"column": LOW, "stratum": f"at most 1 of {len(flags)}"}, np.sum(flags, axis=0) <= 1))
+    return masks
+
+
+def is_flag(column: pl.Series) -> bool:
+    """Whether a column says yes or no: booleans, or nothing but zeros and ones."""
+    return column.dtype == pl.Boolean or (
+        column.dtype.is_numeric() and set(column.drop_nulls().unique().to_list()) <= {0, 1}
+    )
+
+
+def _values(column: pl.Series) -> list[tuple[dict[str, str], np.ndarray]]:
+    if column.dtype.is_float():
+        raise Misuse(f"column {column.name!r} holds numbers; give bins for it, such as {column.name}=30:300")
+    text = column.cast(pl.String)
+    return [
+        ({"column": column.name, "stratum": str(value)}, (text == value).fill_null(False).to_numpy())
+        for value in text.drop_nulls().unique().sort().to_list()
+    ]
+
+
+def _binned(column: pl.Series, edges: list[float]) -> list[tuple[dict[str, str], np.ndarray]]:
+    if not column.dtype.is_numeric():
+        raise Misuse(f"column {column.name!r} holds no numbers and cannot be cut into bins")
+    if not edges or sorted(set(edges)) != edges:
+        raise Misuse(f"bins of {column.name!r} must be rising edges, got {edges}")
+    values = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    limits = [-np.inf, *edges, np.inf]
+    out = []
+    for low, high in itertools.pairwise(limits):
+        name = (
+            f"below {high:g}" if low == -np.inf else f"{low:g} and more" if high == np.inf else f"{low:g} to {high:g}"
+        )
+        out.append(({"column": column.name, "stratum": name}, (values >= low) & (values < high)))
+    return out
+
+
+def _subset_rows(matrix: ScoreMatrix, contrasts: Sequence[Contrast], settings: Settings) -> list[dict[str, Any]]:
+    if settings.estimand != "rows":
+        raise Misuse("the rule 'subset' is defined for the estimand 'rows'")
+    statistic = Statistic.read(settings.statistic)
+    settings = settings._replace(resample="two-stage")
+    rows = []
+    for one in contrasts:
+        value = unweighted(statistic, matrix.values[one.cases])
+        reference = unweighted(statistic, matrix.values[one.baseline])
+        draws = _subset_draws(matrix, one, statistic, slice_keys(settings, str(one.labels)))
+        rows += table_rows(matrix, one, value, reference, draws, settings)
+    return rows
+
+
+def _subset_draws(matrix: ScoreMatrix, one: Contrast, statistic: Statistic, keys: np.ndarray) -> np.ndarray:
+    """Videos among those with the property; in each its stratum rows and its baseline rows, drawn separately."""
+    present = np.isin(matrix.videos, np.unique(matrix.videos[one.cases]))
+    if not one.cases.any():
+        return np.full((len(keys), len(matrix.models)), np.nan)
+    sides = [matrix.where(mask) for mask in (present & one.baseline, one.cases)]
+    nests = [nest_of(side, "two-stage") for side in sides]
+    counts = unit_counts(nests[1], keys)
+    names = [
+        [side.video_names[code] for code in side.videos[nest.order[nest.row_starts[:-1]]]]
+        for side, nest in zip(sides, nests, strict=True)
+    ]
+    place = {name: column for column, name in enumerate(names[1])}
+    shared = np.ascontiguousarray(counts[:, [place[name] for name in names[0]]])
+    out = []
+    for level, side, nest, parents in zip((1, SUBSET_ROWS_LEVEL), sides, nests, (shared, counts), strict=True):
+        values = side.values[nest.order]
+        block = max(1, 4_000_000 // max(1, len(values)))
+        parts = [
+            statistic.weighted(
+                child_counts(keys[i : i + block], level, parents[i : i + block], nest.row_starts), values
+            )
+            for i in range(0, len(keys), block)
+        ]
+        out.append(np.concatenate(parts))
+    return np.asarray(out[1] - out[0])
+
+
+def _prose(settings: Settings, matrix: ScoreMatrix, rule: str, baseline: str) -> str:
+    against = "all cases" if baseline == "whole" else "the cases outside the stratum"
+    how = {
+        "joint": f"{label_of(settings.resample)} resamples of the whole table, both sides from the same draws",
+        "subset": "resamples of the videos that have the property, with stratum rows and all rows drawn separately "
+        "within each",
+    }[rule]
+    return (
+        f"Deltas are the {settings.statistic} of {matrix.metric.name!r} in the stratum minus that of {against} "
+        f"(estimand: {settings.estimand}; {len(matrix.values):,} cases, {len(matrix.video_names):,} videos); "
+        "strata overlap. "
+        f"{settings.level:.0%} percentile intervals come from {settings.replicates:,} {how} (seed {settings.seed})."
+    )

@@ -1,0 +1,58 @@
+"""Small tables and reference data for the tests of mixed models."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import special
+
+from surgeval.stats.draws import stream
+from surgeval.stats.mixed.structure import Factor
+
+
+def shared_data(name: str) -> Path:
+    """A folder of reference data kept beside the repository, or a skip that says where it was looked for."""
+    repository = Path(__file__).resolve().parents[1]
+    root = Path(os.environ.get("SURGEVAL_SHARED", repository.parent / "shared"))
+    folder = root / "data" / name
+    if not folder.is_dir():
+        pytest.skip(f"reference data {name} are not at {folder} (set SURGEVAL_SHARED to their parent folder)")
+    return folder
+
+
+def factor(name: str, values: object) -> Factor:
+    labels, codes = np.unique(np.asarray(values), return_inverse=True)
+    return Factor(name, codes, pl.Series(labels.astype(str)))
+
+
+def nested_table(seed: int = 0, *, trials: int = 12, cell: float = 0.0) -> pl.DataFrame:
+    """40 instances in 15 images in 4 patients, seen by 3 algorithms; two properties, one of them numeric."""
+    rng = stream(seed, "nested-table")
+    patient = rng.integers(0, 4, 15)
+    image = np.sort(rng.integers(0, 15, 40))
+    smoke, size = rng.binomial(1, 0.4, 40), rng.normal(0, 1, 40)
+    base = 0.4 - 0.7 * smoke + 0.3 * size + rng.normal(0, 0.6, 40) + rng.normal(0, 0.5, 15)[image]
+    eta = (base + rng.normal(0, 0.4, 4)[patient[image]])[:, None] + rng.normal(0, 0.5, 3)
+    eta = (eta + rng.normal(0, cell, eta.shape)).ravel()
+    at = np.repeat(np.arange(40), 3)
+    total = rng.integers(1, trials + 1, 120)
+    return pl.DataFrame({
+        "algorithm": np.tile(["A", "B", "C"], 40),
+        "patient": np.char.add("p", patient[image][at].astype(str)),
+        "image": np.char.add("f", image[at].astype(str)),
+        "instance": np.char.add("i", at.astype(str)),
+        "smoke": smoke[at],
+        "size": size[at],
+        "hits": rng.binomial(total, special.expit(eta)),
+        "total": total,
+        "correct": rng.binomial(1, special.expit(eta)),
+        "count": rng.poisson(np.exp(eta)),
+        "score": eta + rng.normal(0, 1, 120),
+    })  # fmt: skip
+
+
+RANDOM = "(1 | algorithm) + (1 | patient) + (1 | image) + (1 | instance)"

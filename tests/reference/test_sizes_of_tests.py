@@ -1,0 +1,30 @@
+"""The error rates that `docs/validation-tests.md` reports, simulated again with fewer studies."""
+
+import pytest
+
+from reference.sizes_of_tests import SETTINGS, rejection_rates
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", SETTINGS[:4], ids=lambda setting: setting.label)
+def test_the_sign_flip_test_keeps_its_level_where_mcnemar_does_not(setting) -> None:
+    runs = {100: 150}.get(setting.per_video, 400)
+    rates = rejection_rates(setting, seed=1, runs=runs)
+    noise = 3 * (0.05 * 0.95 / runs) ** 0.5
+    assert rates["sign-flip"] <= 0.05 + noise
+    assert rates["sign-flip"] >= 0.05 - noise - (0.02 if setting.videos <= 10 else 0.0)
+    assert rates["mcnemar"] > 0.10
+    assert rates["wilcoxon"] > 0.10
+
+
+@pytest.mark.slow
+def test_without_interaction_every_test_keeps_its_level() -> None:
+    rates = rejection_rates(SETTINGS[4], seed=1, runs=400)
+    assert all(rate <= 0.05 + 3 * (0.05 * 0.95 / 400) ** 0.5 for rate in rates.values())
+
+
+@pytest.mark.slow
+def test_the_sign_flip_test_has_the_power_of_the_other_tests_by_video() -> None:
+    rates = rejection_rates(SETTINGS[5], seed=1, runs=250)
+    assert rates["sign-flip"] > rates["video-means-t"] - 0.08
+    assert rates["sign-flip"] > 0.4

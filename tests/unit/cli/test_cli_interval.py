@@ -1,0 +1,64 @@
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from nested_tables import nested_frame
+from surgeval.cli import build_app
+from surgeval.errors import Misuse, WouldOverwrite
+
+RUN = CliRunner()
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    path = tmp_path / "scores.csv"
+    nested_frame().rename({"model": "algorithm", "video": "patient"}).write_csv(path)
+    return str(path)
+
+
+COLUMNS = ["--columns", "model=algorithm,video=patient", "--boot", "30"]
+
+
+def test_intervals_are_printed_with_their_paragraph(table: str) -> None:
+    done = RUN.invoke(build_app(), ["interval", table, *COLUMNS])
+    assert done.exit_code == 0, done.output
+    assert "M0" in done.stdout
+    assert "30 two-stage bootstrap resamples" in done.stdout
+
+
+def test_json_is_one_document(table: str) -> None:
+    done = RUN.invoke(build_app(), ["interval", table, *COLUMNS, "--json", "--by", "view"])
+    data = json.loads(done.stdout)
+    assert {row["view"] for row in data["rows"]} == {"smoke", "clear"}
+
+
+def test_files_are_written_with_a_manifest_and_never_over_others(table: str, tmp_path: Path) -> None:
+    out = tmp_path / "intervals.parquet"
+    call = ["interval", table, *COLUMNS, "--out", str(out)]
+    assert RUN.invoke(build_app(), call).exit_code == 0
+    assert pl.read_parquet(out).height == 3
+    manifest = json.loads((tmp_path / "intervals.manifest.json").read_text())
+    assert manifest["options"]["replicates"] == 30
+    assert manifest["inputs"][0]["file"] == "scores.csv"
+    again = RUN.invoke(build_app(), call)
+    assert isinstance(again.exception, WouldOverwrite)
+    assert RUN.invoke(build_app(), [*call, "--force"]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        (["--columns", "model"], "is not OURS=THEIRS"),
+        (["--columns", "model=a,model=b"], "given twice"),
+        (["--out", "x.txt"], "expected .csv or .parquet"),
+        (["--out", "nowhere/x.csv"], "does not exist"),
+        (["--resample", "rows>video"], "cannot be read"),
+    ],
+)
+def test_misuse_is_said_in_one_line(table: str, extra: list[str], message: str) -> None:
+    done = RUN.invoke(build_app(), ["interval", table, *COLUMNS, *extra])
+    assert isinstance(done.exception, Misuse)
+    assert message in str(done.exception)

@@ -1,0 +1,98 @@
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from ranking_tables import focus_frame
+from surgeval.cli import build_app, main
+from surgeval.errors import Misuse, WouldOverwrite
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "scores.csv"
+    focus_frame(4, gap=3.0).write_csv(path)
+    return path
+
+
+def run(*arguments: object):
+    return CliRunner().invoke(build_app(), ["rank", *map(str, arguments)])
+
+
+def test_focus_writes_the_files_of_the_contract(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    result = run(table, "--boot", 50, "--baseline", "C", "--baseline", "D", "--prize-pool", 100, "--out", out)
+    assert result.exit_code == 0
+    assert {"places.csv", "buckets.csv", "pairs.csv", "stability.csv", "manifest.json"} <= {
+        p.name for p in out.iterdir()
+    }
+    places = pl.read_csv(out / "places.csv")
+    assert places.filter(pl.col("baseline"))["model"].unique().sort().to_list() == ["C", "D"]
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["inputs"][0]["file"] == "scores.csv"
+    assert manifest["options"]["baselines"] == ["C", "D"]
+    assert "places:" in result.stdout
+    assert "prizes:" in result.stdout
+    assert "models were ranked" in result.stderr
+
+
+def test_every_option_of_the_contract_is_accepted(table: Path) -> None:
+    result = run(
+        table, "--rule", "focus", "--board", "technical", "--merge", "wins", "--alpha", 0.1, "--correction", "none",
+        "--boot", 20, "--seed", 7, "--metric", "correct", "--missing", "drop", "--test", "sign-flip-z",
+        "--bucket-weight", "temporal_grounding=2", "--unpaid", "A", "--outside", "B", "--json",
+    )  # fmt: skip
+    assert result.exit_code == 0
+    data = json.loads(result.stdout)
+    assert data["rule"] == "focus"
+    assert "seed 7" in data["prose"]
+    assert data["places"][0]["board"] == "technical"
+
+
+def test_generic_rules_take_tasks_weights_and_columns(tmp_path: Path) -> None:
+    path = tmp_path / "their.csv"
+    focus_frame(3).rename({"model": "algorithm", "video": "patient"}).write_csv(path)
+    result = run(
+        path, "--rule", "test-then-rank", "--columns", "model=algorithm,video=patient", "--task-column", "capability",
+        "--task-weight", "temporal_grounding=2", "--correction", "holm", "--boot", 20, "--missing", "0",
+        "--smaller-is-better", "--challenger-compat", "--consensus", "euclidean", "--out", tmp_path / "out",
+    )  # fmt: skip
+    assert result.exit_code == 0
+    assert {"ranks.csv", "consensus.csv", "kendall.csv", "pairs.csv"} <= {p.name for p in (tmp_path / "out").iterdir()}
+    assert "consensus:" in result.stdout
+
+
+def test_nothing_is_overwritten_without_force(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run(table, "--boot", 0, "--out", out).exit_code == 0
+    assert isinstance(run(table, "--boot", 0, "--out", out).exception, WouldOverwrite)
+    assert run(table, "--boot", 0, "--out", out, "--force").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--columns", "model"), ("--task-weight", "x=heavy"), ("--columns", "=a"), ("--boot", "-3")]
+)
+def test_options_that_cannot_be_read_are_misuse(table: Path, arguments: tuple[str, str]) -> None:
+    assert isinstance(run(table, *arguments).exception, Misuse)
+
+
+def test_deliberate_errors_end_with_code_two_and_one_line(
+    table: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["surgeval", "rank", str(table), "--merge", "wns"])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err == "UnknownName: unknown merge rule 'wns'; did you mean 'wins'?\n"
+
+
+def test_several_files_are_stacked(tmp_path: Path) -> None:
+    frame = focus_frame(3)
+    paths = []
+    for model in "ABC":
+        paths.append(tmp_path / f"{model}.parquet")
+        frame.filter(pl.col("model") == model).write_parquet(paths[-1])
+    result = run(*paths, "--rule", "mean-then-rank", "--boot", 0, "--json")
+    assert len(json.loads(result.stdout)["ranks"]) == 3

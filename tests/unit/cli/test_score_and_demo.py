@@ -1,0 +1,99 @@
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from surgeval.cli import main
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["surgeval", *words])
+    try:
+        main()
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+@pytest.fixture
+def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+    assert run(monkeypatch, "demo", "--out", str(tmp_path / "demo")) == 0
+    capsys.readouterr()
+    return tmp_path / "demo"
+
+
+def score_words(demo: Path, *more: str) -> list[str]:
+    sources = ["--requests", f"{demo}/requests.json", "--references", f"{demo}/references.json"]
+    return [
+        "score",
+        *sources,
+        "--responses",
+        f"{demo}/moody.json",
+        "--out",
+        str(demo.parent / "out"),
+        "--boot",
+        "20",
+        *more,
+    ]
+
+
+def test_results_go_to_stdout_and_talk_to_stderr(
+    demo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, *score_words(demo, "--judge", "exact", "--json")) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)[0]["level"] == "headline"
+    assert "written to" in printed.err
+
+
+def test_nothing_is_overwritten_without_force(
+    demo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, *score_words(demo)) == 0
+    before = (demo.parent / "out" / "results.csv").read_bytes()
+    assert run(monkeypatch, *score_words(demo, "--judge", "exact")) == 2
+    assert "WouldOverwrite" in capsys.readouterr().err
+    assert (demo.parent / "out" / "results.csv").read_bytes() == before
+    assert run(monkeypatch, *score_words(demo, "--judge", "exact", "--force")) == 0
+
+
+def test_an_error_is_one_line_that_says_what_to_do(
+    demo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, *score_words(demo, "--profile", "nativ")) == 2
+    assert capsys.readouterr().err == "UnknownName: unknown profile 'nativ'; did you mean 'native'?\n"
+
+
+def test_a_truncated_answer_file_is_an_error_with_line_and_column(
+    demo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (demo / "moody.json").read_text()
+    (demo / "moody.json").write_text(text[:1000])
+    assert run(monkeypatch, *score_words(demo)) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("FileUnreadable: ")
+    assert "line 68" in error
+    assert "column" in error
+
+
+def test_both_demo_models_are_scored_and_the_manifest_names_the_inputs(demo: Path) -> None:
+    for model in ("steady", "moody"):
+        manifest = json.loads((demo / model / "manifest.json").read_text())
+        assert [entry["file"] for entry in manifest["inputs"]] == ["requests.json", "references.json", f"{model}.json"]
+        assert manifest["options"]["profile"] == "native"
+
+
+@pytest.mark.parametrize("kind", ["judges", "metrics", "profiles", "formats", "capabilities"])
+def test_everything_can_be_listed(
+    kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "list", kind, "--json") == 0
+    assert len(json.loads(capsys.readouterr().out)) >= 3
+
+
+def test_an_unknown_kind_to_list_gets_a_suggestion(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "list", "judge") == 2
+    assert "did you mean 'judges'" in capsys.readouterr().err

@@ -1,0 +1,51 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from surgeval.errors import Misuse
+from surgeval.stats.mixed.formula import Model, random_terms
+
+
+def test_a_formula_names_outcome_trials_fixed_and_random_terms() -> None:
+    model = Model.parse("tp / reference ~ smoke + blood + (1 | algorithm) + (1 | algorithm:instance)")
+    assert (model.outcome, model.trials) == ("tp", "reference")
+    assert model.fixed == ("smoke", "blood")
+    assert model.random == ("algorithm", "algorithm:instance")
+
+
+def test_a_star_is_both_effects_and_their_interaction() -> None:
+    assert Model.parse("y ~ a * b").fixed == ("a", "b", "a:b")
+
+
+def test_a_slash_nests_the_second_group_in_the_first() -> None:
+    assert Model.parse("y ~ 1 + (1 | patient / image)").random == ("patient", "patient:image")
+
+
+def test_offset_is_kept_apart_from_fixed_terms() -> None:
+    model = Model.parse("y ~ a + offset(exposure)", family="poisson")
+    assert (model.fixed, model.offset) == (("a",), "exposure")
+
+
+def test_random_slopes_are_refused_with_what_to_do_instead() -> None:
+    with pytest.raises(Misuse, match=r"random slopes of 'smoke'.*\(1 \| patient:smoke\)"):
+        Model.parse("y ~ smoke + (smoke | patient)")
+    with pytest.raises(Misuse, match="random slopes"):
+        random_terms(["1 + smoke | patient"])
+
+
+@pytest.mark.parametrize("text", ["y", "y ~ a ~ b", "y ~ (1 | a", "y ~ 0 + a", "y ~ a b", "a/b/c ~ d", "y ~ a +"])
+def test_what_cannot_be_read_is_refused_or_harmless(text: str) -> None:
+    if text == "y ~ a +":
+        assert Model.parse(text).fixed == ("a",)
+    else:
+        with pytest.raises(Misuse):
+            Model.parse(text)
+
+
+@given(st.text(alphabet="ab~|()+*:/ 1", max_size=25))
+def test_any_text_is_a_model_or_a_misuse(text: str) -> None:
+    try:
+        model = Model.parse(text)
+    except Misuse:
+        return
+    assert Model.parse(str(model)) == model

@@ -1,0 +1,252 @@
+import math
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import special, stats
+
+from mixed_data import RANDOM, nested_table
+from surgeval.errors import Misuse, TooFewVideos, UnknownName
+from surgeval.stats.draws import stream
+from surgeval.stats.mixed.adjust import benjamini_hochberg, holm
+from surgeval.stats.mixed.components import explained, residual_variance, variance_table
+from surgeval.stats.mixed.design import design_of
+from surgeval.stats.mixed.diagnostics import co_occurrence, diagnose, inflation, prevalences
+from surgeval.stats.mixed.fit import fit
+from surgeval.stats.mixed.formula import Model
+from surgeval.stats.mixed.inference import bootstrap, drop_one, likelihood_ratio, profile_interval, simulate, wald_table
+from surgeval.stats.mixed.influence import leave_one_out
+from surgeval.stats.mixed.marginal import marginal_means
+from surgeval.stats.mixed.residuals import normal_correlation, pearson_dispersion, quantile_residuals
+from surgeval.stats.mixed.robust import robust_logit
+from surgeval.stats.mixed.symbols import symbol
+
+TABLE = nested_table(11, trials=20, cell=0.0)
+COUNTS = fit(TABLE, f"hits / total ~ smoke + size + {RANDOM}")
+LINEAR = fit(TABLE, f"score ~ smoke + size + {RANDOM}", family="gaussian")
+probabilities = st.lists(st.floats(0, 1), min_size=1, max_size=12)
+
+
+@settings(max_examples=30)
+@given(probabilities)
+def test_adjusted_p_values_agree_with_statsmodels(values: list[float]) -> None:
+    multipletests = pytest.importorskip("statsmodels.stats.multitest").multipletests
+    np.testing.assert_allclose(holm(values), multipletests(values, method="holm")[1], atol=1e-12)
+    np.testing.assert_allclose(benjamini_hochberg(values), multipletests(values, method="fdr_bh")[1], atol=1e-12)
+
+
+def test_missing_p_values_do_not_count() -> None:
+    assert holm([0.01, math.nan, 0.04]).tolist()[::2] == [0.02, 0.04]
+
+
+def test_wald_intervals_are_estimate_plus_minus_quantile_times_error() -> None:
+    row = wald_table(COUNTS).row(1, named=True)
+    assert row["ci_high"] - row["estimate"] == pytest.approx(1.959964 * row["std_error"], rel=1e-6)
+    assert row["p_value"] == pytest.approx(2 * stats.norm.sf(abs(row["z"])))
+    assert wald_table(COUNTS)["p_holm"][0] is None
+
+
+def test_linear_models_use_degrees_of_freedom_of_satterthwaite() -> None:
+    assert LINEAR.freedom is not None
+    assert (LINEAR.freedom < TABLE.height).all()
+    row = wald_table(LINEAR).row(1, named=True)
+    assert row["p_value"] == pytest.approx(2 * stats.t.sf(abs(row["z"]), LINEAR.freedom[1]))
+
+
+def test_balanced_one_way_data_have_the_textbook_degrees_of_freedom() -> None:
+    rng = np.random.default_rng(0)
+    table = pl.DataFrame(
+        {"g": np.repeat(np.arange(8), 5), "y": np.repeat(rng.normal(0, 2, 8), 5) + rng.normal(size=40)}
+    )
+    assert fit(table, "y ~ (1 | g)", family="gaussian").freedom == pytest.approx([7.0], rel=1e-3)
+
+
+def test_a_variance_is_tested_with_half_the_chi_squared_tail() -> None:
+    without = fit(TABLE, "hits / total ~ smoke + size + (1 | algorithm) + (1 | patient) + (1 | image)")
+    test = likelihood_ratio(COUNTS, without, variances=1)
+    assert test.freedom == 1
+    assert test.p_value == pytest.approx(0.5 * stats.chi2.sf(test.statistic, 1))
+
+
+def test_models_that_do_not_compare_are_refused() -> None:
+    with pytest.raises(Misuse, match="same rows"):
+        likelihood_ratio(COUNTS, fit(TABLE.head(60), "hits / total ~ smoke"))
+    with pytest.raises(Misuse, match="restricted likelihoods"):
+        likelihood_ratio(LINEAR, fit(TABLE, f"score ~ smoke + {RANDOM}", family="gaussian"))
+    with pytest.raises(Misuse, match="no parameter more"):
+        likelihood_ratio(COUNTS, COUNTS)
+    with pytest.raises(Misuse, match="one by one"):
+        likelihood_ratio(COUNTS, COUNTS, variances=2)
+
+
+def test_dropping_terms_one_by_one_tests_each() -> None:
+    table = drop_one(fit(TABLE, "hits / total ~ smoke + size + (1 | instance)"))
+    assert table["term"].to_list() == ["smoke", "size", "(1 | instance)"]
+    assert (table["statistic"] >= 0).all()
+
+
+def test_a_profile_interval_matches_wald_where_the_likelihood_is_quadratic() -> None:
+    rng = np.random.default_rng(1)
+    table = pl.DataFrame({"x": np.arange(600) % 2, "g": np.arange(600) // 6})
+    eta = 0.3 * table["x"].to_numpy() + rng.normal(0, 0.5, 100)[table["g"].to_numpy()]
+    table = table.with_columns(y=rng.binomial(50, special.expit(eta)), n=pl.lit(50))
+    found = fit(table, "y / n ~ x + (1 | g)")
+    profile, wald = profile_interval(found, "x"), wald_table(found).row(1, named=True)
+    assert profile.low == pytest.approx(wald["ci_low"], abs=0.01 * wald["std_error"] + 1e-3)
+    assert profile.high == pytest.approx(wald["ci_high"], abs=0.01 * wald["std_error"] + 1e-3)
+    with pytest.raises(UnknownName):
+        profile_interval(found, "smok")
+
+
+def test_the_bootstrap_error_matches_the_hessian() -> None:
+    found = fit(TABLE, "hits / total ~ smoke + (1 | instance)")
+    drawn = bootstrap(found, replicates=150, seed=3)
+    assert drawn["std_error"][1] == pytest.approx(found.standard_errors[1], rel=0.25)
+    assert drawn["term"].to_list() == ["(Intercept)", "smoke", "sd(instance)"]
+    assert drawn.equals(bootstrap(found, replicates=150, seed=3))
+
+
+def test_simulated_outcomes_have_the_fitted_mean() -> None:
+    rng = stream(0, "test")
+    means = np.mean([simulate(LINEAR, rng).mean() for _ in range(400)])
+    assert means == pytest.approx(LINEAR.fixed_predictor.mean(), abs=0.1)
+
+
+def test_variance_shares_sum_to_one_with_the_residual() -> None:
+    shares = variance_table(LINEAR)
+    assert shares["icc"].sum() == pytest.approx(1.0)
+    assert shares["group"][-1] == "Residual"
+    latent = variance_table(COUNTS)
+    assert latent["icc"].sum() == pytest.approx(
+        1 - residual_variance(COUNTS) / (latent["variance"].sum() + math.pi**2 / 3)
+    )
+    inside = latent.filter(pl.col("sd") > 0)
+    assert ((inside["ci_low"] < inside["sd"]) & (inside["sd"] < inside["ci_high"])).all()
+
+
+def test_explained_variance_of_fixed_effects_is_the_smaller_share() -> None:
+    shares = explained(COUNTS)
+    assert 0 < shares.marginal < shares.conditional < 1
+    row_level = fit(TABLE.with_columns(row=pl.int_range(120)), "hits / total ~ smoke + (1 | row)")
+    assert explained(row_level).marginal == explained(row_level).conditional
+
+
+def test_population_means_are_nearer_to_one_half_than_conditional_ones() -> None:
+    table = marginal_means(COUNTS, "smoke")
+    wide = table.pivot("scale", index="value", values="mean")
+    assert (abs(wide["population"] - 0.5) < abs(wide["conditional"] - 0.5)).all()
+    assert ((table["ci_low"] < table["mean"]) & (table["mean"] < table["ci_high"])).all()
+    with pytest.raises(UnknownName, match="did you mean 'smoke'"):
+        marginal_means(COUNTS, "smokey")
+
+
+def test_marginal_means_of_a_linear_model_differ_by_the_coefficient() -> None:
+    means = marginal_means(LINEAR, "smoke").filter(pl.col("scale") == "population")["mean"]
+    assert means[1] - means[0] == pytest.approx(LINEAR.beta[1])
+
+
+def test_leaving_out_levels_reports_the_shift_in_standard_errors() -> None:
+    table = leave_one_out(fit(TABLE, "hits / total ~ smoke + (1 | patient) + (1 | instance)"), "patient")
+    assert table["left_out"].n_unique() == TABLE["patient"].n_unique()
+    assert table.filter(pl.col("term") == "smoke")["shift"].abs().max() > 0
+    with pytest.raises(UnknownName):
+        leave_one_out(COUNTS, "surgeon")
+    with pytest.raises(Misuse, match="2 levels"):
+        leave_one_out(
+            fit(TABLE.filter(pl.col("algorithm") != "C"), "hits / total ~ smoke + (1 | algorithm)"), "algorithm"
+        )
+
+
+def test_residuals_of_a_right_model_are_uniform_and_of_a_wrong_one_are_not() -> None:
+    rng = np.random.default_rng(4)
+    group = np.repeat(np.arange(100), 5)
+    eta = rng.normal(0, 0.7, 100)[group]
+    right = pl.DataFrame({"y": rng.binomial(20, special.expit(eta)), "n": 20, "g": group})
+    wrong = right.with_columns(y=rng.binomial(20, special.expit(eta + rng.normal(0, 1.2, 500))))
+    good = quantile_residuals(fit(right, "y / n ~ (1 | g)"), draws=100)
+    bad = quantile_residuals(fit(wrong, "y / n ~ (1 | g)"), draws=100, conditional=True)
+    assert good.uniformity_p > 0.01
+    assert good.dispersion == pytest.approx(1.0, abs=0.3)
+    assert bad.dispersion > 1.5
+    assert bad.dispersion_p < 0.05
+    assert pearson_dispersion(fit(wrong, "y / n ~ (1 | g)")) > 2
+
+
+def test_the_straightness_of_a_normal_sample_is_near_one() -> None:
+    rng = np.random.default_rng(0)
+    assert normal_correlation(rng.normal(size=500)) > 0.99
+    assert normal_correlation(rng.exponential(size=500)) < 0.95
+    assert math.isnan(normal_correlation(np.ones(10)))
+
+
+def test_variance_inflation_is_one_for_independent_columns_and_large_for_overlap() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=400)
+    table = pl.DataFrame(
+        {"y": rng.normal(size=400), "a": x, "b": x + 0.1 * rng.normal(size=400), "c": rng.normal(size=400)}
+    )
+    found = fit(table, "y ~ a + b + c", family="gaussian")
+    vif, condition = inflation(found.design)
+    assert vif["a"] > 50
+    assert vif["c"] == pytest.approx(1.0, abs=0.05)
+    assert condition > 5
+    assert {finding.code for finding in diagnose(found).findings} >= {"collinear"}
+
+
+def test_prevalence_and_co_occurrence_describe_the_properties() -> None:
+    design = design_of(TABLE.with_columns(clear=1 - pl.col("smoke"), odd=pl.int_range(120) % 2), Model.parse(
+        "hits / total ~ smoke + odd + (1 | instance)"))  # fmt: skip
+    shares = prevalences(design)
+    assert shares["share"][0] == pytest.approx(TABLE["smoke"].mean())
+    assert set(prevalences(design, by="instance")["group"]) == set(TABLE["instance"])
+    assert co_occurrence(design).row(0)[:2] == ("odd", "smoke")
+
+
+def test_sparse_properties_and_few_levels_are_found() -> None:
+    table = TABLE.with_columns(rare=(pl.col("instance").is_in(["i0", "i7"])).cast(pl.Int64))
+    found = fit(table, "hits / total ~ smoke + rare + (1 | algorithm) + (1 | instance)")
+    codes = {finding.code for finding in diagnose(found).findings}
+    assert {"sparse", "few-levels"} <= codes
+
+
+@pytest.mark.parametrize("clusters", [("image",), ("image", "algorithm")])
+def test_cluster_robust_errors_agree_with_statsmodels(clusters: tuple[str, ...]) -> None:
+    statsmodels = pytest.importorskip("statsmodels.api")
+    design = design_of(TABLE, replace(Model.parse("correct ~ smoke + size"), random=clusters))
+    found = robust_logit(design, clusters)
+    codes = [TABLE[name].rank("dense").to_numpy().astype(int) for name in clusters]
+    groups = codes[0] if len(codes) == 1 else np.column_stack(codes)
+    peer = statsmodels.GLM(TABLE["correct"].to_numpy(), design.fixed, family=statsmodels.families.Binomial()).fit(
+        cov_type="cluster", cov_kwds={"groups": groups, "use_correction": True}
+    )
+    np.testing.assert_allclose(found.beta, peer.params, atol=1e-5)
+    if len(clusters) == 1:
+        np.testing.assert_allclose(found.standard_errors, peer.bse, rtol=1e-4)
+    else:
+        np.testing.assert_allclose(found.standard_errors, peer.bse, rtol=0.02)
+    assert found.table()["marginal_odds_ratio"][1] == pytest.approx(math.exp(found.beta[1]))
+
+
+def test_one_cluster_is_too_few() -> None:
+    table = TABLE.with_columns(center=pl.lit("c"))
+    design = design_of(table, replace(Model.parse("correct ~ smoke"), random=("center",)))
+    with pytest.raises(TooFewVideos, match="'center' has 1 cluster"):
+        robust_logit(design, ("center",))
+
+
+@given(st.floats(0.01, 20), st.floats(0, 1))
+def test_symbols_point_in_the_direction_of_the_effect(ratio: float, p_value: float) -> None:
+    for symmetric in (False, True):
+        found = symbol(ratio, p_value, symmetric=symmetric)
+        if p_value > 0.05 or ratio == 1:
+            assert found == ""
+        else:
+            assert set(found) == ({"+"} if ratio > 1 else {"-"})
+
+
+def test_symbols_have_the_bins_of_the_seed() -> None:
+    ratios = [1.25, 1.26, 1.5, 1.51, 0.75, 0.74, 0.5, 0.49]
+    assert [symbol(r, 0.01) for r in ratios] == ["+", "++", "++", "+++", "-", "--", "--", "---"]

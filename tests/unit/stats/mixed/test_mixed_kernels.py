@@ -1,0 +1,98 @@
+"""Both kernels against the dense matrices they avoid."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mixed_data import factor
+from surgeval.stats.mixed.kernels import Effects, Kernel, NumpyKernel, trace_of
+from surgeval.stats.mixed.structure import Factor, Layout, layout_of
+
+KERNELS: list[type] = [NumpyKernel]
+try:
+    from surgeval.stats.mixed.kernels_numba import NumbaKernel
+
+    KERNELS.append(NumbaKernel)
+except ModuleNotFoundError:
+    pass
+
+
+def flat(layout: Layout, effects: Effects) -> np.ndarray:
+    return np.concatenate([effects.nodes[layout.node_factor >= 0], effects.border, effects.rows])
+
+
+def dense_indicator(layout: Layout, sd: np.ndarray) -> np.ndarray:
+    """Z L with columns in the order of `flat`, for sorted rows."""
+    columns = []
+    node_column = np.zeros((layout.rows, layout.nodes))
+    node = layout.leaf
+    for _ in layout.spans:
+        node_column[np.arange(layout.rows), node] = 1
+        node = np.where(layout.node_parent[node] >= 0, layout.node_parent[node], node)
+    keep = layout.node_factor >= 0
+    columns.append((node_column * np.append(sd, 0)[layout.node_factor])[:, keep])
+    columns.append(layout.indicator.toarray() * sd[layout.column_factor])
+    if layout.row_factor >= 0:
+        columns.append(np.eye(layout.rows) * sd[layout.row_factor])
+    return np.hstack(columns)
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[list[Factor], int, np.random.Generator]:
+    rng = np.random.default_rng(draw(st.integers(0, 10_000)))
+    rows = draw(st.integers(6, 30))
+    fine = np.sort(rng.integers(0, draw(st.integers(2, 8)), rows))
+    shapes = {"fine": fine, "coarse": fine // 2, "across": rng.integers(0, 3, rows), "other": rng.integers(0, 4, rows)}
+    names = draw(st.lists(st.sampled_from([*shapes, "row"]), unique=True, min_size=0, max_size=5))
+    chosen = [factor(n, np.arange(rows) if n == "row" else shapes[n]) for n in names]
+    order = rng.permutation(rows)
+    return [Factor(f.name, f.codes[order], f.labels) for f in chosen], rows, rng
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+@settings(max_examples=60)
+@given(problem=problems())
+def test_elimination_equals_dense_algebra(kind: type, problem: tuple[list[Factor], int, np.random.Generator]) -> None:
+    factors, rows, rng = problem
+    layout = layout_of(factors, rows)
+    kernel: Kernel = kind(layout)
+    sd = rng.uniform(0, 1.5, len(factors)) * (rng.random(len(factors)) > 0.15)
+    weight, target, matrix = rng.uniform(0.1, 3, rows), rng.normal(size=rows), rng.normal(size=(rows, 3))
+    scaled = dense_indicator(layout, sd)
+    full = np.eye(scaled.shape[1]) + scaled.T @ (weight[:, None] * scaled)
+    inverse = np.linalg.inv(full)
+
+    kernel.factorise(weight, sd)
+    assert kernel.log_determinant == pytest.approx(np.linalg.slogdet(full)[1], abs=1e-9)
+
+    predictor, effects = kernel.solve(target)
+    np.testing.assert_allclose(flat(layout, effects), inverse @ scaled.T @ target, atol=1e-10)
+    np.testing.assert_allclose(predictor, scaled @ inverse @ scaled.T @ target, atol=1e-10)
+
+    spread = kernel.spread()
+    np.testing.assert_allclose(flat(layout, spread.effects), np.diag(inverse), atol=1e-10)
+    np.testing.assert_allclose(spread.predictor, np.diag(scaled @ inverse @ scaled.T), atol=1e-10)
+    np.testing.assert_allclose(spread.trace, trace_of(layout, spread.effects))
+
+    gram, _ = kernel.gram(kernel.collect(matrix))
+    middle = np.diag(weight) - weight[:, None] * (scaled @ inverse @ scaled.T) * weight
+    np.testing.assert_allclose(gram, matrix.T @ middle @ matrix, atol=1e-9)
+
+
+@pytest.mark.skipif(len(KERNELS) < 2, reason="numba is not installed")
+@given(problem=problems())
+@settings(max_examples=30)
+def test_the_compiled_twin_equals_numpy(problem: tuple[list[Factor], int, np.random.Generator]) -> None:
+    factors, rows, rng = problem
+    layout = layout_of(factors, rows)
+    sd, weight = rng.uniform(0, 2, len(factors)), rng.uniform(0, 100, rows)
+    twins = [kind(layout) for kind in KERNELS]
+    target, matrix = rng.normal(size=rows), rng.normal(size=(rows, 2))
+    results = []
+    for kernel in twins:
+        kernel.factorise(weight, sd)
+        results.append([kernel.log_determinant, *kernel.solve(target)[1], *kernel.spread().effects,
+                        kernel.spread(rows=False).trace[:0], *kernel.gram(kernel.collect(matrix))[1]])  # fmt: skip
+    for left, right in zip(*results, strict=True):
+        np.testing.assert_allclose(left, right, rtol=1e-10, atol=1e-12)

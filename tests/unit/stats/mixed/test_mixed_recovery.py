@@ -1,0 +1,72 @@
+"""Known effects come back from simulated data of the paper's structure; intervals cover as they should."""
+
+import numpy as np
+import pytest
+
+from surgeval.stats.mixed.failures import failures
+from surgeval.stats.mixed.fit import fit
+from surgeval.stats.mixed.simulated import EFFECTS, Simulation, Spreads
+
+UNITS = ["algorithm", "patient", "image", "instance"]
+COUNTS = {"successes": "tp", "trials": "reference", "fixed": list(EFFECTS), "random": UNITS}
+TRUTH = np.array(list(EFFECTS.values()))
+
+
+def test_effects_and_deviations_come_back_under_overdispersion() -> None:
+    result = failures(Simulation().frame(0), **COUNTS)
+    error = (result.fit.beta[1:] - TRUTH) / result.fit.standard_errors[1:]
+    assert np.abs(error).max() < 4
+    assert np.sqrt(np.mean(error**2)) < 1.6
+    sd, true = result.fit.sd, Spreads()
+    assert sd["instance"] == pytest.approx(true.instance, rel=0.1)
+    assert sd["image"] == pytest.approx(true.image, rel=0.2)
+    assert sd["algorithm:instance"] == pytest.approx(true.cell, rel=0.05)
+
+
+def test_the_paper_specification_understates_errors_of_overdispersed_counts() -> None:
+    frame = Simulation().frame(0)
+    default, paper = (failures(frame, **COUNTS, spec=spec, role="fixed") for spec in ("default", "paper"))
+    ratio = default.contrasts()["std_error"] / paper.contrasts()["std_error"]
+    assert ratio.min() > 10
+
+
+def test_binary_answers_with_video_template_and_model_effects_come_back() -> None:
+    frame = Simulation(outcome="binary", spreads=Spreads(cell=0.0)).frame(1)
+    result = failures(frame, outcome="correct", fixed=list(EFFECTS), random=UNITS, cluster=["patient"])
+    error = (result.fit.beta[1:] - TRUTH) / result.fit.standard_errors[1:]
+    assert np.sqrt(np.mean(error**2)) < 1.6
+    assert result.marginal is not None
+    shrunk = np.abs(result.marginal["estimate"].to_numpy()[1:]).sum()
+    assert shrunk < np.abs(result.fit.beta[1:]).sum()
+
+
+def test_a_continuous_score_comes_back() -> None:
+    result = failures(Simulation(outcome="score").frame(2), outcome="score", fixed=list(EFFECTS), random=UNITS)
+    error = (result.fit.beta[1:] - TRUTH) / result.fit.standard_errors[1:]
+    assert result.fit.family == "gaussian"
+    assert np.sqrt(np.mean(error**2)) < 1.6
+
+
+@pytest.mark.slow
+def test_intervals_cover_under_default_while_contrasts_under_paper_do_not() -> None:
+    """40 data sets of a quarter of the paper's size; 17 effects, and 4 interactions with the algorithm, all zero."""
+    small = Simulation(images=260, instances=530)
+    inside: dict[tuple[str, str], list[bool]] = {}
+    for seed in range(40):
+        frame = small.frame(seed)
+        for spec in ("default", "paper"):
+            found = fit(frame, formula(interaction=spec == "default"))
+            truth = np.array([EFFECTS.get(name, 0.0) for name in found.names])
+            hit = np.abs(found.beta - truth) < 1.96 * found.standard_errors
+            for name, covered in zip(found.names[1:], hit[1:], strict=True):
+                inside.setdefault((spec, "contrast" if ":" in name else "main"), []).append(bool(covered))
+    share = {key: np.mean(values) for key, values in inside.items()}
+    assert 0.92 <= share["default", "main"] <= 0.975
+    assert 0.90 <= share["default", "contrast"] <= 0.99
+    assert share["paper", "contrast"] < 0.3
+
+
+def formula(*, interaction: bool) -> str:
+    random = [*UNITS, "algorithm:instance"] if interaction else UNITS
+    terms = [*EFFECTS, "algorithm:i_dark", *(f"(1 | {name})" for name in random)]
+    return f"tp / reference ~ {' + '.join(terms)}"

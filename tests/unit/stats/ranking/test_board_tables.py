@@ -1,0 +1,95 @@
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from ranking_tables import focus_table, from_bucket_scores
+from surgeval.stats.ranking import rank
+from surgeval.stats.ranking._focus.confidence_set import confidence_set_p
+
+STAIRS = [[[1, 1, 1]] * 6 + [[1, 1, 0]] * 20 + [[1, 0, 0]] * 20 for _ in range(2)]
+"""A is right wherever B is, and B wherever C is; all differences are significant."""
+
+
+def test_leaving_out_a_model_of_a_clear_order_moves_nobody() -> None:
+    result = rank(from_bucket_scores(STAIRS, ["A", "B", "C"]), boot=0)
+    assert result.places["place"].to_list() == [1, 2, 3]
+    assert result.influence["models_moved"].sum() == 0
+    assert result.influence["tau_b"].unique().to_list() == [1.0]
+
+
+def test_a_clear_order_is_stable_and_decided() -> None:
+    result = rank(from_bucket_scores(STAIRS, ["A", "B", "C"]), boot=200)
+    assert result.stability["mean_place"].to_list() == pytest.approx([1, 2, 3], abs=0.01)
+    assert result.stability["p_first"].to_list() == [1.0, 0.0, 0.0]
+    assert result.stability["p_top3"].to_list() == [1.0, 1.0, 1.0]
+    spread = result.records["structure"]["technical"]["stability"]
+    assert spread["adjacent_pairs_decided"] == 1.0
+    assert spread["mean_rank_width"] == 0.0
+    assert spread["tau_b_mean"] == pytest.approx(1.0)
+
+
+def test_frequencies_sum_to_one_for_every_model() -> None:
+    result = rank(focus_table(4), boot=100)
+    totals = result.place_frequencies.group_by("board", "model").agg(pl.col("share").sum())
+    assert totals["share"].to_list() == pytest.approx([1.0] * 8)
+    means = result.place_frequencies.group_by("board", "model").agg((pl.col("share") * pl.col("place")).sum())
+    joined = means.join(result.stability, on=["board", "model"])
+    assert joined["share"].to_list() == pytest.approx(joined["mean_place"].to_list())
+
+
+def test_intervals_of_differences_are_paired_t_intervals_when_videos_are_equal_in_size() -> None:
+    scores = np.array(STAIRS[0], dtype=float)
+    frame = rank(from_bucket_scores(STAIRS, ["A", "B", "C"]), boot=0).differences.head(3)
+    for row in frame.iter_rows(named=True):
+        gap = scores[:, "ABC".index(row["model_a"])] - scores[:, "ABC".index(row["model_b"])]
+        interval = stats.ttest_1samp(gap, 0).confidence_interval(0.95)
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx((interval.low, interval.high))
+
+
+def test_bucket_intervals_are_percentiles_of_resampled_accuracies() -> None:
+    result = rank(from_bucket_scores(STAIRS, ["A", "B", "C"]), boot=4000).buckets
+    row = result.filter(pl.col("model") == "B").row(0, named=True)
+    low, high = stats.binom(46, row["accuracy"]).ppf([0.025, 0.975]) / 46
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx((low, high), abs=0.03)
+
+
+def test_the_dominance_table_counts_buckets() -> None:
+    table = rank(from_bucket_scores(STAIRS, ["A", "B", "C"]), boot=0).dominance
+    row = table.filter((pl.col("model_a") == "A") & (pl.col("model_b") == "C")).row(0, named=True)
+    assert (row["buckets_a_ahead"], row["buckets_b_ahead"], row["a_dominates_b"]) == (2.0, 0.0, True)
+    assert table.height == 6
+
+
+def test_the_confidence_set_keeps_equals_and_drops_the_clearly_worse() -> None:
+    rng = np.random.default_rng(0)
+    value = np.array([0.80, 0.79, 0.60, 0.80])
+    p = confidence_set_p(value, value + rng.normal(0, 0.02, (2000, 4)))
+    assert (p > 0.05).tolist() == [True, True, False, True]
+    assert p.max() == 1.0
+
+
+def test_the_confidence_set_holds_the_best_model_in_most_samples() -> None:
+    rng = np.random.default_rng(1)
+    truth, kept = np.array([0.70, 0.70, 0.65, 0.60]), 0
+    for _ in range(200):
+        value = truth + rng.normal(0, 0.02, 4)
+        p = confidence_set_p(value, value + rng.normal(0, 0.02, (300, 4)))
+        kept += bool((p[:2] > 0.1).all())
+    assert kept / 200 > 0.85
+
+
+def test_the_summary_gives_letters_by_macro_accuracy() -> None:
+    summary = rank(from_bucket_scores(STAIRS, ["A", "B", "C"]), boot=500).summary
+    assert summary["letters"].to_list() == ["a", "b", "c"]
+    assert summary["in_confidence_set"].to_list() == [True, False, False]
+    assert summary["mean_rank"].to_list() == [1.0, 2.0, 3.0]
+
+
+def test_without_resampling_there_is_no_stability_and_the_prose_says_so() -> None:
+    result = rank(focus_table(3), boot=0)
+    assert "stability" not in result.tables
+    assert result.buckets["ci_low"].null_count() == result.buckets.height
+    assert "No resampling was asked for" in result.prose
+    with pytest.raises(AttributeError, match="unknown table of a focus ranking 'stability'"):
+        result.stability

@@ -1,0 +1,113 @@
+import numpy as np
+import polars as pl
+import pytest
+
+from nested_tables import nested_frame
+from surgeval.errors import Misuse, TooFewVideos, UnknownName
+from surgeval.stats.adjusted import adjusted_effects, design_of
+from surgeval.stats.logistic import cluster_covariance, fit_logistic, independent_columns, nearest_covariance
+
+FRAME = nested_frame(videos=14, rows=20, models=2).with_columns(
+    smoke=pl.col("view") == "smoke",
+    labels=pl.when(pl.col("case").str.ends_with("3")).then(pl.lit("a;b")).otherwise(pl.lit("")),
+)
+
+
+def term(result, name: str, model: str = "M0") -> dict:
+    return result.table.filter(term=name, model=model).row(0, named=True)
+
+
+def simulated(rows: int = 300, videos: int = 15, seed: int = 0):
+    rng = np.random.default_rng(seed)
+    video = np.sort(rng.integers(0, videos, rows))
+    design = np.column_stack([np.ones(rows), rng.normal(size=rows), rng.random(rows) < 0.5]).astype(float)
+    outcome = (rng.random(rows) < 1 / (1 + np.exp(-design @ [0.2, 0.5, -0.4]))).astype(float)
+    return design, outcome, video
+
+
+def test_cr2_equals_the_full_inverse_square_root() -> None:
+    design, outcome, video = simulated()
+    fit = fit_logistic(design, outcome, ["a", "b", "c"])
+    root = np.sqrt(fit.fitted * (1 - fit.fitted))
+    x, residual = design * root[:, None], (outcome - fit.fitted) / root
+    bread = np.linalg.inv(x.T @ x)
+    meat = np.zeros((3, 3))
+    for group in np.unique(video):
+        rows = video == group
+        values, vectors = np.linalg.eigh(np.eye(rows.sum()) - x[rows] @ bread @ x[rows].T)
+        score = x[rows].T @ ((vectors / np.sqrt(values)) @ vectors.T) @ residual[rows]
+        meat += np.outer(score, score)
+    np.testing.assert_allclose(cluster_covariance(fit, [video], kind="CR2"), bread @ meat @ bread, rtol=1e-8)
+
+
+def test_one_row_per_cluster_is_the_plain_sandwich() -> None:
+    design, outcome, _ = simulated()
+    fit = fit_logistic(design, outcome, ["a", "b", "c"])
+    score = design * (outcome - fit.fitted)[:, None]
+    plain = fit.bread @ score.T @ score @ fit.bread
+    np.testing.assert_allclose(cluster_covariance(fit, [np.arange(len(outcome))], kind="CR0"), plain)
+
+
+def test_separation_is_named_and_not_reported_as_evidence() -> None:
+    perfect = FRAME.with_columns(leak=(pl.col("value") == 1))
+    per_model = perfect.filter(pl.col("model") == "M0")
+    result = adjusted_effects(per_model, ["leak", "smoke"])
+    assert "predict the outcome perfectly" in " ".join(result.notes)
+    assert "separated" in term(result, "leak")["note"]
+
+
+def test_collinear_effects_are_left_out_and_named() -> None:
+    result = adjusted_effects(FRAME.with_columns(again=pl.col("smoke")), ["smoke", "again"])
+    assert set(result.table["term"]) == {"(Intercept)", "smoke"}
+    assert "again left out" in " ".join(result.notes)
+    assert independent_columns(np.eye(3)) == [0, 1, 2]
+
+
+def test_few_clusters_get_cr2_and_many_cr1() -> None:
+    assert set(adjusted_effects(FRAME, ["smoke"]).table["covariance"]) == {"CR2"}
+    many = adjusted_effects(nested_frame(videos=60, rows=4).with_columns(smoke=pl.col("view") == "smoke"), ["smoke"])
+    assert set(many.table["covariance"]) == {"CR1"}
+
+
+def test_the_cluster_bootstrap_is_near_the_sandwich() -> None:
+    sandwich = term(adjusted_effects(FRAME, ["smoke"], covariance="CR2"), "smoke")
+    boot = term(adjusted_effects(FRAME, ["smoke"], covariance="bootstrap", replicates=150), "smoke")
+    assert boot["estimate"] == pytest.approx(sandwich["estimate"])
+    assert boot["std_error"] == pytest.approx(sandwich["std_error"], rel=0.35)
+
+
+def test_a_bootstrap_that_always_separates_has_no_interval() -> None:
+    perfect = FRAME.with_columns(leak=(pl.col("value") == 1)).filter(pl.col("model") == "M0")
+    result = adjusted_effects(perfect, ["leak"], covariance="bootstrap", replicates=10)
+    assert "10 of 10 refits" in " ".join(result.notes)
+
+
+def test_columns_become_effects_by_their_kind() -> None:
+    cases = pl.DataFrame(
+        {"flag": [True, False, True], "x": [0.5, 1.5, None], "site": ["b", "a", "c"], "many": ["p;q", "q", None]}
+    )
+    names, design, complete = design_of(cases, ["flag", "x", "site", "many"])
+    assert names == ["(Intercept)", "flag", "x", "site=b", "site=c", "many=p", "many=q"]
+    assert design[:, 1].tolist() == [1, 0, 1]
+    assert design[:, 5].tolist() == [1, 0, 0]
+    assert complete.tolist() == [True, True, False]
+
+
+def test_a_negative_variance_of_two_way_clusters_is_repaired() -> None:
+    repaired = nearest_covariance(np.array([[-0.1, 0.0], [0.0, 2.0]]))
+    assert np.diag(repaired).tolist() == [0.0, 2.0]
+
+
+def test_what_cannot_be_adjusted_is_refused() -> None:
+    with pytest.raises(Misuse, match="outcomes that are 0 or 1"):
+        adjusted_effects(nested_frame(binary=False).with_columns(smoke=pl.lit(True)), ["smoke"])
+    with pytest.raises(UnknownName, match="unknown column"):
+        adjusted_effects(FRAME, ["haze"])
+    with pytest.raises(UnknownName, match="unknown covariance"):
+        adjusted_effects(FRAME, ["smoke"], covariance="HC9")
+    with pytest.raises(Misuse, match="one grouping"):
+        adjusted_effects(FRAME, ["smoke"], covariance="bootstrap", cluster=["video", "center"])
+    with pytest.raises(TooFewVideos):
+        adjusted_effects(FRAME.filter(pl.col("video") == "v00"), ["smoke"])
+    with pytest.raises(Misuse, match="at least one"):
+        adjusted_effects(FRAME, [])

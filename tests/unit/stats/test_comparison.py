@@ -1,0 +1,129 @@
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from nested_tables import nested_frame
+from surgeval.errors import Misuse, TooFewVideos, UnknownName
+from surgeval.schema.metric_facts import MetricFacts
+from surgeval.schema.score_table import ScoreTable
+from surgeval.stats.comparison import compare, min_detectable
+from surgeval.stats.interval import interval
+
+FRAME = nested_frame(videos=14, rows=8)
+
+
+def row(*args, **options) -> dict:
+    return compare(*args, **options).table.row(0, named=True)
+
+
+def test_the_difference_is_that_of_the_two_values_and_turns_with_the_models() -> None:
+    one, other = row(FRAME, "M2", "M0"), row(FRAME, "M0", "M2")
+    values = interval(FRAME, replicates=20).table
+    assert one["difference"] == pytest.approx(values["value"][2] - values["value"][0])
+    assert (one["low"], one["high"]) == pytest.approx((-other["high"], -other["low"]))
+    assert one["favours"] == other["favours"]
+    assert one["p_false_claim"] == other["p_false_claim"]
+    assert (one["videos_won"], one["videos_lost"]) == (other["videos_lost"], other["videos_won"])
+    assert one["videos_won"] + one["videos_lost"] + one["videos_tied"] == 14
+
+
+def test_pairing_makes_the_interval_narrower_than_two_separate_ones() -> None:
+    shared = FRAME.with_columns(
+        value=pl.when(pl.col("case").str.ends_with("0")).then(pl.col("value")).otherwise(pl.col("case").hash(1) % 2)
+    )
+    found = row(shared, "M2", "M0")
+    apart = interval(shared, resample="cluster").table
+    assert found["sd"] < np.hypot(apart["sd"][0], apart["sd"][2])
+
+
+@pytest.mark.parametrize("method", ["percentile", "basic", "bca"])
+@pytest.mark.parametrize("statistic", ["mean", "median"])
+def test_every_method_gives_an_interval(method: str, statistic: str) -> None:
+    frame = nested_frame(videos=14, rows=8, binary=False)
+    found = row(frame, "M2", "M0", method=method, statistic=statistic, replicates=200)
+    assert found["low"] <= found["difference"] <= found["high"]
+
+
+def test_the_deterministic_difference_is_close_to_many_replicates() -> None:
+    options = {"resample": "two-stage", "estimand": "videos"}
+    exact = row(FRAME, "M2", "M0", method="deterministic", **options)
+    drawn = row(FRAME, "M2", "M0", replicates=20_000, **options)
+    for name in ("low", "high", "sd", "p_false_claim"):
+        assert exact[name] == pytest.approx(drawn[name], abs=0.01)
+
+
+def test_a_claim_between_equal_models_is_a_coin_toss_and_between_unequal_ones_is_safe() -> None:
+    rng = np.random.default_rng(0)
+    equal = pl.DataFrame(
+        {
+            "model": ["A"] * 300 + ["B"] * 300,
+            "case": [f"q{i:03d}" for i in range(300)] * 2,
+            "video": [f"v{i % 30}" for i in range(300)] * 2,
+            "value": rng.integers(0, 2, 600).astype(float),
+        }
+    )
+    assert row(equal, "A", "B")["p_false_claim"] > 0.05
+    better = equal.with_columns(value=pl.when(pl.col("model") == "A").then(1.0).otherwise(pl.col("value")))
+    assert row(better, "A", "B")["p_false_claim"] == 0.0
+
+
+def test_identical_models_favour_nobody() -> None:
+    same = FRAME.with_columns(value=pl.lit(1.0))
+    found = row(same, "M0", "M1", replicates=50)
+    assert (found["difference"], found["favours"], found["p_false_claim"], found["sd"]) == (0.0, None, None, 0.0)
+
+
+def test_smaller_may_be_better() -> None:
+    table = ScoreTable.of(
+        FRAME.with_columns(metric=pl.lit("error")), facts={"error": MetricFacts("error", larger_is_better=False)}
+    )
+    found = row(table, "M2", "M0")
+    assert found["difference"] > 0
+    assert found["favours"] == "M0"
+    assert found["videos_lost"] > found["videos_won"]
+
+
+def test_only_cases_scored_for_both_are_compared() -> None:
+    holed = FRAME.with_columns(
+        value=pl.when((pl.col("model") == "M0") & (pl.col("video") == "v00")).then(None).otherwise(pl.col("value"))
+    )
+    found = row(holed, "M2", "M0", replicates=50)
+    assert found["videos"] == 13
+    kept = FRAME.filter(pl.col("video") != "v00")
+    assert found["difference"] == pytest.approx(row(kept, "M2", "M0", replicates=50)["difference"])
+
+
+def test_the_minimum_detectable_difference_is_found_with_its_power() -> None:
+    videos, sd_video = 40, 0.2
+    sd = sd_video / np.sqrt(videos)
+    effect = min_detectable(sd, videos)
+    rng = np.random.default_rng(3)
+    draws = rng.normal(effect, sd_video, (4000, videos))
+    found = stats.ttest_1samp(draws, 0, axis=1).pvalue < 0.05
+    assert found.mean() == pytest.approx(0.8, abs=0.02)
+    assert np.isnan(min_detectable(0.1, 1))
+
+
+def test_slices_with_one_video_have_a_difference_but_no_interval() -> None:
+    table = compare(FRAME, "M0", "M1", by=["video"], replicates=20).table
+    assert table["low"].null_count() == 14
+    assert table["difference"].null_count() == 0
+    with pytest.raises(TooFewVideos):
+        compare(FRAME.filter(pl.col("video") == "v00"), "M0", "M1")
+
+
+def test_wrong_models_are_named() -> None:
+    with pytest.raises(UnknownName, match="unknown model 'M9'"):
+        compare(FRAME, "M0", "M9")
+    with pytest.raises(Misuse, match="itself"):
+        compare(FRAME, "M0", "M0")
+    blank = FRAME.with_columns(value=pl.when(pl.col("model") == "M1").then(None).otherwise(pl.col("value")))
+    with pytest.raises(Misuse, match="no case was scored for both"):
+        compare(blank, "M0", "M1")
+
+
+def test_the_paragraph_names_unit_power_and_risk() -> None:
+    prose = compare(FRAME, "M0", "M1", replicates=30).prose
+    for part in ("whole videos", "80% power", "false claim", "estimand: rows", "seed 42"):
+        assert part in prose

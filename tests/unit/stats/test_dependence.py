@@ -1,0 +1,81 @@
+import numpy as np
+import polars as pl
+import pytest
+
+from nested_tables import nested_frame
+from surgeval.errors import TooFewVideos
+from surgeval.stats.dependence import dependence, icc_between_videos, width_ratio
+from surgeval.stats.influence import influence
+from surgeval.stats.interval import interval
+
+
+def simulated(icc: float, videos: int = 300, rows: int = 20) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(1)
+    values = np.sqrt(icc) * np.repeat(rng.normal(size=videos), rows) + np.sqrt(1 - icc) * rng.normal(size=videos * rows)
+    return values[:, None], np.arange(videos + 1) * rows
+
+
+@pytest.mark.parametrize("icc", [0.0, 0.2, 0.6])
+def test_the_intraclass_correlation_is_recovered(icc: float) -> None:
+    assert icc_between_videos(*simulated(icc))[0] == pytest.approx(icc, abs=0.05)
+
+
+def test_the_design_effect_follows_from_the_intraclass_correlation() -> None:
+    values, _starts = simulated(0.2)
+    frame = pl.DataFrame(
+        {
+            "model": ["A"] * len(values),
+            "case": [f"{i:05d}" for i in range(len(values))],
+            "video": np.repeat([f"v{i}" for i in range(300)], 20),
+            "metric": ["z"] * len(values),
+            "value": values[:, 0],
+        }
+    )
+    row = dependence(frame).table.row(0, named=True)
+    assert row["design_effect"] == pytest.approx(1 + 19 * row["icc"], rel=0.02)
+    assert row["effective_cases"] == pytest.approx(row["cases"] / row["design_effect"])
+
+
+def test_one_row_per_video_has_no_design_effect() -> None:
+    row = dependence(nested_frame(rows=1, uneven=False, videos=30)).table.row(0, named=True)
+    assert row["design_effect"] == pytest.approx(1.0)
+    assert row["icc"] is None
+
+
+def test_dependence_needs_two_videos() -> None:
+    with pytest.raises(TooFewVideos):
+        dependence(nested_frame(videos=1))
+
+
+def test_both_summaries_of_width_ratios_are_given_and_named() -> None:
+    frame = nested_frame(videos=10, rows=30, models=4)
+    result = width_ratio(frame, replicates=300)
+    wide = interval(frame, replicates=300).table
+    narrow = interval(frame, replicates=300, resample="naive").table
+    a, b = (wide["high"] - wide["low"]).to_numpy(), (narrow["high"] - narrow["low"]).to_numpy()
+    assert result.summaries is not None
+    summary = dict(result.summaries.rows())
+    assert summary["median of ratios"] == pytest.approx(np.median(a / b))
+    assert summary["ratio of medians"] == pytest.approx(np.median(a) / np.median(b))
+    assert "median of ratios" in result.prose
+    assert (result.table["width_ratio"] > 1).all()
+
+
+def test_ratios_per_slice_and_without_any_width() -> None:
+    frame = nested_frame().with_columns(value=pl.when(pl.col("view") == "smoke").then(1.0).otherwise(pl.col("value")))
+    result = width_ratio(frame, by=["view"], replicates=50)
+    smoke = result.table.filter(pl.col("view") == "smoke")
+    assert smoke["width_ratio"].null_count() == smoke.height
+    assert result.summaries is not None
+    assert result.summaries["view"].unique().to_list() == ["clear"]
+
+
+def test_influence_is_the_value_minus_the_value_without_a_video() -> None:
+    frame = nested_frame()
+    table = influence(frame, estimand="videos").table
+    without = frame.filter(pl.col("video") != "v03")
+    expected = interval(without, estimand="videos", replicates=2).table["value"][1]
+    row = table.filter((pl.col("video") == "v03") & (pl.col("model") == "M1")).row(0, named=True)
+    assert row["value_without"] == pytest.approx(expected)
+    assert row["influence"] == pytest.approx(row["value"] - expected)
+    assert table["influence"].abs().to_list() == sorted(table["influence"].abs(), reverse=True)

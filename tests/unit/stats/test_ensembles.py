@@ -1,0 +1,87 @@
+import numpy as np
+import polars as pl
+import pytest
+
+from nested_tables import nested_frame
+from surgeval.errors import Misuse, UnknownName
+from surgeval.schema.questions import Reference
+from surgeval.schema.taxonomy import Capability
+from surgeval.stats.ensembles import ensembles, response_keys, vote_scores
+
+FRAME = nested_frame(models=5, videos=8, rows=10).with_columns(
+    response=pl.when(pl.col("value") == 1).then(pl.lit("yes")).otherwise(pl.lit("no"))
+)
+
+
+def one(result, **labels) -> dict:
+    return result.table.filter(**labels).row(0, named=True)
+
+
+def test_the_majority_is_the_response_given_most_often() -> None:
+    result = ensembles(FRAME, replicates=50)
+    right = FRAME.group_by("case").agg((pl.col("value").mean() > 0.5).alias("right"))["right"].mean()
+    assert one(result, ensemble="majority")["value"] == pytest.approx(right)
+
+
+def test_the_oracle_is_right_wherever_anybody_is_and_bounds_everything() -> None:
+    table = ensembles(FRAME, replicates=50).table
+    anybody = FRAME.group_by("case").agg(pl.col("value").max())["value"].mean()
+    assert table.filter(ensemble="oracle")["value"][0] == pytest.approx(anybody)
+    assert (table["value"] <= anybody).all()
+    assert table.filter(ensemble="oracle")["gain_low"][0] >= 0
+
+
+def test_tied_votes_score_the_mean_of_the_tied_responses() -> None:
+    values = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 0.0, np.nan]])
+    votes = np.array([[0, 1, 2], [0, 0, 1], [-1, -1, -1]])
+    assert vote_scores(values, votes, np.ones((3, 3)), worst=0.0).tolist() == pytest.approx([1 / 3, 1.0, 0.0])
+
+
+def test_declared_weights_decide_and_must_fit_the_models() -> None:
+    weights = {"M0": 10, "M1": 1, "M2": 1, "M3": 1, "M4": 1}
+    result = ensembles(FRAME, weights=weights, kinds=["weighted"], replicates=30)
+    alone = FRAME.filter(pl.col("model") == "M0")["value"].mean()
+    assert one(result, ensemble="weighted")["value"] == pytest.approx(alone)
+    with pytest.raises(Misuse, match="unknown model 'X'"):
+        ensembles(FRAME, weights={**weights, "X": 1})
+
+
+def test_buckets_have_their_own_best_model() -> None:
+    table = ensembles(FRAME, by=["view"], kinds=["oracle"], replicates=30).table
+    for view in ("smoke", "clear"):
+        means = FRAME.filter(pl.col("view") == view).group_by("model").agg(pl.col("value").mean())
+        row = table.filter(view=view).row(0, named=True)
+        assert row["best_value"] == pytest.approx(means["value"].max())
+        assert row["gain"] == pytest.approx(row["value"] - row["best_value"])
+
+
+def test_responses_are_compared_by_the_value_they_stand_for() -> None:
+    reference = Reference("q1", Capability.OBJECT_AGGREGATION, "number", "3")
+    key = response_keys([reference])
+    assert key("q1", "3") == key("q1", " 3.") is not None
+    assert key("q1", "3") != key("q1", "4")
+    assert key("q1", "three") is None
+    assert key("q9", " as it is ") == "as it is"
+
+
+def test_no_response_is_no_vote() -> None:
+    silent = FRAME.with_columns(response=pl.when(pl.col("model") == "M0").then(pl.col("response")))
+    result = ensembles(silent, kinds=["majority"], replicates=20)
+    alone = FRAME.filter(pl.col("model") == "M0")["value"].mean()
+    assert one(result, ensemble="majority")["value"] == pytest.approx(alone)
+
+
+def test_what_cannot_be_an_ensemble_is_refused() -> None:
+    with pytest.raises(Misuse, match="at least two models"):
+        ensembles(FRAME.filter(pl.col("model") == "M0"))
+    with pytest.raises(UnknownName, match="response column"):
+        ensembles(FRAME.drop("response"))
+    with pytest.raises(UnknownName, match="kind of ensemble"):
+        ensembles(FRAME, kinds=["median"])
+    assert ensembles(FRAME.drop("response"), kinds=["oracle"], replicates=20).table.height == 1
+
+
+def test_one_video_has_a_value_without_interval() -> None:
+    row = ensembles(FRAME.filter(pl.col("video") == "v00"), replicates=20).table.row(0, named=True)
+    assert row["value"] is not None
+    assert row["low"] is None

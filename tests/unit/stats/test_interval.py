@@ -1,0 +1,173 @@
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import surgeval
+from nested_tables import nested_frame
+from surgeval.errors import Misuse, TableInvalid, TooFewVideos, UnknownName
+from surgeval.schema.metric_facts import MetricFacts
+from surgeval.stats.interval import interval, metric_interval
+
+FRAME = nested_frame(videos=12)
+
+
+def ends(result: surgeval.IntervalResult) -> list[tuple[float, ...]]:
+    return result.table.sort("model").select("value", "low", "high").rows()
+
+
+@pytest.mark.parametrize("method", ["percentile", "basic", "bca"])
+@pytest.mark.parametrize("estimand", ["rows", "videos"])
+def test_the_value_lies_in_its_interval_and_carries_its_estimand(method: str, estimand: str) -> None:
+    table = interval(FRAME, method=method, estimand=estimand, replicates=300).table
+    assert (table["low"] <= table["value"]).all()
+    assert (table["value"] <= table["high"]).all()
+    assert table["estimand"].unique().to_list() == [estimand]
+
+
+def test_the_two_estimands_have_different_values_when_videos_differ_in_length() -> None:
+    pooled, averaged = (
+        interval(FRAME, estimand=e, replicates=20).table["value"].to_numpy() for e in ("rows", "videos")
+    )
+    means = FRAME.group_by("model", "video").agg(pl.col("value").mean()).group_by("model").agg(pl.col("value").mean())
+    assert averaged == pytest.approx(means.sort("model")["value"].to_numpy())
+    assert not np.allclose(pooled, averaged)
+
+
+def test_a_slice_does_not_depend_on_which_others_are_asked_for() -> None:
+    both = interval(FRAME, by=["view"], replicates=100).table.filter(pl.col("view") == "smoke")
+    alone = interval(FRAME.filter(pl.col("view") == "smoke"), by=["view"], replicates=100).table
+    assert both.equals(alone)
+
+
+def test_row_and_model_order_change_nothing() -> None:
+    shuffled = FRAME.sample(fraction=1, shuffle=True, seed=3)
+    assert ends(interval(FRAME, replicates=100)) == ends(interval(shuffled, replicates=100))
+
+
+def test_names_that_keep_their_order_may_be_anything() -> None:
+    renamed = FRAME.with_columns(video="patient " + pl.col("video"), case="case " + pl.col("case"))
+    assert ends(interval(FRAME, replicates=100)) == ends(interval(renamed, replicates=100))
+
+
+def test_perfect_scores_have_the_best_value_without_spread() -> None:
+    for method in ("percentile", "basic", "bca"):
+        row = interval(FRAME.with_columns(value=pl.lit(1.0)), replicates=50, method=method).table.row(0, named=True)
+        assert (row["value"], row["low"], row["high"], row["sd"]) == (1.0, 1.0, 1.0, 0.0)
+
+
+def test_intervals_without_random_numbers_are_close_to_those_with_many() -> None:
+    exact = interval(FRAME, method="deterministic", estimand="videos").table
+    drawn = interval(FRAME, estimand="videos", replicates=20_000).table
+    for column in ("low", "high", "sd"):
+        np.testing.assert_allclose(exact[column], drawn[column], atol=0.006)
+    assert exact["seed"].null_count() == exact.height
+
+
+def test_one_video_is_an_error_for_a_table_and_a_note_for_a_slice() -> None:
+    with pytest.raises(TooFewVideos, match="only one video"):
+        interval(FRAME.filter(pl.col("video") == "v00"))
+    table = interval(FRAME, by=["video"], replicates=20).table
+    assert table["low"].null_count() == table.height
+    assert set(table["note"]) == {"one unit only: its spread is unknowable"}
+    assert interval(FRAME.filter(pl.col("video") == "v00"), resample="naive").table["low"].null_count() == 0
+
+
+def test_one_model_and_cases_without_videos_are_fine_and_said() -> None:
+    alone = FRAME.filter(pl.col("model") == "M0").drop("video")
+    result = interval(alone, resample="cluster", replicates=50)
+    assert result.table.height == 1
+    assert "each case stands for itself" in " ".join(result.notes)
+
+
+def test_missing_pairs_are_filled_dropped_or_refused_and_always_reported() -> None:
+    holed = FRAME.filter(~((pl.col("model") == "M1") & (pl.col("case") == "v00q00")))
+    worst = interval(holed, replicates=20)
+    assert "worst value, 0 (M1: 1)" in " ".join(worst.notes)
+    dropped = interval(holed, replicates=20, missing="drop")
+    assert dropped.table["cases"].unique().to_list() == [worst.table["cases"][0] - 1]
+    assert "1 cases were dropped" in " ".join(dropped.notes)
+    with pytest.raises(TableInvalid, match="without a row"):
+        interval(holed, missing="error")
+
+
+def test_a_model_that_was_never_scored_has_no_value() -> None:
+    blank = FRAME.with_columns(value=pl.when(pl.col("model") == "M1").then(None).otherwise(pl.col("value")))
+    row = interval(blank, replicates=20).table.filter(pl.col("model") == "M1").row(0, named=True)
+    assert (row["value"], row["low"], row["note"], row["cases"]) == (None, None, "not scored", 0)
+
+
+def test_duplicates_are_refused() -> None:
+    with pytest.raises(TableInvalid, match="repeat"):
+        interval(pl.concat([FRAME, FRAME.head(1)]))
+
+
+def test_settings_that_contradict_themselves_are_refused() -> None:
+    with pytest.raises(Misuse, match="method 'deterministic' is for"):
+        interval(FRAME, method="deterministic")
+    with pytest.raises(UnknownName, match="unknown column 'smoke'"):
+        interval(FRAME, by=["smoke"])
+    with pytest.raises(Misuse, match="at least 2"):
+        interval(FRAME, replicates=0)
+
+
+def test_the_paragraph_says_what_was_done() -> None:
+    prose = interval(FRAME, replicates=50, seed=7, level=0.9).prose
+    for part in ("estimand: rows", "12 videos", "90% percentile", "50 two-stage", "seed 7"):
+        assert part in prose
+
+
+def test_results_are_written_as_csv_parquet_and_folder(tmp_path: Path) -> None:
+    result = interval(FRAME, replicates=20)
+    assert pl.read_csv(result.to_file(tmp_path / "i.csv"))["value"].to_list() == result.table["value"].to_list()
+    assert pl.read_parquet(result.to_file(tmp_path / "i.parquet")).equals(result.table)
+    result.to_dir(tmp_path / "folder")
+    assert (tmp_path / "folder" / "intervals.txt").read_text().startswith("Values are the mean")
+    with pytest.raises(Misuse, match=r"expected \.csv or"):
+        result.to_file(tmp_path / "i.xlsx")
+    assert "IntervalResult" in repr(result)
+
+
+class Accuracy:
+    """A metric that is a mean, so that the general route can be compared with the fast one."""
+
+    facts = MetricFacts("accuracy")
+
+    def prepare(self, cases: pl.DataFrame) -> np.ndarray:
+        return cases["value"].to_numpy()
+
+    def combine(self, statistics: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        total = weights.sum(axis=-1)
+        return np.divide(weights @ statistics, total, out=np.full(len(weights), np.nan), where=total > 0)
+
+
+WAYS = [
+    (resample, estimand, method)
+    for resample in ("naive", "cluster", "two-stage")
+    for estimand in ("rows", "videos")
+    for method in ("percentile", "bca")
+    if (resample, estimand, method) != ("naive", "videos", "bca")  # not defined
+]
+
+
+@pytest.mark.parametrize(("resample", "estimand", "method"), WAYS)
+def test_a_metric_is_resampled_through_its_weights(resample: str, estimand: str, method: str) -> None:
+    one = FRAME.filter(pl.col("model") == "M0").sort("case")
+    plain = interval(one, resample=resample, estimand=estimand, replicates=60, method=method).table.row(0, named=True)
+    general = metric_interval(
+        Accuracy(),
+        one,
+        video=one["video"].to_list(),
+        resample=resample,
+        estimand=estimand,
+        replicates=60,
+        method=method,
+    ).table.row(0, named=True)
+    for column in ("value", "low", "high", "sd"):
+        assert general[column] == pytest.approx(plain[column], rel=1e-12)
+
+
+def test_a_metric_whose_statistics_do_not_match_its_videos_is_refused() -> None:
+    with pytest.raises(Misuse, match="but 1 videos were named"):
+        metric_interval(Accuracy(), FRAME, video=["v"])
