@@ -27,6 +27,7 @@ VERBS: tuple[str, ...] = (
     "list",
     "rank",
     "score",
+    "simulate",
     "strata",
 )
 """Each names a module here whose `register(app)` adds the verb."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -62,7 +65,11 @@ class ArtefactPainter:
         canvas = turned_canvas(1.3 * reach, 1.1 * reach, 0.0)
         shape = ellipse(canvas.x, canvas.y, reach, 0.7 * reach) + 0.3 * reach * self._noise(canvas.x.shape, 0.05)
         rgb = flat(canvas.x.shape, (0.50, 0.03, 0.03))
-        lay(rgb, (0.85, 0.25, 0.22), 0.5 * cover(ellipse(canvas.x + 0.3 * reach, canvas.y + 0.2 * reach, 0.2 * reach, 0.06 * reach)))
+        lay(
+            rgb,
+            (0.85, 0.25, 0.22),
+            0.5 * cover(ellipse(canvas.x + 0.3 * reach, canvas.y + 0.2 * reach, 0.2 * reach, 0.06 * reach)),
+        )
         return sprite_of(Paint(rgb, (0.55 + 0.4 * level) * cover(shape / 3)), canvas.pivot, self.scene.center)
 
     def _follow(self, view: View, at: int, spot: NDArray[np.float64]) -> tuple[float, float]:
@@ -93,7 +100,11 @@ class ArtefactPainter:
         shape = ellipse(canvas.x, canvas.y - 0.55 * reach, 0.8 * reach, 0.55 * reach)
         shape = shape + 0.12 * reach * noise(canvas.x.shape, seed, max(0.2 * reach, 1.0))
         rgb = flat(canvas.x.shape, (0.80, 0.45, 0.38))
-        rgb *= (1 - 0.35 * np.clip(canvas.y / reach, -0.3, 1) + 0.15 * noise(canvas.x.shape, seed + 1, max(0.1 * reach, 1.0)))[..., None]
+        rgb *= (
+            1
+            - 0.35 * np.clip(canvas.y / reach, -0.3, 1)
+            + 0.15 * noise(canvas.x.shape, seed + 1, max(0.1 * reach, 1.0))
+        )[..., None]
         return sprite_of(Paint(np.clip(rgb, 0, 1), cover(shape)), canvas.pivot, self.scene.center)
 
     def _lint(self, reach: float) -> Sprite:
@@ -125,7 +136,7 @@ class ArtefactPainter:
             return
         for number, spot in enumerate(self.spots[: 3 + round(18 * level)]):
             reach = 0.015 + 0.012 * (number % 4) * (0.5 + level)
-            shine = self._sprite(f"spot {reach:.3f}", lambda reach=reach: self._shine(reach, 1.0))  # type: ignore[misc]
+            shine = self._sprite(f"spot {reach:.3f}", partial(self._shine, reach, 1.0))
             x, y = self._follow(view, at, spot * 0.8)
             lay_sprite(frame, shine, x, y)
 
@@ -134,7 +145,9 @@ class ArtefactPainter:
         canvas = turned_canvas(1.6 * size, 1.6 * size, 0.0)
         glow = np.exp(-((canvas.x / size) ** 2 + (canvas.y / (0.6 * size)) ** 2) * 2.2)
         alpha = np.clip(1.5 * glow, 0, 1) * strength
-        return sprite_of(Paint(flat(canvas.x.shape, (1.0, 1.0, 1.0)), np.asarray(alpha, np.float32)), canvas.pivot, self.scene.center)
+        return sprite_of(
+            Paint(flat(canvas.x.shape, (1.0, 1.0, 1.0)), np.asarray(alpha, np.float32)), canvas.pivot, self.scene.center
+        )
 
     def _material(self, frame: Frame, level: float) -> None:
         """Something that is no instrument at the edge: a trocar's rim, seen from within."""
@@ -149,7 +162,9 @@ class ArtefactPainter:
         ring = ellipse(canvas.x, canvas.y, 0.95 * reach, 0.95 * reach)
         rgb = flat(canvas.x.shape, (0.55, 0.62, 0.66))
         rgb *= (0.7 + 0.3 * np.cos(ring / reach * 40))[..., None]
-        return sprite_of(Paint(np.clip(rgb, 0, 1), cover(np.maximum(ring, -ring - 0.35 * reach))), canvas.pivot, self.scene.center)
+        return sprite_of(
+            Paint(np.clip(rgb, 0, 1), cover(np.maximum(ring, -ring - 0.35 * reach))), canvas.pivot, self.scene.center
+        )
 
     def _smoke(self, frame: Frame, time_s: float, level: float) -> None:
         if level < _SEEN_FROM:
@@ -202,9 +217,9 @@ class ArtefactPainter:
         raw = rng.normal(0, self.scene.center.grain * 40, (self.height + 32, self.width + 32, 1))
         return np.repeat(np.clip(np.abs(raw), 0, 1200).astype(np.uint16), 4, axis=2)
 
-    def _sprite(self, key: str, paint: object) -> Sprite:
+    def _sprite(self, key: str, paint: Callable[[], Sprite]) -> Sprite:
         if key not in self._made:
             if len(self._made) > 200:
                 self._made.clear()
-            self._made[key] = paint()  # type: ignore[operator]
+            self._made[key] = paint()
         return self._made[key]

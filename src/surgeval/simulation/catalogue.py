@@ -11,6 +11,9 @@ from surgeval.simulation.procedure_types import Ending, ObjectRule, PhaseModel, 
 
 _SPONGE = ("white",)
 _STOP_BLEEDING = "stop a bleeding"
+_ASIDE = "hold the bowel aside"
+_CYSTIC = ("cystic duct", "cystic artery")
+_MESENTERIC = ("inferior mesenteric artery", "inferior mesenteric vein")
 
 
 def _sponges(
@@ -30,7 +33,7 @@ def _clips(phase: str, place: str, count: tuple[int, int], structures: tuple[str
         last,
         place,
         1.0,
-        f"close the {structures[0]}",
+        "fix the {structure}" if structures == ("mesh",) else "close the {structure}",
         structures,
         colours=("silver", "purple"),
     )
@@ -44,6 +47,10 @@ def _specimen(phase: str, until: str, place: str, colour: str) -> ObjectRule:
     return ObjectRule("Specimen", phase, (1, 1), Ending.BAGGED, until, place, colours=(colour,))
 
 
+def _stones(phase: str, until: str, place: str, chance: float) -> ObjectRule:
+    return ObjectRule("Gallstone", phase, (1, 4), Ending.BAGGED, until, place, chance)
+
+
 def _drain(phase: str, place: str, chance: float) -> ObjectRule:
     return ObjectRule(
         "External Drain", phase, (1, 1), Ending.STAYS, phase, place, chance, "lead fluid out after the operation"
@@ -51,9 +58,7 @@ def _drain(phase: str, place: str, chance: float) -> ObjectRule:
 
 
 def _agent(phase: str, place: str, last: str, chance: float) -> ObjectRule:
-    return ObjectRule(
-        "Absorbable Hemostatic Agent", phase, (1, 2), Ending.STAYS, last, place, chance, _STOP_BLEEDING
-    )
+    return ObjectRule("Absorbable Hemostatic Agent", phase, (1, 2), Ending.STAYS, last, place, chance, _STOP_BLEEDING)
 
 
 def _needles(phase: str, place: str, count: tuple[int, int], purpose: str, chance: float = 1.0) -> ObjectRule:
@@ -96,9 +101,9 @@ CHOLECYSTECTOMY = ProcedureType(
     ),
     (
         _sponges("Calot Triangle Dissection", "Cleaning and Coagulation", "subhepatic space", chance=0.45),
-        _clips("Clipping and Cutting", "Calot's triangle", (3, 6), ("cystic duct", "cystic artery"), "Gallbladder Retraction"),
+        _clips("Clipping and Cutting", "Calot's triangle", (3, 6), _CYSTIC, "Gallbladder Retraction"),
         _bag("Gallbladder Packaging", "Gallbladder Retraction", "subhepatic space", 0.95),
-        ObjectRule("Gallstone", "Gallbladder Dissection", (1, 4), Ending.BAGGED, "Gallbladder Packaging", "subhepatic space", 0.3),
+        _stones("Gallbladder Dissection", "Gallbladder Packaging", "subhepatic space", 0.3),
         _specimen("Gallbladder Dissection", "Gallbladder Packaging", "gallbladder fossa", "green"),
         _sponges("Gallbladder Dissection", "Cleaning and Coagulation", "gallbladder fossa", chance=0.4),
         _agent("Cleaning and Coagulation", "gallbladder fossa", "Gallbladder Retraction", 0.3),
@@ -163,8 +168,8 @@ SIGMOID_RESECTION = ProcedureType(
         PhaseModel("Final Inspection", 1.0, "pelvis", ("suction",), 0.03, 0.1),
     ),
     (
-        _sponges("Medial Mobilisation", "Final Inspection", "left mesocolon", chance=0.8, most=3, purpose="hold the bowel aside"),
-        _clips("Vessel Ligation", "vessel root", (3, 8), ("inferior mesenteric artery", "inferior mesenteric vein"), "Final Inspection"),
+        _sponges("Medial Mobilisation", "Final Inspection", "left mesocolon", chance=0.8, most=3, purpose=_ASIDE),
+        _clips("Vessel Ligation", "vessel root", (3, 8), _MESENTERIC, "Final Inspection"),
         _loop("Lateral Mobilisation", "Anastomosis", "left paracolic gutter", ("left ureter", "gonadal vessel"), 0.5),
         _sponges("Lateral Mobilisation", "Anastomosis", "left paracolic gutter", chance=0.6, most=3),
         _bag("Transection", "Specimen Extraction", "pelvis", 0.8),
@@ -192,8 +197,8 @@ RECTAL_RESECTION = ProcedureType(
         PhaseModel("Final Inspection", 1.0, "pelvis", ("suction",), 0.03, 0.1),
     ),
     (
-        _clips("Vessel Ligation", "vessel root", (3, 7), ("inferior mesenteric artery", "inferior mesenteric vein"), "Final Inspection"),
-        _sponges("Colon Mobilisation", "Final Inspection", "left mesocolon", chance=0.7, most=3, purpose="hold the bowel aside"),
+        _clips("Vessel Ligation", "vessel root", (3, 7), _MESENTERIC, "Final Inspection"),
+        _sponges("Colon Mobilisation", "Final Inspection", "left mesocolon", chance=0.7, most=3, purpose=_ASIDE),
         _loop("Rectal Dissection", "Transection", "pelvis", ("rectum", "left ureter"), 0.6),
         _sponges("Rectal Dissection", "Anastomosis", "pelvis", chance=0.8, most=4),
         _bag("Transection", "Specimen Extraction", "pelvis", 0.7),
@@ -228,8 +233,14 @@ INGUINAL_HERNIA_REPAIR = ProcedureType(
     (
         _sponges("Preperitoneal Dissection", "Mesh Placement", "preperitoneal space", chance=0.35),
         _loop("Hernia Sac Reduction", "Mesh Placement", "cord structures", ("spermatic cord",), 0.4),
-        ObjectRule("Specimen", "Hernia Sac Reduction", (1, 1), Ending.RETRIEVED, "Mesh Placement", "cord structures", 0.25, colours=("yellow",)),
-        ObjectRule("Mesh", "Mesh Placement", (1, 1), Ending.STAYS, "Mesh Placement", "preperitoneal space", 1.0, "reinforce the wall", moves=(1, 2), colours=("white", "blue")),
+        ObjectRule(
+            "Specimen", "Hernia Sac Reduction", (1, 1), Ending.RETRIEVED, "Mesh Placement", "cord structures", 0.25,
+            colours=("yellow",),
+        ),
+        ObjectRule(
+            "Mesh", "Mesh Placement", (1, 1), Ending.STAYS, "Mesh Placement", "preperitoneal space", 1.0,
+            "reinforce the wall", moves=(1, 2), colours=("white", "blue"),
+        ),
         _clips("Mesh Placement", "preperitoneal space", (2, 5), ("mesh",), "Final Inspection"),
         _needles("Peritoneal Closure", "inguinal region", (1, 2), "close the peritoneum"),
         _agent("Final Inspection", "cord structures", "Final Inspection", 0.12),

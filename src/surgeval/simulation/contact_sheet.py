@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,13 @@ from surgeval.simulation.stage import draw_scene
 from surgeval.video.lettering import letter_mask
 
 Picture = NDArray[np.uint8]
+
+
+class _Size(TypedDict):
+    width_px: int
+    height_px: int
+
+
 _BAR_PX = 20
 _SHOWN_ARTEFACTS = (
     "background_blood",
@@ -40,7 +48,7 @@ def contact_sheet(seed: int = 0, *, columns: int = 6, width_px: int = 320, heigh
         width_px: Width of each picture.
         height_px: Height of each picture.
     """
-    size = {"width_px": width_px, "height_px": height_px}
+    size: _Size = {"width_px": width_px, "height_px": height_px}
     scenes = _cast(seed, size)
     renderers: dict[str, Renderer] = {}
     tiles = [_labelled(picture, label) for label, picture in _pictures(seed, scenes, renderers, size)]
@@ -50,7 +58,7 @@ def contact_sheet(seed: int = 0, *, columns: int = 6, width_px: int = 320, heigh
     return np.concatenate(rows, axis=0)
 
 
-def _cast(seed: int, size: dict[str, int]) -> list[Scene]:
+def _cast(seed: int, size: _Size) -> list[Scene]:
     """Short procedures of all types, enough of them that every class occurs."""
     scenes: list[Scene] = []
     kinds = list(PROCEDURE_TYPES)
@@ -63,7 +71,7 @@ def _cast(seed: int, size: dict[str, int]) -> list[Scene]:
 
 
 def _pictures(
-    seed: int, scenes: Sequence[Scene], renderers: dict[str, Renderer], size: dict[str, int]
+    seed: int, scenes: Sequence[Scene], renderers: dict[str, Renderer], size: _Size
 ) -> Iterator[tuple[str, Picture]]:
     for class_name in CLASS_NAMES:
         scene, time_s, box = _clearest(scenes, class_name)
@@ -111,7 +119,9 @@ def _clearest(scenes: Sequence[Scene], class_name: str) -> tuple[Scene, float, N
 
 
 def _strongest(scenes: Sequence[Scene], kind: str) -> tuple[Scene, float]:
-    found = [(e.strength, scene, (e.start_s + e.end_s) / 2) for scene in scenes for e in scene.episodes if e.kind == kind]
+    found = [
+        (e.strength, scene, (e.start_s + e.end_s) / 2) for scene in scenes for e in scene.episodes if e.kind == kind
+    ]
     seen = [item for item in found if not item[1].camera.is_masked(np.array([item[2]]))[0]]
     if kind.startswith("instrument_"):
         seen = [item for item in seen if item[1].look(np.array([item[2]])).any_tool[0]]

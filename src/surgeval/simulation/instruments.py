@@ -43,7 +43,8 @@ class Instruments:
     def tool_at(self, slot: int, times_s: Times) -> NDArray[np.int8]:
         """The tool in a hand at each time."""
         last = self.tools.shape[1] - 1
-        return self.tools[slot, np.clip(times_s.astype(np.int64), 0, last)]
+        tools: NDArray[np.int8] = self.tools[slot, np.clip(times_s.astype(np.int64), 0, last)]
+        return tools
 
     def tip_at(self, slot: int, times_s: Times) -> NDArray[np.float64]:
         """The tip of a hand's tool at each time, in the situs."""

@@ -259,7 +259,9 @@ class _Draft:
 
     def _last_chance_s(self) -> float:
         phase = self.writer.phases[self.rule.until]
-        fraction = 0.85 if self.rule.class_name == "Specimen Bag" else 0.6 if self.rule.ending is Ending.BAGGED else 0.78
+        fraction = (
+            0.85 if self.rule.class_name == "Specimen Bag" else 0.6 if self.rule.ending is Ending.BAGGED else 0.78
+        )
         return float(max(phase.start_s + fraction * phase.length_s, self.now_s + 1.0))
 
     def _open_bag(self, time_s: float) -> Life | None:
@@ -287,7 +289,7 @@ class _Draft:
             Detail.PLACE.value: self.rule.place,
             Detail.STRUCTURE.value: self.structure,
             Detail.INSTRUMENT.value: self.tool,
-            Detail.PURPOSE.value: self.rule.purpose,
+            Detail.PURPOSE.value: self.rule.purpose.format(structure=self.structure),
         }
 
     # --- looks ---------------------------------------------------------------------------------

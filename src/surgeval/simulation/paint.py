@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from scipy.ndimage import gaussian_filter
 
 from surgeval.simulation.centers import Center
 
-Field = NDArray[np.float32]
+Field = NDArray[np.floating[Any]]
 """One number per pixel."""
 Colour = tuple[float, float, float]
 """Red, green, blue from 0 to 1."""
@@ -65,7 +65,8 @@ def turned_canvas(reach_x: float, reach_y: float, angle: float) -> Canvas:
 
 def cover(distance: Field) -> Field:
     """Opacity of a shape, with soft edges one pixel wide."""
-    return np.clip(0.5 - distance, 0.0, 1.0)
+    opacity: Field = np.clip(0.5 - distance, 0.0, 1.0)
+    return opacity
 
 
 def rounded(x: Field, y: Field, half_width: float, half_height: float, radius: float) -> Field:

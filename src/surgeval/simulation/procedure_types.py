@@ -50,6 +50,7 @@ class ObjectRule:
     """The site where they are put."""
     chance: float = 1.0
     purpose: str = ""
+    """What for; `{structure}` stands for the structure that is chosen."""
     structures: tuple[str, ...] = ()
     """What they are put on or around; one is chosen."""
     moves: tuple[int, int] = (0, 0)

@@ -64,9 +64,7 @@ class Renderer:
         [picture] = self.frames([time_s])
         return picture[..., :3].copy()
 
-    def _frame(
-        self, view: View, at: int, sights: list[tuple[Life, slice, Sight]], levels: dict[str, float]
-    ) -> Frame:
+    def _frame(self, view: View, at: int, sights: list[tuple[Life, slice, Sight]], levels: dict[str, float]) -> Frame:
         if view.masked[at]:
             return np.zeros((self.height, self.width, 4), dtype=np.uint8)
         frame = self._tissue(view, at, levels["background_motion"])
@@ -97,11 +95,13 @@ class Renderer:
         return mixed.astype(np.uint8)
 
     def _looked_up(self, x: float, y: float, zoom: float) -> Frame:
-        columns = (x + (np.arange(self.width) + 0.5 - self.width / 2) / (self.scale * zoom) + WORLD_HALF[0]) * self.scale
+        columns = (
+            x + (np.arange(self.width) + 0.5 - self.width / 2) / (self.scale * zoom) + WORLD_HALF[0]
+        ) * self.scale
         rows = (y + (np.arange(self.height) + 0.5 - self.height / 2) / (self.scale * zoom) + WORLD_HALF[1]) * self.scale
-        columns = np.clip(columns.astype(np.intp), 0, self.tissue.shape[1] - 1)
-        rows = np.clip(rows.astype(np.intp), 0, self.tissue.shape[0] - 1)
-        packed = self.tissue.take(rows, axis=0).take(columns, axis=1)
+        across = np.clip(columns.astype(np.intp), 0, self.tissue.shape[1] - 1)
+        down = np.clip(rows.astype(np.intp), 0, self.tissue.shape[0] - 1)
+        packed = self.tissue.take(down, axis=0).take(across, axis=1)
         return packed.view(np.uint8).reshape(self.height, self.width, 4)
 
     def _object(self, frame: Frame, life: Life, sight: Sight, at: int, time_s: float) -> None:
@@ -123,7 +123,9 @@ class Renderer:
         pixels = self.scale * float(np.exp(size * _ZOOM_STEP))
         a, b = life.size[0] * pixels / 2, life.size[1] * pixels / 2
         canvas = turned_canvas(1.3 * a, 1.3 * b, angle)
-        return sprite_of(PAINTERS[life.class_name](canvas.x, canvas.y, a, b, look, life.seed), canvas.pivot, self.scene.center)
+        return sprite_of(
+            PAINTERS[life.class_name](canvas.x, canvas.y, a, b, look, life.seed), canvas.pivot, self.scene.center
+        )
 
     def _paint_flap(self, life: Life, size: int) -> Sprite:
         """Tissue that lies over about a third of an object."""

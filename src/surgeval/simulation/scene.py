@@ -156,7 +156,10 @@ class View:
         if low >= high:
             return
         below, above = found[under.instance], found[over.instance]
-        first, second = slice(low - spans[0].start, high - spans[0].start), slice(low - spans[1].start, high - spans[1].start)
+        first, second = (
+            slice(low - spans[0].start, high - spans[0].start),
+            slice(low - spans[1].start, high - spans[1].start),
+        )
         share = _overlap(below.boxes[first], above.boxes[second])
         share[above.visibility[second] == Visibility.OUTSIDE] = 0
         code = below.visibility[first]
@@ -257,7 +260,9 @@ def _half_extent(life: Life, angle: NDArray[np.float64]) -> NDArray[np.float64]:
     cos, sin = np.abs(np.cos(angle)), np.abs(np.sin(angle))
     half_width, half_height = life.size[0] / 2, life.size[1] / 2
     if life.class_name in ROUND:
-        return np.column_stack([np.hypot(half_width * cos, half_height * sin), np.hypot(half_width * sin, half_height * cos)])
+        return np.column_stack(
+            [np.hypot(half_width * cos, half_height * sin), np.hypot(half_width * sin, half_height * cos)]
+        )
     return np.column_stack([half_width * cos + half_height * sin, half_width * sin + half_height * cos])
 
 

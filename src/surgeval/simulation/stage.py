@@ -82,6 +82,7 @@ def draw_scenes(
     count: int,
     seed: int,
     *,
+    first: int = 0,
     procedures: Sequence[str] | None = None,
     centers: Sequence[str] | None = None,
     minutes: tuple[float, float] | None = None,
@@ -97,7 +98,7 @@ def draw_scenes(
     kinds, homes = list(procedures or PROCEDURE_TYPES), list(centers or CENTERS)
     shares = np.full(len(kinds), 1.0)
     shares[0] = 1.0 if procedures else max(len(kinds) - 1, 1)
-    for number in range(count):
+    for number in range(first, count):
         rng = stream(seed, "simulation", str(number), "kind")
         yield draw_scene(
             seed,

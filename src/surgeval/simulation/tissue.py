@@ -38,7 +38,11 @@ def paint_tissue(scene: Scene, pixels_per_unit: float) -> NDArray[np.uint32]:
     for site, organ in zip(scene.kind.sites.values(), scene.kind.organs, strict=True):
         if organ == "vessel":
             _tube(rgb, x, y, site)
-    rgb *= (1 + 0.22 * noise((height, width), seed + 9, 0.10 * scale) + 0.07 * noise((height, width), seed + 8, 0.015 * scale))[..., None]
+    rgb *= (
+        1
+        + 0.22 * noise((height, width), seed + 9, 0.10 * scale)
+        + 0.07 * noise((height, width), seed + 8, 0.015 * scale)
+    )[..., None]
     if scene.center.sharpness < 1:
         soft = (1 - scene.center.sharpness) * 0.03 * scale
         rgb = np.asarray(gaussian_filter(rgb, (soft, soft, 0)), dtype=np.float32)
