@@ -102,7 +102,7 @@ def test_boxes_lie_within_the_picture_and_nothing_is_seen_while_the_picture_is_m
             assert (boxes[:, :2] >= 0).all()
             assert (boxes[:, 0] + boxes[:, 2] <= scene.width_px + 0.2).all()
             assert (boxes[:, 1] + boxes[:, 3] <= scene.height_px + 0.2).all()
-            assert not scene.camera.is_masked(track.seconds.astype(float)).any()
+            assert not any(start <= second < end for second in track.seconds for start, end in procedure.masked)
 
 
 def test_the_picture_size_scales_boxes_and_changes_nothing_else():
