@@ -102,7 +102,9 @@ class Simulation:
             pyav()
         for name in ("procedures", "conditions"):
             (folder / name).mkdir(parents=True, exist_ok=True)
-        job = _Job(self, folder, video, clock, spec)
+        # Boxes are in pixels of the picture, so the film must not shrink it.
+        whole = replace(spec, max_height_px=max(spec.max_height_px, self.height_px))
+        job = _Job(self, folder, video, clock, whole)
         rows = (
             _in_pool(job, workers, step)
             if workers > 1 and self.count > 1

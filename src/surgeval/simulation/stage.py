@@ -49,8 +49,10 @@ def draw_scene(
         Misuse: Durations or sizes out of range.
     """
     kind, home = procedure_type(procedure), center_named(center)
-    if width_px < 64 or height_px < 48 or width_px > 4096 or height_px > 4096:
-        raise Misuse(f"pictures must be between 64 x 48 and 4096 x 4096 pixels, got {width_px} x {height_px}")
+    if not (64 <= width_px <= 4096 and 48 <= height_px <= 4096) or width_px % 2 or height_px % 2:
+        raise Misuse(f"pictures must be even and between 64 x 48 and 4096 x 4096 pixels, got {width_px} x {height_px}")
+    if seed < 0:
+        raise Misuse(f"a seed must not be negative, got {seed}")
 
     def draws(purpose: str) -> np.random.Generator:
         return stream(seed, "simulation", str(number), purpose)
@@ -95,6 +97,8 @@ def draw_scenes(
     """
     if count < 1:
         raise Misuse(f"at least one procedure must be simulated, got {count}")
+    if seed < 0:
+        raise Misuse(f"a seed must not be negative, got {seed}")
     kinds, homes = list(procedures or PROCEDURE_TYPES), list(centers or CENTERS)
     shares = np.full(len(kinds), 1.0)
     shares[0] = 1.0 if procedures else max(len(kinds) - 1, 1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surgeval.schema.foreign_objects import CLASS_NAMES
-from surgeval.simulation import CENTERS, Renderer, draw_scene
+from surgeval.simulation import CENTERS, Renderer, contact_sheet, draw_scene
 from surgeval.simulation.contact_sheet import _cast, _clearest, _labelled
 from surgeval.simulation.paint import Paint, flat, lay_sprite, sprite_of
 from surgeval.simulation.renderer import _SpriteStore
@@ -115,6 +115,15 @@ def test_the_sprite_store_stays_within_its_limit():
         )
     assert store.held <= 10_000
     assert len(store.sprites) < 50
+
+
+def test_the_contact_sheet_shows_classes_centres_and_artefacts():
+    sheet = contact_sheet(2, columns=6, width_px=96, height_px=54)
+    assert sheet.shape == (4 * 74, 6 * 96, 3)
+    tiles = [
+        sheet[row * 74 + 20 : row * 74 + 74, column * 96 : column * 96 + 96] for row in range(4) for column in range(6)
+    ]
+    assert all(tile.std() > 1 for tile in tiles)
 
 
 def test_a_label_is_written_above_a_picture():

@@ -55,6 +55,8 @@ def test_wrong_names_and_numbers_are_refused_at_once():
         simulate(1, types=["Cholezystectomy"])
     with pytest.raises(Misuse, match="minutes"):
         simulate(1, minutes=(0.1, 0.2))
+    with pytest.raises(Misuse, match="negative"):
+        simulate(1, seed=-1)
     with pytest.raises(Misuse, match="there are 1 procedures"):
         simulate(1).scene(1)
 

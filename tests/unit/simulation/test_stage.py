@@ -164,7 +164,8 @@ def test_unknown_names_carry_the_nearest():
 
 
 @pytest.mark.parametrize(
-    "options", [{"minutes": (0.5, 2)}, {"minutes": (5, 4)}, {"minutes": (10, 400)}, {"width_px": 20}]
+    "options",
+    [{"minutes": (0.5, 2)}, {"minutes": (5, 4)}, {"minutes": (10, 400)}, {"width_px": 20}, {"height_px": 271}],
 )
 def test_numbers_out_of_range_are_refused(options):
     with pytest.raises(Misuse):
