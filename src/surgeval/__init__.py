@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from surgeval.scoring.floors import floors as floors
     from surgeval.scoring.lint import lint as lint
     from surgeval.scoring.run import score as score
+    from surgeval.simulation.simulate import Simulation as Simulation
+    from surgeval.simulation.simulate import simulate as simulate
     from surgeval.stats.adjusted import AdjustedResult as AdjustedResult
     from surgeval.stats.adjusted import adjusted_effects as adjusted_effects
     from surgeval.stats.aggregation import AggregationResult as AggregationResult
@@ -72,6 +74,7 @@ _HOME = {
     "Request": "schema.questions",
     "Response": "schema.questions",
     "ScoreTable": "schema.score_table",
+    "Simulation": "simulation.simulate",
     "StrataResult": "stats.strata",
     "SurgevalError": "errors",
     "WidthRatioResult": "stats.dependence",
@@ -94,6 +97,7 @@ _HOME = {
     "read_procedure": "schema.procedure_files",
     "read_score_table": "schema.score_table",
     "score": "scoring.run",
+    "simulate": "simulation.simulate",
     "strata": "stats.strata",
     "width_ratio": "stats.dependence",
     "write_procedure": "schema.procedure_files",

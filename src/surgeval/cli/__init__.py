@@ -28,6 +28,7 @@ VERBS: tuple[str, ...] = (
     "questions",
     "rank",
     "score",
+    "simulate",
     "strata",
 )
 """Each names a module here whose `register(app)` adds the verb."""

@@ -1,0 +1,76 @@
+"""`surgeval simulate`: procedures that anyone can have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from surgeval.cli._console import emit_json, emit_table, new_folder, progress_bar, talk
+from surgeval.errors import Misuse
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command("simulate")(simulate_verb)
+
+
+def simulate_verb(
+    out: Path = typer.Argument(..., help="Folder for annotations, image conditions, videos and the manifest."),
+    procedures: int = typer.Option(4, help="How many procedures."),
+    seed: int = typer.Option(0, help="The same seed gives the same procedures."),
+    video: bool = typer.Option(True, "--video/--no-video", help="Paint videos, or write annotations only."),
+    minutes: str | None = typer.Option(None, help="Duration: 20, or a range such as 10-45; else usual for the type."),
+    fps: int = typer.Option(5, help="Frame rate of the videos; 5 is the official clip specification."),
+    height: int = typer.Option(270, help="Height of the picture in pixels; its width follows from 16:9."),
+    clock: bool = typer.Option(False, "--clock", help="Write the videos with a burned-in clock as well."),
+    types: list[str] | None = typer.Option(None, "--type", help="Type of procedure to draw from; may be repeated."),
+    centers: list[str] | None = typer.Option(None, "--center", help="Centre to draw from; may be repeated."),
+    workers: int = typer.Option(0, help="Processes; 0 takes every core. The files are the same for any number."),
+    as_json: bool = typer.Option(False, "--json", help="Print the table as JSON."),
+    force: bool = typer.Option(False, "--force", help="Overwrite what is in OUT."),
+) -> None:
+    """Simulate procedures with phases, foreign objects, artefacts and, where wanted, video."""
+    from surgeval.simulation.simulate import all_cores, film_spec, simulate
+
+    simulation = simulate(
+        procedures,
+        seed=seed,
+        types=types or None,
+        centers=centers or None,
+        minutes=_minutes(minutes),
+        width_px=2 * round(height * 8 / 9),
+        height_px=height,
+    )
+    spec = film_spec(fps, height)
+    folder = new_folder(out, force=force)
+    total_s = sum(scene.duration_s for scene in simulation.scenes()) if procedures <= 200 else None
+    with progress_bar("seconds simulated", total_s) as step:
+        table = simulation.to_dir(
+            folder,
+            video=video,
+            clock=clock,
+            spec=spec,
+            workers=workers if workers > 0 else all_cores(),
+            force=force,
+            step=step,
+        )
+    talk(f"written to {folder}")
+    if as_json:
+        emit_json(table.to_dicts())
+    else:
+        emit_table(table, title=f"Simulated procedures (seed {seed})")
+
+
+def _minutes(text: str | None) -> tuple[float, float] | None:
+    """The shortest and longest duration that the text states."""
+    if text is None:
+        return None
+    parts = text.split("-")
+    try:
+        numbers = [float(part) for part in parts]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (1, 2):
+        raise Misuse(f"--minutes must be a number such as 20 or a range such as 10-45, got {text!r}")
+    return numbers[0], numbers[-1]

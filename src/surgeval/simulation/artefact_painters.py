@@ -1,0 +1,225 @@
+"""How artefacts are painted, each at the strength that the scene states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surgeval.simulation.paint import (
+    Canvas,
+    Paint,
+    Sprite,
+    cover,
+    ellipse,
+    flat,
+    lay,
+    lay_sprite,
+    noise,
+    sprite_of,
+    turned_canvas,
+)
+from surgeval.simulation.scene import Scene, View
+from surgeval.stats.draws import stream
+
+Frame = NDArray[np.uint8]
+Levels = dict[str, float]
+_SEEN_FROM = 0.03
+"""Weaker artefacts are not painted."""
+
+
+class ArtefactPainter:
+    """Everything that spoils the picture, for one scene."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.height, self.width, self.scale = scene.height_px, scene.width_px, float(scene.height_px)
+        self.rng_name = f"{scene.seed}/{scene.video}"
+        rng = stream(scene.seed, "artefact painter", scene.video)
+        self.spots = rng.uniform(-0.5, 0.5, (24, 2)) * (scene.aspect, 1.0)
+        self.shade = self._shade()
+        self.grain = self._grain(rng)
+        self.clouds = np.asarray(np.clip(0.72 + 0.5 * self._noise((self.height, 2 * self.width), 0.16), 0, 1))
+        self.sixteen = np.empty((self.height, self.width, 4), dtype=np.uint16)
+        self._made: dict[str, Sprite] = {}
+
+    def _noise(self, shape: tuple[int, int], coarse: float) -> NDArray[np.float32]:
+        return noise(shape, self.scene.seed + len(self.rng_name), coarse * self.scale)
+
+    # --- under the objects ---------------------------------------------------------------------
+
+    def under(self, frame: Frame, view: View, at: int, levels: Levels) -> None:
+        """What lies on the tissue: pools of blood."""
+        level = levels["background_blood"]
+        if level < _SEEN_FROM:
+            return
+        sprite = self._sprite(f"blood {round(level * 6)}", lambda: self._pool(round(level * 6) / 6))
+        for spot in self.spots[: 2 + round(4 * level)]:
+            x, y = self._follow(view, at, spot)
+            lay_sprite(frame, sprite, x, y)
+
+    def _pool(self, level: float) -> Sprite:
+        reach = (0.12 + 0.2 * level) * self.scale
+        canvas = turned_canvas(1.3 * reach, 1.1 * reach, 0.0)
+        shape = ellipse(canvas.x, canvas.y, reach, 0.7 * reach) + 0.3 * reach * self._noise(canvas.x.shape, 0.05)
+        rgb = flat(canvas.x.shape, (0.50, 0.03, 0.03))
+        lay(
+            rgb,
+            (0.85, 0.25, 0.22),
+            0.5 * cover(ellipse(canvas.x + 0.3 * reach, canvas.y + 0.2 * reach, 0.2 * reach, 0.06 * reach)),
+        )
+        return sprite_of(Paint(rgb, (0.55 + 0.4 * level) * cover(shape / 3)), canvas.pivot, self.scene.center)
+
+    def _follow(self, view: View, at: int, spot: NDArray[np.float64]) -> tuple[float, float]:
+        """A place that moves with the tissue, in pixels; it comes back on the other side."""
+        x, y, zoom = view.camera[at]
+        wide, high = self.scene.aspect + 0.4, 1.4
+        across = ((spot[0] - x * zoom + wide / 2) % wide) - 0.2
+        down = ((spot[1] - y * zoom + high / 2) % high) - 0.2
+        return across * self.scale, down * self.scale
+
+    # --- on the instruments --------------------------------------------------------------------
+
+    def on_instrument(self, frame: Frame, tip: tuple[float, float], thick: float, levels: Levels) -> None:
+        """Tissue, reflections and other material at the working end."""
+        if (level := levels["instrument_tissue"]) >= _SEEN_FROM:
+            reach = (0.5 + 1.3 * level) * thick
+            flap = self._sprite(f"flap {round(reach)}", lambda: self.flap(turned_canvas(reach, reach, 0.0), reach, 3))
+            lay_sprite(frame, flap, tip[0] + 0.6 * thick, tip[1] + 0.4 * thick)
+        if (level := levels["instrument_reflections"]) >= _SEEN_FROM:
+            shine = self._sprite(f"shine {round(level * 5)}", lambda: self._shine(0.10 * (0.3 + level), 0.9))
+            lay_sprite(frame, shine, tip[0] + 0.3 * thick, tip[1])
+        if (level := levels["instrument_other_object"]) >= _SEEN_FROM:
+            lint = self._sprite(f"lint {round(level * 5)}", lambda: self._lint(0.16 * (0.4 + level)))
+            lay_sprite(frame, lint, tip[0], tip[1])
+
+    def flap(self, canvas: Canvas, reach: float, seed: int) -> Sprite:
+        """A fold of fatty tissue that covers the lower part of something of that size."""
+        shape = ellipse(canvas.x, canvas.y - 0.55 * reach, 0.8 * reach, 0.55 * reach)
+        shape = shape + 0.12 * reach * noise(canvas.x.shape, seed, max(0.2 * reach, 1.0))
+        rgb = flat(canvas.x.shape, (0.80, 0.45, 0.38))
+        rgb *= (
+            1
+            - 0.35 * np.clip(canvas.y / reach, -0.3, 1)
+            + 0.15 * noise(canvas.x.shape, seed + 1, max(0.1 * reach, 1.0))
+        )[..., None]
+        return sprite_of(Paint(np.clip(rgb, 0, 1), cover(shape)), canvas.pivot, self.scene.center)
+
+    def _lint(self, reach: float) -> Sprite:
+        canvas = turned_canvas(reach * self.scale, reach * self.scale, 0.0)
+        threads = np.abs(self._noise(canvas.x.shape, 0.03)) * self.scale * 0.15 - 0.8
+        inside = ellipse(canvas.x, canvas.y, 0.9 * reach * self.scale, 0.8 * reach * self.scale)
+        return sprite_of(
+            Paint(flat(canvas.x.shape, (0.92, 0.93, 0.90)), cover(np.maximum(threads, inside))),
+            canvas.pivot,
+            self.scene.center,
+        )
+
+    # --- over everything -----------------------------------------------------------------------
+
+    def over(self, frame: Frame, view: View, at: int, levels: Levels) -> Frame:
+        """Reflections, material, smoke, dirt on the lens, exposure, then the optics' own shading and grain."""
+        self._reflections(frame, view, at, levels["background_reflections"])
+        self._material(frame, levels["background_other_object"])
+        self._smoke(frame, float(view.times_s[at]), levels["background_smoke"])
+        self._dirt(frame, levels["image_lens_dirty"])
+        exposure = 1 + 1.6 * levels["image_too_bright"] - 0.85 * levels["image_too_dark"]
+        if abs(exposure - 1) > _SEEN_FROM:
+            curve = np.clip(np.arange(256) * exposure + 60 * levels["image_too_bright"], 0, 255).astype(np.uint8)
+            frame = curve[frame]
+        return self._optics(frame, float(view.times_s[at]))
+
+    def _reflections(self, frame: Frame, view: View, at: int, level: float) -> None:
+        if level < _SEEN_FROM:
+            return
+        for number, spot in enumerate(self.spots[: 3 + round(18 * level)]):
+            reach = 0.015 + 0.012 * (number % 4) * (0.5 + level)
+            shine = self._sprite(f"spot {reach:.3f}", partial(self._shine, reach, 1.0))
+            x, y = self._follow(view, at, spot * 0.8)
+            lay_sprite(frame, shine, x, y)
+
+    def _shine(self, reach: float, strength: float) -> Sprite:
+        size = reach * self.scale
+        canvas = turned_canvas(1.6 * size, 1.6 * size, 0.0)
+        glow = np.exp(-((canvas.x / size) ** 2 + (canvas.y / (0.6 * size)) ** 2) * 2.2)
+        alpha = np.clip(1.5 * glow, 0, 1) * strength
+        return sprite_of(
+            Paint(flat(canvas.x.shape, (1.0, 1.0, 1.0)), np.asarray(alpha, np.float32)), canvas.pivot, self.scene.center
+        )
+
+    def _material(self, frame: Frame, level: float) -> None:
+        """Something that is no instrument at the edge: a trocar's rim, seen from within."""
+        if level < _SEEN_FROM:
+            return
+        rim = self._sprite(f"rim {round(level * 5)}", lambda: self._rim(round(level * 5) / 5))
+        lay_sprite(frame, rim, 0.06 * self.scale, 0.1 * self.scale)
+
+    def _rim(self, level: float) -> Sprite:
+        reach = (0.25 + 0.4 * level) * self.scale
+        canvas = turned_canvas(reach, reach, 0.0)
+        ring = ellipse(canvas.x, canvas.y, 0.95 * reach, 0.95 * reach)
+        rgb = flat(canvas.x.shape, (0.55, 0.62, 0.66))
+        rgb *= (0.7 + 0.3 * np.cos(ring / reach * 40))[..., None]
+        return sprite_of(
+            Paint(np.clip(rgb, 0, 1), cover(np.maximum(ring, -ring - 0.35 * reach))), canvas.pivot, self.scene.center
+        )
+
+    def _smoke(self, frame: Frame, time_s: float, level: float) -> None:
+        if level < _SEEN_FROM:
+            return
+        shift = int(time_s * 0.12 * self.scale) % self.width
+        veil = (self.clouds[:, shift : shift + self.width] * (256 * 0.92 * level)).astype(np.uint16)[..., None]
+        np.multiply(frame, 256 - veil, out=self.sixteen, casting="unsafe")
+        self.sixteen += veil * np.uint16(205)
+        self.sixteen >>= 8
+        frame[...] = self.sixteen
+
+    def _dirt(self, frame: Frame, level: float) -> None:
+        if level < _SEEN_FROM:
+            return
+        smear = self._sprite(f"smear {round(level * 6)}", lambda: self._smear(round(level * 6) / 6))
+        for x, y in ((0.32, 0.3), (0.68, 0.62), (0.75, 0.22))[: 1 + round(2 * level)]:
+            lay_sprite(frame, smear, x * self.width, y * self.height)
+
+    def _smear(self, level: float) -> Sprite:
+        reach = (0.14 + 0.14 * level) * self.scale
+        canvas = turned_canvas(1.3 * reach, 1.3 * reach, 0.0)
+        soft = np.clip(1.2 - np.hypot(canvas.x, canvas.y) / reach + 0.5 * self._noise(canvas.x.shape, 0.06), 0, 1)
+        alpha = np.asarray(soft * (0.35 + 0.55 * level), dtype=np.float32)
+        return sprite_of(Paint(flat(canvas.x.shape, (0.62, 0.52, 0.44)), alpha), canvas.pivot, self.scene.center)
+
+    # --- optics --------------------------------------------------------------------------------
+
+    def _optics(self, frame: Frame, time_s: float) -> Frame:
+        np.multiply(frame, self.shade, out=self.sixteen, casting="unsafe")
+        if self.grain is not None:
+            step = round(time_s * 25)
+            y, x = (step * 37) % 32, (step * 61) % 32
+            self.sixteen += self.grain[y : y + self.height, x : x + self.width]
+        np.right_shift(self.sixteen, 8, out=self.sixteen)
+        return np.minimum(self.sixteen, 255).astype(np.uint8)
+
+    def _shade(self) -> NDArray[np.uint16]:
+        """256 where the optics pass all light; less towards the corners, 0 outside a round picture."""
+        rows = (np.arange(self.height) + 0.5 - self.height / 2) / self.scale
+        columns = (np.arange(self.width) + 0.5 - self.width / 2) / self.scale
+        radius = np.hypot(rows[:, None], columns[None, :])
+        light = 1 - self.scene.center.vignette * np.clip(radius / 1.02, 0, 1) ** 2.2
+        if self.scene.center.circle:
+            light *= np.clip((0.62 - radius) * self.scale / 3 + 0.5, 0, 1)
+        return np.repeat((light * 250).astype(np.uint16)[..., None], 4, axis=2)
+
+    def _grain(self, rng: np.random.Generator) -> NDArray[np.uint16] | None:
+        if self.scene.center.grain < 1:
+            return None
+        raw = rng.normal(0, self.scene.center.grain * 40, (self.height + 32, self.width + 32, 1))
+        return np.repeat(np.clip(np.abs(raw), 0, 1200).astype(np.uint16), 4, axis=2)
+
+    def _sprite(self, key: str, paint: Callable[[], Sprite]) -> Sprite:
+        if key not in self._made:
+            if len(self._made) > 200:
+                self._made.clear()
+            self._made[key] = paint()
+        return self._made[key]

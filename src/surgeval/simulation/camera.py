@@ -1,0 +1,135 @@
+"""Where the endoscope looks: from site to site with the phases, to whatever is being handled, now and then outside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import pi
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surgeval.simulation.lives import Life
+from surgeval.simulation.phases import TimedPhase
+from surgeval.simulation.procedure_types import ProcedureType
+from surgeval.simulation.timelines import Episode, Path, Times
+
+WORLD_HALF = (2.5, 1.45)
+"""Half width and half height of the painted situs, in view heights."""
+_MOVE_S = 1.4
+_SWAY = 0.012
+
+
+class _Cut(NamedTuple):
+    start_s: float
+    x: float
+    y: float
+    zoom: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Camera:
+    """The view at any time."""
+
+    path: Path
+    """Middle of the view (x, y) and magnification, without the hand's unrest."""
+    phases_of_sway: NDArray[np.float64]
+    masked: tuple[tuple[int, int], ...]
+    """Stretches outside the body, in whole seconds; their frames are black."""
+
+    def at(self, times_s: Times) -> NDArray[np.float64]:
+        """Rows of x, y and zoom."""
+        view = self.path.at(times_s)
+        angles = 2 * pi * np.outer(times_s, (0.23, 0.61, 0.19, 0.53)) + self.phases_of_sway
+        waves = np.sin(angles)
+        view[:, 0] += _SWAY * (waves[:, 0] + 0.4 * waves[:, 1])
+        view[:, 1] += _SWAY * (waves[:, 2] + 0.4 * waves[:, 3])
+        return view
+
+    def speed(self, times_s: Times) -> NDArray[np.float64]:
+        """How fast the picture moves, in view heights per second."""
+        step = 0.05
+        before, after = self.at(times_s - step), self.at(times_s + step)
+        moved = np.hypot(after[:, 0] - before[:, 0], after[:, 1] - before[:, 1]) * after[:, 2]
+        turned = np.abs(after[:, 2] - before[:, 2])
+        speed: NDArray[np.float64] = (moved + turned) / (2 * step)
+        return speed
+
+    def is_masked(self, times_s: Times) -> NDArray[np.bool_]:
+        """Whether the camera is outside the body."""
+        outside = np.zeros(times_s.shape, dtype=bool)
+        for start_s, end_s in self.masked:
+            outside |= (times_s >= start_s) & (times_s < end_s)
+        return outside
+
+
+def draw_camera(
+    kind: ProcedureType,
+    phases: Sequence[TimedPhase],
+    lives: Sequence[Life],
+    episodes: Sequence[Episode],
+    duration_s: int,
+    rng: np.random.Generator,
+    pace: float,
+) -> Camera:
+    """The camera of one procedure."""
+    cuts = _with_attention(_resting_cuts(kind, phases, rng, pace), lives, rng)
+    keys: list[tuple[float, tuple[float, float, float]]] = [(0.0, cuts[0][1:])]
+    for before, cut, after in zip(cuts, cuts[1:], [*cuts[2:], _Cut(float(duration_s) + 10, 0, 0, 1)], strict=False):
+        move_s = min(_MOVE_S, 0.6 * max(after.start_s - cut.start_s, 0.01))
+        keys += [(cut.start_s, before[1:]), (cut.start_s + move_s, cut[1:])]
+    sway = rng.uniform(0, 2 * pi, 4)
+    return Camera(Path.through(keys), sway, _draw_masked(episodes, duration_s, rng, pace))
+
+
+def _resting_cuts(
+    kind: ProcedureType, phases: Sequence[TimedPhase], rng: np.random.Generator, pace: float
+) -> list[_Cut]:
+    sites = list(kind.sites)
+    cuts = []
+    for phase in phases:
+        now_s = phase.start_s
+        while now_s < phase.end_s:
+            elsewhere = rng.random() < 0.14 and now_s > phase.start_s
+            x, y = kind.sites[sites[int(rng.integers(len(sites)))] if elsewhere else phase.model.site]
+            dx, dy = rng.normal(0, 0.07, 2)
+            zoom = rng.uniform(0.95, 1.15) if elsewhere else rng.uniform(1.0, 1.5)
+            cuts.append(_Cut(now_s, x + dx, y + dy, float(zoom)))
+            now_s += (rng.gamma(2.0, 6.0) if elsewhere else rng.gamma(3.0, 16.0)) * pace + 2
+    return cuts
+
+
+def _with_attention(cuts: list[_Cut], lives: Sequence[Life], rng: np.random.Generator) -> list[_Cut]:
+    """The cuts, broken wherever an object is handled: nine times of ten the camera looks there."""
+    looks = []
+    for life in lives:
+        for stretch in life.actions:
+            if rng.random() < 0.9:
+                x, y, _ = life.path.at(np.array([min(stretch.end_s, life.gone_s - 3)]))[0]
+                zoom = 1.5 if life.class_name in ("Clip", "Needle") else 1.1
+                looks.append((stretch.start_s - 2.0, stretch.end_s + 2.5, _Cut(0.0, float(x), float(y), zoom)))
+    looks.sort(key=lambda look: look[0])
+    kept = list(cuts)
+    for start_s, end_s, view in looks:
+        start_s = max(start_s, 0.0)
+        resumed = [cut for cut in kept if cut.start_s <= end_s][-1]
+        kept = [cut for cut in kept if not start_s <= cut.start_s <= end_s]
+        kept += [view._replace(start_s=start_s), resumed._replace(start_s=end_s)]
+        kept.sort()
+    return kept
+
+
+def _draw_masked(
+    episodes: Sequence[Episode], duration_s: int, rng: np.random.Generator, pace: float
+) -> tuple[tuple[int, int], ...]:
+    """Out of the body: to clean a dirty lens, and now and then for other reasons."""
+    starts = [e.end_s for e in episodes if e.kind == "image_lens_dirty" and rng.random() < 0.7]
+    starts += rng.uniform(0, duration_s, int(rng.poisson(duration_s / 1500))).tolist()
+    spans: list[tuple[int, int]] = []
+    for start_s in sorted(starts):
+        begin = int(start_s)
+        end = min(begin + 1 + int(rng.gamma(3.0, 5.0) * pace + 1), duration_s - 1)
+        if begin > (spans[-1][1] if spans else 0) and end > begin:
+            spans.append((begin, end))
+    return tuple(spans)

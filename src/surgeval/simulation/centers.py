@@ -1,0 +1,56 @@
+"""Centres: hospitals whose videos look different and whose artefacts come more or less often."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from surgeval.errors import UnknownName
+
+
+@dataclass(frozen=True, slots=True)
+class Center:
+    """How one centre's recordings look."""
+
+    name: str
+    tint: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    """Factors on red, green and blue: the colour of the light."""
+    gain: float = 1.0
+    """Brightness."""
+    saturation: float = 1.0
+    circle: bool = False
+    """Whether the picture is round with black around it, as with narrow optics."""
+    vignette: float = 0.45
+    """How much darker the corners are."""
+    grain: float = 4.0
+    """Noise of the sensor, as standard deviation of brightness."""
+    sharpness: float = 1.0
+    """1 is sharp, 0.5 is soft."""
+    rates: Mapping[str, float] = field(default_factory=dict)
+    """Factors on how often each kind of artefact occurs."""
+
+
+CENTERS: dict[str, Center] = {
+    center.name: center
+    for center in (
+        Center("Center A"),
+        Center("Center B", (1.06, 1.0, 0.9), 1.08, 1.15, vignette=0.25, grain=2.0, rates={"smoke": 0.6}),
+        Center("Center C", (0.94, 1.0, 1.1), 0.9, 0.8, circle=True, vignette=0.6, grain=7.0, sharpness=0.8),
+        Center("Center D", (1.0, 1.05, 0.98), 0.82, 1.0, vignette=0.7, grain=9.0, rates={"image_too_dark": 3.0}),
+        Center("Center E", (1.1, 0.97, 0.95), 1.2, 1.3, vignette=0.2, rates={"image_too_bright": 3.0, "blood": 1.6}),
+        Center("Center F", (0.98, 1.0, 1.04), 1.0, 0.65, circle=True, vignette=0.35, sharpness=0.65,
+               rates={"image_lens_dirty": 2.5, "smoke": 1.8}),
+    )
+}  # fmt: skip
+"""Every centre by its name. D, E and F are far from A, B and C, for out-of-distribution sets."""
+
+
+def center_named(name: str) -> Center:
+    """The centre of that name.
+
+    Raises:
+        UnknownName: No such centre.
+    """
+    if name not in CENTERS:
+        raise UnknownName("center", name, CENTERS)
+    return CENTERS[name]

@@ -1,0 +1,110 @@
+"""Instruments: which tool is in which hand when, and where its tip is.
+
+Three hands: 0 holds a grasper from the left, 1 works from the right, 2 assists from above. Kept once per
+second and read in straight lines between, which is sparse enough for hours and smooth enough for 25 fps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import lfilter
+
+from surgeval.simulation.camera import Camera
+from surgeval.simulation.lives import Life
+from surgeval.simulation.phases import TimedPhase
+from surgeval.simulation.timelines import Times
+
+TOOLS = ("grasper", "hook", "scissors", "clip applier", "needle driver", "suction", "stapler")
+NO_TOOL = -1
+SLOTS = 3
+THICKNESS = (0.075, 0.075, 0.065)
+"""Shaft of each hand's tool, in view heights at magnification 1."""
+_PRESENT = (0.8, 0.9, 0.3)
+
+
+def entries(aspect: float) -> NDArray[np.float64]:
+    """Where each hand's shaft comes into the picture, in view heights from its top left corner."""
+    return np.array([(-0.25, 0.9), (aspect + 0.25, 0.95), (0.25 * aspect, -0.3)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Instruments:
+    """The tools of one procedure, by hand and second."""
+
+    tools: NDArray[np.int8]
+    """`tools[slot, second]`: index into `TOOLS`, or `NO_TOOL`."""
+    tips: NDArray[np.float32]
+    """`tips[slot, second]`: x and y in the situs; outside the view while there is no tool."""
+
+    def tool_at(self, slot: int, times_s: Times) -> NDArray[np.int8]:
+        """The tool in a hand at each time."""
+        last = self.tools.shape[1] - 1
+        tools: NDArray[np.int8] = self.tools[slot, np.clip(times_s.astype(np.int64), 0, last)]
+        return tools
+
+    def tip_at(self, slot: int, times_s: Times) -> NDArray[np.float64]:
+        """The tip of a hand's tool at each time, in the situs."""
+        seconds = np.arange(self.tips.shape[1])
+        columns = [np.interp(times_s, seconds, self.tips[slot, :, axis]) for axis in (0, 1)]
+        return np.stack(columns, axis=-1)
+
+
+def draw_instruments(
+    phases: Sequence[TimedPhase],
+    lives: Sequence[Life],
+    camera: Camera,
+    duration_s: int,
+    aspect: float,
+    rng: np.random.Generator,
+) -> Instruments:
+    """The instruments of one procedure."""
+    tools = _draw_tools(phases, duration_s, rng)
+    for life in lives:
+        for hold in life.holds:
+            first, last = int(hold.stretch.start_s), min(int(np.ceil(hold.stretch.end_s)) + 1, duration_s)
+            tools[hold.slot, first:last] = TOOLS.index(hold.tool)
+            tools[hold.slot, max(first - 1, 0) : first] = NO_TOOL
+            tools[hold.slot, last : last + 1] = NO_TOOL
+    return Instruments(tools, _draw_tips(tools, lives, camera, aspect, rng))
+
+
+def _draw_tools(phases: Sequence[TimedPhase], duration_s: int, rng: np.random.Generator) -> NDArray[np.int8]:
+    tools = np.full((SLOTS, duration_s), NO_TOOL, dtype=np.int8)
+    for phase in phases:
+        start, end = int(phase.start_s), int(phase.end_s)
+        for slot in range(SLOTS):
+            choices = [TOOLS.index(tool) for tool in phase.model.tools] if slot == 1 else [TOOLS.index("grasper")]
+            now = start + int(rng.integers(0, 4))
+            while now < end:
+                length, gap = int(rng.gamma(2.0, 25.0)) + 4, int(rng.gamma(1.5, 4.0)) + 1
+                if rng.random() < _PRESENT[slot]:
+                    tools[slot, now : min(now + length, end)] = choices[int(rng.integers(len(choices)))]
+                now += length + gap
+    return tools
+
+
+def _draw_tips(
+    tools: NDArray[np.int8], lives: Sequence[Life], camera: Camera, aspect: float, rng: np.random.Generator
+) -> NDArray[np.float32]:
+    """Tips wander about the middle of the view, come in from the edge, and follow what they hold."""
+    duration_s = tools.shape[1]
+    seconds = np.arange(duration_s, dtype=float)
+    view = camera.path.at(seconds)
+    steps = rng.normal(0, 0.045, (SLOTS, 2, duration_s))
+    wander = lfilter([1.0], [1.0, -0.8], steps, axis=2)
+    offsets = np.array([(-0.22, 0.08), (0.2, 0.08), (-0.12, -0.2)])
+    gates = entries(aspect) - np.array([aspect / 2, 0.5])
+    tips = np.empty((SLOTS, duration_s, 2), dtype=np.float32)
+    for slot in range(SLOTS):
+        working = view[:, :2] + (offsets[slot] + wander[slot].T) / view[:, 2:]
+        away = view[:, :2] + gates[slot] / view[:, 2:]
+        tips[slot] = np.where((tools[slot] == NO_TOOL)[:, None], away, working)
+    for life in lives:
+        for hold in life.holds:
+            first, last = int(np.ceil(hold.stretch.start_s)), min(int(hold.stretch.end_s) + 1, duration_s)
+            tips[hold.slot, first:last] = life.path.at(seconds[first:last])[:, :2]
+    return tips

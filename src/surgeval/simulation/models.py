@@ -1,0 +1,161 @@
+"""Models that answer with a chosen skill, so that rankings and failure analyses have a known truth.
+
+Definition. For model m and case c of video v at centre h, with image conditions x:
+
+    logit P(correct) = logit(skill[capability]) + sum_k sensitivity[k] x[c, k] + shift[h] + ood_shift [c is OOD]
+                       + a_v + b_mv + d_c,    a_v ~ N(0, video_sd^2), b_mv ~ N(0, own_video_sd^2), d_c ~ N(0, case_sd^2)
+
+This is the mixed model of the failure-analysis seed turned around. `a_v` and `d_c` (hard videos, hard
+questions) are shared by all models answered under one seed, so that comparisons are paired as in reality;
+`b_mv` belongs to one model. The skill is the chance on a typical case, not the average over cases: unequal
+difficulty pulls averages towards one half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from surgeval.errors import InputInvalid, Misuse
+from surgeval.schema.foreign_objects import CLASS_NAMES
+from surgeval.schema.formats import build_format
+from surgeval.schema.questions import Reference, Request, Response
+from surgeval.schema.taxonomy import Capability
+from surgeval.simulation.scene import Scene
+from surgeval.simulation.wrong_answers import wrong_answer
+from surgeval.stats.draws import stream
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedModel:
+    """A model whose strengths and weaknesses are known."""
+
+    name: str
+    skill: float = 0.6
+    """Chance of a right answer on a typical case, where nothing else is said."""
+    skills: Mapping[str, float] = field(default_factory=dict)
+    """The same for single capabilities or groups, by name or code; a leaf goes before its group."""
+    sensitivity: Mapping[str, float] = field(default_factory=dict)
+    """Change of the log odds at full strength of an image condition, such as `{"background_smoke": -2.0}`."""
+    center_shift: Mapping[str, float] = field(default_factory=dict)
+    """Change of the log odds at a centre."""
+    ood_shift: float = 0.0
+    """Change of the log odds for questions out of distribution."""
+    video_sd: float = 0.0
+    own_video_sd: float = 0.0
+    case_sd: float = 0.0
+    refuses: float = 0.0
+    """Share of questions left without an answer."""
+    latency_s: float = 1.0
+    """Typical time per answer."""
+
+    def skill_for(self, capability: Capability) -> float:
+        """The chance on a typical case of that capability."""
+        known = {Capability.read(name): value for name, value in self.skills.items()}
+        return known.get(capability, known.get(capability.group, self.skill))
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What a model answered, and the truth about it."""
+
+    model: str
+    responses: list[Response]
+    table: pl.DataFrame
+    """One row per case: model, case, video, probability, correct, answered."""
+
+
+Conditions = Mapping[str, Mapping[str, float]]
+"""By case, the strength of each image condition."""
+
+
+def answer(
+    model: SimulatedModel,
+    requests: Sequence[Request],
+    references: Sequence[Reference],
+    *,
+    seed: int,
+    conditions: Conditions | None = None,
+    centers: Mapping[str, str] | None = None,
+    class_names: Sequence[str] = CLASS_NAMES,
+) -> Answers:
+    """The model's answers to all questions that have a reference, in the order of the references.
+
+    Args:
+        model: Who answers.
+        requests: The questions.
+        references: Their right answers; wrong answers are made to differ from these under the format's own rule.
+        seed: Draws hard videos and questions, the same for every model, and each model's own luck.
+        conditions: Image conditions of each case, as `conditions_of` gives them.
+        centers: Centre of each video.
+        class_names: Legal foreign-object classes.
+
+    Raises:
+        InputInvalid: References without a request.
+        Misuse: A skill outside (0, 1).
+    """
+    asked = {request.case: request for request in requests}
+    if lost := [reference.case for reference in references if reference.case not in asked]:
+        raise InputInvalid("references", [f"{case!r} has no request" for case in lost])
+    chances = probabilities(model, requests, references, seed=seed, conditions=conditions, centers=centers)
+    rng = stream(seed, "model", model.name, "answers")
+    responses, rows = [], []
+    for reference, chance in zip(references, chances, strict=True):
+        correct, refused = bool(rng.random() < chance), bool(rng.random() < model.refuses)
+        request = asked[reference.case]
+        form = build_format(reference.format, reference.parameters, class_names=tuple(class_names))
+        text = reference.answer if correct else wrong_answer(reference, request, form, tuple(class_names), rng)
+        latency_s = round(float(model.latency_s * rng.lognormal(0, 0.3)), 3)
+        responses.append(Response(reference.case, None if refused else text, latency_s))
+        rows.append((model.name, reference.case, request.video, float(chance), correct and not refused, not refused))
+    names = ["model", "case", "video", "probability", "correct", "answered"]
+    return Answers(model.name, responses, pl.DataFrame(rows, schema=names, orient="row"))
+
+
+def probabilities(
+    model: SimulatedModel,
+    requests: Sequence[Request],
+    references: Sequence[Reference],
+    *,
+    seed: int,
+    conditions: Conditions | None = None,
+    centers: Mapping[str, str] | None = None,
+) -> np.ndarray:
+    """The chance of a right answer to each question, in the order of the references."""
+    video_of = {request.case: request.video for request in requests}
+    videos = sorted(set(video_of.values()))
+    hard = {v: float(stream(seed, "hard video", v).normal()) for v in videos}
+    own = {v: float(stream(seed, "model", model.name, "video", v).normal()) for v in videos}
+    chances = []
+    for reference in references:
+        video = video_of[reference.case]
+        skill = model.skill_for(reference.capability)
+        if not 0 < skill < 1:
+            raise Misuse(f"model {model.name!r}: a skill must lie between 0 and 1, got {skill}")
+        here = (conditions or {}).get(reference.case, {})
+        logit = np.log(skill / (1 - skill)) + sum(w * here.get(kind, 0.0) for kind, w in model.sensitivity.items())
+        logit += model.center_shift.get((centers or {}).get(video, ""), 0.0) + model.ood_shift * bool(reference.ood)
+        logit += model.video_sd * hard[video] + model.own_video_sd * own[video]
+        logit += model.case_sd * float(stream(seed, "hard case", reference.case).normal())
+        chances.append(1 / (1 + np.exp(-logit)))
+    return np.array(chances)
+
+
+def conditions_of(requests: Iterable[Request], scenes: Iterable[Scene]) -> dict[str, dict[str, float]]:
+    """The image conditions of each question: their mean over its window (for a still, at its time)."""
+    windows: dict[str, list[Request]] = {}
+    for request in requests:
+        windows.setdefault(request.video, []).append(request)
+    found: dict[str, dict[str, float]] = {}
+    for scene in scenes:
+        asked = windows.get(scene.video, [])
+        levels = scene.conditions(np.arange(scene.duration_s, dtype=float)) if asked else {}
+        sums = {kind: np.concatenate([[0.0], np.cumsum(level)]) for kind, level in levels.items()}
+        for request in asked:
+            low = int(np.clip(request.start_s, 0, scene.duration_s - 1))
+            high = int(np.clip(np.floor(request.end_s) + 1, low + 1, scene.duration_s))
+            found[request.case] = {k: float((total[high] - total[low]) / (high - low)) for k, total in sums.items()}
+    return found

@@ -1,0 +1,190 @@
+"""From a scene to pictures, fast enough for hours: tissue is looked up, objects are laid on as cached sprites.
+
+Nothing is random here that the scene does not decide, so a frame depends on the scene and the time alone.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surgeval.schema.tracks import Visibility
+from surgeval.simulation.artefact_painters import ArtefactPainter
+from surgeval.simulation.camera import WORLD_HALF
+from surgeval.simulation.instrument_painters import TIP_LENGTH, lay_shaft, paint_tip, shaft_profile
+from surgeval.simulation.instruments import NO_TOOL, SLOTS, THICKNESS, TOOLS
+from surgeval.simulation.lives import Life
+from surgeval.simulation.object_painters import PAINTERS
+from surgeval.simulation.paint import Sprite, lay, lay_sprite, noise, sprite_of, turned_canvas
+from surgeval.simulation.scene import Scene, Sight, View
+from surgeval.simulation.tissue import paint_tissue
+
+Frame = NDArray[np.uint8]
+_SPRITE_BYTES = 48 << 20
+_ANGLE_STEP = np.pi / 45
+_ZOOM_STEP = log(1.05)
+_CHUNK = 128
+"""Frames whose geometry is worked out at once."""
+
+
+class Renderer:
+    """Draws one scene. It holds the tissue, a bounded number of sprites and one frame."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.height, self.width = scene.height_px, scene.width_px
+        self.scale = float(scene.height_px)
+        self.tissue = paint_tissue(scene, self.scale)
+        self.sprites = _SpriteStore(_SPRITE_BYTES)
+        self.artefacts = ArtefactPainter(scene)
+        self.lives = sorted(scene.lives, key=lambda life: -life.size[0] * life.size[1])
+
+    def frames(self, times_s: Sequence[float] | NDArray[np.float64]) -> Iterator[Frame]:
+        """One picture of height x width x 4 (red, green, blue, unused) per time; times must rise.
+
+        The array is used again for the next picture: copy what you keep.
+        """
+        times = np.asarray(times_s, dtype=np.float64)
+        for start in range(0, len(times), _CHUNK):
+            part = times[start : start + _CHUNK]
+            view = self.scene.look(part)
+            levels = self.scene.conditions(part)
+            sights = [(life, view.span_of(life), view.sight(life)) for life in self.lives]
+            shown = [(life, span, sight) for life, span, sight in sights if span.stop > span.start]
+            for at in range(len(part)):
+                now = {kind: float(level[at]) for kind, level in levels.items()}
+                yield self._frame(view, at, shown, now)
+
+    def frame(self, time_s: float) -> Frame:
+        """The picture at one time, height x width x 3, to keep."""
+        [picture] = self.frames([time_s])
+        return picture[..., :3].copy()
+
+    def _frame(self, view: View, at: int, sights: list[tuple[Life, slice, Sight]], levels: dict[str, float]) -> Frame:
+        if view.masked[at]:
+            return np.zeros((self.height, self.width, 4), dtype=np.uint8)
+        frame = self._tissue(view, at, levels["background_motion"])
+        self.artefacts.under(frame, view, at, levels)
+        for life, span, sight in sights:
+            if span.start <= at < span.stop:
+                self._object(frame, life, sight, at - span.start, float(view.times_s[at]))
+        for slot in range(SLOTS):
+            if view.tools[slot, at] != NO_TOOL:
+                self._instrument(frame, view, slot, at, levels)
+        return self.artefacts.over(frame, view, at, levels)
+
+    # --- layers --------------------------------------------------------------------------------
+
+    def _tissue(self, view: View, at: int, motion: float) -> Frame:
+        x, y, zoom = view.camera[at]
+        frame = self._looked_up(x, y, zoom)
+        blur = motion * 0.10 * self.height
+        if blur < 1.5:
+            return frame
+        step = blur / self.scale / zoom
+        sides = [self._looked_up(x + k * step, y, zoom) for k in (-0.5, 0.5)]
+        mixed = frame.astype(np.uint16)
+        mixed += sides[0]
+        mixed += sides[1]
+        mixed += frame
+        mixed >>= 2
+        return mixed.astype(np.uint8)
+
+    def _looked_up(self, x: float, y: float, zoom: float) -> Frame:
+        columns = (
+            x + (np.arange(self.width) + 0.5 - self.width / 2) / (self.scale * zoom) + WORLD_HALF[0]
+        ) * self.scale
+        rows = (y + (np.arange(self.height) + 0.5 - self.height / 2) / (self.scale * zoom) + WORLD_HALF[1]) * self.scale
+        across = np.clip(columns.astype(np.intp), 0, self.tissue.shape[1] - 1)
+        down = np.clip(rows.astype(np.intp), 0, self.tissue.shape[0] - 1)
+        packed = self.tissue.take(down, axis=0).take(across, axis=1)
+        return packed.view(np.uint8).reshape(self.height, self.width, 4)
+
+    def _object(self, frame: Frame, life: Life, sight: Sight, at: int, time_s: float) -> None:
+        if any(start <= time_s < end for start, end in life.hidden):
+            return
+        x, y, angle, zoom = sight.place[at]
+        if not (-0.5 < x < self.scene.aspect + 0.5 and -0.5 < y < 1.5):
+            return
+        look = next((c.value for c in reversed(life.changes) if c.second <= time_s), life.look)
+        turn, size = round(angle / _ANGLE_STEP), round(log(zoom) / _ZOOM_STEP)
+        key = (life.instance, look, turn, size)
+        sprite = self.sprites.get(key, lambda: self._paint_object(life, look, turn * _ANGLE_STEP, size))
+        lay_sprite(frame, sprite, x * self.scale, y * self.scale)
+        if sight.partly[at] and sight.visibility[at] != Visibility.OUTSIDE:
+            flap = self.sprites.get(("flap", *key), lambda: self._paint_flap(life, size))
+            lay_sprite(frame, flap, x * self.scale, y * self.scale)
+
+    def _paint_object(self, life: Life, look: str, angle: float, size: int) -> Sprite:
+        pixels = self.scale * float(np.exp(size * _ZOOM_STEP))
+        a, b = life.size[0] * pixels / 2, life.size[1] * pixels / 2
+        canvas = turned_canvas(1.3 * a, 1.3 * b, angle)
+        return sprite_of(
+            PAINTERS[life.class_name](canvas.x, canvas.y, a, b, look, life.seed), canvas.pivot, self.scene.center
+        )
+
+    def _paint_flap(self, life: Life, size: int) -> Sprite:
+        """Tissue that lies over about a third of an object."""
+        pixels = self.scale * float(np.exp(size * _ZOOM_STEP))
+        reach = max(life.size) * pixels * 0.5
+        canvas = turned_canvas(reach, reach, 0.0)
+        return self.artefacts.flap(canvas, reach, life.seed)
+
+    def _instrument(self, frame: Frame, view: View, slot: int, at: int, levels: dict[str, float]) -> None:
+        tool, zoom = TOOLS[view.tools[slot, at]], float(view.camera[at, 2])
+        tip, gate = view.tips[slot, at] * self.scale, view.gates[slot] * self.scale
+        away = gate - tip
+        length = float(np.hypot(*away))
+        if length < 2:
+            return
+        size = round(log(zoom) / _ZOOM_STEP)
+        thick = THICKNESS[slot] * self.scale * float(np.exp(size * _ZOOM_STEP))
+        bright = 1 + 1.3 * levels["instrument_too_bright"] - 0.8 * levels["instrument_too_dark"]
+        tone, blood = round(bright * 4), round(levels["instrument_blood"] * 4)
+        profile = self.sprites.profile((tool, tone), lambda: shaft_profile(tool, self.scene.center, tone / 4))
+        joint = tip + away / length * min(TIP_LENGTH * thick * 0.92, length)
+        lay_shaft(frame, profile, (joint[0], joint[1]), (gate[0], gate[1]), thick)
+        turn = round(float(np.arctan2(away[1], away[0])) / _ANGLE_STEP)
+        key = ("tip", tool, turn, size, slot, tone, blood)
+        sprite = self.sprites.get(key, lambda: self._paint_tip(tool, turn * _ANGLE_STEP, thick, tone / 4, blood / 4))
+        lay_sprite(frame, sprite, tip[0], tip[1])
+        self.artefacts.on_instrument(frame, (tip[0], tip[1]), thick, levels)
+
+    def _paint_tip(self, tool: str, angle: float, thick: float, bright: float, blood: float) -> Sprite:
+        canvas = turned_canvas(TIP_LENGTH * thick, 1.2 * thick, angle)
+        paint = paint_tip(canvas.x, canvas.y, thick, tool)
+        rgb = np.clip(paint.rgb * bright, 0, 1)
+        if blood:
+            stain = np.clip(noise(rgb.shape[:2], 5, 0.25 * thick) + 1.6 * blood - 0.4, 0, 1) * (0.4 + 0.6 * blood)
+            lay(rgb, (0.45, 0.03, 0.04), np.asarray(stain, dtype=np.float32))
+        return sprite_of(paint._replace(rgb=rgb), canvas.pivot, self.scene.center)
+
+
+class _SpriteStore:
+    """Sprites by what they show; the least used go when there are too many."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self.limit, self.held = limit_bytes, 0
+        self.sprites: OrderedDict[Hashable, Sprite] = OrderedDict()
+        self.profiles: dict[Hashable, NDArray[np.uint8]] = {}
+
+    def get(self, key: Hashable, paint: Callable[[], Sprite]) -> Sprite:
+        """The sprite of that key, painted when it is not there."""
+        if (sprite := self.sprites.get(key)) is not None:
+            self.sprites.move_to_end(key)
+            return sprite
+        sprite = self.sprites[key] = paint()
+        self.held += sprite.bytes_held
+        while self.held > self.limit and len(self.sprites) > 1:
+            self.held -= self.sprites.popitem(last=False)[1].bytes_held
+        return sprite
+
+    def profile(self, key: Hashable, paint: Callable[[], NDArray[np.uint8]]) -> NDArray[np.uint8]:
+        """The shaft's colours of that key."""
+        if key not in self.profiles:
+            self.profiles[key] = paint()
+        return self.profiles[key]

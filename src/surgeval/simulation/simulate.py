@@ -1,0 +1,237 @@
+"""Sets of simulated procedures: drawn on demand, written as files, the same for the same seed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from surgeval.errors import Misuse, WouldOverwrite
+from surgeval.schema.manifest import Manifest
+from surgeval.schema.procedure_files import write_procedure
+from surgeval.schema.tracks import Procedure
+from surgeval.simulation.catalogue import procedure_type
+from surgeval.simulation.centers import center_named
+from surgeval.simulation.film import write_film
+from surgeval.simulation.scene import Scene
+from surgeval.simulation.stage import draw_scenes
+from surgeval.simulation.truth import true_procedure
+from surgeval.video._pyav import pyav
+from surgeval.video.encoding import OFFICIAL_CLIP, ClipSpec
+
+Step = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """A set of simulated procedures. Nothing is kept: each is drawn when it is asked for."""
+
+    count: int
+    seed: int
+    types: tuple[str, ...] | None
+    centers: tuple[str, ...] | None
+    minutes: tuple[float, float] | None
+    width_px: int
+    height_px: int
+
+    def scenes(self, *, first: int = 0) -> Iterator[Scene]:
+        """The scenes, one at a time, from number `first` on."""
+        return draw_scenes(
+            self.count,
+            self.seed,
+            first=first,
+            procedures=self.types,
+            centers=self.centers,
+            minutes=self.minutes,
+            width_px=self.width_px,
+            height_px=self.height_px,
+        )
+
+    def scene(self, number: int) -> Scene:
+        """One scene by its number."""
+        if not 0 <= number < self.count:
+            raise Misuse(f"there are {self.count} procedures, numbered from 0; got {number}")
+        return next(self.scenes(first=number))
+
+    def procedures(self) -> Iterator[Procedure]:
+        """The true annotations of every procedure, one at a time."""
+        return (true_procedure(scene) for scene in self.scenes())
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """One row per procedure: type, centre, length and what occurs in it."""
+        return pl.DataFrame([_row(scene, true_procedure(scene)) for scene in self.scenes()])
+
+    def to_dir(
+        self,
+        path: str | Path,
+        *,
+        video: bool = False,
+        clock: bool = False,
+        spec: ClipSpec = OFFICIAL_CLIP,
+        workers: int = 1,
+        force: bool = False,
+        step: Step | None = None,
+    ) -> pl.DataFrame:
+        """Write annotations, image conditions, videos where wanted, and a manifest; returns the table.
+
+        Args:
+            path: The folder. It receives `procedures/*.json`, `conditions/*.parquet`, `procedures.csv`,
+                `manifest.json`, and with video `videos/*.mp4` (and `overlayed/*.mp4` with a clock).
+            video: Whether to paint videos.
+            clock: Whether to write them with a burned-in clock as well.
+            spec: How videos are encoded; the rate is theirs too.
+            workers: Processes; the files are the same for any number.
+            force: Write into a folder that holds a simulation already.
+            step: Called with the seconds of video that were finished.
+
+        Raises:
+            WouldOverwrite: The folder holds a simulation and `force` is off.
+        """
+        folder = Path(path)
+        if (folder / "manifest.json").exists() and not force:
+            raise WouldOverwrite(folder / "manifest.json")
+        if video:
+            pyav()
+        for name in ("procedures", "conditions"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        # Boxes are in pixels of the picture, so the film must not shrink it.
+        whole = replace(spec, max_height_px=max(spec.max_height_px, self.height_px))
+        job = _Job(self, folder, video, clock, whole)
+        rows = (
+            _in_pool(job, workers, step)
+            if workers > 1 and self.count > 1
+            else [job.write(number, step) for number in range(self.count)]
+        )
+        table = pl.DataFrame(rows)
+        table.write_csv(folder / "procedures.csv")
+        Manifest(
+            "simulate", self._options() | {"video": video, "clock": clock, "fps": spec.fps}, seeds={"seed": self.seed}
+        ).to_dir(folder)
+        return table
+
+    def _options(self) -> dict[str, Any]:
+        names = ("count", "types", "centers", "minutes", "width_px", "height_px")
+        return {name: getattr(self, name) for name in names}
+
+
+def simulate(
+    procedures: int = 4,
+    *,
+    seed: int = 0,
+    types: Sequence[str] | None = None,
+    centers: Sequence[str] | None = None,
+    minutes: tuple[float, float] | None = None,
+    width_px: int = 480,
+    height_px: int = 270,
+) -> Simulation:
+    """A set of simulated procedures.
+
+    Args:
+        procedures: How many.
+        seed: The same seed gives the same set; a longer set starts with the shorter one.
+        types: Types of procedure to draw from; all when None, half of them cholecystectomies.
+        centers: Centres to draw from; all when None.
+        minutes: Shortest and longest duration; what is usual for each type when None.
+        width_px: Width of the picture.
+        height_px: Height of the picture.
+
+    Raises:
+        UnknownName: No such type or centre; the message carries the nearest.
+        Misuse: Numbers out of range.
+
+    Example:
+        >>> simulation = simulate(2, seed=7, types=["Appendectomy"], minutes=(10, 12))
+        >>> [procedure.procedure_type for procedure in simulation.procedures()]
+        ['Appendectomy', 'Appendectomy']
+    """
+    kinds = tuple(procedure_type(name).name for name in types) if types else None
+    homes = tuple(center_named(name).name for name in centers) if centers else None
+    simulation = Simulation(procedures, seed, kinds, homes, minutes, width_px, height_px)
+    next(simulation.scenes())  # complains now rather than in the middle of the work
+    return simulation
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """What is written of each procedure."""
+
+    simulation: Simulation
+    folder: Path
+    video: bool
+    clock: bool
+    spec: ClipSpec
+
+    def write(self, number: int, step: Step | None = None) -> dict[str, Any]:
+        """Write one procedure and return its row."""
+        scene = self.simulation.scene(number)
+        procedure = true_procedure(scene)
+        write_procedure(procedure, self.folder / "procedures" / f"{scene.video}.json")
+        conditions_table(scene).write_parquet(self.folder / "conditions" / f"{scene.video}.parquet")
+        if self.video:
+            write_film(
+                scene,
+                plain=self.folder / "videos" / f"{scene.video}.mp4",
+                overlayed=self.folder / "overlayed" / f"{scene.video}.mp4" if self.clock else None,
+                spec=self.spec,
+                step=step,
+            )
+        elif step:
+            step(scene.duration_s)
+        return _row(scene, procedure)
+
+
+def _in_pool(job: _Job, workers: int, step: Step | None) -> list[dict[str, Any]]:
+    count = job.simulation.count
+    rows: dict[int, dict[str, Any]] = {}
+    with ProcessPoolExecutor(min(workers, count), mp_context=get_context("spawn")) as pool:
+        running = {pool.submit(job.write, number): number for number in range(count)}
+        for done in as_completed(running):
+            rows[running[done]] = done.result()
+            if step:
+                step(int(rows[running[done]]["duration_s"]))
+    return [rows[number] for number in range(count)]
+
+
+def conditions_table(scene: Scene) -> pl.DataFrame:
+    """The strength of every image characteristic at every whole second."""
+    seconds = np.arange(scene.duration_s)
+    levels = scene.conditions(seconds.astype(float))
+    return pl.DataFrame(
+        {"second": seconds, **{kind: np.round(level, 3).astype(np.float32) for kind, level in levels.items()}}
+    )
+
+
+def _row(scene: Scene, procedure: Procedure) -> dict[str, Any]:
+    return {
+        "video": scene.video,
+        "procedure_type": scene.kind.name,
+        "center": scene.center.name,
+        "duration_s": scene.duration_s,
+        "objects": len(procedure.tracks),
+        "events": len(procedure.events),
+        "masked_s": sum(span.length_s for span in procedure.masked),
+    }
+
+
+def all_cores() -> int:
+    """How many processes this machine runs at once."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def film_spec(fps: int, height_px: int) -> ClipSpec:
+    """The official clip specification at another rate; heights above 576 stay as they are asked for.
+
+    Raises:
+        Misuse: A rate that no video has.
+    """
+    if not 1 <= fps <= 60:
+        raise Misuse(f"the frame rate must lie between 1 and 60, got {fps}")
+    return replace(OFFICIAL_CLIP, fps=fps, max_height_px=max(height_px, OFFICIAL_CLIP.max_height_px))

@@ -1,0 +1,73 @@
+"""Functions of time that are stored sparsely and can be asked at any instant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Times = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Path:
+    """A value that runs in straight lines between keys and stands still before the first and after the last."""
+
+    times_s: Times
+    values: NDArray[np.float64]
+    """One row per key."""
+
+    @classmethod
+    def through(cls, keys: Iterable[tuple[float, Sequence[float]]]) -> Path:
+        """The path through keys of (time, value), in any order; of equal times the last one counts."""
+        rows = sorted({time_s: tuple(value) for time_s, value in keys}.items())
+        return cls(np.array([row[0] for row in rows], dtype=float), np.array([row[1] for row in rows], dtype=float))
+
+    def at(self, times_s: Times) -> NDArray[np.float64]:
+        """One row of values per time."""
+        columns = [np.interp(times_s, self.times_s, column) for column in self.values.T]
+        return np.stack(columns, axis=-1)
+
+
+class Stretch(NamedTuple):
+    """A stretch of time, in seconds; `end_s` does not belong to it."""
+
+    start_s: float
+    end_s: float
+
+
+def within_any(stretches: Sequence[Stretch], times_s: Times) -> NDArray[np.bool_]:
+    """For each time, whether it lies in one of the stretches."""
+    inside = np.zeros(times_s.shape, dtype=bool)
+    for start_s, end_s in stretches:
+        inside |= (times_s >= start_s) & (times_s < end_s)
+    return inside
+
+
+class Episode(NamedTuple):
+    """Something that comes, stays and goes, at a known strength between 0 and 1."""
+
+    kind: str
+    start_s: float
+    end_s: float
+    strength: float
+
+    def at(self, times_s: Times) -> NDArray[np.float64]:
+        """The strength at each time: rising over the first sixth, falling over the last."""
+        ramp = max((self.end_s - self.start_s) / 6, 1e-9)
+        rise, fall = (times_s - self.start_s) / ramp, (self.end_s - times_s) / ramp
+        shape: NDArray[np.float64] = np.clip(np.minimum(rise, fall), 0.0, 1.0) * self.strength
+        return shape
+
+
+def strongest(episodes: Sequence[Episode], times_s: Times) -> NDArray[np.float64]:
+    """At each time the strongest of the episodes; 0 where there is none."""
+    level = np.zeros(times_s.shape)
+    for episode in episodes:
+        low, high = np.searchsorted(times_s, (episode.start_s, episode.end_s))
+        part = slice(int(low), int(high))
+        np.maximum(level[part], episode.at(times_s[part]), out=level[part])
+    return level

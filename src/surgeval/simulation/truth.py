@@ -1,0 +1,88 @@
+"""The annotated procedure that a perfect annotator would write down: whole seconds, boxes, events, phases."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surgeval.schema.tracks import Event, EventKind, Phase, Procedure, Span, Track, Visibility
+from surgeval.simulation.instruments import SLOTS, TOOLS
+from surgeval.simulation.lives import Life
+from surgeval.simulation.scene import Scene, Sight, View
+
+LEAST_ABSENCE_S = 5
+"""An object that is out of view for less is not said to have left it."""
+
+
+def true_procedure(scene: Scene, *, instruments: bool = True) -> Procedure:
+    """The truth about a scene at 1 fps.
+
+    Args:
+        scene: The simulated procedure.
+        instruments: Whether to write down the instruments too.
+    """
+    view = scene.look(np.arange(scene.duration_s, dtype=float))
+    sights = view.sights()
+    tracks, events = [], []
+    for life in scene.lives:
+        track = _track(life, view, sights[life.instance])
+        tracks.append(track)
+        events += [*life.told, *_view_events(life, track, scene.duration_s)]
+    return Procedure(
+        video=scene.video,
+        procedure_type=scene.kind.name,
+        center=scene.center.name,
+        duration_s=scene.duration_s,
+        width_px=scene.width_px,
+        height_px=scene.height_px,
+        tracks=tuple(tracks),
+        events=tuple(sorted(events, key=_order)),
+        phases=tuple(Phase(p.model.name, int(p.start_s), int(p.end_s)) for p in scene.phases if p.end_s > p.start_s),
+        instruments=_instrument_tracks(view) if instruments else (),
+        masked=tuple(Span(*span) for span in scene.camera.masked),
+        facts={"simulated": "yes", "seed": str(scene.seed)},
+    )
+
+
+def _track(life: Life, view: View, sight: Sight) -> Track:
+    seen = sight.visibility != Visibility.OUTSIDE
+    seconds = view.times_s[view.span_of(life)][seen].astype(np.int64)
+    boxes = np.round(sight.boxes[seen], 1)
+    return Track(
+        life.instance, life.class_name, seconds, boxes, sight.visibility[seen], dict(life.attributes), life.changes
+    )
+
+
+_STORY = list(EventKind)
+
+
+def _order(event: Event) -> tuple[int, int, str]:
+    return event.second, _STORY.index(event.kind), event.instance
+
+
+def _view_events(life: Life, track: Track, duration_s: int) -> list[Event]:
+    """First sight, and every time the object leaves the view for a while or comes back."""
+    if not len(track):
+        return []
+    seconds = track.seconds
+    events = [Event(EventKind.FIRST_SEEN, int(seconds[0]), life.instance)]
+    for gap in np.flatnonzero(np.diff(seconds) > LEAST_ABSENCE_S):
+        events.append(Event(EventKind.LEFT_VIEW, int(seconds[gap]) + 1, life.instance))
+        events.append(Event(EventKind.REAPPEARED, int(seconds[gap + 1]), life.instance))
+    end_s = min(duration_s, int(np.ceil(life.gone_s)))
+    if int(seconds[-1]) + LEAST_ABSENCE_S < end_s - 1:
+        events.append(Event(EventKind.LEFT_VIEW, int(seconds[-1]) + 1, life.instance))
+    return events
+
+
+def _instrument_tracks(view: View) -> tuple[Track, ...]:
+    """One track per hand and tool."""
+    tracks = []
+    for slot in range(SLOTS):
+        shown, boxes = view.tip_shown(slot), view.instrument_boxes(slot)
+        for index, tool in enumerate(TOOLS):
+            at = np.flatnonzero(shown & (view.tools[slot] == index))
+            if at.size:
+                codes = np.zeros(at.size, dtype=np.uint8)
+                name = f"{tool.replace(' ', '_')}_hand{slot}"
+                tracks.append(Track(name, tool, at, np.round(boxes[at], 1), codes))
+    return tuple(tracks)

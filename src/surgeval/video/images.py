@@ -1,0 +1,60 @@
+"""Still pictures: a small PNG writer that needs nothing, and JPEG through PyAV."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surgeval.errors import Misuse
+from surgeval.video._pyav import pyav
+
+if TYPE_CHECKING:
+    from av import VideoFrame
+
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+
+
+def png_bytes(rgb: NDArray[np.uint8], *, level: int = 6) -> bytes:
+    """The picture (height x width x 3) as a PNG file.
+
+    Each row is stored as the difference from its left neighbour, which compresses pictures well.
+
+    Raises:
+        Misuse: Not an array of bytes with three channels.
+    """
+    if rgb.dtype != np.uint8 or rgb.ndim != 3 or rgb.shape[2] != 3 or not rgb.size:
+        raise Misuse(f"a picture needs shape (height, width, 3) of bytes, got {rgb.shape} of {rgb.dtype}")
+    height, width, _ = rgb.shape
+    rows = np.empty((height, 1 + 3 * width), dtype=np.uint8)
+    rows[:, 0] = 1
+    rows[:, 1:4] = rgb[:, 0]
+    rows[:, 4:] = (rgb[:, 1:] - rgb[:, :-1]).reshape(height, -1)
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), level)), (b"IEND", b""))
+    return _SIGNATURE + b"".join(_chunk(kind, data) for kind, data in parts)
+
+
+def write_png(rgb: NDArray[np.uint8], path: str | Path) -> None:
+    """Write the picture as a PNG file."""
+    Path(path).write_bytes(png_bytes(rgb))
+
+
+def jpeg_bytes(frame: VideoFrame, *, width_px: int, height_px: int, quality: int = 2) -> bytes:
+    """The frame as a JPEG file; `quality` 1 is best, 31 worst."""
+    av = pyav()
+    encoder = av.CodecContext.create("mjpeg", "w")
+    encoder.width, encoder.height, encoder.pix_fmt = width_px, height_px, "yuvj420p"
+    encoder.time_base = Fraction(1)
+    encoder.options = {"qmin": str(quality), "qmax": str(quality)}
+    picture = frame.reformat(width=width_px, height=height_px, format="yuvj420p")
+    return b"".join(bytes(packet) for packet in [*encoder.encode(picture), *encoder.encode(None)])
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from surgeval.errors import Misuse
+from surgeval.simulation import Renderer, draw_scene, write_film
+from surgeval.simulation.simulate import film_spec
+from surgeval.video import probe, sample, time_index
+from surgeval.video.clock import clock_text, read_clock
+
+pytest.importorskip("av")
+
+
+@pytest.fixture(scope="module")
+def scene():
+    return draw_scene(6, 0, minutes=(1, 1), width_px=240, height_px=136)
+
+
+@pytest.fixture(scope="module")
+def film(scene, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("film")
+    steps = []
+    assert write_film(scene, plain=folder / "p.mp4", overlayed=folder / "o.mp4", end_s=12, step=steps.append) == 60
+    assert sum(steps) == 12
+    return folder
+
+
+def test_a_film_keeps_the_official_clip_specification(film):
+    facts, index = probe(film / "p.mp4"), time_index(film / "p.mp4")
+    assert (facts.codec, facts.fps, facts.audio, facts.size_px) == ("h264", 5.0, False, (240, 136))
+    np.testing.assert_allclose(index.times_s, np.arange(60) / 5, atol=1e-4)
+    np.testing.assert_allclose(index.keyframe_times_s, [0, 5, 10], atol=1e-4)
+
+
+def test_every_second_of_a_film_shows_the_scene_at_that_second(film, scene):
+    renderer = Renderer(scene)
+    for shot in sample(film / "p.mp4", np.arange(12.0)):
+        painted = renderer.frame(shot.time_s)
+        assert np.abs(shot.rgb().astype(int) - painted).mean() < 10
+
+
+def test_the_clock_shows_the_second(film):
+    for shot in sample(film / "o.mp4", [0.0, 3.4, 11.8]):
+        assert read_clock(shot.frame.to_ndarray(format="gray")) == clock_text(shot.time_s)
+
+
+def test_the_same_scene_gives_the_same_file(scene, tmp_path):
+    for name in ("a.mp4", "b.mp4"):
+        write_film(scene, plain=tmp_path / name, end_s=3)
+    assert (tmp_path / "a.mp4").read_bytes() == (tmp_path / "b.mp4").read_bytes()
+
+
+def test_other_rates_are_possible(scene, tmp_path):
+    assert write_film(scene, plain=tmp_path / "f.mp4", spec=film_spec(25, 136), start_s=2, end_s=4) == 50
+    assert probe(tmp_path / "f.mp4").fps == 25
+
+
+def test_a_film_needs_a_place_and_a_rate(scene):
+    with pytest.raises(Misuse, match="name a file"):
+        write_film(scene)
+    with pytest.raises(Misuse, match="frame rate"):
+        film_spec(0, 270)
+
+
+def test_heights_above_576_are_kept_when_asked_for():
+    assert film_spec(25, 720).size_for(1280, 720) == (1280, 720)
+    assert replace(film_spec(5, 270)).size_for(1280, 720) == (1024, 576)

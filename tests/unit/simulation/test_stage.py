@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from surgeval.errors import Misuse, UnknownName
+from surgeval.schema.foreign_objects import CLASS_NAMES
+from surgeval.schema.ledger import Ledger
+from surgeval.schema.ledger_rules import State
+from surgeval.schema.procedure_problems import contradictions, procedure_problems
+from surgeval.schema.tracks import EventKind, Visibility
+from surgeval.simulation import CHARACTERISTICS, PROCEDURE_TYPES, draw_scene, draw_scenes, true_procedure
+
+
+def told(procedure) -> list[str]:
+    return [*procedure_problems(procedure, class_names=CLASS_NAMES), *contradictions(procedure)]
+
+
+@pytest.fixture(scope="module")
+def scenes():
+    return list(draw_scenes(12, 11))
+
+
+@pytest.mark.parametrize("minutes", [(1, 1), (2, 5), (10, 20), (170, 180)])
+def test_procedures_of_every_length_are_sound_and_free_of_contradictions(minutes):
+    for scene in draw_scenes(12, 5, minutes=minutes):
+        procedure = true_procedure(scene)
+        assert told(procedure) == []
+        assert minutes[0] * 60 <= procedure.duration_s <= minutes[1] * 60
+
+
+@pytest.mark.slow
+def test_hundreds_of_procedures_are_sound_and_use_every_class():
+    seen = set()
+    for scene in draw_scenes(400, 23):
+        procedure = true_procedure(scene)
+        assert told(procedure) == []
+        assert 600 <= procedure.duration_s <= 3 * 3600
+        seen |= {track.class_name for track in procedure.tracks}
+    assert seen == set(CLASS_NAMES)
+
+
+def test_the_same_seed_gives_the_same_procedure_and_a_longer_set_starts_with_the_shorter():
+    first, again = (true_procedure(scene) for scene in [*draw_scenes(1, 3), next(iter(draw_scenes(5, 3)))])
+    assert first == again
+    assert first != true_procedure(next(iter(draw_scenes(1, 4))))
+
+
+def test_phases_follow_the_type_and_fill_the_procedure(scenes):
+    for scene in scenes:
+        procedure = true_procedure(scene)
+        assert [phase.name for phase in procedure.phases] == [model.name for model in scene.kind.phases]
+        assert procedure.phases[0].start_s == 0
+        assert procedure.phases[-1].end_s == procedure.duration_s
+        assert all(a.end_s == b.start_s for a, b in zip(procedure.phases, procedure.phases[1:], strict=False))
+
+
+def test_objects_come_in_the_phase_that_brings_them(scenes):
+    for scene in scenes:
+        procedure = true_procedure(scene)
+        allowed = {(rule.class_name, rule.phase) for rule in scene.kind.objects}
+        for life in scene.lives:
+            assert (life.class_name, procedure.phase_at(int(life.born_s))) in allowed
+
+
+def test_most_objects_that_must_leave_do_and_what_is_bagged_leaves_with_the_bag(scenes):
+    outstanding, introduced, bagged = 0, 0, 0
+    for scene in scenes:
+        ledger = Ledger(true_procedure(scene))
+        end = scene.duration_s - 1
+        outstanding += len(ledger.outstanding(None, end))
+        introduced += sum(ledger.must_be_retrieved(entry.class_name) for entry in ledger.introduced(None, end))
+        for entry in ledger.entries:
+            if entry.event(EventKind.BAGGED):
+                bagged += 1
+                assert entry.state_at(end) is State.RETRIEVED
+    assert bagged > 3
+    assert outstanding < 0.2 * introduced
+
+
+def test_truth_at_any_rate_agrees_with_the_truth_at_whole_seconds(scenes):
+    scene = scenes[0]
+    procedure = true_procedure(scene)
+    view = scene.look(np.arange(0, scene.duration_s, 0.2))
+    for life in scene.lives:
+        sight, span = view.sights()[life.instance], view.span_of(life)
+        seen = sight.visibility != Visibility.OUTSIDE
+        times = view.times_s[span][seen]
+        whole = np.isclose(times % 1, 0, atol=1e-6) | np.isclose(times % 1, 1, atol=1e-6)
+        track = procedure.track(life.instance)
+        assert times[whole].round().astype(int).tolist() == track.seconds.tolist()
+        np.testing.assert_allclose(sight.boxes[seen][whole], track.boxes, atol=0.06)
+
+
+def test_boxes_lie_within_the_picture_and_nothing_is_seen_while_the_picture_is_masked(scenes):
+    for scene in scenes:
+        procedure = true_procedure(scene)
+        for track in (*procedure.tracks, *procedure.instruments):
+            boxes = track.boxes
+            assert (boxes[:, :2] >= 0).all()
+            assert (boxes[:, 0] + boxes[:, 2] <= scene.width_px + 0.2).all()
+            assert (boxes[:, 1] + boxes[:, 3] <= scene.height_px + 0.2).all()
+            assert not any(start <= second < end for second in track.seconds for start, end in procedure.masked)
+
+
+def test_the_picture_size_scales_boxes_and_changes_nothing_else():
+    small, large = (draw_scene(2, 0, minutes=(10, 12), width_px=w, height_px=h) for w, h in ((480, 270), (960, 540)))
+    for first, second in zip(true_procedure(small).tracks, true_procedure(large).tracks, strict=True):
+        assert first.seconds.tolist() == second.seconds.tolist()
+        np.testing.assert_allclose(first.boxes * 2, second.boxes, atol=0.21)
+
+
+def test_conditions_are_the_seventeen_characteristics_with_strengths_from_0_to_1(scenes):
+    levels = scenes[0].conditions(np.arange(scenes[0].duration_s, dtype=float))
+    assert tuple(levels) == CHARACTERISTICS
+    assert len(CHARACTERISTICS) == 17
+    for level in levels.values():
+        assert level.min() >= 0
+        assert level.max() <= 1
+
+
+def test_every_characteristic_occurs_and_can_be_absent(scenes):
+    highest, lowest = dict.fromkeys(CHARACTERISTICS, 0.0), dict.fromkeys(CHARACTERISTICS, 1.0)
+    for scene in scenes:
+        for kind, level in scene.conditions(np.arange(scene.duration_s, dtype=float)).items():
+            highest[kind], lowest[kind] = max(highest[kind], level.max()), min(lowest[kind], level.min())
+    assert min(highest.values()) > 0.3
+    assert max(lowest.values()) < 0.05
+
+
+def test_strengths_are_those_of_the_episodes():
+    scene = next(iter(draw_scenes(1, 9)))
+    episode = next(e for e in scene.episodes if e.kind == "background_blood")
+    middle = np.array([(episode.start_s + episode.end_s) / 2])
+    alone = replace(scene, episodes=(episode,), camera=replace(scene.camera, masked=()))
+    assert alone.conditions(middle)["background_blood"][0] == pytest.approx(episode.strength)
+
+
+def test_centres_differ_in_how_often_artefacts_come():
+    smoke = {}
+    for center in ("Center B", "Center F"):
+        drawn = draw_scenes(12, 3, centers=[center], procedures=["Cholecystectomy"], minutes=(30, 40))
+        smoke[center] = sum(episode.kind == "background_smoke" for scene in drawn for episode in scene.episodes)
+    assert smoke["Center F"] > 1.5 * smoke["Center B"]
+
+
+def test_an_object_behind_a_shaft_is_occluded_and_under_another_object_too():
+    codes = {Visibility.VISIBLE: 0, Visibility.OCCLUDED: 0}
+    for scene in draw_scenes(6, 2):
+        for track in true_procedure(scene).tracks:
+            for code in codes:
+                codes[code] += int((track.visibility == code).sum())
+    share = codes[Visibility.OCCLUDED] / sum(codes.values())
+    assert 0.1 < share < 0.6
+
+
+def test_unknown_names_carry_the_nearest():
+    with pytest.raises(UnknownName, match="did you mean 'Appendectomy'"):
+        draw_scene(0, 0, procedure="Apendectomy")
+    with pytest.raises(UnknownName, match="center"):
+        draw_scene(0, 0, center="Center Z")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"minutes": (0.5, 2)}, {"minutes": (5, 4)}, {"minutes": (10, 400)}, {"width_px": 20}, {"height_px": 271}],
+)
+def test_numbers_out_of_range_are_refused(options):
+    with pytest.raises(Misuse):
+        draw_scene(0, 0, **options)
+
+
+def test_at_least_one_procedure_must_be_asked_for():
+    with pytest.raises(Misuse, match="at least one"):
+        list(draw_scenes(0, 0))
+
+
+def test_there_are_at_least_the_four_promised_types():
+    assert {"Cholecystectomy", "Appendectomy", "Sigmoid Resection", "Inguinal Hernia Repair"} <= set(PROCEDURE_TYPES)
