@@ -15,6 +15,7 @@ from surgeval.schema.formats import FORMATS, build_format
 from surgeval.schema.intervals import Window
 from surgeval.schema.ledger import Ledger
 from surgeval.schema.taxonomy import Capability
+from surgeval.simulation import draw_scene, true_procedure
 
 PROCEDURES, WINDOWS = 200, 3
 LEAST_ANSWERS = 12
@@ -27,10 +28,16 @@ def world(seed: int) -> tuple[Ledger, PlainReading]:
     return Ledger(procedure), PlainReading(procedure)
 
 
-def scenes(template: Template, seed: int):
+@cache
+def simulated_world(number: int) -> tuple[Ledger, PlainReading]:
+    procedure = true_procedure(draw_scene(2026, number, minutes=(2, 5)))
+    return Ledger(procedure), PlainReading(procedure)
+
+
+def scenes(template: Template, seed: int, worlds=world):
     """A few scenes per track of the template; windows are drawn here, not by the code under test."""
     draw = np.random.default_rng([seed, *template.name.encode()])
-    ledger, plain = world(seed)
+    ledger, plain = worlds(seed)
     last = ledger.procedure.duration_s - 1
     for track in template.tracks * WINDOWS:
         first, second = sorted(int(s) for s in draw.integers(0, last + 1, 2))
@@ -38,11 +45,12 @@ def scenes(template: Template, seed: int):
         yield Scene(ledger, Window(*window), track), plain, draw
 
 
+@pytest.mark.parametrize("worlds", [world, simulated_world], ids=["random", "simulated"])
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
-def test_the_answer_is_what_a_plain_reading_of_every_second_says(template):
+def test_the_answer_is_what_a_plain_reading_of_every_second_says(template, worlds):
     answers = []
     for seed in range(PROCEDURES):
-        for scene, plain, draw in scenes(template, seed):
+        for scene, plain, draw in scenes(template, seed, worlds):
             for slots in template.propose(scene, draw):
                 expected = ANSWERS[template.name](plain, *scene.window, dict(slots))
                 answer = template.answer(scene, slots)
