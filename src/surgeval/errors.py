@@ -13,6 +13,7 @@
     │   └── ResponsesMissing   questions without a response, where that was declared an error
     ├── OfficialAborts         the official toolkit would stop here; so does its profile
     ├── JudgeFailed            a judge could not be built or reached at all
+    ├── RunInterrupted         a run of a submission had to stop; what it has is stored, and it can go on
     └── TooFewVideos           nothing can be said about the spread between videos
 
 A message says what is wrong, where, what was got and what to do.
@@ -97,6 +98,10 @@ class OfficialAborts(InputInvalid):
 
 class JudgeFailed(SurgevalError):
     """A judge could not be built, or could not be reached at all."""
+
+
+class RunInterrupted(SurgevalError):
+    """A run of a submission had to stop; what was answered is stored and the run can go on."""
 
 
 class TooFewVideos(SurgevalError):
