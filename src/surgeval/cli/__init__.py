@@ -26,8 +26,10 @@ VERBS: tuple[str, ...] = (
     "lint",
     "list",
     "rank",
+    "rehearse",
     "score",
     "strata",
+    "submission",
 )
 """Each names a module here whose `register(app)` adds the verb."""
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from surgeval.errors import EngineFailed, Misuse, RunInterrupted
 from surgeval.sandbox import Engine, Mount
+from surgeval.schema.questions import Request
 from surgeval.submissions.journal import Journal, Record, stored_run
 from surgeval.submissions.messages import Outcome
 from surgeval.submissions.plan import Aliases, Rules, Task, sessions_of, uses_of
@@ -59,12 +60,12 @@ def run_tasks(
         RunInterrupted: The run had to stop (full disk, engine gone); it can go on later.
     """
     known = list(tasks)
-    aliases = _aliases(out)
+    aliases = aliases_of(out)
     identity = {
         "dialect": dialect, "engine": engine.name, "entrant": entrant.as_dict(), "rules": asdict(rules),
-        "questions": _digest(known), "alias_key": aliases.key.hex(),
+        "questions": digest_of([task.request for task in known]), "alias_key": aliases.key.hex(),
     }  # fmt: skip
-    with Journal(out, identity) as journal, _folders(out) as (root, sockets):
+    with Journal(out, identity) as journal, working_folders(out) as (root, sockets):
         done = journal.done()
         todo = [
             [task for task in group if task.request.case not in done]
@@ -250,7 +251,8 @@ def _announce(journal: Journal, engine: Engine, known: int, done: int, todo: Seq
     journal.event("resumed" if journal.resumed else "begun", **facts)
 
 
-def _aliases(out: Path) -> Aliases:
+def aliases_of(out: Path) -> Aliases:
+    """The names of the run in a folder, or new ones where there is none."""
     stored = stored_run(out)
     key = "" if stored is None else str(stored.get("alias_key", ""))
     try:
@@ -259,13 +261,14 @@ def _aliases(out: Path) -> Aliases:
         raise Misuse(f"{out} holds another run; choose another folder, or pass --force to start over") from None
 
 
-def _digest(tasks: Sequence[Task]) -> str:
-    rows = sorted(json.dumps(task.request.as_row(), sort_keys=True) for task in tasks)
+def digest_of(requests: Sequence[Request]) -> str:
+    """A hash of the questions, whatever their order."""
+    rows = sorted(json.dumps(request.as_row(), sort_keys=True) for request in requests)
     return hashlib.sha256("\n".join(rows).encode()).hexdigest()
 
 
 @contextmanager
-def _folders(out: Path) -> Iterator[tuple[Path, Path]]:
+def working_folders(out: Path) -> Iterator[tuple[Path, Path]]:
     """The working folder beside the answers (videos are linked there), and a short one for sockets."""
     root = out / WORK
     shutil.rmtree(root, ignore_errors=True)

@@ -197,6 +197,12 @@ def stored_run(folder: str | Path) -> dict[str, Any] | None:
     return found
 
 
+def forget_run(folder: Path) -> None:
+    """Remove the journal in a folder, so that another run can begin there; other files stay."""
+    for name in (ANSWERS, EVENTS, RUN, RESERVE):
+        (folder / name).unlink(missing_ok=True)
+
+
 def _claim(path: Path, identity: Mapping[str, Any]) -> bool:
     """Store the identity of the run, or check that the stored one is the same; whether it was stored before."""
     wanted = json.loads(json.dumps(identity, default=str))

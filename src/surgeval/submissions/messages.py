@@ -180,11 +180,22 @@ def _storable(value: Any) -> None:
     """Refuse text that UTF-8 cannot hold (half of a surrogate pair), wherever it stands."""
     if isinstance(value, list):
         _list_is_storable(value)
-    elif isinstance(value, str):
-        try:
-            value.encode("utf-8")
-        except UnicodeEncodeError:
-            raise NotAnAnswer("the body holds half a surrogate pair, which is no text") from None
+    elif isinstance(value, str) and not is_storable(value):
+        raise NotAnAnswer("the body holds half a surrogate pair, which is no text")
+
+
+def is_storable(text: str) -> bool:
+    """Whether UTF-8 can hold the text.
+
+    Example:
+        >>> is_storable("\\ud800")
+        False
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _constant(name: str) -> Any:

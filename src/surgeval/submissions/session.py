@@ -95,6 +95,9 @@ class SocketOf:
 class Session:
     """A running container and the conversation with it. Leaving its `with` block kills it."""
 
+    bodiless = False
+    """Whether a reply without a declared length is taken as one without a body."""
+
     def __init__(
         self,
         engine: Engine,
@@ -112,7 +115,11 @@ class Session:
         self.rules, self.clock = rules, clock
         self.peak_memory_mb: float | None = None
         self.running = engine.start(launch)
-        self.address = address(self.running)
+        try:
+            self.address = address(self.running)
+        except BaseException:
+            self.running.close()
+            raise
 
     def __enter__(self) -> Session:
         return self
@@ -127,10 +134,10 @@ class Session:
         start = self.clock()
         pause_s, detail = _FIRST_POLL_S, "it never answered GET /health"
         while (left := self.rules.start_up_s - (self.clock() - start)) > 0:
-            reply = exchange(self.address, _HEALTH, budget_s=min(left, self.rules.health_s), clock=self.clock)
+            reply = self._probe(min(left, self.rules.health_s))
             if reply.contact is Contact.REPLY and reply.status == 200:
                 try:
-                    return StartUp(True, self.clock() - start, name=read_health(reply.body))
+                    return StartUp(True, self.clock() - start, name=self.ready_name(reply.body))
                 except NotAnAnswer as error:
                     return StartUp(False, self.clock() - start, str(error))
             detail = reply.detail or f"GET /health answered with status {reply.status}"
@@ -139,6 +146,23 @@ class Session:
             time.sleep(min(pause_s, max(0.0, self.rules.start_up_s - (self.clock() - start))))
             pause_s = min(2 * pause_s, self.rules.poll_s)
         return StartUp(False, self.clock() - start, f"not ready within {self.rules.start_up_s:g} s ({detail})")
+
+    def ready_name(self, body: bytes) -> str:
+        """The name that the program gives itself in its health message.
+
+        Raises:
+            NotAnAnswer: The message is none of this protocol.
+        """
+        return read_health(body)
+
+    def _probe(self, budget_s: float) -> Reply:
+        return exchange(
+            self.address,
+            _HEALTH,
+            budget_s=budget_s,
+            clock=self.clock,
+            bodiless_statuses=(200,) if self.bodiless else (),
+        )
 
     def ask(self, question: Question, *, before: Callable[[], None] | None = None) -> Answered:
         """What became of the question; `before` is called when its clock has just started."""
@@ -163,7 +187,7 @@ class Session:
         """Whether the program answers GET /health within the time given for that."""
         start, pause_s = self.clock(), _FIRST_POLL_S
         while (left := self.rules.health_s - (self.clock() - start)) > 0:
-            reply = exchange(self.address, _HEALTH, budget_s=left, clock=self.clock)
+            reply = self._probe(left)
             if reply.contact is Contact.REPLY and reply.status == 200:
                 return True
             if not self.running.alive():

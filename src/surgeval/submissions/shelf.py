@@ -15,6 +15,21 @@ from pathlib import Path
 _READABLE_BY_ALL = 0o444
 
 
+def place(source: Path, target: Path) -> None:
+    """Let `target` be the file `source`, readable by everyone: a link, or a copy where that is not possible.
+
+    Raises:
+        OSError: The file cannot be read, or there is no room for a copy.
+    """
+    source = source.resolve(strict=True)
+    if (source.stat().st_mode & _READABLE_BY_ALL) == _READABLE_BY_ALL:
+        with suppress(OSError):
+            os.link(source, target)
+            return
+    shutil.copyfile(source, target)
+    target.chmod(0o644)
+
+
 class Shelf:
     """Files on show in one folder."""
 
@@ -36,15 +51,9 @@ class Shelf:
         target = self._staged / name
         if target.exists() or (self.input / name).exists():
             return
-        source = source.resolve(strict=True)
-        if (source.stat().st_mode & _READABLE_BY_ALL) == _READABLE_BY_ALL:
-            with suppress(OSError):
-                os.link(source, target)
-                return
         part = target.with_name(target.name + ".part")
         try:
-            shutil.copyfile(source, part)
-            part.chmod(0o644)
+            place(source, part)
             part.rename(target)
         finally:
             part.unlink(missing_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -109,7 +110,5 @@ def test_every_text_survives(content: str, escaped: bool) -> None:
 
 @given(st.binary(max_size=200) | st.text(alphabet='{}[]":,\\ut0e9N"aI-', max_size=200).map(str.encode))
 def test_any_bytes_are_an_object_or_refused(body: bytes) -> None:
-    try:
+    with suppress(NotAnAnswer):
         assert isinstance(strict_object(body), dict)
-    except NotAnAnswer as error:
-        assert str(error)

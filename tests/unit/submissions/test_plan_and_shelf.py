@@ -27,7 +27,7 @@ def test_the_seed_alone_decides_the_order(state: State, tmp_path: Path) -> None:
     first = cases(sessions_of(asked, state=state, seed=7))
     assert cases(sessions_of(asked[::-1], state=state, seed=7)) == first
     assert cases(sessions_of(asked, state=state, seed=8)) != first
-    assert sorted(sum(first, [])) == sorted(task.request.case for task in asked)
+    assert sorted(case for group in first for case in group) == sorted(task.request.case for task in asked)
 
 
 def test_a_container_lives_as_long_as_the_policy_says(tmp_path: Path) -> None:
