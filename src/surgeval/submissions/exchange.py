@@ -85,7 +85,7 @@ def exchange(
     budget_s: float,
     clock: Clock = time.monotonic,
     before: Callable[[], None] | None = None,
-    bodiless_statuses: tuple[int, ...] = (),
+    may_lack_length: bool = False,
 ) -> Reply:
     """What came back for `request` within `budget_s` seconds; never raises for what the other side does.
 
@@ -95,7 +95,7 @@ def exchange(
         budget_s: For everything: connecting, sending, and receiving the last byte.
         clock: Monotonic seconds.
         before: Called when the clock has just started (the video appears here).
-        bodiless_statuses: Statuses whose reply is taken to end with its head when it declares no length.
+        may_lack_length: A reply that declares no length is taken as one without a body, not refused.
     """
     start = clock()
     wire = _Wire(start + budget_s, clock)
@@ -104,7 +104,7 @@ def exchange(
             before()
         wire.open(address)
         wire.send(request)
-        status, length = _read_head(wire, bodiless_statuses)
+        status, length = _read_head(wire, may_lack_length)
         body = wire.take(length)
     except _Late:
         return Reply(Contact.LATE, clock() - start, detail=f"no complete reply within {budget_s:g} s")
@@ -203,7 +203,7 @@ class _Wire:
         return self._socket
 
 
-def _read_head(wire: _Wire, bodiless_statuses: tuple[int, ...]) -> tuple[int, int]:
+def _read_head(wire: _Wire, may_lack_length: bool) -> tuple[int, int]:
     """Status and declared length of the reply; the wire's buffer then starts with the body."""
     while (end := wire.buffer.find(b"\r\n\r\n")) < 0:
         if len(wire.buffer) > MOST_HEAD_BYTES:
@@ -216,7 +216,7 @@ def _read_head(wire: _Wire, bodiless_statuses: tuple[int, ...]) -> tuple[int, in
     head, wire.buffer = wire.buffer[:end], wire.buffer[end + 4 :]
     first, *lines = head.decode("latin-1").split("\r\n")
     status = _status(first)
-    return status, _declared_length(_headers(lines), status in bodiless_statuses)
+    return status, _declared_length(_headers(lines), may_lack_length)
 
 
 def _status(line: str) -> int:

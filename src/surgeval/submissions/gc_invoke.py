@@ -64,7 +64,7 @@ class NamespaceAddress:
 class InvokeSession(Session):
     """A container that is asked through files and `POST /invoke`."""
 
-    bodiless = True
+    may_lack_length = True
 
     def __init__(self, engine: Engine, launch: Launch, rules: Rules, input_folder: Path, port: int) -> None:
         self._input = input_folder
@@ -86,7 +86,7 @@ class InvokeSession(Session):
         try:
             reply = exchange(
                 self.address, _INVOKE, budget_s=question.budget_s, clock=self.clock, before=hand_over,
-                bodiless_statuses=(201,),
+                may_lack_length=True,
             )  # fmt: skip
         finally:
             for name in (_REQUEST, _INPUTS):

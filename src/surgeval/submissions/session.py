@@ -95,7 +95,7 @@ class SocketOf:
 class Session:
     """A running container and the conversation with it. Leaving its `with` block kills it."""
 
-    bodiless = False
+    may_lack_length = False
     """Whether a reply without a declared length is taken as one without a body."""
 
     def __init__(
@@ -157,11 +157,7 @@ class Session:
 
     def _probe(self, budget_s: float) -> Reply:
         return exchange(
-            self.address,
-            _HEALTH,
-            budget_s=budget_s,
-            clock=self.clock,
-            bodiless_statuses=(200,) if self.bodiless else (),
+            self.address, _HEALTH, budget_s=budget_s, clock=self.clock, may_lack_length=self.may_lack_length
         )
 
     def ask(self, question: Question, *, before: Callable[[], None] | None = None) -> Answered:
