@@ -91,7 +91,7 @@ def _as_zip(folder: Path, files: Mapping[tuple[str, str], Path]) -> None:
     for archive, members in _by_archive(files).items():
         with zipfile.ZipFile(folder / archive, "w", zipfile.ZIP_STORED) as opened:
             for (kind, name), source in members.items():
-                opened.write(source, name if kind == "frames" else f"{kind}/{name}")
+                opened.write(source, f"{kind}/{name}")
 
 
 def _as_nested_zip(folder: Path, files: Mapping[tuple[str, str], Path]) -> None:
@@ -102,7 +102,7 @@ def _as_nested_zip(folder: Path, files: Mapping[tuple[str, str], Path]) -> None:
                 with zipfile.ZipFile(inner, "w", zipfile.ZIP_STORED) as nested:
                     for (member_kind, name), source in members.items():
                         if member_kind == kind:
-                            nested.write(source, name)
+                            nested.write(source, f"{kind}/{name}")
                 opened.write(inner, f"{kind}.zip")
                 inner.unlink()
 
