@@ -33,6 +33,7 @@ def rehearse(
     state: str = typer.Option(
         "per_video", "--state", help="What may be remembered: per_question, per_video (a new container each) or free."
     ),
+    clock: bool = typer.Option(False, "--clock", help="Show videos with a burned-in clock where there are both."),
     engine: str | None = typer.Option(None, "--engine", help="process, bubblewrap, podman or docker."),
     gpu: str | None = typer.Option(None, "--gpu", help="One GPU by index or UUID."),
     memory_mb: int = typer.Option(8192, "--memory", min=16, help="Memory limit in MB."),
@@ -60,7 +61,7 @@ def rehearse(
     batched = layout is not None or budget == "pooled"
     settings = Settings(
         protocol=protocol or ("batch" if batched else "server"), layout=layout or "folder", budget=budget, track=track,
-        budget_s=budget_s, state=State(state), seed=seed, start_up_s=start_up_s, batch_size=batch_size,
+        budget_s=budget_s, state=State(state), seed=seed, start_up_s=start_up_s, batch_size=batch_size, clock=clock,
         replicates=boot, judges=judge,
     )  # fmt: skip
     if force:

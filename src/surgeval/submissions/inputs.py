@@ -1,9 +1,10 @@
 """A folder of questions with their videos or frames, in whichever layout it came.
 
 Understood: `request.json` (or requests, also .jsonl, .csv, .parquet), references beside it, and media in
-`frames/`, `plain/`, `overlayed/` (named by question) or `videos/` (named by video), as folders, as
-`batch-frames.zip` or `batch-videos.zip`, or as archives within those. A question whose media is missing, empty
-or not what its name says is found here, before anything runs: it must never end as a silent wrong answer.
+`frames/`, `plain/`, `overlayed/` (named by question) or `videos/` (named by video, as `plain/` and `overlayed/`
+may be too), as folders, as `batch-frames.zip` or `batch-videos.zip`, or as archives within those. A question whose
+media is missing, empty or not what its name says is found here, before anything runs: it must never end as a
+silent wrong answer.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ from surgeval.submissions.plan import Task
 
 BY_QUESTION = ("frames", "plain", "overlayed")
 """Folders whose files are named after questions."""
-BY_VIDEO = ("videos",)
-_KINDS = (*BY_QUESTION, *BY_VIDEO)
+BY_VIDEO = ("videos", "plain", "overlayed")
+"""Folders whose files may be named after videos; a file of the question itself goes first."""
+_KINDS = ("videos", *BY_QUESTION)
+_PREFERRED = ("frames", "plain", "videos", "overlayed")
 _ENDINGS = (".json", ".jsonl", ".csv", ".parquet")
 _DEEPEST_ARCHIVE = 2
 _MAGIC: dict[str, tuple[tuple[int, bytes], ...]] = {
@@ -52,18 +55,19 @@ class Inputs:
     """By case: why it has no usable media."""
     notes: tuple[str, ...] = ()
 
-    def tasks(self) -> list[Task]:
-        """One task per question; the plain clip is preferred over the one with a burned-in clock."""
-        return [Task(r, self._best(r.case), self.problems.get(r.case, "")) for r in self.requests]
+    def tasks(self, *, clock: bool = False) -> list[Task]:
+        """One task per question. Where both are there, `clock` prefers the video with a burned-in clock."""
+        return [Task(r, self._best(r.case, clock), self.problems.get(r.case, "")) for r in self.requests]
 
     @property
     def has_only_frames(self) -> bool:
         """Whether every file is a single frame."""
         return bool(self.media) and all(set(kinds) == {"frames"} for kinds in self.media.values())
 
-    def _best(self, case: str) -> Path | None:
+    def _best(self, case: str, clock: bool) -> Path | None:
         kinds = self.media.get(case, {})
-        return next((kinds[kind] for kind in ("frames", "plain", "videos", "overlayed") if kind in kinds), None)
+        order = ("overlayed", *_PREFERRED) if clock else _PREFERRED
+        return next((kinds[kind] for kind in order if kind in kinds), None)
 
 
 def read_inputs(folder: Path, *, scratch: Path) -> Inputs:
@@ -156,8 +160,8 @@ def _matched(
     problems = {}
     checked: dict[Path, str | None] = {}
     for request in requests:
-        kinds = {kind: found[kind, request.case] for kind in BY_QUESTION if (kind, request.case) in found}
-        kinds |= {kind: found[kind, request.video] for kind in BY_VIDEO if (kind, request.video) in found}
+        kinds = {kind: found[kind, request.video] for kind in BY_VIDEO if (kind, request.video) in found}
+        kinds |= {kind: found[kind, request.case] for kind in BY_QUESTION if (kind, request.case) in found}
         for path in kinds.values():
             if path not in checked:
                 checked[path] = media_problem(path)

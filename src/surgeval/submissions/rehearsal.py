@@ -51,6 +51,8 @@ class Settings:
     state: State = State.PER_VIDEO
     seed: int = 0
     start_up_s: float = 600.0
+    clock: bool = False
+    """Show the video with a burned-in clock where there are both."""
     batch_size: int | None = None
     setup_s: float = 120.0
     health_s: float = 10.0
@@ -194,7 +196,7 @@ def _run(
     if settings.protocol == "gc-invoke":
         open_with = partial(open_invoke_session, port=settings.port)
     run_tasks(
-        inputs.tasks(), engine=engine, entrant=entrant, rules=rules, out=out, open_with=open_with,
+        inputs.tasks(clock=settings.clock), engine=engine, entrant=entrant, rules=rules, out=out, open_with=open_with,
         dialect=settings.protocol, progress=progress,
     )  # fmt: skip
 
