@@ -180,5 +180,5 @@ def test_buckets_lose_in_proportion_and_the_same_ones_each_time(buckets: dict[st
 def test_the_ends_are_exact() -> None:
     assert forfeited_count(20, 220.0, 220.0) == 0
     assert forfeited_count(20, 220.0001, 220.0) == 1
-    assert forfeited_count(20, 264.0, 220.0) == 20
+    assert [forfeited_count(20, used, 220.0) for used in (264.0, 286.0, 300.0)] == [20, 20, 20]
     assert forfeited_count(20, 1e9, 220.0) == 20

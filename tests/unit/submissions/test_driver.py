@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,13 +18,14 @@ import surgeval
 from hostile_programs import good, raw, script
 from submission_runs import events, outcomes, records, rules, run, tasks
 from surgeval.errors import EngineFailed, HiddenDataRefused, Misuse, RunInterrupted
-from surgeval.sandbox import Launch, Running, open_engine
+from surgeval.sandbox import SOCKET_NAME, Engine, Launch, Mount, Running, open_engine
 from surgeval.sandbox.process import MARK, ProcessEngine
 from surgeval.schema.questions import Request
 from surgeval.submissions import driver
 from surgeval.submissions.journal import ANSWERS
-from surgeval.submissions.plan import State, Task
-from surgeval.submissions.session import Entrant
+from surgeval.submissions.messages import Question
+from surgeval.submissions.plan import Rules, State, Task
+from surgeval.submissions.session import Answered, Entrant, Session, Workplace
 
 SHORT: dict[str, Any] = {"budget_s": 0.5}
 ALL_OK = {"q0": "ok", "q1": "ok", "q2": "ok"}
@@ -146,7 +148,9 @@ def test_a_program_that_never_starts_is_given_up_with_the_reason(tmp_path: Path)
 def test_a_slow_start_is_cut_by_a_clock_of_its_own(tmp_path: Path) -> None:
     found = run(tmp_path, script(tmp_path, "import time; time.sleep(600)"), start_up_s=0.4, most_restarts=0)
     assert set(outcomes(found).values()) == {"crashed"}
-    assert "not ready within 0.4 s" in events(tmp_path / "out", "start_failed")[0]["detail"]
+    (failed,) = events(tmp_path / "out", "start_failed")
+    assert "not ready within 0.4 s" in failed["detail"]
+    assert failed["seconds"] < 20
 
 
 def test_start_up_time_is_no_answering_time(tmp_path: Path) -> None:
@@ -205,6 +209,29 @@ open({seen!r}, 'a').write('start ' + str(len(os.listdir(folder))) + chr(10))
     lines = Path(seen).read_text().split("\n")[:-1]
     assert {line for line in lines if line.startswith("start")} == {"start 0"}
     assert {line for line in lines if line.startswith("ask")} == {"ask 1"}
+
+
+def test_a_video_appears_with_the_clock_of_its_first_question_and_goes_after_its_last(tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+
+    class Watching(Session):
+        def ask(self, question: Question, *, before: Callable[[], None] | None = None) -> Answered:
+            folder = Path(question.path).parent
+            earlier = len(list(folder.iterdir()))
+            given = super().ask(question, before=before)
+            seen.append((earlier, len(list(folder.iterdir()))))
+            return given
+
+    def watched(engine: Engine, entrant: Entrant, rules: Rules, place: Workplace) -> Session:
+        sockets = Mount.socket(place.sockets)
+        env = {"SURG_SOCKET": f"{place.sockets}/{SOCKET_NAME}"}
+        return Watching(engine, entrant.launch((Mount.input(place.input), sockets), env), rules)
+
+    driver.run_tasks(
+        tasks(tmp_path / "media", 4, 2), engine=open_engine("process"), entrant=Entrant(command=good(tmp_path)),
+        rules=rules(), out=tmp_path / "out", open_with=watched,
+    )  # fmt: skip
+    assert seen == [(0, 1), (1, 1), (0, 1), (1, 1)]
 
 
 @pytest.mark.parametrize(("state", "sessions"), [(State.PER_QUESTION, 4), (State.PER_VIDEO, 2), (State.FREE, 1)])

@@ -175,6 +175,10 @@ def test_bytes_beyond_the_declared_length_are_never_read() -> None:
     assert talk(flood).body == BODY
 
 
+def test_bytes_that_came_along_with_the_body_are_dropped() -> None:
+    assert talk(sends(head() + BODY + b"and a pipelined " + head() + BODY)).body == BODY
+
+
 def test_a_body_shorter_than_declared_is_refused() -> None:
     reply = talk(sends(head(len(BODY) + 5) + BODY))
     assert reply.contact is Contact.BROKEN

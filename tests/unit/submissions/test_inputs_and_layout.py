@@ -108,6 +108,22 @@ def test_a_file_that_cannot_be_what_it_says_is_found_before_anything_runs(
     assert reason in read_inputs(tmp_path, scratch=tmp_path / "s").problems["q0"]
 
 
+def test_a_broken_file_is_not_offered_where_another_is_usable(tmp_path: Path) -> None:
+    questions(tmp_path, 1)
+    put(tmp_path / "plain" / "q0.mp4", b"")
+    clip = put(tmp_path / "overlayed" / "q0.mp4", MP4)
+    found = read_inputs(tmp_path, scratch=tmp_path / "s")
+    assert found.media == {"q0": {"overlayed": clip}}
+
+
+def test_the_video_with_a_clock_can_be_preferred(tmp_path: Path) -> None:
+    questions(tmp_path, 1)
+    plain, clock = put(tmp_path / "videos" / "v0.mp4", MP4), put(tmp_path / "overlayed" / "v0.mp4", MP4)
+    found = read_inputs(tmp_path, scratch=tmp_path / "s")
+    assert found.tasks()[0].media == plain
+    assert found.tasks(clock=True)[0].media == clock
+
+
 def test_endings_in_capitals_are_found(tmp_path: Path) -> None:
     questions(tmp_path, 1)
     put(tmp_path / "frames" / "q0.PNG", PNG)
