@@ -126,8 +126,12 @@ class Running(ABC):
         return _given(self._output, MountKind.OUTPUT).read(name, max_bytes=max_bytes)
 
     def write_output(self, name: str, data: bytes) -> None:
-        """Put a file into the output folder, for layouts in which the host prepares it."""
+        """Put a file into the output folder. The run can read it and, lying under another's name, not change it."""
         _given(self._output, MountKind.OUTPUT).write(name, data)
+
+    def remove_output(self, name: str) -> None:
+        """Remove a file, link or pipe directly in the output folder, if there is one."""
+        _given(self._output, MountKind.OUTPUT).remove(name)
 
     def output_names(self) -> tuple[str, ...]:
         """The names directly in the output folder, whatever they are."""
