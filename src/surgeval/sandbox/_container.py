@@ -36,6 +36,8 @@ class ContainerEngine:
     takes_images: ClassVar[bool] = True
     removal: ClassVar[tuple[str, ...]] = ("rm", "--force", "--volumes")
     """How a container is removed at once, whatever state it is in."""
+    bring_up: ClassVar[tuple[str, ...]] = ("start",)
+    """How its namespaces and folders come to be; where that can be had without starting it, it is started later."""
 
     def __init__(self, cli: Cli) -> None:
         self._cli = cli
@@ -121,14 +123,20 @@ class ContainerEngine:
             profile.flush()
             self._cli(*self._create(name, launch, profile.name))
         _fail_on(self.name, declared_problems(self._record(name), launch))
-        self._cli("start", name)
+        self._cli(*self.bring_up, name)
         record = self._record(name)
         pid = int(record["State"]["Pid"])
-        problems = _settled(pid)
-        if not problems and os.geteuid() == 0 and pid:
-            problems = world_problems(pid, launch)
-        _fail_on(self.name, problems)
-        return ContainerRun(self.name, self._cli, str(record["Id"]), pid, launch, self.removal, watchdog)
+        if os.geteuid() == 0 and pid:
+            _fail_on(self.name, world_problems(pid, launch))
+        run = ContainerRun(self.name, self._cli, str(record["Id"]), pid, launch, self.removal, watchdog)
+        try:
+            if self.bring_up != ("start",):
+                self._cli("start", name)
+            _fail_on(self.name, _settled(pid))
+        except BaseException:
+            run.close()
+            raise
+        return run
 
     def _record(self, name: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self._cli("inspect", "--type", "container", name))[0]

@@ -17,6 +17,9 @@ from surgeval.sandbox._watchdog import Watchdog
 
 _DEATH_S = 15.0
 _KILLED = 128 + 9
+_FOLDERS_GO_S = 2.0
+_UNFINISHED = ("running", "stopping", "stopped", "removing")
+"""States after which another comes; podman still cleans up after a container that is `stopped`."""
 _STARTED_WITHIN_S = 2.0
 """The watchdog's clock starts before the container does, by less than this."""
 
@@ -38,7 +41,7 @@ class ContainerRun(Running):
         try:
             folders = [_folder(pid, launch, kind) for kind in (MountKind.OUTPUT, MountKind.SOCKET)]
         except OSError as error:
-            if self._process and self._process.alive():
+            if not self._wait(_FOLDERS_GO_S):
                 raise EngineFailed(engine, f"the container's folders cannot be opened ({error.strerror})") from error
             folders = [None, None]  # it ended at once and took them along
         super().__init__(*folders)
@@ -120,17 +123,29 @@ class ContainerRun(Running):
             raise EngineFailed(self._engine, f"the first process of container {self.id} survives SIGKILL")
 
     def _engine_forgets(self) -> list[str]:
-        """Evidence that the engine has no container of this name any more; none when it does not answer."""
+        """Evidence that the engine has no such container any more; none when it does not answer.
+
+        Raises:
+            EngineFailed: It answers, and keeps the container.
+        """
         try:
             self._ended()
             self._last_words = self.logs(self._limit_bytes)
-            self._cli(*self._removal, self.id)
-            code, _, _ = self._cli.attempt("inspect", "--type", "container", self.id)
         except EngineFailed:
             return []
-        if code == 0:
-            raise EngineFailed(self._engine, f"container {self.id} is still there after its removal")
-        return ["the engine knows no such container"]
+        deadline = time.monotonic() + _DEATH_S
+        while True:
+            code, _, said = self._cli.attempt(*self._removal, self.id)
+            if code == 0 and not self._is_listed():
+                return ["the engine knows no such container"]
+            if time.monotonic() > deadline:
+                raise EngineFailed(
+                    self._engine, f"container {self.id} cannot be removed: {said.decode(errors='replace')[-200:]}"
+                )
+            time.sleep(0.05)
+
+    def _is_listed(self) -> bool:
+        return bool(self._cli("ps", "--all", "--quiet", "--filter", f"id={self.id}").strip())
 
     def _wait(self, timeout_s: float) -> bool:
         return self._process is None or self._process.wait(timeout_s)
@@ -143,7 +158,7 @@ class ContainerRun(Running):
             if state is None:
                 self._killed = True  # its watchdog removed it when its time was over
                 self._state = {"ExitCode": _KILLED, "OOMKilled": False}
-            elif not state["Running"]:
+            elif state["Status"] not in _UNFINISHED:
                 self._state = state
             elif time.monotonic() > deadline:
                 raise EngineFailed(self._engine, f"it takes the dead container {self.id} for a running one")
@@ -157,9 +172,7 @@ class ContainerRun(Running):
         if code == 0:
             state: dict[str, Any] = json.loads(out)[0]["State"]
             return state
-        if self._cli("ps", "--all", "--quiet", "--filter", f"id={self.id}").strip():
-            return {"Running": True}  # half removed: ask again
-        return None
+        return {"Status": "removing"} if self._is_listed() else None
 
 
 def _watched(pid: int) -> Watched | None:

@@ -27,6 +27,7 @@ class PodmanEngine(ContainerEngine):
 
     name: ClassVar[str] = "podman"
     removal: ClassVar[tuple[str, ...]] = ("rm", "--force", "--volumes", "--time", "0")
+    bring_up: ClassVar[tuple[str, ...]] = ("init",)
 
     def __init__(self, runtime: str | None = None) -> None:
         self._runtime = runtime or ("runc" if shutil.which("runc", path=_admin_path()) else None)
