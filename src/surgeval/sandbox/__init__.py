@@ -13,6 +13,10 @@ from surgeval.sandbox._engine import Guarantee as Guarantee
 from surgeval.sandbox._engine import Problem as Problem
 from surgeval.sandbox._engine import Running as Running
 from surgeval.sandbox._engine import Severity as Severity
+from surgeval.sandbox._intake import ImageFacts as ImageFacts
+from surgeval.sandbox._intake import ImageLimits as ImageLimits
+from surgeval.sandbox._intake import inspect_image as inspect_image
+from surgeval.sandbox._intake import write_clean_image as write_clean_image
 from surgeval.sandbox._kinds import engine_names as engine_names
 from surgeval.sandbox._kinds import open_engine as open_engine
 from surgeval.sandbox._launch import Launch as Launch
@@ -25,6 +29,8 @@ __all__ = [
     "Death",
     "Engine",
     "Guarantee",
+    "ImageFacts",
+    "ImageLimits",
     "Launch",
     "Limits",
     "Mount",
@@ -33,5 +39,7 @@ __all__ = [
     "Running",
     "Severity",
     "engine_names",
+    "inspect_image",
     "open_engine",
+    "write_clean_image",
 ]

@@ -126,8 +126,12 @@ class Running(ABC):
         return _given(self._output, MountKind.OUTPUT).read(name, max_bytes=max_bytes)
 
     def write_output(self, name: str, data: bytes) -> None:
-        """Put a file into the output folder, for layouts in which the host prepares it."""
+        """Put a file into the output folder. The run can read it and, lying under another's name, not change it."""
         _given(self._output, MountKind.OUTPUT).write(name, data)
+
+    def remove_output(self, name: str) -> None:
+        """Remove a file, link or pipe directly in the output folder, if there is one."""
+        _given(self._output, MountKind.OUTPUT).remove(name)
 
     def output_names(self) -> tuple[str, ...]:
         """The names directly in the output folder, whatever they are."""
@@ -195,5 +199,6 @@ def refuse_hidden(engine: Engine, launch: Launch) -> None:
 
 def _given(folder: Folder | None, kind: MountKind) -> Folder:
     if folder is None:
-        raise FileNotFoundError(f"the launch had no {kind.value} mount")
+        text = f"no {kind.value} folder: the launch had none, or the run ended before it could be opened"
+        raise FileNotFoundError(text)
     return folder

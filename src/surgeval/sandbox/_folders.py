@@ -7,9 +7,12 @@ somebody else's socket. Only regular files up to a size are read, only real sock
 
 from __future__ import annotations
 
+import ctypes
 import os
 import socket
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from surgeval.errors import Misuse, OutputRefused
@@ -27,11 +30,6 @@ class Folder:
     def names(self) -> tuple[str, ...]:
         """The names directly inside, sorted."""
         return tuple(sorted(os.listdir(self._fd)))
-
-    def capacity_bytes(self) -> int:
-        """The size of the file system below."""
-        facts = os.fstatvfs(self._fd)
-        return facts.f_blocks * facts.f_frsize
 
     def read(self, name: str, *, max_bytes: int) -> bytes:
         """The bytes of a regular file."""
@@ -55,20 +53,25 @@ class Folder:
             raise OutputRefused(name, f"it grew beyond the allowed {max_bytes} bytes while it was read")
         return data
 
-    def write(self, name: str, data: bytes) -> None:
-        """Write a file; what lay there under this name is unlinked, never written through."""
-        plain = _plain_parts(name)
-        if len(plain) != 1:
-            raise Misuse(f"the host writes only directly into this folder; got {name!r}")
+    def remove(self, name: str) -> None:
+        """Unlink a name directly inside; nothing happens when it is not there."""
+        if len(_plain_parts(name)) != 1:
+            raise Misuse(f"the host changes only what lies directly in this folder; got {name!r}")
         try:
             os.unlink(name, dir_fd=self._fd)
         except FileNotFoundError:
             pass
         except OSError as error:
-            raise OutputRefused(name, f"a folder lies in its place ({error.strerror})") from error
+            raise OutputRefused(name, f"it cannot be removed ({error.strerror})") from error
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file; what lay there under this name is unlinked, never written through."""
+        self.remove(name)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        file = _open(name, flags, self._fd, name, 0o644)
+        with _as_owner_of(self._fd):
+            file = _open(name, flags, self._fd, name)
         with os.fdopen(file, "wb") as stream:
+            os.fchmod(file, 0o644)
             stream.write(data)
 
     def connect(self, name: str, *, timeout_s: float) -> socket.socket:
@@ -111,6 +114,23 @@ class Folder:
         return f"Folder({self._where!r})"
 
 
+@contextmanager
+def _as_owner_of(folder: int) -> Iterator[None]:
+    """Make files as the folder's owner: in a user namespace the host's root is nobody, and may make none."""
+    owner = os.fstat(folder)
+    if os.geteuid() != 0 or (owner.st_uid, owner.st_gid) == (0, 0):
+        yield
+        return
+    library = ctypes.CDLL(None)
+    try:  # these two concern the calling thread only
+        library.setfsgid(owner.st_gid)
+        library.setfsuid(owner.st_uid)
+        yield
+    finally:
+        library.setfsuid(os.geteuid())
+        library.setfsgid(os.getegid())
+
+
 def _plain_parts(name: str) -> tuple[str, ...]:
     parts = PurePosixPath(name).parts
     if not parts or "\0" in name or name.startswith("/") or ".." in parts:
@@ -118,9 +138,9 @@ def _plain_parts(name: str) -> tuple[str, ...]:
     return parts
 
 
-def _open(part: str, flags: int, folder: int, name: str, mode: int = 0o600) -> int:
+def _open(part: str, flags: int, folder: int, name: str) -> int:
     try:
-        return os.open(part, flags, mode, dir_fd=folder)
+        return os.open(part, flags, dir_fd=folder)
     except FileNotFoundError:
         raise
     except OSError as error:  # ELOOP and ENOTDIR for links, ENXIO for sockets and pipes, ENAMETOOLONG

@@ -88,7 +88,8 @@ class _Process(Running):
             raise EngineFailed("process", f"cannot start {launch.command[0]!r}: {error.strerror}") from error
         assert self._child.stdout is not None
         self._log = LogTail(self._child.stdout, keep_bytes=int(launch.limits.log_mb * 2**20))
-        self._watchdog = Watchdog(("kill", "-KILL", "--", f"-{self._child.pid}"))
+        ender = ("kill", "-KILL", "--", f"-{self._child.pid}")
+        self._watchdog = Watchdog(ender, lifetime_s=launch.limits.lifetime_s)
 
     def alive(self) -> bool:
         return self._child.poll() is None

@@ -72,8 +72,13 @@ def test_writing_replaces_a_planted_link_and_never_writes_through_it(folder: Fol
     assert (tmp_path / "secret").read_text() == "of the host"
     assert folder.read("request.json", max_bytes=10) == b"new"
     (tmp_path / "out" / "taken").mkdir()
-    with pytest.raises(OutputRefused, match="lies in its place"):
+    with pytest.raises(OutputRefused, match="cannot be removed"):
         folder.write("taken", b"")
+    with pytest.raises(Misuse):
+        folder.remove("a/b")
+    folder.remove("request.json")
+    folder.remove("request.json")
+    assert folder.names() == ("taken",)
 
 
 def listening(path: Path) -> socket.socket:

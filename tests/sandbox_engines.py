@@ -1,0 +1,153 @@
+"""Engines for tests: which can run here, a docker daemon of our own, and small images from the machine's busybox."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from image_archives import BUSYBOX, archive, busybox_layer, config_bytes, docker_members, entry, folder, layer
+from surgeval.sandbox import Engine, Launch, Limits, Mount, Running, engine_names, open_engine
+from syscall_probes import PROBES
+
+SMALL = Limits(memory_mb=64, pids=32, cpus=1.0, tmp_mb=4, shm_mb=3, output_mb=2, log_mb=1)
+
+
+def reason_not_to_run(name: str) -> str | None:
+    """Why an engine cannot be tested here, or None."""
+    if name != "process" and not BUSYBOX.exists():
+        return "busybox is not installed; run scripts/install-system-packages.sh"
+    if name != "process" and (os.geteuid() != 0 or platform.machine() != "x86_64"):
+        return "the probes of real engines need root on x86-64"
+    if name == "docker":
+        return None if shutil.which("dockerd") else "dockerd is not installed; run scripts/install-system-packages.sh"
+    problem = open_engine(name).available()
+    return f"{name}: {problem}" if problem else None
+
+
+@contextmanager
+def docker_daemon(home: Path) -> Iterator[None]:
+    """A docker daemon of our own with its own store, which DOCKER_HOST names meanwhile."""
+    home.mkdir(parents=True, exist_ok=True)
+    host = f"unix://{home}/sock"
+    places = ["--data-root", f"{home}/data", "--exec-root", f"{home}/exec", "--pidfile", f"{home}/pid"]
+    flags = ["--bridge=none", "--iptables=false", "--ip6tables=false", "-H", host, *places]
+    before = os.environ.get("DOCKER_HOST")
+    with open(home / "log", "wb") as log:
+        daemon = subprocess.Popen(["dockerd", *flags], stdout=log, stderr=log, start_new_session=True)
+    os.environ["DOCKER_HOST"] = host
+    try:
+        until(lambda: open_engine("docker").available() is None, 60, f"dockerd did not come up; see {home}/log")
+        yield
+    finally:
+        os.environ.pop("DOCKER_HOST")
+        if before is not None:
+            os.environ["DOCKER_HOST"] = before
+        daemon.terminate()
+        daemon.wait(60)
+
+
+class Bench:
+    """An engine with an image in it, ready to run shell scripts."""
+
+    def __init__(self, engine: Engine, home: Path) -> None:
+        self.engine, self.home = engine, home
+        self.image = engine.store(probe_image(home / "image.tar")) if engine.takes_images else None
+        self.input = home / "input"
+        self.input.mkdir()
+        (self.input / "given").write_text("data")
+        (self.input / "probe").mkdir()
+        for name, code in PROBES.items():
+            (self.input / "probe" / name).write_bytes(code)
+            (self.input / "probe" / name).chmod(0o755)
+
+    def launch(self, script: str, *, limits: Limits = SMALL, **options: Any) -> Launch:
+        number = uuid.uuid4().hex[:8]
+        folders = [self.home / f"{kind}-{number}" for kind in ("output", "socket")]
+        for one in folders:
+            one.mkdir()
+        mounts = (Mount.input(self.input), Mount.output(folders[0]), Mount.socket(folders[1]))
+        command = (str(BUSYBOX), "sh", "-c", script)
+        return Launch(image=self.image, command=command, mounts=mounts, limits=limits, **options)
+
+    def start(self, script: str, *, limits: Limits = SMALL, **options: Any) -> Running:
+        return self.engine.start(self.launch(script, limits=limits, **options))
+
+    def output_of(self, script: str, *, limits: Limits = SMALL, **options: Any) -> str:
+        """What a script prints, run to its end."""
+        with self.start(script, limits=limits, **options) as running:
+            until(lambda: not running.alive(), 60, "the script did not end")
+            return running.logs(1 << 20).decode("utf-8", "replace")
+
+    def place(self, name: str) -> str:
+        """Where a folder is for a script, when it is the same for every launch."""
+        return name if self.engine.name != "process" else str(self.home / name.strip("/"))
+
+
+def probe_image(path: Path) -> Path:
+    """An image with busybox and probes, and settings that a hostile image would have."""
+    tools = [entry(f"probe/{name}", code, mode=0o755) for name, code in PROBES.items()]
+    layers = [busybox_layer(), layer([folder("probe"), *tools, folder("data", 0o777)])]
+
+    def hostile(config: dict[str, Any]) -> None:
+        config["config"]["Volumes"] = {"/data": {}}
+        unique = f"UNIQUE={uuid.uuid4()}"  # workers of one test run must not remove each other's image
+        config["config"]["Env"] += ["LD_PRELOAD=/evil.so", "NVIDIA_VISIBLE_DEVICES=all", unique]
+
+    return archive(path, docker_members(layers, config=config_bytes(layers, hostile)))
+
+
+@contextmanager
+def bench(name: str, home: Path) -> Iterator[Bench]:
+    """A ready engine; the test is skipped, with the reason, where it cannot run."""
+    reason = reason_not_to_run(name)
+    if reason:
+        pytest.skip(reason)
+    if name == "docker":
+        with docker_daemon(home / "docker"):
+            yield from _with_image(name, home)
+    else:
+        yield from _with_image(name, home)
+
+
+def _with_image(name: str, home: Path) -> Iterator[Bench]:
+    made = Bench(open_engine(name), home)
+    try:
+        yield made
+    finally:
+        if made.image:
+            made.engine.forget(made.image)
+
+
+def until(check: Callable[[], object], timeout_s: float, otherwise: str) -> None:
+    """Wait for something to become true."""
+    deadline = time.monotonic() + timeout_s
+    while not check():
+        assert time.monotonic() < deadline, otherwise
+        time.sleep(0.01)
+
+
+def processes_with(argument: str) -> list[int]:
+    """Live processes of the machine that have this word on their command line."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (place / "cmdline").read_bytes().split(b"\0")
+            state = (place / "stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if argument.encode() in words and state != "Z":
+            found.append(int(place.name))
+    return found
+
+
+ENGINES = engine_names()
