@@ -19,6 +19,9 @@ def register(app: typer.Typer) -> None:
 def rehearse(
     image: Path | None = typer.Option(None, "--image", help="Archive from docker save, or an OCI archive."),
     command: str | None = typer.Option(None, "--command", help="Instead of an image: a command of this machine."),
+    code: Path | None = typer.Option(
+        None, "--code", help="Folder that the command needs; read-only at /app in bubblewrap."
+    ),
     input_folder: Path = typer.Option(
         ..., "--input", help="Folder with request.json, media (folders or archives) and, for scores, references."
     ),
@@ -68,7 +71,7 @@ def rehearse(
         forget_run(out)
     with progress_bar("asking") as step:
         found = run(
-            input_folder, out=out, image=image, command=shlex.split(command or ""), engine=engine, gpu=gpu,
+            input_folder, out=out, image=image, command=shlex.split(command or ""), code=code, engine=engine, gpu=gpu,
             limits=Limits(memory_mb=memory_mb), settings=settings, progress=step,
         )  # fmt: skip
     if as_json:

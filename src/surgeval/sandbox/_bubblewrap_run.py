@@ -57,6 +57,10 @@ class BubblewrapRun(Running):
         """The most memory its control group has held, or None without one."""
         return self._group.peak_mb() if self._group else None
 
+    def host_pid(self) -> int | None:
+        """The first process."""
+        return self._first.pid if self.alive() else None
+
     def _end(self, grace_s: float) -> Death:
         self.peak_memory_mb()
         if grace_s > 0 and self.alive():

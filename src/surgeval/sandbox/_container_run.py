@@ -91,6 +91,10 @@ class ContainerRun(Running):
         """The most memory its control group has held."""
         return self._group.peak_mb() if self._group else None
 
+    def host_pid(self) -> int | None:
+        """The first process."""
+        return self._process.pid if self._process is not None and self.alive() else None
+
     def _end(self, grace_s: float) -> Death:
         self.peak_memory_mb()
         if self.alive() and grace_s > 0:

@@ -93,6 +93,10 @@ class Running(ABC):
     def peak_memory_mb(self) -> float | None:
         """The most memory it has used so far, or None where that cannot be read."""
 
+    def host_pid(self) -> int | None:
+        """A process inside, by its number on the host, where there is one: its namespaces are those of the run."""
+        return None
+
     @abstractmethod
     def _end(self, grace_s: float) -> Death: ...
 

@@ -3,8 +3,8 @@
 It listens on port 4743 of its own loopback. `GET /health` must give 200; then, per question, the host writes
 /input/request.json (one official request) and inputs.json, posts /invoke without a body, takes 201 as done,
 and reads /output/response.json, which must hold the same `qID` and the `content`. All of it is inside the
-question's budget. Reaching the port needs the network namespace of the container, so this mode works with
-engines that leave the host's loopback in reach (a plain process) or name a process inside (`host_pid`).
+question's budget. A container without network has a loopback of its own; its port is reached by making the
+connection inside its network namespace, which needs root on the host.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from surgeval.errors import Misuse, OutputRefused
+from surgeval.errors import EngineFailed, OutputRefused
 from surgeval.sandbox import Engine, Guarantee, Launch, Mount, Running
 from surgeval.submissions.exchange import Address, Contact, TcpAddress, exchange, request_bytes
 from surgeval.submissions.messages import MOST_BODY_BYTES, NotAnAnswer, Outcome, Question, read_answer
@@ -82,7 +82,6 @@ class InvokeSession(Session):
             if before is not None:
                 before()
 
-        self.running.write_output(_RESPONSE, b"")
         try:
             reply = exchange(
                 self.address, _INVOKE, budget_s=question.budget_s, clock=self.clock, before=hand_over,
@@ -126,17 +125,22 @@ class InvokeSession(Session):
 def open_invoke_session(
     engine: Engine, entrant: Entrant, rules: Rules, place: Workplace, *, port: int = PORT
 ) -> InvokeSession:
-    """A container in grand-challenge's long-lived mode, just started."""
+    """A container in grand-challenge's long-lived mode, just started.
+
+    Only a plain process, which shares the loopback of this machine, is told another `port` than the usual one.
+    """
     mounts = (Mount.input(place.input), Mount.output(place.output))
     places = {"SURG_INPUT": engine.inside(mounts[0]), "SURG_OUTPUT": engine.inside(mounts[1])}
     env = {} if Guarantee.NO_NETWORK in engine.guarantees else {**places, "SURG_PORT": str(port)}
+    if Guarantee.NO_NETWORK in engine.guarantees:
+        port = PORT
     return InvokeSession(engine, entrant.launch(mounts, env), rules, place.input, port)
 
 
 def _address(engine: Engine, running: Running, port: int) -> Address:
     if Guarantee.NO_NETWORK not in engine.guarantees:
         return TcpAddress(port)
-    pid: int | None = getattr(running, "host_pid", lambda: None)()
+    pid = running.host_pid()
     if pid is None:
-        raise Misuse(f"engine {engine.name} does not let the host reach a port inside; gc-invoke needs that")
+        raise EngineFailed(engine.name, "the container ended before its port could be reached")
     return NamespaceAddress(pid, port)

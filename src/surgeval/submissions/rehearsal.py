@@ -112,6 +112,7 @@ def rehearse(
     out: str | Path,
     image: str | Path | None = None,
     command: Sequence[str] = (),
+    code: str | Path | None = None,
     engine: str | Engine | None = None,
     limits: Limits | None = None,
     gpu: str | None = None,
@@ -125,6 +126,7 @@ def rehearse(
         out: Folder for answers, events and scores; an interrupted rehearsal in it goes on.
         image: An archive from `docker save` or an OCI archive.
         command: Instead of an image, a command of this machine.
+        code: A folder that the command needs, read-only at /app in engines that show nothing else.
         engine: By name; `process` for a command, podman or docker for an image without one.
         limits: Memory, processes and so on.
         gpu: One GPU by index or UUID.
@@ -143,7 +145,7 @@ def rehearse(
         inputs = read_inputs(Path(input_folder), scratch=scratch)
         entrant = Entrant(
             image=None if image is None else chosen.store(Path(image)), command=tuple(command), gpu=gpu,
-            limits=limits or Limits(),
+            limits=limits or Limits(), code=None if code is None else Path(code),
         )  # fmt: skip
         rules = _rules(inputs, settings)
         _run(inputs, chosen, entrant, rules, settings, folder, progress)

@@ -17,6 +17,7 @@ from surgeval.submissions.exchange import Address, Clock, Contact, Reply, exchan
 from surgeval.submissions.messages import PROTOCOL, NotAnAnswer, Outcome, Question, read_answer, read_health
 from surgeval.submissions.plan import Rules
 
+CODE_TARGET = "/app"
 _FIRST_POLL_S = 0.02
 _HEALTH = request_bytes("GET", "/health")
 
@@ -31,9 +32,13 @@ class Entrant:
     gpu: str | None = None
     hidden: bool = False
     """Hidden data is in reach; an engine that cannot keep it in refuses."""
+    code: Path | None = None
+    """A folder that a command needs, read-only at /app in engines that show nothing else of this machine."""
 
     def launch(self, mounts: tuple[Mount, ...], env: Mapping[str, str]) -> Launch:
         """The order to an engine."""
+        if self.code is not None:
+            mounts = (*mounts, Mount.input(self.code, CODE_TARGET))
         return Launch(
             image=self.image, command=self.command, mounts=mounts, env=env, gpu=self.gpu, limits=self.limits,
             hidden=self.hidden,
