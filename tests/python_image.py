@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ def python_archive(path: Path, app: Path, *, command: tuple[str, ...] = ("/usr/b
     layers = [layer(_python()), layer([folder("app"), *files])]
 
     def change(config: dict[str, Any]) -> None:
-        config["config"] = {"User": "65534:65534", "Env": ["PATH=/usr/bin"], "Entrypoint": list(command)}
+        unique = f"UNIQUE={uuid.uuid4()}"  # workers of one test run must not remove each other's image
+        config["config"] = {"User": "65534:65534", "Env": ["PATH=/usr/bin", unique], "Entrypoint": list(command)}
 
     return archive(path, docker_members(layers, config=config_bytes(layers, change), tags=("mine:1",)))
 
@@ -33,7 +35,6 @@ def python_archive(path: Path, app: Path, *, command: tuple[str, ...] = ("/usr/b
 def _python() -> list[Entry]:
     program = PYTHON.resolve()
     library = next(Path("/usr/lib").glob(f"{program.name}/os.py")).parent
-    members = [library / "os.py"]
     members = [
         one for one in sorted(library.rglob("*"))
         if one.is_file() and not any(part.startswith(_LEFT_OUT) for part in one.relative_to(library).parts)

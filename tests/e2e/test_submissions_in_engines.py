@@ -181,6 +181,7 @@ def test_a_container_of_grand_challenges_long_lived_mode_is_asked(place: Place, 
         text = text.replace(f'os.environ["{name}"]', f'os.environ.get("{name}", "{default}")')
     out = run_tasks(
         tasks(tmp_path / "media", 2), engine=place.engine, entrant=place.entrant(script(tmp_path / "p", text)),
-        rules=rules(budget_s=60.0, stop_s=0.3), out=tmp_path / "out", open_with=partial(open_invoke_session, port=free_port()),
+        rules=rules(budget_s=60.0, stop_s=0.3), out=tmp_path / "out",
+        open_with=partial(open_invoke_session, port=free_port()),
     )  # fmt: skip
     assert outcomes(records(out)) == {"q0": "ok", "q1": "ok"}, events(out)

@@ -27,7 +27,9 @@ def rehearse(
     ),
     out: Path = typer.Option(Path("rehearsal"), "--out", help="Folder for answers, events and scores."),
     protocol: str | None = typer.Option(
-        None, "--protocol", help="server (default), batch (default with --layout or --budget pooled) or gc-invoke."
+        None,
+        "--protocol",
+        help="server (default), server-tcp, batch (default with --layout or --budget pooled), gc-invoke.",
     ),
     layout: str | None = typer.Option(None, "--layout", help="Of a batch: folder, zip or nested-zip."),
     budget: str = typer.Option("per-question", "--budget", help="per-question, or pooled over a batch."),

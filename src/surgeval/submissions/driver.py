@@ -12,6 +12,7 @@ import hashlib
 import json
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -167,12 +168,15 @@ class _Host:
         self.shelf.withdraw()
         self.sessions += 1
         place = self._workplace()
+        asked_at = time.monotonic()
         self.session = self.open_with(self.engine, self.entrant, self.rules, place)
+        engine_s = time.monotonic() - asked_at
         self.start_is_planned = False
         report = self.session.wait_until_ready()
         self.journal.event(
             "started" if report.ready else "start_failed", session=self.sessions, id=self.session.running.id,
-            planned=planned, seconds=round(report.seconds, 4), detail=report.detail, name=report.name,
+            planned=planned, engine_s=round(engine_s, 4), seconds=round(report.seconds, 4),
+            detail=report.detail, name=report.name,
             unenforced=[str(lack) for lack in self.session.running.unenforced],
         )  # fmt: skip
         if not report.ready:

@@ -31,9 +31,9 @@ from surgeval.submissions.inputs import Inputs, read_inputs
 from surgeval.submissions.plan import Rules, State
 from surgeval.submissions.rehearsal_report import Findings, findings_of, report_text
 from surgeval.submissions.results import RunFacts, run_facts, write_responses
-from surgeval.submissions.session import Entrant, OpenSession, open_session
+from surgeval.submissions.session import Entrant, OpenSession, open_session, open_tcp_session
 
-PROTOCOLS = ("server", "batch", "gc-invoke")
+PROTOCOLS = ("server", "server-tcp", "batch", "gc-invoke")
 _IMAGE_ENGINES = ("podman", "docker")
 
 
@@ -194,12 +194,14 @@ def _run(
             inputs, engine=engine, entrant=entrant, rules=batch, out=out, buckets=_buckets(inputs), progress=progress
         )
         return
-    open_with: OpenSession = open_session
-    if settings.protocol == "gc-invoke":
-        open_with = partial(open_invoke_session, port=settings.port)
+    ways: dict[str, OpenSession] = {
+        "server": open_session,
+        "server-tcp": open_tcp_session,
+        "gc-invoke": partial(open_invoke_session, port=settings.port),
+    }
     run_tasks(
-        inputs.tasks(clock=settings.clock), engine=engine, entrant=entrant, rules=rules, out=out, open_with=open_with,
-        dialect=settings.protocol, progress=progress,
+        inputs.tasks(clock=settings.clock), engine=engine, entrant=entrant, rules=rules, out=out,
+        open_with=ways[settings.protocol], dialect=settings.protocol, progress=progress,
     )  # fmt: skip
 
 

@@ -36,6 +36,9 @@ class RunFacts:
     distinct: int
     """Different answers among those that count, up to a few."""
     starts_s: tuple[float, ...] = ()
+    """From the running container until it reported ready."""
+    engine_s: tuple[float, ...] = ()
+    """What the engine needed before, until the container ran and was checked."""
     restarts: int = 0
     peak_memory_mb: float | None = None
     batches: tuple[Mapping[str, Any], ...] = ()
@@ -79,6 +82,7 @@ def run_facts(folder: Path) -> RunFacts:
         p50_s=p50, p95_s=p95, max_s=top, total_s=float(sum(latencies)), slowest=slowest[1], lost=tuple(lost),
         empty=empty, distinct=len(texts),
         starts_s=tuple(event["seconds"] for event in starts if event["event"] == "started"),
+        engine_s=tuple(event["engine_s"] for event in starts if event["event"] == "started"),
         restarts=sum(not event["planned"] for event in starts),
         peak_memory_mb=max(peaks, default=None),
         batches=tuple(event for event in events if event["event"] == "batch"),

@@ -11,9 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from surgeval.errors import OutputRefused
-from surgeval.sandbox import SOCKET_NAME, Death, Engine, Launch, Limits, Mount, Running
-from surgeval.submissions.exchange import Address, Clock, Contact, Reply, exchange, request_bytes
+from surgeval.errors import Misuse, OutputRefused
+from surgeval.sandbox import SOCKET_NAME, Death, Engine, Guarantee, Launch, Limits, Mount, Running
+from surgeval.submissions.exchange import Address, Clock, Contact, Reply, TcpAddress, exchange, request_bytes
 from surgeval.submissions.messages import PROTOCOL, NotAnAnswer, Outcome, Question, read_answer, read_health
 from surgeval.submissions.plan import Rules
 
@@ -223,6 +223,21 @@ def open_session(engine: Engine, entrant: Entrant, rules: Rules, place: Workplac
     mounts = (Mount.input(place.input), Mount.output(place.output), sockets)
     env = {"SURG_SOCKET": f"{engine.inside(sockets)}/{SOCKET_NAME}", "SURG_PROTOCOL": PROTOCOL}
     return Session(engine, entrant.launch(mounts, env), rules)
+
+
+def open_tcp_session(engine: Engine, entrant: Entrant, rules: Rules, place: Workplace) -> Session:
+    """The same over a port on loopback, for local work where Unix sockets are a nuisance; a plain process only.
+
+    Raises:
+        Misuse: The engine keeps the program away from the loopback of this machine.
+    """
+    if Guarantee.NO_NETWORK in engine.guarantees:
+        raise Misuse(f"engine {engine.name} has no loopback in common with this machine; use the Unix socket")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    mounts = (Mount.input(place.input), Mount.output(place.output))
+    env = {"SURG_SOCKET": f"127.0.0.1:{port}", "SURG_PROTOCOL": PROTOCOL}
+    return Session(engine, entrant.launch(mounts, env), rules, address=lambda _: TcpAddress(port))
 
 
 OpenSession = Callable[[Engine, Entrant, Rules, Workplace], Session]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,25 @@ def test_a_full_disk_loses_no_answer_that_was_given(tmp_path: Path, monkeypatch:
             journal.add(record("b"))
     journal.close()
     assert [r.case for r in read_journal(tmp_path)] == ["a", "b"]
+
+
+def test_a_really_full_disk_loses_no_answer_either(tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(small)]
+    if os.geteuid() != 0 or subprocess.run(mounted, capture_output=True).returncode:
+        pytest.skip("a small disk can be mounted by root only")
+    try:
+        journal = Journal(small, ME)
+        given = 0
+        with pytest.raises(RunInterrupted, match="was still stored"):
+            while True:
+                given += 1
+                journal.add(record(f"q{given}", content="x" * 50_000))
+        journal.close()
+        assert [r.case for r in read_journal(small)] == [f"q{i}" for i in range(1, given + 1)]
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
 
 
 def test_a_disk_without_any_room_keeps_whole_lines_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,8 +13,10 @@ import pytest
 from hostile_programs import good, script
 from submission_runs import events
 from surgeval.errors import Misuse, UnknownName
-from surgeval.submissions.plan import State
+from surgeval.sandbox import open_engine
+from surgeval.submissions.plan import Rules, State
 from surgeval.submissions.rehearsal import Rehearsal, Settings, rehearse
+from surgeval.submissions.session import Entrant, Workplace, open_tcp_session
 from surgeval.submissions.starter import KINDS, new_pack
 
 BATCH = """
@@ -55,6 +57,13 @@ def test_a_good_program_gets_numbers_and_a_score(pack: Path, tmp_path: Path) -> 
     assert (tmp_path / "out" / "scores" / "results.csv").is_file()
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["verb"] == "rehearse"
     assert len(json.loads((tmp_path / "out" / "answer.json").read_text())) == 3
+
+
+def test_the_same_works_over_loopback(pack: Path, tmp_path: Path) -> None:
+    found = go(pack, good(tmp_path, "return os.environ['SURG_SOCKET']"), protocol="server-tcp")
+    assert found.facts.outcomes == {"ok": 3}
+    with pytest.raises(Misuse, match="no loopback in common"):
+        open_tcp_session(open_engine("podman"), Entrant(image="x"), Rules(), Workplace(tmp_path, tmp_path, tmp_path))
 
 
 def test_without_references_there_is_no_score_and_it_says_so(pack: Path, tmp_path: Path) -> None:
