@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 import subprocess
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -34,26 +35,44 @@ def reason_not_to_run(name: str) -> str | None:
     return f"{name}: {problem}" if problem else None
 
 
+class DockerDaemon:
+    """A docker daemon of our own with its own store, in a folder short enough for a socket's name."""
+
+    def __init__(self, home: Path) -> None:
+        self.home, self.host = home, f"unix://{home}/s"
+        self.start()
+
+    def start(self) -> None:
+        places = ["--data-root", f"{self.home}/d", "--exec-root", f"{self.home}/e", "--pidfile", f"{self.home}/p"]
+        flags = ["--bridge=none", "--iptables=false", "--ip6tables=false", "-H", self.host, *places]
+        with open(self.home / "log", "ab") as log:
+            self.process = subprocess.Popen(["dockerd", *flags], stdout=log, stderr=log, start_new_session=True)
+        until(self._answers, 60, f"dockerd did not come up; see {self.home}/log")
+
+    def _answers(self) -> bool:
+        assert self.process.poll() is None, (self.home / "log").read_text()[-2000:]
+        return open_engine("docker").available() is None
+
+    def stop(self) -> None:
+        left = subprocess.check_output(["docker", "ps", "-aq"]).decode().split()
+        if left:
+            subprocess.run(["docker", "rm", "-f", *left], check=True, stdout=subprocess.DEVNULL)
+        self.process.terminate()
+        self.process.wait(60)
+        while os.path.ismount(self.home / "d"):
+            subprocess.run(["umount", self.home / "d"], check=True)
+
+
 @contextmanager
-def docker_daemon(home: Path) -> Iterator[None]:
-    """A docker daemon of our own with its own store, which DOCKER_HOST names meanwhile."""
-    home.mkdir(parents=True, exist_ok=True)
-    host = f"unix://{home}/sock"
-    places = ["--data-root", f"{home}/data", "--exec-root", f"{home}/exec", "--pidfile", f"{home}/pid"]
-    flags = ["--bridge=none", "--iptables=false", "--ip6tables=false", "-H", host, *places]
-    before = os.environ.get("DOCKER_HOST")
-    with open(home / "log", "wb") as log:
-        daemon = subprocess.Popen(["dockerd", *flags], stdout=log, stderr=log, start_new_session=True)
-    os.environ["DOCKER_HOST"] = host
-    try:
-        until(lambda: open_engine("docker").available() is None, 60, f"dockerd did not come up; see {home}/log")
-        yield
-    finally:
-        os.environ.pop("DOCKER_HOST")
-        if before is not None:
-            os.environ["DOCKER_HOST"] = before
-        daemon.terminate()
-        daemon.wait(60)
+def docker_daemon() -> Iterator[None]:
+    """A daemon, which DOCKER_HOST names meanwhile."""
+    with tempfile.TemporaryDirectory(prefix="sv", dir="/tmp") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DOCKER_HOST", f"unix://{folder}/s")
+        daemon = DockerDaemon(Path(folder))
+        try:
+            yield
+        finally:
+            daemon.stop()
 
 
 class Bench:
@@ -88,10 +107,6 @@ class Bench:
             until(lambda: not running.alive(), 60, "the script did not end")
             return running.logs(1 << 20).decode("utf-8", "replace")
 
-    def place(self, name: str) -> str:
-        """Where a folder is for a script, when it is the same for every launch."""
-        return name if self.engine.name != "process" else str(self.home / name.strip("/"))
-
 
 def probe_image(path: Path) -> Path:
     """An image with busybox and probes, and settings that a hostile image would have."""
@@ -113,7 +128,7 @@ def bench(name: str, home: Path) -> Iterator[Bench]:
     if reason:
         pytest.skip(reason)
     if name == "docker":
-        with docker_daemon(home / "docker"):
+        with docker_daemon():
             yield from _with_image(name, home)
     else:
         yield from _with_image(name, home)

@@ -19,6 +19,7 @@ VERBS: tuple[str, ...] = (
     "compare",
     "demo",
     "diff",
+    "doctor",
     "failures",
     "floors",
     "interval",

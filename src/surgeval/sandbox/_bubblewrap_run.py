@@ -22,7 +22,13 @@ class BubblewrapRun(Running):
     """A started command. The first process of its namespace takes all others along when it dies."""
 
     def __init__(
-        self, run_id: str, child: subprocess.Popen[bytes], first: int, launch: Launch, group: OwnGroup | None
+        self,
+        run_id: str,
+        child: subprocess.Popen[bytes],
+        first: int,
+        launch: Launch,
+        group: OwnGroup | None,
+        watchdog: Watchdog,
     ) -> None:
         super().__init__(*(_folder(first, launch, kind) for kind in (MountKind.OUTPUT, MountKind.SOCKET)))
         self.id = run_id
@@ -31,7 +37,7 @@ class BubblewrapRun(Running):
         self._oom = False
         assert child.stdout is not None
         self._log = LogTail(child.stdout, keep_bytes=launch.limits.log_mb << 20)
-        self._watchdog = Watchdog(("kill", "-KILL", str(first)), lifetime_s=launch.limits.lifetime_s)
+        self._watchdog = watchdog
 
     def alive(self) -> bool:
         """Whether the command still runs."""

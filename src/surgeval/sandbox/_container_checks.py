@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from surgeval.sandbox._intake_config import is_dangerous
-from surgeval.sandbox._kernel import ControlGroup, interfaces_of, mounts_of, status_of
+from surgeval.sandbox._kernel import ControlGroup, interfaces_of, is_over, mounts_of, status_of
 from surgeval.sandbox._launch import Launch, MountKind
 
 GPU_VOID = "NVIDIA_VISIBLE_DEVICES=void"
+_GOING_S = 1.0
 _NAMESPACES = ("net", "pid", "mnt", "ipc", "uts")
 
 
@@ -94,11 +94,12 @@ def rights_problems(pid: int) -> list[str]:
 
 
 def world_problems(pid: int, launch: Launch) -> list[str]:
-    """What the kernel says about network, mounts and limits; none when the process is gone."""
+    """What the kernel says about network, mounts and limits; none when the process is gone or just going."""
     try:
-        return [*_namespace_problems(pid), *_kernel_mount_problems(pid, launch), *_limit_problems(pid, launch)]
-    except (FileNotFoundError, ProcessLookupError):
-        return []
+        found = [*_namespace_problems(pid), *_kernel_mount_problems(pid, launch), *_limit_problems(pid, launch)]
+    except OSError as error:
+        found = [f"the kernel does not tell what it may do ({error.strerror})"]
+    return [] if found and is_over(pid, within_s=_GOING_S) else found
 
 
 def _namespace_problems(pid: int) -> Iterator[str]:
@@ -126,8 +127,6 @@ def _limit_problems(pid: int, launch: Launch) -> Iterator[str]:
     if group is None:
         return
     limit, pids = group.memory_limit(), group.pids_limit()
-    if not Path(f"/proc/{pid}").exists():
-        return
     if limit is None or limit > launch.limits.memory_mb << 20:
         yield f"its memory limit is {limit}, not {launch.limits.memory_mb << 20}"
     if not group.swap_included():

@@ -118,10 +118,10 @@ class ContainerRun(Running):
         assert self._process is not None
         self._killed = True
         try:
-            self._cli.attempt("kill", "--signal", "KILL", self.id, timeout_s=_DEATH_S)
+            code, _, _ = self._cli.attempt("kill", "--signal", "KILL", self.id, timeout_s=_DEATH_S)
         except EngineFailed:
-            self._process.kill()
-        if not self._wait(_DEATH_S):
+            code = 1
+        if code != 0 or not self._wait(_DEATH_S):
             self._process.kill()
         if not self._wait(_DEATH_S):
             raise EngineFailed(self._engine, f"the first process of container {self.id} survives SIGKILL")

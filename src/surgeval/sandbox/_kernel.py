@@ -73,6 +73,18 @@ def status_of(pid: int) -> Status | None:
     )
 
 
+def is_over(pid: int, *, within_s: float) -> bool:
+    """Whether a process ended within the time; one that is ending has already lost its namespaces."""
+    try:
+        process = Watched(pid)
+    except OSError:
+        return True
+    try:
+        return process.wait(within_s)
+    finally:
+        process.close()
+
+
 def mounts_of(pid: int) -> dict[str, tuple[frozenset[str], str]]:
     """Options and file system by mount point; of several at one place the last, which is the one seen."""
     found = {}

@@ -25,6 +25,7 @@ from surgeval.sandbox._engine import Guarantee, Problem, Running, Severity
 from surgeval.sandbox._kernel import OwnGroup, mounts_of
 from surgeval.sandbox._launch import Launch, Mount, MountKind
 from surgeval.sandbox._seccomp import bpf_program
+from surgeval.sandbox._watchdog import MARK, Watchdog, by_mark, kill_marked
 
 BY_GROUP = frozenset({Guarantee.MEMORY, Guarantee.PIDS})
 _HOST_PLACES = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/alternatives")
@@ -111,11 +112,15 @@ class BubblewrapEngine:
         info_read, info_write = os.pipe()
         block_read, block_write = os.pipe()
         inherited = (filter_read, info_write, block_read)
+        watchdog = Watchdog(by_mark(run_id), lifetime_s=launch.limits.lifetime_s)
         try:
             os.set_blocking(filter_write, False)
             os.write(filter_write, bpf_program())
             os.close(filter_write)
-            child = _spawn([*_flags(launch, inherited), *_command(launch)], inherited)
+            child = _spawn(run_id, [*_flags(launch, inherited), *_command(launch)], inherited)
+        except BaseException:
+            watchdog.release()
+            raise
         finally:
             for descriptor in inherited:
                 os.close(descriptor)
@@ -125,17 +130,18 @@ class BubblewrapEngine:
                 group.admit([first])
             os.write(block_write, b".")
             _await_mounts(first, child, launch)
-            return BubblewrapRun(run_id, child, first, launch, group)
+            return BubblewrapRun(run_id, child, first, launch, group, watchdog)
         except BaseException:
-            child.kill()
+            kill_marked(run_id)
             child.wait()
+            watchdog.release()
             raise
         finally:
             os.close(info_read)
             os.close(block_write)
 
 
-def _spawn(arguments: list[str], inherited: tuple[int, ...]) -> subprocess.Popen[bytes]:
+def _spawn(run_id: str, arguments: list[str], inherited: tuple[int, ...]) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
             arguments,
@@ -143,7 +149,7 @@ def _spawn(arguments: list[str], inherited: tuple[int, ...]) -> subprocess.Popen
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             pass_fds=inherited,
-            env={"PATH": "/usr/bin:/bin:/usr/sbin:/sbin"},
+            env={"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", MARK: run_id},  # of bubblewrap, not of the command
             start_new_session=True,
         )
     except OSError as error:

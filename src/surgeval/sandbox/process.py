@@ -21,9 +21,9 @@ from surgeval.sandbox._engine import Death, Guarantee, Problem, Running, Severit
 from surgeval.sandbox._folders import Folder
 from surgeval.sandbox._launch import Launch, Mount, MountKind
 from surgeval.sandbox._log_tail import LogTail
-from surgeval.sandbox._watchdog import Watchdog
+from surgeval.sandbox._watchdog import MARK as MARK
+from surgeval.sandbox._watchdog import Watchdog, by_mark, kill_marked, marked
 
-MARK = "SURGEVAL_RUN"
 _DEATH_S = 10.0
 
 
@@ -74,6 +74,7 @@ class _Process(Running):
         self.id = uuid.uuid4().hex
         self.unenforced = tuple(sorted(set(Guarantee) - ProcessEngine.guarantees))
         self._peak_kb = 0
+        self._watchdog = Watchdog(by_mark(self.id), lifetime_s=launch.limits.lifetime_s)
         try:
             self._child = subprocess.Popen(
                 launch.command,
@@ -84,12 +85,11 @@ class _Process(Running):
                 start_new_session=True,
             )
         except OSError as error:
+            self._watchdog.release()
             self._let_go()
             raise EngineFailed("process", f"cannot start {launch.command[0]!r}: {error.strerror}") from error
         assert self._child.stdout is not None
-        self._log = LogTail(self._child.stdout, keep_bytes=int(launch.limits.log_mb * 2**20))
-        ender = ("kill", "-KILL", "--", f"-{self._child.pid}")
-        self._watchdog = Watchdog(ender, lifetime_s=launch.limits.lifetime_s)
+        self._log = LogTail(self._child.stdout, keep_bytes=launch.limits.log_mb << 20)
 
     def alive(self) -> bool:
         return self._child.poll() is None
@@ -107,7 +107,7 @@ class _Process(Running):
         return self._log.tail(limit)
 
     def peak_memory_mb(self) -> float | None:
-        total = sum(_high_water_kb(pid) for pid in _marked(self.id))
+        total = sum(_high_water_kb(pid) for pid in marked(self.id))
         self._peak_kb = max(self._peak_kb, total)
         return self._peak_kb / 1024 or None
 
@@ -119,7 +119,7 @@ class _Process(Running):
         deadline = time.monotonic() + _DEATH_S
         while True:
             self._signal_group(signal.SIGKILL)
-            left = [pid for pid in _marked(self.id) if _kill(pid)]
+            left = kill_marked(self.id)
             if not left and self._child.poll() is not None:
                 break
             if time.monotonic() > deadline:
@@ -148,32 +148,6 @@ def _folder(launch: Launch, kind: MountKind) -> Folder | None:
 def _wait(child: subprocess.Popen[bytes], timeout_s: float) -> None:
     with suppress(subprocess.TimeoutExpired):
         child.wait(timeout_s)
-
-
-def _kill(pid: int) -> bool:
-    """Whether there was still something to kill."""
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return False
-    return True
-
-
-def _marked(run: str) -> list[int]:
-    """The live processes whose environment carries the mark of a run."""
-    wanted = f"{MARK}={run}".encode()
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            if wanted in (entry / "environ").read_bytes().split(b"\0") and not _is_zombie(entry):
-                found.append(int(entry.name))
-        except OSError:
-            continue  # ended meanwhile, or another user's
-    return found
-
-
-def _is_zombie(entry: Path) -> bool:
-    return (entry / "stat").read_text().rpartition(")")[2].split()[0] == "Z"
 
 
 def _high_water_kb(pid: int) -> int:
