@@ -113,6 +113,12 @@ def test_a_full_disk_loses_no_answer_that_was_given(tmp_path: Path, monkeypatch:
     assert [r.case for r in read_journal(tmp_path)] == ["a", "b"]
 
 
+def fill(journal: Journal, given: list[str]) -> None:
+    while True:
+        given.append(f"q{len(given)}")
+        journal.add(record(given[-1], content="x" * 50_000))
+
+
 def test_a_really_full_disk_loses_no_answer_either(tmp_path: Path) -> None:
     small = tmp_path / "small"
     small.mkdir()
@@ -121,13 +127,11 @@ def test_a_really_full_disk_loses_no_answer_either(tmp_path: Path) -> None:
         pytest.skip("a small disk can be mounted by root only")
     try:
         journal = Journal(small, ME)
-        given = 0
+        given: list[str] = []
         with pytest.raises(RunInterrupted, match="was still stored"):
-            while True:
-                given += 1
-                journal.add(record(f"q{given}", content="x" * 50_000))
+            fill(journal, given)
         journal.close()
-        assert [r.case for r in read_journal(small)] == [f"q{i}" for i in range(1, given + 1)]
+        assert [r.case for r in read_journal(small)] == given
     finally:
         subprocess.run(["umount", str(small)], check=True)
 
