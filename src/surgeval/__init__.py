@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from surgeval.stats.ranking import rank as rank
     from surgeval.stats.strata import StrataResult as StrataResult
     from surgeval.stats.strata import strata as strata
+    from surgeval.submissions.rehearsal import rehearse as rehearse
 
 _HOME = {
     "AdjustedResult": "stats.adjusted",
@@ -82,6 +83,7 @@ _HOME = {
     "rank": "stats.ranking",
     "failures": "stats.mixed.failures",
     "read_score_table": "schema.score_table",
+    "rehearse": "submissions.rehearsal",
     "score": "scoring.run",
     "strata": "stats.strata",
     "width_ratio": "stats.dependence",
