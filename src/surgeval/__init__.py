@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from surgeval.stats.ranking import rank as rank
     from surgeval.stats.strata import StrataResult as StrataResult
     from surgeval.stats.strata import strata as strata
+    from surgeval.submissions.rehearsal import rehearse as rehearse
 
 _HOME = {
     "AdjustedResult": "stats.adjusted",
@@ -96,6 +97,7 @@ _HOME = {
     "rank": "stats.ranking",
     "read_procedure": "schema.procedure_files",
     "read_score_table": "schema.score_table",
+    "rehearse": "submissions.rehearsal",
     "score": "scoring.run",
     "simulate": "simulation.simulate",
     "strata": "stats.strata",

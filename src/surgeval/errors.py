@@ -4,15 +4,20 @@
     ├── Misuse                 an argument or option that cannot mean anything
     │   ├── UnknownName        a name nobody registered; carries the nearest one
     │   ├── ExtraNeeded        an optional dependency is not installed
+    │   ├── HiddenDataRefused  an engine that cannot keep hidden data in was asked to
     │   └── WouldOverwrite     an output exists and --force was not given
     ├── InputInvalid           a file or table that cannot be used; lists every problem
+    │   ├── ImageRefused       an image archive that intake does not let in
     │   ├── FileUnreadable     not the format it claims to be (JSON, CSV, Parquet, encoding)
     │   ├── ProcedureInvalid   annotations of a procedure that cannot be true
     │   ├── QuestionsInvalid   requests or references that contradict themselves
     │   ├── TableInvalid       a score table that breaks its own rules
     │   └── ResponsesMissing   questions without a response, where that was declared an error
+    ├── EngineFailed           an engine could not start a run, keep its limits or end it
+    ├── OutputRefused          something a submission left behind that the host must not touch
     ├── OfficialAborts         the official toolkit would stop here; so does its profile
     ├── JudgeFailed            a judge could not be built or reached at all
+    ├── RunInterrupted         a run of a submission had to stop; what it has is stored, and it can go on
     └── TooFewVideos           nothing can be said about the spread between videos
 
 A message says what is wrong, where, what was got and what to do.
@@ -59,6 +64,17 @@ class WouldOverwrite(Misuse):
         super().__init__(f"{path} exists already; choose another place or pass --force to overwrite it")
 
 
+class HiddenDataRefused(Misuse):
+    """Hidden data and an engine that cannot keep it in."""
+
+    def __init__(self, engine: str, lacking: Sequence[str]) -> None:
+        self.engine, self.lacking = engine, list(lacking)
+        super().__init__(
+            f"engine {engine!r} must not see hidden data: it does not guarantee {', '.join(self.lacking)}; "
+            "use podman or docker"
+        )
+
+
 class InputInvalid(SurgevalError):
     """An input that cannot be used, with every problem found in it."""
 
@@ -69,6 +85,10 @@ class InputInvalid(SurgevalError):
         tail = f"; and {more} more" if more > 0 else ""
         count = "" if len(self.problems) == 1 else f"{len(self.problems)} problems: "
         super().__init__(f"{where}: {count}{shown}{tail}")
+
+
+class ImageRefused(InputInvalid):
+    """An image archive that intake does not let in."""
 
 
 class FileUnreadable(InputInvalid):
@@ -95,8 +115,28 @@ class OfficialAborts(InputInvalid):
     """The official toolkit stops on this input, so its profile does too."""
 
 
+class EngineFailed(SurgevalError):
+    """An engine could not start a run, keep its limits or end it."""
+
+    def __init__(self, engine: str, problem: str) -> None:
+        self.engine, self.problem = engine, problem
+        super().__init__(f"engine {engine!r}: {problem}")
+
+
+class OutputRefused(SurgevalError):
+    """Something that a submission left behind and that the host must not touch."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        self.name, self.problem = name, problem
+        super().__init__(f"output {name!r} was not read: {problem}")
+
+
 class JudgeFailed(SurgevalError):
     """A judge could not be built, or could not be reached at all."""
+
+
+class RunInterrupted(SurgevalError):
+    """A run of a submission had to stop; what was answered is stored and the run can go on."""
 
 
 class TooFewVideos(SurgevalError):

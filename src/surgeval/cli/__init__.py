@@ -19,6 +19,7 @@ VERBS: tuple[str, ...] = (
     "compare",
     "demo",
     "diff",
+    "doctor",
     "failures",
     "floors",
     "interval",
@@ -27,9 +28,11 @@ VERBS: tuple[str, ...] = (
     "list",
     "questions",
     "rank",
+    "rehearse",
     "score",
     "simulate",
     "strata",
+    "submission",
 )
 """Each names a module here whose `register(app)` adds the verb."""
 

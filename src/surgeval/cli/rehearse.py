@@ -1,0 +1,85 @@
+"""`surgeval rehearse`: run a container or command as the organisers would, and hear everything about it."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import typer
+
+from surgeval.cli._console import emit, emit_json, progress_bar, talk
+from surgeval.errors import Misuse, UnknownName
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command("rehearse", help="Run a container or command on your own questions as the organisers would.")(rehearse)
+
+
+def rehearse(
+    image: Path | None = typer.Option(None, "--image", help="Archive from docker save, or an OCI archive."),
+    command: str | None = typer.Option(None, "--command", help="Instead of an image: a command of this machine."),
+    code: Path | None = typer.Option(
+        None, "--code", help="Folder that the command needs; read-only at /app in bubblewrap."
+    ),
+    input_folder: Path = typer.Option(
+        ..., "--input", help="Folder with request.json, media (folders or archives) and, for scores, references."
+    ),
+    out: Path = typer.Option(Path("rehearsal"), "--out", help="Folder for answers, events and scores."),
+    protocol: str | None = typer.Option(
+        None,
+        "--protocol",
+        help="server (default), server-tcp, batch (default with --layout or --budget pooled), gc-invoke.",
+    ),
+    layout: str | None = typer.Option(None, "--layout", help="Of a batch: folder, zip or nested-zip."),
+    budget: str = typer.Option("per-question", "--budget", help="per-question, or pooled over a batch."),
+    track: str | None = typer.Option(None, "--track", help="frame, segment or procedure; decides the budget."),
+    budget_s: float | None = typer.Option(None, "--seconds", help="Seconds per question instead of the track's."),
+    state: str = typer.Option(
+        "per_video", "--state", help="What may be remembered: per_question, per_video (a new container each) or free."
+    ),
+    clock: bool = typer.Option(False, "--clock", help="Show videos with a burned-in clock where there are both."),
+    engine: str | None = typer.Option(None, "--engine", help="process, bubblewrap, podman or docker."),
+    gpu: str | None = typer.Option(None, "--gpu", help="One GPU by index or UUID."),
+    memory_mb: int = typer.Option(8192, "--memory", min=16, help="Memory limit in MB."),
+    start_up_s: float = typer.Option(600.0, "--start-up", help="Seconds until the container must report ready."),
+    batch_size: int | None = typer.Option(None, "--batch-size", min=1, help="Questions per batch; all without it."),
+    judge: list[str] = typer.Option([], "--judge", help="Judges of free text, as in surgeval score."),
+    boot: int = typer.Option(1000, "--boot", min=1, help="Bootstrap resamples behind the score's interval."),
+    seed: int = typer.Option(0, "--seed", help="Seed of the order of the questions."),
+    as_json: bool = typer.Option(False, "--json", help="Print the report as JSON."),
+    force: bool = typer.Option(False, "--force", help="Start over where --out holds a rehearsal already."),
+) -> None:
+    """Run a container or command on your own questions as the organisers would."""
+    from surgeval.sandbox import Limits
+    from surgeval.submissions.journal import forget_run
+    from surgeval.submissions.plan import State
+    from surgeval.submissions.rehearsal import Settings
+    from surgeval.submissions.rehearsal import rehearse as run
+
+    if state not in set(State):
+        raise UnknownName("state policy", state, set(State))
+    if (image is None) == (command is None):
+        raise Misuse("give either --image or --command")
+    if layout is not None and protocol not in (None, "batch"):
+        raise Misuse(f"--layout is about batches; --protocol {protocol} has none")
+    batched = layout is not None or budget == "pooled"
+    settings = Settings(
+        protocol=protocol or ("batch" if batched else "server"), layout=layout or "folder", budget=budget, track=track,
+        budget_s=budget_s, state=State(state), seed=seed, start_up_s=start_up_s, batch_size=batch_size, clock=clock,
+        replicates=boot, judges=judge,
+    )  # fmt: skip
+    if force:
+        forget_run(out)
+    with progress_bar("asking") as step:
+        found = run(
+            input_folder, out=out, image=image, command=shlex.split(command or ""), code=code, engine=engine, gpu=gpu,
+            limits=Limits(memory_mb=memory_mb), settings=settings, progress=step,
+        )  # fmt: skip
+    if as_json:
+        emit_json(found.as_dict())
+    else:
+        emit(found.text)
+    talk(f"written to {out}")
+    if found.is_worrying:
+        raise typer.Exit(1)

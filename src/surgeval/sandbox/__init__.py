@@ -1,0 +1,45 @@
+"""Run untrusted code: one file per engine, found by its name, behind one interface.
+
+    with open_engine("podman").start(Launch(image=..., mounts=(Mount.input(videos), Mount.socket(folder)))) as running:
+        connection = running.connect(timeout_s=5)
+
+An engine says what it guarantees, and refuses hidden data when that is not everything.
+"""
+
+from surgeval.sandbox._engine import SOCKET_NAME as SOCKET_NAME
+from surgeval.sandbox._engine import Death as Death
+from surgeval.sandbox._engine import Engine as Engine
+from surgeval.sandbox._engine import Guarantee as Guarantee
+from surgeval.sandbox._engine import Problem as Problem
+from surgeval.sandbox._engine import Running as Running
+from surgeval.sandbox._engine import Severity as Severity
+from surgeval.sandbox._intake import ImageFacts as ImageFacts
+from surgeval.sandbox._intake import ImageLimits as ImageLimits
+from surgeval.sandbox._intake import inspect_image as inspect_image
+from surgeval.sandbox._intake import write_clean_image as write_clean_image
+from surgeval.sandbox._kinds import engine_names as engine_names
+from surgeval.sandbox._kinds import open_engine as open_engine
+from surgeval.sandbox._launch import Launch as Launch
+from surgeval.sandbox._launch import Limits as Limits
+from surgeval.sandbox._launch import Mount as Mount
+from surgeval.sandbox._launch import MountKind as MountKind
+
+__all__ = [
+    "SOCKET_NAME",
+    "Death",
+    "Engine",
+    "Guarantee",
+    "ImageFacts",
+    "ImageLimits",
+    "Launch",
+    "Limits",
+    "Mount",
+    "MountKind",
+    "Problem",
+    "Running",
+    "Severity",
+    "engine_names",
+    "inspect_image",
+    "open_engine",
+    "write_clean_image",
+]

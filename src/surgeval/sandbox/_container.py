@@ -1,0 +1,195 @@
+"""What podman and docker have in common: create, check, start, check again, watch, kill, prove."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+from surgeval.errors import EngineFailed, HiddenDataRefused, Misuse
+from surgeval.sandbox._cli import Cli
+from surgeval.sandbox._container_checks import GPU_VOID, declared_problems, rights_problems, world_problems
+from surgeval.sandbox._container_run import ContainerRun
+from surgeval.sandbox._engine import Guarantee, Problem, Running
+from surgeval.sandbox._intake import ImageLimits, write_clean_image
+from surgeval.sandbox._kernel import host_lives, host_mark
+from surgeval.sandbox._launch import Launch, Mount, MountKind
+from surgeval.sandbox._machine import first_blocking
+from surgeval.sandbox._seccomp import oci_profile
+from surgeval.sandbox._watchdog import Watchdog
+
+LABEL = "surgeval.host"
+_SOCKET_MB = 1
+_SETTLE_S = 5.0
+
+
+class ContainerEngine:
+    """A container engine driven by its command line; subclasses add what differs."""
+
+    name: ClassVar[str]
+    guarantees: ClassVar[frozenset[Guarantee]] = frozenset(Guarantee)
+    takes_images: ClassVar[bool] = True
+    removal: ClassVar[tuple[str, ...]] = ("rm", "--force", "--volumes")
+    """How a container is removed at once, whatever state it is in."""
+    bring_up: ClassVar[tuple[str, ...]] = ("start",)
+    """How its namespaces and folders come to be; where that can be had without starting it, it is started later."""
+
+    def __init__(self, cli: Cli) -> None:
+        self._cli = cli
+
+    def _noticed(self) -> Iterator[Problem | None]:
+        raise NotImplementedError
+
+    def _own_flags(self, launch: Launch) -> list[str]:
+        raise NotImplementedError
+
+    def _volume_options(self) -> str:
+        raise NotImplementedError
+
+    def available(self) -> Problem | None:
+        """The first problem that keeps this engine from running here, or None."""
+        return first_blocking(self._noticed())
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Everything noticed about this machine, weaknesses too."""
+        return tuple(problem for problem in self._noticed() if problem)
+
+    def inside(self, mount: Mount) -> str:
+        """The place inside the container."""
+        return mount.target
+
+    def store(self, archive: Path, limits: ImageLimits | None = None) -> str:
+        """The identifier of an image archive after intake.
+
+        What is loaded is a copy of our own writing, named by its digest; the engine must report that digest.
+
+        Raises:
+            ImageRefused: Intake does not let it in.
+            EngineFailed: The engine did not store what it was given.
+        """
+        with tempfile.TemporaryDirectory(prefix="surgeval-intake-") as folder:
+            clean = Path(folder) / "image.tar"
+            facts = write_clean_image(archive, clean, limits)
+            self._cli("load", "--input", str(clean), timeout_s=3600)
+        digest = facts.clean_digest.removeprefix("sha256:")
+        stored = self._cli("image", "inspect", digest, "--format", "{{.Id}}").decode().strip()
+        if stored.removeprefix("sha256:") != digest:
+            raise EngineFailed(self.name, f"it stored image {stored} instead of {digest}")
+        return digest
+
+    def forget(self, image: str) -> None:
+        """Remove a stored image and its containers."""
+        self._cli.attempt("rmi", "--force", image)
+
+    def start(self, launch: Launch) -> Running:
+        """A container whose limits were checked before and after it started.
+
+        Raises:
+            EngineFailed: It could not start, or something is not as asked for; nothing is left running.
+        """
+        if not launch.image:
+            raise Misuse(f"the {self.name} engine runs images; store one and name it in the launch")
+        if launch.hidden and os.geteuid() != 0:
+            raise HiddenDataRefused(self.name, [Guarantee.OUTPUT_QUOTA])
+        name = f"surgeval-{uuid.uuid4().hex}"
+        watchdog = Watchdog(self._ender(name), lifetime_s=launch.limits.lifetime_s)
+        try:
+            return self._started(name, launch, watchdog)
+        except BaseException:
+            self._cli.attempt(*self.removal, name)
+            watchdog.release()
+            raise
+
+    def sweep(self) -> tuple[str, ...]:
+        """Identifiers of containers whose host process is dead, now removed."""
+        listed = self._cli("ps", "--all", "--quiet", "--no-trunc", "--filter", f"label={LABEL}").decode().split()
+        gone = []
+        for found in listed:
+            code, out, _ = self._cli.attempt("inspect", found)
+            mark = json.loads(out)[0]["Config"]["Labels"].get(LABEL, "") if code == 0 else host_mark()
+            if not host_lives(mark):
+                self._cli.attempt(*self.removal, found)
+                gone.append(found)
+        return tuple(gone)
+
+    def _started(self, name: str, launch: Launch, watchdog: Watchdog) -> ContainerRun:
+        with tempfile.NamedTemporaryFile("w", prefix="surgeval-seccomp-", suffix=".json") as profile:
+            profile.write(oci_profile())
+            profile.flush()
+            self._cli(*self._create(name, launch, profile.name))
+        _fail_on(self.name, declared_problems(self._record(name), launch))
+        self._cli(*self.bring_up, name)
+        record = self._record(name)
+        pid = int(record["State"]["Pid"])
+        if os.geteuid() == 0 and pid:
+            _fail_on(self.name, world_problems(pid, launch))
+        run = ContainerRun(self.name, self._cli, str(record["Id"]), pid, launch, self.removal, watchdog)
+        try:
+            if self.bring_up != ("start",):
+                self._cli("start", name)
+            _fail_on(self.name, _settled(pid))
+        except BaseException:
+            run.close()
+            raise
+        return run
+
+    def _record(self, name: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self._cli("inspect", "--type", "container", name))[0]
+        return found
+
+    def _ender(self, name: str) -> tuple[str, ...]:
+        return (*self._cli.prefix, *self.removal, name)
+
+    def _create(self, name: str, launch: Launch, profile: str) -> list[str]:
+        limits = launch.limits
+        flags = ["create", "--name", name, "--label", f"{LABEL}={host_mark()}", "--pull", "never", "--network", "none"]
+        flags += ["--read-only", "--cap-drop", "all", "--security-opt", "no-new-privileges", "--user", launch.user]
+        flags += ["--security-opt", f"seccomp={profile}"]
+        flags += ["--memory", f"{limits.memory_mb}m", "--memory-swap", f"{limits.memory_mb}m"]
+        flags += ["--pids-limit", f"{limits.pids}", "--cpus", f"{limits.cpus:g}", "--shm-size", f"{limits.shm_mb}m"]
+        # Named limits need no right to raise any, which root may lack on a virtual machine.
+        for what, most in (("nofile", limits.open_files), ("nproc", max(1024, 4 * limits.pids)), ("core", 0)):
+            flags += ["--ulimit", f"{what}={most}:{most}"]
+        flags += ["--ipc", "private", "--cgroupns", "private", "--hostname", "sandbox", "--no-healthcheck"]
+        flags += ["--restart", "no", "--env", GPU_VOID]
+        for variable, value in launch.env.items():
+            flags += ["--env", f"{variable}={value}"]
+        flags += self._tmpfs("/tmp", limits.tmp_mb)
+        for mount in launch.mounts:
+            flags += self._mounted(mount, launch)
+        if launch.gpu is not None:
+            flags += ["--device", f"nvidia.com/gpu={launch.gpu}"]
+        flags += self._own_flags(launch)
+        if launch.command:
+            return [*flags, "--entrypoint", launch.command[0], str(launch.image), *launch.command[1:]]
+        return [*flags, str(launch.image)]
+
+    def _mounted(self, mount: Mount, launch: Launch) -> list[str]:
+        if mount.kind is MountKind.INPUT:
+            if not mount.source.is_dir():
+                raise Misuse(f"the input folder {mount.source} is not there")
+            return ["--volume", f"{mount.source}:{mount.target}:ro{self._volume_options()}"]
+        if os.geteuid() != 0:
+            return ["--volume", f"{mount.source}:{mount.target}:rw{self._volume_options()}"]
+        return self._tmpfs(mount.target, launch.limits.output_mb if mount.kind is MountKind.OUTPUT else _SOCKET_MB)
+
+    def _tmpfs(self, target: str, size_mb: int) -> list[str]:
+        return ["--tmpfs", f"{target}:rw,size={size_mb}m,noexec,nosuid,nodev,mode=1777"]
+
+
+def _settled(pid: int) -> list[str]:
+    """Problems with the rights of the first process once the runtime has handed over to it."""
+    deadline = time.monotonic() + _SETTLE_S
+    while (problems := rights_problems(pid)) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    return problems
+
+
+def _fail_on(engine: str, problems: list[str]) -> None:
+    if problems:
+        raise EngineFailed(engine, f"the container is not as asked for, so it was removed: {'; '.join(problems)}")

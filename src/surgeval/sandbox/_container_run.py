@@ -1,0 +1,193 @@
+"""A container that runs, as the host sees it."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import Any
+
+from surgeval.errors import EngineFailed
+from surgeval.sandbox._cli import Cli
+from surgeval.sandbox._engine import Death, Guarantee, Running
+from surgeval.sandbox._folders import Folder
+from surgeval.sandbox._kernel import ControlGroup, Watched
+from surgeval.sandbox._launch import Launch, MountKind
+from surgeval.sandbox._watchdog import Watchdog
+
+_DEATH_S = 15.0
+_KILLED = 128 + 9
+_FOLDERS_GO_S = 2.0
+_UNFINISHED = ("running", "stopping", "stopped", "removing")
+"""States after which another comes; podman still cleans up after a container that is `stopped`."""
+_STARTED_WITHIN_S = 2.0
+"""The watchdog's clock starts before the container does, by less than this."""
+
+
+class ContainerRun(Running):
+    """A started container. Its output and socket folders are its own, reached through its first process."""
+
+    def __init__(
+        self,
+        engine: str,
+        cli: Cli,
+        container: str,
+        pid: int,
+        launch: Launch,
+        removal: tuple[str, ...],
+        watchdog: Watchdog,
+    ) -> None:
+        self._process = _watched(pid)
+        try:
+            folders = [_folder(pid, launch, kind) for kind in (MountKind.OUTPUT, MountKind.SOCKET)]
+        except OSError as error:
+            if not self._wait(_FOLDERS_GO_S):
+                raise EngineFailed(engine, f"the container's folders cannot be opened ({error.strerror})") from error
+            folders = [None, None]  # it ended at once and took them along
+        super().__init__(*folders)
+        self.id = container
+        self.unenforced = () if os.geteuid() == 0 else (Guarantee.OUTPUT_QUOTA,)
+        self._engine, self._cli, self._removal, self._watchdog = engine, cli, removal, watchdog
+        self._group = ControlGroup.of(pid) if pid else None
+        self._limit_bytes = launch.limits.log_mb << 20
+        self._state: dict[str, Any] | None = None
+        self._last_words: bytes | None = None
+        self._killed = False
+        self._over_at = time.monotonic() + launch.limits.lifetime_s - _STARTED_WITHIN_S
+
+    def alive(self) -> bool:
+        """Whether the first process still runs, by its descriptor: no call to the engine."""
+        return self._process is not None and self._process.alive()
+
+    def exit_code(self) -> int | None:
+        """The exit code, or None while it runs."""
+        return None if self.alive() else int(self._ended()["ExitCode"])
+
+    def out_of_memory(self) -> bool:
+        """Whether the memory limit killed something in it.
+
+        Where the record of that went with its control group: whether the first process was killed and not by us.
+        Nothing inside can kill it, for it is the first of its process namespace.
+        """
+        if self._group is not None and self._group.oom_kills():
+            return True
+        if self.alive():
+            return False
+        ended = self._ended()
+        by_us = self._killed or time.monotonic() >= self._over_at
+        return bool(ended["OOMKilled"]) or (ended["ExitCode"] == _KILLED and not by_us)
+
+    def logs(self, limit: int = 65536) -> bytes:
+        """The last bytes it printed, bounded by the engine's own log limit."""
+        if self._last_words is None:
+            _, out, error = self._cli.attempt("logs", self.id)
+            both = (out + error)[-self._limit_bytes :]
+            if self._death is None:
+                return both[-limit:]
+            self._last_words = both
+        return self._last_words[-limit:]
+
+    def peak_memory_mb(self) -> float | None:
+        """The most memory its control group has held."""
+        return self._group.peak_mb() if self._group else None
+
+    def host_pid(self) -> int | None:
+        """The first process."""
+        return self._process.pid if self._process is not None and self.alive() else None
+
+    def _end(self, grace_s: float) -> Death:
+        self.peak_memory_mb()
+        if self.alive() and grace_s > 0:
+            self._cli.attempt("kill", "--signal", "TERM", self.id)
+            self._wait(grace_s)
+        if self.alive():
+            self._kill_hard()
+        evidence = ["the first process ended"]
+        evidence += self._engine_forgets()
+        if self._group is not None:
+            if not self._group.empty_within(_DEATH_S):
+                raise EngineFailed(self._engine, f"processes {self._group.processes()} outlive container {self.id}")
+            evidence.append("its control group is empty or gone")
+        self._watchdog.release()
+        if self._process:
+            self._process.close()
+        return Death(self.id, self._state["ExitCode"] if self._state else None, tuple(evidence))
+
+    def _kill_hard(self) -> None:
+        """Through the engine, and past it when it does not answer."""
+        assert self._process is not None
+        self._killed = True
+        try:
+            code, _, _ = self._cli.attempt("kill", "--signal", "KILL", self.id, timeout_s=_DEATH_S)
+        except EngineFailed:
+            code = 1
+        if code != 0 or not self._wait(_DEATH_S):
+            self._process.kill()
+        if not self._wait(_DEATH_S):
+            raise EngineFailed(self._engine, f"the first process of container {self.id} survives SIGKILL")
+
+    def _engine_forgets(self) -> list[str]:
+        """Evidence that the engine has no such container any more; none when it does not answer.
+
+        Raises:
+            EngineFailed: It answers, and keeps the container.
+        """
+        try:
+            self._ended()
+            self._last_words = self.logs(self._limit_bytes)
+        except EngineFailed:
+            return []
+        deadline = time.monotonic() + _DEATH_S
+        while True:
+            code, _, said = self._cli.attempt(*self._removal, self.id)
+            if code == 0 and not self._is_listed():
+                return ["the engine knows no such container"]
+            if time.monotonic() > deadline:
+                raise EngineFailed(
+                    self._engine, f"container {self.id} cannot be removed: {said.decode(errors='replace')[-200:]}"
+                )
+            time.sleep(0.05)
+
+    def _is_listed(self) -> bool:
+        return bool(self._cli("ps", "--all", "--quiet", "--filter", f"id={self.id}").strip())
+
+    def _wait(self, timeout_s: float) -> bool:
+        return self._process is None or self._process.wait(timeout_s)
+
+    def _ended(self) -> dict[str, Any]:
+        """The engine's last record of a container that ended."""
+        deadline = time.monotonic() + _DEATH_S
+        while self._state is None:
+            state = self._record()
+            if state is None:
+                self._killed = True  # its watchdog removed it when its time was over
+                self._state = {"ExitCode": _KILLED, "OOMKilled": False}
+            elif state["Status"] not in _UNFINISHED:
+                self._state = state
+            elif time.monotonic() > deadline:
+                raise EngineFailed(self._engine, f"it takes the dead container {self.id} for a running one")
+            else:
+                time.sleep(0.02)
+        return self._state
+
+    def _record(self) -> dict[str, Any] | None:
+        """The engine's present record, or None when it has none any more."""
+        code, out, _ = self._cli.attempt("inspect", "--type", "container", self.id)
+        if code == 0:
+            state: dict[str, Any] = json.loads(out)[0]["State"]
+            return state
+        return {"Status": "removing"} if self._is_listed() else None
+
+
+def _watched(pid: int) -> Watched | None:
+    try:
+        return Watched(pid) if pid else None
+    except ProcessLookupError:
+        return None
+
+
+def _folder(pid: int, launch: Launch, kind: MountKind) -> Folder | None:
+    mount = launch.mount(kind)
+    if mount is None:
+        return None
+    return Folder(f"/proc/{pid}/root{mount.target}" if os.geteuid() == 0 else mount.source)

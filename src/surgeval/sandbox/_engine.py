@@ -1,0 +1,208 @@
+"""The one interface behind which untrusted code runs, and what an engine promises."""
+
+from __future__ import annotations
+
+import socket
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import ClassVar, Protocol, Self
+
+from surgeval.errors import HiddenDataRefused
+from surgeval.sandbox._folders import Folder
+from surgeval.sandbox._launch import Launch, Mount, MountKind
+
+SOCKET_NAME = "model.sock"
+
+
+class Guarantee(StrEnum):
+    """Something an engine enforces; `tests/contracts/test_every_engine.py` probes each from inside."""
+
+    NO_NETWORK = "no-network"
+    READ_ONLY_ROOT = "read-only-root"
+    NO_CAPABILITIES = "no-capabilities"
+    SECCOMP = "seccomp"
+    MEMORY = "memory"
+    PIDS = "pids"
+    OUTPUT_QUOTA = "output-quota"
+    NO_HOST_FILES = "no-host-files"
+    CLEAN_ENVIRONMENT = "clean-environment"
+    LOG_CAP = "log-cap"
+    DEATH = "death"
+    """After `kill` no process of the run is left, however it forked."""
+
+
+class Severity(StrEnum):
+    """Whether a problem stops the engine or only weakens it."""
+
+    BLOCKS = "blocks"
+    WEAKENS = "weakens"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something about this machine that an engine cannot live with, and what to do about it."""
+
+    code: str
+    message: str
+    fix: str
+    severity: Severity = Severity.BLOCKS
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.fix}"
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """Proof that a run is over: what was looked at, and that nothing was left there."""
+
+    id: str
+    exit_code: int | None
+    evidence: tuple[str, ...]
+
+
+class Running(ABC):
+    """A run that was started. Leaving its `with` block kills it."""
+
+    id: str
+    unenforced: tuple[Guarantee, ...] = ()
+    """What the engine could not enforce on this machine for this run."""
+
+    def __init__(self, output: Folder | None, sockets: Folder | None) -> None:
+        self._output, self._sockets = output, sockets
+        self._death: Death | None = None
+
+    @abstractmethod
+    def alive(self) -> bool:
+        """Whether the main process still runs."""
+
+    @abstractmethod
+    def exit_code(self) -> int | None:
+        """The exit code, or None while it runs. Ended by a signal: 128 plus its number."""
+
+    @abstractmethod
+    def out_of_memory(self) -> bool:
+        """Whether the memory limit ended it."""
+
+    @abstractmethod
+    def logs(self, limit: int = 65536) -> bytes:
+        """The last `limit` bytes that the run printed. It is the participant's text: show it to no one else."""
+
+    @abstractmethod
+    def peak_memory_mb(self) -> float | None:
+        """The most memory it has used so far, or None where that cannot be read."""
+
+    def host_pid(self) -> int | None:
+        """A process inside, by its number on the host, where there is one: its namespaces are those of the run."""
+        return None
+
+    @abstractmethod
+    def _end(self, grace_s: float) -> Death: ...
+
+    def kill(self, grace_s: float = 0.0) -> Death:
+        """Proof of death. With a grace the run is asked to stop first.
+
+        Raises:
+            EngineFailed: Something of the run is still there.
+        """
+        if self._death is None:
+            self._death = self._end(grace_s)
+        return self._death
+
+    def connect(self, *, timeout_s: float, name: str = SOCKET_NAME) -> socket.socket:
+        """A connection to the socket that the run opened in its socket folder.
+
+        Raises:
+            FileNotFoundError: It is not there yet.
+            ConnectionError: It is there and nobody listens.
+            OutputRefused: A symbolic link or another thing lies in its place.
+        """
+        return _given(self._sockets, MountKind.SOCKET).connect(name, timeout_s=timeout_s)
+
+    def read_output(self, name: str, *, max_bytes: int) -> bytes:
+        """The bytes of one regular file in the output folder, which may be nested.
+
+        Raises:
+            FileNotFoundError: It is not there.
+            OutputRefused: It is a link, a pipe, a device or larger than allowed.
+        """
+        return _given(self._output, MountKind.OUTPUT).read(name, max_bytes=max_bytes)
+
+    def write_output(self, name: str, data: bytes) -> None:
+        """Put a file into the output folder. The run can read it and, lying under another's name, not change it."""
+        _given(self._output, MountKind.OUTPUT).write(name, data)
+
+    def remove_output(self, name: str) -> None:
+        """Remove a file, link or pipe directly in the output folder, if there is one."""
+        _given(self._output, MountKind.OUTPUT).remove(name)
+
+    def output_names(self) -> tuple[str, ...]:
+        """The names directly in the output folder, whatever they are."""
+        return _given(self._output, MountKind.OUTPUT).names()
+
+    def close(self) -> None:
+        """Kill what runs and let go of everything; afterwards the output cannot be read any more."""
+        try:
+            self.kill()
+        finally:
+            for folder in (self._output, self._sockets):
+                if folder is not None:
+                    folder.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class Engine(Protocol):
+    """A way to run untrusted code. A file in this folder whose `ENGINE` is such a class is an engine."""
+
+    name: ClassVar[str]
+    guarantees: ClassVar[frozenset[Guarantee]]
+    takes_images: ClassVar[bool]
+    """Runs images; otherwise commands."""
+
+    def available(self) -> Problem | None:
+        """The first problem that keeps this engine from running here, or None."""
+        ...
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Everything noticed about this machine, weaknesses too."""
+        ...
+
+    def inside(self, mount: Mount) -> str:
+        """Where a mount appears to the submission: what to write into its environment."""
+        ...
+
+    def store(self, archive: Path) -> str:
+        """The identifier of an image archive after intake, for `Launch.image`."""
+        ...
+
+    def forget(self, image: str) -> None:
+        """Remove a stored image."""
+        ...
+
+    def start(self, launch: Launch) -> Running:
+        """A run whose limits were checked after it started; anything amiss kills it and raises."""
+        ...
+
+    def sweep(self) -> tuple[str, ...]:
+        """Identifiers of runs whose host process is dead, now removed."""
+        ...
+
+
+def refuse_hidden(engine: Engine, launch: Launch) -> None:
+    """Raise when hidden data is in reach and the engine does not keep every guarantee."""
+    lacking = sorted(set(Guarantee) - engine.guarantees)
+    if launch.hidden and lacking:
+        raise HiddenDataRefused(engine.name, lacking)
+
+
+def _given(folder: Folder | None, kind: MountKind) -> Folder:
+    if folder is None:
+        text = f"no {kind.value} folder: the launch had none, or the run ended before it could be opened"
+        raise FileNotFoundError(text)
+    return folder

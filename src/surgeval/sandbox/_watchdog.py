@@ -1,0 +1,105 @@
+"""Ends a run when its host process dies, however it dies, or when its lifetime is over.
+
+Run as a script with a lifetime in seconds and the arguments of a command that ends the run. The host
+holds the other end of this script's standard input: a byte there means that the run is over. The end of
+the stream without one means that the host is gone; then, or when the time is up, the command is executed.
+
+It is started before the run, so that no moment is unwatched. For a run without an engine that could be
+asked by name, `by_mark` gives a command: this script again, killing whatever carries the run's mark.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+
+MARK = "SURGEVAL_RUN"
+"""Variable that names the run in the environment of the process that starts it."""
+_PATIENCE_S = 10.0
+
+
+def by_mark(run: str) -> tuple[str, ...]:
+    """A command that kills every process with the mark of a run."""
+    return (sys.executable, "-I", "-S", __file__, "--marked", run)
+
+
+def marked(run: str) -> list[int]:
+    """The live processes that carry the mark of a run."""
+    wanted = f"{MARK}={run}".encode()
+    found = []
+    for place in glob.glob("/proc/[0-9]*"):
+        with suppress(OSError):  # ended meanwhile, or another user's
+            if wanted in _bytes(f"{place}/environ").split(b"\0") and not _is_dead(place):
+                found.append(int(place.rpartition("/")[2]))
+    return found
+
+
+def _is_dead(place: str) -> bool:
+    return _bytes(f"{place}/stat").rpartition(b")")[2].split()[0] == b"Z"
+
+
+def _bytes(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def kill_marked(run: str) -> list[int]:
+    """The processes of a run that were still there, each sent SIGKILL."""
+    found = marked(run)
+    for pid in found:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+    return found
+
+
+class Watchdog:
+    """A watching child; `release` tells it that the run is over."""
+
+    def __init__(self, command: tuple[str, ...], *, lifetime_s: float) -> None:
+        self._child = subprocess.Popen(
+            [sys.executable, "-I", "-S", __file__, f"{lifetime_s}", *command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,  # Ctrl-C in the host's terminal must not end it first.
+        )
+
+    def release(self) -> None:
+        """The run is over: nothing is left to watch."""
+        pipe = self._child.stdin
+        if pipe is not None and not pipe.closed:
+            with suppress(BrokenPipeError):
+                pipe.write(b".")
+                pipe.flush()
+            with suppress(BrokenPipeError):
+                pipe.close()
+        self._child.wait()
+
+
+def _watch(lifetime_s: float, command: list[str]) -> None:
+    ready, _, _ = select.select([0], [], [], lifetime_s)
+    if not ready or not os.read(0, 1):
+        os.execvp(command[0], command)
+
+
+def _end(run: str) -> None:
+    """Kill until nothing is left; a process that is just being started may show up a little late."""
+    deadline = time.monotonic() + _PATIENCE_S
+    quiet = 0
+    while quiet < 5 and time.monotonic() < deadline:
+        quiet = 0 if kill_marked(run) else quiet + 1
+        time.sleep(0.05)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--marked":
+        _end(sys.argv[2])
+    else:
+        _watch(float(sys.argv[1]), sys.argv[2:])

@@ -1,0 +1,71 @@
+"""docker: containers by its daemon, wherever DOCKER_HOST points."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import ClassVar
+
+from surgeval.errors import EngineFailed
+from surgeval.sandbox import _machine as machine
+from surgeval.sandbox._cli import Cli
+from surgeval.sandbox._container import ContainerEngine
+from surgeval.sandbox._engine import Problem, Severity
+from surgeval.sandbox._launch import Launch
+
+
+class DockerEngine(ContainerEngine):
+    """Containers by docker. Users are mapped away from the host's only when its daemon was told to."""
+
+    name: ClassVar[str] = "docker"
+
+    def __init__(self, runtime: str | None = None) -> None:
+        self._runtime = runtime
+        super().__init__(Cli(self.name, "docker"))
+
+    def _noticed(self) -> Iterator[Problem | None]:
+        missing = machine.missing_program("docker", "docker.io")
+        yield missing
+        if missing:
+            return
+        yield machine.missing_seccomp()
+        yield machine.missing_controllers()
+        yield from self._answers()
+        yield machine.no_limits_capability()
+        yield machine.not_root()
+        yield machine.gpu_problem()
+
+    def _answers(self) -> Iterator[Problem]:
+        try:
+            facts = json.loads(self._cli("info", "--format", "{{json .}}", timeout_s=20))
+        except EngineFailed as error:
+            fix = "start the daemon (`systemctl start docker`, or `dockerd --bridge=none --iptables=false`)"
+            yield Problem("docker-fails", error.problem, fix)
+            return
+        options = " ".join(facts.get("SecurityOptions") or [])
+        if facts.get("ServerErrors") or not facts.get("ServerVersion"):
+            reason = " ".join(facts.get("ServerErrors") or ["the daemon does not answer"])
+            yield Problem("docker-fails", reason, "start the daemon (`systemctl start docker`)")
+        elif "name=seccomp" not in options:
+            yield Problem("no-seccomp", "the daemon filters no system calls", "start it with its seccomp profile")
+        elif "name=userns" not in options:
+            text = "users of a container are users of the host"
+            yield Problem("no-userns", text, "start the daemon with `--userns-remap=default`", Severity.WEAKENS)
+
+    def _own_flags(self, launch: Launch) -> list[str]:
+        runtime = ["--runtime", self._runtime] if self._runtime else []
+        logs = [
+            "--log-driver",
+            "json-file",
+            "--log-opt",
+            f"max-size={launch.limits.log_mb}m",
+            "--log-opt",
+            "max-file=1",
+        ]
+        return [*runtime, *logs]
+
+    def _volume_options(self) -> str:
+        return ",rprivate"
+
+
+ENGINE = DockerEngine

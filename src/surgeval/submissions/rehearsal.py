@@ -1,0 +1,248 @@
+"""`rehearse`: run one's own container or command as the organisers would, and hear everything about it.
+
+It is the same driver, protocol and clock that a challenge uses; only the data is one's own, so texts of the
+container may be shown. Nothing is overwritten: a second call with the same settings goes on where the first
+one stopped.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from surgeval.errors import Misuse, UnknownName
+from surgeval.judges import Judge
+from surgeval.sandbox import Engine, Limits, open_engine
+from surgeval.schema.findings import Severity
+from surgeval.schema.manifest import Manifest
+from surgeval.schema.question_files import load_questions
+from surgeval.scoring.profiles import TRACK_LIMITS_S
+from surgeval.scoring.result import ScoreResult
+from surgeval.scoring.run import score
+from surgeval.submissions.batch import BUDGETS, BatchRules, run_batches
+from surgeval.submissions.driver import run_tasks
+from surgeval.submissions.gc_invoke import PORT, open_invoke_session
+from surgeval.submissions.inputs import Inputs, read_inputs
+from surgeval.submissions.plan import Rules, State
+from surgeval.submissions.rehearsal_report import Findings, findings_of, report_text
+from surgeval.submissions.results import RunFacts, run_facts, write_responses
+from surgeval.submissions.session import Entrant, OpenSession, open_session, open_tcp_session
+
+PROTOCOLS = ("server", "server-tcp", "batch", "gc-invoke")
+_IMAGE_ENGINES = ("podman", "docker")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How a rehearsal is run; the defaults are those of the track."""
+
+    protocol: str = "server"
+    layout: str = "folder"
+    budget: str = "per-question"
+    track: str | None = None
+    """Without one: `frame` where the input has only frames, else `procedure`."""
+    budget_s: float | None = None
+    """Seconds per question instead of the track's."""
+    state: State = State.PER_VIDEO
+    seed: int = 0
+    start_up_s: float = 600.0
+    clock: bool = False
+    """Show the video with a burned-in clock where there are both."""
+    batch_size: int | None = None
+    setup_s: float = 120.0
+    health_s: float = 10.0
+    port: int = PORT
+    replicates: int = 1000
+    judges: Sequence[str | Judge] = field(default=())
+
+    def __post_init__(self) -> None:
+        if self.protocol not in PROTOCOLS:
+            raise UnknownName("protocol", self.protocol, PROTOCOLS)
+        if self.budget not in BUDGETS:
+            raise UnknownName("budget rule", self.budget, BUDGETS)
+        if self.budget == "pooled" and self.protocol != "batch":
+            raise Misuse("a pooled budget needs --protocol batch: only there do questions share a clock")
+        if self.track is not None and self.track not in TRACK_LIMITS_S:
+            raise UnknownName("track", self.track, TRACK_LIMITS_S)
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What a rehearsal found."""
+
+    folder: Path
+    facts: RunFacts
+    findings: Findings
+    text: str
+    """The report, ready to be printed."""
+    score: ScoreResult | None
+    """None where the input has no references."""
+
+    @property
+    def is_worrying(self) -> bool:
+        """Whether anything was found that loses a score."""
+        return any(finding.severity is Severity.ERROR for finding in self.findings)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report as plain data."""
+        facts = self.facts
+        times = {"p50_s": facts.p50_s, "p95_s": facts.p95_s, "max_s": facts.max_s}
+        return {
+            "questions": facts.questions,
+            "outcomes": dict(facts.outcomes),
+            "latency": {name: None if math.isnan(value) else value for name, value in times.items()},
+            "peak_memory_mb": facts.peak_memory_mb,
+            "batches": [dict(batch) for batch in facts.batches],
+            "score": None if self.score is None else self.score.headline,
+            "findings": [finding.as_dict() for finding in self.findings],
+        }
+
+    def __repr__(self) -> str:
+        return f"Rehearsal({self.facts.answered} of {self.facts.questions} answered, {len(self.findings)} findings)"
+
+
+def rehearse(
+    input_folder: str | Path,
+    *,
+    out: str | Path,
+    image: str | Path | None = None,
+    command: Sequence[str] = (),
+    code: str | Path | None = None,
+    engine: str | Engine | None = None,
+    limits: Limits | None = None,
+    gpu: str | None = None,
+    settings: Settings | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Rehearsal:
+    """The rehearsal of an image archive or a command on the questions of a folder.
+
+    Args:
+        input_folder: Requests, media and, if scores are wanted, references; see `read_inputs`.
+        out: Folder for answers, events and scores; an interrupted rehearsal in it goes on.
+        image: An archive from `docker save` or an OCI archive.
+        command: Instead of an image, a command of this machine.
+        code: A folder that the command needs, read-only at /app in engines that show nothing else.
+        engine: By name; `process` for a command, podman or docker for an image without one.
+        limits: Memory, processes and so on.
+        gpu: One GPU by index or UUID.
+        settings: Protocol, layout, budget and the rest.
+        progress: Called with the number of further questions that have an outcome.
+
+    Raises:
+        FileUnreadable: The input cannot be read.
+        RunInterrupted: The run had to stop and can go on.
+    """
+    chosen, settings, folder = _engine(engine, image), settings or Settings(), Path(out)
+    if (image is None) == (not command):
+        raise Misuse("give either an image or a command")
+    scratch = folder / ".unpacked"
+    try:
+        inputs = read_inputs(Path(input_folder), scratch=scratch)
+        entrant = Entrant(
+            image=None if image is None else chosen.store(Path(image)), command=tuple(command), gpu=gpu,
+            limits=limits or Limits(), code=None if code is None else Path(code),
+        )  # fmt: skip
+        rules = _rules(inputs, settings)
+        _run(inputs, chosen, entrant, rules, settings, folder, progress)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return _told(inputs, rules, settings, chosen, folder, limits or Limits())
+
+
+def _engine(engine: str | Engine | None, image: str | Path | None) -> Engine:
+    if engine is not None and not isinstance(engine, str):
+        return engine
+    names = (engine,) if engine else ("process",) if image is None else _IMAGE_ENGINES
+    problems = []
+    for name in names:
+        opened = open_engine(name)
+        problem = opened.available()
+        if problem is None:
+            return opened
+        problems.append(f"{name}: {problem}")
+    raise Misuse(f"no engine can be used here: {'; '.join(problems)}")
+
+
+def _rules(inputs: Inputs, settings: Settings) -> Rules:
+    track = settings.track or ("frame" if inputs.has_only_frames else "procedure")
+    return Rules.of_track(
+        track, budget_s=settings.budget_s or TRACK_LIMITS_S[track], state=settings.state, seed=settings.seed,
+        start_up_s=settings.start_up_s, health_s=settings.health_s,
+    )  # fmt: skip
+
+
+def _run(
+    inputs: Inputs,
+    engine: Engine,
+    entrant: Entrant,
+    rules: Rules,
+    settings: Settings,
+    out: Path,
+    progress: Callable[[int], None] | None,
+) -> None:
+    if settings.protocol == "batch":
+        batch = BatchRules(
+            share_s=rules.budget_s, layout=settings.layout, budget=settings.budget, batch_size=settings.batch_size,
+            setup_s=settings.setup_s, seed=settings.seed,
+        )  # fmt: skip
+        run_batches(
+            inputs, engine=engine, entrant=entrant, rules=batch, out=out, buckets=_buckets(inputs), progress=progress
+        )
+        return
+    ways: dict[str, OpenSession] = {
+        "server": open_session,
+        "server-tcp": open_tcp_session,
+        "gc-invoke": partial(open_invoke_session, port=settings.port),
+    }
+    run_tasks(
+        inputs.tasks(clock=settings.clock), engine=engine, entrant=entrant, rules=rules, out=out,
+        open_with=ways[settings.protocol], dialect=settings.protocol, progress=progress,
+    )  # fmt: skip
+
+
+def _buckets(inputs: Inputs) -> dict[str, str]:
+    """The bucket of each case, where references tell."""
+    if inputs.references_file is None:
+        return {}
+    questions = load_questions(inputs.requests_file, inputs.references_file)
+    return {case: f"{ref.capability.group}/{bool(ref.ood)}" for case, ref in questions.references.items()}
+
+
+def _told(inputs: Inputs, rules: Rules, settings: Settings, engine: Engine, folder: Path, limits: Limits) -> Rehearsal:
+    pooled = settings.budget == "pooled"
+    responses = write_responses(folder, with_late=not pooled)
+    facts = run_facts(folder)
+    findings = findings_of(facts, inputs, log=_tail(folder / "log.txt"))
+    result = None
+    if inputs.references_file is not None:
+        result = score(
+            inputs.requests_file, inputs.references_file, responses, model="rehearsal", replicates=settings.replicates,
+            max_latency_s=None if pooled else rules.budget_s, judges=settings.judges,
+            definitions=inputs.definitions_file,
+        )  # fmt: skip
+        result.to_dir(folder / "scores")
+    text = report_text(
+        facts, findings, rules, protocol=settings.protocol, pooled=pooled, setup_s=settings.setup_s,
+        engine=engine.name, memory_mb=limits.memory_mb, score=result,
+    )  # fmt: skip
+    files = [path for path in (inputs.requests_file, inputs.references_file) if path is not None]
+    Manifest(
+        "rehearse",
+        {"protocol": settings.protocol, "layout": settings.layout, "budget": settings.budget, "track": rules.track,
+         "budget_s": rules.budget_s, "state": rules.state.value, "engine": engine.name},
+        inputs=files, seeds={"order": rules.seed},
+    ).to_dir(folder)  # fmt: skip
+    return Rehearsal(folder, facts, findings, text, result)
+
+
+def _tail(path: Path, lines: int = 8) -> list[str]:
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return []
+    return [line[:200] for line in text.splitlines() if line.strip()][-lines:]

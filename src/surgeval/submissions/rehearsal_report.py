@@ -1,0 +1,125 @@
+"""What a rehearsal says: the numbers, what would be lost, and what looks like a silent zero."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Protocol
+
+from surgeval.schema.findings import Finding, Severity
+from surgeval.submissions.batch_budget import allowance_s, forfeited_count
+from surgeval.submissions.inputs import Inputs
+from surgeval.submissions.messages import Outcome
+from surgeval.submissions.plan import Rules
+from surgeval.submissions.results import RunFacts
+
+Findings = tuple[Finding, ...]
+_FEW = 5
+
+
+class Scored(Protocol):
+    """What the report needs of a scoring."""
+
+    @property
+    def headline(self) -> dict[str, float]:
+        """The headline value with its interval."""
+
+
+def findings_of(facts: RunFacts, inputs: Inputs, *, log: Sequence[str] = ()) -> Findings:
+    """Everything that a participant should look at before handing in."""
+    found = [Finding("input-unreadable", Severity.ERROR, why, case=case) for case, why in inputs.problems.items()]
+    for record in facts.lost:
+        if record.outcome is not Outcome.NOT_ASKED:
+            what = record.detail or "no answer"
+            found.append(Finding(f"answer-{record.outcome.value}", Severity.ERROR, what, case=record.case))
+    found += [Finding("start-failed", Severity.ERROR, problem) for problem in facts.start_problems]
+    found += _silent_zero(facts)
+    if log and (facts.answered < facts.questions or facts.empty):
+        found.append(Finding("container-said", Severity.NOTE, " | ".join(log)))
+    return tuple(found)
+
+
+def _silent_zero(facts: RunFacts) -> list[Finding]:
+    """Answers that are formally fine and worth nothing: mostly a container that could not read its input."""
+    if not facts.answered:
+        return []
+    if facts.empty:
+        severity = Severity.ERROR if facts.empty == facts.answered else Severity.WARNING
+        message = (
+            f"{facts.empty} of {facts.answered} answers are empty. Mostly this is a container that did not find its "
+            "video or frame and answered anyway; it would be scored as wrong without a word"
+        )
+        return [Finding("empty-answers", severity, message)]
+    if facts.distinct == 1 and facts.answered >= _FEW:
+        message = f"all {facts.answered} answers are the same text; does the model see its input?"
+        return [Finding("same-answer", Severity.WARNING, message)]
+    return []
+
+
+def report_text(
+    facts: RunFacts,
+    findings: Findings,
+    rules: Rules,
+    *,
+    protocol: str,
+    pooled: bool,
+    setup_s: float,
+    engine: str,
+    memory_mb: float,
+    score: Scored | None,
+) -> str:
+    """The report, one fact per line."""
+    rows = [
+        ("rehearsed", f"{facts.questions} questions, protocol {protocol}, engine {engine}, track {rules.track}"),
+        ("outcomes", ", ".join(f"{name} {count}" for name, count in facts.outcomes.items()) or "none"),
+    ]
+    rows += _batch_rows(facts, rules, setup_s, pooled) if protocol == "batch" else _clock_rows(facts, rules, setup_s)
+    if facts.peak_memory_mb is not None:
+        rows.append(("memory", f"peak {facts.peak_memory_mb:.0f} MB of {memory_mb:g} MB"))
+    if score is not None:
+        value = score.headline
+        interval = "" if math.isnan(value["ci_low"]) else f" [{value['ci_low']:.3f}, {value['ci_high']:.3f}]"
+        rows.append(("score", f"{value['accuracy']:.4f}{interval}"))
+    else:
+        rows.append(("score", "none: there are no references beside the requests"))
+    lines = [f"{name:<10} {text}" for name, text in rows]
+    return "\n".join([*lines, *(str(finding) for finding in findings)])
+
+
+def _clock_rows(facts: RunFacts, rules: Rules, setup_s: float) -> list[tuple[str, str]]:
+    """Latency on the host's clock, what is left of the budget, and what the pooled rule would say."""
+    rows = []
+    if facts.answered:
+        rows.append(("latency", f"p50 {facts.p50_s:.3f} s, p95 {facts.p95_s:.3f} s, max {facts.max_s:.3f} s"))
+        left = rules.budget_s - facts.max_s
+        text = f"{left:.3f} s of {rules.budget_s:g} s at the slowest answer ({facts.slowest})"
+        late = facts.outcomes.get(Outcome.TIMEOUT.value, 0)
+        rows.append(("headroom", f"none: {late} late" if late else text))
+    if facts.starts_s:
+        rows.append(("start-up", f"{max(facts.starts_s):.1f} s of {rules.start_up_s:g} s, {facts.restarts} restarts"))
+    late = facts.outcomes.get(Outcome.TIMEOUT.value, 0)
+    used_s = facts.total_s + late * rules.budget_s + max(facts.starts_s, default=0.0)
+    allowed_s = allowance_s(facts.questions, rules.budget_s, setup_s=setup_s)
+    lost = forfeited_count(facts.questions, used_s, allowed_s)
+    rows.append(("forfeited", f"{late} late; a pooled budget would use {used_s:.1f} s of {allowed_s:g} s, {lost} lost"))
+    return rows
+
+
+def _batch_rows(facts: RunFacts, rules: Rules, setup_s: float, pooled: bool) -> list[tuple[str, str]]:
+    rows = []
+    lost = 0
+    for batch in facts.batches:
+        left = batch["allowed_s"] - batch["used_s"]
+        lost += forfeited_count(batch["questions"], batch["used_s"], batch["allowed_s"])
+        rows.append(
+            ("batch", f"{batch['number']}: {batch['questions']} questions in {batch['used_s']:.2f} s of "
+             f"{batch['allowed_s']:g} s, headroom {left:.2f} s{'; ' + batch['detail'] if batch['detail'] else ''}")
+        )  # fmt: skip
+    if pooled:
+        rows.append(("forfeited", f"{lost} of {facts.questions} (pooled: {setup_s:g} s + {rules.budget_s:g} s each)"))
+    else:
+        late = facts.outcomes.get(Outcome.TIMEOUT.value, 0)
+        rows.append(("latency", f"p50 {facts.p50_s:.3f} s, p95 {facts.p95_s:.3f} s, max {facts.max_s:.3f} s"))
+        rows.append(("", "as reported by the container itself: not verified"))
+        rows.append(("forfeited", f"{late} late by their own report; a pooled budget would lose {lost}"))
+    return rows

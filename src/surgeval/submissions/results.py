@@ -1,0 +1,117 @@
+"""What a run comes to: outcomes counted, latencies summed up, and the answers in the official form."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surgeval.submissions.journal import EVENTS, Record, final_records
+from surgeval.submissions.messages import Outcome
+
+RESPONSES = "answer.json"
+_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """A run in numbers; everything is read from its folder."""
+
+    outcomes: Mapping[str, int]
+    p50_s: float
+    p95_s: float
+    max_s: float
+    """Latencies of the answers that count; NaN without any."""
+    total_s: float
+    slowest: str | None
+    lost: tuple[Record, ...]
+    """The first questions without a counting answer."""
+    empty: int
+    """Answers that count and have no text."""
+    distinct: int
+    """Different answers among those that count, up to a few."""
+    starts_s: tuple[float, ...] = ()
+    """From the running container until it reported ready."""
+    engine_s: tuple[float, ...] = ()
+    """What the engine needed before, until the container ran and was checked."""
+    restarts: int = 0
+    peak_memory_mb: float | None = None
+    batches: tuple[Mapping[str, Any], ...] = ()
+    start_problems: tuple[str, ...] = field(default=())
+
+    @property
+    def questions(self) -> int:
+        """All questions of the run."""
+        return sum(self.outcomes.values())
+
+    @property
+    def answered(self) -> int:
+        """Questions with an answer that counts."""
+        return self.outcomes.get(Outcome.OK.value, 0)
+
+
+def run_facts(folder: Path) -> RunFacts:
+    """The numbers of the run in a folder, whether it has ended or not."""
+    counts: Counter[str] = Counter()
+    latencies: list[float] = []
+    slowest: tuple[float, str | None] = (-1.0, None)
+    lost: list[Record] = []
+    texts: set[str] = set()
+    empty = 0
+    for record in final_records(folder):
+        counts[record.outcome.value] += 1
+        if record.outcome is Outcome.OK:
+            latencies.append(record.latency_s)
+            slowest = max(slowest, (record.latency_s, record.case), key=lambda pair: pair[0])
+            empty += not (record.content or "").strip()
+            if len(texts) < _SHOWN:
+                texts.add(record.content or "")
+        elif len(lost) < _SHOWN:
+            lost.append(record)
+    events = list(_events(folder))
+    p50, p95, top = np.quantile(latencies, (0.5, 0.95, 1.0)).tolist() if latencies else (float("nan"),) * 3
+    peaks = [event["peak_memory_mb"] for event in events if event.get("peak_memory_mb") is not None]
+    starts = [event for event in events if event["event"] in ("started", "start_failed")]
+    return RunFacts(
+        outcomes={outcome.value: counts[outcome.value] for outcome in Outcome if counts[outcome.value]},
+        p50_s=p50, p95_s=p95, max_s=top, total_s=float(sum(latencies)), slowest=slowest[1], lost=tuple(lost),
+        empty=empty, distinct=len(texts),
+        starts_s=tuple(event["seconds"] for event in starts if event["event"] == "started"),
+        engine_s=tuple(event["engine_s"] for event in starts if event["event"] == "started"),
+        restarts=sum(not event["planned"] for event in starts),
+        peak_memory_mb=max(peaks, default=None),
+        batches=tuple(event for event in events if event["event"] == "batch"),
+        start_problems=tuple(event["detail"] for event in starts if event["event"] == "start_failed"),
+    )  # fmt: skip
+
+
+def write_responses(folder: Path, *, with_late: bool) -> Path:
+    """The file of official responses made from the journal, with the host's latencies.
+
+    Questions without an answer have no row. With `with_late`, a late one has a row without text whose
+    latency lies above its limit, so that a scorer can tell late from missing.
+    """
+    path = folder / RESPONSES
+    part = path.with_name(path.name + ".part")
+    with open(part, "w", encoding="utf-8") as handle:
+        separator = "[\n"
+        for record in final_records(folder):
+            if record.outcome is Outcome.OK or (with_late and record.outcome is Outcome.TIMEOUT):
+                row = {"qID": record.case, "content": record.content or "", "latency": record.latency_s}
+                handle.write(separator + json.dumps(row, ensure_ascii=False))
+                separator = ",\n"
+        handle.write("[]\n" if separator == "[\n" else "\n]\n")
+    part.replace(path)
+    return path
+
+
+def _events(folder: Path) -> Iterator[dict[str, Any]]:
+    with open(folder / EVENTS, encoding="utf-8") as handle:
+        for line in handle:
+            if line.endswith("\n"):
+                yield json.loads(line)

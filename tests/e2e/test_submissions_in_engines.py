@@ -1,0 +1,187 @@
+"""The starter pack and hostile programs in every engine that can run here: same outcomes, no leftovers."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hostile_programs import raw, script
+from python_image import python_archive, reason_not_to_build
+from sandbox_engines import ENGINES, docker_daemon, reason_not_to_run
+from submission_runs import events, outcomes, records, rules, tasks
+from surgeval.sandbox import Engine, Limits, open_engine
+from surgeval.submissions.batch import BatchRules, run_batches
+from surgeval.submissions.driver import run_tasks
+from surgeval.submissions.gc_invoke import open_invoke_session
+from surgeval.submissions.plan import State
+from surgeval.submissions.rehearsal import Settings, rehearse
+from surgeval.submissions.session import Entrant
+from surgeval.submissions.starter import new_pack
+from unit.submissions.test_batch import READ, WRITE, inputs
+from unit.submissions.test_gc_invoke import SERVER, free_port
+
+LIMITS = Limits(memory_mb=256, pids=64, cpus=1.0, tmp_mb=16, shm_mb=16, output_mb=8, log_mb=1)
+
+
+class Place:
+    """An engine, and the starter pack in it."""
+
+    def __init__(self, name: str, home: Path) -> None:
+        self.engine: Engine = open_engine(name)
+        self.home = home
+        new_pack(home / "pack")
+        self.archive = python_archive(home / "image.tar", home / "pack") if self.engine.takes_images else None
+        self.image = self.engine.store(self.archive) if self.archive else None
+
+    def entrant(self, command: tuple[str, ...]) -> Entrant:
+        """A program of this machine, as this engine can run it."""
+        folder = Path(command[-1]).parent
+        if self.engine.name == "process":
+            return Entrant(command=command, limits=LIMITS)
+        if self.image is None:
+            inside = ("/usr/bin/python3", "-S", "-E", f"/app/{Path(command[-1]).name}")
+            return Entrant(command=inside, limits=LIMITS, code=folder)
+        text = "import sys; exec(compile(sys.argv[1], 'program', 'exec'))"
+        inside = ("/usr/bin/python3", "-S", "-E", "-c", text, Path(command[-1]).read_text())
+        return Entrant(image=self.image, command=inside, limits=LIMITS)
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    reason = reason_not_to_run(request.param) or (None if request.param == "process" else reason_not_to_build())
+    if reason:
+        pytest.skip(reason)
+    home = tmp_path_factory.mktemp(request.param)
+    if request.param == "docker":
+        with docker_daemon(home / "docker"):
+            yield from _with_image(request.param, home)
+    else:
+        yield from _with_image(request.param, home)
+
+
+def _with_image(name: str, home: Path) -> Iterator[Place]:
+    made = Place(name, home)
+    try:
+        yield made
+    finally:
+        if made.image:
+            made.engine.forget(made.image)
+
+
+def run(place: Place, folder: Path, command: tuple[str, ...], count: int = 6, **changes: Any) -> dict[str, Any]:
+    settings = {"health_s": 60.0, "budget_s": 60.0, "stop_s": 0.3} | changes
+    out = run_tasks(
+        tasks(folder / "media", count, 2), engine=place.engine, entrant=place.entrant(command), out=folder / "out",
+        rules=rules(**settings),
+    )  # fmt: skip
+    assert not leftovers(place, out)
+    return records(out)
+
+
+def leftovers(place: Place, out: Path) -> list[str]:
+    """Containers of the run that the engine still knows."""
+    started = [e["id"] for e in events(out) if e["event"] in ("started", "start_failed")]
+    ended = {e["id"]: e["evidence"] for e in events(out, "ended")}
+    assert set(started) == set(ended)
+    assert all(ended.values())
+    if not place.engine.takes_images:
+        return []
+    listed = subprocess.run(
+        [place.engine.name, "ps", "--all", "--format", "{{.Names}} {{.ID}}"], capture_output=True, text=True
+    )
+    return [name for name in started if name in listed.stdout]
+
+
+def test_the_starter_pack_is_rehearsed_and_scored(place: Place, tmp_path: Path) -> None:
+    settings = Settings(state=State.FREE, replicates=10, budget_s=60.0)
+    what: dict[str, Any] = {"command": ("/usr/bin/python3", f"{place.home}/pack/app.py")}
+    if place.archive:
+        what = {"image": place.archive}
+    elif place.engine.name != "process":
+        what = {"command": ("/usr/bin/python3", "/app/app.py"), "code": place.home / "pack"}
+    found = rehearse(
+        place.home / "pack" / "example_input", out=tmp_path / "out", engine=place.engine, limits=LIMITS,
+        settings=settings, **what,
+    )  # fmt: skip
+    assert found.facts.outcomes == {"ok": 3}, found.text
+    assert found.score is not None
+    assert found.score.headline["accuracy"] == pytest.approx(0.75)
+    assert found.facts.peak_memory_mb is not None
+    assert not leftovers(place, tmp_path / "out")
+
+
+def test_every_kind_of_misbehaviour_costs_its_own_question_only(place: Place, tmp_path: Path) -> None:
+    """Garbage, a wrong name, a chunked reply and a crash in one run; the rest is answered by a new container."""
+    body = (
+        "folder = os.path.dirname(question['video'])\n"
+        "shown = ' '.join(os.listdir(folder))\n"
+        "if count == 1: reply(connection, b'garbage')\n"
+        "elif count == 2 and earlier: reply(connection, good.replace(question['qID'].encode(), earlier.encode()))\n"
+        "elif count == 3: connection.sendall(b'HTTP/1.1 200 OK\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n')\n"
+        "elif count == 4: os._exit(3)\n"
+        "else: reply(connection, good.replace(b'yes', shown.encode()))"
+    )
+    found = run(place, tmp_path, raw(tmp_path / "programs", body), 5)
+    assert sorted(outcomes(found).values()) == ["crashed", "invalid", "invalid", "invalid", "invalid"]
+    assert len(events(tmp_path / "out", "started")) == 2
+
+
+def test_a_hang_is_cut_and_a_video_is_there_only_when_it_is_asked_about(place: Place, tmp_path: Path) -> None:
+    body = (
+        "shown = os.listdir(os.path.dirname(question['video']))\n"
+        "if count == 2: time.sleep(600)\n"
+        "text = open(question['video']).read() + ' ' + str(len(shown))\n"
+        "reply(connection, good.replace(b'yes', text.encode()))"
+    )
+    found = run(place, tmp_path, raw(tmp_path / "programs", body), 4, budget_s=3.0, health_s=0.5)
+    counted = sorted(outcomes(found).values())
+    assert counted.count("timeout") >= 1
+    assert {r.content for r in found.values() if r.outcome == "ok"} <= {f"video {i} 1" for i in range(2)}
+
+
+def test_a_container_killed_behind_our_back_is_a_crash_and_the_run_goes_on(place: Place, tmp_path: Path) -> None:
+    if not place.engine.takes_images:
+        pytest.skip("only container engines can be told to kill from outside")
+    asked = tasks(tmp_path / "media", 3)
+    calls: list[int] = []
+
+    def kill_after_first(_: int) -> None:
+        calls.append(1)
+        if len(calls) == 1:
+            name = events(tmp_path / "out", "started")[0]["id"]
+            subprocess.run([place.engine.name, "kill", name], capture_output=True, check=True)
+
+    out = run_tasks(
+        asked, engine=place.engine, entrant=place.entrant(raw(tmp_path / 'programs', "reply(connection, good)")),
+        rules=rules(budget_s=60.0, stop_s=0.3), out=tmp_path / "out", progress=kill_after_first,
+    )  # fmt: skip
+    assert sorted(outcomes(records(out)).values()) == ["crashed", "ok", "ok"]
+    assert not leftovers(place, out)
+
+
+def test_a_batch_is_answered(place: Place, tmp_path: Path) -> None:
+    text = READ.replace('os.environ["SURG_INPUT"]', 'os.environ.get("SURG_INPUT", "/input")')
+    text = text.replace('os.environ["SURG_OUTPUT"]', 'os.environ.get("SURG_OUTPUT", "/output")')
+    entrant = place.entrant(script(tmp_path / "programs", text + WRITE))
+    out = run_batches(
+        inputs(tmp_path), engine=place.engine, entrant=entrant, rules=BatchRules(share_s=60.0), out=tmp_path / "out"
+    )
+    assert outcomes(records(out)) == {f"q{i}": "ok" for i in range(4)}
+    assert events(out, "batch")[0]["evidence"]
+
+
+def test_a_container_of_grand_challenges_long_lived_mode_is_asked(place: Place, tmp_path: Path) -> None:
+    text = SERVER.replace("BODY", "pass")
+    for name, default in (("SURG_INPUT", "/input"), ("SURG_OUTPUT", "/output"), ("SURG_PORT", "4743")):
+        text = text.replace(f'os.environ["{name}"]', f'os.environ.get("{name}", "{default}")')
+    out = run_tasks(
+        tasks(tmp_path / "media", 2), engine=place.engine, entrant=place.entrant(script(tmp_path / "p", text)),
+        rules=rules(budget_s=60.0, stop_s=0.3), out=tmp_path / "out",
+        open_with=partial(open_invoke_session, port=free_port()),
+    )  # fmt: skip
+    assert outcomes(records(out)) == {"q0": "ok", "q1": "ok"}, events(out)

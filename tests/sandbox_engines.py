@@ -1,0 +1,168 @@
+"""Engines for tests: which can run here, a docker daemon of our own, and small images from the machine's busybox."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from image_archives import BUSYBOX, archive, busybox_layer, config_bytes, docker_members, entry, folder, layer
+from surgeval.sandbox import Engine, Launch, Limits, Mount, Running, engine_names, open_engine
+from syscall_probes import PROBES
+
+SMALL = Limits(memory_mb=64, pids=32, cpus=1.0, tmp_mb=4, shm_mb=3, output_mb=2, log_mb=1)
+
+
+def reason_not_to_run(name: str) -> str | None:
+    """Why an engine cannot be tested here, or None."""
+    if name != "process" and not BUSYBOX.exists():
+        return "busybox is not installed; run scripts/install-system-packages.sh"
+    if name != "process" and (os.geteuid() != 0 or platform.machine() != "x86_64"):
+        return "the probes of real engines need root on x86-64"
+    if name == "docker":
+        return None if shutil.which("dockerd") else "dockerd is not installed; run scripts/install-system-packages.sh"
+    problem = open_engine(name).available()
+    return f"{name}: {problem}" if problem else None
+
+
+class DockerDaemon:
+    """A docker daemon of our own with its own store, in a folder short enough for a socket's name."""
+
+    def __init__(self, home: Path) -> None:
+        self.home, self.host = home, f"unix://{home}/s"
+        self.start()
+
+    def start(self) -> None:
+        places = ["--data-root", f"{self.home}/d", "--exec-root", f"{self.home}/e", "--pidfile", f"{self.home}/p"]
+        flags = ["--bridge=none", "--iptables=false", "--ip6tables=false", "-H", self.host, *places]
+        with open(self.home / "log", "ab") as log:
+            self.process = subprocess.Popen(["dockerd", *flags], stdout=log, stderr=log, start_new_session=True)
+        until(self._answers, 60, f"dockerd did not come up; see {self.home}/log")
+
+    def _answers(self) -> bool:
+        assert self.process.poll() is None, (self.home / "log").read_text()[-2000:]
+        return open_engine("docker").available() is None
+
+    def stop(self) -> None:
+        left = subprocess.check_output(["docker", "ps", "-aq"]).decode().split()
+        if left:
+            subprocess.run(["docker", "rm", "-f", *left], check=True, stdout=subprocess.DEVNULL)
+        self.process.terminate()
+        self.process.wait(60)
+        while os.path.ismount(self.home / "d"):
+            subprocess.run(["umount", self.home / "d"], check=True)
+
+
+@contextmanager
+def docker_daemon() -> Iterator[None]:
+    """A daemon, which DOCKER_HOST names meanwhile."""
+    with tempfile.TemporaryDirectory(prefix="sv", dir="/tmp") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DOCKER_HOST", f"unix://{folder}/s")
+        daemon = DockerDaemon(Path(folder))
+        try:
+            yield
+        finally:
+            daemon.stop()
+
+
+class Bench:
+    """An engine with an image in it, ready to run shell scripts."""
+
+    def __init__(self, engine: Engine, home: Path) -> None:
+        self.engine, self.home = engine, home
+        self.image = engine.store(probe_image(home / "image.tar")) if engine.takes_images else None
+        self.input = home / "input"
+        self.input.mkdir()
+        (self.input / "given").write_text("data")
+        (self.input / "probe").mkdir()
+        for name, code in PROBES.items():
+            (self.input / "probe" / name).write_bytes(code)
+            (self.input / "probe" / name).chmod(0o755)
+
+    def launch(self, script: str, *, limits: Limits = SMALL, **options: Any) -> Launch:
+        number = uuid.uuid4().hex[:8]
+        folders = [self.home / f"{kind}-{number}" for kind in ("output", "socket")]
+        for one in folders:
+            one.mkdir()
+        mounts = (Mount.input(self.input), Mount.output(folders[0]), Mount.socket(folders[1]))
+        command = (str(BUSYBOX), "sh", "-c", script)
+        return Launch(image=self.image, command=command, mounts=mounts, limits=limits, **options)
+
+    def start(self, script: str, *, limits: Limits = SMALL, **options: Any) -> Running:
+        return self.engine.start(self.launch(script, limits=limits, **options))
+
+    def output_of(self, script: str, *, limits: Limits = SMALL, **options: Any) -> str:
+        """What a script prints, run to its end."""
+        with self.start(script, limits=limits, **options) as running:
+            until(lambda: not running.alive(), 60, "the script did not end")
+            return running.logs(1 << 20).decode("utf-8", "replace")
+
+
+def probe_image(path: Path) -> Path:
+    """An image with busybox and probes, and settings that a hostile image would have."""
+    tools = [entry(f"probe/{name}", code, mode=0o755) for name, code in PROBES.items()]
+    layers = [busybox_layer(), layer([folder("probe"), *tools, folder("data", 0o777)])]
+
+    def hostile(config: dict[str, Any]) -> None:
+        config["config"]["Volumes"] = {"/data": {}}
+        unique = f"UNIQUE={uuid.uuid4()}"  # workers of one test run must not remove each other's image
+        config["config"]["Env"] += ["LD_PRELOAD=/evil.so", "NVIDIA_VISIBLE_DEVICES=all", unique]
+
+    return archive(path, docker_members(layers, config=config_bytes(layers, hostile)))
+
+
+@contextmanager
+def bench(name: str, home: Path) -> Iterator[Bench]:
+    """A ready engine; the test is skipped, with the reason, where it cannot run."""
+    reason = reason_not_to_run(name)
+    if reason:
+        pytest.skip(reason)
+    if name == "docker":
+        with docker_daemon():
+            yield from _with_image(name, home)
+    else:
+        yield from _with_image(name, home)
+
+
+def _with_image(name: str, home: Path) -> Iterator[Bench]:
+    made = Bench(open_engine(name), home)
+    try:
+        yield made
+    finally:
+        if made.image:
+            made.engine.forget(made.image)
+
+
+def until(check: Callable[[], object], timeout_s: float, otherwise: str) -> None:
+    """Wait for something to become true."""
+    deadline = time.monotonic() + timeout_s
+    while not check():
+        assert time.monotonic() < deadline, otherwise
+        time.sleep(0.01)
+
+
+def processes_with(argument: str) -> list[int]:
+    """Live processes of the machine that have this word on their command line."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (place / "cmdline").read_bytes().split(b"\0")
+            state = (place / "stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if argument.encode() in words and state != "Z":
+            found.append(int(place.name))
+    return found
+
+
+ENGINES = engine_names()

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from surgeval.cli import build_app
+from surgeval.errors import UnknownName
+from surgeval.sandbox import Problem, Severity, engine_names
+from surgeval.sandbox.bubblewrap import BubblewrapEngine
+from surgeval.sandbox.docker import DockerEngine
+from surgeval.sandbox.podman import PodmanEngine
+
+BROKEN = Problem("broken", "it is broken", "mend it")
+WEAK = Problem("not-root", "it is weak", "be root", Severity.WEAKENS)
+
+
+def set_problems(monkeypatch: pytest.MonkeyPatch, podman: tuple[Problem, ...]) -> None:
+    monkeypatch.setattr(PodmanEngine, "problems", lambda self: podman)
+    monkeypatch.setattr(DockerEngine, "problems", lambda self: (BROKEN,))
+    monkeypatch.setattr(BubblewrapEngine, "problems", lambda self: (BROKEN,))
+
+
+def test_every_engine_is_examined_and_each_problem_has_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_problems(monkeypatch, ())
+    result = CliRunner().invoke(build_app(), ["doctor"])
+    assert result.exit_code == 0
+    assert "podman: runs images, also on hidden data" in result.stdout
+    assert "docker: does not work\n  problem: it is broken\n     fix: mend it" in result.stdout
+    assert "process: runs commands, never on hidden data" in result.stdout
+
+
+def test_nothing_usable_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_problems(monkeypatch, (BROKEN,))
+    result = CliRunner().invoke(build_app(), ["doctor"])
+    assert result.exit_code == 1
+    assert "No engine that isolates works here" in result.stdout
+
+
+def test_a_weak_engine_is_usable_but_not_for_hidden_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_problems(monkeypatch, (WEAK,))
+    result = CliRunner().invoke(build_app(), ["doctor", "--json"])
+    assert result.exit_code == 0
+    told = {report["engine"]: report for report in json.loads(result.stdout)["engines"]}
+    assert sorted(told) == sorted(engine_names())
+    assert told["podman"]["usable"]
+    assert not told["podman"]["hidden_data"]
+    assert told["podman"]["problems"] == [
+        {"code": "not-root", "severity": "weakens", "message": "it is weak", "fix": "be root"}
+    ]
+
+
+def test_one_engine_can_be_asked_for_and_an_unknown_one_is_misuse() -> None:
+    result = CliRunner().invoke(build_app(), ["doctor", "--engine", "process"])
+    assert result.exit_code == 1
+    assert "podman:" not in result.stdout
+    result = CliRunner().invoke(build_app(), ["doctor", "--engine", "podmann"])
+    assert isinstance(result.exception, UnknownName)

@@ -1,0 +1,180 @@
+"""The two reference entrants: short, and doing what they say."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+import types
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from surgeval.schema.questions import Reference, Request
+from surgeval.schema.taxonomy import Capability
+from surgeval.submissions.plan import State
+from surgeval.submissions.rehearsal import Settings, rehearse
+
+FOLDER = Path(__file__).parents[3] / "examples"
+WHITE, GREEN, DARK = (240, 240, 238), (90, 140, 50), (120, 50, 45)
+
+
+def load(name: str) -> types.ModuleType:
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def rules() -> types.ModuleType:
+    pytest.importorskip("av", reason="the entrant that looks needs PyAV")
+    return load("clock_and_colours")
+
+
+def picture(rules: Any, colour: tuple[int, int, int] | None, second: int | None = None) -> np.ndarray:
+    """Dark tissue, a patch of one colour, and a clock."""
+    found = np.full((144, 256, 3), DARK, dtype=np.uint8)
+    if colour:
+        found[60:110, 80:160] = colour
+    if second is not None:
+        text = f"{second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}"
+        dots = np.zeros((9, 49), dtype=bool)
+        for place, sign in enumerate(text):
+            dots[1:8, 6 * place + 1 : 6 * place + 6] = [[d == "1" for d in r] for r in rules.DIGITS[sign].split()]
+        found[1:10, 1:50] = np.where(dots, 235, 16)[..., None]
+    return found
+
+
+def write_video(path: Path, pictures: list[np.ndarray]) -> None:
+    import av
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("mpeg4", rate=Fraction(1))
+        stream.width, stream.height, stream.pix_fmt = 256, 144, "yuv420p"  # type: ignore[union-attr]
+        stream.bit_rate = 4_000_000  # type: ignore[union-attr]
+        for one in pictures:
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(one, format="rgb24")))  # type: ignore[union-attr]
+        container.mux(stream.encode(None))  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda p: p.stem)
+def test_an_entrant_is_short(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) < 150
+
+
+def test_there_are_two_entrants() -> None:
+    assert len(list(FOLDER.glob("*.py"))) == 2
+
+
+# --- the blind one --------------------------------------------------------------------------------
+
+
+def ask(text: str, procedure: str = "p") -> dict[str, Any]:
+    return {"question": text, "procedure_type": procedure}
+
+
+def test_the_prior_prefers_what_is_closest() -> None:
+    prior = load("template_prior").Prior()
+    for procedure, answer in (("a", "3"), ("a", "3"), ("b", "1"), ("b", "1"), ("b", "1")):
+        prior.learn(ask("How many clips after 00:10? Answer with a number.", procedure), answer)
+    assert prior.answer(ask("How many clips after 99:59? Answer with a number.", "a")) == "3"
+    assert prior.answer(ask("How many clips after 99:59? Answer with a number.", "c")) == "1"
+    assert prior.answer(ask("How many needles? Answer with a number.", "c")) == "1"
+    assert prior.answer(ask("Is it safe? Answer yes or no.")) == "yes"
+    assert prior.answer(ask("Why?")) == "unknown"
+
+
+def test_the_blind_entrant_can_be_rehearsed(tmp_path: Path) -> None:
+    rows = [Request(f"q{i}", "v", 0, 0, "p", "How many clips? Answer with a number.") for i in range(4)]
+    known = [Reference(f"q{i}", Capability.read("3a"), "number", "7" if i else "2") for i in range(4)]
+    (tmp_path / "in" / "videos").mkdir(parents=True)
+    (tmp_path / "in" / "videos" / "v.mp4").write_bytes(b"\0\0\0\x18ftypisom")
+    (tmp_path / "in" / "request.json").write_text(json.dumps([r.as_row() for r in rows]))
+    (tmp_path / "in" / "references.json").write_text(json.dumps([r.as_row() for r in known]))
+    command = (
+        sys.executable, str(FOLDER / "template_prior.py"), str(tmp_path / "in" / "request.json"),
+        str(tmp_path / "in" / "references.json"),
+    )  # fmt: skip
+    found = rehearse(tmp_path / "in", out=tmp_path / "out", command=with_path(command), settings=SETTINGS)
+    assert found.score is not None
+    assert found.score.headline["accuracy"] == pytest.approx(0.75)
+
+
+SETTINGS = Settings(state=State.FREE, budget_s=60.0, replicates=10, clock=True)
+
+
+def with_path(command: tuple[str, ...]) -> tuple[str, ...]:
+    """The command with our source in reach, whether the package is installed or not."""
+    source = str(Path(__file__).parents[3] / "src")
+    start = (
+        f"import runpy, sys; sys.path.insert(0, {source!r}); sys.argv = sys.argv[1:]\n"
+        "runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    return (command[0], "-c", start, *command[1:])
+
+
+# --- the one that looks ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("second", [0, 59, 3725, 12345, 359999])
+def test_the_clock_is_read(rules: Any, second: int) -> None:
+    assert rules.read_clock(picture(rules, GREEN, second)) == second
+
+
+def test_no_clock_is_no_time(rules: Any) -> None:
+    assert rules.read_clock(picture(rules, WHITE)) is None
+    assert rules.read_clock(np.zeros((4, 4, 3), dtype=np.uint8)) is None
+
+
+def test_the_clock_of_our_own_videos_is_read(rules: Any) -> None:
+    clock = pytest.importorskip("surgeval.video.clock", reason="the video room is not in this version")
+    luma = np.full((270, 480), 60, dtype=np.uint8)
+    clock.burn_clock(luma, (), 3725.0)
+    assert rules.read_clock(np.repeat(luma[..., None], 3, axis=2)) == 3725
+
+
+@pytest.mark.parametrize(("colour", "found"), [(WHITE, {"Sponge"}), (GREEN, {"Specimen"}), (None, set())])
+def test_colours_are_told_apart(rules: Any, colour: Any, found: set[str]) -> None:
+    assert rules.classes_in(picture(rules, colour, 5)) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("When is a sponge first visible? Answer as hh:mm:ss.", "00:00:12"),
+        ("When is a sponge last visible? Answer as hh:mm:ss.", "00:00:14"),
+        ("Is a sponge visible? Answer yes or no.", "yes"),
+        ("Are a sponge and a specimen visible together? Answer yes or no.", "no"),
+        ("In what share of frames is a sponge visible? Answer in %.", "50%"),
+        ("How many different classes are visible at once? Answer with a number.", "1"),
+        ("Which foreign objects are visible? Answer with class names.", "Specimen, Sponge"),
+    ],
+)
+def test_answers_come_in_the_wanted_format(rules: Any, text: str, wanted: str) -> None:
+    seen = [(10.0, set()), (12.0, {"Sponge"}), (14.0, {"Sponge"}), (16.0, {"Specimen"})]
+    assert rules.worded(text, seen, 10.0) == wanted
+
+
+def test_the_entrant_that_looks_can_be_rehearsed_on_video(rules: Any, tmp_path: Path) -> None:
+    pictures = [picture(rules, WHITE if 3 <= i < 6 else None, 100 + i) for i in range(8)]
+    write_video(tmp_path / "in" / "overlayed" / "v.mp4", pictures)
+    texts = (
+        ("q0", "2a", "time", "When is a sponge first visible? Answer as hh:mm:ss.", "00:01:43"),
+        ("q1", "1a", "binary", "Is a specimen visible? Answer with yes or no.", "no"),
+    )
+    rows = [Request(case, "v", 100, 107, "p", text).as_row() for case, _, _, text, _ in texts]
+    known = [Reference(case, Capability.read(code), form, answer).as_row() for case, code, form, _, answer in texts]
+    (tmp_path / "in" / "request.json").write_text(json.dumps(rows))
+    (tmp_path / "in" / "references.json").write_text(json.dumps(known))
+    command = (sys.executable, str(FOLDER / "clock_and_colours.py"))
+    found = rehearse(tmp_path / "in", out=tmp_path / "out", command=with_path(command), settings=SETTINGS)
+    assert found.facts.outcomes == {"ok": 2}
+    assert found.score is not None
+    assert found.score.headline["accuracy"] == pytest.approx(1.0)

@@ -1,0 +1,213 @@
+"""An engine that ignores a flag must not get away with it."""
+
+from __future__ import annotations
+
+import copy
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox_engines import SMALL, bench
+from surgeval.errors import EngineFailed, HiddenDataRefused, Misuse
+from surgeval.sandbox import Launch, Mount, open_engine
+from surgeval.sandbox import _container_checks as checks
+from surgeval.sandbox._cli import Cli
+from surgeval.sandbox._container import LABEL
+from surgeval.sandbox._kernel import Status, host_lives, host_mark, status_of
+from surgeval.sandbox.docker import DockerEngine
+from surgeval.sandbox.podman import PodmanEngine
+
+IMAGE = "a" * 64
+MOUNTS = (Mount.input(Path("/data/in")), Mount.output(Path("/data/out")), Mount.socket(Path("/data/socket")))
+LAUNCH = Launch(image=IMAGE, mounts=MOUNTS, limits=SMALL, env={"SURG_PROTOCOL": "1"})
+GOOD: dict[str, Any] = {
+    "Image": f"sha256:{IMAGE}",
+    "HostConfig": {
+        "NetworkMode": "none",
+        "ReadonlyRootfs": True,
+        "Privileged": False,
+        "Memory": 64 << 20,
+        "MemorySwap": 64 << 20,
+        "PidsLimit": 32,
+        "NanoCpus": 1_000_000_000,
+        "ShmSize": 3 << 20,
+        "CapAdd": None,
+        "CapDrop": ["ALL"],
+        "SecurityOpt": ["no-new-privileges", "seccomp={}"],
+        "Devices": [],
+        "DeviceRequests": None,
+    },
+    "Config": {"User": "65534:65534", "Env": ["PATH=/bin", "NVIDIA_VISIBLE_DEVICES=void", "SURG_PROTOCOL=1"]},
+    "Mounts": [{"Type": "bind", "Destination": "/input", "RW": False}, {"Type": "tmpfs", "Destination": "/tmp"}],
+}
+
+
+def with_change(section: str, key: str, value: Any) -> dict[str, Any]:
+    record = copy.deepcopy(GOOD)
+    (record[section] if section else record)[key] = value
+    return record
+
+
+def test_a_record_as_asked_for_has_no_problems() -> None:
+    assert checks.declared_problems(GOOD, LAUNCH) == []
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value", "said"),
+    [
+        ("HostConfig", "NetworkMode", "bridge", "NetworkMode"),
+        ("HostConfig", "ReadonlyRootfs", False, "ReadonlyRootfs"),
+        ("HostConfig", "Privileged", True, "Privileged"),
+        ("HostConfig", "Memory", 0, "Memory"),
+        ("HostConfig", "MemorySwap", -1, "MemorySwap"),
+        ("HostConfig", "PidsLimit", 0, "PidsLimit"),
+        ("HostConfig", "NanoCpus", 0, "NanoCpus"),
+        ("HostConfig", "ShmSize", 64 << 20, "ShmSize"),
+        ("HostConfig", "CapAdd", ["SYS_ADMIN"], "capabilities"),
+        ("HostConfig", "CapDrop", [], "capabilities"),
+        ("HostConfig", "SecurityOpt", ["seccomp={}"], "no-new-privileges"),
+        ("HostConfig", "SecurityOpt", ["no-new-privileges", "seccomp=unconfined"], "filter is off"),
+        ("HostConfig", "Devices", [{"PathOnHost": "/dev/nvidia1"}], "devices"),
+        ("HostConfig", "DeviceRequests", [{"DeviceIDs": ["nvidia.com/gpu=all"]}], "devices"),
+        ("Config", "User", "0:0", "the user is"),
+        ("Config", "Env", ["PATH=/bin"], "not void"),
+        ("Config", "Env", ["NVIDIA_VISIBLE_DEVICES=void", "LD_PRELOAD=/x"], "LD_PRELOAD got through"),
+        ("", "Image", "sha256:" + "b" * 64, "another image"),
+        ("", "Mounts", [{"Type": "volume", "Destination": "/data", "RW": True}], "nobody asked"),
+        ("", "Mounts", [{"Type": "bind", "Destination": "/input", "RW": True}], "writable"),
+    ],
+)
+def test_a_flag_that_did_not_take_is_noticed(section: str, key: str, value: Any, said: str) -> None:
+    assert any(said in problem for problem in checks.declared_problems(with_change(section, key, value), LAUNCH))
+
+
+def test_29_one_gpu_is_asked_for_by_its_name_and_another_one_is_noticed() -> None:
+    launch = Launch(image=IMAGE, mounts=MOUNTS, limits=SMALL, gpu="GPU-1")
+    for engine in (PodmanEngine(), DockerEngine()):
+        flags = engine._create("name", Launch(image=IMAGE, gpu="GPU-1"), "profile")
+        assert [flags[at + 1] for at, flag in enumerate(flags) if flag == "--device"] == ["nvidia.com/gpu=GPU-1"]
+        assert "--device" not in engine._create("name", Launch(image=IMAGE), "profile")
+        assert "--gpus" not in flags
+        assert "NVIDIA_VISIBLE_DEVICES=void" in flags
+    for named, count in ((["nvidia.com/gpu=GPU-1"], 0), (["nvidia.com/gpu=GPU-1", "nvidia.com/gpu=GPU-2"], 1)):
+        record = with_change("HostConfig", "DeviceRequests", [{"DeviceIDs": named}])
+        assert len(checks.declared_problems(record, launch)) == count
+
+
+def test_rights_are_read_from_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    bad = Status(uids=(0, 0, 0, 0), capabilities=(0, 1, 1, 1, 0), no_new_privileges=False, seccomp=False)
+    monkeypatch.setattr(checks, "status_of", lambda pid: bad)
+    assert len(checks.rights_problems(1)) == 4
+    monkeypatch.setattr(checks, "status_of", lambda pid: None)
+    assert checks.rights_problems(1) == []
+
+
+def test_this_very_process_is_no_container() -> None:
+    status = status_of(os.getpid())
+    assert status is not None
+    assert not status.no_new_privileges or not status.seccomp or any(status.capabilities)
+    if os.geteuid() == 0:
+        said = checks.world_problems(os.getpid(), LAUNCH)
+        for part in (
+            "net namespace",
+            "mnt namespace",
+            "/ is not mounted read-only",
+            "/output is no folder",
+            "memory limit",
+        ):
+            assert any(part in problem for problem in said), part
+    assert checks.world_problems(2**22 + 1, LAUNCH) == []
+
+
+class _Forgetful(PodmanEngine):
+    """Leaves one flag out, as a future podman might."""
+
+    def __init__(self, flag: str, arguments: int) -> None:
+        super().__init__()
+        self._flag, self._arguments = flag, arguments
+
+    def _create(self, name: str, launch: Launch, profile: str) -> list[str]:
+        flags = super()._create(name, launch, profile)
+        at = flags.index(self._flag)
+        return flags[:at] + flags[at + 1 + self._arguments :]
+
+
+@pytest.mark.parametrize(("flag", "arguments"), [("--read-only", 0), ("--pids-limit", 1), ("--tmpfs", 1)])
+def test_a_container_that_is_not_as_asked_for_never_runs(flag: str, arguments: int, tmp_path: Path) -> None:
+    with bench("podman", tmp_path) as made:
+        before = subprocess.check_output(["podman", "ps", "-aq"])
+        with pytest.raises(EngineFailed, match="not as asked for"):
+            _Forgetful(flag, arguments).start(made.launch("sleep 100"))
+        assert subprocess.check_output(["podman", "ps", "-aq"]) == before
+
+
+def test_the_image_of_an_engine_is_a_copy_under_its_digest_and_runs_of_dead_hosts_are_swept(tmp_path: Path) -> None:
+    with bench("podman", tmp_path) as made:
+        assert made.image is not None
+        tags = subprocess.check_output(["podman", "image", "inspect", made.image, "--format", "{{.RepoTags}}"]).decode()
+        assert tags.strip() == f"[localhost/surgeval:{made.image}]"
+        dead = ["podman", "create", "--label", f"{LABEL}=999999999.1.x", made.image]
+        stray = subprocess.check_output(dead).decode().strip()
+        with made.start("sleep 100") as running:
+            assert stray in made.engine.sweep()
+            assert running.alive()
+
+
+def test_25_a_run_dies_and_is_proved_dead_when_its_engine_does_not_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with bench("docker", tmp_path) as made, made.start("sleep 100") as running:
+        with monkeypatch.context() as patch:
+            patch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nobody")
+            death = running.kill()
+        assert death.evidence == ("the first process ended", "its control group is empty or gone")
+        assert death.exit_code is None
+
+
+def test_without_root_hidden_data_is_refused_and_folders_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    for name in ("podman", "docker"):
+        engine = open_engine(name)
+        with pytest.raises(HiddenDataRefused, match="output-quota"):
+            engine.start(Launch(image=IMAGE, hidden=True))
+    flags = DockerEngine()._create("name", Launch(image=IMAGE, mounts=MOUNTS[1:]), "profile")
+    assert "/data/out:/output:rw,rprivate" in flags
+    assert "--uidmap" not in PodmanEngine()._create("name", Launch(image=IMAGE), "profile")
+
+
+def test_a_missing_input_folder_is_misuse(tmp_path: Path) -> None:
+    with pytest.raises(Misuse, match="not there"):
+        PodmanEngine()._create("name", Launch(image=IMAGE, mounts=(Mount.input(tmp_path / "no"),)), "profile")
+
+
+def test_no_argument_passes_through_a_shell() -> None:
+    launch = Launch(image=IMAGE, command=("/bin/a", "$(touch /tmp/x); `id`"), env={"A": "$HOME; rm"})
+    flags = PodmanEngine()._create("name", launch, "profile")
+    assert flags[-3:] == ["/bin/a", IMAGE, "$(touch /tmp/x); `id`"]
+    assert "A=$HOME; rm" in flags
+    assert Cli("x", "echo")("$(id)") == b"$(id)\n"
+
+
+def test_a_command_line_that_fails_hangs_or_is_missing_is_an_engine_failure() -> None:
+    with pytest.raises(EngineFailed, match="failed: cat: /nonexistent"):
+        Cli("x", "cat")("/nonexistent")
+    with pytest.raises(EngineFailed, match="within"):
+        Cli("x", "sleep")("20", timeout_s=0.1)
+    with pytest.raises(EngineFailed, match="cannot start"):
+        Cli("x", "no-such-program")("a")
+
+
+def test_only_named_variables_reach_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SURGEVAL_TOKEN", "secret")
+    assert b"secret" not in Cli("x", "env")("--null")
+
+
+def test_a_host_is_known_by_more_than_its_number() -> None:
+    mark = host_mark()
+    assert host_lives(mark)
+    assert not host_lives(mark.replace(".", ".9", 1))
+    assert not host_lives("")
+    assert not host_lives("999999999.1.x")

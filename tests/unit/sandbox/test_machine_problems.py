@@ -1,0 +1,111 @@
+"""What doctor says on machines that are not this one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from surgeval.errors import HiddenDataRefused, Misuse, UnknownName
+from surgeval.sandbox import Launch, Severity, engine_names, open_engine
+from surgeval.sandbox import _machine as machine
+from surgeval.sandbox._kernel import OwnGroup
+from surgeval.sandbox.bubblewrap import BubblewrapEngine
+from surgeval.sandbox.docker import DockerEngine
+from surgeval.sandbox.podman import PodmanEngine
+
+
+def test_engines_are_found_by_their_files() -> None:
+    assert engine_names() == ("bubblewrap", "docker", "podman", "process")
+    with pytest.raises(UnknownName, match="did you mean 'podman'"):
+        open_engine("podmann")
+    with pytest.raises(Misuse, match="no runtimes"):
+        open_engine("process", runtime="runc")
+    assert open_engine("podman", runtime="crun").name == "podman"
+
+
+def test_a_missing_program_is_told_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda *a, **k: None)
+    for name, package in (("podman", "podman"), ("docker", r"docker\.io"), ("bubblewrap", "bubblewrap")):
+        problem = open_engine(name).available()
+        assert problem is not None
+        assert "not installed" in problem.message
+        assert package.replace("\\", "") in problem.fix
+
+
+def test_crun_on_hybrid_control_groups_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(machine, "_GROUPS", tmp_path)
+    assert machine.hybrid_needs_runc("crun") is None
+    (tmp_path / "unified").mkdir()
+    problem = machine.hybrid_needs_runc("crun")
+    assert problem is not None
+    assert "install runc" in problem.fix
+    assert machine.hybrid_needs_runc("runc") is None
+
+
+def test_missing_controllers_are_told_in_both_layouts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(machine, "_GROUPS", tmp_path)
+    (tmp_path / "memory").mkdir()
+    old = machine.missing_controllers()
+    assert old is not None
+    assert "cpu, pids" in old.message
+    (tmp_path / "cgroup.controllers").write_text("cpu pids")
+    new = machine.missing_controllers()
+    assert new is not None
+    assert "lack memory" in new.message
+    (tmp_path / "cgroup.controllers").write_text("cpu memory pids io")
+    assert machine.missing_controllers() is None
+
+
+def test_weaknesses_do_not_stop_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    weak = machine.not_root()
+    assert weak is not None
+    assert weak.severity is Severity.WEAKENS
+    assert machine.no_limits_capability() is None
+    assert machine.first_blocking(iter([None, weak])) is None
+
+
+def test_a_daemon_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    if not shutil.which("docker"):
+        pytest.skip("docker is not installed; run scripts/install-system-packages.sh")
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none")
+    problem = DockerEngine().available()
+    assert problem is not None
+    assert "start the daemon" in problem.fix
+
+
+@pytest.mark.parametrize(
+    ("facts", "code"),
+    [
+        ('{"ServerVersion": "1", "SecurityOptions": ["name=seccomp,profile=default"]}', "no-userns"),
+        ('{"ServerVersion": "1", "SecurityOptions": []}', "no-seccomp"),
+        ('{"ServerErrors": ["down"]}', "docker-fails"),
+    ],
+)
+def test_what_the_docker_daemon_says_of_itself_is_judged(
+    facts: str, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = DockerEngine()
+    monkeypatch.setattr(engine, "_cli", lambda *a, **k: facts.encode())
+    assert [problem.code for problem in engine._answers()] == [code]
+
+
+def test_a_podman_without_filters_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = PodmanEngine()
+    monkeypatch.setattr(engine, "_cli", lambda *a, **k: b'{"host": {"security": {"seccompEnabled": false}}}')
+    problem = engine._answers()
+    assert problem is not None
+    assert problem.code == "no-seccomp"
+
+
+def test_bubblewrap_without_control_groups_refuses_hidden_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OwnGroup, "possible", classmethod(lambda cls: False))
+    with pytest.raises(HiddenDataRefused, match="memory, pids"):
+        BubblewrapEngine().start(Launch(command=("true",), hidden=True))
+    with pytest.raises(Misuse, match="no GPU"):
+        BubblewrapEngine().start(Launch(command=("true",), gpu="0"))
+    with pytest.raises(Misuse, match="not images"):
+        BubblewrapEngine().store(Path("image.tar"))

@@ -1,0 +1,201 @@
+"""A rehearsal tells what the organisers would see, and above all when something is silently worth nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hostile_programs import good, script
+from submission_runs import events
+from surgeval.errors import Misuse, UnknownName
+from surgeval.sandbox import open_engine
+from surgeval.submissions.plan import Rules, State
+from surgeval.submissions.rehearsal import Rehearsal, Settings, rehearse
+from surgeval.submissions.session import Entrant, Workplace, open_tcp_session
+from surgeval.submissions.starter import KINDS, new_pack
+
+BATCH = """
+import json, os
+source, target = os.environ["SURG_INPUT"], os.environ["SURG_OUTPUT"]
+answers = []
+for r in json.load(open(source + "/request.json")):
+    try:
+        open(source + "/frames/" + r["qID"] + ".png", "rb").close()
+        content = "yes"
+    except OSError as error:
+        print("cannot open", error)
+        content = ""
+    answers.append({"qID": r["qID"], "content": content, "latency": 0.1})
+json.dump(answers, open(target + "/answer.json", "w"))
+"""
+
+
+@pytest.fixture
+def pack(tmp_path: Path) -> Path:
+    new_pack(tmp_path / "pack")
+    return tmp_path / "pack"
+
+
+def go(pack: Path, command: tuple[str, ...], out: str = "out", **settings: Any) -> Rehearsal:
+    chosen = Settings(**{"state": State.FREE, "replicates": 20, "budget_s": 20.0} | settings)
+    return rehearse(pack / "example_input", out=pack.parent / out, command=command, settings=chosen)
+
+
+def test_a_good_program_gets_numbers_and_a_score(pack: Path, tmp_path: Path) -> None:
+    found = go(pack, good(tmp_path, "return 'yes'"))
+    assert found.facts.outcomes == {"ok": 3}
+    assert not found.is_worrying
+    assert found.score is not None
+    assert found.score.headline["accuracy"] == pytest.approx(0.25)
+    for word in ("p50", "p95", "max", "headroom", "forfeited  0 late", "memory     peak", "score      0.2500"):
+        assert word in found.text
+    assert (tmp_path / "out" / "scores" / "results.csv").is_file()
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["verb"] == "rehearse"
+    assert len(json.loads((tmp_path / "out" / "answer.json").read_text())) == 3
+
+
+def test_the_same_works_over_loopback(pack: Path, tmp_path: Path) -> None:
+    found = go(pack, good(tmp_path, "return os.environ['SURG_SOCKET']"), protocol="server-tcp")
+    assert found.facts.outcomes == {"ok": 3}
+    with pytest.raises(Misuse, match="no loopback in common"):
+        open_tcp_session(open_engine("podman"), Entrant(image="x"), Rules(), Workplace(tmp_path, tmp_path, tmp_path))
+
+
+def test_without_references_there_is_no_score_and_it_says_so(pack: Path, tmp_path: Path) -> None:
+    (pack / "example_input" / "references.json").unlink()
+    found = go(pack, good(tmp_path))
+    assert found.score is None
+    assert "no references" in found.text
+
+
+def test_late_invalid_and_crashed_answers_are_listed_with_reasons(pack: Path, tmp_path: Path) -> None:
+    body = (
+        "if 'sponge' in question['question']: time.sleep(3)\n"
+        "if 'clips' in question['question']: raise ValueError('no clips today')\n"
+        "return 'none'"
+    )
+    found = go(pack, good(tmp_path, body), budget_s=2.0)
+    assert found.facts.outcomes == {"ok": 1, "timeout": 1, "invalid": 1}
+    assert {f.code for f in found.findings} == {"answer-timeout", "answer-invalid", "container-said"}
+    assert "headroom   none: 1 late" in found.text
+    assert "no clips today" in found.text
+    assert found.is_worrying
+    assert found.score is not None
+    late = found.score.results.filter(found.score.results["timed_out"])["qID"].to_list()
+    assert late == ["example-1"]
+
+
+def test_an_input_that_cannot_be_read_is_said_plainly(pack: Path, tmp_path: Path) -> None:
+    (pack / "example_input" / "frames" / "example-2.png").write_bytes(b"")
+    found = go(pack, good(tmp_path))
+    assert found.facts.outcomes == {"ok": 2, "not_asked": 1}
+    assert "input-unreadable [example-2]: example-2.png is empty" in found.text
+    assert found.is_worrying
+
+
+def test_a_container_that_misses_its_input_is_no_silent_zero(pack: Path, tmp_path: Path) -> None:
+    """The program reads folders; given an archive it answers everything, with nothing."""
+    command = script(tmp_path, BATCH)
+    fine = go(pack, command, "folder", protocol="batch", budget="pooled")
+    assert fine.facts.empty == 0
+    for layout in ("zip", "nested-zip"):
+        lost = go(pack, command, layout, protocol="batch", budget="pooled", layout=layout)
+        assert lost.facts.outcomes == {"ok": 3}
+        assert lost.is_worrying
+        assert "3 of 3 answers are empty" in lost.text
+        assert "cannot open" in lost.text
+
+
+def test_both_budget_rules_are_reported(pack: Path, tmp_path: Path) -> None:
+    command = script(tmp_path, BATCH)
+    pooled = go(pack, command, "pooled", protocol="batch", budget="pooled", setup_s=120.0, budget_s=5.0)
+    assert "of 135 s, headroom" in pooled.text
+    assert "0 of 3 (pooled: 120 s + 5 s each)" in pooled.text
+    told = go(pack, command, "told", protocol="batch", budget="per-question")
+    assert "not verified" in told.text
+
+
+def test_an_overrun_says_what_is_forfeited(pack: Path, tmp_path: Path) -> None:
+    command = script(tmp_path, BATCH + "\nimport time; time.sleep(600)")
+    found = go(pack, command, protocol="batch", budget="pooled", setup_s=0.1, budget_s=0.1)
+    assert found.facts.outcomes == {"timeout": 3}
+    assert "3 of 3 (pooled" in found.text
+    assert found.score is not None
+    assert found.score.headline["accuracy"] == 0
+
+
+def test_the_same_answer_to_everything_is_questioned(pack: Path, tmp_path: Path) -> None:
+    rows = json.loads((pack / "example_input" / "request.json").read_text())
+    for number in range(4):
+        rows.append(rows[0] | {"qID": f"more-{number}"})
+        shutil.copy(pack / "example_input/frames/example-1.png", pack / f"example_input/frames/more-{number}.png")
+    (pack / "example_input" / "request.json").write_text(json.dumps(rows))
+    found = go(pack, good(tmp_path))
+    assert "all 7 answers are the same text" in found.text
+    assert not found.is_worrying
+
+
+def test_an_interrupted_rehearsal_goes_on(pack: Path, tmp_path: Path) -> None:
+    command = good(tmp_path, "return str(os.getpid())")
+    first = go(pack, command)
+    answers = tmp_path / "out" / "answers.jsonl"
+    kept = answers.read_text().splitlines(keepends=True)[:2]
+    answers.write_text("".join(kept))
+    again = go(pack, command)
+    assert again.facts.outcomes == first.facts.outcomes
+    assert answers.read_text().startswith("".join(kept))
+    assert len(events(tmp_path / "out", "started")) == 2
+
+
+def test_settings_that_mean_nothing_are_refused(pack: Path, tmp_path: Path) -> None:
+    with pytest.raises(Misuse, match="pooled budget needs"):
+        Settings(budget="pooled")
+    for wrong in ({"protocol": "http"}, {"budget": "none"}, {"track": "film"}):
+        with pytest.raises(UnknownName):
+            Settings(**wrong)  # type: ignore[arg-type]
+    with pytest.raises(Misuse, match="either an image or a command"):
+        rehearse(pack / "example_input", out=tmp_path / "o", engine="process")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_pack_has_what_it_needs_and_compiles(tmp_path: Path, kind: str) -> None:
+    written = new_pack(tmp_path / kind, kind=kind)
+    names = {str(path.relative_to(tmp_path / kind)) for path in written}
+    assert {"Dockerfile", "README.md", "app.py", "requirements.txt", "serve.py", "rehearse.sh"} <= names
+    for path in written:
+        if path.suffix == ".py":
+            compile(path.read_text(encoding="utf-8"), str(path), "exec")
+    text = (tmp_path / kind / "Dockerfile").read_text()
+    assert "\nUSER 65534:65534\n" in text
+    assert all(f"COPY {name}" in text or name in text for name in ("app.py", "serve.py"))
+
+
+def test_the_plain_pack_works_as_it_is(pack: Path) -> None:
+    found = go(pack, (sys.executable, "-E", str(pack / "app.py")))
+    assert found.facts.outcomes == {"ok": 3}
+    assert found.score is not None
+    assert found.score.headline["accuracy"] == pytest.approx(0.75)
+
+
+def test_the_pytorch_pack_works_where_torch_is(tmp_path: Path) -> None:
+    for needed in ("torch", "av"):
+        pytest.importorskip(needed, reason=f"the PyTorch pack needs {needed}")
+    new_pack(tmp_path / "pack", kind="pytorch")
+    found = go(tmp_path / "pack", (sys.executable, "-E", str(tmp_path / "pack" / "app.py")), budget_s=60.0)
+    assert found.facts.outcomes == {"ok": 3}
+
+
+def test_a_pack_is_not_written_over(pack: Path) -> None:
+    (pack / "app.py").write_text("mine")
+    with pytest.raises(Misuse, match="exists already"):
+        new_pack(pack)
+    assert (pack / "app.py").read_text() == "mine"
+    new_pack(pack, force=True)
+    assert (pack / "app.py").read_text() != "mine"
+    with pytest.raises(UnknownName):
+        new_pack(pack, kind="rust")
