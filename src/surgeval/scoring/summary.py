@@ -89,10 +89,14 @@ class _Work(NamedTuple):
     def ends(self, replicates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Percentile ends per model; resamples without a scored question are left out."""
         tail = 50 * (1 - self.level)
+        quantiles = [tail, 100 - tail]
+        if not np.isnan(replicates).any():
+            low, high = np.percentile(np.ascontiguousarray(replicates.T), quantiles, axis=1)
+            return low, high
         ends = np.full((2, replicates.shape[1]), np.nan)
         for m, column in enumerate(replicates.T):
             if len(known := column[~np.isnan(column)]):
-                ends[:, m] = np.percentile(known, [tail, 100 - tail])
+                ends[:, m] = np.percentile(known, quantiles)
         return ends[0], ends[1]
 
 
@@ -117,11 +121,24 @@ def _estimates(work: _Work, slice_: Slice, counts: Tally) -> dict[str, Estimate]
     if videos < 2 or not work.replicates:
         unknown = np.full(counts.right.shape[1], np.nan)
         return {name: Estimate(point, unknown, unknown) for name, point in points.items()}
-    draws = work.draws(videos, *slice_)
-    return {
-        name: Estimate(points[name], *work.ends(_ratio(draws @ top, draws @ bottom)))
-        for name, (top, bottom) in parts.items()
-    }
+    ratios = _weighted_ratios(work.draws(videos, *slice_), list(parts.values()))
+    return {name: Estimate(points[name], *work.ends(ratio)) for name, ratio in zip(parts, ratios, strict=True)}
+
+
+def _weighted_ratios(draws: np.ndarray, parts: Sequence[Tally]) -> list[np.ndarray]:
+    """`right / scored` of every part in every replicate, from one matrix product.
+
+    Where all models have the same questions scored, which is the rule, one column of counts serves all.
+    """
+    columns = [matrix for part in parts for matrix in (part.right, _without_copies(part.scored))]
+    edges = np.cumsum([matrix.shape[1] for matrix in columns])[:-1]
+    sums = np.split(draws @ np.hstack(columns), edges, axis=1)
+    return [_ratio(top, bottom) for top, bottom in zip(sums[::2], sums[1::2], strict=True)]
+
+
+def _without_copies(matrix: np.ndarray) -> np.ndarray:
+    first = matrix[:, :1]
+    return first if bool((matrix == first).all()) else matrix
 
 
 def _slice_lines(work: _Work, slice_: Slice, rows: np.ndarray, models: Sequence[str]) -> list[tuple[object, ...]]:
@@ -158,7 +175,7 @@ def _headline_lines(
     low = high = np.full(len(models), np.nan)
     if len(names) > 1 and work.replicates:
         draws = work.draws(len(names), "headline")
-        low, high = work.ends(_mean_of_present(np.stack([_ratio(draws @ p.right, draws @ p.scored) for p in parts])))
+        low, high = work.ends(_mean_of_present(np.stack(_weighted_ratios(draws, parts))))
     whole = Tally(sum(p.right for p in parts), sum(p.scored for p in parts))  # type: ignore[arg-type]
     size = sum(len(rows) for rows in buckets.values())
     return _lines(("headline", "mean over buckets"), {"rows": Estimate(value, low, high)}, whole, size, models)
