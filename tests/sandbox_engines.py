@@ -38,19 +38,19 @@ def reason_not_to_run(name: str) -> str | None:
 class DockerDaemon:
     """A docker daemon of our own with its own store, in a folder short enough for a socket's name."""
 
-    def __init__(self, home: Path) -> None:
-        self.home, self.host = home, f"unix://{home}/s"
+    def __init__(self, home: Path, log: Path) -> None:
+        self.home, self.host, self.log = home, f"unix://{home}/s", log
         self.start()
 
     def start(self) -> None:
         places = ["--data-root", f"{self.home}/d", "--exec-root", f"{self.home}/e", "--pidfile", f"{self.home}/p"]
         flags = ["--bridge=none", "--iptables=false", "--ip6tables=false", "-H", self.host, *places]
-        with open(self.home / "log", "ab") as log:
+        with open(self.log, "ab") as log:
             self.process = subprocess.Popen(["dockerd", *flags], stdout=log, stderr=log, start_new_session=True)
-        until(self._answers, 60, f"dockerd did not come up; see {self.home}/log")
+        until(self._answers, 60, f"dockerd did not come up; see {self.log}")
 
     def _answers(self) -> bool:
-        assert self.process.poll() is None, (self.home / "log").read_text()[-2000:]
+        assert self.process.poll() is None, self.log.read_text()[-2000:]
         return open_engine("docker").available() is None
 
     def stop(self) -> None:
@@ -64,11 +64,12 @@ class DockerDaemon:
 
 
 @contextmanager
-def docker_daemon() -> Iterator[None]:
-    """A daemon, which DOCKER_HOST names meanwhile."""
+def docker_daemon(logs: Path) -> Iterator[None]:
+    """A daemon, which DOCKER_HOST names meanwhile; its log stays in the folder given."""
+    logs.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="sv", dir="/tmp") as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("DOCKER_HOST", f"unix://{folder}/s")
-        daemon = DockerDaemon(Path(folder))
+        daemon = DockerDaemon(Path(folder), logs / "dockerd.log")
         try:
             yield
         finally:
@@ -128,7 +129,7 @@ def bench(name: str, home: Path) -> Iterator[Bench]:
     if reason:
         pytest.skip(reason)
     if name == "docker":
-        with docker_daemon():
+        with docker_daemon(home):
             yield from _with_image(name, home)
     else:
         yield from _with_image(name, home)
