@@ -37,7 +37,9 @@ _LAST_DIGITS = re.compile(r"(\d{1,15})\D*$")
 def recognises(path: Path, head: str) -> bool:
     """Whether a file that begins with `head` is one of this tool."""
     keys = ('"images"', '"annotations"', '"categories"', '"licenses"')
-    return path.suffix.lower() == ".json" and head.lstrip().startswith("{") and any(key in head for key in keys)
+    start = head.lstrip()
+    ours = start.startswith('{"surgeval_procedure"')
+    return path.suffix.lower() == ".json" and start.startswith("{") and not ours and any(key in head for key in keys)
 
 
 def read(path: str | Path, about: About | None = None) -> Annotations:
