@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 import typer
 
 from surgeval.cli._console import emit_json, emit_table, new_folder, progress_bar, talk
+
+if TYPE_CHECKING:
+    from surgeval.datasets import About
+    from surgeval.schema.tracks import Procedure
 
 
 def register(app: typer.Typer) -> None:
@@ -16,7 +21,9 @@ def register(app: typer.Typer) -> None:
 
 
 def questions_verb(
-    annotations: list[Path] = typer.Argument(..., help="Procedure files (JSON) or folders of them."),
+    annotations: list[Path] = typer.Argument(
+        ..., help="Procedure files (JSON), folders of them, or files of annotation tools."
+    ),
     out: Path = typer.Option(..., help="Folder for SPLIT/TRACK/ with questions, and the data card."),
     track: list[str] | None = typer.Option(None, help="frame, segment or procedure; may be repeated. Default: all."),
     per_video: int = typer.Option(60, help="Questions wanted per video and track."),
@@ -27,17 +34,26 @@ def questions_verb(
     most_common: float = typer.Option(0.5, help="Largest share of one answer within a template."),
     duplicates: float = typer.Option(0.02, help="Largest share of near-duplicates."),
     definitions: Path | None = typer.Option(None, help="Foreign-object definitions (text or JSON)."),
+    procedure_type: str | None = typer.Option(None, help="Of the videos in files of annotation tools."),
+    center: str | None = typer.Option(None, help="Of the videos in files of annotation tools."),
+    fps: float | None = typer.Option(
+        None, help="Frames per second of their frame numbers. Default: what they say, or 1."
+    ),
     seed: int = typer.Option(0, help="Equal seeds give equal questions."),
     as_json: bool = typer.Option(False, "--json", help="Print the data card as JSON."),
     force: bool = typer.Option(False, "--force", help="Overwrite what is in --out."),
 ) -> None:
     """Make questions with reference answers that can be proved from the annotations."""
+    from surgeval.datasets import About
     from surgeval.questions.make import make_questions
     from surgeval.schema.foreign_objects import FOREIGN_OBJECTS, read_definitions
     from surgeval.schema.procedure_files import procedure_paths
 
-    paths = procedure_paths(annotations)
+    about = About(procedure_type=procedure_type, center=center, fps=fps)
+    own, imported = _imported(annotations, about)
+    paths = procedure_paths(own)
     new_folder(out, force=force, files=("manifest.json", "data_card.json"))
+    paths += _kept(imported, out / "annotations")
     with progress_bar("drafting questions", len(paths)) as step:
         made = make_questions(
             paths,
@@ -64,3 +80,32 @@ def questions_verb(
     emit_table(counted, title=f"{len(made.questions)} questions from {made.card.videos.height} videos")
     floors = pl.DataFrame({"floor": list(made.card.floors), "accuracy": list(made.card.floors.values())})
     emit_table(floors, title="\nWhat systems reach that never look")
+
+
+def _imported(annotations: list[Path], about: About) -> tuple[list[Path], list[Procedure]]:
+    """The sources that are procedure files already, and what files of annotation tools hold, joined by video."""
+    from surgeval.datasets import join_procedures, read_annotations, recognised_tool
+
+    own, found = [], []
+    for path in annotations:
+        tool = recognised_tool(path) if path.exists() else None
+        if tool is None:
+            own.append(path)
+            continue
+        procedures, findings = read_annotations(path, tool=tool, about=about)
+        found += procedures
+        for finding in findings:
+            talk(str(finding))
+    return own, join_procedures(found)
+
+
+def _kept(procedures: list[Procedure], folder: Path) -> list[Path]:
+    """Paths of the procedures, written as files so that the manifest can name what the questions rest on."""
+    from surgeval.schema.procedure_files import write_procedure
+
+    if procedures:
+        folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{number:04d}.json" for number, _ in enumerate(procedures, start=1)]
+    for path, procedure in zip(paths, procedures, strict=True):
+        write_procedure(procedure, path)
+    return paths

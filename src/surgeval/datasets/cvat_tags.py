@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 import polars as pl
 
+from surgeval.datasets._cvat_shapes import KINDS
+from surgeval.datasets._xml import elements
 from surgeval.errors import FileUnreadable
 
-_SHAPES = ("box", "polygon", "polyline", "points", "ellipse", "cuboid", "mask", "skeleton")
 _CHECKED = {"true": 1, "false": 0}
-_CHUNK = 1 << 20
 
 
 @dataclass
@@ -64,38 +64,20 @@ def read_instance_attributes(path: str | Path) -> pl.DataFrame:
 
 
 def _images(path: Path) -> Iterator[_Image]:
-    if not path.is_file():
-        raise FileUnreadable(str(path), ["no such file"])
-    _refuse_document_type(path)
     found = False
-    try:
-        for _, element in ElementTree.iterparse(path, events=("end",)):
-            if element.tag != "image":
-                continue
-            found = True
-            yield _image(element)
-            element.clear()
-    except ElementTree.ParseError as error:
-        raise FileUnreadable(str(path), [f"not XML: {error}"]) from None
+    for element in elements(path, ("image",)):
+        found = True
+        yield _image(element)
     if not found:
         raise FileUnreadable(str(path), ["holds no <image>; export as 'CVAT for images 1.1'"])
 
 
-def _image(element: ElementTree.Element) -> _Image:
+def _image(element: Element) -> _Image:
     image = _Image(Path(element.get("name", "")).stem)
     for child in element:
         if child.tag == "tag":
             image.tags.append(child.get("label", ""))
-        elif child.tag in _SHAPES:
+        elif child.tag in KINDS:
             said = {part.get("name", ""): (part.text or "").strip().lower() for part in child.iter("attribute")}
             image.instances.append({name: _CHECKED[text] for name, text in said.items() if text in _CHECKED})
     return image
-
-
-def _refuse_document_type(path: Path) -> None:
-    before = b""
-    with open(path, "rb") as handle:
-        while chunk := handle.read(_CHUNK):
-            if b"<!DOCTYPE" in before + chunk or b"<!ENTITY" in before + chunk:
-                raise FileUnreadable(str(path), ["holds a document type, which no CVAT export has; not read"])
-            before = chunk[-16:]

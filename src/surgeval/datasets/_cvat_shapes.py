@@ -1,0 +1,207 @@
+"""Shapes of CVAT 1.1 XML, with all that the file says of them: corners, points, rotation, masks, attributes.
+
+Coordinates are corners in pixels. The rotation is in degrees, clockwise, about the centre of the shape. The runs of a
+mask count pixels row by row inside its own rectangle, beginning with background; that is not the order of COCO.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+from xml.etree.ElementTree import Element
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surgeval.datasets._json import number, whole
+
+KINDS = ("box", "polygon", "polyline", "points", "ellipse", "cuboid", "mask", "skeleton")
+_MOST_PIXELS = 1 << 28
+
+
+class ShapeOdd(ValueError):
+    """A shape that cannot be read; the text says why."""
+
+
+class CvatShape(NamedTuple):
+    """One shape in one frame."""
+
+    kind: str
+    label: str
+    frame: int
+    track: str | None
+    """Number of its track; None in files of images."""
+    box: tuple[float, float, float, float]
+    """x, y, width, height of the upright rectangle around it, rotation included."""
+    rotation_deg: float
+    occluded: bool
+    outside: bool
+    keyframe: bool
+    attributes: Mapping[str, str]
+    points: tuple[tuple[float, float], ...]
+    """Corners of a polygon, line or set of points, as in the file."""
+    mask: NDArray[np.bool_] | None
+    """Pixels of a mask within the rectangle at `mask_at`."""
+    mask_at: tuple[int, int] | None
+    """Left and top of the mask."""
+
+
+def shapes_of(element: Element, problems: list[str]) -> Iterator[CvatShape]:
+    """The shapes of a `<track>` or `<image>`; what cannot be read goes to `problems`."""
+    image = element.tag == "image"
+    title = f"{element.tag} {element.get('id', '?')}"
+    for number_, child in enumerate((c for c in element if c.tag in KINDS), start=1):
+        label = child.get("label") if image else element.get("label")
+        frame = whole(element.get("id") if image else child.get("frame"))
+        try:
+            if frame is None or frame < 0:
+                raise ShapeOdd(f"frame {child.get('frame')!r} is no frame number")
+            if not label:
+                raise ShapeOdd("has no label")
+            yield _shape(child, label, frame, None if image else element.get("id", ""))
+        except ShapeOdd as odd:
+            problems.append(f"{title}, {child.tag} {number_}: {odd}")
+
+
+def _shape(child: Element, label: str, frame: int, track: str | None) -> CvatShape:
+    mask, at = None, None
+    points: tuple[tuple[float, float], ...] = ()
+    if child.tag == "mask":
+        mask, at = _mask(child)
+        corners = _mask_corners(mask, at)
+    elif child.tag in ("box", "ellipse", "cuboid"):
+        corners = _outline(child)
+    else:
+        points = tuple(_points(child))
+        corners = _hull(points)
+    rotation = number(child.get("rotation", "0"))
+    if rotation is None:
+        raise ShapeOdd(f"rotation {child.get('rotation')!r} is no number")
+    said = {part.get("name", ""): part.text or "" for part in child if part.tag == "attribute"}
+    return CvatShape(
+        child.tag,
+        label,
+        frame,
+        track,
+        _turned(corners, rotation) if child.tag == "box" else _as_box(corners),
+        rotation,
+        child.get("occluded", "0") == "1",
+        child.get("outside", "0") == "1",
+        child.get("keyframe", "1") == "1",
+        said,
+        points,
+        mask,
+        at,
+    )
+
+
+Corners = tuple[float, float, float, float]
+
+
+def _as_box(corners: Corners) -> Corners:
+    left, top, right, bottom = corners
+    return left, top, right - left, bottom - top
+
+
+def _turned(corners: Corners, rotation_deg: float) -> Corners:
+    """The upright rectangle around one that is turned about its centre."""
+    left, top, width, height = _as_box(corners)
+    if rotation_deg % 360 == 0 or width <= 0 or height <= 0:
+        return left, top, width, height
+    cosine, sine = abs(math.cos(math.radians(rotation_deg))), abs(math.sin(math.radians(rotation_deg)))
+    wide, high = width * cosine + height * sine, width * sine + height * cosine
+    return left + (width - wide) / 2, top + (height - high) / 2, wide, high
+
+
+def _number(child: Element, name: str) -> float:
+    found = number(child.get(name))
+    if found is None:
+        raise ShapeOdd(f"{name}={child.get(name)!r} is no number")
+    return found
+
+
+def _outline(child: Element) -> Corners:
+    if child.tag == "box":
+        left, top, right, bottom = (_number(child, name) for name in ("xtl", "ytl", "xbr", "ybr"))
+        return left, top, right, bottom
+    if child.tag == "ellipse":
+        x, y, half_width, half_height = (_number(child, name) for name in ("cx", "cy", "rx", "ry"))
+        turn = math.radians(number(child.get("rotation", "0")) or 0.0)
+        wide = math.hypot(half_width * math.cos(turn), half_height * math.sin(turn))
+        high = math.hypot(half_width * math.sin(turn), half_height * math.cos(turn))
+        return x - wide, y - high, x + wide, y + high
+    corners = ("tl1", "bl1", "tr1", "br1", "tl2", "bl2", "tr2", "br2")
+    return _hull(tuple((_number(child, f"x{corner}"), _number(child, f"y{corner}")) for corner in corners))
+
+
+def _points(child: Element) -> Iterator[tuple[float, float]]:
+    if child.tag == "skeleton":
+        for part in child:
+            if part.tag == "points" and part.get("outside", "0") != "1":
+                yield from _points(part)
+        return
+    for pair in child.get("points", "").split(";"):
+        x, _, y = pair.partition(",")
+        at = number(x), number(y)
+        if at[0] is None or at[1] is None:
+            raise ShapeOdd(f"point {pair[:40]!r} is no pair of numbers")
+        yield at[0], at[1]
+
+
+def _hull(points: tuple[tuple[float, float], ...]) -> Corners:
+    if not points:
+        raise ShapeOdd("has no points")
+    xs, ys = [x for x, _ in points], [y for _, y in points]
+    return min(xs), min(ys), max(xs), max(ys)
+
+
+# --- masks ---------------------------------------------------------------------------------------
+
+
+def mask_from_runs(runs: list[int], width_px: int, height_px: int) -> NDArray[np.bool_]:
+    """The pixels of a mask, height x width, from run lengths row by row that begin with background.
+
+    Raises:
+        ShapeOdd: The runs do not fill the rectangle exactly.
+
+    Example:
+        >>> mask_from_runs([1, 3, 2], 3, 2).astype(int).tolist()
+        [[0, 1, 1], [1, 0, 0]]
+    """
+    if not 0 < width_px * height_px <= _MOST_PIXELS or width_px < 0:
+        raise ShapeOdd(f"a mask of {width_px} x {height_px} pixels")
+    if any(run < 0 for run in runs) or sum(runs) != width_px * height_px:
+        raise ShapeOdd(f"the runs cover {sum(runs)} pixels, the rectangle has {width_px * height_px}")
+    values = np.arange(len(runs)) % 2 == 1
+    return np.repeat(values, runs).reshape(height_px, width_px)
+
+
+def runs_of_mask(mask: NDArray[np.bool_]) -> list[int]:
+    """Run lengths row by row that begin with background; `mask_from_runs` undoes it.
+
+    Example:
+        >>> runs_of_mask(np.array([[True, True], [False, True]]))
+        [0, 2, 1, 1]
+    """
+    flat = np.asarray(mask, dtype=bool).reshape(-1)
+    starts = np.flatnonzero(np.diff(flat, prepend=not flat[0])) if flat.size else np.empty(0, int)
+    runs = np.diff(starts, append=flat.size).tolist()
+    return [0, *runs] if flat.size and flat[0] else runs
+
+
+def _mask(child: Element) -> tuple[NDArray[np.bool_], tuple[int, int]]:
+    sizes = [whole(child.get(name)) for name in ("left", "top", "width", "height")]
+    runs = [whole(run) for run in child.get("rle", "").split(",")]
+    left, top, width, height = sizes
+    if left is None or top is None or width is None or height is None or None in runs:
+        raise ShapeOdd("left, top, width, height and rle of a mask must be whole numbers")
+    return mask_from_runs([run for run in runs if run is not None], width, height), (left, top)
+
+
+def _mask_corners(mask: NDArray[np.bool_], at: tuple[int, int]) -> Corners:
+    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+    if not rows.size:
+        raise ShapeOdd("the mask has no pixel")
+    left, top = at
+    return left + int(columns[0]), top + int(rows[0]), left + int(columns[-1]) + 1, top + int(rows[-1]) + 1

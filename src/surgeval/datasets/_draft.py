@@ -1,0 +1,223 @@
+"""A procedure in the making: boxes come in as a file tells them, a checked procedure comes out.
+
+Frame numbers become whole seconds: the frame of second s is the one nearest to s times fps. Boxes at other frames
+have no place in annotations at 1 fps; they are counted and reported. Coordinates are rounded to a millionth of a
+pixel, which undoes what percentages and corners do to the last digits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from surgeval.datasets._about import UNKNOWN, About
+from surgeval.errors import ProcedureInvalid
+from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.procedure_problems import procedure_problems
+from surgeval.schema.tracks import AttributeChange, Event, Phase, Procedure, Span, Track, Visibility
+
+LONGEST_S = 1 << 20
+"""Twelve days; a later second is a mistake, not a video."""
+DECIMALS = 6
+ROLE, INSTRUMENT = "role", "instrument"
+"""The attribute, and its value, that marks a track of an instrument in files without another place for it."""
+
+Rectangle = tuple[float, float, float, float]
+
+
+@dataclass
+class TrackDraft:
+    """One object while a file is read; seconds in any order."""
+
+    instance: str
+    class_name: str
+    instrument: bool = False
+    seconds: list[int] = field(default_factory=list)
+    boxes: list[Rectangle] = field(default_factory=list)
+    visibility: list[int] = field(default_factory=list)
+    attributes: dict[str, str] = field(default_factory=dict)
+    changes: list[AttributeChange] = field(default_factory=list)
+
+    def see(self, second: int, box: Rectangle, visibility: int = Visibility.VISIBLE) -> None:
+        """Add the object at one second."""
+        self.seconds.append(second)
+        self.boxes.append(box)
+        self.visibility.append(int(visibility))
+
+    def say(self, said: Sequence[tuple[int, Mapping[str, str]]]) -> None:
+        """Take over attributes told second by second: the first tell what holds, later ones what changes."""
+        now: dict[str, str] = {}
+        for number, (second, values) in enumerate(sorted(said, key=lambda pair: pair[0])):
+            for name, value in values.items():
+                if number == 0:
+                    self.attributes[name] = value
+                elif now.get(name) != value:
+                    self.changes.append(AttributeChange(second, name, value))
+                now[name] = value
+
+
+@dataclass
+class VideoDraft:
+    """One video while a file is read."""
+
+    where: str
+    about: About = field(default_factory=About)
+    video: str = ""
+    procedure_type: str = ""
+    center: str = ""
+    patient: str = ""
+    duration_s: int | None = None
+    width_px: int | None = None
+    height_px: int | None = None
+    fps: float = 1.0
+    tracks: dict[str, TrackDraft] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    phases: list[Phase] = field(default_factory=list)
+    masked: list[Span] = field(default_factory=list)
+    facts: dict[str, str] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    between: int = 0
+    """Boxes at frames between two seconds."""
+
+    def __post_init__(self) -> None:
+        self.fps = self.about.fps or self.fps
+
+    def set_fps(self, fps: float) -> None:
+        """Take the rate from the file, unless the caller gave one."""
+        self.fps = self.about.fps or fps
+
+    def second_of(self, frame: int) -> int | None:
+        """The second whose annotated frame this is, or None for frames between two seconds."""
+        second = round(frame / self.fps)
+        return second if round(second * self.fps) == frame else None
+
+    def track(self, instance: str, class_name: str) -> TrackDraft:
+        """The track of that instance, begun if new."""
+        found = self.tracks.get(instance)
+        if found is None:
+            found = self.tracks[instance] = TrackDraft(instance, class_name, class_name in self.about.instruments)
+        elif found.class_name != class_name:
+            self.problems.append(
+                f"instance {instance!r} is a {found.class_name!r} in one place and a {class_name!r} in another"
+            )
+        return found
+
+    def note(self, code: str, message: str, severity: Severity = Severity.WARNING) -> None:
+        """Keep a finding."""
+        self.findings.append(Finding(code, severity, message, where=self.where))
+
+    def procedure(self) -> Procedure | None:
+        """The procedure, or None when there are problems; they are in `problems`, named with the video."""
+        title = self.about.video or self.video
+        tracks = {name: self._finished(track) for name, track in self.tracks.items()}
+        if self.between:
+            self.note("between-seconds", f"{self.between} boxes at frames between two seconds are not kept (1 fps)")
+        known = [track for track in tracks.values() if track is not None]
+        procedure = Procedure(
+            title,
+            self.about.procedure_type or self.procedure_type or self._unknown("procedure_type"),
+            self.about.center or self.center or self._unknown("center"),
+            self._duration_s(known),
+            self.about.width_px or self.width_px or self._reach(known, 0),
+            self.about.height_px or self.height_px or self._reach(known, 1),
+            tuple(t for t in known if not self.tracks[t.instance].instrument),
+            tuple(self.events),
+            tuple(self.phases),
+            tuple(t for t in known if self.tracks[t.instance].instrument),
+            tuple(self.masked),
+            self.about.patient or self.patient,
+            self.facts,
+        )
+        if procedure.duration_s > LONGEST_S:
+            self.problems.append(f"a duration of {procedure.duration_s} s; no video lasts so long")
+        if not self.problems:
+            self.problems += procedure_problems(procedure)
+        return None if self.problems else procedure
+
+    def _unknown(self, name: str) -> str:
+        self.note(f"no-{name.replace('_', '-')}", f"{name} is not in the file; {UNKNOWN!r} until you give it")
+        return UNKNOWN
+
+    def _finished(self, track: TrackDraft) -> Track | None:
+        found = track_problems(track)
+        if found:
+            self.problems += found
+            return None
+        order = np.argsort(np.array(track.seconds, np.int64), kind="stable")
+        boxes = np.round(np.array(track.boxes, np.float64).reshape(-1, 4), DECIMALS)[order]
+        seconds = np.array(track.seconds, np.int64)[order]
+        codes = np.array(track.visibility, np.uint8)[order]
+        seen = codes != Visibility.OUTSIDE
+        seconds, boxes, codes = seconds[seen], boxes[seen], codes[seen]
+        keep = np.diff(seconds, prepend=np.int64(-1)) != 0
+        if not keep.all():
+            self.note("told-twice", f"track {track.instance!r}: {(~keep).sum()} boxes are told twice, alike")
+        changes = tuple(sorted(track.changes, key=lambda change: change.second))
+        return Track(
+            track.instance, track.class_name, seconds[keep], boxes[keep], codes[keep], track.attributes, changes
+        )
+
+    def _duration_s(self, tracks: list[Track]) -> int:
+        given = self.about.duration_s or self.duration_s
+        if given is not None:
+            return given
+        ends = [int(track.seconds[-1]) + 1 for track in tracks if len(track)]
+        ends += [phase.end_s for phase in self.phases] + [span.end_s for span in self.masked]
+        ends += [event.second + 1 for event in self.events]
+        last = max(ends, default=1)
+        self.note("no-duration", f"the duration is not in the file; {last} s until the last annotation are assumed")
+        return last
+
+    def _reach(self, tracks: list[Track], axis: int) -> int:
+        reach = max((float((t.boxes[:, axis] + t.boxes[:, axis + 2]).max()) for t in tracks if len(t)), default=1.0)
+        name, size = ("width", "height")[axis], max(1, math.ceil(reach))
+        self.note(
+            f"no-{name}", f"the {name} of the frames is not in the file; {size} px, as far as boxes reach, assumed"
+        )
+        return size
+
+
+def track_problems(track: TrackDraft) -> list[str]:
+    """What cannot be true about the boxes of one track, every problem once."""
+    if _evidently_sound(track):
+        return []
+    problems, told = [], dict[int, tuple[Rectangle, int]]()
+    for second, box, code in zip(track.seconds, track.boxes, track.visibility, strict=True):
+        found = []
+        if not 0 <= second <= LONGEST_S:
+            found.append("no video has such a second")
+        if not all(map(math.isfinite, box)):
+            found.append(f"the box {list(box)} has members that are no finite numbers")
+        elif code != Visibility.OUTSIDE and (box[2] <= 0 or box[3] <= 0):
+            found.append(f"the box has no positive size ({box[2]:g} x {box[3]:g})")
+        if code != Visibility.OUTSIDE and told.setdefault(second, (box, code)) != (box, code):
+            found.append(f"two different boxes ({list(told[second][0])} and {list(box)})")
+        problems += [f"track {track.instance!r} at second {second}: {text}" for text in found]
+    return problems
+
+
+def _evidently_sound(track: TrackDraft) -> bool:
+    """Whether nothing can be wrong, seen at once; a million boxes need no second look one by one."""
+    boxes = np.array(track.boxes, np.float64).reshape(-1, 4)
+    sound = len(set(track.seconds)) == len(track.seconds) and np.isfinite(boxes).all() and (boxes[:, 2:] > 0).all()
+    return bool(sound) and all(0 <= second <= LONGEST_S for second in track.seconds)
+
+
+def finish(drafts: list[VideoDraft], where: str) -> tuple[list[Procedure], list[Finding]]:
+    """The procedures of all drafts, and the findings.
+
+    Raises:
+        ProcedureInvalid: Any of them has problems; all problems of all are listed.
+    """
+    procedures = [draft.procedure() for draft in drafts]
+    several = len(drafts) > 1
+    problems = [(f"video {d.video!r}: " if several else "") + text for d in drafts for text in d.problems]
+    names = [draft.video for draft in drafts]
+    problems += [f"two videos are named {name!r}" for name in sorted({n for n in names if names.count(n) > 1})]
+    if problems:
+        raise ProcedureInvalid(where, problems)
+    return [p for p in procedures if p is not None], [finding for draft in drafts for finding in draft.findings]

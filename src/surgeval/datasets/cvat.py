@@ -1,0 +1,308 @@
+"""CVAT 1.1 XML: tracks of a video ("CVAT for video") and shapes on images ("CVAT for images").
+
+Read: boxes, and every other shape as the upright box around it (counted in the findings; `read_shapes` has rotation,
+corners and masks). Between two listed frames of a track the box is interpolated, as CVAT does; after the last one the
+track ends. Frame numbers are those of the source video, whose rate the file does not tell: give `About(fps=...)`.
+Files of images hold no identity: shapes with an attribute `instance` (or `track_id`) are joined by it, every other
+shape is an object of its own, and a finding says so.
+
+Written: one track per object at 1 fps, with an attribute `instance` that keeps its name. There is no place for
+events, phases and masked stretches; the findings of `write` name what stayed behind.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from pathlib import Path
+from xml.etree.ElementTree import Element
+from xml.sax.saxutils import escape, quoteattr
+
+from surgeval.datasets._about import About, Annotations
+from surgeval.datasets._cvat_shapes import CvatShape, mask_from_runs, runs_of_mask, shapes_of
+from surgeval.datasets._draft import INSTRUMENT, LONGEST_S, ROLE, TrackDraft, VideoDraft, finish
+from surgeval.datasets._json import whole, write_text
+from surgeval.datasets._losses import losses
+from surgeval.datasets._xml import elements
+from surgeval.errors import FileUnreadable, ProcedureInvalid
+from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.tracks import Procedure, Track, Visibility
+
+__all__ = ["CvatShape", "mask_from_runs", "read", "read_shapes", "recognises", "runs_of_mask", "write"]
+
+TITLE = "CVAT 1.1 XML (video tracks or images)"
+FILE_NAME = "annotations.xml"
+INSTANCE = "instance"
+"""The attribute that keeps an object's name."""
+_IDENTITY = (INSTANCE, "track_id")
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def recognises(path: Path, head: str) -> bool:
+    """Whether a file that begins with `head` is one of this tool."""
+    return path.suffix.lower() == ".xml" and "<annotations" in head
+
+
+def read_shapes(path: str | Path) -> list[CvatShape]:
+    """Every shape of the file with all that is said of it, rotation and masks included.
+
+    Raises:
+        FileUnreadable: Not such XML.
+        ProcedureInvalid: Shapes that cannot be read; all are listed.
+    """
+    problems: list[str] = []
+    found = [shape for element in elements(path, ("track", "image")) for shape in shapes_of(element, problems)]
+    if problems:
+        raise ProcedureInvalid(str(path), problems)
+    return found
+
+
+def read(path: str | Path, about: About | None = None) -> Annotations:
+    """The procedure in the file.
+
+    Raises:
+        FileUnreadable: Not such XML.
+        ProcedureInvalid: Something in it cannot be true; every problem is listed.
+    """
+    draft = VideoDraft(str(path), about or About(), video=Path(path).stem)
+    reader = _Reader(draft)
+    for element in elements(path, ("meta", "track", "image")):
+        reader.take(element)
+    if not reader.seen:
+        raise FileUnreadable(str(path), ["holds no <meta>, <track> or <image>; export as CVAT 1.1"])
+    reader.conclude()
+    return Annotations(*finish([draft], str(path)))
+
+
+class _Reader:
+    """Takes the elements of one file into a draft."""
+
+    def __init__(self, draft: VideoDraft) -> None:
+        self.draft, self.seen = draft, Counter[str]()
+        self.counts: Counter[str] = Counter()
+        self.ids: Counter[tuple[str, str]] = Counter()
+        self.said: dict[str, list[tuple[int, Mapping[str, str]]]] = {}
+        self.job = ""
+        self.sizes: set[tuple[int, int]] = set()
+        self.last_image = -1
+
+    def take(self, element: Element) -> None:
+        """Take over one element of the top level."""
+        self.seen[element.tag] += 1
+        if element.tag == "meta":
+            self._take_meta(element)
+            return
+        self.ids[(element.tag, element.get("id", ""))] += 1
+        shapes = list(shapes_of(element, self.draft.problems))
+        for shape in shapes:
+            self.counts[shape.kind] += 1
+            self.counts["rotated"] += shape.kind == "box" and shape.rotation_deg % 360 != 0
+        if element.tag == "track":
+            self._take_track(element, shapes)
+        else:
+            self._take_image(element, shapes)
+
+    def _take_meta(self, element: Element) -> None:
+        draft = self.draft
+        if element.find("task") is not None or element.find("job") is not None:
+            draft.video = _told(element, "name") or draft.video
+        job = element.find("job")
+        self.job = (job.findtext("id") or "").strip() if job is not None else ""
+        size = element.find(".//original_size")
+        if size is not None:
+            draft.width_px, draft.height_px = whole(size.findtext("width")), whole(size.findtext("height"))
+        stop, count = whole(_told(element, "stop_frame")), whole(_told(element, "size"))
+        last = stop if stop is not None else count - 1 if count else None
+        if last is not None and last >= 0:
+            draft.duration_s = math.floor(last / draft.fps) + 1
+
+    def _take_track(self, element: Element, shapes: list[CvatShape]) -> None:
+        shapes.sort(key=lambda shape: shape.frame)
+        label, number = element.get("label") or "", element.get("id", "")
+        if not label:
+            self.draft.problems.append(f"track {number!r} has no label")
+            return
+        names = {shape.attributes[INSTANCE] for shape in shapes if shape.attributes.get(INSTANCE)}
+        if len(names) > 1:
+            self.draft.problems.append(f"track {number!r} bears several instances: {', '.join(sorted(names))}")
+        name = min(names) if names else f"{label} {number}" + (f" of job {self.job}" if self.job else "")
+        track = self.draft.track(name, label)
+        for shape in shapes:
+            self._see(track, shape)
+        for shape, after in pairwise(shapes):
+            if not shape.outside:
+                self._between(track, shape, after)
+
+    def _see(self, track: TrackDraft, shape: CvatShape) -> None:
+        second = self.draft.second_of(shape.frame)
+        if second is None:
+            self.draft.between += not shape.outside
+            return
+        track.see(second, shape.box, _visibility(shape))
+        track.instrument |= shape.attributes.get(ROLE) == INSTRUMENT
+        own = {key: value for key, value in shape.attributes.items() if key not in (*_IDENTITY, ROLE)}
+        self.said.setdefault(track.instance, []).append((second, own))
+
+    def _between(self, track: TrackDraft, shape: CvatShape, after: CvatShape) -> None:
+        fps, gap = self.draft.fps, after.frame - shape.frame
+        if gap / fps > LONGEST_S:
+            return  # such a second is a problem of its own
+        for second in range(math.floor(shape.frame / fps), math.ceil(after.frame / fps) + 1):
+            frame = round(second * fps)
+            if shape.frame < frame < after.frame:
+                share = 0.0 if after.outside else (frame - shape.frame) / gap
+                a, b = shape.box, after.box
+                box = tuple(p + share * (q - p) for p, q in zip(a, b, strict=True))
+                track.see(second, (box[0], box[1], box[2], box[3]), _visibility(shape))
+                self.counts["interpolated"] += 1
+
+    def _take_image(self, element: Element, shapes: list[CvatShape]) -> None:
+        frame = whole(element.get("id"))
+        if frame is None or frame < 0:
+            self.draft.problems.append(f"image {element.get('name')!r}: id {element.get('id')!r} is no frame number")
+            return
+        self.last_image = max(self.last_image, frame)
+        width, height = whole(element.get("width")), whole(element.get("height"))
+        if width is not None and height is not None:
+            self.sizes.add((width, height))
+        self.counts["tags"] += sum(child.tag == "tag" for child in element)
+        for number, shape in enumerate(shapes, start=1):
+            name = next((shape.attributes[key] for key in _IDENTITY if shape.attributes.get(key)), "")
+            self.counts["anonymous"] += not name
+            self._see(self.draft.track(name or f"{shape.label} {frame}.{number}", shape.label), shape)
+
+    def conclude(self) -> None:
+        """Settle what only the whole file can tell."""
+        draft = self.draft
+        for name, said in self.said.items():
+            draft.tracks[name].say(said)
+        draft.problems += [
+            f"{n} elements <{tag} id={i!r}>; ids are unique" for (tag, i), n in self.ids.items() if n > 1
+        ]
+        if len(self.sizes) > 1:
+            draft.problems.append(f"images of different sizes: {sorted(self.sizes)}; one video has one size")
+        if self.sizes and draft.width_px is None:
+            draft.width_px, draft.height_px = min(self.sizes)
+        if draft.duration_s is None and self.last_image >= 0:
+            draft.duration_s = math.floor(self.last_image / draft.fps) + 1
+        for key, (code, text, severity) in _NOTES.items():
+            if self.counts[key]:
+                draft.note(code, f"{self.counts[key]} {text}", severity)
+        others = sum(self.counts[kind] for kind in ("polygon", "polyline", "points", "ellipse", "cuboid", "skeleton"))
+        if others:
+            draft.note("shape-as-box", f"{others} shapes that are no boxes are kept as the box around them")
+
+
+_NOTES = {
+    "rotated": ("rotation", "rotated boxes are kept as the upright box around them", Severity.WARNING),
+    "mask": ("mask-as-box", "masks are kept as the box around them; read_shapes has the pixels", Severity.WARNING),
+    "tags": ("tags", "tags of images are not kept; read_image_tags in cvat_tags reads them", Severity.WARNING),
+    "anonymous": (
+        "no-identity",
+        "shapes on images bear no 'instance' attribute; each is an object of its own",
+        Severity.WARNING,
+    ),
+    "interpolated": ("interpolated", "boxes between listed frames were interpolated", Severity.NOTE),
+}
+
+
+def _told(element: Element, name: str) -> str:
+    return (element.findtext(f".//{name}") or "").strip()
+
+
+def _visibility(shape: CvatShape) -> Visibility:
+    if shape.outside:
+        return Visibility.OUTSIDE
+    return Visibility.OCCLUDED if shape.occluded else Visibility.VISIBLE
+
+
+# --- writing -------------------------------------------------------------------------------------
+
+
+def write(procedure: Procedure, path: str | Path) -> list[Finding]:
+    """What the file cannot hold of the procedure; the rest is written as "CVAT for video 1.1", one frame a second.
+
+    Raises:
+        ProcedureInvalid: A name holds characters that XML cannot.
+    """
+    text = "".join(f"{line}\n" for line in _lines(procedure))
+    if found := _NOT_XML.search(text):
+        raise ProcedureInvalid(f"procedure {procedure.video!r}", [f"a text holds {found.group()!r}, which XML cannot"])
+    write_text(path, text)
+    return losses(procedure, read(path).procedures[0], tool="cvat")
+
+
+def _lines(procedure: Procedure) -> Iterator[str]:
+    pairs = [(track, False) for track in procedure.tracks] + [(track, True) for track in procedure.instruments]
+    yield '<?xml version="1.0" encoding="utf-8"?>'
+    yield "<annotations>"
+    yield "  <version>1.1</version>"
+    yield from _meta(procedure, pairs)
+    for number, (track, instrument) in enumerate(pairs):
+        yield f'  <track id="{number}" label={quoteattr(track.class_name)} source="manual">'
+        yield from _boxes(track, procedure.duration_s, {ROLE: INSTRUMENT} if instrument else {})
+        yield "  </track>"
+    yield "</annotations>"
+
+
+def _meta(procedure: Procedure, pairs: list[tuple[Track, bool]]) -> Iterator[str]:
+    yield "  <meta><task>"
+    yield f"    <name>{_escaped(procedure.video)}</name><size>{procedure.duration_s}</size><mode>interpolation</mode>"
+    yield f"    <start_frame>0</start_frame><stop_frame>{procedure.duration_s - 1}</stop_frame>"
+    yield "    <labels>"
+    for label in sorted({track.class_name for track, _ in pairs}):
+        yield f"      <label><name>{_escaped(label)}</name><attributes>"
+        for name in _attribute_names([pair for pair in pairs if pair[0].class_name == label]):
+            mutable = name not in (INSTANCE, ROLE)
+            yield (
+                f"        <attribute><name>{_escaped(name)}</name><mutable>{mutable}</mutable>"
+                "<input_type>text</input_type><default_value></default_value><values></values></attribute>"
+            )
+        yield "      </attributes></label>"
+    yield "    </labels>"
+    width, height = procedure.width_px, procedure.height_px
+    yield f"    <original_size><width>{width}</width><height>{height}</height></original_size>"
+    yield "  </task></meta>"
+
+
+def _attribute_names(pairs: list[tuple[Track, bool]]) -> list[str]:
+    names = {INSTANCE} | ({ROLE} if any(instrument for _, instrument in pairs) else set())
+    for track, _ in pairs:
+        names |= set(track.attributes) | {change.name for change in track.changes}
+    return sorted(names)
+
+
+def _boxes(track: Track, duration_s: int, reserved: Mapping[str, str]) -> Iterator[str]:
+    """One line per frame that says something: a box, the end of a stretch in view, a changed attribute."""
+    seen = {
+        int(second): (box, int(code))
+        for second, box, code in zip(track.seconds, track.boxes.tolist(), track.visibility, strict=True)
+        if code != Visibility.OUTSIDE
+    }
+    ends = {second + 1 for second in seen if second + 1 not in seen and second + 1 < duration_s}
+    now, said = dict(track.attributes), list(track.changes)
+    frames = set(seen) | ends | {change.second for change in said}
+    if not frames or (said and said[0].second == min(frames)):
+        frames.add(0)
+    last = [0.0, 0.0, 0.0, 0.0]
+    for frame in sorted(frames):
+        while said and said[0].second <= frame and not (said[0].second == 0 == frame):
+            change = said.pop(0)
+            now[change.name] = change.value
+        last, code = seen.get(frame, (last, int(Visibility.OUTSIDE)))
+        yield _box(frame, last, code, {**now, INSTANCE: track.instance, **reserved})
+
+
+def _box(frame: int, box: list[float], code: int, attributes: Mapping[str, str]) -> str:
+    x, y, width, height = box
+    inner = "".join(f"<attribute name={quoteattr(k)}>{_escaped(v)}</attribute>" for k, v in attributes.items())
+    flags = f'outside="{int(code == Visibility.OUTSIDE)}" occluded="{int(code == Visibility.OCCLUDED)}"'
+    corners = f'xtl="{x!r}" ytl="{y!r}" xbr="{x + width!r}" ybr="{y + height!r}"'
+    return f'    <box frame="{frame}" keyframe="1" {flags} {corners} z_order="0">{inner}</box>'
+
+
+def _escaped(text: str) -> str:
+    return escape(text, {"\r": "&#13;"})

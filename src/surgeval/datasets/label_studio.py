@@ -1,0 +1,249 @@
+"""Label Studio JSON: video rectangles and timelines.
+
+Read: a list of tasks; every annotation that was not cancelled is the work of one annotator and becomes a procedure of
+its own (the fact `annotator` names who, and with several the video's name too). Rectangles are in percent of the
+frame, turned about their top left corner; frames count from 1. Between two entries of a sequence the box is
+interpolated while the first is enabled; a disabled entry is the last of its stretch. Frame counts come from the
+browser, so the rate is `framesCount / duration` unless `About(fps=...)` tells better.
+
+Written: one rectangle per object and phases as timeline labels. What the tool has no words for is carried in the
+task's data under `surgeval`; only whether a box is occluded is lost, and said.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from surgeval.datasets._about import About, Annotations
+from surgeval.datasets._draft import LONGEST_S, TrackDraft, VideoDraft, finish
+from surgeval.datasets._json import number, read_json, rows, whole, write_text
+from surgeval.datasets._losses import losses
+from surgeval.datasets._shell import SHELL, shell_of, take_shell
+from surgeval.errors import FileUnreadable, ProcedureInvalid
+from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.tracks import Phase, Procedure, Track
+
+TITLE = "Label Studio JSON (video rectangles, timeline labels)"
+FILE_NAME = "label_studio.json"
+_SIDES = ("x", "y", "width", "height")
+Keyframe = tuple[int, tuple[float, float, float, float], bool]
+"""Frame from 0, box in pixels, whether the object stays until the next one."""
+
+
+def recognises(path: Path, head: str) -> bool:
+    """Whether a file that begins with `head` is one of this tool."""
+    keys = ('"annotations"', '"completions"', '"data"', '"predictions"')
+    return path.suffix.lower() == ".json" and head.lstrip().startswith("[") and any(key in head for key in keys)
+
+
+def read(path: str | Path, about: About | None = None) -> Annotations:
+    """The procedures in the file, one per annotation.
+
+    Raises:
+        FileUnreadable: Not JSON, or no list of tasks.
+        ProcedureInvalid: Something in it cannot be true; every problem is listed.
+    """
+    document = read_json(path)
+    if not isinstance(document, list) or len(rows(document)) != len(document):
+        raise FileUnreadable(str(path), ["not Label Studio: expected a list of tasks"])
+    drafts: list[VideoDraft] = []
+    for position, task in enumerate(document, start=1):
+        drafts += _task_drafts(task, position, Path(path), about or About())
+    if not drafts:
+        raise ProcedureInvalid(str(path), ["no task has an annotation that was not cancelled"])
+    return Annotations(*finish(drafts, str(path)))
+
+
+def _task_drafts(task: dict[str, Any], position: int, path: Path, about: About) -> list[VideoDraft]:
+    told = task.get("data")
+    data = told if isinstance(told, dict) else {}
+    annotations = rows(task.get("annotations"))
+    kept = [row for row in annotations if not row.get("was_cancelled")]
+    name = Path(str(data.get("video") or f"{path.stem} {task.get('id', position)}")).stem
+    drafts = []
+    for turn, annotation in enumerate(kept, start=1):
+        draft = VideoDraft(str(path), about, video=name)
+        reader = _Reader(draft, data)
+        reader.take(rows(annotation.get("result")))
+        who = annotation.get("completed_by")
+        who = who.get("email") or who.get("id") if isinstance(who, dict) else who
+        if who is not None:
+            draft.facts["annotator"] = str(who)
+        if len(kept) > 1:
+            draft.video = f"{draft.video} by {who if who is not None else turn}"
+        drafts.append(draft)
+    if drafts and len(kept) < len(annotations):
+        drafts[0].note("cancelled", f"{len(annotations) - len(kept)} cancelled annotations are not kept")
+    if drafts and (predictions := rows(task.get("predictions"))):
+        drafts[0].note("predictions", f"{len(predictions)} predictions of models are not kept")
+    return drafts
+
+
+class _Reader:
+    """Takes the results of one annotation into a draft."""
+
+    def __init__(self, draft: VideoDraft, data: dict[str, Any]) -> None:
+        self.draft, self.data = draft, data
+        self.counts: Counter[str] = Counter()
+        self.first_frame = 1
+        self.last_frame: int | None = None
+        """One after the last, from 0."""
+
+    def take(self, results: list[dict[str, Any]]) -> None:
+        """Take over all results."""
+        draft = self.draft
+        shell = self.data.get(SHELL)
+        if isinstance(shell, dict):
+            draft.width_px, draft.height_px = whole(shell.get("width_px")), whole(shell.get("height_px"))
+        self._take_clock(results)
+        told = Counter(str(row.get("id")) for row in results if row.get("type") == "videorectangle")
+        draft.problems += [f"{count} rectangles have the id {i!r}" for i, count in told.items() if count > 1]
+        for row in results:
+            kind, value = row.get("type"), row.get("value")
+            if kind == "videorectangle" and isinstance(value, dict):
+                self._take_rectangle(row, value)
+            elif kind == "timelinelabels" and isinstance(value, dict):
+                self._take_phase(value)
+            else:
+                self.counts[f"{kind}"] += 1
+        if shell is not None:
+            take_shell(draft, shell)
+        if rotated := self.counts.pop("rotated boxes", 0):
+            draft.note("rotation", f"{rotated} rotated boxes are kept as the upright box around them")
+        if between := self.counts.pop("interpolated boxes", 0):
+            draft.note("interpolated", f"{between} boxes between listed frames were interpolated", Severity.NOTE)
+        for kind, count in self.counts.items():
+            draft.note("not-kept", f"{count} results of type {kind!r} are not kept")
+
+    def _take_clock(self, results: list[dict[str, Any]]) -> None:
+        values = [row["value"] for row in results if isinstance(row.get("value"), dict)]
+        clocks = {(number(v.get("framesCount")), number(v.get("duration"))) for v in values if "framesCount" in v}
+        if len(clocks) > 1:
+            self.draft.problems.append(f"results disagree on framesCount and duration: {sorted(map(str, clocks))}")
+        for frames, length in clocks:
+            if frames and length and frames > 0 and length > 0:
+                self.draft.set_fps(frames / length)
+                self.draft.duration_s = max(1, round(length))
+                self.last_frame = int(frames)
+        frames_told = [whole(entry.get("frame")) for v in values for entry in rows(v.get("sequence"))]
+        if 0 in frames_told:
+            self.first_frame = 0
+            self.draft.note("frames-from-0", "a frame 0 is told, so frames count from 0 here, not from 1")
+
+    def _take_rectangle(self, row: dict[str, Any], value: dict[str, Any]) -> None:
+        draft, name = self.draft, str(row.get("id"))
+        for key, side in (("original_width", "width_px"), ("original_height", "height_px")):
+            setattr(draft, side, getattr(draft, side) or whole(row.get(key)))
+        width, height = draft.about.width_px or draft.width_px, draft.about.height_px or draft.height_px
+        labels = value.get("labels")
+        if not isinstance(labels, list) or len(labels) != 1:
+            draft.problems.append(f"rectangle {name!r}: one label expected, got {labels!r}")
+            return
+        if not width or not height:
+            draft.problems.append(
+                f"rectangle {name!r}: percent of a frame whose size is not told; give About(width_px, height_px)"
+            )
+            return
+        track = draft.track(name, str(labels[0]))
+        keys: list[Keyframe] = []
+        for position, entry in enumerate(rows(value.get("sequence")), start=1):
+            frame, sides = whole(entry.get("frame")), [number(entry.get(side)) for side in _SIDES]
+            if frame is None or frame < self.first_frame or None in sides:
+                draft.problems.append(
+                    f"rectangle {name!r}, entry {position}: frame and {', '.join(_SIDES)} must be numbers"
+                )
+                continue
+            x, y, w, h = (side or 0.0 for side in sides)
+            box = (x * width / 100, y * height / 100, w * width / 100, h * height / 100)
+            turned = self._turned(box, number(entry.get("rotation")) or 0.0)
+            keys.append((frame - self.first_frame, turned, entry.get("enabled") is not False))
+        self._take_sequence(track, sorted(keys, key=lambda key: key[0]))
+
+    def _turned(self, box: tuple[float, float, float, float], degrees: float) -> tuple[float, float, float, float]:
+        """The upright box around one that is turned about its top left corner."""
+        x, y, width, height = box
+        if degrees % 360 == 0 or width <= 0 or height <= 0:
+            return box  # a turned box would hide that its size is negative
+        self.counts["rotated boxes"] += 1
+        cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+        xs = [0.0, width * cosine, -height * sine, width * cosine - height * sine]
+        ys = [0.0, width * sine, height * cosine, width * sine + height * cosine]
+        return x + min(xs), y + min(ys), max(xs) - min(xs), max(ys) - min(ys)
+
+    def _take_sequence(self, track: TrackDraft, keys: list[Keyframe]) -> None:
+        draft = self.draft
+        for frame, box, _ in keys:
+            second = draft.second_of(frame)
+            if second is None:
+                draft.between += 1
+            else:
+                track.see(second, box)
+        if keys and self.last_frame is not None:
+            keys = [*keys, (self.last_frame, keys[-1][1], False)]
+        for (frame, box, stays), (after, target, _) in pairwise(keys):
+            if not stays or (after - frame) / draft.fps > LONGEST_S:
+                continue  # seconds so late are a problem of their own
+            for second in range(math.floor(frame / draft.fps), math.ceil(after / draft.fps) + 1):
+                at = round(second * draft.fps)
+                if frame < at < after:
+                    share = (at - frame) / (after - frame)
+                    x, y, w, h = (p + share * (q - p) for p, q in zip(box, target, strict=True))
+                    track.see(second, (x, y, w, h))
+                    self.counts["interpolated boxes"] += 1
+
+    def _take_phase(self, value: dict[str, Any]) -> None:
+        draft, labels = self.draft, value.get("timelinelabels") or value.get("labels")
+        label = str(labels[0]) if isinstance(labels, list) and labels else ""
+        for span in rows(value.get("ranges")):
+            start, end = whole(span.get("start")), whole(span.get("end"))
+            if not label or start is None or end is None:
+                draft.problems.append(f"timeline {label!r}: start and end must be frame numbers, got {span}")
+                continue
+            start_s, end_s = (round((frame - 1) / draft.fps) for frame in (start, end + 1))
+            draft.phases.append(Phase(label, start_s, end_s))
+
+
+# --- writing -------------------------------------------------------------------------------------
+
+
+def write(procedure: Procedure, path: str | Path) -> list[Finding]:
+    """What the file cannot hold of the procedure; the rest is written as one task, one frame a second."""
+    results = [
+        _rectangle(track, procedure) for track in (*procedure.tracks, *procedure.instruments) if track.in_view.any()
+    ]
+    results += [_timeline(phase, position) for position, phase in enumerate(procedure.phases, start=1)]
+    data = {"video": f"{procedure.video}.mp4", SHELL: shell_of(procedure)}
+    task = {"id": 1, "data": data, "annotations": [{"id": 1, "was_cancelled": False, "result": results}]}
+    write_text(path, json.dumps([task], separators=(",", ":")) + "\n")
+    return losses(procedure, read(path).procedures[0], tool="label_studio")
+
+
+def _rectangle(track: Track, procedure: Procedure) -> dict[str, Any]:
+    seen, sequence = track.seconds[track.in_view].tolist(), []
+    size = (procedure.width_px, procedure.height_px) * 2
+    for at, (second, box) in enumerate(zip(seen, track.boxes[track.in_view].tolist(), strict=True)):
+        goes_on = at + 1 < len(seen) and seen[at + 1] == second + 1
+        sides = {side: value * 100 / whole_px for side, value, whole_px in zip(_SIDES, box, size, strict=True)}
+        sequence.append({"frame": second + 1, "enabled": goes_on, "rotation": 0, "time": second, **sides})
+    length = procedure.duration_s
+    value = {"framesCount": length, "duration": length, "sequence": sequence, "labels": [track.class_name]}
+    return {
+        "id": track.instance,
+        "type": "videorectangle",
+        "from_name": "box",
+        "to_name": "video",
+        "original_width": procedure.width_px,
+        "original_height": procedure.height_px,
+        "value": value,
+    }
+
+
+def _timeline(phase: Phase, position: int) -> dict[str, Any]:
+    value = {"ranges": [{"start": phase.start_s + 1, "end": phase.end_s}], "timelinelabels": [phase.name]}
+    names = {"from_name": "phases", "to_name": "video"}
+    return {"id": f"phase {position}", "type": "timelinelabels", **names, "value": value}

@@ -1,0 +1,195 @@
+"""What holds for every annotation tool. A new one without a list of what it loses fails the first test."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import surgeval.datasets
+from procedures import random_procedure, tiny_procedure
+from surgeval.datasets import TOOLS, About, read_annotations, recognised_tool, write_annotations
+from surgeval.errors import FileUnreadable, InputInvalid, ProcedureInvalid, UnknownName
+from surgeval.schema.procedure_problems import procedure_problems
+from surgeval.schema.tracks import Procedure, Track, Visibility, track_from_points
+
+GAPS = {"lost-outside"}
+BARE = {"lost-procedure-type", "lost-center", "lost-patient", "lost-events", "lost-phases", "lost-masked", "lost-facts"}
+MAY_LOSE = {
+    "cvat": GAPS | BARE,
+    "coco": GAPS,
+    "mot": GAPS
+    | BARE
+    | {"lost-names", "lost-role", "lost-attributes", "lost-changes", "lost-track", "lost-track-order"},
+    "label_studio": GAPS | {"lost-visibility"},
+    "segments": GAPS | {"lost-points"},
+}
+"""Codes of what a tool cannot hold of a sound procedure; everything else must come back."""
+
+
+def place(tool: str, folder: Path) -> Path:
+    return folder / str(import_module(f"surgeval.datasets.{tool}").FILE_NAME)
+
+
+def without_outside(track: Track) -> Track:
+    seen = track.in_view
+    return replace(track, seconds=track.seconds[seen], boxes=track.boxes[seen], visibility=track.visibility[seen])
+
+
+def in_view_only(procedure: Procedure) -> Procedure:
+    return replace(
+        procedure,
+        tracks=tuple(map(without_outside, procedure.tracks)),
+        instruments=tuple(map(without_outside, procedure.instruments)),
+    )
+
+
+def check_read_or_refused(path: Path, tool: str) -> None:
+    try:
+        procedures = read_annotations(path, tool=tool).procedures
+    except InputInvalid:
+        return
+    assert not any(map(procedure_problems, procedures))
+
+
+def test_every_tool_is_listed_and_says_what_it_loses() -> None:
+    files = [module.name for module in iter_modules(surgeval.datasets.__path__) if not module.name.startswith("_")]
+    offering = [name for name in files if hasattr(import_module(f"surgeval.datasets.{name}"), "recognises")]
+    assert sorted(offering) == sorted(TOOLS) == sorted(MAY_LOSE)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_tool_says_what_it_is(tool: str) -> None:
+    module = import_module(f"surgeval.datasets.{tool}")
+    assert module.__doc__
+    assert module.TITLE
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_round_trips_lose_nothing_but_what_is_said(tool: str, tmp_path: Path) -> None:
+    for seed in range(12):
+        procedure = replace(random_procedure(seed), facts={"device": 'a; b\n"c" <é>'}, patient=f"p{seed // 2}")
+        path = tmp_path / str(seed) / place(tool, tmp_path).name
+        path.parent.mkdir()
+        lost = {finding.code for finding in write_annotations(procedure, path, tool=tool)}
+        assert lost <= MAY_LOSE[tool]
+        if lost <= GAPS:
+            assert read_annotations(path).procedures == [in_view_only(procedure)]
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_loss_is_said_if_and_only_if_something_differs(tool: str, tmp_path: Path) -> None:
+    procedure = in_view_only(tiny_procedure())
+    found = write_annotations(procedure, place(tool, tmp_path), tool=tool)
+    back = read_annotations(place(tool, tmp_path)).procedures[0]
+    assert (back == procedure) == (not found)
+
+
+@pytest.mark.parametrize("tool", [tool for tool in TOOLS if "lost-points" not in MAY_LOSE[tool]])
+def test_boxes_come_back_to_the_last_digit(tool: str, tmp_path: Path) -> None:
+    draw = np.random.default_rng(5)
+    boxes = np.round(draw.uniform(1, 300, (400, 4)), 6)
+    procedure = Procedure("v", "T", "A", 400, 641, 359, (track_from_points("Clip 1", "Clip", list(enumerate(boxes))),))
+    write_annotations(procedure, place(tool, tmp_path), tool=tool)
+    back = read_annotations(place(tool, tmp_path)).procedures[0].tracks[0]
+    assert np.array_equal(back.boxes, boxes)
+
+
+def test_digits_beyond_a_millionth_of_a_pixel_are_reported(tmp_path: Path) -> None:
+    track = track_from_points("c", "Clip", [(0, (1 / 3, 1, 5, 5))])
+    found = write_annotations(Procedure("v", "T", "A", 3, 64, 64, (track,)), tmp_path / "a.json", tool="coco")
+    assert [finding.code for finding in found] == ["lost-digits"]
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_the_tool_is_found_by_how_the_file_begins(tool: str, tmp_path: Path) -> None:
+    write_annotations(tiny_procedure(), place(tool, tmp_path), tool=tool)
+    assert recognised_tool(place(tool, tmp_path)) == tool
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_what_the_caller_knows_wins(tool: str, tmp_path: Path) -> None:
+    write_annotations(tiny_procedure(), place(tool, tmp_path), tool=tool)
+    about = About(video="x", procedure_type="Y", center="Z", patient="P", duration_s=99)
+    procedure = read_annotations(place(tool, tmp_path), about=about).procedures[0]
+    told = (procedure.video, procedure.procedure_type, procedure.center, procedure.patient, procedure.duration_s)
+    assert told == ("x", "Y", "Z", "P", 99)
+
+
+@settings(max_examples=40)
+@given(data=st.binary(max_size=200), tool=st.sampled_from(TOOLS))
+def test_no_bytes_bring_a_foreign_error(data: bytes, tool: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("bytes") / "a.txt"
+    path.write_bytes(data)
+    with pytest.raises(InputInvalid):
+        read_annotations(path, tool=tool)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(
+        ["images", "annotations", "categories", "videos", "id", "bbox", "image_id", "category_id", "result", "value",
+         "type", "sequence", "labels", "data", "surgeval", "attributes", "file_name", "video_id", "frame"]
+    ), inner, max_size=5),
+    max_leaves=25,
+)  # fmt: skip
+
+
+@settings(max_examples=150)
+@given(document=JSON)
+@pytest.mark.parametrize("tool", ["coco", "label_studio"])
+def test_no_json_brings_a_foreign_error(tool: str, document: object, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.getbasetemp() / f"{tool}.json"
+    for content in (document, [document], {"images": [document], "annotations": [document], "videos": [document]}):
+        path.write_text(json.dumps(content))
+        check_read_or_refused(path, tool)
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 5), at=st.floats(0, 1), change=st.sampled_from([b"", b"-", b"9", b"<", b'"', b"\xff", b"nan"])
+)
+@pytest.mark.parametrize("tool", ["cvat", "coco", "label_studio", "segments"])
+def test_a_damaged_file_is_read_or_refused_in_our_words(
+    tool: str, seed: int, at: float, change: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = place(tool, tmp_path_factory.getbasetemp())
+    write_annotations(random_procedure(seed, most_objects=2, longest_s=30), path, tool=tool)
+    content = path.read_bytes()
+    cut = int(at * len(content))
+    path.write_bytes(content[:cut] + change + content[cut + 1 :])
+    check_read_or_refused(path, tool)
+
+
+@pytest.mark.parametrize("count", [10_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_a_million_boxes_lose_none(count: int, tmp_path: Path) -> None:
+    rows = "".join(f"{i // 100 + 1},{i % 100},1,1,5,5,1,1,1\n" for i in range(count))
+    (tmp_path / "gt.txt").write_text(rows)
+    (tmp_path / "labels.txt").write_text("Clip\n")
+    procedure = read_annotations(tmp_path / "gt.txt").procedures[0]
+    assert sum(map(len, procedure.tracks)) == count
+
+
+def test_unknown_tools_and_files_are_told(tmp_path: Path) -> None:
+    (tmp_path / "a.zip").write_bytes(b"PK\x03\x04")
+    with pytest.raises(FileUnreadable, match="no annotation tool recognises it"):
+        read_annotations(tmp_path / "a.zip")
+    with pytest.raises(FileUnreadable, match="No such file"):
+        read_annotations(tmp_path / "b.xml")
+    with pytest.raises(UnknownName, match="did you mean 'cvat'"):
+        read_annotations(tmp_path / "a.zip", tool="cvta")
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_an_impossible_procedure_is_refused(tool: str, tmp_path: Path) -> None:
+    track = track_from_points("c", "Clip", [(70, (1, 1, 5, 5), Visibility.VISIBLE)])
+    with pytest.raises(ProcedureInvalid):
+        write_annotations(Procedure("v", "T", "A", 60, 64, 64, (track,)), place(tool, tmp_path), tool=tool)
+    assert not place(tool, tmp_path).exists()

@@ -1,0 +1,110 @@
+"""COCO with videos: identity, frames, and what cannot be true."""
+
+import json
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annotation_files import COCO
+from procedures import tiny_procedure
+from surgeval.datasets import About
+from surgeval.datasets.coco import read, write
+from surgeval.errors import FileUnreadable, ProcedureInvalid
+from surgeval.schema.tracks import AttributeChange, Visibility
+
+
+def saved(tmp_path: Path, document: Any) -> Path:
+    path = tmp_path / "instances.json"
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_boxes_of_one_track_id_are_one_object(tmp_path: Path) -> None:
+    procedures, findings = read(saved(tmp_path, COCO))
+    (track,) = procedures[0].tracks
+    assert (procedures[0].video, procedures[0].duration_s) == ("case 12", 2)
+    assert (track.instance, track.class_name, track.seconds.tolist()) == ("Sponge 9", "Sponge", [0, 1])
+    assert track.visibility.tolist() == [Visibility.VISIBLE, Visibility.OCCLUDED]
+    assert track.changes == (AttributeChange(1, "wet", "true"),)
+    assert {f.code for f in findings} == {
+        "crowd",
+        "mask-as-box",
+        "between-seconds",
+        "no-center",
+        "no-procedure-type",
+    }
+
+
+def test_folders_tell_videos_apart_and_names_tell_frames(tmp_path: Path) -> None:
+    images = [
+        {"id": i, "file_name": f"{video}/frame_{second:04d}.png", "width": 64, "height": 48}
+        for i, (video, second) in enumerate([("v1", 0), ("v1", 3), ("v2", 0)])
+    ]
+    boxes = [{"id": i, "image_id": i, "category_id": 1, "bbox": [1, 1, 5, 5]} for i in range(3)]
+    document = {"images": images, "annotations": boxes, "categories": [{"id": 1, "name": "Clip"}]}
+    procedures, findings = read(saved(tmp_path, document), About(center="A", procedure_type="T"))
+    assert [(p.video, p.duration_s, len(p.tracks)) for p in procedures] == [("v1", 4, 2), ("v2", 1, 1)]
+    assert "3 annotations bear no track_id" in findings[0].message
+    with pytest.raises(ProcedureInvalid, match="cannot all be named"):
+        read(saved(tmp_path, document), About(video="x"))
+
+
+def test_every_problem_is_listed(tmp_path: Path) -> None:
+    document = deepcopy(COCO)
+    images: Any = document["images"]
+    images[1]["id"], images[2]["frame_index"] = 1, 0
+    images.append({"id": 8, "video_id": 77, "file_name": "x.png"})
+    document["annotations"] = [
+        {"id": 1, "image_id": 99, "category_id": 5, "bbox": [1, 1, 5, 5]},
+        {"id": 1, "image_id": 1, "category_id": 6, "bbox": [1, 1, 5]},
+        {"id": 3, "image_id": 3, "category_id": 5, "bbox": [1, 1, -5, 5], "track_id": 1},
+        {"id": [4], "image_id": {}, "category_id": [], "bbox": "wide"},
+    ]
+    with pytest.raises(ProcedureInvalid) as refused:
+        read(saved(tmp_path, document))
+    for part in (
+        "2 of 'images' have the id 1",
+        "unknown video 77",
+        "no frame number",
+        "no usable image 99",
+        "category 6",
+        "four numbers",
+        "have no id",
+        "2 of 'annotations' have the id 1",
+    ):
+        assert any(part in problem for problem in refused.value.problems), part
+    del document["annotations"]
+    images[1]["id"] = 2
+    images.pop()
+    with pytest.raises(ProcedureInvalid, match="2 images are frame 0 of video 'case 12'"):
+        read(saved(tmp_path, document))
+
+
+def test_a_negative_box_is_refused(tmp_path: Path) -> None:
+    document: Any = deepcopy(COCO)
+    document["annotations"][0]["bbox"] = [1, 2, -3, 4]
+    with pytest.raises(ProcedureInvalid, match=r"'Sponge 9' at second 0: the box has no positive size \(-3 x 4\)"):
+        read(saved(tmp_path, document))
+
+
+@pytest.mark.parametrize("document", [[], 3, {"images": 3}, {"annotations": []}])
+def test_other_json_is_refused(tmp_path: Path, document: Any) -> None:
+    with pytest.raises(FileUnreadable, match="not COCO"):
+        read(saved(tmp_path, document))
+
+
+def test_corrections_in_the_file_win_over_what_was_carried_along(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    write(tiny_procedure(), path)
+    document = json.loads(path.read_text())
+    stones = [row for row in document["annotations"] if row["attributes"]["instance"] == "stone 1"]
+    document["annotations"] = [row for row in document["annotations"] if row not in stones]
+    with pytest.raises(ProcedureInvalid, match="unknown instance 'stone 1'"):
+        read(saved(tmp_path, document))
+    del document["videos"][0]["surgeval"]["events"]
+    assert [t.instance for t in read(saved(tmp_path, document)).procedures[0].tracks] == ["sponge 1", "clip 1", "bag 1"]
+    document["videos"][0]["surgeval"] = {"surgeval_procedure": 1}
+    with pytest.raises(ProcedureInvalid, match="'surgeval': 'video' must be text"):
+        read(saved(tmp_path, document))
