@@ -19,6 +19,7 @@ VERBS: tuple[str, ...] = (
     "compare",
     "demo",
     "diff",
+    "evaluate",
     "failures",
     "floors",
     "interval",
