@@ -25,6 +25,10 @@ ColumnsOption = Annotated[
     str, typer.Option("--columns", metavar="OURS=THEIRS,...", help="Your column names, such as reference=label.")
 ]
 VideoOption = Annotated[str, typer.Option("--video-column", help="The column or key that names the video.")]
+VideoKeyOption = Annotated[str, typer.Option("--video-column", help="The key of an image that names its video.")]
+PatternOption = Annotated[
+    str, typer.Option("--video-pattern", help="Pattern whose first group in a file name is the video, as '^([0-9]+)_'.")
+]
 TablePredictions = Annotated[Path, typer.Option("--predictions", help=f"Table of predictions ({_TABLE}).")]
 TableReferences = Annotated[
     Path | None, typer.Option("--references", help="Table of references; left out where one table holds both.")
@@ -36,8 +40,8 @@ def register(app: typer.Typer) -> None:
     verb = typer.Typer(
         help="Evaluate predictions against references, with intervals over videos.", no_args_is_help=True
     )
-    verb.command("classification")(classification)
-    verb.command("phases")(phases)
+    for command in (classification, detection, phases, tracking, triplets):
+        verb.command(command.__name__)(command)
     app.add_typer(verb, name="evaluate")
 
 
@@ -84,6 +88,70 @@ def phases(
     shared = _shared(metric, model, by, boot, level, seed)
     options = {"classes": names_in(classes), "columns": _columns(columns, video_column), "fps": fps}
     _run("phases", predictions, references, {**shared, **options}, out=out, force=force, json=json)
+
+
+def detection(
+    predictions: Annotated[Path, typer.Option("--predictions", help="COCO list of results (JSON).")],
+    references: Annotated[Path, typer.Option("--references", help="COCO data set (JSON).")],
+    overlap: Annotated[str, typer.Option("--overlap", help="Compare box or mask.")] = "box",
+    video_column: VideoKeyOption = "",
+    video_pattern: PatternOption = "",
+    by: Annotated[str, typer.Option("--by", metavar="KEY,...", help="Report every value of these image keys.")] = "",
+    metric: MetricsOption = None,
+    model: ModelOption = "model",
+    boot: BootOption = 1000,
+    level: LevelOption = 0.95,
+    seed: SeedOption = 42,
+    json: JsonOption = False,
+    out: OutOption = None,
+    force: ForceOption = False,
+) -> None:
+    """Boxes or masks of objects in images, in COCO form."""
+    shared = _shared(metric, model, by, boot, level, seed)
+    options = {"overlap": overlap, "video_column": video_column, "video_pattern": video_pattern}
+    _run("detection", predictions, references, {**shared, **options}, out=out, force=force, json=json)
+
+
+def triplets(
+    predictions: Annotated[Path, typer.Option("--predictions", help=f"{_TABLE}, or NPZ, with scores of 100 classes.")],
+    references: TableReferences = None,
+    null: Annotated[str, typer.Option("--null", help="keep or drop the null triplets.")] = "keep",
+    columns: ColumnsOption = "",
+    video_column: VideoOption = "video",
+    by: ByOption = "",
+    metric: MetricsOption = None,
+    model: ModelOption = "model",
+    boot: BootOption = 1000,
+    level: LevelOption = 0.95,
+    seed: SeedOption = 42,
+    json: JsonOption = False,
+    out: OutOption = None,
+    force: ForceOption = False,
+) -> None:
+    """Instrument, verb and target triplets of CholecT45 and CholecT50."""
+    shared = _shared(metric, model, by, boot, level, seed)
+    options = {"null": null, "columns": _columns(columns, video_column)}
+    _run("triplets", predictions, references, {**shared, **options}, out=out, force=force, json=json)
+
+
+def tracking(
+    predictions: Annotated[Path, typer.Option("--predictions", help="Folder of VIDEO.txt in MOT form, or one file.")],
+    references: Annotated[Path, typer.Option("--references", help="Folder of VIDEO.txt or VIDEO/gt/gt.txt.")],
+    use_classes: Annotated[
+        bool, typer.Option("--use-classes", help="Boxes of different classes (eighth column) never match.")
+    ] = False,
+    metric: MetricsOption = None,
+    model: ModelOption = "model",
+    boot: BootOption = 1000,
+    level: LevelOption = 0.95,
+    seed: SeedOption = 42,
+    json: JsonOption = False,
+    out: OutOption = None,
+    force: ForceOption = False,
+) -> None:
+    """Boxes with identities over time, in MOT form."""
+    shared = _shared(metric, model, "", boot, level, seed)
+    _run("tracking", predictions, references, {**shared, "use_classes": use_classes}, out=out, force=force, json=json)
 
 
 def _shared(metric: list[str] | None, model: str, by: str, boot: int, level: float, seed: int) -> dict[str, Any]:

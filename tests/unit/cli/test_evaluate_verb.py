@@ -79,3 +79,39 @@ def test_bad_input_is_one_deliberate_error(sides: tuple[Path, Path], tmp_path: P
     assert isinstance(run("phases", *names(sides)).exception, InputInvalid)
     twice = ["--columns", "video=patient", "--video-column", "patient"]
     assert isinstance(run("phases", "--predictions", sides[0], *twice).exception, Misuse)
+
+
+def test_detection_reads_coco_files(tmp_path: Path) -> None:
+    dataset = {
+        "images": [{"id": 1, "file_name": "8_25.jpg"}, {"id": 2, "file_name": "9_50.jpg"}],
+        "categories": [{"id": 1, "name": "tool"}],
+        "annotations": [{"id": n, "image_id": n, "category_id": 1, "bbox": [0, 0, 9, 9]} for n in (1, 2)],
+    }
+    results = [{"image_id": 1, "category_id": 1, "bbox": [0, 0, 9, 9], "score": 1.0}]
+    (tmp_path / "gt.json").write_text(json.dumps(dataset))
+    (tmp_path / "dt.json").write_text(json.dumps(results))
+    files = ["--predictions", tmp_path / "dt.json", "--references", tmp_path / "gt.json"]
+    out = tmp_path / "out"
+    result = run("detection", *files, "--video-pattern", "^([0-9]+)_", "--boot", 20, "--out", out)
+    assert result.exit_code == 0, result.exception
+    assert {"coco_summary.csv", "metrics.csv", "per_class.csv"} <= {path.name for path in out.iterdir()}
+    assert isinstance(run("detection", *files).exception, InputInvalid)
+
+
+def test_tracking_reads_mot_folders(tmp_path: Path) -> None:
+    for side in ("ours", "theirs"):
+        (tmp_path / side).mkdir()
+        for video in ("a", "b"):
+            (tmp_path / side / f"{video}.txt").write_text("1,1,0,0,5,5,1\n2,1,0,0,5,5,1\n")
+    files = ["--predictions", tmp_path / "theirs", "--references", tmp_path / "ours"]
+    result = run("tracking", *files, "--boot", 20, "--json")
+    assert json.loads(result.stdout)["metrics"][0]["value"] == pytest.approx(1.0)
+
+
+def test_triplets_read_tables(tmp_path: Path) -> None:
+    at = {"video": ["a", "a", "b", "b"], "frame": [0, 1, 0, 1]}
+    references = {f"reference:{n}": [1, 0, 1, 0] if n == 0 else [0] * 4 for n in range(100)}
+    scores = {f"score:{n}": [0.9, 0.1, 0.8, 0.2] for n in range(100)}
+    pl.DataFrame({**at, **references, **scores}).write_csv(tmp_path / "t.csv")
+    result = run("triplets", "--predictions", tmp_path / "t.csv", "--boot", 20, "--json")
+    assert {row["value"] for row in json.loads(result.stdout)["metrics"]} == {1.0}

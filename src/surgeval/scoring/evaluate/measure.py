@@ -189,7 +189,7 @@ def class_frame(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
 def open_chosen(
     names: Sequence[str], default: Sequence[str], known: Mapping[str, Factory], **options: Any
 ) -> dict[str, Metric]:
-    """The metrics asked for, or the default ones; each gets those of the options that it has.
+    """The metrics asked for, or the default ones; each gets those of the options that its name leaves open.
 
     Raises:
         UnknownName: A metric of another kind, or of none.
@@ -198,7 +198,7 @@ def open_chosen(
     for name in names or default:
         if name not in known:
             raise UnknownName("metric", name, known)
-        taken = known[name].option_names
+        taken = known[name].option_names - set(known[name].options)
         opened[name] = known[name](**{key: value for key, value in options.items() if key in taken})
     return opened
 
