@@ -40,7 +40,7 @@ def register(app: typer.Typer) -> None:
     verb = typer.Typer(
         help="Evaluate predictions against references, with intervals over videos.", no_args_is_help=True
     )
-    for command in (classification, detection, phases, tracking, triplets):
+    for command in (classification, detection, phases, segmentation, tracking, triplets):
         verb.command(command.__name__)(command)
     app.add_typer(verb, name="evaluate")
 
@@ -112,6 +112,42 @@ def detection(
     _run("detection", predictions, references, {**shared, **options}, out=out, force=force, json=json)
 
 
+def segmentation(
+    predictions: Annotated[
+        Path, typer.Option("--predictions", help="Folder of PNG label maps, NPZ, or JSON with RLE.")
+    ],
+    references: Annotated[Path, typer.Option("--references", help="The same, with the same names.")],
+    classes: ClassesOption = "",
+    ignore: Annotated[int | None, typer.Option("--ignore", help="A reference label whose pixels do not count.")] = None,
+    tolerance_px: Annotated[float | None, typer.Option("--tolerance-px", help="For NSD: how far is near.")] = None,
+    empty: Annotated[str, typer.Option("--empty", help="Rule for empty masks, such as default or robust-mis.")] = "",
+    video_pattern: PatternOption = "",
+    properties: Annotated[
+        Path | None, typer.Option("--properties", help="Table with 'case' and columns for --by.")
+    ] = None,
+    by: ByOption = "",
+    metric: MetricsOption = None,
+    model: ModelOption = "model",
+    boot: BootOption = 1000,
+    level: LevelOption = 0.95,
+    seed: SeedOption = 42,
+    json: JsonOption = False,
+    out: OutOption = None,
+    force: ForceOption = False,
+) -> None:
+    """Masks or label maps per image; the folder of a mask names its video."""
+    shared = _shared(metric, model, by, boot, level, seed)
+    options = {
+        "classes": _whole_numbers(classes),
+        "ignore": ignore,
+        "tolerance_px": tolerance_px,
+        "empty": empty,
+        "video_pattern": video_pattern,
+        "properties": properties,
+    }
+    _run("segmentation", predictions, references, {**shared, **options}, out=out, force=force, json=json)
+
+
 def triplets(
     predictions: Annotated[Path, typer.Option("--predictions", help=f"{_TABLE}, or NPZ, with scores of 100 classes.")],
     references: TableReferences = None,
@@ -163,6 +199,13 @@ def _shared(metric: list[str] | None, model: str, by: str, boot: int, level: flo
         "level": level,
         "seed": seed,
     }
+
+
+def _whole_numbers(text: str) -> list[int]:
+    listed = names_in(text)
+    if bad := [name for name in listed if not name.isdecimal()]:
+        raise Misuse(f"--classes of label maps are whole numbers, got {', '.join(bad)}")
+    return [int(name) for name in listed]
 
 
 def _columns(text: str, video_column: str) -> dict[str, str]:

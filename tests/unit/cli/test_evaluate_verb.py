@@ -3,12 +3,13 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 from surgeval.cli import build_app
-from surgeval.errors import InputInvalid, Misuse, WouldOverwrite
+from surgeval.errors import FileUnreadable, InputInvalid, Misuse, WouldOverwrite
 
 
 def run(*arguments: object):
@@ -115,3 +116,20 @@ def test_triplets_read_tables(tmp_path: Path) -> None:
     pl.DataFrame({**at, **references, **scores}).write_csv(tmp_path / "t.csv")
     result = run("triplets", "--predictions", tmp_path / "t.csv", "--boot", 20, "--json")
     assert {row["value"] for row in json.loads(result.stdout)["metrics"]} == {1.0}
+
+
+def test_segmentation_reads_archives_of_masks(tmp_path: Path) -> None:
+    masks = {f"v{n}/0": np.eye(4, dtype=np.uint8) for n in range(3)}
+    np.savez(tmp_path / "masks.npz", **masks)
+    files = ["--predictions", tmp_path / "masks.npz", "--references", tmp_path / "masks.npz"]
+    out = tmp_path / "out"
+    result = run("segmentation", *files, "--classes", "1", "--boot", 20, "--out", out)
+    assert result.exit_code == 0, result.exception
+    assert pl.read_parquet(out / "scores.parquet")["value"].to_list() == [1.0] * 6
+    assert isinstance(run("segmentation", *files, "--classes", "liver").exception, Misuse)
+
+
+@pytest.mark.parametrize("kind", ["classification", "detection", "phases", "segmentation", "tracking", "triplets"])
+def test_every_kind_says_what_is_missing(kind: str, tmp_path: Path) -> None:
+    absent = ["--predictions", tmp_path / "no.json", "--references", tmp_path / "neither.json"]
+    assert isinstance(run(kind, *absent).exception, FileUnreadable)

@@ -15,7 +15,7 @@ from surgeval.schema.score_table import ScoreTable
 from surgeval.scoring.evaluate.measure import Material, Settings, measure, measure_parts
 from surgeval.scoring.evaluate.result import EvaluationResult
 
-KINDS = ("classification", "detection", "phases", "tracking", "triplets")
+KINDS = ("classification", "detection", "phases", "segmentation", "tracking", "triplets")
 """Each names a module here with a function `material`."""
 
 

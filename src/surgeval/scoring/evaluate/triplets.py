@@ -7,8 +7,6 @@ unpickling are refused.
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,12 +14,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from surgeval.errors import FileUnreadable, InputInvalid
+from surgeval.errors import InputInvalid
 from surgeval.metrics import TRIPLETS
 from surgeval.metrics.triplet_map import CHOLECT50_TRIPLETS
 from surgeval.metrics.triplets import GlobalTripletMap, TripletCases
 from surgeval.scoring.evaluate.classification import LabelledRows, read_labelled, videos_of
 from surgeval.scoring.evaluate.measure import Job, Material, class_frame, open_chosen, parts_of
+from surgeval.scoring.evaluate.npz import read_npz
 
 CLASSES = tuple(str(place) for place in range(len(CHOLECT50_TRIPLETS.triplets)))
 COMPONENTS = ("i", "v", "t", "iv", "it", "ivt")
@@ -95,19 +94,3 @@ def _opened(source: Any) -> Any:
         for place, label in enumerate(CLASSES)
     }
     return pl.DataFrame({"video": arrays["video"].astype(str), "frame": arrays["frame"], **wide})
-
-
-def read_npz(path: Path) -> dict[str, np.ndarray]:
-    """The arrays of an NPZ file; nothing in it is ever unpickled.
-
-    Raises:
-        FileUnreadable: Missing, no NPZ file, or holding pickled objects.
-    """
-    if not path.is_file():
-        raise FileUnreadable(str(path), ["no such file"])
-    try:
-        with path.open("rb") as handle, np.load(handle, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
-    except (ValueError, TypeError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        reason = "it holds pickled objects, which are never opened" if "pickle" in str(error) else str(error)
-        raise FileUnreadable(str(path), [f"no plain NPZ file: {reason}"]) from None
