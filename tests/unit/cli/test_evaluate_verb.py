@@ -127,6 +127,12 @@ def test_segmentation_reads_archives_of_masks(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.exception
     assert pl.read_parquet(out / "scores.parquet")["value"].to_list() == [1.0] * 6
     assert isinstance(run("segmentation", *files, "--classes", "liver").exception, Misuse)
+    pl.DataFrame({"case": list(masks), "smoke": ["yes", "no", "no"]}).write_csv(tmp_path / "smoke.csv")
+    strata = ["--properties", tmp_path / "smoke.csv", "--by", "smoke", "--boot", 20]
+    assert run("segmentation", *files, *strata, "--out", out, "--force").exit_code == 0
+    text = (out / "manifest.json").read_text()
+    assert str(tmp_path) not in text
+    assert [entry["file"] for entry in json.loads(text)["inputs"]] == ["masks.npz", "masks.npz", "smoke.csv"]
 
 
 @pytest.mark.parametrize("kind", ["classification", "detection", "phases", "segmentation", "tracking", "triplets"])

@@ -52,7 +52,7 @@ class LabelledRows:
 
     def cases(self, rows: pl.DataFrame, *, scores: bool) -> Any:
         """Cases of some rows, units being videos."""
-        video = rows["video"].to_list()
+        video = rows["video"].rank("dense").to_numpy()
         if self.single:
             reference = self.codes(rows["reference"])
             if scores:
@@ -66,7 +66,8 @@ class LabelledRows:
     def codes(self, column: pl.Series) -> np.ndarray:
         """Labels as places in the classes, `NO_ANSWER` for an empty cell."""
         place = {label: index for index, label in enumerate(self.classes)}
-        return np.array([NO_ANSWER if label is None else place[label] for label in column], dtype=np.intp)
+        coded = column.replace_strict(place, default=NO_ANSWER, return_dtype=pl.Int64)
+        return coded.fill_null(NO_ANSWER).to_numpy().astype(np.intp)
 
     def _named(self, prefix: str) -> list[str]:
         return [f"{prefix}:{label}" for label in self.classes]
@@ -186,9 +187,8 @@ def material(
     _need(rows, opened)
 
     def build(part: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
-        return videos_of(part), tuple(
-            Job(name, metric, rows.cases(part, scores=name in FROM_SCORES)) for name, metric in opened.items()
-        )
+        forms = {form: rows.cases(part, scores=form) for form in {name in FROM_SCORES for name in opened}}
+        return videos_of(part), tuple(Job(name, one, forms[name in FROM_SCORES]) for name, one in opened.items())
 
     videos, jobs = build(rows.frame)
     notes = []
@@ -256,9 +256,9 @@ def case_scores(rows: LabelledRows, by: Sequence[str]) -> pl.DataFrame:
         cases = rows.cases(frame, scores=False)
         right = pl.Series((cases.reference == cases.prediction).all(axis=1))
         missing = pl.Series([False] * frame.height)
-    status = [Status.MISSING.value if absent else Status.ANSWERED.value for absent in missing]
+    status = pl.when(missing).then(pl.lit(Status.MISSING.value)).otherwise(pl.lit(Status.ANSWERED.value))
     return frame.select(case.alias("case"), "video", *by).with_columns(
         pl.lit("correct" if rows.single else "set_exact").alias("metric"),
         right.cast(pl.Float64).alias("value"),
-        pl.Series("status", status),
+        status.alias("status"),
     )

@@ -136,10 +136,12 @@ def _need_cholec80(opened: Mapping[str, Any], classes: Sequence[str]) -> None:
 
 
 def _videos(rows: pl.DataFrame, rates: Mapping[str, float]) -> list[PhaseVideo]:
-    return [
-        PhaseVideo(part["reference"].to_list(), part["prediction"].to_list(), rates[str(video)], str(video))
-        for (video,), part in rows.group_by("video", maintain_order=True)
-    ]
+    names: dict[str, str] = {}  # one object per label instead of one per frame
+    found = []
+    for (video,), part in rows.group_by("video", maintain_order=True):
+        sides = [[names.setdefault(label, label) for label in part[side]] for side in ("reference", "prediction")]
+        found.append(PhaseVideo(sides[0], sides[1], rates[str(video)], str(video)))
+    return found
 
 
 def _one_stratum_per_video(frame: pl.DataFrame, by: Sequence[str]) -> None:

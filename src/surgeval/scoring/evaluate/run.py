@@ -11,7 +11,7 @@ import polars as pl
 
 from surgeval.errors import Misuse, UnknownName
 from surgeval.schema.manifest import Manifest
-from surgeval.schema.score_table import ScoreTable
+from surgeval.schema.score_table import FIXED, ScoreTable
 from surgeval.scoring.evaluate.measure import Material, Settings, measure, measure_parts
 from surgeval.scoring.evaluate.result import EvaluationResult
 
@@ -57,14 +57,18 @@ def evaluate(
     if kind not in KINDS:
         raise UnknownName("kind of evaluation", kind, KINDS)
     build = import_module(f"surgeval.scoring.evaluate.{kind}").material
-    chosen = {name: value for name, value in options.items() if value not in (None, (), [], {}, "")}
+    chosen = {name: value for name, value in options.items() if _given(value)}
     known = set(build.__annotations__)
     if strange := sorted(set(chosen) - known):
         raise Misuse(f"{kind} has no option {', '.join(strange)}")
+    if reserved := [name for name in by if name in FIXED or list(by).count(name) > 1]:
+        raise Misuse(f"cannot report by {', '.join(sorted(set(reserved)))}: a name of the score table, or given twice")
+    predictions, references = (Path(side) if isinstance(side, str) else side for side in (predictions, references))
     found: Material = build(predictions, references, metrics=tuple(metrics), by=tuple(by), **chosen)
     settings = Settings(level, replicates, seed)
     measured = measure(found.jobs, found.videos, settings)
-    recorded = {"kind": kind, "model": model, "metrics": list(metrics), "by": list(by), **settings._asdict(), **chosen}
+    recorded = {"kind": kind, "model": model, "metrics": list(metrics), "by": list(by), **settings._asdict()}
+    recorded |= {name: _recorded(value) for name, value in chosen.items()}
     prose = _prose(kind, model, found, settings)
     return EvaluationResult(
         kind=kind,
@@ -76,7 +80,13 @@ def evaluate(
         scores=_score_table(found, model),
         conventions=measured.conventions,
         prose=prose,
-        manifest=Manifest("evaluate", recorded, _files(predictions, references), {"seed": seed}, (prose, *found.notes)),
+        manifest=Manifest(
+            "evaluate",
+            recorded,
+            _files(predictions, references, *chosen.values()),
+            {"seed": seed},
+            (prose, *found.notes),
+        ),
         notes=found.notes,
         extra_tables=found.extra_tables,
     )
@@ -96,7 +106,19 @@ def _prose(kind: str, model: str, found: Material, settings: Settings) -> str:
     )
 
 
+def _given(value: Any) -> bool:
+    """Whether an option says anything; tables always do."""
+    return value is not None and not (isinstance(value, str | list | tuple | dict) and not value)
+
+
+def _recorded(value: Any) -> Any:
+    """An option as the manifest holds it: files by their name, tables by their kind."""
+    if isinstance(value, Path):
+        return value.name
+    return value if isinstance(value, str | int | float | bool | list | tuple | dict) else type(value).__name__
+
+
 def _files(*sources: Any) -> list[Path]:
     """The files read, those of folders in order of their names."""
-    paths = [Path(source) for source in sources if isinstance(source, str | Path)]
+    paths = [Path(source) for source in sources if isinstance(source, Path)]
     return [file for path in paths for file in (sorted(path.rglob("*")) if path.is_dir() else [path]) if file.is_file()]

@@ -48,6 +48,8 @@ def test_frame_numbers_of_25_fps_are_one_label_per_second_when_said_so() -> None
     result = surgeval.evaluate("phases", frame, fps=25, metrics=["transition_delay_p50_s"], replicates=10)
     assert result.per_video["value"].to_list() == [0.0, 2.0]
     assert "Labels per second: 1." in result.notes
+    faster = surgeval.evaluate("phases", frame, fps=50, metrics=["transition_delay_p50_s"], replicates=10)
+    assert faster.per_video["value"].to_list() == [0.0, 1.0]
 
 
 def test_seconds_say_the_rate_themselves() -> None:

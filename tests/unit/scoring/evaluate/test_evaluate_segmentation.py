@@ -86,6 +86,11 @@ def test_strata_come_from_a_table_of_properties() -> None:
     options = {"metrics": ["dsc"], "by": ["smoke"], "replicates": 10}
     result = surgeval.evaluate("segmentation", PREDICTION, REFERENCE, properties=table, **options)
     assert dict(result.per_stratum.select("stratum_value", "value").rows()) == {"yes": 0.5, "no": 1.0}
+    with pytest.raises(Misuse, match="cannot report by video"):
+        surgeval.evaluate("segmentation", PREDICTION, REFERENCE, by=["video"])
+    framed = surgeval.evaluate("segmentation", PREDICTION, REFERENCE, properties=pl.DataFrame(table), **options)
+    assert framed.per_stratum.equals(result.per_stratum)
+    assert framed.manifest.as_dict()["options"]["properties"] == "DataFrame"
     with pytest.raises(Misuse, match="--properties"):
         surgeval.evaluate("segmentation", PREDICTION, REFERENCE, **options)
     short = {"case": ["u/0"], "smoke": ["yes"]}
