@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from surgeval.schema.taxonomy import Capability as Capability
     from surgeval.schema.tracks import Procedure as Procedure
     from surgeval.scoring.diff import diff as diff
+    from surgeval.scoring.evaluate.result import EvaluationResult as EvaluationResult
+    from surgeval.scoring.evaluate.run import evaluate as evaluate
     from surgeval.scoring.floors import floors as floors
     from surgeval.scoring.lint import lint as lint
     from surgeval.scoring.run import score as score
@@ -66,6 +68,7 @@ _HOME = {
     "CooccurrenceResult": "stats.cooccurrence",
     "DependenceResult": "stats.dependence",
     "EnsembleResult": "stats.ensembles",
+    "EvaluationResult": "scoring.evaluate.result",
     "InfluenceResult": "stats.influence",
     "IntervalResult": "stats.interval",
     "Ledger": "schema.ledger",
@@ -87,6 +90,7 @@ _HOME = {
     "dependence": "stats.dependence",
     "diff": "scoring.diff",
     "ensembles": "stats.ensembles",
+    "evaluate": "scoring.evaluate.run",
     "failures": "stats.mixed.failures",
     "floors": "scoring.floors",
     "influence": "stats.influence",

@@ -20,6 +20,7 @@ VERBS: tuple[str, ...] = (
     "demo",
     "diff",
     "doctor",
+    "evaluate",
     "failures",
     "floors",
     "interval",

@@ -28,14 +28,22 @@ class Factory:
         Raises:
             Misuse: An option that the metric needs is missing, or one is given that it does not have.
         """
-        module, _, name = self.home.rpartition(".")
-        chosen = getattr(import_module(f"{__name__}.{module}"), name)
+        chosen = self._chosen()
         try:
             wanted = signature(chosen).bind(**{**self.options, **options})
         except TypeError as error:
-            raise Misuse(f"options of {name}: {error}") from None
+            raise Misuse(f"options of {chosen.__name__}: {error}") from None
         made: Metric = chosen(*wanted.args, **wanted.kwargs)
         return made
+
+    @property
+    def option_names(self) -> frozenset[str]:
+        """The options that the metric has."""
+        return frozenset(signature(self._chosen()).parameters)
+
+    def _chosen(self) -> Any:
+        module, _, name = self.home.rpartition(".")
+        return getattr(import_module(f"{__name__}.{module}"), name)
 
 
 _MICRO = {"average": "micro", "labels": "declared"}

@@ -1,0 +1,264 @@
+"""Labels, sets of labels and scores per frame: what the table holds decides which metrics can be computed.
+
+    one label      columns `reference` and `prediction`, or `score:<class>` (the largest is the prediction)
+    several labels columns `reference:<class>` with 0 and 1, and `prediction:<class>` or `score:<class>`
+An empty `prediction` is a case without an answer: it is kept and counts as wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from surgeval.errors import InputInvalid, Misuse
+from surgeval.metrics import CLASSIFICATION
+from surgeval.metrics.classification.averages import ClassAverage
+from surgeval.metrics.classification.cases import NO_ANSWER, LabelCases, ScoreCases, SetCases
+from surgeval.metrics.classification.ranking import MeanAveragePrecision
+from surgeval.schema.metric import Metric
+from surgeval.schema.metric_facts import KNOWN_METRICS, MetricFacts
+from surgeval.schema.score_table import Status
+from surgeval.scoring.evaluate.measure import Job, Material, class_frame, class_rows, open_chosen, parts_of
+from surgeval.scoring.evaluate.records import checked_rows, joined, numbers, read_records, texts
+
+FROM_SCORES = frozenset(
+    {
+        *("mean_ap", "weighted_ap", "micro_ap", "macro_auroc", "weighted_auroc", "micro_auroc"),
+        *("top_k_accuracy", "top_k_any_hit", "top_k_recall", "f1_max", "f1_max_global", "brier", "label_brier"),
+        *("log_score", "ece", "ece_equal_mass", "classwise_ece", "rms_calibration_error", "max_calibration_error"),
+    }
+)
+"""Metrics that need scores; the others need decisions."""
+LABEL_DEFAULT = ("accuracy", "balanced_accuracy", "macro_precision", "macro_recall", "macro_f1", "mcc")
+SET_DEFAULT = ("label_accuracy", "label_balanced_accuracy", "macro_precision", "macro_recall", "macro_f1")
+SCORE_DEFAULT = ("mean_ap", "macro_auroc")
+EXACT = MetricFacts("set_exact", conventions={"score": "1 where the sets are equal, else 0"})
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Rows whose columns were checked; any part of them makes cases."""
+
+    frame: pl.DataFrame
+    moment: str
+    classes: tuple[str, ...]
+    single: bool
+    has_scores: bool
+    has_decisions: bool
+
+    def cases(self, rows: pl.DataFrame, *, scores: bool) -> Any:
+        """Cases of some rows, units being videos."""
+        video = rows["video"].rank("dense").to_numpy()
+        if self.single:
+            reference = self.codes(rows["reference"])
+            if scores:
+                return ScoreCases(reference, rows.select(self._named("score")).to_numpy(), unit=video)
+            return LabelCases(reference, self.codes(rows["prediction"]), len(self.classes), unit=video)
+        members = rows.select(self._named("reference")).to_numpy() == 1
+        if scores:
+            return ScoreCases(members, rows.select(self._named("score")).to_numpy(), unit=video)
+        return SetCases(members, rows.select(self._named("prediction")).to_numpy() == 1, unit=video)
+
+    def codes(self, column: pl.Series) -> np.ndarray:
+        """Labels as places in the classes, `NO_ANSWER` for an empty cell."""
+        place = {label: index for index, label in enumerate(self.classes)}
+        coded = column.replace_strict(place, default=NO_ANSWER, return_dtype=pl.Int64)
+        return coded.fill_null(NO_ANSWER).to_numpy().astype(np.intp)
+
+    def _named(self, prefix: str) -> list[str]:
+        return [f"{prefix}:{label}" for label in self.classes]
+
+
+def read_labelled(
+    predictions: Any, references: Any = None, *, classes: Sequence[str] = (), columns: Mapping[str, str] | None = None
+) -> LabelledRows:
+    """Checked rows of one table, or of references and predictions joined.
+
+    Raises:
+        InputInvalid: With every problem.
+    """
+    frame = read_records(predictions, columns)
+    if references is None:
+        frame, moment = checked_rows(frame, "predictions")
+        frame = frame.sort("video", moment)
+    else:
+        ours = read_records(references, columns)
+        frame = joined(ours, frame, wanted=("prediction", "score"))
+        moment = checked_rows(frame, "rows")[1]
+    return _labelled(frame, moment, [str(label) for label in classes])
+
+
+def _labelled(frame: pl.DataFrame, moment: str, classes: list[str]) -> LabelledRows:
+    found = {prefix: _classes_of(frame, prefix) for prefix in ("reference", "prediction", "score")}
+    single = "reference" in frame.columns
+    problems: list[str] = []
+    if not single and not found["reference"]:
+        problems.append("no column 'reference' and no columns 'reference:<class>'; name yours with --columns")
+    decided = ("prediction" in frame.columns) if single else bool(found["prediction"])
+    if not decided and not found["score"]:
+        wanted = "'prediction'" if single else "'prediction:<class>'"
+        problems.append(f"no column {wanted} and no columns 'score:<class>'; name yours with --columns")
+    if problems:
+        raise InputInvalid("rows", problems)
+    frame = frame.with_columns(texts(frame[name]).alias(name) for name in ("reference", "prediction") if name in frame)
+    declared = classes or _found_classes(frame, found, single)
+    frame = _checked_columns(frame, declared, found, single, problems)
+    if problems:
+        raise InputInvalid("rows", problems)
+    if single and not decided:
+        best = frame.select(f"score:{label}" for label in declared).to_numpy().argmax(axis=1)
+        frame = frame.with_columns(pl.Series("prediction", [declared[place] for place in best]))
+    return LabelledRows(frame, moment, tuple(declared), single, bool(found["score"]), decided or single)
+
+
+def _classes_of(frame: pl.DataFrame, prefix: str) -> list[str]:
+    parts = [name.split(":", 1) for name in frame.columns if ":" in name]
+    return [part[1] for part in parts if part[0] == prefix]
+
+
+def _found_classes(frame: pl.DataFrame, found: Mapping[str, list[str]], single: bool) -> list[str]:
+    if not single:
+        return found["reference"]
+    if found["score"]:
+        return found["score"]
+    names = [name for name in ("reference", "prediction") if name in frame.columns]
+    return sorted({label for name in names for label in frame[name].drop_nulls().to_list()})
+
+
+def _checked_columns(
+    frame: pl.DataFrame, declared: Sequence[str], found: Mapping[str, list[str]], single: bool, problems: list[str]
+) -> pl.DataFrame:
+    for prefix in ("reference", "prediction", "score"):
+        if found[prefix] and set(found[prefix]) != set(declared) and not (single and prefix != "score"):
+            problems.append(
+                f"columns '{prefix}:<class>' name {', '.join(found[prefix])}, but the classes are {', '.join(declared)}"
+            )
+    if problems:
+        return frame
+    names = [f"score:{label}" for label in declared] if found["score"] else []
+    if names:
+        values = numbers(frame, names, "scores", problems)
+        frame = frame.with_columns(pl.Series(name, values[:, place]) for place, name in enumerate(names))
+    return _checked_labels(frame, declared, problems) if single else _checked_members(frame, declared, found, problems)
+
+
+def _checked_labels(frame: pl.DataFrame, declared: Sequence[str], problems: list[str]) -> pl.DataFrame:
+    for name in ("reference", "prediction"):
+        if name not in frame.columns:
+            continue
+        strange = frame[name].drop_nulls().filter(~frame[name].drop_nulls().is_in(list(declared)))
+        if len(strange):
+            listed = ", ".join(strange.unique().sort().to_list()[:5])
+            problems.append(f"column {name!r}: {len(strange)} labels are not among the classes ({listed})")
+    if empty := frame["reference"].null_count():
+        problems.append(f"column 'reference' is empty in {empty} rows; leave rows without a reference out")
+    return frame
+
+
+def _checked_members(
+    frame: pl.DataFrame, declared: Sequence[str], found: Mapping[str, list[str]], problems: list[str]
+) -> pl.DataFrame:
+    for prefix in ("reference", "prediction"):
+        names = [f"{prefix}:{label}" for label in declared] if found[prefix] else []
+        values = numbers(frame, names, prefix, problems)
+        for place, name in enumerate(names):
+            if not np.isin(values[:, place], (0, 1)).all():
+                problems.append(f"column {name!r} holds something else than 0 and 1")
+        frame = frame.with_columns(pl.Series(name, values[:, place]) for place, name in enumerate(names))
+    return frame
+
+
+def material(
+    predictions: Any,
+    references: Any = None,
+    *,
+    metrics: Sequence[str] = (),
+    classes: Sequence[str] = (),
+    by: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
+) -> Material:
+    """What a table of labels, sets or scores offers for measuring."""
+    rows = read_labelled(predictions, references, classes=classes, columns=columns)
+    opened = open_chosen(metrics, _default(rows), CLASSIFICATION)
+    _need(rows, opened)
+
+    def build(part: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
+        forms = {form: rows.cases(part, scores=form) for form in {name in FROM_SCORES for name in opened}}
+        return videos_of(part), tuple(Job(name, one, forms[name in FROM_SCORES]) for name, one in opened.items())
+
+    videos, jobs = build(rows.frame)
+    notes = []
+    if not classes:
+        notes.append(f"Classes were taken from the data: {', '.join(rows.classes)}. Declare them with --classes.")
+    if rows.single and (unanswered := rows.frame["prediction"].null_count()):
+        notes.append(f"{unanswered} cases have no prediction and count as wrong.")
+    return Material(
+        videos,
+        rows.frame.height,
+        jobs,
+        _per_class(rows),
+        parts_of(rows.frame, by, build),
+        case_scores(rows, by) if rows.has_decisions else None,
+        {"correct": KNOWN_METRICS["correct"], "set_exact": EXACT},
+        notes=tuple(notes),
+    )
+
+
+def videos_of(rows: pl.DataFrame) -> tuple[str, ...]:
+    """The videos in order of appearance, which is the order of prepared statistics."""
+    return tuple(rows["video"].unique(maintain_order=True).to_list())
+
+
+def _default(rows: LabelledRows) -> tuple[str, ...]:
+    decided = (LABEL_DEFAULT if rows.single else SET_DEFAULT) if rows.has_decisions else ()
+    return (*decided, *(SCORE_DEFAULT if rows.has_scores else ()))
+
+
+def _need(rows: LabelledRows, opened: Mapping[str, Metric]) -> None:
+    if not rows.has_scores and (lacking := [name for name in opened if name in FROM_SCORES]):
+        raise Misuse(f"{', '.join(lacking)} need scores; the table has no columns 'score:<class>'")
+    if not rows.has_decisions and (lacking := [name for name in opened if name not in FROM_SCORES]):
+        raise Misuse(f"{', '.join(lacking)} need decisions; the table has no columns 'prediction:<class>'")
+
+
+def _per_class(rows: LabelledRows) -> pl.DataFrame:
+    found = []
+    if rows.has_decisions:
+        cases = rows.cases(rows.frame, scores=False)
+        counts = _references(cases.reference, len(rows.classes))
+        for measure in ("precision", "recall", "f1"):
+            found += class_rows(measure, ClassAverage(measure), cases, rows.classes, counts)
+    if rows.has_scores:
+        cases = rows.cases(rows.frame, scores=True)
+        counts = _references(cases.reference, len(rows.classes))
+        found += class_rows("ap", MeanAveragePrecision(), cases, rows.classes, counts)
+    return class_frame(found)
+
+
+def _references(reference: np.ndarray, classes: int) -> list[int]:
+    if reference.ndim == 2:
+        return [int(count) for count in reference.sum(axis=0)]
+    return [int(count) for count in np.bincount(reference, minlength=classes)]
+
+
+def case_scores(rows: LabelledRows, by: Sequence[str]) -> pl.DataFrame:
+    """Whether every case is right, as rows of a score table."""
+    frame = rows.frame
+    case = pl.concat_str("video", pl.col(rows.moment).cast(pl.String), separator="/")
+    if rows.single:
+        right = (frame["reference"] == frame["prediction"]).fill_null(False)
+        missing = frame["prediction"].is_null()
+    else:
+        cases = rows.cases(frame, scores=False)
+        right = pl.Series((cases.reference == cases.prediction).all(axis=1))
+        missing = pl.Series([False] * frame.height)
+    status = pl.when(missing).then(pl.lit(Status.MISSING.value)).otherwise(pl.lit(Status.ANSWERED.value))
+    return frame.select(case.alias("case"), "video", *by).with_columns(
+        pl.lit("correct" if rows.single else "set_exact").alias("metric"),
+        right.cast(pl.Float64).alias("value"),
+        status.alias("status"),
+    )

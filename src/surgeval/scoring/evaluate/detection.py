@@ -1,0 +1,165 @@
+"""Detections in COCO form: a data set with `images`, `categories` and `annotations`, and a list of results.
+
+Images name their video, so that intervals draw videos and not images. Results without any score are allowed and
+ranked as one step, which the conventions then say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from surgeval.errors import InputInvalid, Misuse, UnknownName
+from surgeval.metrics import DETECTION
+from surgeval.metrics.detection.average_precision import CocoAP, coco_summary
+from surgeval.metrics.detection.cases import DetectionCases, Objects
+from surgeval.metrics.detection.coco_records import CocoCases, coco_cases
+from surgeval.schema.metric import Metric
+from surgeval.scoring.evaluate.measure import Job, Material, Part, class_frame, class_rows, open_chosen
+from surgeval.scoring.evaluate.records import read_json
+from surgeval.scoring.evaluate.video_names import videos_of_records
+
+DEFAULT = ("coco_ap", "coco_ap50", "coco_ar", "detection_f1", "false_alarms_per_image")
+
+
+def material(
+    predictions: Any,
+    references: Any = None,
+    *,
+    metrics: Sequence[str] = (),
+    overlap: Literal["box", "mask"] = "box",
+    video_column: str | None = None,
+    video_pattern: str | None = None,
+    by: Sequence[str] = (),
+) -> Material:
+    """What a COCO data set and its results offer for measuring.
+
+    Raises:
+        InputInvalid: With every problem of either file.
+    """
+    if overlap not in ("box", "mask"):
+        raise UnknownName("kind of overlap", overlap, ("box", "mask"))
+    dataset, results = _read(predictions, references)
+    read = coco_cases(dataset, results, kind=overlap)
+    records = _in_order(dataset, read)
+    videos = videos_of_records(records, column=video_column, pattern=video_pattern)
+    if not records:
+        raise InputInvalid("images", ["the data set has no images"])
+    confident = read.cases.prediction.score is not None or not len(read.cases.prediction)
+    confidence = "scores" if confident else "none"
+    opened = open_chosen(metrics, DEFAULT, DETECTION, kind=overlap, confidence=confidence)
+    whole = _with_units(read.cases, videos)
+    names = _category_names(dataset, read)
+    return Material(
+        tuple(dict.fromkeys(videos)),
+        len(records),
+        _jobs(opened, whole),
+        _per_class(whole, names, overlap, confidence),
+        tuple(_parts(read.cases, records, videos, by, opened)),
+        extra_tables=_summary(whole, overlap) if confident else {},
+        notes=_notes(whole, names, confident),
+    )
+
+
+def _read(predictions: Any, references: Any) -> tuple[Mapping[str, Any], list[Any]]:
+    if references is None:
+        raise Misuse("detection needs --references, a COCO data set with images, categories and annotations")
+    dataset, results = (
+        read_json(Path(source)) if isinstance(source, str | Path) else source for source in (references, predictions)
+    )
+    if isinstance(results, Mapping) and isinstance(results.get("annotations"), list):
+        results = results["annotations"]
+    if not isinstance(dataset, Mapping):
+        raise InputInvalid("references", ["expected a COCO data set (an object), got a list; are the files swapped?"])
+    if not isinstance(results, list):
+        raise InputInvalid("predictions", ["expected a COCO list of results, got an object without 'annotations'"])
+    return dataset, results
+
+
+def _in_order(dataset: Mapping[str, Any], read: CocoCases) -> list[Mapping[str, Any]]:
+    by_id = {record["id"]: record for record in dataset["images"]}
+    return [by_id[image] for image in read.images]
+
+
+def _category_names(dataset: Mapping[str, Any], read: CocoCases) -> list[str]:
+    by_id = {record["id"]: str(record.get("name", record["id"])) for record in dataset["categories"]}
+    return [by_id[category] for category in read.categories]
+
+
+def _with_units(cases: DetectionCases, videos: Sequence[str]) -> DetectionCases:
+    return DetectionCases(cases.images, cases.reference, cases.prediction, cases.classes, list(videos))
+
+
+def _jobs(opened: Mapping[str, Metric], cases: DetectionCases) -> tuple[Job, ...]:
+    return tuple(Job(name, metric, cases) for name, metric in opened.items())
+
+
+def _parts(
+    cases: DetectionCases,
+    records: Sequence[Mapping[str, Any]],
+    videos: Sequence[str],
+    by: Sequence[str],
+    opened: Mapping[str, Metric],
+) -> list[Part]:
+    found = []
+    for column in by:
+        values = [record.get(column) for record in records]
+        if all(value is None for value in values):
+            raise UnknownName("key of image records", column, sorted({str(key) for one in records for key in one}))
+        for value in dict.fromkeys(map(str, values)):
+            images = [place for place, own in enumerate(values) if str(own) == value]
+            own = [videos[place] for place in images]
+            part = _with_units(_of_images(cases, np.array(images)), own)
+            found.append(Part(column, value, len(images), tuple(dict.fromkeys(own)), _jobs(opened, part)))
+    return found
+
+
+def _of_images(cases: DetectionCases, images: np.ndarray) -> DetectionCases:
+    """The cases of some images, numbered anew."""
+    place = np.full(cases.images, -1)
+    place[images] = np.arange(len(images))
+    sides = []
+    for side in (cases.reference, cases.prediction):
+        kept = np.flatnonzero(place[side.image] >= 0)
+        sides.append(
+            Objects(
+                place[side.image[kept]],
+                side.category[kept],
+                box=None if side.box is None else side.box[kept],
+                score=None if side.score is None else side.score[kept],
+                crowd=None if side.crowd is None else side.crowd[kept],
+                area=None if side.area is None else side.area[kept],
+                mask=None if side.mask is None else [side.mask[row] for row in kept.tolist()],
+            )
+        )
+    return DetectionCases(len(images), sides[0], sides[1], cases.classes)
+
+
+def _per_class(cases: DetectionCases, names: Sequence[str], overlap: Any, confidence: Any) -> pl.DataFrame:
+    counts = np.bincount(cases.reference.category, minlength=len(names)).tolist()
+    found = []
+    for name, ious in (("ap", "coco"), ("ap50", "50")):
+        found += class_rows(name, CocoAP(ious=ious, kind=overlap, confidence=confidence), cases, names, counts)
+    return class_frame(found)
+
+
+def _summary(cases: DetectionCases, overlap: Any) -> dict[str, pl.DataFrame]:
+    found = coco_summary(cases, kind=overlap)
+    rows = [{"number": name, "value": None if value != value else value} for name, value in found.items()]
+    return {"coco_summary": pl.DataFrame(rows, schema={"number": pl.String, "value": pl.Float64})}
+
+
+def _notes(cases: DetectionCases, names: Sequence[str], confident: bool) -> tuple[str, ...]:
+    notes = []
+    if not confident:
+        notes.append("No detection has a score: all detections of a class are ranked as one step.")
+    if not len(cases.prediction):
+        notes.append("The list of results is empty: the model detected nothing.")
+    counts = np.bincount(cases.reference.category, minlength=len(names))
+    if absent := [name for name, count in zip(names, counts, strict=True) if not count]:
+        notes.append(f"Classes without a reference have no AP and are left out of the mean: {', '.join(absent)}.")
+    return tuple(notes)

@@ -1,0 +1,122 @@
+"""Label maps by name: a folder of PNG files, an NPZ file, or a JSON list of run-length encodings.
+
+A name is `video/frame` without ending: the path within the folder, the key in the NPZ file, or `case` (or `video` and
+`frame`) of the JSON records. PNG files are read when asked for, so a large folder is never held in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surgeval.errors import FileUnreadable, InputInvalid, Misuse
+from surgeval.metrics.detection.masks import Mask, mask_of_coco
+from surgeval.scoring.evaluate.npz import read_npz
+from surgeval.scoring.evaluate.png import read_label_map
+from surgeval.scoring.evaluate.records import read_json
+
+
+class PngFolder(Mapping[str, np.ndarray]):
+    """The PNG files below a folder, read on demand."""
+
+    def __init__(self, folder: Path) -> None:
+        self._paths = {p.relative_to(folder).with_suffix("").as_posix(): p for p in sorted(folder.rglob("*.png"))}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return read_label_map(self._paths[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+
+class Chosen(Sequence[np.ndarray]):
+    """Some label maps in a given order, read on demand."""
+
+    def __init__(self, maps: Mapping[str, np.ndarray], names: Sequence[str]) -> None:
+        self._maps, self._names = maps, list(names)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._maps[self._names[place]]
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def read_label_maps(source: Any, where: str) -> Mapping[str, np.ndarray]:
+    """The label maps of a folder, an NPZ or JSON file, or a mapping.
+
+    Raises:
+        FileUnreadable: Nothing there, or of an unknown kind.
+        InputInvalid: Records that are no masks; all are named.
+    """
+    if isinstance(source, Mapping):
+        return {str(name): np.asarray(array) for name, array in source.items()}
+    path = Path(source)
+    if path.is_dir():
+        found: Mapping[str, np.ndarray] = PngFolder(path)
+    elif path.suffix.lower() == ".npz":
+        found = read_npz(path)
+    elif path.suffix.lower() in (".json", ".jsonl"):
+        found = _maps_of_records(read_json(path), path.name)
+    else:
+        raise FileUnreadable(str(path), ["expected a folder of PNG files, an .npz or a .json file"])
+    if not found:
+        raise InputInvalid(where, [f"{path} holds no masks"])
+    return found
+
+
+def _maps_of_records(records: Any, where: str) -> dict[str, np.ndarray]:
+    if not isinstance(records, list):
+        raise InputInvalid(where, ["expected a list of records with 'case' and 'segmentation'"])
+    maps: dict[str, np.ndarray] = {}
+    problems: list[str] = []
+    for row, record in enumerate(records):
+        try:
+            name, label, pixels = _record(record)
+        except Misuse as error:
+            problems.append(f"record {row}: {error}")
+            continue
+        whole = maps.setdefault(name, np.zeros(pixels.shape, np.int32))
+        if whole.shape != pixels.shape:
+            problems.append(f"record {row}: {name!r} was {whole.shape} before and is {pixels.shape} here")
+        elif (whole[pixels] != 0).any():
+            problems.append(f"record {row}: overlaps an earlier mask of {name!r}; a pixel has one class")
+        else:
+            whole[pixels] = label
+    if problems:
+        raise InputInvalid(where, problems)
+    return maps
+
+
+def _record(record: Any) -> tuple[str, int, np.ndarray]:
+    if not isinstance(record, dict):
+        raise Misuse("no record")
+    name = record.get("case")
+    if name is None and {"video", "frame"} <= set(record):
+        name = f"{record['video']}/{record['frame']}"
+    if name is None:
+        raise Misuse("names neither 'case' nor 'video' and 'frame'")
+    label = record.get("class", 1)
+    if isinstance(label, bool) or not isinstance(label, int) or not 0 < label < 65536:
+        raise Misuse(f"'class' must be a whole number from 1 to 65535, got {label!r}")
+    return str(name), label, pixels_of(mask_of_coco(record.get("segmentation", {})))
+
+
+def pixels_of(mask: Mask) -> np.ndarray:
+    """The pixels of a mask of runs, `[row, column]`.
+
+    Example:
+        >>> pixels_of(mask_of_coco({"size": [2, 2], "counts": [1, 3]})).tolist()
+        [[False, True], [True, True]]
+    """
+    steps = np.zeros(mask.height * mask.width + 1, np.int8)
+    steps[mask.edges[0::2]] += 1
+    steps[mask.edges[1::2]] -= 1
+    flat: np.ndarray = np.cumsum(steps[:-1], dtype=np.int8).astype(bool)
+    return flat.reshape(mask.width, mask.height).T

@@ -1,0 +1,167 @@
+"""Phases frame by frame: a table with `video`, `frame` or `second`, `reference` and `prediction`.
+
+`fps` says how many frame numbers there are per second, so that windows and tolerances in seconds mean what they say;
+labels every 25th frame at 25 fps are one label per second. Gaps in a video are refused: a segment that lost frames
+is a shorter segment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from surgeval.errors import InputInvalid, Misuse
+from surgeval.metrics import METRICS, TIME
+from surgeval.metrics.classification.averages import ClassAverage
+from surgeval.metrics.phases import CHOLEC80_PHASES, PhaseVideo
+from surgeval.schema.metric_facts import KNOWN_METRICS
+from surgeval.scoring.evaluate.classification import LabelledRows, case_scores, read_labelled, videos_of
+from surgeval.scoring.evaluate.measure import Job, Material, class_frame, class_rows, open_chosen, parts_of
+from surgeval.scoring.evaluate.records import typical_step
+
+OTHER_CASES = ("temporal_iou", "latency_p50_s", "latency_p95_s", "latency_p99_s", "deadline_miss_share")
+"""Metrics of time that are not about label sequences."""
+PHASE_METRICS = {name: factory for name, factory in TIME.items() if name not in OTHER_CASES}
+DEFAULT = (
+    *("phase_accuracy", "phase_precision", "phase_recall", "phase_jaccard", "phase_f1"),
+    *("segment_edit", "segment_f1_10", "segment_f1_25", "segment_f1_50"),
+    *("transition_f1", "transition_delay_p50_s", "flicker_per_min"),
+)
+LONGEST_H = 12.0
+"""Longer videos than this mean that the frame rate is wrong."""
+
+
+def material(
+    predictions: Any,
+    references: Any = None,
+    *,
+    metrics: Sequence[str] = (),
+    classes: Sequence[str] = (),
+    fps: float | None = None,
+    by: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
+) -> Material:
+    """What label sequences offer for measuring.
+
+    Raises:
+        InputInvalid: Rows that do not pair up, gaps, frame rates that cannot be; all are named.
+    """
+    rows = read_labelled(predictions, references, classes=classes, columns=columns)
+    _check(rows)
+    rates = _rates(rows.frame, rows.moment, fps)
+    opened = open_chosen(metrics, DEFAULT, PHASE_METRICS, phases=rows.classes)
+    _need_cholec80(opened, rows.classes)
+
+    def build(part: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
+        cases = _videos(part, rates)
+        return videos_of(part), tuple(Job(name, metric, cases) for name, metric in opened.items())
+
+    _one_stratum_per_video(rows.frame, by)
+    videos, jobs = build(rows.frame)
+    notes = [f"Labels per second: {', '.join(sorted({f'{rate:g}' for rate in rates.values()}))}."]
+    if not classes:
+        notes.append(f"Phases were taken from the data: {', '.join(rows.classes)}. Declare them with --classes.")
+    return Material(
+        videos,
+        rows.frame.height,
+        jobs,
+        _per_class(rows),
+        parts_of(rows.frame, by, build),
+        case_scores(rows, by),
+        {"correct": KNOWN_METRICS["correct"]},
+        notes=tuple(notes),
+    )
+
+
+def _check(rows: LabelledRows) -> None:
+    problems = []
+    if not rows.single:
+        problems.append("phases are one label per frame: columns 'reference' and 'prediction'")
+    elif empty := rows.frame["prediction"].null_count():
+        problems.append(f"column 'prediction' is empty in {empty} rows; every frame of a sequence needs a label")
+    if rows.moment == "case":
+        problems.append("phases need a column 'frame' or 'second'; names of cases have no order in time")
+    if problems:
+        raise InputInvalid("rows", problems)
+
+
+def _rates(frame: pl.DataFrame, moment: str, fps: float | None) -> dict[str, float]:
+    """Labels per second of every video."""
+    if fps is not None and not (np.isfinite(fps) and fps > 0):
+        raise Misuse(f"--fps must be a positive number, got {fps!r}")
+    problems: list[str] = []
+    rates = {}
+    for (video,), rows in frame.group_by("video", maintain_order=True):
+        moments = rows[moment].to_numpy().astype(np.float64)
+        rates[str(video)] = _rate(str(video), moments, moment, fps, problems)
+    if problems:
+        raise InputInvalid("rows", problems)
+    return rates
+
+
+def _rate(video: str, moments: np.ndarray, moment: str, fps: float | None, problems: list[str]) -> float:
+    step = typical_step(moments)
+    gaps = np.flatnonzero(np.abs(np.diff(moments) - step) > 1e-6 * max(step, 1.0))
+    if gaps.size:
+        after = moments[gaps[0]]
+        problems.append(
+            f"video {video!r}: {gaps.size} gaps, the usual step is {step:g} (first: after {moment} {after:g})"
+        )
+    if moment == "frame" and fps is None and step != 1:
+        problems.append(
+            f"video {video!r}: frames step by {step:g}; say with --fps how many frame numbers a second has "
+            f"(--fps {step:g} means one label per second)"
+        )
+    rate = (fps or 1.0) / step if moment == "frame" else 1.0 / step
+    if (hours := moments.size / rate / 3600) > LONGEST_H:
+        problems.append(
+            f"video {video!r}: {moments.size} labels at {rate:g} per second would last {hours:.1f} hours; pass --fps "
+            "(Cholec80 labels every frame at 25 fps)"
+        )
+    return rate
+
+
+def _need_cholec80(opened: Mapping[str, Any], classes: Sequence[str]) -> None:
+    """Forgiving metrics know the allowed transitions of Cholec80 only."""
+    forgiving = [name for name in opened if METRICS[name].options.get("rule", "strict") != "strict"]
+    known = tuple(str(phase) for phase in CHOLEC80_PHASES)
+    if forgiving and tuple(classes) != known:
+        raise Misuse(
+            f"{', '.join(forgiving)} forgive along the transitions of Cholec80; pass --classes {','.join(known)} "
+            "and label the phases that way"
+        )
+
+
+def _videos(rows: pl.DataFrame, rates: Mapping[str, float]) -> list[PhaseVideo]:
+    names: dict[str, str] = {}  # one object per label instead of one per frame
+    found = []
+    for (video,), part in rows.group_by("video", maintain_order=True):
+        sides = [[names.setdefault(label, label) for label in part[side]] for side in ("reference", "prediction")]
+        found.append(PhaseVideo(sides[0], sides[1], rates[str(video)], str(video)))
+    return found
+
+
+def _one_stratum_per_video(frame: pl.DataFrame, by: Sequence[str]) -> None:
+    for column in by:
+        if column in frame.columns:
+            several = (
+                frame.group_by("video", maintain_order=True).agg(pl.col(column).n_unique()).filter(pl.col(column) > 1)
+            )
+            if several.height:
+                raise InputInvalid(
+                    "rows",
+                    [f"stratum {column!r} changes within {several.height} videos (first: {several['video'][0]!r}); "
+                     "a sequence cannot be cut, so only strata of whole videos are reported"],
+                )  # fmt: skip
+
+
+def _per_class(rows: LabelledRows) -> pl.DataFrame:
+    cases = rows.cases(rows.frame, scores=False)
+    counts = np.bincount(cases.reference, minlength=len(rows.classes)).tolist()
+    found = []
+    for measure in ("precision", "recall", "jaccard", "f1"):
+        found += class_rows(measure, ClassAverage(measure), cases, rows.classes, counts)
+    return class_frame(found)

@@ -1,0 +1,158 @@
+"""Label maps from PNG files, read without any imaging library.
+
+Grey and palette pictures of 1 to 16 bits give the stored numbers (palette: the places in the palette, never colours).
+Colour pictures are label maps only when their channels are equal, as in Endoscapes; others are refused, because a
+colour is no class number. Interlaced files are refused. Format: PNG specification, third edition, W3C 2025.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from surgeval.errors import FileUnreadable
+
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
+_DEPTHS = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}
+LARGEST_PIXELS = 100_000_000
+"""Larger pictures are refused before anything is unpacked."""
+
+
+class _Header(NamedTuple):
+    width: int
+    height: int
+    depth: int
+    colour: int
+
+    @property
+    def channels(self) -> int:
+        return _CHANNELS[self.colour]
+
+    @property
+    def row_bytes(self) -> int:
+        return (self.width * self.channels * self.depth + 7) // 8
+
+
+def read_label_map(path: Path) -> np.ndarray:
+    """The numbers in a PNG file, `[row, column]`.
+
+    Raises:
+        FileUnreadable: No PNG file, damaged, interlaced, or in colour.
+    """
+    try:
+        return label_map(path.read_bytes())
+    except (ValueError, OSError, zlib.error, struct.error) as error:
+        raise FileUnreadable(str(path), [f"no label map in PNG form: {error}"]) from None
+
+
+def label_map(data: bytes) -> np.ndarray:
+    """The numbers in the bytes of a PNG file.
+
+    Raises:
+        ValueError: What cannot be read, and why.
+    """
+    if not data.startswith(_SIGNATURE):
+        raise ValueError("the file does not begin as a PNG file does")
+    header, packed = _parts(data)
+    wanted = header.height * (1 + header.row_bytes)
+    unpacker = zlib.decompressobj()
+    raw = unpacker.decompress(packed, wanted)
+    if len(raw) != wanted:
+        raise ValueError(f"{len(raw)} bytes of pixels instead of {wanted}; the file is cut off")
+    step = max(1, header.channels * header.depth // 8)
+    return _one_channel(_samples(_unfiltered(raw, header, step), header), header)
+
+
+def _parts(data: bytes) -> tuple[_Header, bytes]:
+    place, header, packed = len(_SIGNATURE), None, []
+    while place + 8 <= len(data):
+        size, kind = struct.unpack(">I4s", data[place : place + 8])
+        body = data[place + 8 : place + 8 + size]
+        if len(body) != size:
+            raise ValueError("the file is cut off")
+        if kind == b"IHDR":
+            header = _header(body)
+        elif kind == b"IDAT":
+            packed.append(body)
+        elif kind == b"IEND":
+            break
+        place += 12 + size
+    if header is None:
+        raise ValueError("the file has no header")
+    return header, b"".join(packed)
+
+
+def _header(body: bytes) -> _Header:
+    width, height, depth, colour, _, _, interlaced = struct.unpack(">IIBBBBB", body)
+    if depth not in _DEPTHS.get(colour, ()):
+        raise ValueError(f"colour type {colour} with {depth} bits is no PNG picture")
+    if not 0 < width * height <= LARGEST_PIXELS:
+        raise ValueError(f"{width} by {height} pixels")
+    if interlaced:
+        raise ValueError("the file is interlaced; store it without")
+    return _Header(width, height, depth, colour)
+
+
+def _unfiltered(raw: bytes, header: _Header, step: int) -> np.ndarray:
+    """Rows of bytes with each row's prediction from its neighbours added back."""
+    lines = np.frombuffer(raw, np.uint8).reshape(header.height, 1 + header.row_bytes)
+    found = np.zeros((header.height, header.row_bytes), np.uint8)
+    above = np.zeros(header.row_bytes, np.uint8)
+    for place, line in enumerate(lines):
+        above = found[place] = _line(int(line[0]), line[1:], above, step)
+    return found
+
+
+def _line(kind: int, line: np.ndarray, above: np.ndarray, step: int) -> np.ndarray:
+    if kind == 0:
+        return line
+    if kind == 1:
+        padded = np.zeros(-(-len(line) // step) * step, np.uint8)
+        padded[: len(line)] = line
+        return np.cumsum(padded.reshape(-1, step), axis=0, dtype=np.uint8).ravel()[: len(line)]
+    if kind == 2:
+        return np.asarray(np.add(line, above, dtype=np.uint8))
+    if kind not in (3, 4):
+        raise ValueError(f"filter {kind} does not exist")
+    return _sequential(kind, line.tolist(), above.tolist(), step)
+
+
+def _sequential(kind: int, line: list[int], above: list[int], step: int) -> np.ndarray:
+    """The average and Paeth filters, whose bytes depend on the byte before."""
+    found = [0] * step + line
+    over = [0] * step + above
+    for place in range(step, len(found)):
+        left, up = found[place - step], over[place]
+        guess = (left + up) // 2 if kind == 3 else _paeth(left, up, over[place - step])
+        found[place] = (found[place] + guess) & 255
+    return np.array(found[step:], np.uint8)
+
+
+def _paeth(left: int, up: int, corner: int) -> int:
+    far_left, far_up, far_corner = abs(up - corner), abs(left - corner), abs(left + up - 2 * corner)
+    if far_left <= far_up and far_left <= far_corner:
+        return left
+    return up if far_up <= far_corner else corner
+
+
+def _samples(rows: np.ndarray, header: _Header) -> np.ndarray:
+    """Numbers `[row, column, channel]`."""
+    numbers: np.ndarray = rows
+    if header.depth == 16:
+        numbers = rows.view(">u2").astype(np.uint16)
+    elif header.depth < 8:
+        bits = np.unpackbits(rows, axis=1).reshape(header.height, -1, header.depth)
+        numbers = (bits @ (1 << np.arange(header.depth)[::-1])).astype(np.uint8)[:, : header.width]
+    return numbers.reshape(header.height, header.width, header.channels)
+
+
+def _one_channel(samples: np.ndarray, header: _Header) -> np.ndarray:
+    colours = samples[..., :3] if header.colour in (2, 6) else samples[..., :1]
+    if not (colours == colours[..., :1]).all():
+        raise ValueError("the picture has colours; store class numbers as grey values or a palette")
+    return np.ascontiguousarray(colours[..., 0])

@@ -1,0 +1,124 @@
+"""The public entry: predictions and references of one kind in, tables with intervals and conventions out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from surgeval.errors import Misuse, UnknownName
+from surgeval.schema.manifest import Manifest
+from surgeval.schema.score_table import FIXED, ScoreTable
+from surgeval.scoring.evaluate.measure import Material, Settings, measure, measure_parts
+from surgeval.scoring.evaluate.result import EvaluationResult
+
+KINDS = ("classification", "detection", "phases", "segmentation", "tracking", "triplets")
+"""Each names a module here with a function `material`."""
+
+
+def evaluate(
+    kind: str,
+    predictions: Any,
+    references: Any = None,
+    *,
+    model: str = "model",
+    metrics: Sequence[str] = (),
+    by: Sequence[str] = (),
+    level: float = 0.95,
+    replicates: int = 1000,
+    seed: int = 42,
+    **options: Any,
+) -> EvaluationResult:
+    """Every metric of one model with an interval over videos, and its values per video, class and stratum.
+
+    Args:
+        kind: One of `KINDS`.
+        predictions: A file or folder as the kind reads it, or a table.
+        references: The same; may be left out where one table holds both.
+        model: What the model is called in the score table.
+        metrics: Names from `surgeval list metrics`; a usual choice if left out.
+        by: Columns whose values are reported one by one.
+        level: Coverage of the intervals.
+        replicates: How often whole videos are drawn.
+        seed: Seed of the draws.
+        **options: Of the kind: `classes`, `columns`, `fps`, and so on.
+
+    Raises:
+        InputInvalid: With every problem of the input.
+
+    Example:
+        >>> rows = {"video": list("uuvv"), "frame": [0, 1, 0, 1], "reference": list("abab"), "prediction": list("abaa")}
+        >>> evaluate("classification", rows, metrics=["accuracy"], replicates=50).value("accuracy")
+        0.75
+    """
+    if kind not in KINDS:
+        raise UnknownName("kind of evaluation", kind, KINDS)
+    build = import_module(f"surgeval.scoring.evaluate.{kind}").material
+    chosen = {name: value for name, value in options.items() if _given(value)}
+    known = set(build.__annotations__)
+    if strange := sorted(set(chosen) - known):
+        raise Misuse(f"{kind} has no option {', '.join(strange)}")
+    if reserved := [name for name in by if name in FIXED or list(by).count(name) > 1]:
+        raise Misuse(f"cannot report by {', '.join(sorted(set(reserved)))}: a name of the score table, or given twice")
+    predictions, references = (Path(side) if isinstance(side, str) else side for side in (predictions, references))
+    found: Material = build(predictions, references, metrics=tuple(metrics), by=tuple(by), **chosen)
+    settings = Settings(level, replicates, seed)
+    measured = measure(found.jobs, found.videos, settings)
+    recorded = {"kind": kind, "model": model, "metrics": list(metrics), "by": list(by), **settings._asdict()}
+    recorded |= {name: _recorded(value) for name, value in chosen.items()}
+    prose = _prose(kind, model, found, settings)
+    return EvaluationResult(
+        kind=kind,
+        model=model,
+        metrics=measured.metrics,
+        per_video=measured.per_video,
+        per_class=found.per_class,
+        per_stratum=measure_parts(found.parts, settings),
+        scores=_score_table(found, model),
+        conventions=measured.conventions,
+        prose=prose,
+        manifest=Manifest(
+            "evaluate",
+            recorded,
+            _files(predictions, references, *chosen.values()),
+            {"seed": seed},
+            (prose, *found.notes),
+        ),
+        notes=found.notes,
+        extra_tables=found.extra_tables,
+    )
+
+
+def _score_table(found: Material, model: str) -> ScoreTable | None:
+    if found.scores is None:
+        return None
+    return ScoreTable.of(found.scores.with_columns(pl.lit(model).alias("model")), facts=found.score_facts)
+
+
+def _prose(kind: str, model: str, found: Material, settings: Settings) -> str:
+    return (
+        f"{model!r} was evaluated for {kind} on {found.cases:,} cases of {len(found.videos):,} videos. "
+        f"{settings.level:.0%} percentile intervals come from {settings.replicates:,} cluster bootstrap resamples of "
+        f"whole videos (seed {settings.seed}). Estimand and conventions of every metric are in conventions.json."
+    )
+
+
+def _given(value: Any) -> bool:
+    """Whether an option says anything; tables always do."""
+    return value is not None and not (isinstance(value, str | list | tuple | dict) and not value)
+
+
+def _recorded(value: Any) -> Any:
+    """An option as the manifest holds it: files by their name, tables by their kind."""
+    if isinstance(value, Path):
+        return value.name
+    return value if isinstance(value, str | int | float | bool | list | tuple | dict) else type(value).__name__
+
+
+def _files(*sources: Any) -> list[Path]:
+    """The files read, those of folders in order of their names."""
+    paths = [Path(source) for source in sources if isinstance(source, Path)]
+    return [file for path in paths for file in (sorted(path.rglob("*")) if path.is_dir() else [path]) if file.is_file()]

@@ -1,0 +1,189 @@
+"""Masks and label maps per image: overlap, outlines and instances, per image, class and video.
+
+With one class the masks are binary (whatever is not 0 is foreground); with several, mIoU is reported pooled and per
+image, which differ. Empty masks are decided by a declared rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from surgeval.errors import InputInvalid, Misuse, UnknownName
+from surgeval.metrics import SEGMENTATION
+from surgeval.metrics.case_means import CaseMean
+from surgeval.metrics.segmentation import MaskCases, dsc_of, iou_of
+from surgeval.metrics.segmentation.overlap import class_counts
+from surgeval.schema.metric import Metric
+from surgeval.scoring.evaluate.mask_files import Chosen, read_label_maps
+from surgeval.scoring.evaluate.measure import Job, Material, class_frame, open_chosen, parts_of
+from surgeval.scoring.evaluate.records import read_records
+from surgeval.scoring.evaluate.video_names import videos_of_paths
+
+MASK_METRICS = {name: factory for name, factory in SEGMENTATION.items() if name != "mask_stability_gap"}
+BINARY_DEFAULT = ("dsc", "iou")
+CLASS_DEFAULT = ("miou_pooled", "miou_per_image")
+Maps = Mapping[str, np.ndarray]
+
+
+def material(
+    predictions: Any,
+    references: Any = None,
+    *,
+    metrics: Sequence[str] = (),
+    classes: Sequence[int] = (),
+    ignore: int | None = None,
+    tolerance_px: float | None = None,
+    empty: str | None = None,
+    video_pattern: str | None = None,
+    properties: Any = None,
+    by: Sequence[str] = (),
+) -> Material:
+    """What masks of references and predictions offer for measuring.
+
+    Args:
+        predictions: A folder of PNG files, an NPZ or JSON file, or a mapping of names to arrays.
+        references: The same, with the same names.
+        metrics: Names of segmentation metrics.
+        classes: Numbers of the classes; those in the data if left out.
+        ignore: A reference label whose pixels do not count.
+        tolerance_px: For NSD.
+        empty: Name of the rule for empty masks; each metric's own if left out.
+        video_pattern: Pattern on the names; the folder is the video if left out.
+        properties: Table with `case` and the columns of `by`.
+        by: Columns whose values are reported one by one.
+
+    Raises:
+        InputInvalid: Names on one side only, shapes that differ, undeclared labels; all are named.
+    """
+    if references is None:
+        raise Misuse("segmentation needs --references, with masks of the same names")
+    ours, theirs = read_label_maps(references, "references"), read_label_maps(predictions, "predictions")
+    found = _scan(ours, theirs, [int(label) for label in classes], ignore)
+    rows = _rows(sorted(ours), video_pattern, properties, by)
+    default = BINARY_DEFAULT if len(found) == 1 and ignore is None else CLASS_DEFAULT
+    given = {"tolerance_px": tolerance_px, "empty": empty, "ignore": ignore}
+    options = {name: value for name, value in given.items() if value is not None}
+    opened = open_chosen(metrics, default, MASK_METRICS, classes=found, **options)
+    _need_no_ignore(opened, ignore)
+
+    def build(part: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
+        cases = _cases(ours, theirs, part)
+        videos = tuple(part["video"].unique(maintain_order=True).to_list())
+        return videos, tuple(Job(name, metric, cases) for name, metric in opened.items())
+
+    videos, jobs = build(rows)
+    return Material(
+        videos,
+        rows.height,
+        jobs,
+        _per_class(_cases(ours, theirs, rows), found, ignore),
+        parts_of(rows, by, build),
+        _scores(jobs, rows),
+        {name: metric.facts for name, metric in opened.items()},
+        notes=_notes(opened, found, declared=bool(classes)),
+    )
+
+
+def _cases(ours: Maps, theirs: Maps, rows: pl.DataFrame) -> MaskCases:
+    names = rows["case"].to_list()
+    return MaskCases(Chosen(ours, names), Chosen(theirs, names), rows["video"].to_list())
+
+
+def _rows(names: Sequence[str], pattern: str | None, properties: Any, by: Sequence[str]) -> pl.DataFrame:
+    """One row per image: `case`, `video` and the strata."""
+    rows = pl.DataFrame({"case": list(names), "video": videos_of_paths(names, pattern)})
+    if not by:
+        return rows
+    if properties is None:
+        raise Misuse("--by needs --properties, a table with 'case' and the columns to report by")
+    table = read_records(properties)
+    if lacking := [name for name in ("case", *by) if name not in table.columns]:
+        raise InputInvalid("properties", [f"column {name!r} is missing" for name in lacking])
+    table = table.select(pl.col("case").cast(pl.String), *by)
+    if table["case"].is_duplicated().any():
+        raise InputInvalid("properties", ["a case has several rows"])
+    if absent := sorted(set(names) - set(table["case"])):
+        raise InputInvalid("properties", [f"{len(absent)} cases have no row (first: {absent[0]!r})"])
+    return rows.join(table, on="case", how="left", maintain_order="left")
+
+
+def _scan(ours: Maps, theirs: Maps, classes: list[int], ignore: int | None) -> list[int]:
+    """The classes, after every pair was looked at once."""
+    problems = _one_sided(ours, theirs, "references have no prediction")
+    problems += _one_sided(theirs, ours, "predictions have no reference")
+    seen: set[int] = set()
+    for name in sorted(set(ours) & set(theirs)):
+        pair = np.asarray(ours[name]), np.asarray(theirs[name])
+        if any(one.ndim != 2 or one.dtype.kind not in "bui" for one in pair):
+            shown = " and ".join(f"{one.dtype} of shape {one.shape}" for one in pair)
+            problems.append(f"{name!r}: label maps are two-dimensional and of whole numbers, got {shown}")
+        elif pair[0].shape != pair[1].shape:
+            problems.append(f"{name!r}: the reference is {pair[0].shape}, the prediction {pair[1].shape}; resize one")
+        else:
+            own = {int(label) for one in pair for label in np.unique(one)} - {0, ignore}
+            if classes and (strange := sorted(own - set(classes))):
+                problems.append(f"{name!r}: labels {strange[:5]} are not among the classes {classes}")
+            seen |= own
+    if problems:
+        raise InputInvalid("masks", problems)
+    return classes or sorted(label for label in seen if label is not None) or [1]
+
+
+def _one_sided(ours: Maps, theirs: Maps, text: str) -> list[str]:
+    alone = sorted(set(ours) - set(theirs))
+    return [f"{len(alone)} {text} (first: {alone[0]!r})"] if alone else []
+
+
+def _need_no_ignore(opened: Mapping[str, Metric], ignore: int | None) -> None:
+    if ignore is not None and (lacking := [n for n in opened if "ignore" not in MASK_METRICS[n].option_names]):
+        raise UnknownName(
+            "metric that can leave pixels out (--ignore)",
+            ", ".join(lacking),
+            [name for name, factory in MASK_METRICS.items() if "ignore" in factory.option_names],
+        )
+
+
+def _per_class(cases: MaskCases, classes: Sequence[int], ignore: int | None) -> pl.DataFrame:
+    """Means over images in which a class is in either mask, and pooled pixels, per class."""
+    counts = class_counts(cases, classes=classes, ignore=ignore)
+    rows: list[dict[str, Any]] = []
+    for place, label in enumerate(sorted(classes)):
+        own = counts[:, place]
+        images = int((own[:, 2] > 0).sum())
+        values = {
+            "dsc": _mean(dsc_of(own, empty="surface-distance")),
+            "iou": _mean(iou_of(own, empty="surface-distance")),
+            "iou_pooled": _mean(iou_of(own.sum(axis=0)[None], empty="surface-distance")),
+        }
+        rows += [{"class": str(label), "metric": m, "value": v, "references": images} for m, v in values.items()]
+    return class_frame(rows)
+
+
+def _mean(values: np.ndarray) -> float | None:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else None
+
+
+def _scores(jobs: Sequence[Job], rows: pl.DataFrame) -> pl.DataFrame | None:
+    """The score of every image, for metrics that are means over images."""
+    parts = [
+        rows.with_columns(pl.lit(job.name).alias("metric"), pl.Series("value", job.metric.scores(job.cases)))
+        for job in jobs
+        if isinstance(job.metric, CaseMean)
+    ]
+    return pl.concat(parts) if parts else None
+
+
+def _notes(opened: Mapping[str, Metric], classes: Sequence[int], *, declared: bool) -> tuple[str, ...]:
+    listed = ", ".join(map(str, classes))
+    notes = [] if declared else [f"Classes were taken from the data: {listed}. Declare them with --classes."]
+    if len(classes) > 1 and (binary := [name for name in opened if "classes" not in MASK_METRICS[name].option_names]):
+        notes.append(
+            f"{', '.join(binary)}: label maps are used as the metric reads them, whatever is not 0 is foreground."
+        )
+    notes.append("Per class: dsc and iou are means over images in which either mask holds the class.")
+    return tuple(notes)

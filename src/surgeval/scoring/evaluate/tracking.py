@@ -1,0 +1,203 @@
+"""Tracks in MOT form: `frame, id, x, y, width, height[, mark, class, visibility]`, one text file per video.
+
+References lie in `VIDEO.txt` or `VIDEO/gt/gt.txt`, predictions in `VIDEO.txt`. Frames count from 1. A reference whose
+mark is 0 is to be ignored and is left out, and how many there were is said; the same column is the confidence of
+predictions, which these metrics do not use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from surgeval.errors import FileUnreadable, InputInvalid, Misuse
+from surgeval.metrics import TRACKING
+from surgeval.metrics.metric import value_of
+from surgeval.metrics.tracking import TrackSequence, overlaps
+from surgeval.schema.metric import Metric
+from surgeval.scoring.evaluate.measure import Job, Material, class_frame, open_chosen
+
+DEFAULT = ("hota", "deta", "assa", "mota", "idf1", "id_switches")
+
+
+class _Rows(NamedTuple):
+    """The rows of one file."""
+
+    frame: np.ndarray
+    identity: np.ndarray
+    box: np.ndarray
+    label: np.ndarray
+    ignored: int = 0
+
+
+def material(
+    predictions: Any,
+    references: Any = None,
+    *,
+    metrics: Sequence[str] = (),
+    use_classes: bool = False,
+    by: Sequence[str] = (),
+) -> Material:
+    """What MOT files of references and predictions offer for measuring.
+
+    Args:
+        predictions: A folder of text files, or one file.
+        references: The same.
+        metrics: Names of tracking metrics.
+        use_classes: Boxes of different classes (eighth column) never match.
+        by: Not offered: MOT files name no strata.
+
+    Raises:
+        InputInvalid: Rows that are no boxes, repeated identities, videos on one side only; all are named.
+    """
+    if references is None:
+        raise Misuse("tracking needs --references, a folder of MOT files or one file")
+    if by:
+        raise Misuse("MOT files name no strata; leave --by out")
+    ours, theirs = _files(Path(references), "references"), _files(Path(predictions), "predictions")
+    if len(ours) == len(theirs) == 1:
+        theirs = dict.fromkeys(ours, next(iter(theirs.values())))
+    sequences, ignored, frames = _sequences(ours, theirs, use_classes)
+    opened = open_chosen(metrics, DEFAULT, TRACKING)
+    cases = [overlaps(sequence) for sequence in sequences]
+    notes = [f"{ignored} references marked 0 were left out."] if ignored else []
+    return Material(
+        tuple(sequence.name for sequence in sequences),
+        frames,
+        tuple(Job(name, metric, cases) for name, metric in opened.items()),
+        _per_class(sequences, opened) if use_classes else class_frame([]),
+        notes=tuple(notes),
+    )
+
+
+def _files(source: Path, where: str) -> dict[str, Path]:
+    """The file of every video."""
+    if source.is_file():
+        return {source.parent.parent.name if source.name == "gt.txt" else source.stem: source}
+    if not source.is_dir():
+        raise FileUnreadable(str(source), ["no such file or folder"])
+    found = {path.stem: path for path in sorted(source.glob("*.txt"))}
+    found |= {path.parent.parent.name: path for path in sorted(source.glob("*/gt/gt.txt"))}
+    if not found:
+        raise InputInvalid(where, [f"{source} holds neither VIDEO.txt nor VIDEO/gt/gt.txt"])
+    return found
+
+
+def _sequences(
+    ours: dict[str, Path], theirs: dict[str, Path], use_classes: bool
+) -> tuple[list[TrackSequence], int, int]:
+    problems = [f"video {video!r} has references but no predictions" for video in ours if video not in theirs]
+    problems += [f"video {video!r} has predictions but no references" for video in theirs if video not in ours]
+    sequences, ignored, frames = [], 0, 0
+    for video in sorted(set(ours) & set(theirs)):
+        left = _read(ours[video], f"references of {video!r}", use_classes, problems, reference=True)
+        right = _read(theirs[video], f"predictions of {video!r}", use_classes, problems)
+        _same_clock(video, left, right, problems)
+        sequences.append(_sequence(video, left, right, use_classes))
+        ignored, frames = ignored + left.ignored, frames + len(np.union1d(left.frame, right.frame))
+    if problems:
+        raise InputInvalid("tracks", problems)
+    return sequences, ignored, frames
+
+
+def _read(path: Path, where: str, use_classes: bool, problems: list[str], *, reference: bool = False) -> _Rows:
+    table = _numbers(path, where, problems)
+    if table.shape[1] < 6 or (use_classes and len(table) and table.shape[1] < 8):
+        needed = 8 if use_classes else 6
+        problems.append(f"{where}: rows need {needed} columns (frame, id, x, y, width, height, mark, class)")
+        table = np.zeros((0, 9))
+    whole = (table[:, :2] == np.round(table[:, :2])).all(axis=1) & (table[:, 0] >= 0)
+    if (bad := np.flatnonzero(~whole)).size:
+        problems.append(f"{where}: {bad.size} rows whose frame or id is no whole number (first: row {bad[0] + 1})")
+    if (bad := np.flatnonzero((table[:, 4:6] <= 0).any(axis=1))).size:
+        problems.append(f"{where}: {bad.size} boxes without positive size (first: row {bad[0] + 1})")
+    kept = table[table[:, 6] != 0] if reference and table.shape[1] > 6 else table
+    keys, counts = np.unique(kept[:, :2], axis=0, return_counts=True)
+    if (twice := np.flatnonzero(counts > 1)).size:
+        frame, identity = keys[twice[0]]
+        problems.append(f"{where}: {twice.size} identities twice in a frame (first: {identity:g} in frame {frame:g})")
+    label = kept[:, 7].astype(np.int64) if kept.shape[1] > 7 else np.zeros(len(kept), np.int64)
+    moment, identity = kept[:, 0].astype(np.int64), kept[:, 1].astype(np.int64)
+    return _Rows(moment, identity, kept[:, 2:6], label, len(table) - len(kept))
+
+
+def _numbers(path: Path, where: str, problems: list[str]) -> np.ndarray:
+    """The finite numbers of a comma-separated file; what is none is listed and becomes nothing."""
+    try:
+        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    except (OSError, UnicodeDecodeError) as error:
+        problems.append(f"{where}: {error}")
+        lines = []
+    rows, wrong = [], []
+    for place, line in enumerate(lines, start=1):
+        try:
+            rows.append([float(cell) for cell in line.rstrip(", ").split(",")])
+        except ValueError:
+            wrong.append(place)
+    uneven = len({len(row) for row in rows}) > 1
+    if wrong or uneven or not all(np.isfinite(row).all() for row in rows):
+        what = (
+            f"{len(wrong)} lines are no numbers (first: line {wrong[0]})" if wrong else "lines are uneven or infinite"
+        )
+        problems.append(f"{where}: {what}")
+        return np.zeros((0, 9))
+    return np.array(rows) if rows else np.zeros((0, 9))
+
+
+def _same_clock(video: str, left: _Rows, right: _Rows, problems: list[str]) -> None:
+    """Refuse predictions that count frames otherwise than the references."""
+    if not left.frame.size or not right.frame.size:
+        return
+    shared = np.isin(np.unique(right.frame), np.unique(left.frame)).mean()
+    span = [int(np.ptp(side.frame)) + 1 for side in (left, right)]
+    if shared < 0.5 and max(span) > 5 * min(span):
+        problems.append(
+            f"video {video!r}: references span {span[0]} frames and predictions {span[1]}, and few frames are shared; "
+            "they count frames at different rates (25 fps against 1 fps?)"
+        )
+
+
+def _sequence(video: str, left: _Rows, right: _Rows, use_classes: bool) -> TrackSequence:
+    return TrackSequence(
+        left.frame,
+        left.identity,
+        left.box,
+        right.frame,
+        right.identity,
+        right.box,
+        left.label if use_classes else None,
+        right.label if use_classes else None,
+        video,
+    )
+
+
+def _per_class(sequences: Sequence[TrackSequence], opened: Mapping[str, Metric]) -> pl.DataFrame:
+    """The metrics of every class on its own boxes."""
+    sides = [np.asarray(side) for one in sequences for side in (one.reference_class, one.prediction_class)]
+    rows = []
+    for label in np.unique(np.concatenate(sides)).tolist():
+        part = [_of_class(sequence, label) for sequence in sequences]
+        count = sum(len(np.asarray(one.reference_frame)) for one in part)
+        found = {name: value_of(metric, part) for name, metric in opened.items()}
+        rows += [
+            {"class": str(label), "metric": name, "value": None if value != value else value, "references": count}
+            for name, value in found.items()
+        ]
+    return class_frame(rows)
+
+
+def _of_class(sequence: TrackSequence, label: int) -> TrackSequence:
+    ours, theirs = (np.asarray(side) == label for side in (sequence.reference_class, sequence.prediction_class))
+    return TrackSequence(
+        np.asarray(sequence.reference_frame)[ours],
+        np.asarray(sequence.reference_id)[ours],
+        np.asarray(sequence.reference_box)[ours],
+        np.asarray(sequence.prediction_frame)[theirs],
+        np.asarray(sequence.prediction_id)[theirs],
+        np.asarray(sequence.prediction_box)[theirs],
+        name=sequence.name,
+    )

@@ -1,0 +1,96 @@
+"""Action triplets: scores and references of the 100 classes of CholecT45 and CholecT50 in every frame.
+
+A table with `video`, `frame` and columns `reference:0` to `reference:99` and `score:0` to `score:99` (one table or two
+that are joined), or an NPZ file with arrays `video`, `frame`, `reference` and `scores`. Arrays that would need
+unpickling are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from surgeval.errors import InputInvalid
+from surgeval.metrics import TRIPLETS
+from surgeval.metrics.triplet_map import CHOLECT50_TRIPLETS
+from surgeval.metrics.triplets import GlobalTripletMap, TripletCases
+from surgeval.scoring.evaluate.classification import LabelledRows, read_labelled, videos_of
+from surgeval.scoring.evaluate.measure import Job, Material, class_frame, open_chosen, parts_of
+from surgeval.scoring.evaluate.npz import read_npz
+
+CLASSES = tuple(str(place) for place in range(len(CHOLECT50_TRIPLETS.triplets)))
+COMPONENTS = ("i", "v", "t", "iv", "it", "ivt")
+DEFAULT = (*(f"triplet_map_{part}_videos" for part in COMPONENTS), "triplet_map_ivt")
+
+
+def material(
+    predictions: Any,
+    references: Any = None,
+    *,
+    metrics: Sequence[str] = (),
+    by: Sequence[str] = (),
+    null: str = "keep",
+    columns: Mapping[str, str] | None = None,
+) -> Material:
+    """What scores of triplets offer for measuring.
+
+    Raises:
+        InputInvalid: With every problem.
+    """
+    sources = [_opened(source) for source in (predictions, references)]
+    rows = read_labelled(*sources, classes=CLASSES, columns=columns)
+    if rows.single or not rows.has_scores:
+        raise InputInvalid("triplets", ["expected columns 'reference:0' to 'reference:99' and 'score:0' to 'score:99'"])
+    opened = open_chosen(metrics, DEFAULT, TRIPLETS, null=null)
+
+    def build(part: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
+        cases = _cases(rows, part)
+        return videos_of(part), tuple(Job(name, metric, cases) for name, metric in opened.items())
+
+    videos, jobs = build(rows.frame)
+    return Material(
+        videos, rows.frame.height, jobs, _per_class(_cases(rows, rows.frame)), parts_of(rows.frame, by, build)
+    )
+
+
+def _cases(rows: LabelledRows, part: pl.DataFrame) -> TripletCases:
+    found = rows.cases(part, scores=True)
+    return TripletCases(found.reference.astype(np.int8), found.scores, part["video"].to_list())
+
+
+def _per_class(cases: TripletCases) -> pl.DataFrame:
+    counts = np.asarray(cases.reference).sum(axis=0)
+    values = GlobalTripletMap().class_values(cases)
+    return class_frame(
+        [
+            {"class": label, "metric": "ap", "value": None if value != value else float(value), "references": int(n)}
+            for label, value, n in zip(CLASSES, values, counts, strict=True)
+        ]
+    )
+
+
+def _opened(source: Any) -> Any:
+    """An NPZ file as a table; anything else as it is."""
+    if not isinstance(source, str | Path) or Path(source).suffix.lower() != ".npz":
+        return source
+    arrays = read_npz(Path(source))
+    problems = [f"array {name!r} is missing" for name in ("video", "frame") if name not in arrays]
+    rows = len(arrays.get("video", ()))
+    for name, array in arrays.items():
+        if not array.ndim or len(array) != rows:
+            problems.append(f"array {name!r} has shape {array.shape}, expected {rows} rows")
+        elif name in ("reference", "scores") and array.shape[1:] != (len(CLASSES),):
+            problems.append(f"array {name!r} has shape {array.shape}, expected one column per triplet")
+    if problems:
+        raise InputInvalid(Path(source).name, problems)
+    wide = {
+        f"{prefix}:{label}": arrays[name][:, place]
+        for name, prefix in (("reference", "reference"), ("scores", "score"))
+        if name in arrays
+        for place, label in enumerate(CLASSES)
+    }
+    return pl.DataFrame({"video": arrays["video"].astype(str), "frame": arrays["frame"], **wide})

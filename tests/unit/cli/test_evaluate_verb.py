@@ -1,0 +1,141 @@
+"""The command line of evaluate: files, talk, refusals."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from surgeval.cli import build_app
+from surgeval.errors import FileUnreadable, InputInvalid, Misuse, WouldOverwrite
+
+
+def run(*arguments: object):
+    return CliRunner().invoke(build_app(), ["evaluate", *map(str, arguments)])
+
+
+@pytest.fixture
+def sides(tmp_path: Path) -> tuple[Path, Path]:
+    frame = pl.DataFrame({"patient": list("uuuvvv"), "frame": [0, 1, 2] * 2, "label": list("aabaab")})
+    frame.write_csv(tmp_path / "references.csv")
+    predicted = frame.rename({"label": "guess"}).with_columns(guess=pl.Series(list("aabbab")))
+    (tmp_path / "predictions.json").write_text(json.dumps(predicted.to_dicts()))
+    return tmp_path / "predictions.json", tmp_path / "references.csv"
+
+
+def names(sides: tuple[Path, Path]) -> list[object]:
+    columns = "reference=label,prediction=guess"
+    return ["--predictions", sides[0], "--references", sides[1], "--video-column", "patient", "--columns", columns]
+
+
+def test_classification_writes_tables_conventions_and_a_manifest(sides: tuple[Path, Path], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    result = run("classification", *names(sides), "--boot", 50, "--model", "net", "--out", out)
+    assert result.exit_code == 0, result.output
+    written = {path.name for path in out.iterdir()}
+    assert written == {
+        *("metrics.csv", "per_video.csv", "per_class.csv", "scores.parquet", "conventions.json", "methods.txt"),
+        "manifest.json",
+    }
+    assert "accuracy" in result.stdout
+    assert "note: Classes were taken from the data: a, b" in result.stderr
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert [entry["file"] for entry in manifest["inputs"]] == ["predictions.json", "references.csv"]
+    assert manifest["options"]["columns"] == {"reference": "label", "prediction": "guess", "video": "patient"}
+    table = pl.read_parquet(out / "scores.parquet")
+    assert table["model"].unique().to_list() == ["net"]
+    assert table["value"].sum() == 5
+    again = run("classification", *names(sides), "--out", out)
+    assert isinstance(again.exception, WouldOverwrite)
+    assert run("classification", *names(sides), "--boot", 50, "--out", out, "--force").exit_code == 0
+
+
+def test_the_score_table_can_go_on_to_the_other_verbs(sides: tuple[Path, Path], tmp_path: Path) -> None:
+    run("classification", *names(sides), "--boot", 50, "--out", tmp_path / "out")
+    onward = CliRunner().invoke(
+        build_app(), ["interval", str(tmp_path / "out"), "--resample", "cluster", "--boot", "50"]
+    )
+    assert onward.exit_code == 0
+    assert "0.833" in onward.stdout
+
+
+def test_json_holds_every_table(sides: tuple[Path, Path]) -> None:
+    result = run("phases", *names(sides), "--metric", "phase_accuracy", "--boot", 50, "--json")
+    data = json.loads(result.stdout)
+    assert data["metrics"][0]["value"] == pytest.approx(5 / 6)
+    assert set(data) >= {"per_video", "per_class", "conventions", "prose", "notes"}
+
+
+def test_equal_runs_give_equal_files(sides: tuple[Path, Path], tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        run("phases", *names(sides), "--boot", 50, "--out", tmp_path / name)
+    for path in (tmp_path / "one").iterdir():
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
+
+
+def test_bad_input_is_one_deliberate_error(sides: tuple[Path, Path], tmp_path: Path) -> None:
+    pl.read_csv(sides[1]).filter(pl.col("frame") > 0).write_csv(sides[1])
+    assert isinstance(run("phases", *names(sides)).exception, InputInvalid)
+    twice = ["--columns", "video=patient", "--video-column", "patient"]
+    assert isinstance(run("phases", "--predictions", sides[0], *twice).exception, Misuse)
+
+
+def test_detection_reads_coco_files(tmp_path: Path) -> None:
+    dataset = {
+        "images": [{"id": 1, "file_name": "8_25.jpg"}, {"id": 2, "file_name": "9_50.jpg"}],
+        "categories": [{"id": 1, "name": "tool"}],
+        "annotations": [{"id": n, "image_id": n, "category_id": 1, "bbox": [0, 0, 9, 9]} for n in (1, 2)],
+    }
+    results = [{"image_id": 1, "category_id": 1, "bbox": [0, 0, 9, 9], "score": 1.0}]
+    (tmp_path / "gt.json").write_text(json.dumps(dataset))
+    (tmp_path / "dt.json").write_text(json.dumps(results))
+    files = ["--predictions", tmp_path / "dt.json", "--references", tmp_path / "gt.json"]
+    out = tmp_path / "out"
+    result = run("detection", *files, "--video-pattern", "^([0-9]+)_", "--boot", 20, "--out", out)
+    assert result.exit_code == 0, result.exception
+    assert {"coco_summary.csv", "metrics.csv", "per_class.csv"} <= {path.name for path in out.iterdir()}
+    assert isinstance(run("detection", *files).exception, InputInvalid)
+
+
+def test_tracking_reads_mot_folders(tmp_path: Path) -> None:
+    for side in ("ours", "theirs"):
+        (tmp_path / side).mkdir()
+        for video in ("a", "b"):
+            (tmp_path / side / f"{video}.txt").write_text("1,1,0,0,5,5,1\n2,1,0,0,5,5,1\n")
+    files = ["--predictions", tmp_path / "theirs", "--references", tmp_path / "ours"]
+    result = run("tracking", *files, "--boot", 20, "--json")
+    assert json.loads(result.stdout)["metrics"][0]["value"] == pytest.approx(1.0)
+
+
+def test_triplets_read_tables(tmp_path: Path) -> None:
+    at = {"video": ["a", "a", "b", "b"], "frame": [0, 1, 0, 1]}
+    references = {f"reference:{n}": [1, 0, 1, 0] if n == 0 else [0] * 4 for n in range(100)}
+    scores = {f"score:{n}": [0.9, 0.1, 0.8, 0.2] for n in range(100)}
+    pl.DataFrame({**at, **references, **scores}).write_csv(tmp_path / "t.csv")
+    result = run("triplets", "--predictions", tmp_path / "t.csv", "--boot", 20, "--json")
+    assert {row["value"] for row in json.loads(result.stdout)["metrics"]} == {1.0}
+
+
+def test_segmentation_reads_archives_of_masks(tmp_path: Path) -> None:
+    masks = {f"v{n}/0": np.eye(4, dtype=np.uint8) for n in range(3)}
+    np.savez(tmp_path / "masks.npz", **masks)
+    files = ["--predictions", tmp_path / "masks.npz", "--references", tmp_path / "masks.npz"]
+    out = tmp_path / "out"
+    result = run("segmentation", *files, "--classes", "1", "--boot", 20, "--out", out)
+    assert result.exit_code == 0, result.exception
+    assert pl.read_parquet(out / "scores.parquet")["value"].to_list() == [1.0] * 6
+    assert isinstance(run("segmentation", *files, "--classes", "liver").exception, Misuse)
+    pl.DataFrame({"case": list(masks), "smoke": ["yes", "no", "no"]}).write_csv(tmp_path / "smoke.csv")
+    strata = ["--properties", tmp_path / "smoke.csv", "--by", "smoke", "--boot", 20]
+    assert run("segmentation", *files, *strata, "--out", out, "--force").exit_code == 0
+    text = (out / "manifest.json").read_text()
+    assert str(tmp_path) not in text
+    assert [entry["file"] for entry in json.loads(text)["inputs"]] == ["masks.npz", "masks.npz", "smoke.csv"]
+
+
+@pytest.mark.parametrize("kind", ["classification", "detection", "phases", "segmentation", "tracking", "triplets"])
+def test_every_kind_says_what_is_missing(kind: str, tmp_path: Path) -> None:
+    absent = ["--predictions", tmp_path / "no.json", "--references", tmp_path / "neither.json"]
+    assert isinstance(run(kind, *absent).exception, FileUnreadable)

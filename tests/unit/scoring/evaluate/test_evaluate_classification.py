@@ -1,0 +1,150 @@
+"""Classification: hand-checked cases, scikit-learn, and bad input."""
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn import metrics as sk
+
+import surgeval
+from surgeval.errors import InputInvalid, Misuse, UnknownName
+from surgeval.metrics import CLASSIFICATION
+from surgeval.scoring.evaluate.classification import FROM_SCORES
+
+
+def rows(reference: str = "abab", prediction: str = "abaa") -> dict[str, list[object]]:
+    return {
+        "video": list("uuvv"),
+        "frame": [0, 1, 0, 1],
+        "reference": list(reference),
+        "prediction": [label if label != "." else None for label in prediction],
+    }
+
+
+def random_scores(labels: int = 3, frames: int = 60, seed: int = 1) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    scores = rng.dirichlet(np.ones(labels), frames)
+    table = {"video": np.repeat(["u", "v", "w"], frames // 3), "second": np.tile(np.arange(frames // 3) * 0.5, 3)}
+    names = [f"class {place}" for place in range(labels)]
+    table["reference"] = np.array(names)[rng.integers(0, labels, frames)]
+    return pl.DataFrame({**table, **{f"score:{name}": scores[:, place] for place, name in enumerate(names)}})
+
+
+def test_accuracy_and_its_videos_are_as_counted_by_hand() -> None:
+    result = surgeval.evaluate("classification", rows(), metrics=["accuracy"], replicates=50)
+    assert result.value("accuracy") == 0.75
+    assert result.per_video["value"].to_list() == [1.0, 0.5]
+    low, high = result.metrics.select("low", "high").row(0)
+    assert (low, high) == (0.5, 1.0)
+    recall = result.per_class.filter(pl.col("metric") == "recall")
+    assert recall["class"].to_list() == ["a", "b"]
+    assert recall["value"].to_list() == [1.0, 0.5]
+    assert recall["references"].to_list() == [2, 2]
+
+
+def test_a_case_without_prediction_counts_as_wrong_and_says_so() -> None:
+    result = surgeval.evaluate("classification", rows(prediction="aba."), metrics=["accuracy"], replicates=50)
+    assert result.value("accuracy") == 0.75
+    assert result.scores is not None
+    assert result.scores.frame["status"].to_list() == ["answered"] * 3 + ["missing"]
+    assert any("1 cases have no prediction" in note for note in result.notes)
+
+
+def test_single_label_numbers_equal_scikit_learn() -> None:
+    frame = random_scores()
+    result = surgeval.evaluate("classification", frame, replicates=20)
+    names = [name.split(":")[1] for name in frame.columns if name.startswith("score:")]
+    scores = frame.select(f"score:{name}" for name in names).to_numpy()
+    predicted = np.array(names)[scores.argmax(axis=1)]
+    reference = frame["reference"].to_numpy()
+    assert result.value("macro_f1") == pytest.approx(sk.f1_score(reference, predicted, average="macro"))
+    assert result.value("mcc") == pytest.approx(sk.matthews_corrcoef(reference, predicted))
+    one_hot = reference[:, None] == np.array(names)
+    assert result.value("mean_ap") == pytest.approx(sk.average_precision_score(one_hot, scores, average="macro"))
+    assert result.value("macro_auroc") == pytest.approx(sk.roc_auc_score(one_hot, scores, average="macro"))
+    per_video = result.per_video.filter(pl.col("metric") == "accuracy", pl.col("video") == "v")["value"].item()
+    chosen = (frame["video"] == "v").to_numpy()
+    assert per_video == pytest.approx(sk.accuracy_score(reference[chosen], predicted[chosen]))
+
+
+def test_sets_of_labels_equal_scikit_learn() -> None:
+    rng = np.random.default_rng(2)
+    truth, guess, score = rng.integers(0, 2, (40, 2)), rng.integers(0, 2, (40, 2)), rng.random((40, 2))
+    columns = {f"reference:{c}": truth[:, i] for i, c in enumerate("xy")}
+    columns |= {f"prediction:{c}": guess[:, i] for i, c in enumerate("xy")}
+    columns |= {f"score:{c}": score[:, i] for i, c in enumerate("xy")}
+    frame = pl.DataFrame({"video": ["u"] * 20 + ["v"] * 20, "frame": [*range(20), *range(20)], **columns})
+    result = surgeval.evaluate("classification", frame, replicates=20)
+    assert result.value("macro_recall") == pytest.approx(sk.recall_score(truth, guess, average="macro"))
+    assert result.value("mean_ap") == pytest.approx(sk.average_precision_score(truth, score, average="macro"))
+    assert result.scores is not None
+    assert result.scores.frame["value"].mean() == pytest.approx(sk.accuracy_score(truth, guess))
+
+
+def test_strata_are_measured_on_their_own_rows() -> None:
+    table = rows() | {"smoke": ["no", "yes", "no", "yes"]}
+    result = surgeval.evaluate("classification", table, metrics=["accuracy"], by=["smoke"], replicates=50)
+    found = {row["stratum_value"]: row["value"] for row in result.per_stratum.to_dicts()}
+    assert found == {"no": 1.0, "yes": 0.5}
+    assert result.scores is not None
+    assert result.scores.strata == ["smoke"]
+
+
+def test_one_video_gives_a_value_without_an_interval() -> None:
+    table = {"video": ["u"] * 2, "frame": [0, 1], "reference": ["a", "b"], "prediction": ["a", "a"]}
+    row = surgeval.evaluate("classification", table, metrics=["accuracy"], replicates=10).metrics.row(0, named=True)
+    assert (row["value"], row["low"], row["high"]) == (0.5, None, None)
+    assert "one video only" in row["note"]
+
+
+def test_every_metric_of_scores_is_known_and_every_number_has_its_conventions() -> None:
+    assert set(CLASSIFICATION) > FROM_SCORES
+    result = surgeval.evaluate("classification", random_scores(), replicates=10)
+    assert set(result.conventions) == set(result.metrics["metric"])
+    assert all(record["estimand"] for record in result.conventions.values())
+    assert result.metrics["conventions"].str.len_chars().min() > 0
+
+
+def test_every_metric_of_the_family_runs_on_one_form_of_input() -> None:
+    single = random_scores(labels=6)
+    several = single.drop("reference").with_columns(
+        (single["reference"] == f"class {place}").cast(pl.Int8).alias(f"reference:class {place}") for place in range(6)
+    )
+    several = several.with_columns(pl.col(f"reference:class {p}").alias(f"prediction:class {p}") for p in range(6))
+    for name in CLASSIFICATION:
+        table = several if name.startswith("label_") else single
+        assert not math.isinf(surgeval.evaluate("classification", table, metrics=[name], replicates=2).value(name))
+
+
+def test_unknown_classes_are_listed() -> None:
+    with pytest.raises(InputInvalid) as caught:
+        surgeval.evaluate("classification", rows("abcb", "abzz"), classes=["a", "b"])
+    assert caught.value.problems == [
+        "column 'reference': 1 labels are not among the classes (c)",
+        "column 'prediction': 2 labels are not among the classes (z)",
+    ]
+
+
+def test_scores_that_are_no_numbers_and_members_that_are_neither_0_nor_1_are_listed() -> None:
+    bad = random_scores().with_columns(pl.lit("high").alias("score:class 1"))
+    with pytest.raises(InputInvalid, match="60 entries are no finite numbers"):
+        surgeval.evaluate("classification", bad)
+    table = {"video": ["u"], "frame": [0], "reference:x": [2], "score:x": [0.5]}
+    with pytest.raises(InputInvalid, match="something else than 0 and 1"):
+        surgeval.evaluate("classification", table)
+
+
+def test_what_the_table_cannot_give_is_refused() -> None:
+    with pytest.raises(Misuse, match="mean_ap need scores"):
+        surgeval.evaluate("classification", rows(), metrics=["mean_ap"])
+    with pytest.raises(UnknownName, match="macro_f1"):
+        surgeval.evaluate("classification", rows(), metrics=["macro_f2"])
+    with pytest.raises(UnknownName, match="stratum column"):
+        surgeval.evaluate("classification", rows(), by=["nothing"])
+    with pytest.raises(Misuse, match="no option fps"):
+        surgeval.evaluate("classification", rows(), fps=3.0)
+    with pytest.raises(UnknownName, match="classification"):
+        surgeval.evaluate("clasification", rows())
+    with pytest.raises(InputInvalid, match="no column 'reference'"):
+        surgeval.evaluate("classification", {"video": ["u"], "frame": [0], "prediction": ["a"]})

@@ -1,0 +1,88 @@
+"""The small PNG reader against pictures packed by hand with every filter."""
+
+import contextlib
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from surgeval.errors import FileUnreadable
+from surgeval.scoring.evaluate.png import label_map, read_label_map
+from surgeval.video.images import png_bytes
+
+
+def chunk(kind: bytes, body: bytes) -> bytes:
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+
+def packed(lines: bytes, width: int, height: int, depth: int = 8, colour: int = 0, interlaced: int = 0) -> bytes:
+    header = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, interlaced)
+    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(lines)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
+
+
+def filtered(pixels: np.ndarray, kinds: list[int]) -> bytes:
+    """Rows of one byte per pixel, each under its own filter, written from the definition."""
+    whole = np.pad(pixels.astype(int), ((1, 0), (1, 0)))
+    lines = b""
+    for y, kind in enumerate(kinds, start=1):
+        line = []
+        for x in range(1, whole.shape[1]):
+            a, b, c = whole[y, x - 1], whole[y - 1, x], whole[y - 1, x - 1]
+            nearest = min((abs(b - c), 0, a), (abs(a - c), 1, b), (abs(a + b - 2 * c), 2, c))[2]
+            line.append((whole[y, x] - [0, a, b, (a + b) // 2, nearest][kind]) % 256)
+        lines += bytes([kind, *line])
+    return lines
+
+
+@given(st.integers(0, 2**32 - 1), st.lists(st.integers(0, 4), min_size=1, max_size=6))
+def test_every_filter_gives_the_pixels_back(seed: int, kinds: list[int]) -> None:
+    pixels = np.random.default_rng(seed).integers(0, 256, (len(kinds), 7))
+    assert label_map(packed(filtered(pixels, kinds), 7, len(kinds))).tolist() == pixels.tolist()
+
+
+def test_few_bits_palettes_and_sixteen_bits_give_stored_numbers() -> None:
+    assert label_map(packed(b"\x00\xa0", 3, 1, depth=1)).tolist() == [[1, 0, 1]]
+    assert label_map(packed(b"\x00\x1b", 4, 1, depth=2, colour=3)).tolist() == [[0, 1, 2, 3]]
+    assert label_map(packed(b"\x00\x12\x03", 3, 1, depth=4)).tolist() == [[1, 2, 0]]
+    assert label_map(packed(b"\x00\x01\x00\x00\x07", 2, 1, depth=16)).tolist() == [[256, 7]]
+
+
+def test_equal_channels_are_one_label_map_and_colours_are_refused() -> None:
+    grey = np.repeat(np.arange(6, dtype=np.uint8).reshape(2, 3, 1), 3, axis=2)
+    assert label_map(png_bytes(grey)).tolist() == [[0, 1, 2], [3, 4, 5]]
+    with pytest.raises(ValueError, match="colours"):
+        label_map(png_bytes(np.arange(18, dtype=np.uint8).reshape(2, 3, 3)))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"GIF89a",
+        b"\x89PNG\r\n\x1a\n",
+        packed(b"\x00\x01", 3, 1),
+        packed(b"\x07\x01", 1, 1),
+        packed(b"\x00\x01", 1, 1, interlaced=1),
+        packed(b"\x00\x01", 1, 1, depth=3),
+        packed(b"\x00\x01", 2**31, 2**31),
+        packed(b"\x00\x01", 1, 1)[:40],
+        packed(b"\x00\x01", 1, 1).replace(b"IDAT\x78", b"IDAT\x00"),
+    ],
+)
+def test_damaged_files_are_unreadable_and_never_crash(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "bad.png").write_bytes(data)
+    with pytest.raises(FileUnreadable, match="label map"):
+        read_label_map(tmp_path / "bad.png")
+
+
+@given(st.binary(max_size=80), st.integers(0, 60))
+def test_flipped_bytes_are_a_map_or_a_deliberate_error(noise: bytes, place: int) -> None:
+    data = bytearray(packed(filtered(np.arange(12).reshape(3, 4), [1, 3, 4]), 4, 3))
+    data[place : place + len(noise)] = noise
+    with contextlib.suppress(ValueError, zlib.error, struct.error):
+        assert label_map(bytes(data)).ndim == 2

@@ -1,0 +1,140 @@
+"""Segmentation: hand-checked masks, scikit-learn, all formats, and bad input."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn import metrics as sk
+
+import surgeval
+from surgeval.errors import FileUnreadable, InputInvalid, Misuse, UnknownName
+from surgeval.video.images import write_png
+
+REFERENCE = {"u/0": [[1, 1, 0]], "u/1": [[0, 0, 0]], "v/0": [[1, 0, 0]]}
+PREDICTION = {"u/0": [[0, 1, 1]], "u/1": [[0, 0, 0]], "v/0": [[1, 0, 0]]}
+
+
+def maps(seed: int, labels: int = 3) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return {f"v{n % 2}/{n}": rng.integers(0, labels, (8, 9)).astype(np.uint8) for n in range(6)}
+
+
+def test_overlap_of_binary_masks_is_as_counted_by_hand() -> None:
+    result = surgeval.evaluate("segmentation", PREDICTION, REFERENCE, replicates=50)
+    assert result.value("dsc") == pytest.approx((0.5 + 1 + 1) / 3)
+    assert result.value("iou") == pytest.approx((1 / 3 + 1 + 1) / 3)
+    strict = surgeval.evaluate("segmentation", PREDICTION, REFERENCE, empty="robust-mis", replicates=50)
+    assert strict.value("dsc") == pytest.approx(0.75)
+    assert strict.conventions["dsc"]["conventions"]["both masks empty"] == "not scored"
+    assert result.scores is not None
+    found = result.scores.frame.filter(pl.col("metric") == "dsc")
+    assert found.select("case", "video", "value").rows() == [("u/0", "u", 0.5), ("u/1", "u", 1.0), ("v/0", "v", 1.0)]
+
+
+def test_pooled_values_equal_scikit_learn() -> None:
+    ours, theirs = maps(1), maps(2)
+    result = surgeval.evaluate("segmentation", theirs, ours, classes=[1, 2], replicates=20)
+    left, right = (np.concatenate([side[name].ravel() for name in ours]) for side in (ours, theirs))
+    expected = sk.jaccard_score(left, right, labels=[1, 2], average=None)
+    assert result.value("miou_pooled") == pytest.approx(expected.mean())
+    pooled = result.per_class.filter(pl.col("metric") == "iou_pooled")
+    assert pooled["value"].to_list() == pytest.approx(expected.tolist())
+    each = [sk.jaccard_score(ours[n].ravel(), theirs[n].ravel(), labels=[1, 2], average="macro") for n in ours]
+    assert result.value("miou_per_image") == pytest.approx(np.mean(each))
+
+
+def test_png_npz_and_rle_give_the_same_numbers(tmp_path: Path) -> None:
+    ours, theirs = maps(3), maps(4)
+    for side, own in (("ours", ours), ("theirs", theirs)):
+        for name, labels in own.items():
+            (tmp_path / side / name).parent.mkdir(parents=True, exist_ok=True)
+            write_png(np.repeat(labels[..., None], 3, axis=2), tmp_path / side / f"{name}.png")
+    np.savez(tmp_path / "theirs.npz", **theirs)
+    records = []
+    for name, labels in ours.items():
+        for label in (1, 2):
+            flat = (labels == label).T.ravel().astype(int).tolist()
+            counts, state = [0], 0
+            for bit in flat:
+                if bit != state:
+                    counts.append(0)
+                    state = bit
+                counts[-1] += 1
+            records.append({"case": name, "class": label, "segmentation": {"size": [8, 9], "counts": counts}})
+    (tmp_path / "ours.json").write_text(json.dumps(records))
+    plain = surgeval.evaluate("segmentation", theirs, ours, replicates=10).metrics
+    assert surgeval.evaluate("segmentation", tmp_path / "theirs", tmp_path / "ours", replicates=10).metrics.equals(
+        plain
+    )
+    mixed = surgeval.evaluate("segmentation", tmp_path / "theirs.npz", tmp_path / "ours.json", replicates=10)
+    assert mixed.metrics.equals(plain)
+
+
+def test_ignored_pixels_do_not_count() -> None:
+    ours = {"u/0": [[1, 2, 255]], "v/0": [[1, 2, 255]]}
+    theirs = {"u/0": [[1, 2, 1]], "v/0": [[1, 2, 2]]}
+    result = surgeval.evaluate("segmentation", theirs, ours, ignore=255, replicates=10)
+    assert result.value("miou_pooled") == 1.0
+    with pytest.raises(UnknownName, match="leave pixels out"):
+        surgeval.evaluate("segmentation", theirs, ours, ignore=255, metrics=["dsc"])
+
+
+def test_strata_come_from_a_table_of_properties() -> None:
+    table = {"case": list(REFERENCE), "smoke": ["yes", "no", "no"]}
+    options = {"metrics": ["dsc"], "by": ["smoke"], "replicates": 10}
+    result = surgeval.evaluate("segmentation", PREDICTION, REFERENCE, properties=table, **options)
+    assert dict(result.per_stratum.select("stratum_value", "value").rows()) == {"yes": 0.5, "no": 1.0}
+    with pytest.raises(Misuse, match="cannot report by video"):
+        surgeval.evaluate("segmentation", PREDICTION, REFERENCE, by=["video"])
+    framed = surgeval.evaluate("segmentation", PREDICTION, REFERENCE, properties=pl.DataFrame(table), **options)
+    assert framed.per_stratum.equals(result.per_stratum)
+    assert framed.manifest.as_dict()["options"]["properties"] == "DataFrame"
+    with pytest.raises(Misuse, match="--properties"):
+        surgeval.evaluate("segmentation", PREDICTION, REFERENCE, **options)
+    short = {"case": ["u/0"], "smoke": ["yes"]}
+    with pytest.raises(InputInvalid, match="2 cases have no row"):
+        surgeval.evaluate("segmentation", PREDICTION, REFERENCE, properties=short, **options)
+
+
+def test_nsd_asks_for_its_tolerance() -> None:
+    with pytest.raises(Misuse, match="tolerance_px"):
+        surgeval.evaluate("segmentation", PREDICTION, REFERENCE, metrics=["nsd_border"])
+    found = surgeval.evaluate(
+        "segmentation", REFERENCE, REFERENCE, metrics=["nsd_border"], tolerance_px=1, replicates=10
+    )
+    assert found.value("nsd_border") == 1.0
+
+
+def test_every_pair_that_does_not_fit_is_named() -> None:
+    ours = {"u/0": np.zeros((2, 2), int), "u/1": np.zeros((2, 2), int), "u/2": np.full((2, 2), 9), "u/3": [[0]]}
+    theirs = {"u/0": np.zeros((2, 3), int), "u/1": np.zeros((2, 2)), "u/2": np.zeros((2, 2), int), "u/4": [[0]]}
+    with pytest.raises(InputInvalid) as caught:
+        surgeval.evaluate("segmentation", theirs, ours, classes=[1])
+    assert len(caught.value.problems) == 5
+
+
+def test_masks_must_say_their_video() -> None:
+    flat = {"8_25": [[1]], "9_50": [[1]]}
+    with pytest.raises(InputInvalid, match="--video-pattern"):
+        surgeval.evaluate("segmentation", flat, flat)
+    result = surgeval.evaluate("segmentation", flat, flat, video_pattern="^[0-9]+", replicates=10)
+    assert result.per_video["video"].unique().sort().to_list() == ["8", "9"]
+
+
+def test_bad_records_and_sources_are_refused(tmp_path: Path) -> None:
+    square = {"size": [1, 2], "counts": [0, 2]}
+    records = [3, {"segmentation": square}, {"case": "u/0", "class": 0, "segmentation": square}, {"case": "u/0"}]
+    records += [{"video": "u", "frame": 1, "segmentation": square}] * 2
+    (tmp_path / "bad.json").write_text(json.dumps(records))
+    with pytest.raises(InputInvalid) as caught:
+        surgeval.evaluate("segmentation", tmp_path / "bad.json", REFERENCE)
+    assert len(caught.value.problems) == 5
+    with pytest.raises(FileUnreadable, match="folder of PNG"):
+        surgeval.evaluate("segmentation", tmp_path / "masks.tif", REFERENCE)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputInvalid, match="no masks"):
+        surgeval.evaluate("segmentation", tmp_path / "empty", REFERENCE)
+    with pytest.raises(Misuse, match="--references"):
+        surgeval.evaluate("segmentation", PREDICTION)
