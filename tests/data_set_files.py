@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -111,11 +112,136 @@ def heichole(root: Path) -> None:
             put(base / "Skill" / f"{name}_Skill_{part}.csv", "3,4,5,2,1\n")
 
 
+def put_workbook(path: Path, rows: list[list[object]]) -> None:
+    """A workbook with one sheet; texts are shared strings and the first column is left to its place."""
+    space = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    texts = sorted({str(cell) for row in rows for cell in row if isinstance(cell, str)})
+
+    def cell(row: int, column: int, value: object) -> str:
+        name = f"{chr(ord('A') + column)}{row}"
+        if isinstance(value, str):
+            return f'<c r="{name}" t="s"><v>{texts.index(value)}</v></c>'
+        return "" if value is None else f'<c r="{name}"><v>{value}</v></c>'
+
+    lines = [
+        f'<row r="{n}">{"".join(cell(n, c, value) for c, value in enumerate(row))}</row>'
+        for n, row in enumerate(rows, 1)
+    ]
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(
+            "xl/worksheets/sheet1.xml", f"<worksheet {space}><sheetData>{''.join(lines)}</sheetData></worksheet>"
+        )
+        archive.writestr("xl/sharedStrings.xml", f"<sst {space}>{''.join(f'<si><t>{t}</t></si>' for t in texts)}</sst>")
+
+
+CVS_HEADER = [
+    *("video", "initial_minute", "initial_second", "final_minute", "final_second"),
+    *("two_structures", "cystic_plate", "hepatocystic_triangle", "Total", "critical_view"),
+]
+
+
+def cholec80_cvs(root: Path) -> None:
+    rows = [[1, 10, 0, 10, 30, 2, 1, 2, 5, 1], [2, 9, 0, 9, 5, 0, 1, 0, 1, 0], [2, 9, 30, 9, 5, 0, 0, 0, 0, 0]]
+    put_workbook(root / "annotations.xlsx", [CVS_HEADER, *rows])
+    put_json(root / "data" / "folds.json", [[1, 2], [3, 4]])
+
+
+def cholecseg8k(root: Path) -> None:
+    for video, clip in (("video01", "video01_00080"), ("video52", "video52_02746")):
+        for kind in ("endo", "endo_mask", "endo_color_mask", "endo_watershed_mask"):
+            put_png(root / video / clip / f"frame_80_{kind}.png", [bytes([50, 31])])
+
+
+def tracked_tool(**changes: object) -> dict[str, object]:
+    tool = {"tool_bbox": [0.1, 0.2, 0.3, 0.4], "instrument": 0, "operator": 1, "phase": 2, "smoke": 1}
+    tool |= {"intraoperative_track": 1, "intracorporeal_track": 2, "visibility_track": 3}
+    return tool | changes
+
+
+def cholectrack20(root: Path) -> None:
+    for part, video in (("training", "VID01"), ("testing", "VID92")):
+        content = {
+            "video": {"name": video},
+            "annotations": {"25": [tracked_tool()], "50": [tracked_tool(), tracked_tool()]},
+        }
+        put_json(root / part / video / f"{video}.json", content)
+
+
+def bypass(phases: list[tuple[int, int, int]]) -> dict[str, object]:
+    entries = [{"start": a, "end": b, "label_name": f"p{i}", "label_id": i} for a, b, i in phases]
+    return {"phases": entries, "steps": [{"start": 0, "end": 2500, "label_name": "s", "label_id": 3}]}
+
+
+def multibypass140(root: Path) -> None:
+    for center, video in (("bern", "BBP01"), ("strasbourg", "SBP02")):
+        content = bypass([(0, 2500, 0), (2500, 5000, 1), (1000, 3000, 12)])
+        put_json(root / "labels" / center / "labels_by70" / f"{video}.mp4.json", content)
+
+
+def autolaparo(root: Path) -> None:
+    for video in (1, 15):
+        put(root / "task1" / "labels" / f"label_{video:02}.txt", "Frame\tPhase\n1\t1\n2\t1\n3\t2\n")
+    rows = "".join(f"{clip:03}\t{clip % 7}\t2\n" for clip in (1, 227, 228))
+    put(root / "task2" / "laparoscope_motion_label.txt", "Clip\tLabel\tTime\n" + rows)
+
+
+def heico(root: Path) -> None:
+    for split, surgery in (("Training", "Proctocolectomy"), ("Stage_3", "Sigmoid")):
+        for name in ("raw", "instrument_instances"):
+            put_png(root / split / surgery / "4" / "1250" / f"{name}.png", [b"\0\1\2"])
+
+
+def avos(root: Path) -> None:
+    rows = ["a-b-_c,0,90,cutting", "xyz,10,20,none", "xyz,20,80,suturing"]
+    put(
+        root / "open_surgery_temporal_annotations_Jan16.csv", "\n".join(["video_id,start_frame,end_frame,label", *rows])
+    )
+    put(root / "train.csv", "video_id\na-b-_c\n")
+    put(root / "test.csv", "video_id\nxyz\n")
+    put(root / "images" / "a-b-_c-30.jpg", "")
+
+
+def sar_rarp50(root: Path) -> None:
+    for part, video in (("train1", "video_01"), ("test", "video_41")):
+        put(root / part / video / "action_discrete.txt", "".join(f"{6 * n},{n % 8}\n" for n in range(21)))
+        for frame in (0, 60, 120):
+            put_png(root / part / video / "segmentation" / f"{frame:09}.png", [b"\0\1"])
+
+
+def jigsaws(root: Path) -> None:
+    for task in ("Suturing", "Knot_Tying", "Needle_Passing"):
+        put(root / task / "transcriptions" / f"{task}_B001.txt", "80 210 G1 \n211 330 G5 \n")
+        put(root / task / "kinematics" / "AllGestures" / f"{task}_B001.txt", " ".join(["0.5"] * 76) + "\n")
+        rows = [f"{task}_B00{n}\t\tN\t\t13\t2\t3\t2\t2\t2\t2" for n in (1, 2)]
+        put(root / task / f"meta_file_{task}.txt", "\n".join(rows) + "\n\n")
+
+
+def dresden(root: Path) -> None:
+    for organ, surgery in (("liver", "01"), ("colon", "03")):
+        for image in ("00", "01"):
+            put_png(root / organ / surgery / f"image{image}.png", [b"\0\1"])
+            put_png(root / organ / surgery / f"mask{image}.png", [b"\0\xff"])
+        put(root / organ / surgery / "weak_labels.csv", "Frame,liver,colon,\nimages0,1,0,\nimages1,0,1,\n")
+    put_png(root / "multilabel" / "02" / "image07.png", [b"\0\1"])
+    for organ in ("liver", "colon"):
+        put_png(root / "multilabel" / "02" / f"mask07_{organ}.png", [b"\0\xff"])
+
+
 BUILDERS: dict[str, Callable[[Path], None]] = {
+    "autolaparo": autolaparo,
+    "avos": avos,
     "cholec80": cholec80,
+    "cholec80_cvs": cholec80_cvs,
+    "cholecseg8k": cholecseg8k,
     "cholect45": cholect45,
     "cholect50": cholect50,
+    "cholectrack20": cholectrack20,
+    "dresden": dresden,
     "endoscapes2023": endoscapes2023,
     "heichole": heichole,
+    "heico": heico,
+    "jigsaws": jigsaws,
+    "multibypass140": multibypass140,
+    "sar_rarp50": sar_rarp50,
 }
 """Each data set with the function that writes a tiny one."""

@@ -181,7 +181,10 @@ class DataSet:
         return self.tasks[name]
 
     def _read(self, folder: Folder, task: Task) -> pl.DataFrame:
+        before = len(folder.problems)
         table = task.read(folder)
+        if table.is_empty() and len(folder.problems) == before:
+            folder.problem("no-references", folder.root, f"nothing to read for: {task.summary}")
         twice = table.filter(pl.col("case").is_duplicated())["case"]
         if task.one_row_per_case and (repeated := twice.unique().sort().to_list()):
             folder.problem("repeated-case", folder.root, f"{len(repeated)} cases repeat (first: {repeated[0]})")

@@ -14,8 +14,9 @@ from surgeval.datasets._folder import Folder
 
 PARTS = ("train", "val", "test")
 RATERS = ("cvs_annotator_1", "cvs_annotator_2", "cvs_annotator_3")
-_FRAME_NAME = re.compile(r"(\d+)_(\d+)\.\w+")
+_FRAME_NAME = re.compile(r"(\d{1,9})_(\d{1,9})\.\w+")
 _VIDEO_FACTOR = 1_000_000
+_LARGEST_PX = _LARGEST_FRAME = 1e6
 _THIRDS_OFF_BY = 0.02
 
 
@@ -93,7 +94,7 @@ def _box_rows(folder: Folder, part: str) -> list[tuple[object, ...]]:
     names = {
         c["id"]: str(c["name"])
         for c in content.get("categories", [])
-        if isinstance(c, dict) and {"id", "name"} <= set(c)
+        if isinstance(c, dict) and isinstance(c.get("id"), int) and "name" in c
     }
     rows: list[tuple[object, ...]] = []
     for box in content.get("annotations", []):
@@ -117,7 +118,11 @@ def _box_problem(box: Any, images: dict[int, Image], names: dict[Any, str]) -> s
     if not isinstance(box.get("category_id"), int) or box["category_id"] not in names:
         return f"{place}: category {str(box.get('category_id'))[:20]} is not in 'categories'"
     numbers = box.get("bbox")
-    if not isinstance(numbers, list) or len(numbers) != 4 or not all(isinstance(n, int | float) for n in numbers):
+    if (
+        not isinstance(numbers, list)
+        or len(numbers) != 4
+        or not all(isinstance(n, int | float) and abs(n) < _LARGEST_PX for n in numbers)
+    ):
         return f"{place}: bbox is not four numbers: {str(numbers)[:40]}"
     return "" if min(numbers[2:]) > 0 else f"{place}: box without area: {numbers}"
 
@@ -128,6 +133,12 @@ def read_raters(folder: Folder) -> pl.DataFrame:
     schema: dict[str, type[pl.DataType]] = {"case": pl.String, "video": pl.String, "frame": pl.Int64}
     schema |= {"rater": pl.String} | dict.fromkeys(CRITERIA, pl.Int64)
     table = folder.table(path, {"vid": pl.Float64, "frame": pl.Float64})
+    if (
+        table is not None
+        and not table.select(pl.all_horizontal(pl.all().is_between(0, _LARGEST_FRAME))).to_series().all()
+    ):
+        folder.problem("malformed", path, "a video or frame number that is none")
+        table = None
     cells = _rater_cells(folder, path)
     rows: list[tuple[object, ...]] = []
     if table is not None and cells is not None:
@@ -188,8 +199,12 @@ def read_masks(folder: Folder) -> pl.DataFrame:
 
 def _check_array(folder: Folder, path: Path) -> None:
     """Look at the head only: an array of objects is a pickle inside and is refused."""
-    with open(path, "rb") as handle:
-        head = handle.read(256)
+    try:
+        with open(path, "rb") as handle:
+            head = handle.read(256)
+    except OSError as error:
+        folder.problem("unreadable", path, f"cannot be read ({error.strerror or error})")
+        return
     if not head.startswith(b"\x93NUMPY"):
         folder.problem("unreadable", path, "not a NumPy array")
     elif b"'|O'" in head:
@@ -205,7 +220,7 @@ def listed_videos(folder: Folder, part: str) -> list[str]:
     path = folder.root / f"{part}_vids.txt"
     videos = []
     for line in folder.lines(path):
-        if re.fullmatch(r"\d+(\.0*)?", line.strip()):
+        if re.fullmatch(r"\d{1,9}(\.0*)?", line.strip()):
             videos.append(str(int(float(line))))
         else:
             folder.problem("malformed", path, f"no video number: {line[:40]!r}")

@@ -18,6 +18,7 @@ from surgeval.schema.findings import Finding, Severity
 
 _SHOWN_ROWS = 3
 _PNG = b"\x89PNG\r\n\x1a\n"
+_MOST_DIGITS = 12
 PICKLES = (".pkl", ".pickle")
 
 
@@ -36,6 +37,7 @@ class Folder:
     def __init__(self, root: str | Path) -> None:
         self.root = Path(root)
         self.findings: list[Finding] = []
+        self._seen: set[Finding] = set()
         if not self.root.is_dir():
             self.problem("missing", self.root, "no such folder")
 
@@ -120,6 +122,9 @@ class Folder:
         raw = self._raw(path, separator, header)
         if raw is None or not self._has_columns(path, raw, columns, header):
             return None
+        if raw.is_empty():
+            self.problem("malformed", path, "no rows below the header")
+            return None
         if not header:
             raw.columns = list(columns)
         text = raw.select(pl.col(name).str.strip_chars() for name in columns)
@@ -172,7 +177,8 @@ class Folder:
         return True
 
     def _note(self, finding: Finding) -> None:
-        if finding not in self.findings:
+        if finding not in self._seen:
+            self._seen.add(finding)
             self.findings.append(finding)
 
     def _place(self, where: str | Path) -> str:
@@ -183,6 +189,16 @@ class Folder:
 
 def _shown(names: Sequence[str]) -> str:
     return ", ".join(repr(name[:40]) for name in names[:12])
+
+
+def whole_number(text: str) -> int | None:
+    """The number that `text` spells with at most twelve digits, or None.
+
+    Example:
+        >>> whole_number("0042"), whole_number("-1"), whole_number("9" * 5000)
+        (42, None, None)
+    """
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
 def either_case(pattern: str) -> str:

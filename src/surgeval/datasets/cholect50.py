@@ -14,7 +14,7 @@ import polars as pl
 
 from surgeval.datasets._cholect import SIZES, challenge_split, cross_validation, videos_of
 from surgeval.datasets._data_set import NO_CASES, DataSet, Task
-from surgeval.datasets._folder import Folder
+from surgeval.datasets._folder import Folder, whole_number
 
 KIND = "data set"
 VECTOR_LENGTH = 15
@@ -68,14 +68,15 @@ def _vectors(folder: Folder) -> Iterator[tuple[str, int, list[float]]]:
 def _frame_vectors(
     folder: Folder, path: Path, video: str, frame: str, vectors: Any
 ) -> Iterator[tuple[str, int, list[float]]]:
-    if not frame.isdecimal() or not isinstance(vectors, list):
+    number = whole_number(frame)
+    if number is None or not isinstance(vectors, list):
         folder.problem("malformed", path, f"frame {frame[:20]!r}: expected a number and a list")
         return
     for vector in vectors:
         if problem := _problem(vector):
             folder.problem("malformed", path, f"frame {frame}: {problem}")
         else:
-            yield video, int(frame), vector
+            yield video, number, vector
 
 
 def _problem(vector: Any) -> str:

@@ -63,6 +63,8 @@ def _skill(folder: Folder) -> pl.DataFrame:
         table = folder.table(path, dict.fromkeys(SKILLS, pl.Int64), header=False)
         if match is None or table is None:
             continue
+        if not 1 <= int(match[1]) <= PUBLIC_VIDEOS:
+            folder.problem("unknown-video", path, f"video {match[1]} is not among the public 1 to {PUBLIC_VIDEOS}")
         if table.height != 1:
             folder.problem("malformed", path, f"expected one row, got {table.height}")
         video = f"Hei-Chole{int(match[1])}"
