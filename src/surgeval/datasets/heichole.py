@@ -38,7 +38,7 @@ def _per_frame(folder: Folder, kind: str, columns: tuple[str, ...], largest: int
     tables = []
     types: dict[str, type[pl.DataType]] = {"frame": pl.Int64, **dict.fromkeys(columns, pl.Int64)}
     pattern = either_case(f"annotations/{kind}/*_annotation_{kind}.csv")
-    for number, path in folder.named(pattern, _NAME.format(kind)):
+    for number, path in sorted(folder.named(pattern, _NAME.format(kind)), key=lambda found: int(found[0])):
         table = folder.table(path, types, header=False)
         if table is None:
             continue
