@@ -65,7 +65,7 @@ def shared_videos(data_set_a: str, videos_a: Iterable[str], data_set_b: str, vid
 
 
 def _number(video: str) -> int:
-    match = re.search(r"(\d+)$", video)
+    match = re.search(r"([0-9]{1,12})$", video)
     if match is None:
         raise Misuse(f"video {video!r} ends in no number")
     return int(match[1])

@@ -11,6 +11,7 @@ import zlib
 from pathlib import Path
 from xml.etree import ElementTree
 
+from surgeval.datasets._folder import whole_number
 from surgeval.errors import FileUnreadable
 
 _SPACE = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -79,5 +80,6 @@ def _text(cell: ElementTree.Element, shared: list[str]) -> str:
         return "".join(part.text or "" for part in cell.iter(f"{_SPACE}t")).strip()
     value = (cell.findtext(f"{_SPACE}v") or "").strip()
     if cell.get("t") == "s":
-        return shared[int(value)].strip() if value.isdecimal() and int(value) < len(shared) else ""
+        place = whole_number(value)
+        return shared[place].strip() if place is not None and place < len(shared) else ""
     return value

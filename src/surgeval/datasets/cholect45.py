@@ -13,9 +13,10 @@ import polars as pl
 
 from surgeval.datasets._cholect import SIZES, cross_validation, videos_of
 from surgeval.datasets._data_set import DataSet, Task, stacked
-from surgeval.datasets._folder import Folder
+from surgeval.datasets._folder import Folder, whole_number
 
 KIND = "data set"
+_NULL_KEY = "-1"
 _MAP_COLUMNS = ("IVT", "I", "V", "T", "IV", "IT")
 
 
@@ -43,10 +44,13 @@ def class_names(folder: Folder, task: str) -> dict[int, str]:
     path = folder.root / "dict" / f"{task}.txt"
     for number, line in enumerate(folder.lines(path), start=1):
         key, colon, name = line.partition(":")
-        if not colon or not key.strip().lstrip("-").isdecimal():
+        identity = whole_number(key.strip())
+        if colon and key.strip() == _NULL_KEY:
+            continue
+        if not colon or identity is None:
             folder.problem("malformed", path, f"line {number}: expected id:name, got {line[:40]!r}")
-        elif int(key) >= 0:
-            names[int(key)] = name.strip()
+        else:
+            names[identity] = name.strip()
     if names and sorted(names) != list(range(SIZES[task])):
         folder.problem(
             "malformed", path, f"expected ids 0 to {SIZES[task] - 1}, got {len(names)} ids up to {max(names)}"
@@ -62,11 +66,11 @@ def component_map(folder: Folder) -> pl.DataFrame | None:
         return None
     rows = []
     for number, line in enumerate(lines[1:], start=2):
-        cells = [cell.strip() for cell in line.split(",")]
-        if len(cells) != len(_MAP_COLUMNS) or not all(cell.isdecimal() for cell in cells):
+        cells = [whole_number(cell.strip()) for cell in line.split(",")]
+        if len(cells) != len(_MAP_COLUMNS) or None in cells:
             folder.problem("malformed", path, f"line {number}: expected six numbers, got {line[:60]!r}")
         else:
-            rows.append([int(cell) for cell in cells])
+            rows.append(cells)
     return pl.DataFrame(rows, schema=dict.fromkeys(_MAP_COLUMNS, pl.Int64), orient="row")
 
 

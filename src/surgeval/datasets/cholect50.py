@@ -85,8 +85,9 @@ def _problem(vector: Any) -> str:
     if not all(isinstance(number, int | float) and abs(number) < 1e9 for number in vector):
         return f"not only numbers in {str(vector)[:60]}"
     for name, size in (SIZES | {"phase": _PHASES}).items():
-        if not -1 <= vector[_PLACES[name]] < size:
-            return f"{name} {vector[_PLACES[name]]} is not within -1 and {size - 1}"
+        label = vector[_PLACES[name]]
+        if not -1 <= label < size or label != int(label):
+            return f"{name} {label} is not a whole number from -1 to {size - 1}"
     return ""
 
 

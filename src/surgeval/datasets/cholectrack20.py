@@ -18,6 +18,7 @@ KIND = "data set"
 VIDEOS = (1, 2, 4, 6, 7, 11, 12, 13, 17, 23, 25, 30, 31, 37, 39, 92, 96, 103, 110, 111)
 PERSPECTIVES = ("intraoperative", "intracorporeal", "visibility")
 CONDITIONS = ("crowded", "occluded", "bleeding", "smoke", "blurred", "undercoverage", "reflection", "stainedlens")
+_LARGEST = 1e9
 _TOOL_KEYS = ("instrument", "category")
 _SCHEMA: dict[str, type[pl.DataType]] = {
     "case": pl.String,
@@ -73,7 +74,8 @@ def _track_keys(perspective: str) -> tuple[str, str]:
 
 
 def _whole(value: object) -> int | None:
-    return int(value) if isinstance(value, int | float) and abs(value) < 1e9 else None
+    whole = isinstance(value, int | float) and abs(value) < _LARGEST and value == int(value)
+    return int(value) if isinstance(value, int | float) and whole else None
 
 
 def _first(box: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:

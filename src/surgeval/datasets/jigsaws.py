@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from surgeval.datasets._data_set import DataSet, Task
-from surgeval.datasets._folder import Folder
+from surgeval.datasets._folder import Folder, whole_number
 
 KIND = "data set"
 TASKS = ("Suturing", "Knot_Tying", "Needle_Passing")
@@ -48,11 +48,12 @@ def _skill(folder: Folder) -> pl.DataFrame:
         path = folder.root / task / f"meta_file_{task}.txt"
         for number, line in enumerate(folder.lines(path), start=1):
             cells = [cell.strip() for cell in line.split("\t") if cell.strip()]
-            if len(cells) != 3 + len(_ITEMS) or cells[1] not in LEVELS or not all(c.isdecimal() for c in cells[2:]):
+            numbers = [n for cell in cells[2:] if (n := whole_number(cell)) is not None]
+            if len(cells) != 3 + len(_ITEMS) or cells[1] not in LEVELS or len(numbers) != 1 + len(_ITEMS):
                 message = f"line {number}: expected name, N, I or E, the total and six items, got {line[:60]!r}"
                 folder.problem("malformed", path, message)
                 continue
-            total, *items = (int(cell[:9]) for cell in cells[2:])
+            total, *items = numbers
             if total != sum(items):
                 folder.warn("total-differs", path, f"line {number}: total {total}, items add up to {sum(items)}")
             rows.append((cells[0], cells[0], None, task, cells[1], total, *items))
