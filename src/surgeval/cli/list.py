@@ -30,6 +30,20 @@ def list_kind(
         emit_table(frame)
 
 
+def _data_sets() -> pl.DataFrame:
+    from surgeval.datasets import data_set_names, open_data_set
+
+    found = [open_data_set(name) for name in data_set_names()]
+    return pl.DataFrame(
+        {
+            "data set": [one.name for one in found],
+            "title": [one.title for one in found],
+            "tasks": [", ".join(one.tasks) for one in found],
+            "licence": [one.licence or f"not confirmed ({one.licence_note})" for one in found],
+        }
+    )
+
+
 def _judges() -> pl.DataFrame:
     from surgeval.judges import judge_kinds
 
@@ -90,6 +104,7 @@ def _capabilities() -> pl.DataFrame:
 
 
 KINDS: dict[str, Callable[[], pl.DataFrame]] = {
+    "datasets": _data_sets,
     "judges": _judges,
     "metrics": _metrics,
     "rules": _rules,

@@ -1,0 +1,97 @@
+"""Write `docs/reference/datasets.md` from the adapters' own facts: `python -m docs.datasets_page`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+PAGE = Path(__file__).parent / "reference" / "datasets.md"
+
+_HEAD = """# Data sets
+
+Made by `python -m docs.datasets_page` from the adapters' own facts; a test keeps it true. None of the data comes with
+surgeval: you download it under its own licence and name the folder.
+
+```python
+from surgeval.datasets import data_set_names, open_data_set
+
+cholect50 = open_data_set("cholect50")
+parts = cholect50.splits()  # scheme, split, video
+report = cholect50.check("data/CholecT50")  # never raises: whatever is wrong is a finding
+print(data_set_names(), report.ok, report.missing)
+```
+
+```console
+$ surgeval list datasets --json
+```
+
+- `check(root, tasks=None)` says what is there, what is missing, which counts differ from the published ones, and where
+  the publications contradict themselves.
+- `references(root, task=...)` returns a table with `case`, `video`, `frame`, strata and the reference, its clock (what
+  `frame` counts) and its rate. Unusable files raise one error that lists every problem. Pickles are never opened.
+- `cases(root, task=...)` is the same without the reference; `splits(root)` adds the splits that the files state.
+- `joined(a, b)` joins two tasks of a data set and refuses different clocks, and different rates unless
+  `on_slower=True`. `sampled(references, rate_hz=1)` thins each video by its own frame rate and refuses a step in
+  frames where rates differ.
+
+## Findings
+
+| code | meaning |
+|---|---|
+| `missing` | a file or folder is not there |
+| `unreadable` | a file is not of the format it claims |
+| `malformed` | a row, key or cell cannot be used |
+| `no-references` | a task has nothing to read |
+| `unknown-label`, `unknown-video` | a label or video that the data set does not have |
+| `repeated-case` | a case occurs twice |
+| `split-overlap`, `split-differs` | a video in two parts of a split; a split other than the published one |
+| `frame-base`, `frame-step`, `frame-rate` | frames count from or by something else than stated |
+| `forward-filled` | a label carried over from an earlier frame |
+| `overlap`, `gap`, `reversed-interval` | intervals that overlap, leave a hole or end before they start |
+| `raters-differ`, `total-differs` | a stored mean or total that does not follow from its parts |
+| `image-id` | an image id that does not follow the known rule |
+| `one-sided` | a case that one of two files lacks |
+| `unexpected-file` | a name outside the layout; not read |
+| `pickle` | pickles, counted and left shut |
+| `count-differs` | a count other than the published one |
+| `published-disagreement` | the publications contradict themselves or each other |
+"""
+
+
+def page() -> str:
+    """The page as the adapters describe themselves now."""
+    from surgeval.datasets import data_set_names, leakage_table, open_data_set
+
+    parts = [_HEAD]
+    for name in data_set_names():
+        parts.append(_section(open_data_set(name)))
+    parts.append("## Videos that data sets share\n\nA pair that is not listed is unknown, not free of overlap.\n")
+    parts.append("| data set | data set | shared videos | known from |\n|---|---|---|---|")
+    columns = ("data_set_a", "data_set_b", "shared_videos", "source")
+    rows = leakage_table().select(columns).iter_rows()
+    parts.append("\n".join(f"| {a} | {b} | {shared} | {source} |" for a, b, shared, source in rows) + "\n")
+    return "\n".join(parts)
+
+
+def _section(data_set) -> str:  # type: ignore[no-untyped-def]
+    note = f" ({data_set.licence_note})" if data_set.licence_note else ""
+    lines = [f"## {data_set.name}\n", f"{data_set.title}. {data_set.citation}.", ""]
+    lines += [f"Licence: {data_set.licence or 'not confirmed'}{note}.", ""]
+    lines += ["| task | reference | `frame` counts | rate | published |", "|---|---|---|---|---|"]
+    for name, task in data_set.tasks.items():
+        rate = "" if task.rate_hz is None else f"{task.rate_hz:g} Hz"
+        published = ", ".join(f"{number:,} {what}" for what, number in task.published.items())
+        lines.append(f"| `{name}` | {task.summary} | {task.clock} | {rate} | {published} |")
+    schemes = sorted(set(data_set.splits()["scheme"]))
+    if schemes:
+        lines += ["", f"Splits known here: {', '.join(schemes)}."]
+    for scheme, sizes in data_set.split_sizes.items():
+        shown = ", ".join(f"{part} {size}" for part, size in sizes.items())
+        lines += ["", f"Split `{scheme}`, sizes only: {shown}."]
+    for title, texts in (("Contradictions", data_set.disagreements), ("Notes", data_set.notes)):
+        if texts:
+            lines += ["", f"{title}:", "", *(f"- {text}" for text in texts)]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,302 @@
+"""What every public data set offers: a check, splits, cases and references, licence and citation as data.
+
+A data set is one public file of this folder with `KIND = "data set"` and `DATA_SET`, an object of the class
+below. It has tasks; each task reads one kind of reference into a table with `case`, `video`, `frame` and
+the reference itself. Layouts differ in what a frame number counts and how often a reference is given, so
+every `References` carries its clock and its rate, and `joined` refuses to bring together what does not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from surgeval.datasets._folder import Folder
+from surgeval.errors import InputInvalid, Misuse, UnknownName
+from surgeval.schema.findings import Finding, Severity
+
+Schemes = Mapping[str, Mapping[str, Sequence[str]]]
+"""Name of a split scheme -> name of a part -> its videos."""
+
+SPLIT_COLUMNS = {"scheme": pl.String, "split": pl.String, "video": pl.String}
+NO_CASES = pl.DataFrame(schema={"case": pl.String, "video": pl.String, "frame": pl.Int64})
+"""The table of a task of which nothing could be read."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """One kind of reference of a data set."""
+
+    summary: str
+    read: Callable[[Folder], pl.DataFrame]
+    clock: str
+    """What `frame` counts, such as `frames at 25 fps`; tables of different clocks cannot be joined."""
+    rate_hz: float | None = None
+    """References per second of video; None where they are irregular or the rate is not known."""
+    one_row_per_case: bool = True
+    published: Mapping[str, int] = field(default_factory=dict)
+    """Published counts: `rows`, `cases`, `videos`, or what `count` returns."""
+    count: Callable[[pl.DataFrame], Mapping[str, int]] = lambda _: {}
+
+
+@dataclass(frozen=True)
+class References:
+    """References of one task, with what must be known before they are joined with anything."""
+
+    data_set: str
+    task: str
+    table: pl.DataFrame
+    clock: str
+    rate_hz: float | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a check found: counts beside the published ones, and findings."""
+
+    data_set: str
+    counts: pl.DataFrame
+    """Columns task, what, found, published (null where nothing was published)."""
+    findings: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is missing or broken; counts may still differ."""
+        return not any(finding.severity is Severity.ERROR for finding in self.findings)
+
+    @property
+    def missing(self) -> list[str]:
+        """The files that are not there."""
+        return [str(finding.where) for finding in self.findings if finding.code == "missing"]
+
+    @property
+    def differing(self) -> pl.DataFrame:
+        """The counts that disagree with the published ones."""
+        return self.counts.filter(pl.col("published").is_not_null() & (pl.col("found") != pl.col("published")))
+
+    def __str__(self) -> str:
+        lines = [f"{self.data_set}: {'complete and readable' if self.ok else 'not usable as it is'}"]
+        for task, what, found, published in self.counts.iter_rows():
+            lines.append(f"  {task}: {found} {what}" + ("" if published is None else f" (published: {published})"))
+        return "\n".join(lines + [f"  {finding}" for finding in self.findings])
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSet:
+    """A public data set: its facts, and the readers of its files."""
+
+    name: str
+    title: str
+    citation: str
+    licence: str | None
+    """None where the licence is not confirmed; then `licence_note` says what is known."""
+    licence_note: str = ""
+    tasks: Mapping[str, Task]
+    schemes: Schemes = field(default_factory=dict)
+    """Official splits that are known without the files."""
+    read_schemes: Callable[[Folder], Schemes] = lambda _: {}
+    """Splits that the files themselves state."""
+    split_sizes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Schemes of which only the sizes are known here; the user supplies the videos and names the scheme."""
+    disagreements: tuple[str, ...] = ()
+    """Where the publications contradict themselves or each other."""
+    notes: tuple[str, ...] = ()
+    """Traps, and what is not confirmed."""
+    further_checks: Callable[[Folder, Mapping[str, pl.DataFrame]], None] = lambda _, __: None
+    """Checks across tasks."""
+
+    def check(self, root: str | Path, *, tasks: Sequence[str] | None = None) -> Report:
+        """What is there, what is missing, and what disagrees with the published counts.
+
+        Nothing in the files makes this raise; whatever is wrong with them is a finding.
+
+        Args:
+            root: The folder of the data set.
+            tasks: The tasks to look at; by default all.
+
+        Raises:
+            UnknownName: No such task.
+        """
+        folder = Folder(root)
+        chosen = {name: self._task(name) for name in (tasks or self.tasks)}
+        tables = {name: self._read(folder, task) for name, task in chosen.items()}
+        counts = pl.concat([_counts(name, task, tables[name]) for name, task in chosen.items()])
+        self._read_splits(folder)
+        self.further_checks(folder, tables)
+        folder.report_pickles()
+        for task, what, found, published in counts.drop_nulls().iter_rows():
+            if found != published:
+                folder.warn("count-differs", task, f"{found} {what}; published: {published}")
+        for text in self.disagreements:
+            folder.note("published-disagreement", self.name, text)
+        return Report(self.name, counts, tuple(folder.findings))
+
+    def references(self, root: str | Path, *, task: str) -> References:
+        """The references of one task.
+
+        Raises:
+            UnknownName: No such task.
+            InputInvalid: Something in the files makes references unusable; every problem is listed.
+        """
+        folder = Folder(root)
+        table = self._read(folder, self._task(task))
+        if folder.problems:
+            raise InputInvalid(str(root), folder.problems)
+        return References(self.name, task, table, self._task(task).clock, self._task(task).rate_hz)
+
+    def cases(self, root: str | Path, *, task: str) -> pl.DataFrame:
+        """One row per case of a task: `case`, `video`, `frame` and strata, without the reference.
+
+        Raises:
+            UnknownName: No such task.
+            InputInvalid: Something in the files makes references unusable; every problem is listed.
+        """
+        table = self.references(root, task=task).table
+        kept = ["case", "video", "frame", *(name for name in STRATA if name in table.columns)]
+        return table.select(kept).unique(subset="case", maintain_order=True)
+
+    def splits(self, root: str | Path | None = None) -> pl.DataFrame:
+        """Every split scheme: columns scheme, split, video.
+
+        Args:
+            root: The folder of the data set, where its files state splits; without it only those known here.
+
+        Raises:
+            InputInvalid: The files state splits that cannot be read or that put a video into two parts.
+        """
+        if root is None:
+            return split_table(self.schemes)
+        folder = Folder(root)
+        table = self._read_splits(folder)
+        if folder.problems:
+            raise InputInvalid(str(root), folder.problems)
+        return table
+
+    def _task(self, name: str) -> Task:
+        if name not in self.tasks:
+            raise UnknownName(f"task of {self.name}", name, self.tasks)
+        return self.tasks[name]
+
+    def _read(self, folder: Folder, task: Task) -> pl.DataFrame:
+        before = len(folder.problems)
+        table = task.read(folder)
+        if table.is_empty() and len(folder.problems) == before:
+            folder.problem("no-references", folder.root, f"nothing to read for: {task.summary}")
+        twice = table.filter(pl.col("case").is_duplicated())["case"]
+        if task.one_row_per_case and (repeated := twice.unique().sort().to_list()):
+            folder.problem("repeated-case", folder.root, f"{len(repeated)} cases repeat (first: {repeated[0]})")
+        return table
+
+    def _read_splits(self, folder: Folder) -> pl.DataFrame:
+        table = split_table({**self.schemes, **self.read_schemes(folder)})
+        twice = table.group_by("scheme", "video").agg(pl.col("split").n_unique()).filter(pl.col("split") > 1)
+        for scheme, video, _ in twice.sort("scheme", "video").iter_rows():
+            folder.problem("split-overlap", str(scheme), f"video {video} is in more than one part")
+        return table
+
+
+STRATA = ("split", "center", "surgery_type", "subset", "organ", "surgery", "skill", "fps")
+"""Columns of a reference table that describe a case rather than answer it."""
+
+
+def split_table(schemes: Schemes) -> pl.DataFrame:
+    """Split schemes as a table with columns scheme, split, video."""
+    rows = [(scheme, part, video) for scheme, parts in schemes.items() for part, vs in parts.items() for video in vs]
+    return pl.DataFrame(rows, schema=SPLIT_COLUMNS, orient="row")
+
+
+def joined(left: References, right: References, *, on_slower: bool = False) -> pl.DataFrame:
+    """Two references of the same data set side by side, one row per case of both.
+
+    Frame numbers that count different things never meet: milliseconds are not frames, and a second is not a
+    frame at 25 fps. References given at different rates meet only where the caller says so.
+
+    Args:
+        left: References of one task.
+        right: References of another task of the same data set.
+        on_slower: Keep the cases of the slower one; without it different rates are refused.
+
+    Raises:
+        Misuse: The two do not fit.
+    """
+    _refuse_misfit(left, right, on_slower)
+    slow, fast = (left, right) if _rate(left) <= _rate(right) else (right, left)
+    shared = [name for name in fast.table.columns if name in slow.table.columns and name != "case"]
+    table = slow.table.join(fast.table.drop(shared), on="case", how="inner")
+    if table.height != slow.table.height:
+        lost = slow.table.height - table.height
+        raise Misuse(
+            f"{left.data_set}: {lost} of {slow.table.height} cases of {slow.task!r} have no {fast.task!r}; "
+            "check the data set, or join the tables yourself and say what becomes of them"
+        )
+    return table
+
+
+def sampled(references: References, *, rate_hz: float | None = None, every_frames: int | None = None) -> References:
+    """References thinned to `rate_hz`, each video by its own frame rate.
+
+    Raises:
+        Misuse: The videos have different frame rates and a step in frames was asked for, the frame rate is
+            not known, or it is no multiple of `rate_hz`.
+    """
+    if (rate_hz is None) == (every_frames is None):
+        raise Misuse("give either rate_hz or every_frames")
+    table = references.table
+    if "fps" not in table.columns:
+        raise Misuse(f"{references.data_set} {references.task!r} has no column 'fps'; its references cannot be thinned")
+    rates = sorted(float(value) for value in table["fps"].unique())
+    if every_frames is not None and len(rates) > 1:
+        got = " and ".join(f"{rate:g}" for rate in rates)
+        raise Misuse(
+            f"{references.data_set}: every {every_frames}th frame is not one rate, since the videos have {got} fps; "
+            "pass rate_hz"
+        )
+    if every_frames is not None:
+        rate_hz = rates[0] / every_frames
+    hertz = float(rate_hz or 0.0)
+    if hertz <= 0 or any((rate / hertz) % 1 for rate in rates):
+        raise Misuse(f"rate_hz must divide {', '.join(f'{rate:g}' for rate in rates)} fps, got {rate_hz}")
+    step = (pl.col("fps") / hertz).cast(pl.Int64)
+    kept = table.filter(pl.col("frame") % step == 0)
+    return References(references.data_set, references.task, kept, references.clock, hertz)
+
+
+def _rate(references: References) -> float:
+    return float("inf") if references.rate_hz is None else references.rate_hz
+
+
+def _refuse_misfit(left: References, right: References, on_slower: bool) -> None:
+    if left.data_set != right.data_set:
+        raise Misuse(f"references of {left.data_set} and {right.data_set} share no cases; join one data set at a time")
+    if left.clock != right.clock:
+        raise Misuse(
+            f"{left.data_set}: {left.task!r} counts {left.clock}, {right.task!r} counts {right.clock}; "
+            "equal numbers are different moments, so they cannot be joined"
+        )
+    if left.rate_hz != right.rate_hz and not on_slower:
+        raise Misuse(
+            f"{left.data_set}: {left.task!r} is given at {_shown(left)}, {right.task!r} at {_shown(right)}; "
+            "pass on_slower=True to keep the cases of the slower one"
+        )
+    if not {"case"} <= set(left.table.columns) & set(right.table.columns):
+        raise Misuse(f"{left.data_set}: both tables need a column 'case'")
+
+
+def _shown(references: References) -> str:
+    return "irregular times" if references.rate_hz is None else f"{references.rate_hz:g} Hz"
+
+
+def _counts(name: str, task: Task, table: pl.DataFrame) -> pl.DataFrame:
+    found = {"rows": table.height, "cases": table["case"].n_unique(), "videos": table["video"].n_unique()}
+    found |= task.count(table)
+    rows = [(name, what, number, task.published.get(what)) for what, number in found.items()]
+    schema = {"task": pl.String, "what": pl.String, "found": pl.Int64, "published": pl.Int64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def stacked(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """The tables one below the other, or a table without rows where there is none."""
+    return pl.concat(tables, how="vertical") if tables else NO_CASES

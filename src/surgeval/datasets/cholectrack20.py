@@ -1,0 +1,131 @@
+"""CholecTrack20: 20 cholecystectomies with tool boxes and three identities per tool.
+
+The README and the converter name the same keys differently; both are accepted. Boxes are normalised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from surgeval.datasets._data_set import DataSet, Schemes, Task
+from surgeval.datasets._folder import Folder, whole_number
+
+KIND = "data set"
+VIDEOS = (1, 2, 4, 6, 7, 11, 12, 13, 17, 23, 25, 30, 31, 37, 39, 92, 96, 103, 110, 111)
+PERSPECTIVES = ("intraoperative", "intracorporeal", "visibility")
+CONDITIONS = ("crowded", "occluded", "bleeding", "smoke", "blurred", "undercoverage", "reflection", "stainedlens")
+_LARGEST = 1e9
+_TOOL_KEYS = ("instrument", "category")
+_SCHEMA: dict[str, type[pl.DataType]] = {
+    "case": pl.String,
+    "video": pl.String,
+    "frame": pl.Int64,
+    "split": pl.String,
+    "instrument": pl.Int64,
+    **dict.fromkeys((f"{name}_track" for name in PERSPECTIVES), pl.Int64),
+    **dict.fromkeys(("x", "y", "width", "height"), pl.Float64),
+    "operator": pl.Int64,
+    "phase": pl.Int64,
+    **dict.fromkeys(CONDITIONS, pl.Int64),
+}
+
+
+def _tracks(folder: Folder) -> pl.DataFrame:
+    rows = [row for video, path in _files(folder) for row in _rows(folder, video, path)]
+    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+
+
+def _files(folder: Folder) -> Iterator[tuple[str, Path]]:
+    for video, path in folder.named("*/VID*/VID*.json", r"(VID\d{2,3})\.json"):
+        if int(video[3:]) not in VIDEOS:
+            folder.problem("unknown-video", path, f"{video} is not among the 20 videos")
+        elif path.parent.name != video:
+            folder.problem("malformed", path, f"lies in the folder of {path.parent.name}")
+        else:
+            yield video, path
+
+
+def _rows(folder: Folder, video: str, path: Path) -> Iterator[tuple[object, ...]]:
+    frames = (folder.json_object(path) or {"annotations": {}}).get("annotations")
+    if not isinstance(frames, dict):
+        folder.problem("malformed", path, "lacks the object 'annotations'")
+        return
+    for frame, boxes in frames.items():
+        number = whole_number(frame)
+        if number is None or not isinstance(boxes, list):
+            folder.problem("malformed", path, f"frame {frame[:20]!r}: expected a number and a list")
+            continue
+        for box in boxes:
+            if problem := _problem(box):
+                folder.problem("malformed", path, f"frame {frame}: {problem}")
+                continue
+            base = (f"{video}/{frame}", video, number, path.parent.parent.name, _first(box, _TOOL_KEYS))
+            tracks = [_first(box, _track_keys(name)) for name in PERSPECTIVES]
+            rest = [_whole(box.get(key)) for key in ("operator", "phase", *CONDITIONS)]
+            yield (*base, *tracks, *map(float, box["tool_bbox"]), *rest)
+
+
+def _track_keys(perspective: str) -> tuple[str, str]:
+    return f"{perspective}_track", f"{perspective}_track_id"
+
+
+def _whole(value: object) -> int | None:
+    whole = isinstance(value, int | float) and abs(value) < _LARGEST and value == int(value)
+    return int(value) if isinstance(value, int | float) and whole else None
+
+
+def _first(box: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
+    return next((_whole(box[key]) for key in keys if key in box), None)
+
+
+def _problem(box: Any) -> str:
+    if not isinstance(box, dict):
+        return f"expected an object, got {str(box)[:40]}"
+    numbers = box.get("tool_bbox")
+    if not isinstance(numbers, list) or len(numbers) != 4 or not all(isinstance(n, int | float) for n in numbers):
+        return f"tool_bbox is not four numbers: {str(numbers)[:40]}"
+    if not all(-0.01 <= number <= 1.01 for number in numbers):
+        return f"tool_bbox is not normalised: {str(numbers)[:60]}"
+    lacking = [keys[0] for keys in (_TOOL_KEYS, *map(_track_keys, PERSPECTIVES)) if _first(box, keys) is None]
+    return f"lacks {', '.join(lacking)}" if lacking else ""
+
+
+def _schemes(folder: Folder) -> Schemes:
+    parts: dict[str, list[str]] = {}
+    for path in folder.files("*/VID*/VID*.json", needed=False):
+        parts.setdefault(path.parent.parent.name, []).append(path.stem)
+    return {"folders": parts}
+
+
+DATA_SET = DataSet(
+    name="cholectrack20",
+    title="CholecTrack20",
+    citation="Nwoye et al., CholecTrack20, arXiv 2312.07352, 2023",
+    licence="CC BY-NC-SA",
+    licence_note="with a data use agreement; the version is not confirmed",
+    tasks={
+        "tracks": Task(
+            summary="tool boxes with three identities, operator, phase and conditions",
+            read=_tracks,
+            clock="frames at 25 fps",
+            rate_hz=1.0,
+            one_row_per_case=False,
+            published={"videos": 20},
+        ),
+    },
+    read_schemes=_schemes,
+    split_sizes={"official": {"train": 10, "val": 2, "test": 8}},
+    disagreements=(
+        "the README names keys *_track_id and category, the converter *_track and instrument; both are read",
+    ),
+    notes=(
+        "Videos are " + ", ".join(f"VID{n:02}" for n in VIDEOS) + ".",
+        "Parts of the split are named by the folders; their exact case is not confirmed (the scorer says 'testing').",
+        "That keys are 25-fps frame numbers in steps of one second comes from a secondary source.",
+        "Frames without a tool have no row.",
+    ),
+)

@@ -1,0 +1,133 @@
+"""Dresden Surgical Anatomy Dataset: binary organ masks, one folder per organ, and a folder with several organs.
+
+A folder of an organ annotates that organ only: the others are unknown there, not absent.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import polars as pl
+
+from surgeval.datasets._data_set import DataSet, Task
+from surgeval.datasets._folder import Folder
+
+KIND = "data set"
+MULTILABEL = "multilabel"
+_SPLIT = {
+    "train": (1, 4, 5, 6, 8, 9, 10, 12, 15, 16, 17, 19, 22, 23, 24, 25, 27, 28, 29, 30, 31),
+    "val": (3, 21, 26),
+    "test": (2, 7, 11, 13, 14, 18, 20, 32),
+}
+_SCHEMA: dict[str, type[pl.DataType]] = {
+    "case": pl.String,
+    "video": pl.String,
+    "frame": pl.Int64,
+    "organ": pl.String,
+    "image_file": pl.String,
+    "mask_file": pl.String,
+}
+
+
+def _single(folder: Folder) -> pl.DataFrame:
+    """One row per image of an organ's folder and the mask of that organ."""
+    rows = []
+    for image in _images(folder, "*"):
+        organ, number = image.parent.parent.name, _number(image)
+        if organ == MULTILABEL:
+            continue
+        mask = image.with_name(image.name.replace("image", "mask", 1))
+        if not mask.is_file():
+            folder.problem("missing", mask, "no such file")
+        elif folder.png(mask) is not None:
+            rows.append(_row(folder, image, mask, number, organ))
+    if not rows and folder.root.is_dir():
+        folder.problem("missing", "{organ}/{NN}/imageXX.png", "no images with masks")
+    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+
+
+def _several(folder: Folder) -> pl.DataFrame:
+    """One row per image of the multilabel folder and organ."""
+    rows = []
+    for image in _images(folder, MULTILABEL):
+        masks = sorted(image.parent.glob(f"{image.stem.replace('image', 'mask', 1)}_*.png"))
+        if not masks:
+            folder.problem("missing", image, "has no mask of any organ")
+        for mask in masks:
+            if folder.png(mask) is not None:
+                rows.append(_row(folder, image, mask, _number(image), mask.stem.partition("_")[2]))
+    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+
+
+def _images(folder: Folder, organ: str) -> list[Path]:
+    found = folder.files(f"{organ}/*/image*.png")
+    odd = [path for path in found if not re.fullmatch(r"\d{1,4}/image\d{1,9}", f"{path.parent.name}/{path.stem}")]
+    for path in odd:
+        folder.warn("unexpected-file", path, "not laid out as organ/NN/imageXX.png; not read")
+    return [path for path in found if path not in set(odd)]
+
+
+def _number(image: Path) -> int:
+    return int(image.stem.removeprefix("image"))
+
+
+def _row(folder: Folder, image: Path, mask: Path, number: int, organ: str) -> tuple[object, ...]:
+    files = [path.relative_to(folder.root).as_posix() for path in (image, mask)]
+    case = f"{image.parent.parent.name}/{image.parent.name}/{number}"
+    return (case, f"{int(image.parent.name):02}", number, organ, *files)
+
+
+def _presence(folder: Folder) -> pl.DataFrame:
+    """Weak labels: one row per image and organ; names such as `images0` are mapped to images by their number."""
+    rows = []
+    for path in folder.files("*/*/weak_labels.csv"):
+        lines = folder.lines(path)
+        header = [cell.strip() for cell in lines[0].rstrip(",").split(",")] if lines else []
+        if len(header) < 2:
+            folder.problem("malformed", path, "expected a header with the organs after the name of the image")
+            continue
+        for number, line in enumerate(lines[1:], start=2):
+            cells = [cell.strip() for cell in line.rstrip().rstrip(",").split(",")]
+            match = re.search(r"(\d{1,9})(\.png)?$", cells[0])
+            if match is None or len(cells) != len(header) or not set(cells[1:]) <= {"0", "1"}:
+                folder.problem(
+                    "malformed", path, f"line {number}: expected a name and 0 or 1 per organ, got {line[:60]!r}"
+                )
+                continue
+            case, video = f"{path.parent.parent.name}/{path.parent.name}/{int(match[1])}", path.parent.name.zfill(2)
+            rows += [
+                (case, video, int(match[1]), organ, int(v)) for organ, v in zip(header[1:], cells[1:], strict=True)
+            ]
+    schema: dict[str, type[pl.DataType]] = {"case": pl.String, "video": pl.String, "frame": pl.Int64}
+    return pl.DataFrame(rows, schema=schema | {"organ": pl.String, "present": pl.Int64}, orient="row")
+
+
+_CLOCK = "images of a surgery, in no stated rate"
+
+DATA_SET = DataSet(
+    name="dresden",
+    title="Dresden Surgical Anatomy Dataset",
+    citation="Carstens et al., The Dresden Surgical Anatomy Dataset, Scientific Data 2023",
+    licence=None,
+    licence_note="on figshare, believed CC BY; not confirmed",
+    tasks={
+        "organ": Task(summary="file of the mask of the folder's own organ", read=_single, clock=_CLOCK),
+        "organs": Task(
+            summary="files of the masks of every organ (multilabel)",
+            read=_several,
+            clock=_CLOCK,
+            one_row_per_case=False,
+        ),
+        "presence": Task(
+            summary="weak labels: whether an organ is visible", read=_presence, clock=_CLOCK, one_row_per_case=False
+        ),
+    },
+    schemes={"official": {part: [f"{n:02}" for n in numbers] for part, numbers in _SPLIT.items()}},
+    notes=(
+        "In the folder of one organ the others are unknown, not absent: never count them as negatives.",
+        "weak_labels.csv names files images0, images1, ...; they are mapped by number, which is not confirmed.",
+        "Surgery 14 has no weak labels. How masks in multilabel are named is not confirmed; maskXX_ORGAN.png is read.",
+        "The columns of weak_labels.csv are taken from its header.",
+    ),
+)

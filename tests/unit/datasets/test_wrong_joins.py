@@ -1,0 +1,127 @@
+"""Joins that would bring different moments or different criteria together are refused."""
+
+import polars as pl
+import pytest
+
+from data_set_files import BUILDERS, bypass, endoscapes_image, put, put_json
+from surgeval.datasets import joined, open_data_set, sampled
+from surgeval.datasets._cvs import criteria_columns
+from surgeval.datasets.multibypass140 import phases_at_seconds
+from surgeval.errors import InputInvalid, Misuse
+
+
+def references(name, task, root):
+    if not any(root.iterdir()):
+        BUILDERS[name](root)
+    return open_data_set(name).references(root, task=task)
+
+
+def test_phases_at_25_fps_meet_tools_at_1_fps_only_where_asked(tmp_path):
+    phases, tools = references("cholec80", "phase", tmp_path), references("cholec80", "tool", tmp_path)
+    with pytest.raises(Misuse, match=r"25 Hz.*1 Hz.*on_slower"):
+        joined(phases, tools)
+    table = joined(phases, tools, on_slower=True)
+    assert table.equals(joined(tools, phases, on_slower=True))
+    assert table.filter(pl.col("video") == "video01").select("frame", "phase").rows() == [
+        (0, "Preparation"),
+        (25, "Preparation"),
+        (50, "CalotTriangleDissection"),
+    ]
+
+
+def test_a_tool_without_a_phase_is_not_dropped_silently(tmp_path):
+    tools = references("cholec80", "tool", tmp_path)
+    phases = open_data_set("cholec80").references(tmp_path, task="phase")
+    short = type(phases)(
+        phases.data_set, phases.task, phases.table.filter(pl.col("frame") < 40), phases.clock, phases.rate_hz
+    )
+    with pytest.raises(Misuse, match="2 of 6 cases of 'tool' have no 'phase'"):
+        joined(short, tools, on_slower=True)
+
+
+def test_a_step_in_frames_is_refused_where_videos_differ_in_frame_rate(tmp_path):
+    phases = references("heichole", "phase", tmp_path)
+    with pytest.raises(Misuse, match="25 and 50 fps; pass rate_hz"):
+        sampled(phases, every_frames=25)
+    thin = sampled(phases, rate_hz=1).table
+    assert thin.select("video", "frame").rows() == [
+        *(("Hei-Chole1", frame) for frame in (0, 25, 50, 75, 100)),
+        *(("Hei-Chole16", frame) for frame in (0, 50, 100)),
+    ]
+
+
+@pytest.mark.parametrize("options", [{}, {"rate_hz": 1, "every_frames": 2}, {"rate_hz": 0}, {"rate_hz": 3}])
+def test_a_rate_that_does_not_fit_is_refused(options, tmp_path):
+    with pytest.raises(Misuse):
+        sampled(references("heichole", "phase", tmp_path), **options)
+
+
+def test_one_frame_rate_may_be_thinned_by_a_step(tmp_path):
+    phases = sampled(references("cholec80", "phase", tmp_path), every_frames=25)
+    assert phases.rate_hz == 1.0
+    assert joined(phases, references("cholec80", "tool", tmp_path)).height == 6
+
+
+def test_labels_carried_forward_are_refused_as_references(tmp_path):
+    BUILDERS["endoscapes2023"](tmp_path)
+    carried = endoscapes_image(8, 150, rated=False, boxed=False, ds=[1.0, 1.0, 1.0])
+    put_json(tmp_path / "train" / "annotation_ds_coco.json", {"images": [carried], "annotations": [], "categories": []})
+    with pytest.raises(InputInvalid, match="8_150 is no rated frame; its label is the last one carried forward"):
+        open_data_set("endoscapes2023").references(tmp_path, task="cvs")
+    assert not {"two_structures", "ds"} & set(references("endoscapes2023", "frames", tmp_path).table.columns)
+
+
+def test_criteria_by_place_are_refused_where_places_differ():
+    assert list(criteria_columns("endoscapes2023", ["C1", "C2", "C3"]).values()) == ["C1", "C2", "C3"]
+    named = ["cystic_plate", "two_structures", "hepatocystic_triangle"]
+    assert criteria_columns("cholec80_cvs", named)["hepatocystic_triangle"] == "hepatocystic_triangle"
+    with pytest.raises(InputInvalid, match="by their place"):
+        criteria_columns("cholec80_cvs", ["C1", "C2", "C3"])
+    with pytest.raises(InputInvalid, match="2 problems"):
+        criteria_columns("endoscapes2023", ["C1"])
+
+
+def test_milliseconds_never_meet_seconds_and_overlays_are_no_phases(tmp_path):
+    phases, overlay = (references("multibypass140", task, tmp_path) for task in ("phase", "overlay"))
+    assert set(phases.table["label_id"]) == {0, 1}
+    assert set(overlay.table["label_id"]) == {12}
+    seconds = phases_at_seconds(phases)
+    assert seconds.table.filter(pl.col("video") == "BBP01")["phase"].to_list() == [0, 0, 0, 1, 1]
+    with pytest.raises(Misuse, match=r"milliseconds.*seconds"):
+        joined(overlay, seconds)
+    with pytest.raises(Misuse, match="overlays lie over phases"):
+        phases_at_seconds(overlay)
+
+
+def test_two_phases_at_one_moment_are_a_problem_and_a_gap_is_a_warning(tmp_path):
+    path = tmp_path / "labels" / "bern" / "labels_by70" / "BBP01.mp4.json"
+    BUILDERS["multibypass140"](tmp_path)
+    put_json(path, bypass([(0, 2500, 0), (2000, 5000, 1)]))
+    with pytest.raises(InputInvalid, match="two phases at 2000 ms"):
+        open_data_set("multibypass140").references(tmp_path, task="phase")
+    put_json(path, bypass([(0, 2500, 0), (2900, 5000, 1)]))
+    report = open_data_set("multibypass140").check(tmp_path)
+    assert report.ok
+    assert "gap" in {finding.code for finding in report.findings}
+
+
+def test_data_sets_are_not_joined_with_each_other(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    with pytest.raises(Misuse, match="one data set at a time"):
+        joined(references("cholec80", "tool", tmp_path / "a"), references("cholect45", "verb", tmp_path / "b"))
+
+
+def test_action_rows_and_masks_meet_once_a_second(tmp_path):
+    actions, masks = (references("sar_rarp50", task, tmp_path) for task in ("action", "masks"))
+    with pytest.raises(Misuse, match=r"10 Hz.*1 Hz"):
+        joined(actions, masks)
+    assert joined(actions, masks, on_slower=True)["frame"].to_list() == [0, 60, 120] * 2
+
+
+def test_rows_of_another_rate_than_stated_are_named(tmp_path):
+    BUILDERS["cholec80"](tmp_path)
+    tools = tmp_path / "tool_annotations" / "video01-tool.txt"
+    put(tools, tools.read_text().replace("25\t", "1\t").replace("50\t", "2\t"))
+    with pytest.raises(InputInvalid, match="2 of 2 steps between frames are not 25"):
+        open_data_set("cholec80").references(tmp_path, task="tool")
