@@ -1,11 +1,22 @@
-"""Public data sets and exports of annotation tools, one file each.
+"""Public data sets and what annotation tools write: one file each.
 
-The file of an annotation tool is named after it and offers `read` and `write`; `read_annotations` finds the tool.
+A file with `KIND = "data set"` is a data set and holds `DATA_SET`; `open_data_set` finds it by name. The
+other public files read and write what annotation tools use; `read_annotations` finds them by name or content.
 """
 
 from surgeval.datasets._about import About as About
 from surgeval.datasets._about import Annotations as Annotations
+from surgeval.datasets._data_set import DataSet as DataSet
+from surgeval.datasets._data_set import References as References
+from surgeval.datasets._data_set import Report as Report
+from surgeval.datasets._data_set import Task as Task
+from surgeval.datasets._data_set import joined as joined
+from surgeval.datasets._data_set import sampled as sampled
 from surgeval.datasets._join import join_procedures as join_procedures
+from surgeval.datasets._kinds import data_set_names as data_set_names
+from surgeval.datasets._kinds import open_data_set as open_data_set
+from surgeval.datasets._leakage import leakage_table as leakage_table
+from surgeval.datasets._leakage import shared_videos as shared_videos
 from surgeval.datasets._tools import TOOLS as TOOLS
 from surgeval.datasets._tools import read_annotations as read_annotations
 from surgeval.datasets._tools import recognised_tool as recognised_tool
@@ -15,34 +26,18 @@ __all__ = [
     "TOOLS",
     "About",
     "Annotations",
-    "join_procedures",
-    "read_annotations",
-    "recognised_tool",
-    "write_annotations",
-A file with `KIND = "data set"` is a data set and holds `DATA_SET`; `open_data_set` finds it by name. The
-other public files read what annotation tools write.
-"""
-
-from surgeval.datasets._data_set import DataSet as DataSet
-from surgeval.datasets._data_set import References as References
-from surgeval.datasets._data_set import Report as Report
-from surgeval.datasets._data_set import Task as Task
-from surgeval.datasets._data_set import joined as joined
-from surgeval.datasets._data_set import sampled as sampled
-from surgeval.datasets._kinds import data_set_names as data_set_names
-from surgeval.datasets._kinds import open_data_set as open_data_set
-from surgeval.datasets._leakage import leakage_table as leakage_table
-from surgeval.datasets._leakage import shared_videos as shared_videos
-
-__all__ = [
     "DataSet",
     "References",
     "Report",
     "Task",
     "data_set_names",
+    "join_procedures",
     "joined",
     "leakage_table",
     "open_data_set",
+    "read_annotations",
+    "recognised_tool",
     "sampled",
     "shared_videos",
+    "write_annotations",
 ]
