@@ -10,9 +10,9 @@ from surgeval.datasets._data_set import DataSet as DataSet
 from surgeval.datasets._data_set import References as References
 from surgeval.datasets._data_set import Report as Report
 from surgeval.datasets._data_set import Task as Task
-from surgeval.datasets._data_set import joined as joined
-from surgeval.datasets._data_set import sampled as sampled
 from surgeval.datasets._join import join_procedures as join_procedures
+from surgeval.datasets._joins import joined as joined
+from surgeval.datasets._joins import sampled as sampled
 from surgeval.datasets._kinds import data_set_names as data_set_names
 from surgeval.datasets._kinds import open_data_set as open_data_set
 from surgeval.datasets._leakage import leakage_table as leakage_table

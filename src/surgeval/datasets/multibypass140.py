@@ -43,7 +43,7 @@ def _segments(folder: Folder, kind: str, overlays: bool | None) -> pl.DataFrame:
             found = list(_entries(folder, path, kind))
             kept = [e for e in found if overlays is None or (e["label_id"] in OVERLAYS) is overlays]
             for number, e in enumerate(kept):
-                case, times = f"{video}/{kind}{number}", (e["start"], e["end"])
+                case, times = f"{video}/{'overlay' if overlays else kind}{number}", (e["start"], e["end"])
                 rows.append((case, video, None, center, *times, e["label_id"], str(e["label_name"])))
             if overlays is False:
                 _check_tiling(folder, path, kept)

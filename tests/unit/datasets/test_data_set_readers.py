@@ -7,6 +7,7 @@ import pytest
 from data_set_files import BUILDERS, CVS_HEADER, endoscapes_image, put, put_json, put_png, put_workbook, tracked_tool
 from surgeval.datasets import leakage_table, open_data_set, shared_videos
 from surgeval.datasets._cholect import videos_of
+from surgeval.datasets.avos import video_and_frame
 from surgeval.datasets.cholectrack20 import VIDEOS
 from surgeval.errors import InputInvalid, Misuse
 
@@ -168,6 +169,7 @@ def test_the_last_dash_parts_video_and_frame_and_unknown_labels_are_skipped(buil
     data_set, root = built("avos")
     table = data_set.references(root, task="action").table
     assert table.select("video", "label").rows() == [("a-b-_c", "cutting"), ("xyz", "suturing")]
+    assert video_and_frame("a-b-_c-30.jpg") == ("a-b-_c", 30)
 
 
 def test_weak_labels_are_mapped_to_images_by_number(built):

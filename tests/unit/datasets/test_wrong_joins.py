@@ -89,6 +89,9 @@ def test_milliseconds_never_meet_seconds_and_overlays_are_no_phases(tmp_path):
     assert seconds.table.filter(pl.col("video") == "BBP01")["phase"].to_list() == [0, 0, 0, 1, 1]
     with pytest.raises(Misuse, match=r"milliseconds.*seconds"):
         joined(overlay, seconds)
+    with pytest.raises(Misuse, match="intervals or whole videos, not moments"):
+        joined(phases, overlay)
+    assert not set(phases.table["case"]) & set(overlay.table["case"])
     with pytest.raises(Misuse, match="overlays lie over phases"):
         phases_at_seconds(overlay)
 
@@ -117,6 +120,13 @@ def test_action_rows_and_masks_meet_once_a_second(tmp_path):
     with pytest.raises(Misuse, match=r"10 Hz.*1 Hz"):
         joined(actions, masks)
     assert joined(actions, masks, on_slower=True)["frame"].to_list() == [0, 60, 120] * 2
+
+
+def test_several_instances_of_a_case_all_keep_their_phase(tmp_path):
+    triplets, phases = (references("cholect50", task, tmp_path) for task in ("triplet", "phase"))
+    for table in (joined(phases, triplets), joined(triplets, phases)):
+        assert table.filter(case="VID01/1").height == 2
+        assert set(table.filter(case="VID01/1")["phase"]) == {0}
 
 
 def test_rows_of_another_rate_than_stated_are_named(tmp_path):
