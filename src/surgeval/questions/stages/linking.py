@@ -4,13 +4,14 @@ The affinity of two boxes is `exp(-distance / size) * size_ratio`: centres measu
 the two diagonals, and the root of the ratio of areas. Unlike overlap it does not vanish when a small object
 moves by more than its own size within a second, which at 1 fps it often does.
 
-A chain of boxes expects its object where it was last, or where its motion over the last second would have
-brought it, whichever fits better. After a gap only the former counts.
+The camera moves all objects at once, often farther than they lie from each other. So before boxes are linked,
+that common shift is found: of all shifts that would bring some chain onto some box of its class, the one after
+which chains and boxes fit best. Chains out of view move along with it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,9 @@ import polars as pl
 from scipy.optimize import linear_sum_assignment
 
 from surgeval.questions.stages.box_tables import SIDES, Floats, frames_of
+
+_COST = 0.03
+"""What a shift by one diagonal costs, in affinity."""
 
 
 class Link(NamedTuple):
@@ -47,7 +51,6 @@ class _Open:
     class_name: str
     box: Floats
     second: int
-    motion: Floats = field(default_factory=lambda: np.zeros(2))
 
 
 def affinity(first: Floats, second: Floats) -> Floats:
@@ -64,7 +67,7 @@ def affinity(first: Floats, second: Floats) -> Floats:
     return np.asarray(np.exp(-distance) * np.sqrt(np.minimum(areas, 1 / areas)))
 
 
-def link(frame: pl.DataFrame, *, longest_gap_s: int, least: float = 0.2, clear: float = 0.5) -> Chains:
+def link(frame: pl.DataFrame, *, longest_gap_s: int, least: float = 0.4, clear: float = 0.7) -> Chains:
     """Chains of boxes of one class, through gaps of at most `longest_gap_s` seconds without a box.
 
     A gap is bridged only where it is clear who comes back: with an affinity of at least `clear`. Weaker fits
@@ -83,6 +86,7 @@ def link(frame: pl.DataFrame, *, longest_gap_s: int, least: float = 0.2, clear: 
     for (video, second), part in frames_of(frame):
         live = [one for one in live if one.video == video and second - one.second <= longest_gap_s + 1]
         rows = range(part.start, part.stop)
+        _follow_camera(live, [names[i] for i in rows], boxes[part], second)
         found = _matched(live, [names[i] for i in rows], boxes[part], second, least, clear)
         for at, row in enumerate(rows):
             one, worth, taken = found[at]
@@ -92,16 +96,28 @@ def link(frame: pl.DataFrame, *, longest_gap_s: int, least: float = 0.2, clear: 
                 one = _Open(count, video, names[row], boxes[row], second)
                 live.append(one)
                 count += 1
-            elif second - one.second == 1:
-                one.motion = _center(boxes[row]) - _center(one.box)
-            else:
-                one.motion = np.zeros(2)
             one.box, one.second, chain[row] = boxes[row], second, one.number
     return Chains(chain, links)
 
 
-def _center(box: Floats) -> Floats:
-    return np.asarray(box[:2] + box[2:] / 2)
+def _follow_camera(live: list[_Open], names: list[str], boxes: Floats, second: int) -> None:
+    """Move all chains by the shift after which they fit the boxes best; a large shift must earn its length."""
+    fresh = [one for one in live if second - one.second == 1] or live
+    if not fresh:
+        return
+    last = np.array([one.box for one in fresh])
+    same = np.array([one.class_name for one in fresh])[:, None] == np.array(names)[None, :]
+    centers = (boxes[:, :2] + boxes[:, 2:] / 2)[None] - (last[:, :2] + last[:, 2:] / 2)[:, None]
+    shifts = np.concatenate([np.zeros((1, 2)), centers[same]])
+    size = float(np.median(np.hypot(last[:, 2], last[:, 3])))
+    best, most = shifts[0], -np.inf
+    for shift in shifts:
+        fit = affinity(last + np.concatenate([shift, [0, 0]]), boxes) * same
+        worth = min(fit.max(axis=0).sum(), fit.max(axis=1).sum()) - _COST * float(np.hypot(*shift)) / size
+        if worth > most:
+            best, most = shift, worth
+    for one in live:
+        one.box = one.box + np.concatenate([best, [0, 0]])
 
 
 def _matched(
@@ -112,9 +128,7 @@ def _matched(
     if not live:
         return found
     last = np.array([one.box for one in live])
-    moved = last.copy()
-    moved[:, :2] += np.array([one.motion if second - one.second == 1 else np.zeros(2) for one in live])
-    worth = np.maximum(affinity(last, boxes), affinity(moved, boxes))
+    worth = affinity(last, boxes)
     worth *= np.array([one.class_name for one in live])[:, None] == np.array(names)[None, :]
     fresh = np.array([second - one.second == 1 for one in live])
     sure = worth >= np.where(fresh, least, clear)[:, None]
