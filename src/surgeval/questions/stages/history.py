@@ -20,6 +20,7 @@ import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid
 from surgeval.questions.stages.box_tables import needed_columns
+from surgeval.schema.tabular import as_frame
 
 
 class Action(StrEnum):
@@ -134,9 +135,8 @@ def history_from(table: Any) -> History:
     """
     frame = needed_columns(table, ("item", "action", "who", "at"), "history")
     rest = [name for name in _COLUMNS if name not in frame.columns]
-    given = pl.DataFrame(table) if not isinstance(table, pl.DataFrame) else table
     history, problems = History(), []
-    for number, row in enumerate(given.to_dicts(), start=1):
+    for number, row in enumerate(as_frame(table).to_dicts(), start=1):
         if row["action"] not in list(Action):
             problems.append(f"row {number}: unknown action {row['action']!r}; known: {', '.join(Action)}")
             continue
