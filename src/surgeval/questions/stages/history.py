@@ -1,0 +1,166 @@
+"""Who changed what, and what two people have verified: an append-only history of items under review.
+
+An item is an instance of stage 4 or a question of stage 5. Its state follows from its entries alone:
+    proposed    nobody has looked yet
+    verified    one person approved what stands now
+    confirmed   two different people did
+    disputed    somebody objected and nothing was changed since
+Nobody verifies their own work: an approval by whoever proposed or last changed the item does not count. A
+change sets everything back, since nobody has looked at what stands now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+import polars as pl
+
+from surgeval.errors import Misuse, TableInvalid
+from surgeval.questions.stages.box_tables import needed_columns
+from surgeval.schema.tabular import as_frame
+
+
+class Action(StrEnum):
+    """What somebody did."""
+
+    PROPOSED = "proposed"
+    CHANGED = "changed"
+    APPROVED = "approved"
+    OBJECTED = "objected"
+
+
+class ReviewState(StrEnum):
+    """Where an item stands."""
+
+    PROPOSED = "proposed"
+    VERIFIED = "verified"
+    CONFIRMED = "confirmed"
+    DISPUTED = "disputed"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing that somebody did to one item."""
+
+    item: str
+    action: Action
+    who: str
+    at: str
+    """When, as ISO 8601 text; entries of a history are in order."""
+    field: str = ""
+    before: str = ""
+    after: str = ""
+    note: str = ""
+
+
+_COLUMNS = tuple(Entry.__dataclass_fields__)
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Everything that was done, in order; adding gives a new history and forgets nothing.
+
+    Example:
+        >>> history = History().add("Clip 1", Action.PROPOSED, "linker", at="2026-05-01")
+        >>> history = history.add("Clip 1", Action.APPROVED, "anna", at="2026-05-02")
+        >>> history.state("Clip 1").value
+        'verified'
+    """
+
+    entries: tuple[Entry, ...] = ()
+
+    def add(
+        self, item: str, action: Action, who: str, *, at: str, field: str = "", before: str = "", after: str = "",
+        note: str = "",
+    ) -> History:  # fmt: skip
+        """The history with one entry more.
+
+        Raises:
+            Misuse: The entry cannot follow: unknown item, twice proposed, out of order, or a change of nothing.
+        """
+        entry = Entry(item, action, who, at, field, before, after, note)
+        if problem := self._problem(entry):
+            raise Misuse(problem)
+        return History((*self.entries, entry))
+
+    def of(self, item: str) -> tuple[Entry, ...]:
+        """The entries of one item."""
+        return tuple(entry for entry in self.entries if entry.item == item)
+
+    def state(self, item: str) -> ReviewState:
+        """Where an item stands.
+
+        Raises:
+            Misuse: Nobody ever proposed it.
+        """
+        return self._states([item])[item]
+
+    def states(self) -> Mapping[str, ReviewState]:
+        """Where every item stands."""
+        return self._states(list(dict.fromkeys(entry.item for entry in self.entries)))
+
+    def _states(self, items: list[str]) -> dict[str, ReviewState]:
+        found = {}
+        for item in items:
+            if not (own := self.of(item)):
+                raise Misuse(f"nobody ever proposed {item!r}")
+            found[item] = _state(own)
+        return found
+
+    def _problem(self, entry: Entry) -> str | None:
+        if not entry.who.strip() or not entry.item.strip():
+            return f"an entry needs an item and a person, got {entry.item!r} and {entry.who!r}"
+        known = any(other.item == entry.item for other in self.entries)
+        if known == (entry.action is Action.PROPOSED):
+            return f"{entry.item!r} was {'already' if known else 'never'} proposed"
+        if self.entries and entry.at < self.entries[-1].at:
+            return f"entries come in order of time, got {entry.at} after {self.entries[-1].at}"
+        if entry.action is Action.CHANGED and (not entry.field or entry.before == entry.after):
+            return f"a change of {entry.item!r} needs a field and two different values"
+        return None
+
+    def table(self) -> pl.DataFrame:
+        """The history as a plain table, one row per entry."""
+        return pl.DataFrame([asdict(entry) for entry in self.entries], schema=dict.fromkeys(_COLUMNS, pl.String))
+
+
+def history_from(table: Any) -> History:
+    """The history in a table that `History.table` wrote.
+
+    Raises:
+        TableInvalid: With every row that cannot follow those before it.
+    """
+    frame = needed_columns(table, ("item", "action", "who", "at"), "history")
+    rest = [name for name in _COLUMNS if name not in frame.columns]
+    history, problems = History(), []
+    for number, row in enumerate(as_frame(table).to_dicts(), start=1):
+        if row["action"] not in list(Action):
+            problems.append(f"row {number}: unknown action {row['action']!r}; known: {', '.join(Action)}")
+            continue
+        more = {name: str(row.get(name) or "") for name in rest}
+        try:
+            history = history.add(str(row["item"]), Action(row["action"]), str(row["who"]), at=str(row["at"]), **more)
+        except Misuse as problem:
+            problems.append(f"row {number}: {problem}")
+    if problems:
+        raise TableInvalid("history", problems)
+    return history
+
+
+def _state(own: tuple[Entry, ...]) -> ReviewState:
+    author, approved, objected = own[0].who, set[str](), set[str]()
+    for entry in own:
+        if entry.action in (Action.PROPOSED, Action.CHANGED):
+            author, approved, objected = entry.who, set(), set()
+        elif entry.action is Action.OBJECTED:
+            objected.add(entry.who)
+            approved.discard(entry.who)
+        elif entry.who != author:
+            approved.add(entry.who)
+            objected.discard(entry.who)
+    if objected:
+        return ReviewState.DISPUTED
+    return (ReviewState.PROPOSED, ReviewState.VERIFIED, ReviewState.CONFIRMED)[min(len(approved), 2)]

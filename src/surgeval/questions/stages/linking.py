@@ -1,0 +1,143 @@
+"""Linking boxes through time by motion: which boxes of neighbouring seconds are the same object.
+
+The affinity of two boxes is `exp(-distance / size) * size_ratio`: centres measured in the geometric mean of
+the two diagonals, and the root of the ratio of areas. Unlike overlap it does not vanish when a small object
+moves by more than its own size within a second, which at 1 fps it often does.
+
+The camera moves all objects at once, often farther than they lie from each other. So before boxes are linked,
+that common shift is found: of all shifts that would bring some chain onto some box of its class, the one after
+which chains and boxes fit best. Chains out of view move along with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from scipy.optimize import linear_sum_assignment
+
+from surgeval.questions.stages.box_tables import SIDES, Floats, frames_of
+
+_COST = 0.03
+"""What a shift by one diagonal costs, in affinity."""
+
+
+class Link(NamedTuple):
+    """A chain that goes on after a gap, or might."""
+
+    chain: int
+    """The chain that was there before."""
+    row: int
+    """The box that comes after the gap."""
+    gap_s: int
+    affinity: float
+    taken: bool
+    """Whether the box was added to the chain; if not, it began a chain of its own."""
+
+
+class Chains(NamedTuple):
+    """The chain of every box, and the gaps that were or might be bridged."""
+
+    chain: np.ndarray
+    links: list[Link]
+
+
+@dataclass(slots=True)
+class _Open:
+    number: int
+    video: str
+    class_name: str
+    box: Floats
+    second: int
+
+
+def affinity(first: Floats, second: Floats) -> Floats:
+    """How well each box of one list fits each of the other, from 0 to 1.
+
+    Example:
+        >>> affinity(np.array([[0.0, 0, 3, 4]]), np.array([[0.0, 0, 3, 4], [5, 0, 3, 4]])).round(3).tolist()
+        [[1.0, 0.368]]
+    """
+    centers = (first[:, :2] + first[:, 2:] / 2)[:, None] - (second[:, :2] + second[:, 2:] / 2)[None]
+    size = np.hypot(first[:, 2], first[:, 3])[:, None] * np.hypot(second[:, 2], second[:, 3])[None]
+    areas = first[:, 2:].prod(axis=1)[:, None] / second[:, 2:].prod(axis=1)[None]
+    distance = np.hypot(centers[..., 0], centers[..., 1]) / np.sqrt(size)
+    return np.asarray(np.exp(-distance) * np.sqrt(np.minimum(areas, 1 / areas)))
+
+
+def link(frame: pl.DataFrame, *, longest_gap_s: int, least: float = 0.4, clear: float = 0.7) -> Chains:
+    """Chains of boxes of one class, through gaps of at most `longest_gap_s` seconds without a box.
+
+    A gap is bridged only where it is clear who comes back: with an affinity of at least `clear`. Weaker fits
+    are reported as links that were not taken.
+
+    Args:
+        frame: Boxes as `checked_boxes` returns them.
+        longest_gap_s: Seconds without a box after which a chain ends.
+        least: Smallest affinity of neighbouring seconds.
+        clear: Smallest affinity across a gap.
+    """
+    boxes, names = frame.select(SIDES).to_numpy(), frame["class_name"].to_list()
+    chain, links = np.full(len(boxes), -1), list[Link]()
+    live: list[_Open] = []
+    count = 0
+    for (video, second), part in frames_of(frame):
+        live = [one for one in live if one.video == video and second - one.second <= longest_gap_s + 1]
+        rows = range(part.start, part.stop)
+        _follow_camera(live, [names[i] for i in rows], boxes[part], second)
+        found = _matched(live, [names[i] for i in rows], boxes[part], second, least, clear)
+        for at, row in enumerate(rows):
+            one, worth, taken = found[at]
+            if one is not None and second - one.second > 1:
+                links.append(Link(one.number, row, second - one.second - 1, worth, taken))
+            if one is None or not taken:
+                one = _Open(count, video, names[row], boxes[row], second)
+                live.append(one)
+                count += 1
+            one.box, one.second, chain[row] = boxes[row], second, one.number
+    return Chains(chain, links)
+
+
+def _follow_camera(live: list[_Open], names: list[str], boxes: Floats, second: int) -> None:
+    """Move all chains by the shift after which they fit the boxes best; a large shift must earn its length."""
+    fresh = [one for one in live if second - one.second == 1] or live
+    if not fresh:
+        return
+    last = np.array([one.box for one in fresh])
+    same = np.array([one.class_name for one in fresh])[:, None] == np.array(names)[None, :]
+    centers = (boxes[:, :2] + boxes[:, 2:] / 2)[None] - (last[:, :2] + last[:, 2:] / 2)[:, None]
+    shifts = np.concatenate([np.zeros((1, 2)), centers[same]])
+    size = float(np.median(np.hypot(last[:, 2], last[:, 3])))
+    best, most = shifts[0], -np.inf
+    for shift in shifts:
+        fit = affinity(last + np.concatenate([shift, [0, 0]]), boxes) * same
+        worth = min(fit.max(axis=0).sum(), fit.max(axis=1).sum()) - _COST * float(np.hypot(*shift)) / size
+        if worth > most:
+            best, most = shift, worth
+    for one in live:
+        one.box = one.box + np.concatenate([best, [0, 0]])
+
+
+def _matched(
+    live: list[_Open], names: list[str], boxes: Floats, second: int, least: float, clear: float
+) -> list[tuple[_Open | None, float, bool]]:
+    """For each box, the chain it belongs to or might, the affinity, and whether it is clear."""
+    found: list[tuple[_Open | None, float, bool]] = [(None, 0.0, False)] * len(boxes)
+    if not live:
+        return found
+    last = np.array([one.box for one in live])
+    worth = affinity(last, boxes)
+    worth *= np.array([one.class_name for one in live])[:, None] == np.array(names)[None, :]
+    fresh = np.array([second - one.second == 1 for one in live])
+    sure = worth >= np.where(fresh, least, clear)[:, None]
+    for i, j in zip(*linear_sum_assignment(np.where(sure, worth + fresh[:, None], 0), maximize=True), strict=True):
+        if sure[i, j]:
+            found[j] = live[i], float(worth[i, j]), True
+    free = [i for i in range(len(live)) if not any(one is live[i] for one, _, _ in found)]
+    for j, (one, _, _) in enumerate(found):
+        if one is None and free and worth[free, j].max() > 0:
+            best = max(free, key=lambda i: worth[i, j])
+            found[j] = live[best], float(worth[best, j]), False
+    return found
