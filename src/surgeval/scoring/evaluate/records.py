@@ -23,6 +23,7 @@ MOMENTS = ("frame", "second", "case")
 """The columns that can say which moment of a video a row is about; the first that exists is used."""
 
 _SHOWN_VIDEOS = 5
+_USED = (*MOMENTS, "video", "reference", "prediction", "score")
 
 
 def read_records(source: Any, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
@@ -88,6 +89,10 @@ def checked_rows(frame: pl.DataFrame, where: str) -> tuple[pl.DataFrame, str]:
         )
     if frame.is_empty():
         raise InputInvalid(where, ["the table has no rows"])
+    if nested := [name for name, kind in frame.schema.items() if _is_nested(name, kind)]:
+        raise InputInvalid(
+            where, [f"column {name!r} holds lists or objects instead of single values" for name in nested]
+        )
     kind = {"frame": pl.Int64, "second": pl.Float64, "case": pl.String}[moment]
     rows = frame.with_columns(pl.col("video").cast(pl.String), _typed(moment, kind))
     problems = _empty_cells(rows, frame, moment) + _repeats(rows, moment)
@@ -96,11 +101,20 @@ def checked_rows(frame: pl.DataFrame, where: str) -> tuple[pl.DataFrame, str]:
     return rows, moment
 
 
+def _is_nested(name: str, kind: pl.DataType) -> bool:
+    return name.split(":", 1)[0] in _USED and (kind.is_nested() or kind == pl.Object or kind == pl.Binary)
+
+
 def _typed(moment: str, kind: Any) -> pl.Expr:
     """The moment in its kind; what cannot be that (a frame 1.5) becomes empty."""
     number = pl.col(moment).cast(pl.Float64, strict=False) if kind != pl.String else pl.col(moment).cast(pl.String)
     if kind == pl.Int64:
-        return pl.when(number.is_finite() & (number == number.round())).then(number).cast(pl.Int64).alias(moment)
+        return (
+            pl.when(number.is_finite() & (number == number.round()))
+            .then(number)
+            .cast(pl.Int64, strict=False)
+            .alias(moment)
+        )
     return pl.when(number.is_finite()).then(number).alias(moment) if kind == pl.Float64 else number
 
 

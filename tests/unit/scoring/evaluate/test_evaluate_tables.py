@@ -47,6 +47,11 @@ def test_every_bad_cell_and_repeat_is_listed() -> None:
     ]
 
 
+def test_a_frame_beyond_all_numbers_is_listed() -> None:
+    with pytest.raises(InputInvalid, match="not whole numbers"):
+        checked_rows(pl.DataFrame({"video": ["a"], "frame": [1e30]}), "rows")
+
+
 def test_tables_without_video_or_moment_are_refused() -> None:
     with pytest.raises(InputInvalid, match="--video-column"):
         checked_rows(pl.DataFrame({"frame": [1]}), "rows")
@@ -54,6 +59,13 @@ def test_tables_without_video_or_moment_are_refused() -> None:
         checked_rows(pl.DataFrame({"video": ["a"]}), "rows")
     with pytest.raises(InputInvalid, match="no rows"):
         checked_rows(pl.DataFrame({"video": [], "frame": []}), "rows")
+
+
+def test_lists_and_objects_in_cells_are_refused() -> None:
+    frame = pl.DataFrame({"video": [["a"]], "frame": [{"n": 1}], "score:x": [[1.0]], "other": [[1]]})
+    with pytest.raises(InputInvalid) as caught:
+        checked_rows(frame, "rows")
+    assert [problem.split("'")[1] for problem in caught.value.problems] == ["video", "frame", "score:x"]
 
 
 def test_rows_are_joined_by_moment_and_not_by_place() -> None:
