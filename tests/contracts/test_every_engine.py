@@ -221,6 +221,14 @@ def test_23_a_flood_of_log_lines_is_kept_small(any_engine: Bench) -> None:
         until(lambda: not running.alive(), 60, "it did not end")
         assert running.logs(1 << 30).endswith(b"the-end\n")
         assert len(running.logs(1 << 30)) <= 2 * SMALL.log_mb << 20
+        if any_engine.engine.takes_images:
+            assert _log_file(any_engine.engine.name, running.id).stat().st_size <= 2 * SMALL.log_mb << 20
+
+
+def _log_file(engine: str, container: str) -> Path:
+    """Where the engine itself keeps the log: the disk that a flood would fill."""
+    field = {"docker": "{{.LogPath}}", "podman": "{{.HostConfig.LogConfig.Path}}"}[engine]
+    return Path(subprocess.check_output([engine, "inspect", container, "--format", field]).decode().strip())
 
 
 # 24, 25: death

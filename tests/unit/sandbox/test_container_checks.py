@@ -135,7 +135,7 @@ class _Forgetful(PodmanEngine):
         return flags[:at] + flags[at + 1 + self._arguments :]
 
 
-@pytest.mark.parametrize(("flag", "arguments"), [("--read-only", 0), ("--pids-limit", 1), ("--tmpfs", 1)])
+@pytest.mark.parametrize(("flag", "arguments"), [("--cpus", 1), ("--pids-limit", 1), ("--tmpfs", 1)])
 def test_a_container_that_is_not_as_asked_for_never_runs(flag: str, arguments: int, tmp_path: Path) -> None:
     with bench("podman", tmp_path) as made:
         before = subprocess.check_output(["podman", "ps", "-aq"])

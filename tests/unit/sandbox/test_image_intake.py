@@ -227,6 +227,12 @@ def test_03_headers_that_readers_understand_differently_are_refused(bad: bytes, 
     assert said in refused(image(tmp_path, layers=[layer(small_entries())[:-10240] + bad + bytes(1024)]))
 
 
+def test_03_a_header_whose_check_sum_is_wrong_is_refused(tmp_path: Path) -> None:
+    broken = bytearray(layer([entry("aaaa"), entry("bbbb")]))
+    broken[0:4] = b"zzzz"
+    assert "check sum" in refused(image(tmp_path, layers=[bytes(broken)]))
+
+
 # 4, 5, 6: entries that reach out of the image
 
 
@@ -408,6 +414,12 @@ def test_09_contents_that_do_not_match_their_digest_are_refused(tmp_path: Path) 
 def test_09_papers_that_are_not_plain_json_are_refused(text: bytes, name: str, tmp_path: Path) -> None:
     members = docker_members([layer(small_entries())])
     assert "json" in refused(archive(tmp_path / "a.tar", {**members, name: text})).lower()
+
+
+def test_09_a_key_said_twice_is_refused_for_readers_choose_differently(tmp_path: Path) -> None:
+    members = docker_members([layer(small_entries())])
+    twice = members["manifest.json"].replace(b'{"Config"', b'{"Config": "other.json", "Config"')
+    assert "a key is repeated" in refused(archive(tmp_path / "a.tar", {**members, "manifest.json": twice}))
 
 
 def test_09_layers_to_be_fetched_from_elsewhere_are_refused(tmp_path: Path) -> None:
