@@ -6,7 +6,7 @@ TORCH ?= torch==2.13.0
 PYTHONS ?= python3.11 python3.12 python3.13
 WORKERS ?= auto
 
-.PHONY: setup demo test suite lint bench docs test-models test-all clean
+.PHONY: setup demo test suite system lint bench docs test-models test-all clean
 
 setup: $(VENV)/.ready
 
@@ -31,7 +31,11 @@ lint: setup
 
 test: lint suite
 
-suite: setup
+# Engines that some tests run for real; where they cannot be installed, those tests are skipped with the reason.
+system:
+	@sh scripts/install-system-packages.sh
+
+suite: setup system
 	$(BIN)/python -m pytest -n $(WORKERS) src tests
 
 # Needs torch (CPU is enough); kept apart so that the suite above proves the base install.
@@ -54,6 +58,7 @@ bench: setup
 
 docs: setup
 	$(BIN)/python -m docs.generate
+	$(BIN)/python -m docs.datasets_page
 	$(BIN)/mkdocs build --quiet --strict --site-dir site
 	@echo "open site/index.html"
 
