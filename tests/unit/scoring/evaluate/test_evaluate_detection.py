@@ -149,3 +149,19 @@ def test_swapped_files_and_unknown_keys_are_refused() -> None:
         surgeval.evaluate("detection", results, dataset, by=["blood"])
     with pytest.raises(UnknownName, match="kind of overlap"):
         surgeval.evaluate("detection", results, dataset, overlap="circle")
+
+
+def test_masks_are_compared_by_their_pixels() -> None:
+    dataset, results = small()
+    for one in dataset["annotations"]:
+        one["segmentation"] = {"size": [2, 5], "counts": [0, 4, 6]}
+    for one, counts in zip(results, ([0, 4, 6], [6, 4]), strict=True):
+        one["segmentation"] = {"size": [2, 5], "counts": counts}
+    result = surgeval.evaluate(
+        "detection", results, dataset, overlap="mask", metrics=["coco_ar"], by=["smoke"], replicates=9
+    )
+    assert result.value("coco_ar") == 0.25
+    assert result.per_stratum["value"].to_list() == [0.5, 0.0]
+    dataset["annotations"][0]["segmentation"] = [[0, 0, 1, 1, 2, 2]]
+    with pytest.raises(InputInvalid, match="polygons"):
+        surgeval.evaluate("detection", results, dataset, overlap="mask")
