@@ -1,8 +1,8 @@
 import pytest
-from floor_questions import question, split
 from hypothesis import given
 from hypothesis import strategies as st
 
+from floor_questions import question, split
 from surgeval.schema.question_files import load_questions
 from surgeval.scoring import best_constant
 from surgeval.scoring.best_constant import best_constants

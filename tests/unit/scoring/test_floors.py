@@ -4,11 +4,11 @@ import random
 
 import polars as pl
 import pytest
-from floor_questions import focus_like, question, split
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import surgeval
+from floor_questions import focus_like, question, split
 from surgeval.errors import Misuse, QuestionsInvalid, TableInvalid
 from surgeval.schema.question_files import load_responses
 from surgeval.schema.rows import write_json_rows

@@ -1,7 +1,7 @@
-from floor_questions import question, split
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 
+from floor_questions import question, split
 from surgeval.schema.question_files import load_questions
 from surgeval.scoring.blind_questions import blind_questions
 from surgeval.scoring.text_prior import TextPrior
