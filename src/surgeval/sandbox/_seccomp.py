@@ -1,8 +1,8 @@
 """The filter of system calls, in the two forms that engines take: OCI JSON and a BPF program.
 
 One list for every engine, because the profiles that engines bring differ: Debian 12's podman lets an
-unprivileged process make namespaces, mount in them, trace and use keys, and both it and docker let it open
-a socket to the hypervisor (AF_VSOCK), which no network namespace holds back.
+unprivileged process make namespaces, mount in them, trace, use keys and open a socket to the hypervisor
+(AF_VSOCK), which no network namespace holds back.
 """
 
 from __future__ import annotations
