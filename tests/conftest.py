@@ -1,6 +1,11 @@
 """Settings shared by the whole suite."""
 
+import os
+
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# In continuous integration the examples are the same every time; elsewhere each run looks further.
+settings.register_profile(
+    "house", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
+)
 settings.load_profile("house")

@@ -47,7 +47,8 @@ class UnknownName(Misuse):
         self.kind, self.name, self.known = kind, name, sorted(known)
         near = nearest(str(name), self.known)
         hint = f"did you mean {near!r}?" if near else f"known: {', '.join(self.known)}"
-        super().__init__(f"unknown {kind} {name!r}; {hint}")
+        shown = repr(name) if len(repr(name)) <= 80 else repr(name)[:79] + "…"
+        super().__init__(f"unknown {kind} {shown}; {hint}")
 
 
 class ExtraNeeded(Misuse):

@@ -241,6 +241,12 @@ keys = st.sampled_from(
 )
 
 
+def test_a_long_unknown_capability_is_cut_in_the_message() -> None:
+    _, said = reference_of({**reference_row(), "primary": "x" * 5000})  # type: ignore[operator]
+    assert all(len(text) < 600 for _, text in said)
+    assert said
+
+
 @given(st.dictionaries(keys, json_values, max_size=8))
 def test_no_row_of_any_shape_crashes_a_reader(row: dict[str, Any]) -> None:
     for read in (request_of, reference_of, response_of):
