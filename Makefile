@@ -15,7 +15,7 @@ $(VENV)/.ready: pyproject.toml
 	  { echo "surgeval needs Python 3.11 or newer; '$(PYTHON)' is older. Try: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --editable '.[fast]' --group test --group lint --group docs
+	$(BIN)/python -m pip install --quiet --editable '.[fast,report,video]' --group test --group lint --group docs
 	@# Oracles whose declared dependencies (torch, OpenCV, Matplotlib, ...) are not needed for what they are asked here.
 	$(BIN)/python -m pip install --quiet --no-deps orena-focus==0.4.0 trackeval==1.3.0
 	@touch $@

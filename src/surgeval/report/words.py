@@ -1,0 +1,74 @@
+"""Text from outside, made safe to show: models' names and answers are never more than text."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+
+import polars as pl
+
+ELLIPSIS = "…"
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_STAND_IN = "�"
+
+
+def plain(text: object, *, limit: int | None = None) -> str:
+    """The text on one line, with characters that would hide or reorder it made visible, cut in the middle.
+
+    Example:
+        >>> plain("a\\u202eb\\nc")
+        'a�b c'
+        >>> plain("a very long name", limit=9)
+        'a ve…name'
+    """
+    words = " ".join(str(text).split())
+    shown = "".join(_STAND_IN if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co") else char for char in words)
+    return shown if limit is None or len(shown) <= limit else _cut(shown, limit)
+
+
+def _cut(text: str, limit: int) -> str:
+    tail = (limit - 1) // 2
+    return text[: limit - 1 - tail] + ELLIPSIS + text[len(text) - tail :]
+
+
+def short_names(names: Iterable[object], *, limit: int = 28) -> dict[str, str]:
+    """A short, distinct label for every name: what a chart can print beside a row.
+
+    Example:
+        >>> short_names(["model-with-a-long-name-1", "model-with-a-long-name-2"], limit=12)
+        {'model-with-a-long-name-1': 'model-…ame-1', 'model-with-a-long-name-2': 'model-…ame-2'}
+    """
+    labels: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in dict.fromkeys(str(name) for name in names):
+        label, number = plain(name, limit=limit) or "(no name)", 2
+        while label in taken:
+            mark = f" ({number})"
+            label, number = plain(name, limit=max(limit - len(mark), 1)) + mark, number + 1
+        taken.add(label)
+        labels[name] = label
+    return labels
+
+
+def csv_text(frame: pl.DataFrame) -> str:
+    """The table as CSV in which no cell of text can run as a spreadsheet's formula.
+
+    Example:
+        >>> csv_text(pl.DataFrame({"model": ["=1+1"], "value": [-0.5]}))
+        "model,value\\n'=1+1,-0.5\\n"
+    """
+    if not frame.columns:
+        return ""
+    flat = frame.with_columns(
+        pl.col(name).map_elements(lambda value: str(list(value)), return_dtype=pl.String)
+        for name, kind in frame.schema.items()
+        if kind.is_nested()
+    )
+    texts = [name for name, kind in flat.schema.items() if kind in (pl.String, pl.Categorical, pl.Enum)]
+    guarded = flat.with_columns(_guarded(pl.col(name).cast(pl.String)).alias(name) for name in texts)
+    return str(guarded.write_csv())
+
+
+def _guarded(column: pl.Expr) -> pl.Expr:
+    starts = column.str.slice(0, 1).is_in(list(_FORMULA_STARTS))
+    return pl.when(starts).then("'" + column).otherwise(column)
