@@ -15,14 +15,18 @@ import polars as pl
 
 from surgeval.errors import InputInvalid, Misuse, UnknownName
 from surgeval.metrics import DETECTION
-from surgeval.metrics.detection.average_precision import CocoAP, coco_summary
+from surgeval.metrics.detection.average_precision import CocoAP, CocoAR, coco_summary
 from surgeval.metrics.detection.cases import DetectionCases, Objects
 from surgeval.metrics.detection.coco_records import CocoCases, coco_cases
 from surgeval.schema.metric import Metric
-from surgeval.scoring.evaluate.measure import Job, Material, Part, class_frame, class_rows, open_chosen
+from surgeval.schema.metric_facts import MetricFacts
+from surgeval.scoring.evaluate.measure import Job, Material, Part, open_chosen, record_columns
+from surgeval.scoring.evaluate.per_class import ClassJob
 from surgeval.scoring.evaluate.records import read_json
 from surgeval.scoring.evaluate.video_names import videos_of_records
 
+Overlap = Literal["box", "mask"]
+Confidence = Literal["scores", "none"]
 DEFAULT = ("coco_ap", "coco_ap50", "coco_ar", "detection_f1", "false_alarms_per_image")
 
 
@@ -31,7 +35,7 @@ def material(
     references: Any = None,
     *,
     metrics: Sequence[str] = (),
-    overlap: Literal["box", "mask"] = "box",
+    overlap: Overlap = "box",
     video_column: str | None = None,
     video_pattern: str | None = None,
     by: Sequence[str] = (),
@@ -50,7 +54,7 @@ def material(
     if not records:
         raise InputInvalid("images", ["the data set has no images"])
     confident = read.cases.prediction.score is not None or not len(read.cases.prediction)
-    confidence = "scores" if confident else "none"
+    confidence: Confidence = "scores" if confident else "none"
     opened = open_chosen(metrics, DEFAULT, DETECTION, kind=overlap, confidence=confidence)
     whole = _with_units(read.cases, videos)
     names = _category_names(dataset, read)
@@ -139,18 +143,32 @@ def _of_images(cases: DetectionCases, images: np.ndarray) -> DetectionCases:
     return DetectionCases(len(images), sides[0], sides[1], cases.classes)
 
 
-def _per_class(cases: DetectionCases, names: Sequence[str], overlap: Any, confidence: Any) -> pl.DataFrame:
+def _per_class(
+    cases: DetectionCases, names: Sequence[str], overlap: Overlap, confidence: Confidence
+) -> tuple[ClassJob, ...]:
     counts = np.bincount(cases.reference.category, minlength=len(names)).tolist()
-    found = []
-    for name, ious in (("ap", "coco"), ("ap50", "50")):
-        found += class_rows(name, CocoAP(ious=ious, kind=overlap, confidence=confidence), cases, names, counts)
-    return class_frame(found)
+    grids = (("ap", "coco"), ("ap50", "50"))
+    metrics = ((name, CocoAP(ious=ious, kind=overlap, confidence=confidence)) for name, ious in grids)
+    return tuple(ClassJob(name, metric, cases, names, counts) for name, metric in metrics)
 
 
-def _summary(cases: DetectionCases, overlap: Any) -> dict[str, pl.DataFrame]:
-    found = coco_summary(cases, kind=overlap)
-    rows = [{"number": name, "value": None if value != value else value} for name, value in found.items()]
-    return {"coco_summary": pl.DataFrame(rows, schema={"number": pl.String, "value": pl.Float64})}
+def _summary(cases: DetectionCases, overlap: Overlap) -> dict[str, pl.DataFrame]:
+    """The twelve numbers of the protocol, each with what it was computed under."""
+    rows = [
+        {"number": name, "value": None if value != value else value, **record_columns(_summary_facts(name, overlap))}
+        for name, value in coco_summary(cases, kind=overlap).items()
+    ]
+    schema = {"number": pl.String, "value": pl.Float64, "larger_is_better": pl.Boolean}
+    return {"coco_summary": pl.DataFrame(rows, schema=schema | dict.fromkeys(("estimand", "conventions"), pl.String))}
+
+
+def _summary_facts(name: str, overlap: Overlap) -> MetricFacts:
+    """The facts of one of the twelve numbers."""
+    kind, _, size = name.partition("_")
+    size = size or "all"
+    if kind.startswith("ar"):
+        return CocoAR(kind=overlap, size=size, max_detections=int(kind.removeprefix("ar")), name=name).facts
+    return CocoAP(kind=overlap, size=size, ious=kind.removeprefix("ap") or "coco", name=name).facts
 
 
 def _notes(cases: DetectionCases, names: Sequence[str], confident: bool) -> tuple[str, ...]:

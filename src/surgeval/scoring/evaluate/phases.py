@@ -15,11 +15,12 @@ import polars as pl
 
 from surgeval.errors import InputInvalid, Misuse
 from surgeval.metrics import METRICS, TIME
-from surgeval.metrics.classification.averages import ClassAverage
+from surgeval.metrics.classification.averages import ClassAverage, Measure
 from surgeval.metrics.phases import CHOLEC80_PHASES, PhaseVideo
 from surgeval.schema.metric_facts import KNOWN_METRICS
 from surgeval.scoring.evaluate.classification import LabelledRows, case_scores, read_labelled, videos_of
-from surgeval.scoring.evaluate.measure import Job, Material, class_frame, class_rows, open_chosen, parts_of
+from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_of
+from surgeval.scoring.evaluate.per_class import ClassJob
 from surgeval.scoring.evaluate.records import typical_step
 
 OTHER_CASES = ("temporal_iou", "latency_p50_s", "latency_p95_s", "latency_p99_s", "deadline_miss_share")
@@ -158,10 +159,9 @@ def _one_stratum_per_video(frame: pl.DataFrame, by: Sequence[str]) -> None:
                 )  # fmt: skip
 
 
-def _per_class(rows: LabelledRows) -> pl.DataFrame:
+def _per_class(rows: LabelledRows) -> tuple[ClassJob, ...]:
+    """Strict measures of every phase, frames of all videos pooled."""
     cases = rows.cases(rows.frame, scores=False)
     counts = np.bincount(cases.reference, minlength=len(rows.classes)).tolist()
-    found = []
-    for measure in ("precision", "recall", "jaccard", "f1"):
-        found += class_rows(measure, ClassAverage(measure), cases, rows.classes, counts)
-    return class_frame(found)
+    measures: tuple[Measure, ...] = ("precision", "recall", "jaccard", "f1")
+    return tuple(ClassJob(measure, ClassAverage(measure), cases, rows.classes, counts) for measure in measures)

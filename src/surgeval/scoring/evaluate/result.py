@@ -24,7 +24,7 @@ class EvaluationResult:
     kind: str
     model: str
     metrics: pl.DataFrame
-    """One row per metric: value, interval over videos, estimand and conventions."""
+    """One row per metric: value, interval over videos, estimand and conventions, as in every table here."""
     per_video: pl.DataFrame
     per_class: pl.DataFrame
     per_stratum: pl.DataFrame
@@ -35,6 +35,8 @@ class EvaluationResult:
     manifest: Manifest
     notes: tuple[str, ...] = ()
     extra_tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    boards: tuple[str, ...] = ()
+    """Those of the extra tables that set this run beside published ones."""
 
     @property
     def table(self) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,8 @@ import polars as pl
 from surgeval.errors import Misuse, UnknownName
 from surgeval.schema.manifest import Manifest
 from surgeval.schema.score_table import FIXED, ScoreTable
-from surgeval.scoring.evaluate.measure import Material, Settings, measure, measure_parts
+from surgeval.scoring.evaluate.compat_table import compat_notes, compat_table
+from surgeval.scoring.evaluate.measure import Material, Settings, Step, measure, measure_parts, steps
 from surgeval.scoring.evaluate.result import EvaluationResult
 
 KINDS = ("classification", "detection", "phases", "segmentation", "tracking", "triplets")
@@ -30,6 +31,7 @@ def evaluate(
     level: float = 0.95,
     replicates: int = 1000,
     seed: int = 42,
+    progress: Callable[[int], Step] | None = None,
     **options: Any,
 ) -> EvaluationResult:
     """Every metric of one model with an interval over videos, and its values per video, class and stratum.
@@ -44,6 +46,7 @@ def evaluate(
         level: Coverage of the intervals.
         replicates: How often whole videos are drawn.
         seed: Seed of the draws.
+        progress: Told how many metrics there are once everything is read; gives what is told of each that is done.
         **options: Of the kind: `classes`, `columns`, `fps`, and so on.
 
     Raises:
@@ -66,7 +69,11 @@ def evaluate(
     predictions, references = (Path(side) if isinstance(side, str) else side for side in (predictions, references))
     found: Material = build(predictions, references, metrics=tuple(metrics), by=tuple(by), **chosen)
     settings = Settings(level, replicates, seed)
-    measured = measure(found.jobs, found.videos, settings)
+    step = _quiet if progress is None else progress(steps(found))
+    measured = measure(found, settings, step)
+    flawed = compat_table(found.jobs, found.videos, settings)
+    notes = (*found.notes, *compat_notes(flawed))
+    boards = found.finish(measured)
     recorded = {"kind": kind, "model": model, "metrics": list(metrics), "by": list(by), **settings._asdict()}
     recorded |= {name: _recorded(value) for name, value in chosen.items()}
     prose = _prose(kind, model, found, settings)
@@ -75,8 +82,8 @@ def evaluate(
         model=model,
         metrics=measured.metrics,
         per_video=measured.per_video,
-        per_class=found.per_class,
-        per_stratum=measure_parts(found.parts, settings),
+        per_class=measured.per_class,
+        per_stratum=measure_parts(found.parts, settings, step),
         scores=_score_table(found, model),
         conventions=measured.conventions,
         prose=prose,
@@ -85,11 +92,16 @@ def evaluate(
             recorded,
             _files(predictions, references, *chosen.values()),
             {"seed": seed},
-            (prose, *found.notes),
+            (prose, *notes),
         ),
-        notes=found.notes,
-        extra_tables=found.extra_tables,
+        notes=notes,
+        extra_tables={**found.extra_tables, **boards, "compat": flawed},
+        boards=tuple(boards),
     )
+
+
+def _quiet(_: int) -> None:
+    """Nobody is told."""
 
 
 def _score_table(found: Material, model: str) -> ScoreTable | None:

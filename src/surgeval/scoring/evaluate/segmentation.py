@@ -15,11 +15,11 @@ import polars as pl
 from surgeval.errors import InputInvalid, Misuse, UnknownName
 from surgeval.metrics import SEGMENTATION
 from surgeval.metrics.case_means import CaseMean
-from surgeval.metrics.segmentation import MaskCases, dsc_of, iou_of
-from surgeval.metrics.segmentation.overlap import class_counts
+from surgeval.metrics.segmentation import MaskCases
 from surgeval.schema.metric import Metric
+from surgeval.scoring.evaluate.class_overlaps import overlap_jobs
 from surgeval.scoring.evaluate.mask_files import Chosen, read_label_maps
-from surgeval.scoring.evaluate.measure import Job, Material, class_frame, open_chosen, parts_of
+from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_of
 from surgeval.scoring.evaluate.records import read_records
 from surgeval.scoring.evaluate.video_names import videos_of_paths
 
@@ -80,7 +80,7 @@ def material(
         videos,
         rows.height,
         jobs,
-        _per_class(_cases(ours, theirs, rows), found, ignore),
+        tuple(overlap_jobs(_cases(ours, theirs, rows), rows["video"].to_list(), found, ignore)),
         parts_of(rows, by, build),
         _scores(jobs, rows),
         {name: metric.facts for name, metric in opened.items()},
@@ -145,27 +145,6 @@ def _need_no_ignore(opened: Mapping[str, Metric], ignore: int | None) -> None:
             ", ".join(lacking),
             [name for name, factory in MASK_METRICS.items() if "ignore" in factory.option_names],
         )
-
-
-def _per_class(cases: MaskCases, classes: Sequence[int], ignore: int | None) -> pl.DataFrame:
-    """Means over images in which a class is in either mask, and pooled pixels, per class."""
-    counts = class_counts(cases, classes=classes, ignore=ignore)
-    rows: list[dict[str, Any]] = []
-    for place, label in enumerate(sorted(classes)):
-        own = counts[:, place]
-        images = int((own[:, 2] > 0).sum())
-        values = {
-            "dsc": _mean(dsc_of(own, empty="surface-distance")),
-            "iou": _mean(iou_of(own, empty="surface-distance")),
-            "iou_pooled": _mean(iou_of(own.sum(axis=0)[None], empty="surface-distance")),
-        }
-        rows += [{"class": str(label), "metric": m, "value": v, "references": images} for m, v in values.items()]
-    return class_frame(rows)
-
-
-def _mean(values: np.ndarray) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else None
 
 
 def _scores(jobs: Sequence[Job], rows: pl.DataFrame) -> pl.DataFrame | None:

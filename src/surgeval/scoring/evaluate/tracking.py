@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse
 from surgeval.metrics import TRACKING
-from surgeval.metrics.metric import value_of
 from surgeval.metrics.tracking import TrackSequence, overlaps
 from surgeval.schema.metric import Metric
-from surgeval.scoring.evaluate.measure import Job, Material, class_frame, open_chosen
+from surgeval.scoring.evaluate.measure import Job, Material, open_chosen
+from surgeval.scoring.evaluate.per_class import ClassJob, OneByOne
 
 DEFAULT = ("hota", "deta", "assa", "mota", "idf1", "id_switches")
 
@@ -69,7 +68,7 @@ def material(
         tuple(sequence.name for sequence in sequences),
         frames,
         tuple(Job(name, metric, cases) for name, metric in opened.items()),
-        _per_class(sequences, opened) if use_classes else class_frame([]),
+        _per_class(sequences, opened) if use_classes else (),
         notes=tuple(notes),
     )
 
@@ -175,19 +174,17 @@ def _sequence(video: str, left: _Rows, right: _Rows, use_classes: bool) -> Track
     )
 
 
-def _per_class(sequences: Sequence[TrackSequence], opened: Mapping[str, Metric]) -> pl.DataFrame:
+def _per_class(sequences: Sequence[TrackSequence], opened: Mapping[str, Metric]) -> tuple[ClassJob, ...]:
     """The metrics of every class on its own boxes."""
     sides = [np.asarray(side) for one in sequences for side in (one.reference_class, one.prediction_class)]
-    rows = []
-    for label in np.unique(np.concatenate(sides)).tolist():
-        part = [_of_class(sequence, label) for sequence in sequences]
-        count = sum(len(np.asarray(one.reference_frame)) for one in part)
-        found = {name: value_of(metric, part) for name, metric in opened.items()}
-        rows += [
-            {"class": str(label), "metric": name, "value": None if value != value else value, "references": count}
-            for name, value in found.items()
-        ]
-    return class_frame(rows)
+    labels = np.unique(np.concatenate(sides)).tolist()
+    parts = [[_of_class(sequence, label) for sequence in sequences] for label in labels]
+    counts = [sum(len(np.asarray(one.reference_frame)) for one in part) for part in parts]
+    names = [str(label) for label in labels]
+    cases = [[overlaps(one) for one in part] for part in parts]
+    if not names:
+        return ()
+    return tuple(ClassJob(name, OneByOne(metric), cases, names, counts) for name, metric in opened.items())
 
 
 def _of_class(sequence: TrackSequence, label: int) -> TrackSequence:

@@ -101,7 +101,8 @@ def test_one_video_gives_a_value_without_an_interval() -> None:
 def test_every_metric_of_scores_is_known_and_every_number_has_its_conventions() -> None:
     assert set(CLASSIFICATION) > FROM_SCORES
     result = surgeval.evaluate("classification", random_scores(), replicates=10)
-    assert set(result.conventions) == set(result.metrics["metric"])
+    classes = {f"per class: {name}" for name in result.per_class["metric"]}
+    assert set(result.conventions) == {*result.metrics["metric"], *classes}
     assert all(record["estimand"] for record in result.conventions.values())
     assert result.metrics["conventions"].str.len_chars().min() > 0
 
