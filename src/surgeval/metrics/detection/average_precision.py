@@ -141,6 +141,7 @@ class _OverGrid(WeightedMetric):
             "detections per image and class": f"at most {self.max_detections}",
             "confidence": "as given" if confident else "none: all detections of a class are one step",
             "equal scores": _TIES[self.ties if confident else "pooled"],
+            **({"polygons": "the pixels that pycocotools draws"} if self.kind == "mask" else {}),
             **self._own_conventions(),
         }
         return MetricFacts(

@@ -138,3 +138,24 @@ def test_bad_records_and_sources_are_refused(tmp_path: Path) -> None:
         surgeval.evaluate("segmentation", tmp_path / "empty", REFERENCE)
     with pytest.raises(Misuse, match="--references"):
         surgeval.evaluate("segmentation", PREDICTION)
+
+
+def test_polygons_state_the_size_of_their_image(tmp_path: Path) -> None:
+    square = {"case": "u/0", "segmentation": [[1, 1, 3, 1, 3, 3, 1, 3]], "height": 4, "width": 5}
+    (tmp_path / "p.json").write_text(json.dumps([square]))
+    drawn = np.zeros((4, 5), np.uint8)
+    drawn[1:3, 1:3] = 1
+    result = surgeval.evaluate("segmentation", tmp_path / "p.json", {"u/0": drawn}, replicates=10)
+    assert result.value("dsc") == 1.0
+    del square["height"]
+    (tmp_path / "p.json").write_text(json.dumps([square, {**square, "segmentation": {"size": [9999, 99999]}}]))
+    with pytest.raises(InputInvalid, match="polygons need the width and height") as caught:
+        surgeval.evaluate("segmentation", tmp_path / "p.json", {"u/0": drawn})
+    assert len(caught.value.problems) == 2
+
+
+def test_an_image_too_large_for_memory_is_refused(tmp_path: Path) -> None:
+    runs = {"size": [90_000, 90_000], "counts": [90_000 * 90_000]}
+    (tmp_path / "p.json").write_text(json.dumps([{"case": "u/0", "segmentation": runs}]))
+    with pytest.raises(InputInvalid, match="larger than can be compared"):
+        surgeval.evaluate("segmentation", tmp_path / "p.json", {"u/0": np.zeros((2, 2), np.uint8)})
