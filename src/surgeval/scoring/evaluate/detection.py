@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -45,6 +45,49 @@ def material(
     Raises:
         InputInvalid: With every problem of either file.
     """
+    found = read_detections(
+        predictions, references, overlap=overlap, video_column=video_column, video_pattern=video_pattern
+    )
+    whole, videos = found.cases, found.videos
+    opened = open_chosen(metrics, DEFAULT, DETECTION, kind=overlap, confidence=found.confidence)
+    return Material(
+        tuple(dict.fromkeys(videos)),
+        len(found.records),
+        _jobs(opened, whole),
+        class_jobs(found, (("ap", "coco"), ("ap50", "50"))),
+        tuple(_parts(whole, found.records, videos, by, opened)),
+        extra_tables=_summary(whole, overlap) if found.confidence == "scores" else {},
+        notes=_notes(found),
+    )
+
+
+class Detections(NamedTuple):
+    """What a COCO data set and a list of results hold, images drawn by video."""
+
+    cases: DetectionCases
+    records: list[Mapping[str, Any]]
+    """The image records, in the order of the cases."""
+    videos: list[str]
+    """Of every image."""
+    names: list[str]
+    """Of the categories."""
+    overlap: Overlap
+    confidence: Confidence
+
+
+def read_detections(
+    predictions: Any,
+    references: Any,
+    *,
+    overlap: Overlap = "box",
+    video_column: str | None = None,
+    video_pattern: str | None = None,
+) -> Detections:
+    """The cases of both files.
+
+    Raises:
+        InputInvalid: With every problem of either file.
+    """
     if overlap not in ("box", "mask"):
         raise UnknownName("kind of overlap", overlap, ("box", "mask"))
     dataset, results = _read(predictions, references)
@@ -54,19 +97,9 @@ def material(
     if not records:
         raise InputInvalid("images", ["the data set has no images"])
     confident = read.cases.prediction.score is not None or not len(read.cases.prediction)
-    confidence: Confidence = "scores" if confident else "none"
-    opened = open_chosen(metrics, DEFAULT, DETECTION, kind=overlap, confidence=confidence)
-    whole = _with_units(read.cases, videos)
     names = _category_names(dataset, read)
-    return Material(
-        tuple(dict.fromkeys(videos)),
-        len(records),
-        _jobs(opened, whole),
-        _per_class(whole, names, overlap, confidence),
-        tuple(_parts(read.cases, records, videos, by, opened)),
-        extra_tables=_summary(whole, overlap) if confident else {},
-        notes=_notes(whole, names, confident),
-    )
+    cases = _with_units(read.cases, videos)
+    return Detections(cases, records, videos, names, overlap, "scores" if confident else "none")
 
 
 def _read(predictions: Any, references: Any) -> tuple[Mapping[str, Any], list[Any]]:
@@ -143,13 +176,12 @@ def _of_images(cases: DetectionCases, images: np.ndarray) -> DetectionCases:
     return DetectionCases(len(images), sides[0], sides[1], cases.classes)
 
 
-def _per_class(
-    cases: DetectionCases, names: Sequence[str], overlap: Overlap, confidence: Confidence
-) -> tuple[ClassJob, ...]:
-    counts = np.bincount(cases.reference.category, minlength=len(names)).tolist()
-    grids = (("ap", "coco"), ("ap50", "50"))
-    metrics = ((name, CocoAP(ious=ious, kind=overlap, confidence=confidence)) for name, ious in grids)
-    return tuple(ClassJob(name, metric, cases, names, counts) for name, metric in metrics)
+def class_jobs(found: Detections, grids: Sequence[tuple[str, str]]) -> tuple[ClassJob, ...]:
+    """The AP of every class on some grids of thresholds."""
+    counts = np.bincount(found.cases.reference.category, minlength=len(found.names)).tolist()
+    metrics = ((name, CocoAP(ious=ious, kind=found.overlap, confidence=found.confidence)) for name, ious in grids)
+    videos = tuple(dict.fromkeys(found.videos))
+    return tuple(ClassJob(name, metric, found.cases, found.names, counts, videos) for name, metric in metrics)
 
 
 def _summary(cases: DetectionCases, overlap: Overlap) -> dict[str, pl.DataFrame]:
@@ -171,13 +203,13 @@ def _summary_facts(name: str, overlap: Overlap) -> MetricFacts:
     return CocoAP(kind=overlap, size=size, ious=kind.removeprefix("ap") or "coco", name=name).facts
 
 
-def _notes(cases: DetectionCases, names: Sequence[str], confident: bool) -> tuple[str, ...]:
+def _notes(found: Detections) -> tuple[str, ...]:
     notes = []
-    if not confident:
+    if found.confidence == "none":
         notes.append("No detection has a score: all detections of a class are ranked as one step.")
-    if not len(cases.prediction):
+    if not len(found.cases.prediction):
         notes.append("The list of results is empty: the model detected nothing.")
-    counts = np.bincount(cases.reference.category, minlength=len(names))
-    if absent := [name for name, count in zip(names, counts, strict=True) if not count]:
+    counts = np.bincount(found.cases.reference.category, minlength=len(found.names))
+    if absent := [name for name, count in zip(found.names, counts, strict=True) if not count]:
         notes.append(f"Classes without a reference have no AP and are left out of the mean: {', '.join(absent)}.")
     return tuple(notes)

@@ -82,8 +82,8 @@ class Material:
     score_facts: Mapping[str, MetricFacts] = field(default_factory=dict)
     extra_tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    finish: Callable[[Measured], Mapping[str, pl.DataFrame]] = lambda _: {}
-    """Tables that need what was measured, such as a board that holds this run; they are shown too."""
+    finish: Callable[[str, Measured], Mapping[str, pl.DataFrame]] = lambda *_: {}
+    """Tables that need the name of the model and what was measured, such as a board; they are shown too."""
 
 
 class Settings(NamedTuple):
@@ -134,11 +134,6 @@ def measure_parts(parts: Sequence[Part], settings: Settings, step: Step) -> pl.D
             rows.append({"stratum": part.stratum, "stratum_value": part.value, "cases": part.cases, **found})
             step(1)
     return pl.DataFrame(rows, schema=STRATUM_COLUMNS)
-
-
-def steps(found: Material) -> int:
-    """How many metrics there are to compute."""
-    return len(found.jobs) + len(found.class_jobs) + sum(len(part.jobs) for part in found.parts)
 
 
 def record_of(facts: MetricFacts) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,10 @@ from surgeval.errors import Misuse, UnknownName
 from surgeval.schema.manifest import Manifest
 from surgeval.schema.score_table import FIXED, ScoreTable
 from surgeval.scoring.evaluate.compat_table import compat_notes, compat_table
-from surgeval.scoring.evaluate.measure import Material, Settings, Step, measure, measure_parts, steps
+from surgeval.scoring.evaluate.measure import Material, Settings, Step, measure, measure_parts
 from surgeval.scoring.evaluate.result import EvaluationResult
 
-KINDS = ("classification", "detection", "phases", "segmentation", "tracking", "triplets")
+KINDS = ("classification", "cvs", "detection", "phases", "segmentation", "tracking", "triplets")
 """Each names a module here with a function `material`."""
 
 
@@ -31,7 +31,7 @@ def evaluate(
     level: float = 0.95,
     replicates: int = 1000,
     seed: int = 42,
-    progress: Callable[[int], Step] | None = None,
+    progress: Step | None = None,
     **options: Any,
 ) -> EvaluationResult:
     """Every metric of one model with an interval over videos, and its values per video, class and stratum.
@@ -46,7 +46,7 @@ def evaluate(
         level: Coverage of the intervals.
         replicates: How often whole videos are drawn.
         seed: Seed of the draws.
-        progress: Told how many metrics there are once everything is read; gives what is told of each that is done.
+        progress: Called with the number of further metrics that are done.
         **options: Of the kind: `classes`, `columns`, `fps`, and so on.
 
     Raises:
@@ -69,11 +69,11 @@ def evaluate(
     predictions, references = (Path(side) if isinstance(side, str) else side for side in (predictions, references))
     found: Material = build(predictions, references, metrics=tuple(metrics), by=tuple(by), **chosen)
     settings = Settings(level, replicates, seed)
-    step = _quiet if progress is None else progress(steps(found))
+    step = progress or _quiet
     measured = measure(found, settings, step)
     flawed = compat_table(found.jobs, found.videos, settings)
     notes = (*found.notes, *compat_notes(flawed))
-    boards = found.finish(measured)
+    boards = found.finish(model, measured)
     recorded = {"kind": kind, "model": model, "metrics": list(metrics), "by": list(by), **settings._asdict()}
     recorded |= {name: _recorded(value) for name, value in chosen.items()}
     prose = _prose(kind, model, found, settings)
@@ -119,8 +119,8 @@ def _prose(kind: str, model: str, found: Material, settings: Settings) -> str:
 
 
 def _given(value: Any) -> bool:
-    """Whether an option says anything; tables always do."""
-    return value is not None and not (isinstance(value, str | list | tuple | dict) and not value)
+    """Whether an option says anything; an empty list may be a model that found nothing."""
+    return value is not None and not (isinstance(value, str) and not value)
 
 
 def _recorded(value: Any) -> Any:
