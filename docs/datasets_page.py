@@ -44,6 +44,7 @@ $ surgeval list datasets --json
 | `unknown-label`, `unknown-video` | a label or video that the data set does not have |
 | `repeated-case` | a case occurs twice |
 | `split-overlap`, `split-differs` | a video in two parts of a split; a split other than the published one |
+| `split-unknown` | a split of which only sizes are known here, or a data set without any that is |
 | `frame-base`, `frame-step`, `frame-rate` | frames count from or by something else than stated |
 | `forward-filled` | a label carried over from an earlier frame |
 | `overlap`, `gap`, `reversed-interval` | intervals that overlap, leave a hole or end before they start |
