@@ -111,9 +111,6 @@ def test_official_splits_are_known_or_their_lack_is_said_for_every_data_set():
         "cholect50": ["rendezvous"],
         "cholectrack20": ["official"],
         "heico": ["frames"],
-        **(
-            {"multibypass140": sorted(open_data_set("multibypass140").split_sizes)} if "multibypass140" in sizes else {}
-        ),
     }
 
 
