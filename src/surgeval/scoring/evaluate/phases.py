@@ -57,7 +57,7 @@ def material(
     _need_cholec80(opened, rows.classes)
 
     def build(part: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
-        cases = _videos(part, rates)
+        cases = _videos(rows, part, rates)
         return videos_of(part), tuple(Job(name, metric, cases) for name, metric in opened.items())
 
     _one_stratum_per_video(rows.frame, by)
@@ -136,11 +136,11 @@ def _need_cholec80(opened: Mapping[str, Any], classes: Sequence[str]) -> None:
         )
 
 
-def _videos(rows: pl.DataFrame, rates: Mapping[str, float]) -> list[PhaseVideo]:
-    names: dict[str, str] = {}  # one object per label instead of one per frame
+def _videos(rows: LabelledRows, chosen: pl.DataFrame, rates: Mapping[str, float]) -> list[PhaseVideo]:
+    names = np.array(rows.classes, dtype=object)  # one object per label instead of one per frame
     found = []
-    for (video,), part in rows.group_by("video", maintain_order=True):
-        sides = [[names.setdefault(label, label) for label in part[side]] for side in ("reference", "prediction")]
+    for (video,), part in chosen.group_by("video", maintain_order=True):
+        sides = [names[rows.codes(part[side])] for side in ("reference", "prediction")]
         found.append(PhaseVideo(sides[0], sides[1], rates[str(video)], str(video)))
     return found
 
