@@ -25,7 +25,8 @@ def labels(_: Path) -> Input:
     rows = {"video": np.repeat(VIDEOS, 20), "frame": np.tile(np.arange(20), 3)}
     rows |= {f"reference:{name}": (rng.random(60) < 0.5) * 1 for name in "ab"}
     rows |= {f"prediction:{name}": (rng.random(60) < 0.5) * 1 for name in "ab"}
-    return {**rows, **{f"score:{name}": rng.random(60) for name in "ab"}}, None, {}
+    rows |= {f"score:{name}": rng.random(60) for name in "ab"}
+    return rows, None, {"metrics": ["mean_ap", "macro_f1", "f1_max", "classwise_ece"]}
 
 
 def boxes(_: Path) -> Input:

@@ -22,6 +22,7 @@ from surgeval.metrics.classification.ranking import AreaUnderROC, MeanAveragePre
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import KNOWN_METRICS, MetricFacts
 from surgeval.schema.score_table import Status
+from surgeval.scoring.evaluate.companions import reliability_table, with_floors
 from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_of
 from surgeval.scoring.evaluate.per_class import ClassJob
 from surgeval.scoring.evaluate.records import checked_rows, joined, numbers, read_records, texts
@@ -189,7 +190,8 @@ def material(
 
     def build(part: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
         forms = {form: rows.cases(part, scores=form) for form in {name in FROM_SCORES for name in opened}}
-        return videos_of(part), tuple(Job(name, one, forms[name in FROM_SCORES]) for name, one in opened.items())
+        jobs = [Job(name, one, forms[name in FROM_SCORES]) for name, one in opened.items()]
+        return videos_of(part), with_floors(jobs)
 
     videos, jobs = build(rows.frame)
     notes = []
@@ -205,6 +207,7 @@ def material(
         parts_of(rows.frame, by, build),
         case_scores(rows, by) if rows.has_decisions else None,
         {"correct": KNOWN_METRICS["correct"], "set_exact": EXACT},
+        extra_tables={"reliability": reliability_table(jobs, rows.classes)},
         notes=tuple(notes),
     )
 

@@ -15,7 +15,8 @@ import polars as pl
 from surgeval.errors import InputInvalid, Misuse, UnknownName
 from surgeval.metrics import SEGMENTATION
 from surgeval.metrics.case_means import CaseMean
-from surgeval.metrics.segmentation import MaskCases
+from surgeval.metrics.segmentation import MaskCases, MultiInstanceDsc, MultiInstanceNsd
+from surgeval.metrics.segmentation.instances import InstanceCounts, instance_counts
 from surgeval.schema.metric import Metric
 from surgeval.scoring.evaluate.class_overlaps import overlap_jobs
 from surgeval.scoring.evaluate.mask_files import Chosen, read_label_maps
@@ -84,6 +85,7 @@ def material(
         parts_of(rows, by, build),
         _scores(jobs, rows),
         {name: metric.facts for name, metric in opened.items()},
+        extra_tables=_instances(jobs, rows),
         notes=_notes(opened, found, declared=bool(classes)),
     )
 
@@ -155,6 +157,25 @@ def _scores(jobs: Sequence[Job], rows: pl.DataFrame) -> pl.DataFrame | None:
         if isinstance(job.metric, CaseMean)
     ]
     return pl.concat(parts) if parts else None
+
+
+def _instances(jobs: Sequence[Job], rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Pixels of every instance, where instances are asked for: successes and trials of a failure analysis."""
+    chosen = [job for job in jobs if isinstance(job.metric, MultiInstanceDsc | MultiInstanceNsd)]
+    if not chosen:
+        return {}
+    found = [
+        (case, video, *counts)
+        for case, video, pair in zip(rows["case"], rows["video"], chosen[0].cases.pairs(), strict=True)
+        for counts in instance_counts(*pair)
+    ]
+    schema: dict[str, type[pl.DataType]] = {"case": pl.String, "video": pl.String}
+    schema |= dict.fromkeys(InstanceCounts._fields, pl.Int64)
+    frame = pl.DataFrame(found, schema=schema, orient="row")
+    said = (
+        "pixels; matched one to one by the largest sum of DSC; missed have no prediction_id, invented no reference_id"
+    )
+    return {"instances": frame.with_columns(pl.lit(said).alias("conventions"))}
 
 
 def _notes(opened: Mapping[str, Metric], classes: Sequence[int], *, declared: bool) -> tuple[str, ...]:

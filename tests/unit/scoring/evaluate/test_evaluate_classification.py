@@ -149,3 +149,29 @@ def test_what_the_table_cannot_give_is_refused() -> None:
         surgeval.evaluate("clasification", rows())
     with pytest.raises(InputInvalid, match="no column 'reference'"):
         surgeval.evaluate("classification", {"video": ["u"], "frame": [0], "prediction": ["a"]})
+
+
+def test_f1_max_stands_beside_the_floor_it_cannot_miss() -> None:
+    result = surgeval.evaluate("classification", random_scores(), metrics=["f1_max", "f1_max_global"], replicates=20)
+    assert result.metrics["metric"].to_list() == [
+        *("f1_max", "f1_max_all_positive", "f1_max_global", "f1_max_global_all_positive")
+    ]
+    reference = np.asarray(random_scores()["reference"])
+    shares = [(reference == label).mean() for label in np.unique(reference)]
+    assert result.value("f1_max_all_positive") == pytest.approx(np.mean([2 * s / (1 + s) for s in shares]))
+    assert result.value("f1_max") >= result.value("f1_max_all_positive")
+
+
+def test_a_calibration_error_comes_with_its_bins() -> None:
+    frame = random_scores()
+    names = [name for name in frame.columns if name.startswith("score:")]
+    raw = frame.select(names).to_numpy()
+    given = raw / raw.sum(axis=1, keepdims=True)
+    frame = frame.with_columns(pl.Series(name, given[:, place]) for place, name in enumerate(names))
+    result = surgeval.evaluate("classification", frame, metrics=["ece", "classwise_ece"], replicates=10)
+    bins = result.tables["reliability"]
+    top = bins.filter(pl.col("metric") == "ece")
+    assert top["share"].sum() == pytest.approx(1.0)
+    gap = (top["share"] * (top["observed"] - top["confidence"]).abs()).sum()
+    assert gap == pytest.approx(result.value("ece"))
+    assert bins.filter(pl.col("metric") == "classwise_ece")["task"].n_unique() == len(names)

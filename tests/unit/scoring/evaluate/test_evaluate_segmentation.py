@@ -159,3 +159,17 @@ def test_an_image_too_large_for_memory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "p.json").write_text(json.dumps([{"case": "u/0", "segmentation": runs}]))
     with pytest.raises(InputInvalid, match="larger than can be compared"):
         surgeval.evaluate("segmentation", tmp_path / "p.json", {"u/0": np.zeros((2, 2), np.uint8)})
+
+
+def test_pixels_of_every_instance_are_there_for_failure_analysis(tmp_path: Path) -> None:
+    ours = {"u/0": np.array([[1, 1, 0, 2]]), "v/0": np.array([[0, 0, 0, 0]])}
+    theirs = {"u/0": np.array([[7, 0, 0, 0]]), "v/0": np.array([[3, 3, 0, 0]])}
+    result = surgeval.evaluate("segmentation", theirs, ours, metrics=["mi_dsc"], replicates=10)
+    assert result.tables["instances"].drop("conventions").rows() == [
+        ("u/0", "u", 1, 7, 1, 1, 2),
+        ("u/0", "u", 2, None, 0, 0, 1),
+        ("v/0", "v", None, 3, 0, 2, 0),
+    ]
+    result.to_dir(tmp_path)
+    assert (tmp_path / "instances.csv").is_file()
+    assert "instances" not in surgeval.evaluate("segmentation", theirs, ours, metrics=["iou"], replicates=10).tables
