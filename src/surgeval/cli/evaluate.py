@@ -167,9 +167,13 @@ def tracking(
     use_classes: Annotated[
         bool, typer.Option("--use-classes", help="Boxes of different classes (eighth column) never match.")
     ] = False,
+    properties: Annotated[
+        Path | None, typer.Option("--properties", help="Table with 'video' and columns for --by.")
+    ] = None,
+    by: ByOption = "",
 ) -> Given:
     """Boxes with identities over time, in MOT form."""
-    return Given(predictions, references, {"use_classes": use_classes})
+    return Given(predictions, references, {"use_classes": use_classes, "properties": properties, "by": names_in(by)})
 
 
 def _whole_numbers(text: str) -> list[int]:

@@ -11,11 +11,15 @@ import polars as pl
 
 from surgeval.errors import Misuse, UnknownName
 from surgeval.schema.manifest import Manifest
-from surgeval.schema.score_table import FIXED, ScoreTable
+from surgeval.schema.score_table import FIXED, ScoreTable, Status
 from surgeval.scoring.evaluate.compat_table import compat_notes, compat_table
-from surgeval.scoring.evaluate.measure import Material, Settings, Step, measure, measure_parts
+from surgeval.scoring.evaluate.measure import Material, Measured, Settings, Step, measure, measure_parts
 from surgeval.scoring.evaluate.result import EvaluationResult
 
+PER_VIDEO = (
+    "scores.parquet holds one row per video and metric: a single case has no score. The mean of these rows is the mean "
+    "over videos of the metric within each, which is another number than the metric of all videos together."
+)
 KINDS = ("classification", "cvs", "detection", "phases", "segmentation", "tracking", "triplets")
 """Each names a module here with a function `material`."""
 
@@ -72,7 +76,7 @@ def evaluate(
     step = progress or _quiet
     measured = measure(found, settings, step)
     flawed = compat_table(found.jobs, found.videos, settings)
-    notes = (*found.notes, *compat_notes(flawed))
+    notes = (*found.notes, *compat_notes(flawed), *(() if found.scores is not None else (PER_VIDEO,)))
     boards = found.finish(model, measured)
     recorded = {"kind": kind, "model": model, "metrics": list(metrics), "by": list(by), **settings._asdict()}
     recorded |= {name: _recorded(value) for name, value in chosen.items()}
@@ -84,7 +88,7 @@ def evaluate(
         per_video=measured.per_video,
         per_class=measured.per_class,
         per_stratum=measure_parts(found.parts, settings, step),
-        scores=_score_table(found, model),
+        scores=_score_table(found, measured, model),
         conventions=measured.conventions,
         prose=prose,
         manifest=Manifest(
@@ -104,10 +108,14 @@ def _quiet(_: int) -> None:
     """Nobody is told."""
 
 
-def _score_table(found: Material, model: str) -> ScoreTable | None:
-    if found.scores is None:
-        return None
-    return ScoreTable.of(found.scores.with_columns(pl.lit(model).alias("model")), facts=found.score_facts)
+def _score_table(found: Material, measured: Measured, model: str) -> ScoreTable:
+    """The score of every case, or of every video where a single case has none."""
+    frame, facts = found.scores, dict(found.score_facts)
+    if frame is None:
+        values = measured.per_video.select("video", "metric", "value")
+        frame = values.with_columns(pl.col("video").alias("case"), pl.lit(Status.ANSWERED.value).alias("status"))
+        facts |= {job.name: job.metric.facts for job in found.jobs}
+    return ScoreTable.of(frame.with_columns(pl.lit(model).alias("model")), facts=facts)
 
 
 def _prose(kind: str, model: str, found: Material, settings: Settings) -> str:

@@ -21,7 +21,7 @@ from surgeval.schema.metric import Metric
 from surgeval.scoring.evaluate.class_overlaps import overlap_jobs
 from surgeval.scoring.evaluate.mask_files import Chosen, read_label_maps
 from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_of
-from surgeval.scoring.evaluate.records import read_records
+from surgeval.scoring.evaluate.records import with_properties
 from surgeval.scoring.evaluate.video_names import videos_of_paths
 
 MASK_METRICS = {name: factory for name, factory in SEGMENTATION.items() if name != "mask_stability_gap"}
@@ -98,19 +98,7 @@ def _cases(ours: Maps, theirs: Maps, rows: pl.DataFrame) -> MaskCases:
 def _rows(names: Sequence[str], pattern: str | None, properties: Any, by: Sequence[str]) -> pl.DataFrame:
     """One row per image: `case`, `video` and the strata."""
     rows = pl.DataFrame({"case": list(names), "video": videos_of_paths(names, pattern)})
-    if not by:
-        return rows
-    if properties is None:
-        raise Misuse("--by needs --properties, a table with 'case' and the columns to report by")
-    table = read_records(properties)
-    if lacking := [name for name in ("case", *by) if name not in table.columns]:
-        raise InputInvalid("properties", [f"column {name!r} is missing" for name in lacking])
-    table = table.select(pl.col("case").cast(pl.String), *by)
-    if table["case"].is_duplicated().any():
-        raise InputInvalid("properties", ["a case has several rows"])
-    if absent := sorted(set(names) - set(table["case"])):
-        raise InputInvalid("properties", [f"{len(absent)} cases have no row (first: {absent[0]!r})"])
-    return rows.join(table, on="case", how="left", maintain_order="left")
+    return with_properties(rows, properties, by, key="case") if by else rows
 
 
 def _scan(ours: Maps, theirs: Maps, classes: list[int], ignore: int | None) -> list[int]:

@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse
 from surgeval.metrics import TRACKING
 from surgeval.metrics.tracking import TrackSequence, overlaps
+from surgeval.metrics.tracking.sequences import Overlaps
 from surgeval.schema.metric import Metric
-from surgeval.scoring.evaluate.measure import Job, Material, open_chosen
+from surgeval.scoring.evaluate.measure import Job, Material, Part, open_chosen
 from surgeval.scoring.evaluate.per_class import ClassJob, OneByOne
+from surgeval.scoring.evaluate.records import with_properties
 
 DEFAULT = ("hota", "deta", "assa", "mota", "idf1", "id_switches")
 
@@ -39,6 +42,7 @@ def material(
     *,
     metrics: Sequence[str] = (),
     use_classes: bool = False,
+    properties: Any = None,
     by: Sequence[str] = (),
 ) -> Material:
     """What MOT files of references and predictions offer for measuring.
@@ -48,29 +52,48 @@ def material(
         references: The same.
         metrics: Names of tracking metrics.
         use_classes: Boxes of different classes (eighth column) never match.
-        by: Not offered: MOT files name no strata.
+        properties: Table with `video` and the columns of `by`; MOT files name no strata.
+        by: Columns whose values are reported one by one.
 
     Raises:
         InputInvalid: Rows that are no boxes, repeated identities, videos on one side only; all are named.
     """
     if references is None:
         raise Misuse("tracking needs --references, a folder of MOT files or one file")
-    if by:
-        raise Misuse("MOT files name no strata; leave --by out")
     ours, theirs = _files(Path(references), "references"), _files(Path(predictions), "predictions")
     if len(ours) == len(theirs) == 1:
         theirs = dict.fromkeys(ours, next(iter(theirs.values())))
     sequences, ignored, frames = _sequences(ours, theirs, use_classes)
     opened = open_chosen(metrics, DEFAULT, TRACKING)
     cases = [overlaps(sequence) for sequence in sequences]
+    videos = [sequence.name for sequence in sequences]
     notes = [f"{ignored} references marked 0 were left out."] if ignored else []
     return Material(
-        tuple(sequence.name for sequence in sequences),
+        tuple(videos),
         frames,
         tuple(Job(name, metric, cases) for name, metric in opened.items()),
         _per_class(sequences, opened) if use_classes else (),
+        tuple(_parts(videos, cases, opened, properties, by)),
         notes=tuple(notes),
     )
+
+
+def _parts(
+    videos: Sequence[str], cases: Sequence[Overlaps], opened: Mapping[str, Metric], properties: Any, by: Sequence[str]
+) -> list[Part]:
+    """The sequences of every value of every stratum; whole videos, since a track cannot be cut."""
+    if not by:
+        return []
+    rows = with_properties(pl.DataFrame({"video": list(videos)}), properties, by, key="video")
+    found = []
+    for column in by:
+        for value in rows[column].unique(maintain_order=True).to_list():
+            places = [place for place, own in enumerate(rows[column]) if own == value]
+            chosen = [cases[place] for place in places]
+            jobs = tuple(Job(name, metric, chosen) for name, metric in opened.items())
+            names = tuple(videos[place] for place in places)
+            found.append(Part(column, "" if value is None else str(value), len(places), names, jobs))
+    return found
 
 
 def _files(source: Path, where: str) -> dict[str, Path]:

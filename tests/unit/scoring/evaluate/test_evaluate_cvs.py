@@ -175,7 +175,10 @@ def test_the_verb_prints_all_three_boards(folder: Path) -> None:
 def test_boxes_alone_need_no_scores(folder: Path) -> None:
     result = surgeval.evaluate("cvs", None, folder, boxes=folder.parent / "results.json", replicates=10)
     assert result.metrics["metric"].to_list() == ["bbox_map"]
-    assert result.scores is None
+    assert result.scores.frame.select("case", "video", "metric").rows() == [
+        ("162", "162", "bbox_map"),
+        ("163", "163", "bbox_map"),
+    ]
 
 
 def test_labels_carried_forward_are_never_scored(folder: Path) -> None:
