@@ -13,8 +13,8 @@ Made by `python -m docs.metrics_page` from the metrics' own facts; a test keeps 
 conventions; options change them, and every output carries the record of what was used. What the conventions do to a
 number, and which traps they close, is on the page of each family.
 
-`surgeval.metrics.open_metric(name)` makes a metric, `surgeval evaluate KIND --metric NAME` reports it with an interval over
-videos.
+`surgeval.metrics.open_metric(name)` makes a metric, `surgeval evaluate KIND --metric NAME` reports it with an interval
+over videos.
 """
 _FAMILIES = (
     ("CLASSIFICATION", "Classification", "classification-metrics.md"),

@@ -26,6 +26,10 @@ from surgeval.scoring.evaluate.records import with_properties
 DEFAULT = ("hota", "deta", "assa", "mota", "idf1", "id_switches")
 
 
+LARGEST = 1e12
+"""No frame, identity or pixel is farther out."""
+
+
 class _Rows(NamedTuple):
     """The rows of one file."""
 
@@ -132,6 +136,9 @@ def _read(path: Path, where: str, use_classes: bool, problems: list[str], *, ref
         needed = 8 if use_classes else 6
         problems.append(f"{where}: rows need {needed} columns (frame, id, x, y, width, height, mark, class)")
         table = np.zeros((0, 9))
+    if (bad := np.flatnonzero((np.abs(table) > LARGEST).any(axis=1))).size:
+        problems.append(f"{where}: {bad.size} rows with numbers beyond {LARGEST:g} (first: row {bad[0] + 1})")
+        table = np.delete(table, bad, axis=0)
     whole = (table[:, :2] == np.round(table[:, :2])).all(axis=1) & (table[:, 0] >= 0)
     if (bad := np.flatnonzero(~whole)).size:
         problems.append(f"{where}: {bad.size} rows whose frame or id is no whole number (first: row {bad[0] + 1})")

@@ -179,6 +179,13 @@ def test_tracks_of_any_lines(lines: list[str]) -> None:
             tried("tracking", Path(folder, "theirs.txt"), Path(folder, "ours.txt"), use_classes=classes)
 
 
+def test_numbers_beyond_all_identities_are_named(tmp_path: Path) -> None:
+    (tmp_path / "ours.txt").write_text(TRACKS)
+    (tmp_path / "theirs.txt").write_text(TRACKS + "9.3e18,1,2,3,4,5,1,1,1\n3,1e300,2,3,4,5,1,1,1\n")
+    with pytest.raises(SurgevalError, match="2 rows with numbers beyond"):
+        surgeval.evaluate("tracking", tmp_path / "theirs.txt", tmp_path / "ours.txt")
+
+
 @small
 @given(cut=st.integers(0, 2**16), byte=st.integers(0, 255), kind=st.sampled_from(["png", "npz"]))
 def test_pictures_and_archives_that_were_cut_or_spoilt(cut: int, byte: int, kind: str) -> None:
