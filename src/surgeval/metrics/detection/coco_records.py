@@ -1,7 +1,8 @@
 """COCO dictionaries as detection cases.
 
 Reads what the COCO format says and what its evaluation needs, and nothing else: annotation ids are not used,
-so ids that start at 0 or repeat cannot change a value; a missing `area` is worked out; an empty list of results
+so ids that start at 0 or repeat cannot change a value (which one is 0 is kept for a scorer that is reproduced on
+request); a missing `area` is worked out; an empty list of results
 is a model that detected nothing. Everything that cannot be meant is listed at once.
 """
 
@@ -116,7 +117,9 @@ def _objects(records: list[Record], name: str, known: _Known, kind: Kind, proble
     if name == "annotations":
         crowd = np.array([bool(record.get("iscrowd", 0)) for record in records], dtype=bool)
         area = _floats(_column(records, "area"), f"{name}: area", problems)
-        return Objects(image, category, box, None, crowd, area, mask)
+        numbered = [type(record.get("id")) is int and record["id"] == 0 for record in records]
+        numbered_0 = np.array(numbered, dtype=bool) if any(numbered) else None
+        return Objects(image, category, box, None, crowd, area, mask, numbered_0)
     score = _scores(_column(records, "score"), problems)
     return Objects(image, category, box, score, None, None, mask)
 

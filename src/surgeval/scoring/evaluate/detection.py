@@ -7,6 +7,7 @@ ranked as one step, which the conventions then say.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -53,7 +54,7 @@ def material(
     return Material(
         tuple(dict.fromkeys(videos)),
         len(found.records),
-        _jobs(opened, whole),
+        (*_jobs(opened, whole), *_flawed_jobs(opened, whole)),
         class_jobs(found, (("ap", "coco"), ("ap50", "50"))),
         tuple(_parts(whole, found.records, videos, by, opened)),
         extra_tables=_summary(whole, overlap) if found.confidence == "scores" else {},
@@ -135,6 +136,14 @@ def _jobs(opened: Mapping[str, Metric], cases: DetectionCases) -> tuple[Job, ...
     return tuple(Job(name, metric, cases) for name, metric in opened.items())
 
 
+def _flawed_jobs(opened: Mapping[str, Metric], cases: DetectionCases) -> tuple[Job, ...]:
+    """What pycocotools makes of the metrics, where an annotation is numbered 0 and the two differ."""
+    if cases.reference.numbered_0 is None:
+        return ()
+    flawed = {name: replace(m, compat="pycocotools") for name, m in opened.items() if isinstance(m, CocoAP | CocoAR)}
+    return tuple(Job(f"{name}_pycocotools", metric, cases) for name, metric in flawed.items())
+
+
 def _parts(
     cases: DetectionCases,
     records: Sequence[Mapping[str, Any]],
@@ -171,6 +180,7 @@ def _of_images(cases: DetectionCases, images: np.ndarray) -> DetectionCases:
                 crowd=None if side.crowd is None else side.crowd[kept],
                 area=None if side.area is None else side.area[kept],
                 mask=None if side.mask is None else [side.mask[row] for row in kept.tolist()],
+                numbered_0=None if side.numbered_0 is None else side.numbered_0[kept],
             )
         )
     return DetectionCases(len(images), sides[0], sides[1], cases.classes)

@@ -114,6 +114,24 @@ def test_videos_come_from_a_key_or_a_pattern_or_are_asked_for() -> None:
         surgeval.evaluate("detection", results, dataset, video_pattern="(")
 
 
+def test_what_pycocotools_loses_with_annotation_0_is_said() -> None:
+    dataset, results = random_set()
+    for number, one in enumerate(dataset["annotations"]):
+        one["id"] = number
+    results[0] = {**results[0], "bbox": dataset["annotations"][0]["bbox"], "score": 1.0}
+    result = surgeval.evaluate("detection", results, dataset, metrics=["coco_ap"], replicates=20)
+    theirs = pycoco(dataset, results)[0]
+    row = result.tables["compat"].row(0, named=True)
+    assert row["metric"] == "coco_ap_pycocotools"
+    assert row["value"] == pytest.approx(theirs, abs=1e-12)
+    assert row["corrected_value"] == result.value("coco_ap") > theirs
+    for one in dataset["annotations"]:
+        one["id"] += 1
+    renumbered = surgeval.evaluate("detection", results, dataset, metrics=["coco_ap"], replicates=20)
+    assert "compat" not in renumbered.tables
+    assert renumbered.value("coco_ap") == pytest.approx(pycoco(dataset, results)[0], abs=1e-12)
+
+
 def test_empty_results_are_a_model_that_found_nothing() -> None:
     dataset, _ = small()
     result = surgeval.evaluate("detection", [], dataset, replicates=10)
