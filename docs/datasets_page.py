@@ -84,7 +84,8 @@ def _section(data_set) -> str:  # type: ignore[no-untyped-def]
         lines.append(f"| `{name}` | {task.summary} | {task.clock} | {rate} | {published} |")
     schemes = sorted(set(data_set.splits()["scheme"]))
     if schemes:
-        lines += ["", f"Splits known here: {', '.join(schemes)}."]
+        shown = [f"{name} (not official)" if name in data_set.unofficial else name for name in schemes]
+        lines += ["", f"Splits known here: {', '.join(shown)}."]
     for scheme, sizes in data_set.split_sizes.items():
         shown = ", ".join(f"{part} {size}" for part, size in sizes.items())
         lines += ["", f"Split `{scheme}`, sizes only: {shown}."]

@@ -47,13 +47,16 @@ def classification(
     predictions: TablePredictions,
     references: TableReferences = None,
     classes: ClassesOption = "",
+    labels: Annotated[
+        str, typer.Option("--labels", help="Which classes averages count: supported, union or declared.")
+    ] = "supported",
     columns: ColumnsOption = "",
     video_column: VideoOption = "video",
     by: ByOption = "",
 ) -> Given:
     """One label, several labels or scores per frame."""
     options = {"classes": names_in(classes), "columns": _columns(columns, video_column), "by": names_in(by)}
-    return Given(predictions, references, options)
+    return Given(predictions, references, {**options, "labels": labels})
 
 
 def cvs(

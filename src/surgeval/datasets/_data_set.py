@@ -96,7 +96,9 @@ class DataSet:
     licence_note: str = ""
     tasks: Mapping[str, Task]
     schemes: Schemes = field(default_factory=dict)
-    """Official splits that are known without the files."""
+    """Splits that are known without the files; official unless named below."""
+    unofficial: tuple[str, ...] = ()
+    """Schemes that a widely used loader has made up."""
     read_schemes: Callable[[Folder], Schemes] = lambda _: {}
     """Splits that the files themselves state."""
     split_sizes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -196,7 +198,7 @@ class DataSet:
             listed = ", ".join(f"{part} {size}" for part, size in sizes.items())
             message = f"of split {scheme!r} only sizes are known here ({listed}); state the videos that you used"
             folder.note("split-unknown", self.name, message)
-        if known.is_empty() and not self.split_sizes:
+        if set(known["scheme"]) <= set(self.unofficial) and not self.split_sizes:
             message = "no official split is known here; state which videos you trained and tested on"
             folder.note("split-unknown", self.name, message)
 

@@ -22,7 +22,7 @@ from surgeval.metrics.classification.ranking import AreaUnderROC, MeanAveragePre
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import KNOWN_METRICS, MetricFacts
 from surgeval.schema.score_table import Status
-from surgeval.scoring.evaluate.companions import reliability_table, with_floors
+from surgeval.scoring.evaluate.companions import policy_notes, reliability_table, with_floors
 from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_of
 from surgeval.scoring.evaluate.per_class import ClassJob
 from surgeval.scoring.evaluate.records import checked_rows, joined, numbers, read_records, texts
@@ -180,12 +180,13 @@ def material(
     *,
     metrics: Sequence[str] = (),
     classes: Sequence[str] = (),
+    labels: str = "supported",
     by: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
 ) -> Material:
     """What a table of labels, sets or scores offers for measuring."""
     rows = read_labelled(predictions, references, classes=classes, columns=columns)
-    opened = open_chosen(metrics, _default(rows), CLASSIFICATION)
+    opened = open_chosen(metrics, _default(rows), CLASSIFICATION, labels=labels)
     _need(rows, opened)
 
     def build(part: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
@@ -199,6 +200,7 @@ def material(
         notes.append(f"Classes were taken from the data: {', '.join(rows.classes)}. Declare them with --classes.")
     if rows.single and (unanswered := rows.frame["prediction"].null_count()):
         notes.append(f"{unanswered} cases have no prediction and count as wrong.")
+    notes += policy_notes(jobs)
     return Material(
         videos,
         rows.frame.height,

@@ -1,20 +1,22 @@
-"""What must stand beside some metrics: the floor of F1-max, and the bins behind a calibration error."""
+"""What must stand beside some metrics: the floor of F1-max, the bins of a calibration error, other label policies."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from surgeval.metrics.classification.averages import ClassAverage, LabelPolicy
 from surgeval.metrics.classification.calibration import CalibrationError
 from surgeval.metrics.classification.f1_max import F1Max
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.scoring.evaluate.measure import Job, record_columns
 
+LABEL_POLICIES: tuple[LabelPolicy, ...] = get_args(LabelPolicy)
 RELIABILITY: dict[str, type[pl.DataType]] = {
     "metric": pl.String,
     "task": pl.String,
@@ -57,6 +59,22 @@ def with_floors(jobs: Sequence[Job]) -> tuple[Job, ...]:
             floor = AllPositive(job.metric)
             found.append(job._replace(name=floor.facts.name, metric=floor))
     return tuple(found)
+
+
+def policy_notes(jobs: Sequence[Job]) -> list[str]:
+    """What averages over classes would be under the other rules for which classes count, where that matters."""
+    notes = []
+    for job in jobs:
+        metric = job.metric
+        if not isinstance(metric, ClassAverage) or metric.average != "macro":
+            continue
+        statistics = metric.prepare(job.cases)
+        weights = np.ones((1, len(statistics)))
+        values = {one: float(replace(metric, labels=one).combine(statistics, weights)[0]) for one in LABEL_POLICIES}
+        if len({f"{value:.4f}" for value in values.values()}) > 1:
+            listed = ", ".join(f"{one} {value:.4f}" for one, value in values.items())
+            notes.append(f"{job.name} depends on which classes count: {listed} (--labels; here {metric.labels}).")
+    return notes
 
 
 def reliability_table(jobs: Sequence[Job], classes: Sequence[str]) -> pl.DataFrame:

@@ -175,3 +175,16 @@ def test_a_calibration_error_comes_with_its_bins() -> None:
     gap = (top["share"] * (top["observed"] - top["confidence"]).abs()).sum()
     assert gap == pytest.approx(result.value("ece"))
     assert bins.filter(pl.col("metric") == "classwise_ece")["task"].n_unique() == len(names)
+
+
+def test_averages_say_what_other_label_policies_would_give() -> None:
+    table = {"video": list("uuvv"), "frame": [0, 1, 0, 1], "reference": list("aabb"), "prediction": list("aabc")}
+    given = {"metrics": ["macro_f1"], "classes": list("abcd"), "replicates": 10}
+    result = surgeval.evaluate("classification", table, **given)
+    assert any("declared 0.4167, supported 0.8333, union 0.5556" in note for note in result.notes)
+    values = {one: surgeval.evaluate("classification", table, labels=one, **given) for one in ("union", "declared")}
+    assert values["union"].value("macro_f1") == pytest.approx(5 / 9)
+    assert values["declared"].value("macro_f1") == pytest.approx(5 / 12)
+    assert "union" in values["union"].conventions["macro_f1"]["conventions"]["labels"]
+    agreed = surgeval.evaluate("classification", {**table, "prediction": list("aabb")}, replicates=10)
+    assert not any("which classes count" in note for note in agreed.notes)
