@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surgeval.metrics.metric import ratio, units_of
-from surgeval.metrics.segmentation import MaskCases, dsc_of, iou_of
-from surgeval.metrics.segmentation.overlap import class_counts
+from surgeval.metrics.segmentation import dsc_of, iou_of
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.scoring.evaluate.per_class import ClassJob
 
@@ -70,9 +69,10 @@ class ClassOverlap:
         return iou_of(totals, empty=_ABSENT) if self._pooled else ratio(totals[..., 0], totals[..., 1])
 
 
-def overlap_jobs(cases: MaskCases, videos: Sequence[str], classes: Sequence[int], ignore: int | None) -> list[ClassJob]:
+def overlap_jobs(
+    counts: np.ndarray, videos: Sequence[str], classes: Sequence[int], ignore: int | None
+) -> list[ClassJob]:
     """All three measures of every class, with the number of images whose reference holds it."""
-    counts = class_counts(cases, classes=classes, ignore=ignore)
     labels = [str(label) for label in sorted(classes)]
     images = [int(count) for count in (counts[..., 2] > 0).sum(axis=0)]
     counted = CountedImages(counts, videos)

@@ -7,7 +7,8 @@ image, which differ. Empty masks are decided by a declared rule.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -17,7 +18,9 @@ from surgeval.metrics import SEGMENTATION
 from surgeval.metrics.case_means import CaseMean
 from surgeval.metrics.segmentation import MaskCases, MultiInstanceDsc, MultiInstanceNsd
 from surgeval.metrics.segmentation.instances import InstanceCounts, instance_counts
+from surgeval.metrics.segmentation.overlap import class_counts
 from surgeval.schema.metric import Metric
+from surgeval.schema.metric_facts import MetricFacts
 from surgeval.scoring.evaluate.class_overlaps import overlap_jobs
 from surgeval.scoring.evaluate.mask_files import Chosen, read_label_maps
 from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_of
@@ -71,23 +74,56 @@ def material(
     opened = open_chosen(metrics, default, MASK_METRICS, classes=found, **options)
     _need_no_ignore(opened, ignore)
 
+    whole = _cases(ours, theirs, rows)
+    scores = {name: metric.scores(whole) for name, metric in opened.items() if isinstance(metric, CaseMean)}
+    place = {case: index for index, case in enumerate(rows["case"])}
+
     def build(part: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
-        cases = _cases(ours, theirs, part)
-        videos = tuple(part["video"].unique(maintain_order=True).to_list())
-        return videos, tuple(Job(name, metric, cases) for name, metric in opened.items())
+        chosen, video = [place[case] for case in part["case"]], part["video"].to_list()
+        jobs = [
+            Job(name, Stored(metric), ScoredImages(scores[name][chosen], video))
+            if name in scores
+            else Job(name, metric, _cases(ours, theirs, part))
+            for name, metric in opened.items()
+        ]
+        return tuple(dict.fromkeys(video)), tuple(jobs)
 
     videos, jobs = build(rows)
+    counts = class_counts(whole, classes=found, ignore=ignore)
     return Material(
         videos,
         rows.height,
         jobs,
-        tuple(overlap_jobs(_cases(ours, theirs, rows), rows["video"].to_list(), found, ignore)),
+        tuple(overlap_jobs(counts, rows["video"].to_list(), found, ignore)),
         parts_of(rows, by, build),
-        _scores(jobs, rows),
+        _score_rows(scores, rows),
         {name: metric.facts for name, metric in opened.items()},
-        extra_tables=_instances(jobs, rows),
-        notes=_notes(opened, found, declared=bool(classes)),
+        extra_tables=_instances(opened, whole, rows),
+        notes=(*_notes(opened, found, declared=bool(classes)), *_empty_notes(counts, scores)),
     )
+
+
+class ScoredImages(NamedTuple):
+    """Scores of images that were computed once, and the video of each."""
+
+    scores: np.ndarray
+    unit: list[str]
+
+
+@dataclass(frozen=True)
+class Stored(CaseMean):
+    """A mean over images of scores that are there already, so that strata need not read masks again."""
+
+    metric: Metric
+
+    @property
+    def facts(self) -> MetricFacts:
+        """Those of the metric."""
+        return self.metric.facts
+
+    def scores(self, cases: ScoredImages) -> np.ndarray:
+        """As they were computed."""
+        return cases.scores
 
 
 def _cases(ours: Maps, theirs: Maps, rows: pl.DataFrame) -> MaskCases:
@@ -137,24 +173,37 @@ def _need_no_ignore(opened: Mapping[str, Metric], ignore: int | None) -> None:
         )
 
 
-def _scores(jobs: Sequence[Job], rows: pl.DataFrame) -> pl.DataFrame | None:
+def _score_rows(scores: Mapping[str, np.ndarray], rows: pl.DataFrame) -> pl.DataFrame | None:
     """The score of every image, for metrics that are means over images."""
-    parts = [
-        rows.with_columns(pl.lit(job.name).alias("metric"), pl.Series("value", job.metric.scores(job.cases)))
-        for job in jobs
-        if isinstance(job.metric, CaseMean)
-    ]
+    parts = [rows.with_columns(pl.lit(name).alias("metric"), pl.Series("value", own)) for name, own in scores.items()]
     return pl.concat(parts) if parts else None
 
 
-def _instances(jobs: Sequence[Job], rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
+def _empty_notes(counts: np.ndarray, scores: Mapping[str, np.ndarray]) -> list[str]:
+    """How many images a rule for empty masks decided, and how many have no score."""
+    predicted, labelled = (counts[..., kind].sum(axis=1) > 0 for kind in (1, 2))
+    kinds = {
+        "both masks empty": ~predicted & ~labelled,
+        "only the reference empty": predicted & ~labelled,
+        "only the prediction empty": labelled & ~predicted,
+    }
+    notes = []
+    if any(kind.any() for kind in kinds.values()):
+        listed = ", ".join(f"{name} in {int(kind.sum())}" for name, kind in kinds.items())
+        notes.append(f"Of {len(counts)} images: {listed}; what they count as is in the conventions.")
+    for name, own in scores.items():
+        if unscored := int(np.isnan(own).sum()):
+            notes.append(f"{name}: {unscored} of {len(own)} images are not scored and in no mean.")
+    return notes
+
+
+def _instances(opened: Mapping[str, Metric], cases: MaskCases, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Pixels of every instance, where instances are asked for: successes and trials of a failure analysis."""
-    chosen = [job for job in jobs if isinstance(job.metric, MultiInstanceDsc | MultiInstanceNsd)]
-    if not chosen:
+    if not any(isinstance(metric, MultiInstanceDsc | MultiInstanceNsd) for metric in opened.values()):
         return {}
     found = [
         (case, video, *counts)
-        for case, video, pair in zip(rows["case"], rows["video"], chosen[0].cases.pairs(), strict=True)
+        for case, video, pair in zip(rows["case"], rows["video"], cases.pairs(), strict=True)
         for counts in instance_counts(*pair)
     ]
     schema: dict[str, type[pl.DataType]] = {"case": pl.String, "video": pl.String}
