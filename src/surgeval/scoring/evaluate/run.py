@@ -132,10 +132,12 @@ def _given(value: Any) -> bool:
 
 
 def _recorded(value: Any) -> Any:
-    """An option as the manifest holds it: files by their name, tables by their kind."""
+    """An option as the manifest holds it: files by their name, tables and records by their kind."""
     if isinstance(value, Path):
         return value.name
-    return value if isinstance(value, str | int | float | bool | list | tuple | dict) else type(value).__name__
+    parts = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list | tuple) else [value]
+    plain = all(isinstance(part, str | int | float | bool) for part in parts)
+    return value if plain else type(value).__name__
 
 
 def _files(*sources: Any) -> list[Path]:

@@ -181,6 +181,13 @@ def test_boxes_alone_need_no_scores(folder: Path) -> None:
     ]
 
 
+def test_records_given_as_options_are_not_written_into_the_manifest(folder: Path) -> None:
+    records = json.loads((folder.parent / "results.json").read_text())
+    result = surgeval.evaluate("cvs", None, folder, boxes=records, replicates=10)
+    assert result.manifest.options["boxes"] == "list"
+    assert result.value("bbox_map") == pytest.approx(67 / 101)
+
+
 def test_labels_carried_forward_are_never_scored(folder: Path) -> None:
     filled = json.loads((folder / "test/annotation_ds_coco.json").read_text())
     filled["images"].append(endoscapes_image(163, 150, rated=False, boxed=False, ds=[1.0, 1.0, 1.0]))
