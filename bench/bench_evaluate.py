@@ -13,6 +13,7 @@ import polars as pl
 
 from bench.detection_data import detection_set
 from bench.harness import Row
+from surgeval.video.images import write_png
 
 VIDEOS, FRAMES = 100, 10_000
 MOST_MB = 1_000
@@ -26,7 +27,7 @@ print(time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 
 
 def rows() -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
-        return [_phases(Path(folder)), _triplets(Path(folder)), _detection(Path(folder))]
+        return [work(Path(folder)) for work in (_phases, _triplets, _detection, _segmentation)]
 
 
 def _phases(folder: Path) -> Row:
@@ -62,6 +63,26 @@ def _detection(folder: Path) -> Row:
     sides: list[str | Path] = ["--predictions", folder / "results.json", "--references", folder / "dataset.json"]
     work = "evaluate detection: 5,000 images of 50 videos, 80,000 boxes, 5 metrics and all classes, 1,000 resamples"
     return _row(work, "detection", *sides, "--out", folder / "detection")
+
+
+def _segmentation(folder: Path) -> Row:
+    """Wobbly disks of five classes, as 8-bit PNG files with three equal channels."""
+    rng, (y, x) = np.random.default_rng(5), np.ogrid[:480, :854]
+    for number in range(100):
+        name = f"v{number % 10}/{number}.png"
+        discs = [(*rng.uniform((50, 50), (430, 800)), rng.uniform(30, 120)) for _ in range(5)]
+        for side in ("references", "masks"):
+            labels = np.zeros((480, 854), np.uint8)
+            for label, (row, column, radius) in enumerate(discs, start=1):
+                shift = rng.normal(0, 4, 3)
+                labels[np.hypot(y - row - shift[0], x - column - shift[1]) < radius + shift[2]] = label
+            path = folder / side / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_png(np.repeat(labels[..., None], 3, axis=2), path)
+    metrics = [part for name in ("miou_pooled", "miou_per_image", "mi_dsc") for part in ("--metric", name)]
+    sides: list[str | Path] = ["--predictions", folder / "masks", "--references", folder / "references"]
+    work = "evaluate segmentation: 100 PNG label maps of 854x480 a side, 3 metrics and 5 classes, 1,000 resamples"
+    return _row(work, "segmentation", *sides, "--classes", "1,2,3,4,5", *metrics, "--out", folder / "segmentation")
 
 
 def _row(work: str, *arguments: str | Path) -> Row:

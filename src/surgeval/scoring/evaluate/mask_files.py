@@ -7,6 +7,7 @@ a large folder is never held in memory.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,19 @@ from surgeval.scoring.evaluate.records import read_json
 
 
 class PngFolder(Mapping[str, np.ndarray]):
-    """The PNG files below a folder, read on demand."""
+    """The PNG files below a folder, read on demand once; what was read is kept packed, a few kB a label map."""
 
     def __init__(self, folder: Path) -> None:
         self._paths = {p.relative_to(folder).with_suffix("").as_posix(): p for p in sorted(folder.rglob("*.png"))}
+        self._packed: dict[str, tuple[bytes, np.dtype[Any], tuple[int, ...]]] = {}
 
     def __getitem__(self, name: str) -> np.ndarray:
-        return read_label_map(self._paths[name])
+        if name not in self._packed:
+            labels = read_label_map(self._paths[name])
+            self._packed[name] = zlib.compress(labels.tobytes(), 1), labels.dtype, labels.shape
+            return labels
+        packed, kind, shape = self._packed[name]
+        return np.frombuffer(zlib.decompress(packed), kind).reshape(shape)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._paths)

@@ -19,7 +19,7 @@ from surgeval.errors import FileUnreadable
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 _DEPTHS = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}
-AVERAGE = 3
+LEFT, ABOVE, AVERAGE = 1, 2, 3
 LARGEST_PIXELS = 100_000_000
 """Larger pictures are refused before anything is unpacked."""
 
@@ -102,25 +102,19 @@ def _header(body: bytes) -> _Header:
 def _unfiltered(raw: bytes, header: _Header, step: int) -> np.ndarray:
     """Rows of bytes with each row's prediction from its neighbours added back."""
     lines = np.frombuffer(raw, np.uint8).reshape(header.height, 1 + header.row_bytes)
-    found = np.zeros((header.height, header.row_bytes), np.uint8)
-    above = np.zeros(header.row_bytes, np.uint8)
-    for place, line in enumerate(lines):
-        above = found[place] = _line(int(line[0]), line[1:], above, step)
+    kinds, found = lines[:, 0], lines[:, 1:].copy()
+    if strange := sorted({int(kind) for kind in np.unique(kinds)} - set(range(5))):
+        raise ValueError(f"filter {strange[0]} does not exist")
+    left = np.flatnonzero(kinds == LEFT)
+    for channel in range(step):
+        found[left, channel::step] = np.cumsum(found[left, channel::step], axis=1, dtype=np.uint8)
+    for place in np.flatnonzero(kinds >= ABOVE).tolist():
+        above = found[place - 1] if place else np.zeros(header.row_bytes, np.uint8)
+        if kinds[place] == ABOVE:
+            found[place] += above
+        else:
+            found[place] = _sequential(int(kinds[place]), found[place], above, step)
     return found
-
-
-def _line(kind: int, line: np.ndarray, above: np.ndarray, step: int) -> np.ndarray:
-    if kind == 0:
-        return line
-    if kind == 1:
-        padded = np.zeros(-(-len(line) // step) * step, np.uint8)
-        padded[: len(line)] = line
-        return np.cumsum(padded.reshape(-1, step), axis=0, dtype=np.uint8).ravel()[: len(line)]
-    if kind == 2:
-        return np.asarray(np.add(line, above, dtype=np.uint8))
-    if kind not in (3, 4):
-        raise ValueError(f"filter {kind} does not exist")
-    return _sequential(kind, line, above, step)
 
 
 def _sequential(kind: int, line: np.ndarray, above: np.ndarray, step: int) -> np.ndarray:

@@ -18,7 +18,7 @@ from surgeval.metrics import SEGMENTATION
 from surgeval.metrics.case_means import CaseMean
 from surgeval.metrics.segmentation import MaskCases, MultiInstanceDsc, MultiInstanceNsd
 from surgeval.metrics.segmentation.instances import InstanceCounts, instance_counts
-from surgeval.metrics.segmentation.overlap import class_counts
+from surgeval.metrics.segmentation.overlap import class_counts, distinct_labels
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.scoring.evaluate.class_overlaps import overlap_jobs
@@ -150,7 +150,7 @@ def _scan(ours: Maps, theirs: Maps, classes: list[int], ignore: int | None) -> l
         elif pair[0].shape != pair[1].shape:
             problems.append(f"{name!r}: the reference is {pair[0].shape}, the prediction {pair[1].shape}; resize one")
         else:
-            own = {int(label) for one in pair for label in np.unique(one)} - {0, ignore}
+            own = {label for one in pair for label in distinct_labels(one.ravel())} - {0, ignore}
             if classes and (strange := sorted(own - set(classes))):
                 problems.append(f"{name!r}: labels {strange[:5]} are not among the classes {classes}")
             seen |= own
