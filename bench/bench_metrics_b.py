@@ -1,14 +1,13 @@
 """Metrics of masks, phases, triplets and tracks against the libraries that have them.
 
-TrackEval and surface-distance run in this process. MONAI needs torch: name a Python that has both in the variable
-SURGEVAL_MONAI_PYTHON and it runs in the same bench; otherwise the ratio that was measured once is quoted as stored.
+TrackEval and surface-distance run in this process. MONAI needs torch and runs in an environment that the bench makes
+(`bench.peer_environment`); where that cannot be made, the ratio that was measured once is quoted as stored.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from bench.harness import Row, cpu_seconds, peak_memory_mb
+from bench.peer_environment import peer_python
 from surgeval.metrics.phases import PhaseAccuracy, PhaseMeasure, PhaseVideo, SegmentF1, TransitionDetection
 from surgeval.metrics.segmentation import nsd
 from surgeval.metrics.tracking import Hota, TrackSequence, overlaps
@@ -83,8 +83,8 @@ def _deepmind(reference: np.ndarray, prediction: np.ndarray) -> float:
 
 
 def _monai(pairs: np.ndarray) -> dict[str, Any] | None:
-    python = os.environ.get("SURGEVAL_MONAI_PYTHON")
-    if not python:
+    python = peer_python("monai", "torch==2.13.0", "monai==1.6.1", "scipy")
+    if python is None:
         return None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "pairs.npz")

@@ -44,6 +44,7 @@ $ surgeval list datasets --json
 | `unknown-label`, `unknown-video` | a label or video that the data set does not have |
 | `repeated-case` | a case occurs twice |
 | `split-overlap`, `split-differs` | a video in two parts of a split; a split other than the published one |
+| `split-unknown` | a split of which only sizes are known here, or a data set without any that is |
 | `frame-base`, `frame-step`, `frame-rate` | frames count from or by something else than stated |
 | `forward-filled` | a label carried over from an earlier frame |
 | `overlap`, `gap`, `reversed-interval` | intervals that overlap, leave a hole or end before they start |
@@ -83,7 +84,8 @@ def _section(data_set) -> str:  # type: ignore[no-untyped-def]
         lines.append(f"| `{name}` | {task.summary} | {task.clock} | {rate} | {published} |")
     schemes = sorted(set(data_set.splits()["scheme"]))
     if schemes:
-        lines += ["", f"Splits known here: {', '.join(schemes)}."]
+        shown = [f"{name} (not official)" if name in data_set.unofficial else name for name in schemes]
+        lines += ["", f"Splits known here: {', '.join(shown)}."]
     for scheme, sizes in data_set.split_sizes.items():
         shown = ", ".join(f"{part} {size}" for part, size in sizes.items())
         lines += ["", f"Split `{scheme}`, sizes only: {shown}."]

@@ -82,6 +82,39 @@ def test_no_video_is_in_two_parts_of_a_split(root, name):
         assert not table.select("scheme", "video").is_duplicated().any()
 
 
+@pytest.mark.parametrize(("root", "name"), [(name, name) for name in NAMES], indirect=["root"])
+def test_a_check_says_which_official_splits_are_not_known(root, name):
+    data_set = open_data_set(name)
+    said = [f.message for f in data_set.check(root).findings if f.code == "split-unknown"]
+    if set(data_set.splits(root)["scheme"]) <= set(data_set.unofficial) and not data_set.split_sizes:
+        assert said == ["no official split is known here; state which videos you trained and tested on"]
+    else:
+        assert len(said) == len(data_set.split_sizes)
+        assert all(repr(scheme) in text for scheme, text in zip(data_set.split_sizes, said, strict=True))
+
+
+def test_official_splits_are_known_or_their_lack_is_said_for_every_data_set():
+    known = {name: sorted(set(open_data_set(name).splits()["scheme"])) for name in NAMES}
+    folds = [f"fold {number}" for number in range(1, 6)]
+    assert {name: schemes for name, schemes in known.items() if schemes} == {
+        "autolaparo": ["official"],
+        "cholec80": ["camma 40/8/32"],
+        "cholect45": [*folds, "surgbenchkit"],
+        "cholect50": ["challenge", *folds],
+        "dresden": ["official"],
+        "endoscapes2023": ["official"],
+        "heichole": ["surgbenchkit"],
+    }
+    sizes = {name: sorted(open_data_set(name).split_sizes) for name in NAMES if open_data_set(name).split_sizes}
+    assert sizes == {
+        "cholec80": ["32/8/40", "endonet"],
+        "cholec80_cvs": ["fixed", "folds"],
+        "cholect50": ["rendezvous"],
+        "cholectrack20": ["official"],
+        "heico": ["frames"],
+    }
+
+
 @pytest.mark.parametrize(("name", "task"), TASKS)
 def test_an_empty_or_absent_folder_lists_what_is_missing(name, task, tmp_path):
     for root in (tmp_path, tmp_path / "nowhere"):

@@ -30,6 +30,13 @@ def some_units(example: Example, seed: int, count: int) -> list:
     return [example.random(rng) for _ in range(count)]
 
 
+def arrays_in(raw) -> list[np.ndarray]:
+    """The arrays of labels or masks in a raw unit; a rate or a count beside them is no array."""
+    parts = raw if isinstance(raw, tuple | list) else [raw]
+    nested = [array for part in parts if isinstance(part, tuple | list) for array in arrays_in(part)]
+    return nested + [part for part in parts if isinstance(part, np.ndarray)]
+
+
 def test_every_metric_has_an_example_with_an_oracle() -> None:
     assert sorted(EXAMPLES) == NAMES
     assert all(callable(example.oracle) and example.oracle_name for example in EXAMPLES.values())
@@ -124,6 +131,26 @@ def test_rows_of_the_statistics_can_be_taken_like_units(name: str, seed: int, co
     assert chosen.combine(statistics[taken], np.ones(count)) == pytest.approx(again, **SAME)
 
 
+NO_CLASSES = {"latency_p50_s", "latency_p95_s", "latency_p99_s", "deadline_miss_share"}
+"""Metrics of times, which know no classes that could be absent."""
+
+
+@every_metric
+@settings(max_examples=5, deadline=None)
+@given(seed=seeds)
+def test_an_absent_class_counts_as_the_oracle_says(name: str, seed: int) -> None:
+    chosen, example = made(name)
+    assert (example.absent is None) == (name in NO_CLASSES)
+    if example.absent is None:
+        return
+    rng = np.random.default_rng(seed)
+    alone = [example.absent(rng)]
+    for units in (alone, [*alone, example.perfect(rng)], [example.random(rng), *alone, example.absent(rng)]):
+        value = value_of(chosen, example.cases(units))
+        assert value == pytest.approx(example.oracle(units), abs=example.tolerance, nan_ok=True)
+        assert math.isnan(value) or chosen.facts.low - 1e-12 <= value <= chosen.facts.high + 1e-12
+
+
 @every_metric
 def test_no_units_and_no_weight_have_no_value(name: str) -> None:
     chosen, example = made(name)
@@ -144,7 +171,10 @@ def test_weights_that_mean_nothing_are_refused(name: str) -> None:
 @every_metric
 def test_nan_is_refused_or_handled_by_a_declared_rule(name: str) -> None:
     chosen, example = made(name)
-    if example.spoilt is None:
+    if example.spoilt is None:  # labels and masks are whole numbers, which cannot be NaN; their kind is checked instead
+        assert all(
+            np.asarray(array).dtype.kind in "biuU" for array in arrays_in(example.random(np.random.default_rng(5)))
+        )
         return
     rng = np.random.default_rng(5)
     units = [example.random(rng), example.spoilt(rng)]

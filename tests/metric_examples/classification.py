@@ -53,6 +53,11 @@ def answered_video(rng: np.random.Generator) -> Video:
     return Video(video.reference, np.where(video.prediction < 0, 0, video.prediction))
 
 
+def stray_labels(rng: np.random.Generator) -> Video:
+    """Two classes in the reference, a third in the prediction."""
+    return Video(rng.permutation([0, 1, 1, 0]), np.array([0, 1, 2, 2]))
+
+
 def perfect_labels(rng: np.random.Generator) -> Video:
     reference = np.concatenate([np.arange(CLASSES), rng.integers(0, CLASSES, 3)])
     return Video(reference, reference)
@@ -121,7 +126,7 @@ def normalised_cost(videos: list[Video]) -> float:
 
 def of_labels(value: Callable[[list[Video]], float], *, answered: bool = False, **more: Any) -> Example:
     random = answered_video if answered else label_video
-    return Example(random, perfect_labels, label_cases, value, "scikit-learn", **more)
+    return Example(random, perfect_labels, label_cases, value, "scikit-learn", absent=stray_labels, **more)
 
 
 # Several labels per case -----------------------------------------------------------------------------------
@@ -130,6 +135,12 @@ def of_labels(value: Callable[[list[Video]], float], *, answered: bool = False, 
 def set_video(rng: np.random.Generator) -> Video:
     size = rng.integers(1, 9)
     return Video(*(rng.random((size, CLASSES)) < rng.choice([0.1, 0.5, 0.9], CLASSES) for _ in range(2)))
+
+
+def stray_sets(rng: np.random.Generator) -> Video:
+    reference, prediction = (rng.random((5, CLASSES)) < 0.5 for _ in range(2))
+    reference[:, 2], prediction[:, 2] = False, True
+    return Video(reference, prediction)
 
 
 def perfect_sets(rng: np.random.Generator) -> Video:
@@ -158,6 +169,11 @@ def score_video(rng: np.random.Generator) -> Video:
     size = rng.integers(1, 9)
     reference = rng.random((size, CLASSES)) < rng.choice([0.0, 0.3, 0.8], CLASSES)
     return Video(reference, np.round(rng.normal(size=(size, CLASSES)) + reference, 1))
+
+
+def stray_scores(rng: np.random.Generator) -> Video:
+    reference, prediction = stray_sets(rng)
+    return Video(reference, prediction + rng.random(prediction.shape).round(1))
 
 
 def perfect_scores(rng: np.random.Generator) -> Video:
@@ -235,6 +251,11 @@ def probability_video(rng: np.random.Generator) -> Video:
     return Video(rng.integers(0, CLASSES, size), given / given.sum(axis=1, keepdims=True))
 
 
+def stray_probabilities(rng: np.random.Generator) -> Video:
+    video = probability_video(rng)
+    return Video(video.reference % 2, video.prediction)
+
+
 def certain_probabilities(rng: np.random.Generator) -> Video:
     reference = perfect_labels(rng).reference
     return Video(reference, np.eye(CLASSES)[reference])
@@ -293,16 +314,18 @@ def log_loss(videos: list[Video]) -> float:
 
 
 def of_sets(value: Callable[[list[Video]], float]) -> Example:
-    return Example(set_video, perfect_sets, set_cases, value, "scikit-learn")
+    return Example(set_video, perfect_sets, set_cases, value, "scikit-learn", absent=stray_sets)
 
 
 def of_scores(value: Callable[[list[Video]], float], name: str = "scikit-learn", **more: Any) -> Example:
-    return Example(score_video, perfect_scores, score_cases, value, name, spoilt=spoilt_scores, **more)
+    return Example(
+        score_video, perfect_scores, score_cases, value, name, spoilt=spoilt_scores, absent=stray_scores, **more
+    )
 
 
 def of_probabilities(value: Callable[[list[Video]], float], name: str = "scikit-learn", **more: Any) -> Example:
-    random, perfect = probability_video, certain_probabilities
-    return Example(random, perfect, probability_cases, value, name, spoilt=spoilt_probabilities, **more)
+    wrong = {"spoilt": spoilt_probabilities, "absent": stray_probabilities}
+    return Example(probability_video, certain_probabilities, probability_cases, value, name, **wrong, **more)
 
 
 EXAMPLES: dict[str, Example] = {

@@ -71,6 +71,12 @@ def spoilt_video(rng: np.random.Generator) -> list[Image]:
     return [(annotations, [{**one, "score": math.nan} for one in results])]
 
 
+def stray_video(rng: np.random.Generator) -> list[Image]:
+    """References of one class, detections of it and of another, and an image without any reference."""
+    ((annotations, results),) = perfect_video(rng)
+    return [(annotations[:1], results[:2]), ([], results[1:2])]
+
+
 def records(videos: list[list[Image]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """A COCO data set with ids from 1, as pycocotools needs them, and its results."""
     dataset: dict[str, Any] = {"info": {}, "categories": [{"id": c} for c in range(CLASSES)]}
@@ -161,7 +167,9 @@ def alarms_per_image(absent: bool) -> Callable[[list[list[Image]]], float]:
 
 
 def of_video(value: Callable[[list[list[Image]]], float], kind: str = "box", **more: Any) -> Example:
-    return Example(video, perfect_video, cases(kind), value, "pycocotools", spoilt=spoilt_video, **more)
+    return Example(
+        video, perfect_video, cases(kind), value, "pycocotools", spoilt=spoilt_video, absent=stray_video, **more
+    )
 
 
 EXAMPLES: dict[str, Example] = {

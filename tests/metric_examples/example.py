@@ -33,6 +33,8 @@ class Example:
     oracle_name: str = "brute force"
     spoilt: Callable[[np.random.Generator], Raw] | None = None
     """A unit with NaN where a number belongs; None where nothing can be NaN."""
+    absent: Callable[[np.random.Generator], Raw] | None = None
+    """A unit whose reference lacks a class, or everything, that is predicted; None where there are no classes."""
     best: float | None = None
     """The value of perfect units, where it is not the better end of the metric's range."""
     tolerance: float = 1e-9

@@ -182,8 +182,25 @@ def videos(units: list) -> list[MaskVideo]:
     return [MaskVideo(*unit) for unit in units]
 
 
-binary = partial(Example, random_pair, perfect_pair, cases)
-labelled = partial(Example, random_label_pair, perfect_label_pair, cases)
+def stray_pair(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Nothing in the reference, something in the prediction."""
+    return np.zeros(SHAPE, dtype=bool), perfect_pair(rng)[1]
+
+
+def stray_label_pair(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """A class that is only predicted, and one that is in neither map."""
+    reference, prediction = np.zeros(SHAPE, np.uint8), np.zeros(SHAPE, np.uint8)
+    reference[random_mask(rng)] = prediction[random_mask(rng)] = 1
+    prediction[4:6, 3:7] = 2
+    return reference, prediction
+
+
+def stray_video(rng: np.random.Generator) -> tuple[list, list]:
+    return [np.zeros(SHAPE, dtype=bool)] * 2, [perfect_pair(rng)[1] for _ in range(2)]
+
+
+binary = partial(Example, random_pair, perfect_pair, cases, absent=stray_pair)
+labelled = partial(Example, random_label_pair, perfect_label_pair, cases, absent=stray_label_pair)
 declared = {"classes": CLASSES}
 near = {"tolerance_px": 1.5}
 
@@ -197,5 +214,5 @@ EXAMPLES = {
     "hd95_px": binary(oracle_hd95),
     "mi_dsc": labelled(partial(oracle_multi, lambda a, b: oracle_dsc([(a, b)]))),
     "mi_nsd": labelled(partial(oracle_multi, one_border_nsd), options=near),
-    "mask_stability_gap": Example(random_video, perfect_video, videos, oracle_stability),
+    "mask_stability_gap": Example(random_video, perfect_video, videos, oracle_stability, absent=stray_video),
 }

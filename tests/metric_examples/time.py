@@ -313,7 +313,25 @@ def oracle_misses(units: list) -> float:
     return mean([float(item > 2.0) for items in units for item in items])
 
 
-labels = partial(Example, random_labels, perfect_labels)
+def delayed_stray(rng: np.random.Generator) -> tuple[list[int], list[int], float]:
+    """A last phase that is only predicted."""
+    reference, prediction, fps = delayed_labels(rng)
+    return [*reference, *[reference[-1]] * 9], [*prediction, *[reference[-1]] * 6, *[8] * 3], fps
+
+
+def stray_labels(rng: np.random.Generator) -> tuple[list[int], list[int], float]:
+    """Three phases in the reference, a fourth in the prediction only."""
+    reference = [phase for phase in (1, 2, 3) for _ in range(int(rng.integers(4, 9)))]
+    prediction = [5 if rng.random() < 0.3 else label for label in reference]
+    return reference, [*prediction[:-1], 5], 1.0
+
+
+def stray_tool(rng: np.random.Generator) -> tuple[list[int], list[int], float]:
+    """A tool that is never there."""
+    return [0] * 20, [int(rng.random() < 0.3) for _ in range(20)], 1.0
+
+
+labels = partial(Example, random_labels, perfect_labels, absent=stray_labels)
 relaxed_options = {"window_s": WINDOW_S}
 near = {"tolerance_s": 3.0}
 
@@ -345,14 +363,18 @@ EXAMPLES = {
     },
     **{
         f"transition_delay_p{q}_s": Example(
-            delayed_labels, perfect_labels, numbered, partial(oracle_delay, q / 100), options=near
+            delayed_labels, perfect_labels, numbered, partial(oracle_delay, q / 100), options=near, absent=delayed_stray
         )
         for q in (50, 95)
     },
     "flicker_per_min": labels(numbered, oracle_flicker),
     "short_segment_share": labels(numbered, oracle_short),
-    "spurious_switches_per_min": Example(random_tool, perfect_tool, numbered, oracle_switches),
-    "temporal_iou": Example(random_intervals, perfect_intervals, intervals, oracle_intervals, spoilt=spoilt_intervals),
+    "spurious_switches_per_min": Example(random_tool, perfect_tool, numbered, oracle_switches, absent=stray_tool),
+    "temporal_iou": Example(
+        *(random_intervals, perfect_intervals, intervals, oracle_intervals),
+        spoilt=spoilt_intervals,
+        absent=lambda rng: ([], [(1, int(rng.integers(2, 9)))]),
+    ),
     **{
         f"latency_p{q}_s": latency(lambda units, q=q: quantile([i for items in units for i in items], q / 100))
         for q in (50, 95, 99)

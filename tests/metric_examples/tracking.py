@@ -51,6 +51,11 @@ def spoilt_sequence(rng: np.random.Generator) -> list[tuple[dict, dict]]:
     return [({0: (1.0, math.nan, 2.0, 2.0)}, {0: (1.0, 1.0, 2.0, 2.0)})]
 
 
+def stray_sequence(rng: np.random.Generator) -> list[tuple[dict, dict]]:
+    """No tool in the reference, one that is tracked."""
+    return [({}, {"p": (*rng.uniform(0, 9, 2), 6.0, 5.0)}) for _ in range(3)]
+
+
 def sequence_of(unit: list) -> TrackSequence:
     columns = []
     for side in (0, 1):
@@ -168,7 +173,7 @@ def oracle_idf1(units: list) -> float:
     return 2 * shared / boxes if boxes else math.nan
 
 
-example = partial(Example, random_sequence, perfect_sequence, cases, spoilt=spoilt_sequence)
+example = partial(Example, random_sequence, perfect_sequence, cases, spoilt=spoilt_sequence, absent=stray_sequence)
 
 EXAMPLES = {
     **{part: example(partial(oracle_hota, part)) for part in ("hota", "deta", "assa")},

@@ -43,6 +43,13 @@ def spoilt_video(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     return reference, scores
 
 
+def stray_video(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Only triplets of one instrument in the reference, all scored."""
+    reference, scores = perfect_video(rng)
+    reference[:, 3:] = 0
+    return reference, scores
+
+
 def cases(units: list) -> TripletCases:
     video = [index for index, unit in enumerate(units) for _ in unit[0]]
     reference = np.concatenate([np.zeros((0, COUNT), int), *(unit[0] for unit in units)])
@@ -86,6 +93,7 @@ def example(oracle, component: str, absent: float = math.nan) -> Example:
         partial(oracle, component, absent),
         "scikit-learn",
         spoilt=spoilt_video,
+        absent=stray_video,
         options={"triplets": TINY},
     )
 

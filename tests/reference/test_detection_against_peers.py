@@ -16,8 +16,10 @@ from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
 from metric_examples.detection import evaluated, perfect_video, records, video
+from surgeval.metrics.compat import compat_gap
 from surgeval.metrics.detection.average_precision import CLINICAL_IOUS, COCO_IOUS, CocoAP, coco_summary
 from surgeval.metrics.detection.coco_records import coco_cases
+from surgeval.metrics.metric import value_of
 
 EXACT = {"rel": 1e-12, "abs": 1e-12, "nan_ok": True}
 Records = tuple[dict[str, Any], list[dict[str, Any]]]
@@ -68,6 +70,23 @@ def test_all_twelve_numbers_are_those_of_pycocotools_even_with_equal_scores(
     dataset, results = crowded(seed, rounded=rounded)
     ours = coco_summary(coco_cases(dataset, results).cases, engine=engine)
     assert list(ours.values()) == pytest.approx(peer_summary("pycocotools", dataset, results), **EXACT)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_loss_of_annotation_0_is_reproduced_on_request(seed: int) -> None:
+    dataset, results = crowded(seed, rounded=seed == 1)
+    found = []
+    for first in (0, 100, 200, 300):
+        for number, one in enumerate(dataset["annotations"]):
+            one["id"] = (number - first) % len(dataset["annotations"])
+        cases = coco_cases(dataset, results).cases
+        theirs = peer_summary("pycocotools", dataset, results)
+        for place, size in ((0, "all"), (3, "small"), (5, "large")):
+            values = [value_of(CocoAP(size=size, engine=e, compat="pycocotools"), cases) for e in ("numpy", "numba")]
+            assert values == pytest.approx([theirs[place]] * 2, **EXACT)
+        found.append(compat_gap(CocoAP(compat="pycocotools"), cases).difference[0])
+    assert min(found) < 0, "some annotation 0 must be found by a detection"
+    assert max(found) <= 0
 
 
 @pytest.mark.parametrize("peer", ["faster-coco-eval", "hotcoco"])

@@ -1,4 +1,7 @@
-"""`surgeval evaluate KIND`: predictions against references, with intervals over videos."""
+"""`surgeval evaluate KIND`: predictions against references, with intervals over videos.
+
+Each kind says only which options it adds; those of every kind (`_evaluate.SHARED`) are appended to its signature.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,11 @@ from typing import Annotated, Any
 
 import typer
 
-from surgeval.cli._console import emit, emit_json, emit_table, new_folder, talk
-from surgeval.cli._tables import BootOption, ForceOption, JsonOption, LevelOption, SeedOption, names_in, read_columns
+from surgeval.cli._evaluate import Given, command
+from surgeval.cli._tables import names_in, read_columns
 from surgeval.errors import Misuse
 
 _TABLE = "CSV, TSV, Parquet, JSON or JSON Lines"
-OutOption = Annotated[Path | None, typer.Option("--out", help="Folder for the tables, conventions and manifest.")]
-ModelOption = Annotated[str, typer.Option("--model", help="What the model is called in the score table.")]
-MetricsOption = Annotated[
-    list[str] | None, typer.Option("--metric", help="A metric of 'surgeval list metrics'; may be repeated.")
-]
 ByOption = Annotated[str, typer.Option("--by", metavar="COL,...", help="Report every value of these columns.")]
 ClassesOption = Annotated[
     str, typer.Option("--classes", metavar="A,B,...", help="The declared classes; taken from the data if left out.")
@@ -40,8 +38,8 @@ def register(app: typer.Typer) -> None:
     verb = typer.Typer(
         help="Evaluate predictions against references, with intervals over videos.", no_args_is_help=True
     )
-    for command in (classification, detection, phases, segmentation, tracking, triplets):
-        verb.command(command.__name__)(command)
+    for kind in (classification, cvs, detection, phases, segmentation, tracking, triplets):
+        verb.command(kind.__name__)(command(kind))
     app.add_typer(verb, name="evaluate")
 
 
@@ -49,22 +47,53 @@ def classification(
     predictions: TablePredictions,
     references: TableReferences = None,
     classes: ClassesOption = "",
+    labels: Annotated[
+        str, typer.Option("--labels", help="Which classes averages count: supported, union or declared.")
+    ] = "supported",
     columns: ColumnsOption = "",
     video_column: VideoOption = "video",
     by: ByOption = "",
-    metric: MetricsOption = None,
-    model: ModelOption = "model",
-    boot: BootOption = 1000,
-    level: LevelOption = 0.95,
-    seed: SeedOption = 42,
-    json: JsonOption = False,
-    out: OutOption = None,
-    force: ForceOption = False,
-) -> None:
+) -> Given:
     """One label, several labels or scores per frame."""
-    shared = _shared(metric, model, by, boot, level, seed)
-    options = {"classes": names_in(classes), "columns": _columns(columns, video_column)}
-    _run("classification", predictions, references, {**shared, **options}, out=out, force=force, json=json)
+    options = {"classes": names_in(classes), "columns": _columns(columns, video_column), "by": names_in(by)}
+    return Given(predictions, references, {**options, "labels": labels})
+
+
+def cvs(
+    predictions: Annotated[
+        Path | None, typer.Option("--predictions", help=f"Scores of C1, C2 and C3 per frame ({_TABLE}).")
+    ] = None,
+    references: Annotated[
+        Path | None, typer.Option("--references", help="Folder of Endoscapes2023, or a table of rated frames.")
+    ] = None,
+    split: Annotated[str, typer.Option("--split", help="train, val or test.")] = "test",
+    threshold: Annotated[
+        float | None, typer.Option("--threshold", help="From which score on a criterion is achieved; 0.5 if left out.")
+    ] = None,
+    boxes: Annotated[Path | None, typer.Option("--boxes", help="COCO list of results for BBox201.")] = None,
+    masks: Annotated[Path | None, typer.Option("--masks", help="COCO list of results for Seg50.")] = None,
+    box_references: Annotated[
+        Path | None, typer.Option("--box-references", help="COCO data set of the boxes, if not in the folder.")
+    ] = None,
+    mask_references: Annotated[
+        Path | None, typer.Option("--mask-references", help="COCO data set of the masks, if not in the folder.")
+    ] = None,
+    columns: ColumnsOption = "",
+    video_column: VideoOption = "video",
+    by: ByOption = "",
+) -> Given:
+    """The benchmark of Endoscapes2023, beside its published rows."""
+    options = {
+        "split": split,
+        "threshold": threshold,
+        "boxes": boxes,
+        "masks": masks,
+        "box_references": box_references,
+        "mask_references": mask_references,
+        "columns": _columns(columns, video_column),
+        "by": names_in(by),
+    }
+    return Given(predictions, references, options)
 
 
 def phases(
@@ -75,19 +104,10 @@ def phases(
     columns: ColumnsOption = "",
     video_column: VideoOption = "video",
     by: ByOption = "",
-    metric: MetricsOption = None,
-    model: ModelOption = "model",
-    boot: BootOption = 1000,
-    level: LevelOption = 0.95,
-    seed: SeedOption = 42,
-    json: JsonOption = False,
-    out: OutOption = None,
-    force: ForceOption = False,
-) -> None:
+) -> Given:
     """A label sequence per video: frames, segments, transitions and stability."""
-    shared = _shared(metric, model, by, boot, level, seed)
-    options = {"classes": names_in(classes), "columns": _columns(columns, video_column), "fps": fps}
-    _run("phases", predictions, references, {**shared, **options}, out=out, force=force, json=json)
+    options = {"classes": names_in(classes), "columns": _columns(columns, video_column), "by": names_in(by)}
+    return Given(predictions, references, {**options, "fps": fps})
 
 
 def detection(
@@ -97,24 +117,15 @@ def detection(
     video_column: VideoKeyOption = "",
     video_pattern: PatternOption = "",
     by: Annotated[str, typer.Option("--by", metavar="KEY,...", help="Report every value of these image keys.")] = "",
-    metric: MetricsOption = None,
-    model: ModelOption = "model",
-    boot: BootOption = 1000,
-    level: LevelOption = 0.95,
-    seed: SeedOption = 42,
-    json: JsonOption = False,
-    out: OutOption = None,
-    force: ForceOption = False,
-) -> None:
+) -> Given:
     """Boxes or masks of objects in images, in COCO form."""
-    shared = _shared(metric, model, by, boot, level, seed)
     options = {"overlap": overlap, "video_column": video_column, "video_pattern": video_pattern}
-    _run("detection", predictions, references, {**shared, **options}, out=out, force=force, json=json)
+    return Given(predictions, references, {**options, "by": names_in(by)})
 
 
 def segmentation(
     predictions: Annotated[
-        Path, typer.Option("--predictions", help="Folder of PNG label maps, NPZ, or JSON with RLE.")
+        Path, typer.Option("--predictions", help="Folder of PNG label maps, NPZ, or JSON with RLE or polygons.")
     ],
     references: Annotated[Path, typer.Option("--references", help="The same, with the same names.")],
     classes: ClassesOption = "",
@@ -126,17 +137,8 @@ def segmentation(
         Path | None, typer.Option("--properties", help="Table with 'case' and columns for --by.")
     ] = None,
     by: ByOption = "",
-    metric: MetricsOption = None,
-    model: ModelOption = "model",
-    boot: BootOption = 1000,
-    level: LevelOption = 0.95,
-    seed: SeedOption = 42,
-    json: JsonOption = False,
-    out: OutOption = None,
-    force: ForceOption = False,
-) -> None:
+) -> Given:
     """Masks or label maps per image; the folder of a mask names its video."""
-    shared = _shared(metric, model, by, boot, level, seed)
     options = {
         "classes": _whole_numbers(classes),
         "ignore": ignore,
@@ -144,8 +146,9 @@ def segmentation(
         "empty": empty,
         "video_pattern": video_pattern,
         "properties": properties,
+        "by": names_in(by),
     }
-    _run("segmentation", predictions, references, {**shared, **options}, out=out, force=force, json=json)
+    return Given(predictions, references, options)
 
 
 def triplets(
@@ -155,19 +158,10 @@ def triplets(
     columns: ColumnsOption = "",
     video_column: VideoOption = "video",
     by: ByOption = "",
-    metric: MetricsOption = None,
-    model: ModelOption = "model",
-    boot: BootOption = 1000,
-    level: LevelOption = 0.95,
-    seed: SeedOption = 42,
-    json: JsonOption = False,
-    out: OutOption = None,
-    force: ForceOption = False,
-) -> None:
+) -> Given:
     """Instrument, verb and target triplets of CholecT45 and CholecT50."""
-    shared = _shared(metric, model, by, boot, level, seed)
-    options = {"null": null, "columns": _columns(columns, video_column)}
-    _run("triplets", predictions, references, {**shared, **options}, out=out, force=force, json=json)
+    options: dict[str, Any] = {"null": null, "columns": _columns(columns, video_column), "by": names_in(by)}
+    return Given(predictions, references, options)
 
 
 def tracking(
@@ -176,29 +170,13 @@ def tracking(
     use_classes: Annotated[
         bool, typer.Option("--use-classes", help="Boxes of different classes (eighth column) never match.")
     ] = False,
-    metric: MetricsOption = None,
-    model: ModelOption = "model",
-    boot: BootOption = 1000,
-    level: LevelOption = 0.95,
-    seed: SeedOption = 42,
-    json: JsonOption = False,
-    out: OutOption = None,
-    force: ForceOption = False,
-) -> None:
+    properties: Annotated[
+        Path | None, typer.Option("--properties", help="Table with 'video' and columns for --by.")
+    ] = None,
+    by: ByOption = "",
+) -> Given:
     """Boxes with identities over time, in MOT form."""
-    shared = _shared(metric, model, "", boot, level, seed)
-    _run("tracking", predictions, references, {**shared, "use_classes": use_classes}, out=out, force=force, json=json)
-
-
-def _shared(metric: list[str] | None, model: str, by: str, boot: int, level: float, seed: int) -> dict[str, Any]:
-    return {
-        "metrics": metric or [],
-        "model": model,
-        "by": names_in(by),
-        "replicates": boot,
-        "level": level,
-        "seed": seed,
-    }
+    return Given(predictions, references, {"use_classes": use_classes, "properties": properties, "by": names_in(by)})
 
 
 def _whole_numbers(text: str) -> list[int]:
@@ -215,32 +193,3 @@ def _columns(text: str, video_column: str) -> dict[str, str]:
             raise Misuse("--video-column and --columns both name the video; give one of them")
         mapping["video"] = video_column
     return mapping
-
-
-def _run(
-    kind: str,
-    predictions: Path,
-    references: Path | None,
-    options: dict[str, Any],
-    *,
-    out: Path | None,
-    force: bool,
-    json: bool,
-) -> None:
-    from surgeval.scoring.evaluate.result import FILES
-    from surgeval.scoring.evaluate.run import evaluate
-
-    if out is not None:
-        new_folder(out, force=force, files=FILES)
-    result = evaluate(kind, predictions, references, **options)
-    if out is not None:
-        result.to_dir(out)
-        talk(f"wrote {', '.join(sorted(path.name for path in out.iterdir()))} to {out}")
-    if json:
-        emit_json(result.as_dict())
-        return
-    emit_table(result.shown)
-    emit("")
-    emit(result.prose)
-    for note in result.notes:
-        talk(f"note: {note}")

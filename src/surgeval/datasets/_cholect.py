@@ -16,6 +16,7 @@ _FOLDS = (
 )
 _VALIDATION_VIDEOS = 5
 _CHALLENGE = {"val": (5, 18, 36, 65, 74), "test": (92, 96, 103, 110, 111)}
+_KIT = {"val": (8, 29, 50, 78), "test": (6, 51, 10, 73, 14, 74, 32, 80, 42)}
 
 SIZES = {"triplet": 100, "instrument": 6, "verb": 10, "target": 15}
 NULL_TRIPLETS = range(94, 100)
@@ -48,6 +49,11 @@ def challenge_split() -> dict[str, list[str]]:
     held = {n for part in _CHALLENGE.values() for n in part}
     train = [n for n in videos_of(outside_cholec80=True) if n not in held]
     return _named({"train": train, **_CHALLENGE})
+
+
+def kit_split() -> dict[str, list[str]]:
+    """The fixed lists of SurgBenchKit, which are not those of the data set."""
+    return _named(_KIT)
 
 
 def _named(parts: Mapping[str, Sequence[int]]) -> dict[str, list[str]]:

@@ -96,7 +96,9 @@ class DataSet:
     licence_note: str = ""
     tasks: Mapping[str, Task]
     schemes: Schemes = field(default_factory=dict)
-    """Official splits that are known without the files."""
+    """Splits that are known without the files; official unless named below."""
+    unofficial: tuple[str, ...] = ()
+    """Schemes that a widely used loader has made up."""
     read_schemes: Callable[[Folder], Schemes] = lambda _: {}
     """Splits that the files themselves state."""
     split_sizes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -124,7 +126,7 @@ class DataSet:
         chosen = {name: self._task(name) for name in (tasks or self.tasks)}
         tables = {name: self._read(folder, task) for name, task in chosen.items()}
         counts = pl.concat([_counts(name, task, tables[name]) for name, task in chosen.items()])
-        self._read_splits(folder)
+        self._note_unknown_splits(folder, self._read_splits(folder))
         self.further_checks(folder, tables)
         folder.report_pickles()
         for task, what, found, published in counts.drop_nulls().iter_rows():
@@ -189,6 +191,16 @@ class DataSet:
         if task.one_row_per_case and (repeated := twice.unique().sort().to_list()):
             folder.problem("repeated-case", folder.root, f"{len(repeated)} cases repeat (first: {repeated[0]})")
         return table
+
+    def _note_unknown_splits(self, folder: Folder, known: pl.DataFrame) -> None:
+        """Say which splits a number could come from without its videos being known here."""
+        for scheme, sizes in self.split_sizes.items():
+            listed = ", ".join(f"{part} {size}" for part, size in sizes.items())
+            message = f"of split {scheme!r} only sizes are known here ({listed}); state the videos that you used"
+            folder.note("split-unknown", self.name, message)
+        if set(known["scheme"]) <= set(self.unofficial) and not self.split_sizes:
+            message = "no official split is known here; state which videos you trained and tested on"
+            folder.note("split-unknown", self.name, message)
 
     def _read_splits(self, folder: Folder) -> pl.DataFrame:
         table = split_table({**self.schemes, **self.read_schemes(folder)})

@@ -11,7 +11,7 @@ from functools import partial
 
 import polars as pl
 
-from surgeval.datasets._cholect import SIZES, cross_validation, videos_of
+from surgeval.datasets._cholect import SIZES, cross_validation, kit_split, videos_of
 from surgeval.datasets._data_set import DataSet, Task, stacked
 from surgeval.datasets._folder import Folder, whole_number
 
@@ -102,13 +102,14 @@ DATA_SET = DataSet(
         "verb": _task("verb", cases=90_489, videos=45),
         "target": _task("target", cases=90_489, videos=45),
     },
-    schemes=cross_validation(outside_cholec80=False),
+    schemes=cross_validation(outside_cholec80=False) | {"surgbenchkit": kit_split()},
+    unofficial=("surgbenchkit",),
     further_checks=_dictionaries,
     notes=(
         f"Videos keep their Cholec80 numbers: {', '.join(str(n) for n in videos_of(outside_cholec80=False))}.",
         "Some copies call the image folder rgb instead of data; images are not read here.",
         "dict/instrument.txt also holds the key -1, which is left out.",
         "Blacked-out frames are outside the body.",
-        "SurgBenchKit skips VID12, so its numbers rest on 44 videos.",
+        "SurgBenchKit skips VID12, so its numbers rest on 44 videos; its split is its own, not the data set's.",
     ),
 )

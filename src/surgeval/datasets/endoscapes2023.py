@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from surgeval.datasets._cvs import CRITERIA
+from surgeval.datasets._cvs import CRITERIA as CRITERIA
 from surgeval.datasets._data_set import DataSet, Schemes, Task
 from surgeval.datasets._endoscapes_files import (
     PARTS,

@@ -21,6 +21,7 @@ PUBLIC_VIDEOS = 24
 ACTIONS = ("grasp", "hold", "cut", "clip")
 SKILLS = ("depth", "bimanual", "efficiency", "tissue", "difficulty")
 _INSTRUMENT_SLOTS, _PHASES = 21, 7
+_KIT_SPLIT = {"val": (6, 19, 10, 8, 20), "test": (4, 1, 22, 16, 13)}
 _NAME = r"Hei-Chole(\d+)_Annotation_{}\.csv"
 
 
@@ -99,11 +100,14 @@ DATA_SET = DataSet(
             published={"rows": 3 * PUBLIC_VIDEOS, "videos": PUBLIC_VIDEOS},
         ),
     },
+    schemes={"surgbenchkit": {part: [f"Hei-Chole{n}" for n in numbers] for part, numbers in _KIT_SPLIT.items()}},
+    unofficial=("surgbenchkit",),
     disagreements=(
         "24 of the 33 videos are public; SurgBenchKit's split of them (test 4, 1, 22, 16, 13) is its own",
         "every 25th frame is 1 Hz on 17 videos and 2 Hz on 7 (16-20, 23, 24)",
     ),
     notes=(
+        "No official split of the public videos is known here; 'surgbenchkit' is that kit's own.",
         "Phase ids are in Cholec80 order with packaging 4, cleaning 5, retraction 6.",
         "Cleaning is absent from videos 10, 15, 21 and 22.",
         "Slots 0-6 of the instruments are used, 7-19 are zero and 20 is an undefined shaft; names not confirmed.",

@@ -154,10 +154,9 @@ class GlobalTripletMap(_TripletMap):
             return np.full(len(weights), np.nan)
         return self._average().values(statistics, weights)
 
-    def class_values(self, cases: TripletCases) -> Floats:
-        """The AP of every class; NaN for a class without positives."""
-        statistics = self.prepare(cases)
-        return np.asarray(self._average().class_values(statistics, np.ones((1, len(statistics))))[0])
+    def class_values(self, statistics: UnitStatistics, weights: npt.ArrayLike) -> Floats:
+        """The AP of every class, `[weighting, class]`; NaN for a class without positives."""
+        return self._average().class_values(statistics, weights)
 
     def _average(self) -> MeanAveragePrecision:
         return MeanAveragePrecision(absent="zero" if self.absent == "zero" else "skip")

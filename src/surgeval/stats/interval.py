@@ -25,7 +25,7 @@ from surgeval.stats.replicates import ESTIMAND_PROSE, Sample
 from surgeval.stats.resampling import Engine
 from surgeval.stats.results import TableResult, as_table
 from surgeval.stats.slices import Slice, slices
-from surgeval.stats.statistic import MetricStatistic, Statistic
+from surgeval.stats.statistic import MetricStatistic, Statistic, Weighted
 
 DETERMINISTIC = "deterministic"
 ALL_METHODS = (*METHODS, DETERMINISTIC)
@@ -51,6 +51,16 @@ class Spread(NamedTuple):
     low: np.ndarray
     high: np.ndarray
     sd: np.ndarray
+
+
+class PreparedSpread(NamedTuple):
+    """Values with their uncertainty, and in how many resamples each had none."""
+
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    sd: np.ndarray
+    undefined: np.ndarray
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,20 +148,60 @@ def metric_interval(
         seed: Seed of the stream.
     """
     settings = Settings(metric.facts.name, resample, estimand, level, replicates, method, seed, "numpy")
-    check_settings(settings._replace(statistic="mean"), methods=METHODS)
     prepared = np.asarray(metric.prepare(cases))
-    if len(prepared) != len(video):
-        raise Misuse(f"{metric.facts.name}: prepared {len(prepared)} statistics, but {len(video)} videos were named")
-    names, codes = np.unique(np.asarray([str(name) for name in video]), return_inverse=True)
-    frame = pl.DataFrame({"case": [f"{i:09d}" for i in range(len(video))], "video": names[codes]})
-    blank = ScoreMatrix(np.zeros((len(video), 1)), [metric.facts.name], codes, names.tolist(), frame, metric.facts)
-    shape = Sample.of(blank, statistic="mean", resample=resample, estimand=estimand)
-    need_units(shape.nest, metric.facts.name)
-    sample = Sample(prepared[shape.nest.order], shape.nest, MetricStatistic(metric), shape.estimand)
-    whole = Slice({}, blank)
+    sample, whole = _prepared_sample(MetricStatistic(metric), prepared, video, settings, metric.facts)
     found = sample_spread(sample, settings, whole.name)
     row = _row(whole, metric.facts.name, metric.facts, settings, found, 0, "")
-    return IntervalResult(pl.DataFrame([row]), interval_prose(settings, blank, what="values"))
+    return IntervalResult(pl.DataFrame([row]), interval_prose(settings, whole.matrix, what="values"))
+
+
+def prepared_spread(
+    statistic: Weighted,
+    prepared: np.ndarray,
+    *,
+    video: Sequence[Any],
+    resample: Resample = "cluster",
+    level: float = 0.95,
+    replicates: int = 1000,
+    seed: int = 42,
+) -> PreparedSpread:
+    """Values, percentile intervals and SDs of everything that a statistic gives on prepared cases, one entry each.
+
+    The draws are those of `metric_interval` under the same seed, so several statistics of the same videos (a mean over
+    classes and each of its classes, say) rest on the same resamples.
+
+    Args:
+        statistic: One or several values per weighting.
+        prepared: What is weighted; the first axis runs over the cases.
+        video: The video of each case.
+        resample: As for `interval`.
+        level: Coverage asked for.
+        replicates: How many resamples.
+        seed: Seed of the stream.
+
+    Raises:
+        TooFewVideos: A single unit.
+    """
+    settings = Settings(statistic.name, resample, "rows", level, replicates, "percentile", seed, "numpy")
+    sample, whole = _prepared_sample(statistic, prepared, video, settings, MetricFacts(statistic.name))
+    value, draws = sample.point(), sample.replicates(slice_keys(settings, whole.name), engine=settings.engine)
+    ends = bounds(draws, value, level=level)
+    return PreparedSpread(value, ends.low, ends.high, replicate_sd(draws), np.isnan(draws).sum(axis=0))
+
+
+def _prepared_sample(
+    statistic: Weighted, prepared: np.ndarray, video: Sequence[Any], settings: Settings, facts: MetricFacts
+) -> tuple[Sample, Slice]:
+    """Prepared cases as a sample, and the slice that stands for all of them."""
+    check_settings(settings._replace(statistic="mean"), methods=METHODS)
+    if len(prepared) != len(video):
+        raise Misuse(f"{facts.name}: prepared {len(prepared)} statistics, but {len(video)} videos were named")
+    names, codes = np.unique(np.asarray([str(name) for name in video]), return_inverse=True)
+    frame = pl.DataFrame({"case": [f"{i:09d}" for i in range(len(video))], "video": names[codes]})
+    blank = ScoreMatrix(np.zeros((len(video), 1)), [facts.name], codes, names.tolist(), frame, facts)
+    shape = Sample.of(blank, statistic="mean", resample=settings.resample, estimand=settings.estimand)
+    need_units(shape.nest, facts.name)
+    return Sample(prepared[shape.nest.order], shape.nest, statistic, shape.estimand), Slice({}, blank)
 
 
 def check_settings(settings: Settings, *, methods: Sequence[str] = ALL_METHODS) -> None:

@@ -45,7 +45,8 @@ def test_dropping_null_triplets_removes_null_verbs_and_targets_too() -> None:
 
 
 def test_aps_per_class_can_be_read() -> None:
-    values = GlobalTripletMap(triplets=TINY).class_values(one_class([0, 1], [0.9, 0.1]))
+    metric = GlobalTripletMap(triplets=TINY)
+    values = metric.class_values(metric.prepare(one_class([0, 1], [0.9, 0.1])), np.ones(1))[0]
     assert values[0] == 0.5
     assert np.isnan(values[1:]).all()
 

@@ -8,7 +8,8 @@ import surgeval
 from nested_tables import nested_frame
 from surgeval.errors import Misuse, TableInvalid, TooFewVideos, UnknownName
 from surgeval.schema.metric_facts import MetricFacts
-from surgeval.stats.interval import interval, metric_interval
+from surgeval.stats.interval import interval, metric_interval, prepared_spread
+from surgeval.stats.statistic import MetricStatistic, Statistic
 
 FRAME = nested_frame(videos=12)
 
@@ -171,3 +172,21 @@ def test_a_metric_is_resampled_through_its_weights(resample: str, estimand: str,
 def test_a_metric_whose_statistics_do_not_match_its_videos_is_refused() -> None:
     with pytest.raises(Misuse, match="but 1 videos were named"):
         metric_interval(Accuracy(), FRAME, video=["v"])
+
+
+def test_prepared_cases_get_the_draws_of_the_metric_interval() -> None:
+    one = FRAME.filter(pl.col("model") == FRAME["model"][0])
+    videos, metric = one["video"].to_list(), Accuracy()
+    whole = metric_interval(metric, one, video=videos, resample="cluster", replicates=80).table.row(0, named=True)
+    found = prepared_spread(MetricStatistic(metric), np.asarray(metric.prepare(one)), video=videos, replicates=80)
+    for column in ("value", "low", "high", "sd"):
+        assert getattr(found, column) == pytest.approx([whole[column]], rel=1e-12)
+    assert found.undefined.tolist() == [0]
+
+
+def test_resamples_in_which_a_value_is_undefined_are_counted_and_left_aside() -> None:
+    values = np.array([[1.0, 1.0], [0.0, np.nan], [0.5, np.nan]])
+    found = prepared_spread(Statistic("mean"), values, video=list("uvw"), replicates=200)
+    assert found.undefined[0] == 0
+    assert 30 < found.undefined[1] < 90  # the first video is missing from (2/3)^3 of the resamples
+    assert (found.low[1], found.value[1], found.high[1]) == (1.0, 1.0, 1.0)

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,8 @@ Average = Literal["macro", "weighted"]
 Confidence = Literal["scores", "none"]
 _AVERAGES = {"macro": "plain mean over classes", "weighted": "mean over classes, weighted by their references"}
 _SHAPES = {"box": "boxes", "mask": "masks"}
+COMPATS = {"pycocotools": "a match with the annotation whose id is 0 counts as none"}
+"""Flawed scorers that can be reproduced, and the flaw."""
 _TIES = {"listed": "in order of image, then as listed", "pooled": "one step"}
 
 
@@ -88,6 +90,7 @@ class _OverGrid(WeightedMetric):
             all of a class are one step of the curve.
         ties: How equal scores are taken.
         engine: `numba`, `numpy` or whichever is there; the results are equal.
+        compat: `pycocotools` counts a match with the annotation whose id is 0 as none, as that scorer does.
     """
 
     ious: str | Sequence[float] = "coco"
@@ -99,6 +102,7 @@ class _OverGrid(WeightedMetric):
     ties: Ties = "listed"
     engine: Engine = "auto"
     name: str = ""
+    compat: str | None = None
 
     def __post_init__(self) -> None:
         for kind, name, known in (
@@ -108,6 +112,7 @@ class _OverGrid(WeightedMetric):
             ("average", self.average, _AVERAGES),
             ("rule for confidences", self.confidence, ("scores", "none")),
             ("tie rule", self.ties, _TIES),
+            ("scorer", self.compat, COMPATS),
         ):
             if isinstance(name, str) and name not in known:
                 raise UnknownName(kind, name, known)
@@ -141,11 +146,19 @@ class _OverGrid(WeightedMetric):
             "detections per image and class": f"at most {self.max_detections}",
             "confidence": "as given" if confident else "none: all detections of a class are one step",
             "equal scores": _TIES[self.ties if confident else "pooled"],
+            **({"polygons": "the pixels that pycocotools draws"} if self.kind == "mask" else {}),
+            **({} if self.compat is None else {"reproduces": f"{self.compat}: {COMPATS[self.compat]}"}),
             **self._own_conventions(),
         }
+        tail = "" if self.compat is None else f"_{self.compat}"
         return MetricFacts(
-            self._name(), estimand="images of all units in one ranking per class", conventions=conventions
+            self._name() + tail, estimand="images of all units in one ranking per class", conventions=conventions
         )
+
+    @property
+    def corrected(self) -> Self | None:
+        """The metric that a reproduced scorer should have been; None where nothing is reproduced."""
+        return None if self.compat is None else replace(self, compat=None)
 
     def prepare(self, cases: DetectionCases) -> UnitStatistics:
         """Matches at every threshold, found once."""
@@ -158,6 +171,7 @@ class _OverGrid(WeightedMetric):
             kind=self.kind,
             confident=confident,
             engine=self.engine,
+            lose_0=self.compat is not None,
         )
         store = curve_store(cases, matches, ties=self.ties if confident else "pooled")
         return tickets(store, store.units)

@@ -31,6 +31,7 @@ class Objects:
         crowd: Which references stand for a crowd that may be hit any number of times without reward.
         area: Areas that decide the size range; NaN or left out means that of the mask, else of the box.
         mask: The mask of each object, where masks are to be compared.
+        numbered_0: Which references have the annotation id 0, which a reproduced scorer takes for no match.
     """
 
     image: Indices
@@ -40,6 +41,7 @@ class Objects:
     crowd: npt.NDArray[np.bool_] | None = None
     area: Floats | None = None
     mask: Sequence[Mask] | None = None
+    numbered_0: npt.NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.image)

@@ -1,7 +1,8 @@
 """COCO dictionaries as detection cases.
 
 Reads what the COCO format says and what its evaluation needs, and nothing else: annotation ids are not used,
-so ids that start at 0 or repeat cannot change a value; a missing `area` is worked out; an empty list of results
+so ids that start at 0 or repeat cannot change a value (which one is 0 is kept for a scorer that is reproduced on
+request); a missing `area` is worked out; an empty list of results
 is a model that detected nothing. Everything that cannot be meant is listed at once.
 """
 
@@ -16,7 +17,8 @@ import numpy as np
 
 from surgeval.errors import InputInvalid, Misuse
 from surgeval.metrics.detection.cases import DetectionCases, Objects
-from surgeval.metrics.detection.masks import Mask, mask_of_coco
+from surgeval.metrics.detection.masks import Mask
+from surgeval.metrics.detection.polygons import mask_of_segmentation
 
 Kind = Literal["box", "mask"]
 Record = Mapping[str, Any]
@@ -30,6 +32,14 @@ class CocoCases(NamedTuple):
     """Image ids, in order."""
     categories: tuple[Any, ...]
     """Category ids, in order."""
+
+
+class _Known(NamedTuple):
+    """Places of image and category ids, and the record of every image."""
+
+    images: dict[Any, int]
+    categories: dict[Any, int]
+    records: Mapping[Any, Record]
 
 
 def coco_cases(
@@ -55,9 +65,11 @@ def coco_cases(
     parts = {name: _listed(dataset, name, problems) for name in ("images", "categories", "annotations")}
     images = _ids(parts["images"], "images", problems)
     categories = _ids(parts["categories"], "categories", problems)
-    reference = _objects(parts["annotations"], "annotations", images, categories, kind, problems)
-    prediction = _objects(_mappings(results, "results", problems), "results", images, categories, kind, problems)
-    if problems:
+    sizes = {record.get("id"): record for record in parts["images"] if isinstance(record.get("id"), int | str)}
+    known = _Known(images, categories, sizes)
+    reference = _objects(parts["annotations"], "annotations", known, kind, problems)
+    prediction = _objects(_mappings(results, "results", problems), "results", known, kind, problems)
+    if problems or (problems := _size_problems(known, reference, prediction)):
         raise InputInvalid("COCO records", problems)
     by_id = {record["id"]: record for record in parts["images"]}
     units = None if unit is None else [unit(by_id[image]) for image in images]
@@ -97,22 +109,17 @@ def _ids(records: list[Record], name: str, problems: list[str]) -> dict[Any, int
     return {one: place for place, one in enumerate(ordered)}
 
 
-def _objects(
-    records: list[Record],
-    name: str,
-    images: dict[Any, int],
-    categories: dict[Any, int],
-    kind: Kind,
-    problems: list[str],
-) -> Objects:
-    image = _places(records, "image_id", images, name, problems)
-    category = _places(records, "category_id", categories, name, problems)
+def _objects(records: list[Record], name: str, known: _Known, kind: Kind, problems: list[str]) -> Objects:
+    image = _places(records, "image_id", known.images, name, problems)
+    category = _places(records, "category_id", known.categories, name, problems)
     box = _boxes(records, name, problems, needed=kind == "box")
-    mask = _masks(records, name, problems) if kind == "mask" else None
+    mask = _masks(records, known.records, name, problems) if kind == "mask" else None
     if name == "annotations":
         crowd = np.array([bool(record.get("iscrowd", 0)) for record in records], dtype=bool)
         area = _floats(_column(records, "area"), f"{name}: area", problems)
-        return Objects(image, category, box, None, crowd, area, mask)
+        numbered = [type(record.get("id")) is int and record["id"] == 0 for record in records]
+        numbered_0 = np.array(numbered, dtype=bool) if any(numbered) else None
+        return Objects(image, category, box, None, crowd, area, mask, numbered_0)
     score = _scores(_column(records, "score"), problems)
     return Objects(image, category, box, score, None, None, mask)
 
@@ -155,15 +162,36 @@ def _four_columns(given: list[Any]) -> np.ndarray | None:
     return boxes if boxes is not None and boxes.shape == (len(given), 4) else None
 
 
-def _masks(records: list[Record], name: str, problems: list[str]) -> list[Mask]:
+def _masks(records: list[Record], images: Mapping[Any, Record], name: str, problems: list[str]) -> list[Mask]:
     found, wrong = [], []
     for row, record in enumerate(records):
+        number = record.get("image_id")
+        image = images.get(number, {}) if isinstance(number, Hashable) else {}
         try:
-            found.append(mask_of_coco(record.get("segmentation", {})))
+            size = {"height": image.get("height"), "width": image.get("width")}
+            found.append(mask_of_segmentation(record.get("segmentation", {}), **size))
         except Misuse as error:
             wrong.append(f"{name}: record {row}: {error}")
     problems += wrong
     return found
+
+
+def _size_problems(known: _Known, reference: Objects, prediction: Objects) -> list[str]:
+    """Masks of another size than their image or than other masks of it: runs of pixels would mean other pixels."""
+    names = list(known.images)
+    sizes: dict[int, set[tuple[int, int]]] = {}
+    for side in (reference, prediction):
+        for image, mask in zip(side.image.tolist(), side.mask or (), strict=False):
+            sizes.setdefault(image, set()).add((mask.height, mask.width))
+    for place, found in sizes.items():
+        stated = [known.records[names[place]].get(side) for side in ("height", "width")]
+        if all(isinstance(side, int) for side in stated):
+            found.add((int(stated[0]), int(stated[1])))  # type: ignore[arg-type]
+    wrong = [place for place, found in sorted(sizes.items()) if len(found) > 1]
+    if not wrong:
+        return []
+    listed = " and ".join(f"{height} by {width}" for height, width in sorted(sizes[wrong[0]]))
+    return [f"{len(wrong)} images have masks of several sizes (first: image {names[wrong[0]]!r}, {listed} pixels)"]
 
 
 def _scores(given: list[Any], problems: list[str]) -> np.ndarray | None:

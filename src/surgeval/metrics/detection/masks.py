@@ -17,6 +17,9 @@ import numpy.typing as npt
 
 from surgeval.errors import Misuse
 
+LARGEST_SIDE_PX = 100_000
+"""No image is wider or higher."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mask:
@@ -57,12 +60,14 @@ def mask_of_coco(encoded: dict[str, Any]) -> Mask:
         3
     """
     if not isinstance(encoded, dict) or "size" not in encoded or "counts" not in encoded:
-        raise Misuse("expected a run-length encoding with 'size' and 'counts'; polygons must be rasterised first")
+        raise Misuse("expected a run-length encoding with 'size' and 'counts', or a list of polygons")
     try:
         height, width = (int(side) for side in encoded["size"])
         counts = _counts(encoded["counts"])
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise Misuse(f"unreadable run-length encoding: {error}") from error
+    if not (0 < height <= LARGEST_SIDE_PX and 0 < width <= LARGEST_SIDE_PX):
+        raise Misuse(f"an image of {height} by {width} pixels; sides go from 1 to {LARGEST_SIDE_PX:,}")
     if (counts < 0).any() or counts.sum() != height * width:
         raise Misuse(f"runs of {int(counts.sum())} pixels do not fill an image of {height} by {width}")
     edges = np.cumsum(counts)

@@ -94,6 +94,7 @@ def match(
     kind: Kind = "box",
     confident: bool = True,
     engine: Engine = "auto",
+    lose_0: bool = False,
 ) -> Matches:
     """What became of every detection, at each threshold and in each size range.
 
@@ -105,6 +106,7 @@ def match(
         kind: Whether boxes or masks are compared.
         confident: Whether scores order the detections; otherwise they are taken as listed.
         engine: `numba`, `numpy` or whichever is there.
+        lose_0: Count a match with the reference numbered 0 as none, as pycocotools does.
 
     Raises:
         Misuse: Scores are needed and missing, or boxes or masks are.
@@ -119,6 +121,7 @@ def match(
     rows = np.repeat(np.arange(len(sizes)), len(ious))
     thresholds = np.tile(np.minimum(np.asarray(ious, dtype=np.float64), _NEARLY_ONE), len(sizes))
     field = Field(pairs, ranked.rank, thresholds, uncounted[rows], reference.crowds)
+    lost = _took_0(field, cases) if lose_0 else np.zeros(1, dtype=bool)
     fate = _engine(engine)(field)
     outside = _outside(prediction.sizes[ranked.order], sizes)[rows]
     shape = (len(sizes), len(ious), len(ranked.order))
@@ -127,8 +130,8 @@ def match(
         image=prediction.image[ranked.order],
         score=ranked.score,
         rank=ranked.rank,
-        matched=(fate > 0).reshape(shape),
-        ignored=((fate == TOOK_UNCOUNTED) | ((fate == 0) & outside)).reshape(shape),
+        matched=((fate > 0) & ~lost).reshape(shape),
+        ignored=((fate == TOOK_UNCOUNTED) | (((fate == 0) | lost) & outside)).reshape(shape),
         reference_image=reference.image,
         reference_category=reference.category,
         reference_counts=~uncounted,
@@ -242,8 +245,26 @@ def _engine(name: Engine):  # type: ignore[no-untyped-def]
     return fates_numba
 
 
-def fates_numpy(field: Field) -> npt.NDArray[np.int8]:
-    """What each detection took, `[row, detection]`: 0 nothing, `TOOK_COUNTED` or `TOOK_UNCOUNTED`."""
+def _took_0(field: Field, cases: DetectionCases) -> Bools:
+    """Which detections took a reference numbered 0, `[row, detection]`; only its image and class are walked again."""
+    taken = np.zeros((len(field.thresholds), len(field.rank)), dtype=bool)
+    wanted = cases.reference.numbered_0
+    if wanted is not None:
+        group = cases.reference.image * cases.classes + cases.reference.category
+        own = np.isin(group, group[wanted])[field.pairs.reference]
+        pairs = Pairs(field.pairs.detection[own], field.pairs.reference[own], field.pairs.overlap[own])
+        fates_numpy(field._replace(pairs=pairs), wanted=wanted, taken=taken)
+    return taken
+
+
+def fates_numpy(field: Field, *, wanted: Bools | None = None, taken: Bools | None = None) -> npt.NDArray[np.int8]:
+    """What each detection took, `[row, detection]`: 0 nothing, `TOOK_COUNTED` or `TOOK_UNCOUNTED`.
+
+    Args:
+        field: What is matched.
+        wanted: References of interest.
+        taken: Set to true, `[row, detection]`, where one of those was taken.
+    """
     pairs = field.pairs
     fate = np.zeros((len(field.thresholds), len(field.rank)), dtype=np.int8)
     free = np.ones(field.uncounted.shape, dtype=bool)
@@ -262,6 +283,8 @@ def fates_numpy(field: Field) -> npt.NDArray[np.int8]:
         winner = reference[chosen[row, column]]
         fate[row, detection[heads][column]] = np.where(field.uncounted[row, winner], TOOK_UNCOUNTED, TOOK_COUNTED)
         free[row, winner] = False
+        if wanted is not None and taken is not None:
+            taken[row, detection[heads][column]] = wanted[winner]
     return fate
 
 

@@ -169,7 +169,9 @@ class PhaseMeasure(_PhaseMetric):
         """The metric that a flawed rule should have been; None where nothing is to be corrected."""
         if self.rule != "relaxed_matlab":
             return None
-        return PhaseMeasure(measure=self.measure, rule="relaxed_v2", **self._options)
+        # The union holds every forgiven frame already, so Jaccard needs no other denominator.
+        rule = "relaxed_intended" if self.measure == "jaccard" else "relaxed_v2"
+        return PhaseMeasure(measure=self.measure, rule=rule, **self._options)
 
     def prepare(self, cases: Sequence[PhaseVideo]) -> UnitStatistics:
         """Per video and phase: the counts, or the value and whether it is scored."""

@@ -90,10 +90,12 @@ def _coded(index: int, video: PhaseVideo, declared: dict[Hashable, int], problem
         problems.append(f"{where}: fps must be a positive number, got {video.fps!r}")
     sides = []
     for name, labels in (("reference", video.reference), ("prediction", video.prediction)):
-        listed = labels.tolist() if isinstance(labels, np.ndarray) else labels
-        codes = np.fromiter((declared.get(label, -1) for label in listed), np.int16, len(listed))
-        if (codes < 0).any():
-            strange = sorted({str(listed[place]) for place in np.flatnonzero(codes < 0).tolist()})
+        runs = segments(labels if isinstance(labels, np.ndarray) else np.fromiter(labels, object, len(labels)))
+        shown = runs.labels.tolist()
+        places = np.fromiter((declared.get(label, -1) for label in shown), np.int16, len(shown))
+        codes = np.repeat(places, runs.stops - runs.starts)
+        if (places < 0).any():
+            strange = sorted({str(shown[place]) for place in np.flatnonzero(places < 0).tolist()})
             problems.append(f"{where}: the {name} holds undeclared labels {', '.join(strange[:5])}")
         sides.append(codes)
     return CodedVideo(sides[0], sides[1], float(video.fps))

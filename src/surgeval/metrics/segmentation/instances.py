@@ -24,8 +24,12 @@ from surgeval.metrics.case_means import CaseMean
 from surgeval.metrics.metric import Floats, ratio
 from surgeval.metrics.segmentation.empty import EmptyRule, empty_rule
 from surgeval.metrics.segmentation.masks import Labels, MaskCases
+from surgeval.metrics.segmentation.overlap import distinct_labels
 from surgeval.metrics.segmentation.surfaces import Outline, nsd, outline_of
 from surgeval.schema.metric_facts import MetricFacts
+
+SMALL_LABELS = 65_536
+"""Below this, labels are looked up in a table instead of being sorted."""
 
 
 class InstanceCounts(NamedTuple):
@@ -77,22 +81,21 @@ def _joint_counts(reference: Labels, prediction: Labels) -> tuple[list[int], lis
     """The instances of both maps, and the pixels of each pair with background in row and column 0."""
     foreground = (reference != 0) | (prediction != 0)
     left, right = reference[foreground].astype(np.int64), prediction[foreground].astype(np.int64)
-    left_ids, left_codes = np.unique(np.append(left, 0), return_inverse=True)
-    right_ids, right_codes = np.unique(np.append(right, 0), return_inverse=True)
-    left_ids, left_codes = _background_first(left_ids, left_codes)
-    right_ids, right_codes = _background_first(right_ids, right_codes)
-    flat = (left_codes * right_ids.size + right_codes)[:-1]
+    (left_ids, left_codes), (right_ids, right_codes) = _background_first(left), _background_first(right)
+    flat = left_codes * right_ids.size + right_codes
     joint = np.bincount(flat, minlength=left_ids.size * right_ids.size).reshape(left_ids.size, right_ids.size)
     return left_ids[1:].tolist(), right_ids[1:].tolist(), joint
 
 
-def _background_first(
-    ids: npt.NDArray[np.int64], codes: npt.NDArray[np.intp]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.intp]]:
-    order = np.argsort(ids != 0, kind="stable")
-    place = np.empty_like(order)
-    place[order] = np.arange(order.size)
-    return ids[order], place[codes]
+def _background_first(labels: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.intp]]:
+    """The distinct labels with 0 in front, whether it occurs or not, and the place of each pixel's label in them."""
+    ids = np.array([0, *(label for label in distinct_labels(labels) if label != 0)], dtype=np.int64)
+    if ids.min() >= 0 and ids[-1] < SMALL_LABELS:
+        place = np.zeros(int(ids[-1]) + 1, dtype=np.intp)
+        place[ids] = np.arange(ids.size)
+        return ids, place[labels]
+    order = np.argsort(ids)
+    return ids, order[np.searchsorted(ids, labels, sorter=order)]
 
 
 def mi_dsc(reference: npt.ArrayLike, prediction: npt.ArrayLike, *, empty: EmptyRule | str = "robust-mis") -> float:

@@ -141,7 +141,7 @@ def _class_row(
         kept = reference != ignore
         reference, prediction = reference[kept], prediction[kept]
     for name, labels in (("reference", reference), ("prediction", prediction)):
-        if strange := sorted(set(_distinct(labels)) - set(declared.tolist()) - {0}):
+        if strange := sorted(set(distinct_labels(labels)) - set(declared.tolist()) - {0}):
             problems.append(f"image {index}: the {name} holds undeclared labels {strange[:5]}")
     if problems:
         return np.zeros((declared.size, 3))
@@ -150,7 +150,7 @@ def _class_row(
     return np.stack([np.bincount(labels, minlength=top)[declared] for labels in columns], axis=1).astype(np.float64)
 
 
-def _distinct(labels: npt.NDArray[np.int64]) -> list[int]:
+def distinct_labels(labels: npt.NDArray[np.int64]) -> list[int]:
     """The distinct labels; cheap for the small numbers that label maps hold."""
     if labels.size and labels.min() >= 0 and labels.max() < 65536:
         return [int(label) for label in np.flatnonzero(np.bincount(labels))]

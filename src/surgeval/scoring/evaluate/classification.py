@@ -16,13 +16,15 @@ import polars as pl
 
 from surgeval.errors import InputInvalid, Misuse
 from surgeval.metrics import CLASSIFICATION
-from surgeval.metrics.classification.averages import ClassAverage
+from surgeval.metrics.classification.averages import ClassAverage, LabelBalancedAccuracy
 from surgeval.metrics.classification.cases import NO_ANSWER, LabelCases, ScoreCases, SetCases
-from surgeval.metrics.classification.ranking import MeanAveragePrecision
+from surgeval.metrics.classification.ranking import AreaUnderROC, MeanAveragePrecision
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import KNOWN_METRICS, MetricFacts
 from surgeval.schema.score_table import Status
-from surgeval.scoring.evaluate.measure import Job, Material, class_frame, class_rows, open_chosen, parts_of
+from surgeval.scoring.evaluate.companions import policy_notes, reliability_table, with_floors
+from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_of
+from surgeval.scoring.evaluate.per_class import ClassJob
 from surgeval.scoring.evaluate.records import checked_rows, joined, numbers, read_records, texts
 
 FROM_SCORES = frozenset(
@@ -178,17 +180,19 @@ def material(
     *,
     metrics: Sequence[str] = (),
     classes: Sequence[str] = (),
+    labels: str = "supported",
     by: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
 ) -> Material:
     """What a table of labels, sets or scores offers for measuring."""
     rows = read_labelled(predictions, references, classes=classes, columns=columns)
-    opened = open_chosen(metrics, _default(rows), CLASSIFICATION)
+    opened = open_chosen(metrics, _default(rows), CLASSIFICATION, labels=labels)
     _need(rows, opened)
 
     def build(part: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
         forms = {form: rows.cases(part, scores=form) for form in {name in FROM_SCORES for name in opened}}
-        return videos_of(part), tuple(Job(name, one, forms[name in FROM_SCORES]) for name, one in opened.items())
+        jobs = [Job(name, one, forms[name in FROM_SCORES]) for name, one in opened.items()]
+        return videos_of(part), with_floors(jobs)
 
     videos, jobs = build(rows.frame)
     notes = []
@@ -196,6 +200,7 @@ def material(
         notes.append(f"Classes were taken from the data: {', '.join(rows.classes)}. Declare them with --classes.")
     if rows.single and (unanswered := rows.frame["prediction"].null_count()):
         notes.append(f"{unanswered} cases have no prediction and count as wrong.")
+    notes += policy_notes(jobs)
     return Material(
         videos,
         rows.frame.height,
@@ -204,6 +209,7 @@ def material(
         parts_of(rows.frame, by, build),
         case_scores(rows, by) if rows.has_decisions else None,
         {"correct": KNOWN_METRICS["correct"], "set_exact": EXACT},
+        extra_tables={"reliability": reliability_table(jobs, rows.classes)},
         notes=tuple(notes),
     )
 
@@ -225,18 +231,20 @@ def _need(rows: LabelledRows, opened: Mapping[str, Metric]) -> None:
         raise Misuse(f"{', '.join(lacking)} need decisions; the table has no columns 'prediction:<class>'")
 
 
-def _per_class(rows: LabelledRows) -> pl.DataFrame:
-    found = []
+def _per_class(rows: LabelledRows) -> tuple[ClassJob, ...]:
+    found: list[ClassJob] = []
     if rows.has_decisions:
         cases = rows.cases(rows.frame, scores=False)
         counts = _references(cases.reference, len(rows.classes))
-        for measure in ("precision", "recall", "f1"):
-            found += class_rows(measure, ClassAverage(measure), cases, rows.classes, counts)
+        found += [ClassJob(m, ClassAverage(m), cases, rows.classes, counts) for m in ("precision", "recall", "f1")]
+        if not rows.single:
+            found.append(ClassJob("balanced_accuracy", LabelBalancedAccuracy(), cases, rows.classes, counts))
     if rows.has_scores:
         cases = rows.cases(rows.frame, scores=True)
         counts = _references(cases.reference, len(rows.classes))
-        found += class_rows("ap", MeanAveragePrecision(), cases, rows.classes, counts)
-    return class_frame(found)
+        found.append(ClassJob("ap", MeanAveragePrecision(), cases, rows.classes, counts))
+        found.append(ClassJob("auroc", AreaUnderROC(), cases, rows.classes, counts))
+    return tuple(found)
 
 
 def _references(reference: np.ndarray, classes: int) -> list[int]:

@@ -7,22 +7,27 @@ ranked as one step, which the conventions then say.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from surgeval.errors import InputInvalid, Misuse, UnknownName
 from surgeval.metrics import DETECTION
-from surgeval.metrics.detection.average_precision import CocoAP, coco_summary
+from surgeval.metrics.detection.average_precision import CocoAP, CocoAR, coco_summary
 from surgeval.metrics.detection.cases import DetectionCases, Objects
 from surgeval.metrics.detection.coco_records import CocoCases, coco_cases
 from surgeval.schema.metric import Metric
-from surgeval.scoring.evaluate.measure import Job, Material, Part, class_frame, class_rows, open_chosen
+from surgeval.schema.metric_facts import MetricFacts
+from surgeval.scoring.evaluate.measure import Job, Material, Part, open_chosen, record_columns
+from surgeval.scoring.evaluate.per_class import ClassJob
 from surgeval.scoring.evaluate.records import read_json
 from surgeval.scoring.evaluate.video_names import videos_of_records
 
+Overlap = Literal["box", "mask"]
+Confidence = Literal["scores", "none"]
 DEFAULT = ("coco_ap", "coco_ap50", "coco_ar", "detection_f1", "false_alarms_per_image")
 
 
@@ -31,12 +36,55 @@ def material(
     references: Any = None,
     *,
     metrics: Sequence[str] = (),
-    overlap: Literal["box", "mask"] = "box",
+    overlap: Overlap = "box",
     video_column: str | None = None,
     video_pattern: str | None = None,
     by: Sequence[str] = (),
 ) -> Material:
     """What a COCO data set and its results offer for measuring.
+
+    Raises:
+        InputInvalid: With every problem of either file.
+    """
+    found = read_detections(
+        predictions, references, overlap=overlap, video_column=video_column, video_pattern=video_pattern
+    )
+    whole, videos = found.cases, found.videos
+    opened = open_chosen(metrics, DEFAULT, DETECTION, kind=overlap, confidence=found.confidence)
+    return Material(
+        tuple(dict.fromkeys(videos)),
+        len(found.records),
+        (*_jobs(opened, whole), *_flawed_jobs(opened, whole)),
+        class_jobs(found, (("ap", "coco"), ("ap50", "50"))),
+        tuple(_parts(whole, found.records, videos, by, opened)),
+        extra_tables=_summary(whole, overlap) if found.confidence == "scores" else {},
+        notes=_notes(found),
+    )
+
+
+class Detections(NamedTuple):
+    """What a COCO data set and a list of results hold, images drawn by video."""
+
+    cases: DetectionCases
+    records: list[Mapping[str, Any]]
+    """The image records, in the order of the cases."""
+    videos: list[str]
+    """Of every image."""
+    names: list[str]
+    """Of the categories."""
+    overlap: Overlap
+    confidence: Confidence
+
+
+def read_detections(
+    predictions: Any,
+    references: Any,
+    *,
+    overlap: Overlap = "box",
+    video_column: str | None = None,
+    video_pattern: str | None = None,
+) -> Detections:
+    """The cases of both files.
 
     Raises:
         InputInvalid: With every problem of either file.
@@ -50,19 +98,9 @@ def material(
     if not records:
         raise InputInvalid("images", ["the data set has no images"])
     confident = read.cases.prediction.score is not None or not len(read.cases.prediction)
-    confidence = "scores" if confident else "none"
-    opened = open_chosen(metrics, DEFAULT, DETECTION, kind=overlap, confidence=confidence)
-    whole = _with_units(read.cases, videos)
     names = _category_names(dataset, read)
-    return Material(
-        tuple(dict.fromkeys(videos)),
-        len(records),
-        _jobs(opened, whole),
-        _per_class(whole, names, overlap, confidence),
-        tuple(_parts(read.cases, records, videos, by, opened)),
-        extra_tables=_summary(whole, overlap) if confident else {},
-        notes=_notes(whole, names, confident),
-    )
+    cases = _with_units(read.cases, videos)
+    return Detections(cases, records, videos, names, overlap, "scores" if confident else "none")
 
 
 def _read(predictions: Any, references: Any) -> tuple[Mapping[str, Any], list[Any]]:
@@ -96,6 +134,14 @@ def _with_units(cases: DetectionCases, videos: Sequence[str]) -> DetectionCases:
 
 def _jobs(opened: Mapping[str, Metric], cases: DetectionCases) -> tuple[Job, ...]:
     return tuple(Job(name, metric, cases) for name, metric in opened.items())
+
+
+def _flawed_jobs(opened: Mapping[str, Metric], cases: DetectionCases) -> tuple[Job, ...]:
+    """What pycocotools makes of the metrics, where an annotation is numbered 0 and the two differ."""
+    if cases.reference.numbered_0 is None:
+        return ()
+    flawed = {name: replace(m, compat="pycocotools") for name, m in opened.items() if isinstance(m, CocoAP | CocoAR)}
+    return tuple(Job(f"{name}_pycocotools", metric, cases) for name, metric in flawed.items())
 
 
 def _parts(
@@ -134,32 +180,46 @@ def _of_images(cases: DetectionCases, images: np.ndarray) -> DetectionCases:
                 crowd=None if side.crowd is None else side.crowd[kept],
                 area=None if side.area is None else side.area[kept],
                 mask=None if side.mask is None else [side.mask[row] for row in kept.tolist()],
+                numbered_0=None if side.numbered_0 is None else side.numbered_0[kept],
             )
         )
     return DetectionCases(len(images), sides[0], sides[1], cases.classes)
 
 
-def _per_class(cases: DetectionCases, names: Sequence[str], overlap: Any, confidence: Any) -> pl.DataFrame:
-    counts = np.bincount(cases.reference.category, minlength=len(names)).tolist()
-    found = []
-    for name, ious in (("ap", "coco"), ("ap50", "50")):
-        found += class_rows(name, CocoAP(ious=ious, kind=overlap, confidence=confidence), cases, names, counts)
-    return class_frame(found)
+def class_jobs(found: Detections, grids: Sequence[tuple[str, str]]) -> tuple[ClassJob, ...]:
+    """The AP of every class on some grids of thresholds."""
+    counts = np.bincount(found.cases.reference.category, minlength=len(found.names)).tolist()
+    metrics = ((name, CocoAP(ious=ious, kind=found.overlap, confidence=found.confidence)) for name, ious in grids)
+    videos = tuple(dict.fromkeys(found.videos))
+    return tuple(ClassJob(name, metric, found.cases, found.names, counts, videos) for name, metric in metrics)
 
 
-def _summary(cases: DetectionCases, overlap: Any) -> dict[str, pl.DataFrame]:
-    found = coco_summary(cases, kind=overlap)
-    rows = [{"number": name, "value": None if value != value else value} for name, value in found.items()]
-    return {"coco_summary": pl.DataFrame(rows, schema={"number": pl.String, "value": pl.Float64})}
+def _summary(cases: DetectionCases, overlap: Overlap) -> dict[str, pl.DataFrame]:
+    """The twelve numbers of the protocol, each with what it was computed under."""
+    rows = [
+        {"number": name, "value": None if value != value else value, **record_columns(_summary_facts(name, overlap))}
+        for name, value in coco_summary(cases, kind=overlap).items()
+    ]
+    schema = {"number": pl.String, "value": pl.Float64, "larger_is_better": pl.Boolean}
+    return {"coco_summary": pl.DataFrame(rows, schema=schema | dict.fromkeys(("estimand", "conventions"), pl.String))}
 
 
-def _notes(cases: DetectionCases, names: Sequence[str], confident: bool) -> tuple[str, ...]:
+def _summary_facts(name: str, overlap: Overlap) -> MetricFacts:
+    """The facts of one of the twelve numbers."""
+    kind, _, size = name.partition("_")
+    size = size or "all"
+    if kind.startswith("ar"):
+        return CocoAR(kind=overlap, size=size, max_detections=int(kind.removeprefix("ar")), name=name).facts
+    return CocoAP(kind=overlap, size=size, ious=kind.removeprefix("ap") or "coco", name=name).facts
+
+
+def _notes(found: Detections) -> tuple[str, ...]:
     notes = []
-    if not confident:
+    if found.confidence == "none":
         notes.append("No detection has a score: all detections of a class are ranked as one step.")
-    if not len(cases.prediction):
+    if not len(found.cases.prediction):
         notes.append("The list of results is empty: the model detected nothing.")
-    counts = np.bincount(cases.reference.category, minlength=len(names))
-    if absent := [name for name, count in zip(names, counts, strict=True) if not count]:
+    counts = np.bincount(found.cases.reference.category, minlength=len(found.names))
+    if absent := [name for name, count in zip(found.names, counts, strict=True) if not count]:
         notes.append(f"Classes without a reference have no AP and are left out of the mean: {', '.join(absent)}.")
     return tuple(notes)

@@ -1,11 +1,13 @@
-"""Label maps by name: a folder of PNG files, an NPZ file, or a JSON list of run-length encodings.
+"""Label maps by name: a folder of PNG files, an NPZ file, or a JSON list of run-length encodings or polygons.
 
 A name is `video/frame` without ending: the path within the folder, the key in the NPZ file, or `case` (or `video` and
-`frame`) of the JSON records. PNG files are read when asked for, so a large folder is never held in memory.
+`frame`) of the JSON records, which for polygons also state `height` and `width`. PNG files are read when asked for, so
+a large folder is never held in memory.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,20 +15,27 @@ from typing import Any
 import numpy as np
 
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse
-from surgeval.metrics.detection.masks import Mask, mask_of_coco
+from surgeval.metrics.detection.masks import Mask
+from surgeval.metrics.detection.polygons import mask_of_segmentation
 from surgeval.scoring.evaluate.npz import read_npz
-from surgeval.scoring.evaluate.png import read_label_map
+from surgeval.scoring.evaluate.png import LARGEST_PIXELS, read_label_map
 from surgeval.scoring.evaluate.records import read_json
 
 
 class PngFolder(Mapping[str, np.ndarray]):
-    """The PNG files below a folder, read on demand."""
+    """The PNG files below a folder, read on demand once; what was read is kept packed, a few kB a label map."""
 
     def __init__(self, folder: Path) -> None:
         self._paths = {p.relative_to(folder).with_suffix("").as_posix(): p for p in sorted(folder.rglob("*.png"))}
+        self._packed: dict[str, tuple[bytes, np.dtype[Any], tuple[int, ...]]] = {}
 
     def __getitem__(self, name: str) -> np.ndarray:
-        return read_label_map(self._paths[name])
+        if name not in self._packed:
+            labels = read_label_map(self._paths[name])
+            self._packed[name] = zlib.compress(labels.tobytes(), 1), labels.dtype, labels.shape
+            return labels
+        packed, kind, shape = self._packed[name]
+        return np.frombuffer(zlib.decompress(packed), kind).reshape(shape)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._paths)
@@ -105,14 +114,17 @@ def _record(record: Any) -> tuple[str, int, np.ndarray]:
     label = record.get("class", 1)
     if isinstance(label, bool) or not isinstance(label, int) or not 0 < label < 65536:
         raise Misuse(f"'class' must be a whole number from 1 to 65535, got {label!r}")
-    return str(name), label, pixels_of(mask_of_coco(record.get("segmentation", {})))
+    mask = mask_of_segmentation(record.get("segmentation", {}), height=record.get("height"), width=record.get("width"))
+    if mask.height * mask.width > LARGEST_PIXELS:
+        raise Misuse(f"an image of {mask.height} by {mask.width} pixels is larger than can be compared here")
+    return str(name), label, pixels_of(mask)
 
 
 def pixels_of(mask: Mask) -> np.ndarray:
     """The pixels of a mask of runs, `[row, column]`.
 
     Example:
-        >>> pixels_of(mask_of_coco({"size": [2, 2], "counts": [1, 3]})).tolist()
+        >>> pixels_of(mask_of_segmentation({"size": [2, 2], "counts": [1, 3]})).tolist()
         [[False, True], [True, True]]
     """
     steps = np.zeros(mask.height * mask.width + 1, np.int8)

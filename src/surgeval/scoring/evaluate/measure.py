@@ -1,24 +1,50 @@
-"""Metrics of prepared cases: values with cluster intervals over videos, per video, per class and per stratum.
+"""Metrics of prepared cases: values with cluster intervals over videos, per video and per stratum.
 
-Statistics are prepared once per metric, one row per video. The interval draws whole videos with replacement, the
-value of one video is a weighting that holds it alone, and a class is what the metric says about it.
+Statistics are prepared once per metric, one row per video. The interval draws whole videos with replacement, and the
+value of one video is a weighting that holds it alone. Every row carries its estimand and its conventions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from surgeval.errors import TooFewVideos, UnknownName
 from surgeval.metrics import Factory
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
-from surgeval.stats.interval import metric_interval
+from surgeval.scoring.evaluate.per_class import ClassJob
+from surgeval.stats.interval import prepared_spread
+from surgeval.stats.statistic import MetricStatistic, Weighted, unweighted
+
+Step = Callable[[int], None]
+"""Told how many further metrics are done."""
+
+SPREAD: dict[str, type[pl.DataType]] = dict.fromkeys(("value", "low", "high", "sd"), pl.Float64)
+RECORD: dict[str, type[pl.DataType]] = {
+    "larger_is_better": pl.Boolean,
+    "estimand": pl.String,
+    "conventions": pl.String,
+}
+METRIC_COLUMNS: dict[str, type[pl.DataType]] = {
+    "metric": pl.String,
+    **SPREAD,
+    "videos": pl.Int64,
+    **RECORD,
+    "note": pl.String,
+}
+VIDEO_COLUMNS: dict[str, type[pl.DataType]] = {"video": pl.String, "metric": pl.String, "value": pl.Float64, **RECORD}
+CLASS_COLUMNS: dict[str, type[pl.DataType]] = {"class": pl.String, **METRIC_COLUMNS, "references": pl.Int64}
+STRATUM_COLUMNS: dict[str, type[pl.DataType]] = {
+    "stratum": pl.String,
+    "stratum_value": pl.String,
+    "cases": pl.Int64,
+    **METRIC_COLUMNS,
+}
 
 
 class Job(NamedTuple):
@@ -27,6 +53,8 @@ class Job(NamedTuple):
     name: str
     metric: Metric
     cases: Any
+    videos: tuple[str, ...] = ()
+    """Where they are not those of the material."""
 
 
 class Part(NamedTuple):
@@ -47,14 +75,15 @@ class Material:
     """In the order of the prepared statistics."""
     cases: int
     jobs: tuple[Job, ...]
-    per_class: pl.DataFrame
-    """`class, metric, value` and what else the kind knows about a class."""
+    class_jobs: tuple[ClassJob, ...] = ()
     parts: tuple[Part, ...] = ()
     scores: pl.DataFrame | None = None
     """`case, video, metric, value, status` where one case has a score."""
     score_facts: Mapping[str, MetricFacts] = field(default_factory=dict)
     extra_tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    finish: Callable[[str, Measured], Mapping[str, pl.DataFrame]] = lambda *_: {}
+    """Tables that need the name of the model and what was measured, such as a board; they are shown too."""
 
 
 class Settings(NamedTuple):
@@ -65,65 +94,46 @@ class Settings(NamedTuple):
     seed: int = 42
 
 
-class ClassMetric(Protocol):
-    """A metric that also knows the value of every class."""
-
-    def prepare(self, cases: Any) -> np.ndarray:
-        """The statistics of every unit."""
-
-    def class_values(self, statistics: np.ndarray, weights: npt.ArrayLike) -> np.ndarray:
-        """`[weighting, class]`."""
-
-
-@dataclass(frozen=True)
-class _Prepared:
-    """A metric whose statistics are there already."""
-
-    metric: Metric
-    statistics: np.ndarray
-
-    @property
-    def facts(self) -> MetricFacts:
-        return self.metric.facts
-
-    def prepare(self, cases: Any) -> np.ndarray:
-        return self.statistics if cases is None else np.asarray(self.metric.prepare(cases))
-
-    def combine(self, statistics: np.ndarray, weights: npt.ArrayLike) -> np.ndarray:
-        return np.asarray(self.metric.combine(statistics, np.asarray(weights, dtype=np.float64)))
-
-
 class Measured(NamedTuple):
-    """Values of all metrics over everything and per video."""
+    """Values of all metrics over everything, per video and per class."""
 
     metrics: pl.DataFrame
     per_video: pl.DataFrame
+    per_class: pl.DataFrame
     conventions: dict[str, dict[str, Any]]
 
 
-def measure(jobs: Sequence[Job], videos: Sequence[str], settings: Settings) -> Measured:
-    """The value of every metric with its interval, its value in every video, and its conventions."""
-    rows, inside, records = [], [], {}
-    for job in jobs:
-        prepared = _Prepared(job.metric, np.asarray(job.metric.prepare(job.cases)))
-        rows.append(_row(job.name, prepared, videos, settings))
-        alone = prepared.combine(prepared.statistics, np.eye(len(videos)))
-        inside += [
-            {"video": video, "metric": job.name, "value": _or_none(value)}
-            for video, value in zip(videos, alone.tolist(), strict=True)
-        ]
+def measure(found: Material, settings: Settings, step: Step) -> Measured:
+    """The value of every metric with its interval, its values in every video and class, and its conventions."""
+    rows, inside, classes, records = [], [], [], {}
+    for job in found.jobs:
+        videos = job.videos or found.videos
+        statistics = np.asarray(job.metric.prepare(job.cases))
+        rows.append(_job_row(job, statistics, videos, settings))
+        inside += _video_rows(job, statistics, videos)
         records[job.name] = record_of(job.metric.facts)
-    schema = {"video": pl.String, "metric": pl.String, "value": pl.Float64}
-    return Measured(pl.DataFrame(rows, infer_schema_length=None), pl.DataFrame(inside, schema=schema), records)
+        step(1)
+    for one in found.class_jobs:
+        classes += _class_rows(one, one.videos or found.videos, settings)
+        records[f"per class: {one.name}"] = record_of(one.metric.facts)
+        step(1)
+    return Measured(
+        pl.DataFrame(rows, schema=METRIC_COLUMNS),
+        pl.DataFrame(inside, schema=VIDEO_COLUMNS),
+        pl.DataFrame(classes, schema=CLASS_COLUMNS),
+        records,
+    )
 
 
-def measure_parts(parts: Sequence[Part], settings: Settings) -> pl.DataFrame:
+def measure_parts(parts: Sequence[Part], settings: Settings, step: Step) -> pl.DataFrame:
     """One row per stratum, value and metric."""
     rows = []
     for part in parts:
-        found = measure(part.jobs, part.videos, settings).metrics.to_dicts()
-        rows += [{"stratum": part.stratum, "stratum_value": part.value, "cases": part.cases, **row} for row in found]
-    return pl.DataFrame(rows, infer_schema_length=None)
+        for job in part.jobs:
+            found = _job_row(job, np.asarray(job.metric.prepare(job.cases)), part.videos, settings)
+            rows.append({"stratum": part.stratum, "stratum_value": part.value, "cases": part.cases, **found})
+            step(1)
+    return pl.DataFrame(rows, schema=STRATUM_COLUMNS)
 
 
 def record_of(facts: MetricFacts) -> dict[str, Any]:
@@ -137,53 +147,70 @@ def record_of(facts: MetricFacts) -> dict[str, Any]:
     }
 
 
-def _row(name: str, prepared: _Prepared, videos: Sequence[str], settings: Settings) -> dict[str, Any]:
-    low = high = sd = None
-    note = None
-    value = _or_none(float(prepared.combine(prepared.statistics, np.ones((1, len(videos))))[0]))
-    try:
-        found = metric_interval(
-            prepared,
-            None,
-            video=list(videos),
-            resample="cluster",
-            level=settings.level,
-            replicates=settings.replicates,
-            seed=settings.seed,
-        ).table.row(0, named=True)
-        low, high, sd = (found[end] if value is not None else None for end in ("low", "high", "sd"))
-    except TooFewVideos:
-        note = "one video only: its spread is unknowable"
+def record_columns(facts: MetricFacts) -> dict[str, Any]:
+    """The same for a row of a table."""
     return {
-        "metric": name,
-        "value": value,
-        "low": low,
-        "high": high,
-        "sd": sd,
-        "videos": len(videos),
-        "larger_is_better": prepared.facts.larger_is_better,
-        "estimand": prepared.facts.estimand,
-        "conventions": "; ".join(f"{key}: {text}" for key, text in prepared.facts.conventions.items()),
-        "note": note if value is not None else "undefined on these cases",
+        "larger_is_better": facts.larger_is_better,
+        "estimand": facts.estimand,
+        "conventions": "; ".join(f"{key}: {text}" for key, text in facts.conventions.items()),
     }
 
 
-def class_rows(
-    name: str, metric: ClassMetric, cases: Any, classes: Sequence[str], counts: Sequence[int]
+def uncertain(
+    statistic: Weighted, statistics: np.ndarray, videos: Sequence[str], settings: Settings
 ) -> list[dict[str, Any]]:
-    """The value of every class, with how many references it has."""
-    statistics = np.asarray(metric.prepare(cases))
-    values = metric.class_values(statistics, np.ones((1, len(statistics))))[0]
+    """Value, interval over videos, SD and note of everything that a statistic gives."""
+    value = unweighted(statistic, statistics)
+    unknown = np.full(len(value), np.nan)
+    columns = {"value": value, "low": unknown, "high": unknown, "sd": unknown}
+    notes = ["one video only: its spread is unknowable"] * len(value)
+    try:
+        found = prepared_spread(
+            statistic,
+            statistics,
+            video=list(videos),
+            level=settings.level,
+            replicates=settings.replicates,
+            seed=settings.seed,
+        )
+        columns |= {name: getattr(found, name) for name in ("low", "high", "sd")}
+        notes = [_resamples(int(count), settings.replicates) for count in found.undefined]
+    except TooFewVideos:
+        pass
+    rows = []
+    for place, note in enumerate(notes):
+        numbers = {name: _or_none(float(column[place])) for name, column in columns.items()}
+        if numbers["value"] is None:
+            numbers, note = dict.fromkeys(numbers), "undefined on these cases"
+        rows.append({**numbers, "videos": len(videos), "note": note or None})
+    return rows
+
+
+def _resamples(undefined: int, replicates: int) -> str:
+    return f"undefined in {undefined:,} of {replicates:,} resamples, which are left aside" if undefined else ""
+
+
+def _job_row(job: Job, statistics: np.ndarray, videos: Sequence[str], settings: Settings) -> dict[str, Any]:
+    row = uncertain(MetricStatistic(job.metric), statistics, videos, settings)[0]
+    return {"metric": job.name, **row, **record_columns(job.metric.facts)}
+
+
+def _video_rows(job: Job, statistics: np.ndarray, videos: Sequence[str]) -> list[dict[str, Any]]:
+    alone = np.asarray(job.metric.combine(statistics, np.eye(len(videos)))).tolist()
+    record = record_columns(job.metric.facts)
     return [
-        {"class": label, "metric": name, "value": _or_none(float(value)), "references": int(count)}
-        for label, value, count in zip(classes, values, counts, strict=True)
+        {"video": video, "metric": job.name, "value": _or_none(value), **record}
+        for video, value in zip(videos, alone, strict=True)
     ]
 
 
-def class_frame(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """Rows of `class_rows` as a table, also where there are none."""
-    schema = {"class": pl.String, "metric": pl.String, "value": pl.Float64, "references": pl.Int64}
-    return pl.DataFrame(list(rows), schema=schema)
+def _class_rows(job: ClassJob, videos: Sequence[str], settings: Settings) -> list[dict[str, Any]]:
+    rows = uncertain(job.statistic(), np.asarray(job.metric.prepare(job.cases)), videos, settings)
+    record = record_columns(job.metric.facts)
+    return [
+        {"class": label, "metric": job.name, **row, **record, "references": int(count)}
+        for label, count, row in zip(job.classes, job.references, rows, strict=True)
+    ]
 
 
 def open_chosen(

@@ -15,11 +15,12 @@ import polars as pl
 
 from surgeval.errors import InputInvalid, Misuse
 from surgeval.metrics import METRICS, TIME
-from surgeval.metrics.classification.averages import ClassAverage
+from surgeval.metrics.classification.averages import ClassAverage, Measure
 from surgeval.metrics.phases import CHOLEC80_PHASES, PhaseVideo
 from surgeval.schema.metric_facts import KNOWN_METRICS
 from surgeval.scoring.evaluate.classification import LabelledRows, case_scores, read_labelled, videos_of
-from surgeval.scoring.evaluate.measure import Job, Material, class_frame, class_rows, open_chosen, parts_of
+from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_of
+from surgeval.scoring.evaluate.per_class import ClassJob
 from surgeval.scoring.evaluate.records import typical_step
 
 OTHER_CASES = ("temporal_iou", "latency_p50_s", "latency_p95_s", "latency_p99_s", "deadline_miss_share")
@@ -56,7 +57,7 @@ def material(
     _need_cholec80(opened, rows.classes)
 
     def build(part: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
-        cases = _videos(part, rates)
+        cases = _videos(rows, part, rates)
         return videos_of(part), tuple(Job(name, metric, cases) for name, metric in opened.items())
 
     _one_stratum_per_video(rows.frame, by)
@@ -135,11 +136,11 @@ def _need_cholec80(opened: Mapping[str, Any], classes: Sequence[str]) -> None:
         )
 
 
-def _videos(rows: pl.DataFrame, rates: Mapping[str, float]) -> list[PhaseVideo]:
-    names: dict[str, str] = {}  # one object per label instead of one per frame
+def _videos(rows: LabelledRows, chosen: pl.DataFrame, rates: Mapping[str, float]) -> list[PhaseVideo]:
+    names = np.array(rows.classes, dtype=object)  # one object per label instead of one per frame
     found = []
-    for (video,), part in rows.group_by("video", maintain_order=True):
-        sides = [[names.setdefault(label, label) for label in part[side]] for side in ("reference", "prediction")]
+    for (video,), part in chosen.group_by("video", maintain_order=True):
+        sides = [names[rows.codes(part[side])] for side in ("reference", "prediction")]
         found.append(PhaseVideo(sides[0], sides[1], rates[str(video)], str(video)))
     return found
 
@@ -158,10 +159,9 @@ def _one_stratum_per_video(frame: pl.DataFrame, by: Sequence[str]) -> None:
                 )  # fmt: skip
 
 
-def _per_class(rows: LabelledRows) -> pl.DataFrame:
+def _per_class(rows: LabelledRows) -> tuple[ClassJob, ...]:
+    """Strict measures of every phase, frames of all videos pooled."""
     cases = rows.cases(rows.frame, scores=False)
     counts = np.bincount(cases.reference, minlength=len(rows.classes)).tolist()
-    found = []
-    for measure in ("precision", "recall", "jaccard", "f1"):
-        found += class_rows(measure, ClassAverage(measure), cases, rows.classes, counts)
-    return class_frame(found)
+    measures: tuple[Measure, ...] = ("precision", "recall", "jaccard", "f1")
+    return tuple(ClassJob(measure, ClassAverage(measure), cases, rows.classes, counts) for measure in measures)

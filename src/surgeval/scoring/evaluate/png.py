@@ -19,6 +19,7 @@ from surgeval.errors import FileUnreadable
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 _DEPTHS = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}
+LEFT, ABOVE, AVERAGE = 1, 2, 3
 LARGEST_PIXELS = 100_000_000
 """Larger pictures are refused before anything is unpacked."""
 
@@ -101,36 +102,49 @@ def _header(body: bytes) -> _Header:
 def _unfiltered(raw: bytes, header: _Header, step: int) -> np.ndarray:
     """Rows of bytes with each row's prediction from its neighbours added back."""
     lines = np.frombuffer(raw, np.uint8).reshape(header.height, 1 + header.row_bytes)
-    found = np.zeros((header.height, header.row_bytes), np.uint8)
-    above = np.zeros(header.row_bytes, np.uint8)
-    for place, line in enumerate(lines):
-        above = found[place] = _line(int(line[0]), line[1:], above, step)
+    kinds, found = lines[:, 0], lines[:, 1:].copy()
+    if strange := sorted({int(kind) for kind in np.unique(kinds)} - set(range(5))):
+        raise ValueError(f"filter {strange[0]} does not exist")
+    left = np.flatnonzero(kinds == LEFT)
+    for channel in range(step):
+        found[left, channel::step] = np.cumsum(found[left, channel::step], axis=1, dtype=np.uint8)
+    for place in np.flatnonzero(kinds >= ABOVE).tolist():
+        above = found[place - 1] if place else np.zeros(header.row_bytes, np.uint8)
+        if kinds[place] == ABOVE:
+            found[place] += above
+        else:
+            found[place] = _sequential(int(kinds[place]), found[place], above, step)
     return found
 
 
-def _line(kind: int, line: np.ndarray, above: np.ndarray, step: int) -> np.ndarray:
-    if kind == 0:
-        return line
-    if kind == 1:
-        padded = np.zeros(-(-len(line) // step) * step, np.uint8)
-        padded[: len(line)] = line
-        return np.cumsum(padded.reshape(-1, step), axis=0, dtype=np.uint8).ravel()[: len(line)]
-    if kind == 2:
-        return np.asarray(np.add(line, above, dtype=np.uint8))
-    if kind not in (3, 4):
-        raise ValueError(f"filter {kind} does not exist")
-    return _sequential(kind, line.tolist(), above.tolist(), step)
+def _sequential(kind: int, line: np.ndarray, above: np.ndarray, step: int) -> np.ndarray:
+    """The average and Paeth filters, whose bytes depend on the byte before.
 
-
-def _sequential(kind: int, line: list[int], above: list[int], step: int) -> np.ndarray:
-    """The average and Paeth filters, whose bytes depend on the byte before."""
-    found = [0] * step + line
-    over = [0] * step + above
-    for place in range(step, len(found)):
-        left, up = found[place - step], over[place]
-        guess = (left + up) // 2 if kind == 3 else _paeth(left, up, over[place - step])
-        found[place] = (found[place] + guess) & 255
-    return np.array(found[step:], np.uint8)
+    Where the byte before equals the one above it and nothing is stored, Paeth gives the byte above, and so does the
+    average where the row above does not change. Label maps consist of such stretches, so only the rest is walked.
+    """
+    found = np.concatenate((np.zeros(step, np.uint8), above))
+    starts = line != 0
+    if kind == AVERAGE:
+        starts = starts | (found[step:] != found[:-step])
+    over, stored = found.tolist(), line.tolist()
+    reached = 0
+    for start in np.flatnonzero(starts).tolist():
+        place = max(start, reached)
+        if place > start:
+            continue
+        row = over[place : place + step]  # the bytes before, one per channel; those above until something differs
+        quiet = 0
+        while place < len(stored) and quiet < step:
+            left, up, corner = row[0], over[place + step], over[place]
+            guess = (left + up) // 2 if kind == AVERAGE else _paeth(left, up, corner)
+            value = (stored[place] + guess) & 255
+            row = [*row[1:], value]
+            found[place + step] = value
+            quiet = quiet + 1 if value == up else 0
+            place += 1
+        reached = place
+    return found[step:]
 
 
 def _paeth(left: int, up: int, corner: int) -> int:

@@ -163,6 +163,10 @@ def joined(reference: pl.DataFrame, prediction: pl.DataFrame, *, wanted: Sequenc
 
 
 def _unpaired(left: pl.DataFrame, right: pl.DataFrame, moment: str) -> list[str]:
+    """What does not pair up, video by video; repeats were refused before."""
+    at = ["video", moment]
+    if left.height == right.height == left.join(right.select(at), on=at, how="semi").height:
+        return []
     ours, theirs = (
         {str(video): set(rows[moment].to_list()) for (video,), rows in side.group_by("video", maintain_order=True)}
         for side in (left, right)
@@ -195,6 +199,31 @@ def _difference(video: str, ours: set[Any], theirs: set[Any], moment: str) -> st
             "different frame rates, and equal numbers need not be equal moments; bring both to one numbering"
         )
     return f"video {video!r}: " + ", ".join(parts)
+
+
+def with_properties(rows: pl.DataFrame, properties: Any, by: Sequence[str], *, key: str) -> pl.DataFrame:
+    """Rows with the columns of `by` from a table of properties; every row finds its properties once.
+
+    Args:
+        rows: With the column `key`.
+        properties: Table with `key` and the columns.
+        by: Columns that are wanted.
+        key: `case` or `video`.
+
+    Raises:
+        InputInvalid: Columns that are missing, properties told twice or not at all.
+    """
+    if properties is None:
+        raise Misuse(f"--by needs --properties, a table with {key!r} and the columns to report by")
+    table = read_records(properties)
+    if lacking := [name for name in (key, *by) if name not in table.columns]:
+        raise InputInvalid("properties", [f"column {name!r} is missing" for name in lacking])
+    table = table.select(pl.col(key).cast(pl.String), *by)
+    if table[key].is_duplicated().any():
+        raise InputInvalid("properties", [f"a {key} has several rows"])
+    if absent := sorted(set(rows[key]) - set(table[key])):
+        raise InputInvalid("properties", [f"{len(absent)} {key}s have no row (first: {absent[0]!r})"])
+    return rows.join(table, on=key, how="left", maintain_order="left")
 
 
 def typical_step(moments: Any) -> float:

@@ -24,17 +24,19 @@ class EvaluationResult:
     kind: str
     model: str
     metrics: pl.DataFrame
-    """One row per metric: value, interval over videos, estimand and conventions."""
+    """One row per metric: value, interval over videos, estimand and conventions, as in every table here."""
     per_video: pl.DataFrame
     per_class: pl.DataFrame
     per_stratum: pl.DataFrame
-    scores: ScoreTable | None
-    """One row per case and metric, where a single case has a score."""
+    scores: ScoreTable
+    """One row per case and metric; per video and metric where a single case has no score."""
     conventions: Mapping[str, Mapping[str, Any]]
     prose: str
     manifest: Manifest
     notes: tuple[str, ...] = ()
     extra_tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    boards: tuple[str, ...] = ()
+    """Those of the extra tables that set this run beside published ones."""
 
     @property
     def table(self) -> pl.DataFrame:
@@ -69,8 +71,7 @@ class EvaluationResult:
         folder.mkdir(parents=True, exist_ok=True)
         for name, frame in self.tables.items():
             frame.write_csv(folder / f"{name}.csv")
-        if self.scores is not None:
-            self.scores.to_dir(folder)
+        self.scores.to_dir(folder)
         text = json.dumps(self.conventions, indent=2, ensure_ascii=False)
         (folder / "conventions.json").write_text(text + "\n", encoding="utf-8")
         (folder / "methods.txt").write_text("\n\n".join([self.prose, *self.notes]) + "\n", encoding="utf-8")

@@ -11,11 +11,16 @@ import polars as pl
 
 from surgeval.errors import Misuse, UnknownName
 from surgeval.schema.manifest import Manifest
-from surgeval.schema.score_table import FIXED, ScoreTable
-from surgeval.scoring.evaluate.measure import Material, Settings, measure, measure_parts
+from surgeval.schema.score_table import FIXED, ScoreTable, Status
+from surgeval.scoring.evaluate.compat_table import compat_notes, compat_table
+from surgeval.scoring.evaluate.measure import Material, Measured, Settings, Step, measure, measure_parts
 from surgeval.scoring.evaluate.result import EvaluationResult
 
-KINDS = ("classification", "detection", "phases", "segmentation", "tracking", "triplets")
+PER_VIDEO = (
+    "scores.parquet holds one row per video and metric: a single case has no score. The mean of these rows is the mean "
+    "over videos of the metric within each, which is another number than the metric of all videos together."
+)
+KINDS = ("classification", "cvs", "detection", "phases", "segmentation", "tracking", "triplets")
 """Each names a module here with a function `material`."""
 
 
@@ -30,6 +35,7 @@ def evaluate(
     level: float = 0.95,
     replicates: int = 1000,
     seed: int = 42,
+    progress: Step | None = None,
     **options: Any,
 ) -> EvaluationResult:
     """Every metric of one model with an interval over videos, and its values per video, class and stratum.
@@ -44,6 +50,7 @@ def evaluate(
         level: Coverage of the intervals.
         replicates: How often whole videos are drawn.
         seed: Seed of the draws.
+        progress: Called with the number of further metrics that are done.
         **options: Of the kind: `classes`, `columns`, `fps`, and so on.
 
     Raises:
@@ -66,7 +73,11 @@ def evaluate(
     predictions, references = (Path(side) if isinstance(side, str) else side for side in (predictions, references))
     found: Material = build(predictions, references, metrics=tuple(metrics), by=tuple(by), **chosen)
     settings = Settings(level, replicates, seed)
-    measured = measure(found.jobs, found.videos, settings)
+    step = progress or _quiet
+    measured = measure(found, settings, step)
+    flawed = compat_table(found.jobs, found.videos, settings)
+    notes = (*found.notes, *compat_notes(flawed), *(() if found.scores is not None else (PER_VIDEO,)))
+    boards = found.finish(model, measured)
     recorded = {"kind": kind, "model": model, "metrics": list(metrics), "by": list(by), **settings._asdict()}
     recorded |= {name: _recorded(value) for name, value in chosen.items()}
     prose = _prose(kind, model, found, settings)
@@ -75,9 +86,9 @@ def evaluate(
         model=model,
         metrics=measured.metrics,
         per_video=measured.per_video,
-        per_class=found.per_class,
-        per_stratum=measure_parts(found.parts, settings),
-        scores=_score_table(found, model),
+        per_class=measured.per_class,
+        per_stratum=measure_parts(found.parts, settings, step),
+        scores=_score_table(found, measured, model),
         conventions=measured.conventions,
         prose=prose,
         manifest=Manifest(
@@ -85,17 +96,26 @@ def evaluate(
             recorded,
             _files(predictions, references, *chosen.values()),
             {"seed": seed},
-            (prose, *found.notes),
+            (prose, *notes),
         ),
-        notes=found.notes,
-        extra_tables=found.extra_tables,
+        notes=notes,
+        extra_tables={**found.extra_tables, **boards, "compat": flawed},
+        boards=tuple(boards),
     )
 
 
-def _score_table(found: Material, model: str) -> ScoreTable | None:
-    if found.scores is None:
-        return None
-    return ScoreTable.of(found.scores.with_columns(pl.lit(model).alias("model")), facts=found.score_facts)
+def _quiet(_: int) -> None:
+    """Nobody is told."""
+
+
+def _score_table(found: Material, measured: Measured, model: str) -> ScoreTable:
+    """The score of every case, or of every video where a single case has none."""
+    frame, facts = found.scores, dict(found.score_facts)
+    if frame is None:
+        values = measured.per_video.select("video", "metric", "value")
+        frame = values.with_columns(pl.col("video").alias("case"), pl.lit(Status.ANSWERED.value).alias("status"))
+        facts |= {job.name: job.metric.facts for job in found.jobs}
+    return ScoreTable.of(frame.with_columns(pl.lit(model).alias("model")), facts=facts)
 
 
 def _prose(kind: str, model: str, found: Material, settings: Settings) -> str:
@@ -107,15 +127,17 @@ def _prose(kind: str, model: str, found: Material, settings: Settings) -> str:
 
 
 def _given(value: Any) -> bool:
-    """Whether an option says anything; tables always do."""
-    return value is not None and not (isinstance(value, str | list | tuple | dict) and not value)
+    """Whether an option says anything; an empty list may be a model that found nothing."""
+    return value is not None and not (isinstance(value, str) and not value)
 
 
 def _recorded(value: Any) -> Any:
-    """An option as the manifest holds it: files by their name, tables by their kind."""
+    """An option as the manifest holds it: files by their name, tables and records by their kind."""
     if isinstance(value, Path):
         return value.name
-    return value if isinstance(value, str | int | float | bool | list | tuple | dict) else type(value).__name__
+    parts = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list | tuple) else [value]
+    plain = all(isinstance(part, str | int | float | bool) for part in parts)
+    return value if plain else type(value).__name__
 
 
 def _files(*sources: Any) -> list[Path]:

@@ -7,7 +7,8 @@ image, which differ. Empty masks are decided by a declared rule.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -15,12 +16,15 @@ import polars as pl
 from surgeval.errors import InputInvalid, Misuse, UnknownName
 from surgeval.metrics import SEGMENTATION
 from surgeval.metrics.case_means import CaseMean
-from surgeval.metrics.segmentation import MaskCases, dsc_of, iou_of
-from surgeval.metrics.segmentation.overlap import class_counts
+from surgeval.metrics.segmentation import MaskCases, MultiInstanceDsc, MultiInstanceNsd
+from surgeval.metrics.segmentation.instances import InstanceCounts, instance_counts
+from surgeval.metrics.segmentation.overlap import class_counts, distinct_labels
 from surgeval.schema.metric import Metric
+from surgeval.schema.metric_facts import MetricFacts
+from surgeval.scoring.evaluate.class_overlaps import overlap_jobs
 from surgeval.scoring.evaluate.mask_files import Chosen, read_label_maps
-from surgeval.scoring.evaluate.measure import Job, Material, class_frame, open_chosen, parts_of
-from surgeval.scoring.evaluate.records import read_records
+from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_of
+from surgeval.scoring.evaluate.records import with_properties
 from surgeval.scoring.evaluate.video_names import videos_of_paths
 
 MASK_METRICS = {name: factory for name, factory in SEGMENTATION.items() if name != "mask_stability_gap"}
@@ -70,22 +74,56 @@ def material(
     opened = open_chosen(metrics, default, MASK_METRICS, classes=found, **options)
     _need_no_ignore(opened, ignore)
 
+    whole = _cases(ours, theirs, rows)
+    scores = {name: metric.scores(whole) for name, metric in opened.items() if isinstance(metric, CaseMean)}
+    place = {case: index for index, case in enumerate(rows["case"])}
+
     def build(part: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
-        cases = _cases(ours, theirs, part)
-        videos = tuple(part["video"].unique(maintain_order=True).to_list())
-        return videos, tuple(Job(name, metric, cases) for name, metric in opened.items())
+        chosen, video = [place[case] for case in part["case"]], part["video"].to_list()
+        jobs = [
+            Job(name, Stored(metric), ScoredImages(scores[name][chosen], video))
+            if name in scores
+            else Job(name, metric, _cases(ours, theirs, part))
+            for name, metric in opened.items()
+        ]
+        return tuple(dict.fromkeys(video)), tuple(jobs)
 
     videos, jobs = build(rows)
+    counts = class_counts(whole, classes=found, ignore=ignore)
     return Material(
         videos,
         rows.height,
         jobs,
-        _per_class(_cases(ours, theirs, rows), found, ignore),
+        tuple(overlap_jobs(counts, rows["video"].to_list(), found, ignore)),
         parts_of(rows, by, build),
-        _scores(jobs, rows),
+        _score_rows(scores, rows),
         {name: metric.facts for name, metric in opened.items()},
-        notes=_notes(opened, found, declared=bool(classes)),
+        extra_tables=_instances(opened, whole, rows),
+        notes=(*_notes(opened, found, declared=bool(classes)), *_empty_notes(counts, scores)),
     )
+
+
+class ScoredImages(NamedTuple):
+    """Scores of images that were computed once, and the video of each."""
+
+    scores: np.ndarray
+    unit: list[str]
+
+
+@dataclass(frozen=True)
+class Stored(CaseMean):
+    """A mean over images of scores that are there already, so that strata need not read masks again."""
+
+    metric: Metric
+
+    @property
+    def facts(self) -> MetricFacts:
+        """Those of the metric."""
+        return self.metric.facts
+
+    def scores(self, cases: ScoredImages) -> np.ndarray:
+        """As they were computed."""
+        return cases.scores
 
 
 def _cases(ours: Maps, theirs: Maps, rows: pl.DataFrame) -> MaskCases:
@@ -96,19 +134,7 @@ def _cases(ours: Maps, theirs: Maps, rows: pl.DataFrame) -> MaskCases:
 def _rows(names: Sequence[str], pattern: str | None, properties: Any, by: Sequence[str]) -> pl.DataFrame:
     """One row per image: `case`, `video` and the strata."""
     rows = pl.DataFrame({"case": list(names), "video": videos_of_paths(names, pattern)})
-    if not by:
-        return rows
-    if properties is None:
-        raise Misuse("--by needs --properties, a table with 'case' and the columns to report by")
-    table = read_records(properties)
-    if lacking := [name for name in ("case", *by) if name not in table.columns]:
-        raise InputInvalid("properties", [f"column {name!r} is missing" for name in lacking])
-    table = table.select(pl.col("case").cast(pl.String), *by)
-    if table["case"].is_duplicated().any():
-        raise InputInvalid("properties", ["a case has several rows"])
-    if absent := sorted(set(names) - set(table["case"])):
-        raise InputInvalid("properties", [f"{len(absent)} cases have no row (first: {absent[0]!r})"])
-    return rows.join(table, on="case", how="left", maintain_order="left")
+    return with_properties(rows, properties, by, key="case") if by else rows
 
 
 def _scan(ours: Maps, theirs: Maps, classes: list[int], ignore: int | None) -> list[int]:
@@ -124,7 +150,7 @@ def _scan(ours: Maps, theirs: Maps, classes: list[int], ignore: int | None) -> l
         elif pair[0].shape != pair[1].shape:
             problems.append(f"{name!r}: the reference is {pair[0].shape}, the prediction {pair[1].shape}; resize one")
         else:
-            own = {int(label) for one in pair for label in np.unique(one)} - {0, ignore}
+            own = {label for one in pair for label in distinct_labels(one.ravel())} - {0, ignore}
             if classes and (strange := sorted(own - set(classes))):
                 problems.append(f"{name!r}: labels {strange[:5]} are not among the classes {classes}")
             seen |= own
@@ -147,35 +173,46 @@ def _need_no_ignore(opened: Mapping[str, Metric], ignore: int | None) -> None:
         )
 
 
-def _per_class(cases: MaskCases, classes: Sequence[int], ignore: int | None) -> pl.DataFrame:
-    """Means over images in which a class is in either mask, and pooled pixels, per class."""
-    counts = class_counts(cases, classes=classes, ignore=ignore)
-    rows: list[dict[str, Any]] = []
-    for place, label in enumerate(sorted(classes)):
-        own = counts[:, place]
-        images = int((own[:, 2] > 0).sum())
-        values = {
-            "dsc": _mean(dsc_of(own, empty="surface-distance")),
-            "iou": _mean(iou_of(own, empty="surface-distance")),
-            "iou_pooled": _mean(iou_of(own.sum(axis=0)[None], empty="surface-distance")),
-        }
-        rows += [{"class": str(label), "metric": m, "value": v, "references": images} for m, v in values.items()]
-    return class_frame(rows)
-
-
-def _mean(values: np.ndarray) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else None
-
-
-def _scores(jobs: Sequence[Job], rows: pl.DataFrame) -> pl.DataFrame | None:
+def _score_rows(scores: Mapping[str, np.ndarray], rows: pl.DataFrame) -> pl.DataFrame | None:
     """The score of every image, for metrics that are means over images."""
-    parts = [
-        rows.with_columns(pl.lit(job.name).alias("metric"), pl.Series("value", job.metric.scores(job.cases)))
-        for job in jobs
-        if isinstance(job.metric, CaseMean)
-    ]
+    parts = [rows.with_columns(pl.lit(name).alias("metric"), pl.Series("value", own)) for name, own in scores.items()]
     return pl.concat(parts) if parts else None
+
+
+def _empty_notes(counts: np.ndarray, scores: Mapping[str, np.ndarray]) -> list[str]:
+    """How many images a rule for empty masks decided, and how many have no score."""
+    predicted, labelled = (counts[..., kind].sum(axis=1) > 0 for kind in (1, 2))
+    kinds = {
+        "both masks empty": ~predicted & ~labelled,
+        "only the reference empty": predicted & ~labelled,
+        "only the prediction empty": labelled & ~predicted,
+    }
+    notes = []
+    if any(kind.any() for kind in kinds.values()):
+        listed = ", ".join(f"{name} in {int(kind.sum())}" for name, kind in kinds.items())
+        notes.append(f"Of {len(counts)} images: {listed}; what they count as is in the conventions.")
+    for name, own in scores.items():
+        if unscored := int(np.isnan(own).sum()):
+            notes.append(f"{name}: {unscored} of {len(own)} images are not scored and in no mean.")
+    return notes
+
+
+def _instances(opened: Mapping[str, Metric], cases: MaskCases, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Pixels of every instance, where instances are asked for: successes and trials of a failure analysis."""
+    if not any(isinstance(metric, MultiInstanceDsc | MultiInstanceNsd) for metric in opened.values()):
+        return {}
+    found = [
+        (case, video, *counts)
+        for case, video, pair in zip(rows["case"], rows["video"], cases.pairs(), strict=True)
+        for counts in instance_counts(*pair)
+    ]
+    schema: dict[str, type[pl.DataType]] = {"case": pl.String, "video": pl.String}
+    schema |= dict.fromkeys(InstanceCounts._fields, pl.Int64)
+    frame = pl.DataFrame(found, schema=schema, orient="row")
+    said = (
+        "pixels; matched one to one by the largest sum of DSC; missed have no prediction_id, invented no reference_id"
+    )
+    return {"instances": frame.with_columns(pl.lit(said).alias("conventions"))}
 
 
 def _notes(opened: Mapping[str, Metric], classes: Sequence[int], *, declared: bool) -> tuple[str, ...]:

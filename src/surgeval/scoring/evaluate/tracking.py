@@ -16,12 +16,18 @@ import polars as pl
 
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse
 from surgeval.metrics import TRACKING
-from surgeval.metrics.metric import value_of
 from surgeval.metrics.tracking import TrackSequence, overlaps
+from surgeval.metrics.tracking.sequences import Overlaps
 from surgeval.schema.metric import Metric
-from surgeval.scoring.evaluate.measure import Job, Material, class_frame, open_chosen
+from surgeval.scoring.evaluate.measure import Job, Material, Part, open_chosen
+from surgeval.scoring.evaluate.per_class import ClassJob, OneByOne
+from surgeval.scoring.evaluate.records import with_properties
 
 DEFAULT = ("hota", "deta", "assa", "mota", "idf1", "id_switches")
+
+
+LARGEST = 1e12
+"""No frame, identity or pixel is farther out."""
 
 
 class _Rows(NamedTuple):
@@ -40,6 +46,7 @@ def material(
     *,
     metrics: Sequence[str] = (),
     use_classes: bool = False,
+    properties: Any = None,
     by: Sequence[str] = (),
 ) -> Material:
     """What MOT files of references and predictions offer for measuring.
@@ -49,29 +56,48 @@ def material(
         references: The same.
         metrics: Names of tracking metrics.
         use_classes: Boxes of different classes (eighth column) never match.
-        by: Not offered: MOT files name no strata.
+        properties: Table with `video` and the columns of `by`; MOT files name no strata.
+        by: Columns whose values are reported one by one.
 
     Raises:
         InputInvalid: Rows that are no boxes, repeated identities, videos on one side only; all are named.
     """
     if references is None:
         raise Misuse("tracking needs --references, a folder of MOT files or one file")
-    if by:
-        raise Misuse("MOT files name no strata; leave --by out")
     ours, theirs = _files(Path(references), "references"), _files(Path(predictions), "predictions")
     if len(ours) == len(theirs) == 1:
         theirs = dict.fromkeys(ours, next(iter(theirs.values())))
     sequences, ignored, frames = _sequences(ours, theirs, use_classes)
     opened = open_chosen(metrics, DEFAULT, TRACKING)
     cases = [overlaps(sequence) for sequence in sequences]
+    videos = [sequence.name for sequence in sequences]
     notes = [f"{ignored} references marked 0 were left out."] if ignored else []
     return Material(
-        tuple(sequence.name for sequence in sequences),
+        tuple(videos),
         frames,
         tuple(Job(name, metric, cases) for name, metric in opened.items()),
-        _per_class(sequences, opened) if use_classes else class_frame([]),
+        _per_class(sequences, opened) if use_classes else (),
+        tuple(_parts(videos, cases, opened, properties, by)),
         notes=tuple(notes),
     )
+
+
+def _parts(
+    videos: Sequence[str], cases: Sequence[Overlaps], opened: Mapping[str, Metric], properties: Any, by: Sequence[str]
+) -> list[Part]:
+    """The sequences of every value of every stratum; whole videos, since a track cannot be cut."""
+    if not by:
+        return []
+    rows = with_properties(pl.DataFrame({"video": list(videos)}), properties, by, key="video")
+    found = []
+    for column in by:
+        for value in rows[column].unique(maintain_order=True).to_list():
+            places = [place for place, own in enumerate(rows[column]) if own == value]
+            chosen = [cases[place] for place in places]
+            jobs = tuple(Job(name, metric, chosen) for name, metric in opened.items())
+            names = tuple(videos[place] for place in places)
+            found.append(Part(column, "" if value is None else str(value), len(places), names, jobs))
+    return found
 
 
 def _files(source: Path, where: str) -> dict[str, Path]:
@@ -110,6 +136,9 @@ def _read(path: Path, where: str, use_classes: bool, problems: list[str], *, ref
         needed = 8 if use_classes else 6
         problems.append(f"{where}: rows need {needed} columns (frame, id, x, y, width, height, mark, class)")
         table = np.zeros((0, 9))
+    if (bad := np.flatnonzero((np.abs(table) > LARGEST).any(axis=1))).size:
+        problems.append(f"{where}: {bad.size} rows with numbers beyond {LARGEST:g} (first: row {bad[0] + 1})")
+        table = np.delete(table, bad, axis=0)
     whole = (table[:, :2] == np.round(table[:, :2])).all(axis=1) & (table[:, 0] >= 0)
     if (bad := np.flatnonzero(~whole)).size:
         problems.append(f"{where}: {bad.size} rows whose frame or id is no whole number (first: row {bad[0] + 1})")
@@ -175,19 +204,17 @@ def _sequence(video: str, left: _Rows, right: _Rows, use_classes: bool) -> Track
     )
 
 
-def _per_class(sequences: Sequence[TrackSequence], opened: Mapping[str, Metric]) -> pl.DataFrame:
+def _per_class(sequences: Sequence[TrackSequence], opened: Mapping[str, Metric]) -> tuple[ClassJob, ...]:
     """The metrics of every class on its own boxes."""
     sides = [np.asarray(side) for one in sequences for side in (one.reference_class, one.prediction_class)]
-    rows = []
-    for label in np.unique(np.concatenate(sides)).tolist():
-        part = [_of_class(sequence, label) for sequence in sequences]
-        count = sum(len(np.asarray(one.reference_frame)) for one in part)
-        found = {name: value_of(metric, part) for name, metric in opened.items()}
-        rows += [
-            {"class": str(label), "metric": name, "value": None if value != value else value, "references": count}
-            for name, value in found.items()
-        ]
-    return class_frame(rows)
+    labels = np.unique(np.concatenate(sides)).tolist()
+    parts = [[_of_class(sequence, label) for sequence in sequences] for label in labels]
+    counts = [sum(len(np.asarray(one.reference_frame)) for one in part) for part in parts]
+    names = [str(label) for label in labels]
+    cases = [[overlaps(one) for one in part] for part in parts]
+    if not names:
+        return ()
+    return tuple(ClassJob(name, OneByOne(metric), cases, names, counts) for name, metric in opened.items())
 
 
 def _of_class(sequence: TrackSequence, label: int) -> TrackSequence:

@@ -19,8 +19,9 @@ from surgeval.metrics import TRIPLETS
 from surgeval.metrics.triplet_map import CHOLECT50_TRIPLETS
 from surgeval.metrics.triplets import GlobalTripletMap, TripletCases
 from surgeval.scoring.evaluate.classification import LabelledRows, read_labelled, videos_of
-from surgeval.scoring.evaluate.measure import Job, Material, class_frame, open_chosen, parts_of
+from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_of
 from surgeval.scoring.evaluate.npz import read_npz
+from surgeval.scoring.evaluate.per_class import ClassJob
 
 CLASSES = tuple(str(place) for place in range(len(CHOLECT50_TRIPLETS.triplets)))
 COMPONENTS = ("i", "v", "t", "iv", "it", "ivt")
@@ -62,15 +63,9 @@ def _cases(rows: LabelledRows, part: pl.DataFrame) -> TripletCases:
     return TripletCases(found.reference.astype(np.int8), found.scores, part["video"].to_list())
 
 
-def _per_class(cases: TripletCases) -> pl.DataFrame:
-    counts = np.asarray(cases.reference).sum(axis=0)
-    values = GlobalTripletMap().class_values(cases)
-    return class_frame(
-        [
-            {"class": label, "metric": "ap", "value": None if value != value else float(value), "references": int(n)}
-            for label, value, n in zip(CLASSES, values, counts, strict=True)
-        ]
-    )
+def _per_class(cases: TripletCases) -> tuple[ClassJob, ...]:
+    counts = np.asarray(cases.reference).sum(axis=0).tolist()
+    return (ClassJob("ap", GlobalTripletMap(), cases, CLASSES, counts),)
 
 
 def _opened(source: Any) -> Any:

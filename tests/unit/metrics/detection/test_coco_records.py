@@ -120,11 +120,11 @@ def test_repeated_image_ids_are_refused() -> None:
         coco_cases(dataset(images=[{"id": 0}, {"id": 1}, {"id": 1}]), [])
 
 
-def test_polygons_are_refused_with_what_to_do() -> None:
+def test_polygons_in_images_of_unknown_size_are_refused() -> None:
     polygons = dataset()
     for one in polygons["annotations"]:
         one["segmentation"] = [[0, 0, 5, 0, 5, 5]]
-    with pytest.raises(InputInvalid, match="polygons must be rasterised first"):
+    with pytest.raises(InputInvalid, match="polygons need the width and height"):
         coco_cases(polygons, [], kind="mask")
 
 

@@ -57,3 +57,17 @@ def test_a_frozen_mask_is_not_stable_when_the_instrument_moves() -> None:
     assert frozen.relative > 1
     assert mask_stability(MaskVideo(frames, frames)).gap == 0
     assert mask_stability(MaskVideo(frames[:1], frames[:1])).steps == 0
+
+
+@pytest.mark.parametrize("numbers", [([0, 1, 9], [0, 3, 4]), ([-5, 0, 70_000, 2], [7, 8]), ([1], [0]), ([0], [-1, 4])])
+def test_pixels_are_counted_whatever_numbers_instances_have(numbers: tuple[list[int], list[int]]) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        ours, theirs = (rng.choice(side, (6, 7)) for side in numbers)
+        found = instance_counts(ours, theirs)
+        assert {item.reference_id for item in found} - {None} == set(ours.ravel().tolist()) - {0}
+        assert {item.prediction_id for item in found} - {None} == set(theirs.ravel().tolist()) - {0}
+        for item in found:
+            left, right = ours == item.reference_id, theirs == item.prediction_id
+            assert (item.reference, item.predicted) == (left.sum(), right.sum())
+            assert item.true_positive == (left & right).sum()

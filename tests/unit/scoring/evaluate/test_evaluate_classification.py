@@ -101,7 +101,8 @@ def test_one_video_gives_a_value_without_an_interval() -> None:
 def test_every_metric_of_scores_is_known_and_every_number_has_its_conventions() -> None:
     assert set(CLASSIFICATION) > FROM_SCORES
     result = surgeval.evaluate("classification", random_scores(), replicates=10)
-    assert set(result.conventions) == set(result.metrics["metric"])
+    classes = {f"per class: {name}" for name in result.per_class["metric"]}
+    assert set(result.conventions) == {*result.metrics["metric"], *classes}
     assert all(record["estimand"] for record in result.conventions.values())
     assert result.metrics["conventions"].str.len_chars().min() > 0
 
@@ -148,3 +149,42 @@ def test_what_the_table_cannot_give_is_refused() -> None:
         surgeval.evaluate("clasification", rows())
     with pytest.raises(InputInvalid, match="no column 'reference'"):
         surgeval.evaluate("classification", {"video": ["u"], "frame": [0], "prediction": ["a"]})
+
+
+def test_f1_max_stands_beside_the_floor_it_cannot_miss() -> None:
+    result = surgeval.evaluate("classification", random_scores(), metrics=["f1_max", "f1_max_global"], replicates=20)
+    assert result.metrics["metric"].to_list() == [
+        *("f1_max", "f1_max_all_positive", "f1_max_global", "f1_max_global_all_positive")
+    ]
+    reference = np.asarray(random_scores()["reference"])
+    shares = [(reference == label).mean() for label in np.unique(reference)]
+    assert result.value("f1_max_all_positive") == pytest.approx(np.mean([2 * s / (1 + s) for s in shares]))
+    assert result.value("f1_max") >= result.value("f1_max_all_positive")
+
+
+def test_a_calibration_error_comes_with_its_bins() -> None:
+    frame = random_scores()
+    names = [name for name in frame.columns if name.startswith("score:")]
+    raw = frame.select(names).to_numpy()
+    given = raw / raw.sum(axis=1, keepdims=True)
+    frame = frame.with_columns(pl.Series(name, given[:, place]) for place, name in enumerate(names))
+    result = surgeval.evaluate("classification", frame, metrics=["ece", "classwise_ece"], replicates=10)
+    bins = result.tables["reliability"]
+    top = bins.filter(pl.col("metric") == "ece")
+    assert top["share"].sum() == pytest.approx(1.0)
+    gap = (top["share"] * (top["observed"] - top["confidence"]).abs()).sum()
+    assert gap == pytest.approx(result.value("ece"))
+    assert bins.filter(pl.col("metric") == "classwise_ece")["task"].n_unique() == len(names)
+
+
+def test_averages_say_what_other_label_policies_would_give() -> None:
+    table = {"video": list("uuvv"), "frame": [0, 1, 0, 1], "reference": list("aabb"), "prediction": list("aabc")}
+    given = {"metrics": ["macro_f1"], "classes": list("abcd"), "replicates": 10}
+    result = surgeval.evaluate("classification", table, **given)
+    assert any("declared 0.4167, supported 0.8333, union 0.5556" in note for note in result.notes)
+    values = {one: surgeval.evaluate("classification", table, labels=one, **given) for one in ("union", "declared")}
+    assert values["union"].value("macro_f1") == pytest.approx(5 / 9)
+    assert values["declared"].value("macro_f1") == pytest.approx(5 / 12)
+    assert "union" in values["union"].conventions["macro_f1"]["conventions"]["labels"]
+    agreed = surgeval.evaluate("classification", {**table, "prediction": list("aabb")}, replicates=10)
+    assert not any("which classes count" in note for note in agreed.notes)

@@ -7,6 +7,7 @@ import io
 import numpy as np
 import polars as pl
 import pytest
+from pycocotools import mask as coco_mask
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
@@ -51,12 +52,12 @@ def random_set(seed: int = 4) -> tuple[dict, list]:
     return dataset, results
 
 
-def pycoco(dataset: dict, results: list) -> np.ndarray:
+def pycoco(dataset: dict, results: list, kind: str = "bbox") -> np.ndarray:
     with contextlib.redirect_stdout(io.StringIO()):
         truth = COCO()
         truth.dataset = copy.deepcopy(dataset)
         truth.createIndex()
-        run = COCOeval(truth, truth.loadRes(copy.deepcopy(results)), "bbox")
+        run = COCOeval(truth, truth.loadRes(copy.deepcopy(results)), kind)
         run.evaluate()
         run.accumulate()
         run.summarize()
@@ -113,6 +114,24 @@ def test_videos_come_from_a_key_or_a_pattern_or_are_asked_for() -> None:
         surgeval.evaluate("detection", results, dataset, video_pattern="(")
 
 
+def test_what_pycocotools_loses_with_annotation_0_is_said() -> None:
+    dataset, results = random_set()
+    for number, one in enumerate(dataset["annotations"]):
+        one["id"] = number
+    results[0] = {**results[0], "bbox": dataset["annotations"][0]["bbox"], "score": 1.0}
+    result = surgeval.evaluate("detection", results, dataset, metrics=["coco_ap"], replicates=20)
+    theirs = pycoco(dataset, results)[0]
+    row = result.tables["compat"].row(0, named=True)
+    assert row["metric"] == "coco_ap_pycocotools"
+    assert row["value"] == pytest.approx(theirs, abs=1e-12)
+    assert row["corrected_value"] == result.value("coco_ap") > theirs
+    for one in dataset["annotations"]:
+        one["id"] += 1
+    renumbered = surgeval.evaluate("detection", results, dataset, metrics=["coco_ap"], replicates=20)
+    assert "compat" not in renumbered.tables
+    assert renumbered.value("coco_ap") == pytest.approx(pycoco(dataset, results)[0], abs=1e-12)
+
+
 def test_empty_results_are_a_model_that_found_nothing() -> None:
     dataset, _ = small()
     result = surgeval.evaluate("detection", [], dataset, replicates=10)
@@ -163,5 +182,29 @@ def test_masks_are_compared_by_their_pixels() -> None:
     assert result.value("coco_ar") == 0.25
     assert result.per_stratum["value"].to_list() == [0.5, 0.0]
     dataset["annotations"][0]["segmentation"] = [[0, 0, 1, 1, 2, 2]]
-    with pytest.raises(InputInvalid, match="polygons"):
+    with pytest.raises(InputInvalid, match="polygons need the width and height"):
         surgeval.evaluate("detection", results, dataset, overlap="mask")
+
+
+def test_all_twelve_numbers_of_polygons_and_packed_runs_equal_pycocotools() -> None:
+    dataset, results = random_set()
+    rng = np.random.default_rng(6)
+    for record in (*dataset["annotations"], *results):
+        x, y, width, height = record["bbox"]
+        corners = np.array([[x, y], [x + width, y], [x + width, y + height], [x, y + height]])
+        record["segmentation"] = [(corners + rng.uniform(0, 9, corners.shape)).ravel().round(2).tolist()]
+    for one in results[::2]:
+        packed = coco_mask.merge(coco_mask.frPyObjects(one["segmentation"], 100, 100))
+        one["segmentation"] = {"size": packed["size"], "counts": packed["counts"].decode()}
+    theirs = [{**one, "segmentation": packed_runs(one["segmentation"])} for one in results]
+    for one in theirs:
+        del one["bbox"]
+    result = surgeval.evaluate("detection", results, dataset, overlap="mask", replicates=20)
+    found = result.extra_tables["coco_summary"]["value"].to_list()
+    assert [-1 if one is None else one for one in found] == pytest.approx(
+        pycoco(dataset, theirs, "segm").tolist(), abs=1e-12
+    )
+
+
+def packed_runs(given: list | dict) -> dict:
+    return given if isinstance(given, dict) else coco_mask.merge(coco_mask.frPyObjects(given, 100, 100))

@@ -25,14 +25,14 @@ def packed(lines: bytes, width: int, height: int, depth: int = 8, colour: int = 
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
 
 
-def filtered(pixels: np.ndarray, kinds: list[int]) -> bytes:
-    """Rows of one byte per pixel, each under its own filter, written from the definition."""
-    whole = np.pad(pixels.astype(int), ((1, 0), (1, 0)))
+def filtered(pixels: np.ndarray, kinds: list[int], step: int = 1) -> bytes:
+    """Rows of `step` bytes per pixel, each under its own filter, written from the definition."""
+    whole = np.pad(pixels.astype(int), ((1, 0), (step, 0)))
     lines = b""
     for y, kind in enumerate(kinds, start=1):
         line = []
-        for x in range(1, whole.shape[1]):
-            a, b, c = whole[y, x - 1], whole[y - 1, x], whole[y - 1, x - 1]
+        for x in range(step, whole.shape[1]):
+            a, b, c = whole[y, x - step], whole[y - 1, x], whole[y - 1, x - step]
             nearest = min((abs(b - c), 0, a), (abs(a - c), 1, b), (abs(a + b - 2 * c), 2, c))[2]
             line.append((whole[y, x] - [0, a, b, (a + b) // 2, nearest][kind]) % 256)
         lines += bytes([kind, *line])
@@ -43,6 +43,20 @@ def filtered(pixels: np.ndarray, kinds: list[int]) -> bytes:
 def test_every_filter_gives_the_pixels_back(seed: int, kinds: list[int]) -> None:
     pixels = np.random.default_rng(seed).integers(0, 256, (len(kinds), 7))
     assert label_map(packed(filtered(pixels, kinds), 7, len(kinds))).tolist() == pixels.tolist()
+
+
+@given(st.integers(0, 2**32 - 1), st.lists(st.integers(0, 4), min_size=2, max_size=12), st.booleans())
+def test_label_maps_of_large_patches_come_back_in_one_channel_and_in_three(
+    seed: int, kinds: list[int], grey: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    pixels = np.full((len(kinds), 15), int(rng.integers(0, 3)))
+    for _ in range(int(rng.integers(0, 5))):
+        top, left = rng.integers(0, len(kinds)), rng.integers(0, 15)
+        pixels[top : top + rng.integers(1, 6), left : left + rng.integers(1, 12)] = rng.integers(0, 256)
+    step, colour = (1, 0) if grey else (3, 2)
+    lines = filtered(np.repeat(pixels, step, axis=1), kinds, step)
+    assert label_map(packed(lines, 15, len(kinds), colour=colour)).tolist() == pixels.tolist()
 
 
 def test_few_bits_palettes_and_sixteen_bits_give_stored_numbers() -> None:

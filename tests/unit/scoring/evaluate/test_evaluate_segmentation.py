@@ -10,6 +10,8 @@ from sklearn import metrics as sk
 
 import surgeval
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse, UnknownName
+from surgeval.scoring.evaluate import mask_files
+from surgeval.scoring.evaluate.png import read_label_map
 from surgeval.video.images import write_png
 
 REFERENCE = {"u/0": [[1, 1, 0]], "u/1": [[0, 0, 0]], "v/0": [[1, 0, 0]]}
@@ -138,3 +140,67 @@ def test_bad_records_and_sources_are_refused(tmp_path: Path) -> None:
         surgeval.evaluate("segmentation", tmp_path / "empty", REFERENCE)
     with pytest.raises(Misuse, match="--references"):
         surgeval.evaluate("segmentation", PREDICTION)
+
+
+def test_polygons_state_the_size_of_their_image(tmp_path: Path) -> None:
+    square = {"case": "u/0", "segmentation": [[1, 1, 3, 1, 3, 3, 1, 3]], "height": 4, "width": 5}
+    (tmp_path / "p.json").write_text(json.dumps([square]))
+    drawn = np.zeros((4, 5), np.uint8)
+    drawn[1:3, 1:3] = 1
+    result = surgeval.evaluate("segmentation", tmp_path / "p.json", {"u/0": drawn}, replicates=10)
+    assert result.value("dsc") == 1.0
+    del square["height"]
+    (tmp_path / "p.json").write_text(json.dumps([square, {**square, "segmentation": {"size": [9999, 99999]}}]))
+    with pytest.raises(InputInvalid, match="polygons need the width and height") as caught:
+        surgeval.evaluate("segmentation", tmp_path / "p.json", {"u/0": drawn})
+    assert len(caught.value.problems) == 2
+
+
+def test_an_image_too_large_for_memory_is_refused(tmp_path: Path) -> None:
+    runs = {"size": [90_000, 90_000], "counts": [90_000 * 90_000]}
+    (tmp_path / "p.json").write_text(json.dumps([{"case": "u/0", "segmentation": runs}]))
+    with pytest.raises(InputInvalid, match="larger than can be compared"):
+        surgeval.evaluate("segmentation", tmp_path / "p.json", {"u/0": np.zeros((2, 2), np.uint8)})
+
+
+def test_pixels_of_every_instance_are_there_for_failure_analysis(tmp_path: Path) -> None:
+    ours = {"u/0": np.array([[1, 1, 0, 2]]), "v/0": np.array([[0, 0, 0, 0]])}
+    theirs = {"u/0": np.array([[7, 0, 0, 0]]), "v/0": np.array([[3, 3, 0, 0]])}
+    result = surgeval.evaluate("segmentation", theirs, ours, metrics=["mi_dsc"], replicates=10)
+    assert result.tables["instances"].drop("conventions").rows() == [
+        ("u/0", "u", 1, 7, 1, 1, 2),
+        ("u/0", "u", 2, None, 0, 0, 1),
+        ("v/0", "v", None, 3, 0, 2, 0),
+    ]
+    result.to_dir(tmp_path)
+    assert (tmp_path / "instances.csv").is_file()
+    assert "instances" not in surgeval.evaluate("segmentation", theirs, ours, metrics=["iou"], replicates=10).tables
+
+
+def test_how_often_a_rule_for_empty_masks_decided_is_said() -> None:
+    result = surgeval.evaluate(
+        "segmentation", PREDICTION, REFERENCE, metrics=["dsc"], empty="robust-mis", replicates=10
+    )
+    assert any("Of 3 images: both masks empty in 1, only the reference empty in 0" in note for note in result.notes)
+    assert "dsc: 1 of 3 images are not scored and in no mean." in result.notes
+
+
+def test_strata_do_not_read_the_masks_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, labels in maps(1).items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        write_png(np.repeat(labels[..., None], 3, axis=2), tmp_path / f"{name}.png")
+    reads: list[Path] = []
+
+    def counted(path: Path) -> np.ndarray:
+        reads.append(path)
+        return read_label_map(path)
+
+    monkeypatch.setattr(mask_files, "read_label_map", counted)
+    properties = {"case": list(maps(1)), "smoke": list("aabbcc"), "center": list("xyxyxy")}
+    found = []
+    for by in ([], ["smoke", "center"]):
+        reads.clear()
+        options = {"properties": properties, "by": by, "metrics": ["dsc", "miou_per_image"], "classes": [1, 2]}
+        surgeval.evaluate("segmentation", tmp_path, tmp_path, replicates=10, **options)
+        found.append(len(reads))
+    assert found[0] == found[1] > 0

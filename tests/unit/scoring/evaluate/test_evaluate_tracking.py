@@ -38,7 +38,8 @@ def test_an_identity_switch_halfway_costs_what_it_should(sides: tuple[Path, Path
     assert inside["b", "deta"] == pytest.approx(1.0)
     assert result.value("mota") == pytest.approx(1 - 1 / 20)
     assert result.value("id_switches") == 0.5  # per video
-    assert result.scores is None
+    table = result.scores.frame.filter(pl.col("metric") == "mota")
+    assert table.select("case", "video", "value").rows() == [("a", "a", 1.0), ("b", "b", 0.9)]
 
 
 def test_references_of_mot_archives_are_found_and_marks_of_0_left_out(sides: tuple[Path, Path], tmp_path: Path) -> None:
@@ -49,7 +50,18 @@ def test_references_of_mot_archives_are_found_and_marks_of_0_left_out(sides: tup
         (tmp_path / "zip" / video / "gt" / "gt.txt").write_text(text)
     stored = surgeval.evaluate("tracking", theirs, tmp_path / "zip", replicates=20)
     assert stored.metrics.equals(surgeval.evaluate("tracking", *sides, replicates=20).metrics)
-    assert stored.notes == ("2 references marked 0 were left out.",)
+    assert stored.notes[0] == "2 references marked 0 were left out."
+
+
+def test_strata_of_whole_videos_equal_running_on_them_alone(sides: tuple[Path, Path], tmp_path: Path) -> None:
+    properties = {"video": ["a", "b"], "center": ["north", "south"]}
+    result = surgeval.evaluate("tracking", *sides, properties=properties, by=["center"], replicates=20)
+    inside = {(row["video"], row["metric"]): row["value"] for row in result.per_video.to_dicts()}
+    for row in result.per_stratum.to_dicts():
+        assert row["value"] == inside[{"north": "a", "south": "b"}[row["stratum_value"]], row["metric"]]
+        assert "one video only" in row["note"]
+    with pytest.raises(InputInvalid, match="1 videos have no row"):
+        surgeval.evaluate("tracking", *sides, properties={"video": ["a"], "center": ["x"]}, by=["center"])
 
 
 def test_classes_keep_boxes_apart(tmp_path: Path) -> None:
@@ -99,7 +111,7 @@ def test_missing_sources_and_strata_are_refused(sides: tuple[Path, Path], tmp_pa
         surgeval.evaluate("tracking", sides[0], tmp_path / "nothing")
     with pytest.raises(Misuse, match="--references"):
         surgeval.evaluate("tracking", sides[0])
-    with pytest.raises(Misuse, match="no strata"):
+    with pytest.raises(Misuse, match="--by needs --properties"):
         surgeval.evaluate("tracking", *sides, by=["center"])
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputInvalid, match="neither"):

@@ -1,0 +1,96 @@
+"""By how much a reproduced scorer is off: its value beside the corrected one, and the difference with an interval.
+
+Both are computed under the same weights, so the interval of the difference is paired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from surgeval.schema.metric import Metric
+from surgeval.scoring.evaluate.measure import Job, Settings, record_columns, uncertain
+
+COLUMNS: dict[str, type[pl.DataType]] = {
+    "metric": pl.String,
+    "value": pl.Float64,
+    "corrected_metric": pl.String,
+    "corrected_value": pl.Float64,
+    "difference": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "videos": pl.Int64,
+    "conventions": pl.String,
+    "corrected_conventions": pl.String,
+}
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A flawed metric, the corrected one and their difference; what is weighted are places of units."""
+
+    metrics: tuple[Metric, Metric]
+    statistics: tuple[np.ndarray, np.ndarray]
+
+    @property
+    def name(self) -> str:
+        return self.metrics[0].facts.name
+
+    @property
+    def is_mean(self) -> bool:
+        return False
+
+    def width(self, values: np.ndarray) -> int:  # noqa: ARG002
+        return 3
+
+    def weighted(self, counts: np.ndarray, values: np.ndarray) -> np.ndarray:
+        weights = counts.astype(np.float64)
+        pairs = zip(self.metrics, self.statistics, strict=True)
+        flawed, right = (np.asarray(metric.combine(rows[values], weights)) for metric, rows in pairs)
+        return np.stack([flawed, right, flawed - right], axis=1)
+
+
+def corrected_of(metric: Any) -> Metric | None:
+    """The metric that a reproduced scorer should have been; None where nothing is reproduced."""
+    return getattr(metric, "corrected", None)
+
+
+def compat_table(jobs: Sequence[Job], videos: Sequence[str], settings: Settings) -> pl.DataFrame:
+    """One row per metric that reproduces a flawed scorer; none where no metric does."""
+    rows = []
+    for job in jobs:
+        if (right := corrected_of(job.metric)) is None:
+            continue
+        own = job.videos or tuple(videos)
+        pair = job.metric, right
+        statistics = tuple(np.asarray(metric.prepare(job.cases)) for metric in pair)
+        found = uncertain(_Pair(pair, (statistics[0], statistics[1])), np.arange(len(own)), own, settings)
+        rows.append(
+            {
+                "metric": job.name,
+                "value": found[0]["value"],
+                "corrected_metric": right.facts.name,
+                "corrected_value": found[1]["value"],
+                "difference": found[2]["value"],
+                "low": found[2]["low"],
+                "high": found[2]["high"],
+                "videos": len(own),
+                "conventions": record_columns(job.metric.facts)["conventions"],
+                "corrected_conventions": record_columns(right.facts)["conventions"],
+            }
+        )
+    return pl.DataFrame(rows, schema=COLUMNS)
+
+
+def compat_notes(table: pl.DataFrame) -> list[str]:
+    """A sentence per row, so that a flawed number is never told without the other."""
+    rows = table.drop_nulls(("value", "corrected_value")).iter_rows(named=True)
+    return [
+        f"{row['metric']} reproduces a flawed scorer: {row['value']:.4f} instead of {row['corrected_metric']} = "
+        f"{row['corrected_value']:.4f} (off by {row['difference']:+.4f})."
+        for row in rows
+    ]

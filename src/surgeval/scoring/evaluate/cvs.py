@@ -1,0 +1,202 @@
+"""The benchmark of Endoscapes2023: critical view of safety, boxes and masks, beside the published rows.
+
+For each of the three criteria, average precision and balanced accuracy over all rated frames, then the mean of the
+three; for boxes (BBox201) and masks (Seg50), COCO mAP over IoU 0.50 to 0.95. The reference is the majority of three
+raters. Frames that nobody rated carry a label in some files, the last one before them; they are never scored.
+
+References are the folder of the data set, or a table with `video`, `frame` and a column per criterion (`C1`, `C2`,
+`C3`, or their names) with 0 and 1 or the mean of the raters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from surgeval.errors import InputInvalid, Misuse, UnknownName
+from surgeval.metrics.classification.averages import LabelBalancedAccuracy
+from surgeval.metrics.classification.ranking import MeanAveragePrecision
+from surgeval.schema.metric_facts import MetricFacts
+from surgeval.scoring.evaluate.classification import EXACT, LabelledRows, case_scores, read_labelled, videos_of
+from surgeval.scoring.evaluate.cvs_board import boards
+from surgeval.scoring.evaluate.cvs_rows import CRITERIA, joined_rows
+from surgeval.scoring.evaluate.detection import Detections, class_jobs, read_detections
+from surgeval.scoring.evaluate.measure import Job, Material, Measured, Part, parts_of
+from surgeval.scoring.evaluate.per_class import ClassJob
+
+SPLITS = ("train", "val", "test")
+VIDEO_OF_NAME = "^([0-9]+)_"
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A metric under the name that a benchmark gives it, with what the benchmark adds to its conventions."""
+
+    metric: Any
+    name: str
+    added: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def facts(self) -> MetricFacts:
+        """Those of the metric and of the benchmark."""
+        own = self.metric.facts
+        return MetricFacts(
+            self.name, own.low, own.high, own.larger_is_better, own.estimand, {**own.conventions, **self.added}
+        )
+
+    def prepare(self, cases: Any) -> np.ndarray:
+        """The metric's statistics."""
+        return np.asarray(self.metric.prepare(cases))
+
+    def combine(self, statistics: np.ndarray, weights: npt.ArrayLike) -> np.ndarray:
+        """The metric's values."""
+        return np.asarray(self.metric.combine(statistics, weights))
+
+    def class_values(self, statistics: np.ndarray, weights: npt.ArrayLike) -> np.ndarray:
+        """The metric's values per class."""
+        return np.asarray(self.metric.class_values(statistics, weights))
+
+
+@dataclass(frozen=True)
+class _Offer:
+    """Jobs of one part of the benchmark."""
+
+    videos: tuple[str, ...] = ()
+    cases: int = 0
+    jobs: tuple[Job, ...] = ()
+    class_jobs: tuple[ClassJob, ...] = ()
+    parts: tuple[Part, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def material(
+    predictions: Any = None,
+    references: Any = None,
+    *,
+    metrics: Sequence[str] = (),
+    split: str = "test",
+    threshold: float | None = None,
+    boxes: Any = None,
+    masks: Any = None,
+    box_references: Any = None,
+    mask_references: Any = None,
+    by: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
+) -> Material:
+    """What predictions on Endoscapes offer for measuring.
+
+    Args:
+        predictions: Scores of the three criteria per frame; may be left out where boxes or masks are given.
+        references: The folder of the data set, or a table of rated frames.
+        metrics: Some of the benchmark's metrics; all that the input allows if left out.
+        split: Which part of the data set.
+        threshold: From which score on a criterion is called achieved; 0.5 if left out.
+        boxes: COCO list of results on the frames with boxes.
+        masks: COCO list of results on the frames with masks.
+        box_references: COCO data set of the boxes, where it is not in the folder.
+        mask_references: COCO data set of the masks, where it is not in the folder.
+        by: Columns of the rated frames whose values are reported one by one.
+        columns: Our column names to theirs.
+
+    Raises:
+        InputInvalid: With every problem.
+    """
+    if split not in SPLITS:
+        raise UnknownName("split of Endoscapes", split, SPLITS)
+    if predictions is None and boxes is None and masks is None:
+        raise Misuse("nothing to evaluate; give --predictions, --boxes or --masks")
+    root = references if isinstance(references, Path) and references.is_dir() else None
+    offers, rows = [], None
+    if predictions is not None:
+        frame, notes = joined_rows(predictions, references, split=split, threshold=threshold, columns=columns)
+        rows = read_labelled(frame, classes=CRITERIA)
+        offers.append(_of_criteria(rows, by, 0.5 if threshold is None else threshold, notes))
+    elif by:
+        raise Misuse("--by reports strata of rated frames; give --predictions")
+    if boxes is not None:
+        source = _coco_file(box_references, root, split, "--box-references")
+        offers.append(_of_detections("bbox", read_detections(boxes, source, video_pattern=VIDEO_OF_NAME)))
+    if masks is not None:
+        source = _coco_file(mask_references, root, f"{split}_seg", "--mask-references")
+        drawn = read_detections(masks, source, overlap="mask", video_pattern=VIDEO_OF_NAME)
+        boxed = read_detections(masks, source, overlap="box", video_pattern=VIDEO_OF_NAME)
+        offers += [_of_detections("segm", drawn), _of_detections("seg50_bbox", boxed)]
+    return _material(offers, metrics, rows, by, split)
+
+
+def _material(
+    offers: Sequence[_Offer], metrics: Sequence[str], rows: LabelledRows | None, by: Sequence[str], split: str
+) -> Material:
+    jobs = {job.name: job for offer in offers for job in offer.jobs}
+    for name in metrics:
+        if name not in jobs:
+            raise UnknownName("metric of this benchmark and input", name, jobs)
+    notes = [note for offer in offers for note in offer.notes]
+    if split != "test":
+        notes.append(f"The published rows are of the test videos; this run is of {split} and not to be compared.")
+    notes.append(
+        "Published rows have no interval; one that lies inside the interval of this run shows no difference to it."
+    )
+
+    def finish(model: str, measured: Measured) -> Mapping[str, pl.DataFrame]:
+        return boards(model, measured, set(jobs))
+
+    return Material(
+        offers[0].videos,
+        offers[0].cases,
+        tuple(jobs[name] for name in metrics or jobs),
+        tuple(job for offer in offers for job in offer.class_jobs),
+        tuple(part for offer in offers for part in offer.parts),
+        case_scores(rows, by) if rows is not None else None,
+        {"set_exact": EXACT},
+        notes=tuple(notes),
+        finish=finish,
+    )
+
+
+def _of_criteria(rows: LabelledRows, by: Sequence[str], threshold: float, notes: Sequence[str]) -> _Offer:
+    reference = "majority of three raters; frames that nobody rated are not scored"
+    order = "C1 two structures, C2 hepatocystic triangle, C3 cystic plate"
+    shared = {"reference": reference, "criteria": order}
+    decided = {**shared, "threshold": f"achieved from a score of {threshold:g} on"}
+    precision = Declared(MeanAveragePrecision(), "cvs_map", shared)
+    accuracy = Declared(LabelBalancedAccuracy(), "cvs_bacc", decided)
+
+    def build(part: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
+        scored, chosen = rows.cases(part, scores=True), rows.cases(part, scores=False)
+        videos = videos_of(part)
+        return videos, (Job("cvs_map", precision, scored, videos), Job("cvs_bacc", accuracy, chosen, videos))
+
+    videos, jobs = build(rows.frame)
+    counts = jobs[0].cases.reference.sum(axis=0).tolist()
+    per_class = (
+        ClassJob("ap", precision, jobs[0].cases, rows.classes, counts, videos),
+        ClassJob("balanced_accuracy", accuracy, jobs[1].cases, rows.classes, counts, videos),
+    )
+    return _Offer(videos, rows.frame.height, jobs, per_class, parts_of(rows.frame, by, build), tuple(notes))
+
+
+def _of_detections(name: str, found: Detections) -> _Offer:
+    subset = {"images": "frames with boxes (BBox201)" if name == "bbox" else "frames with masks (Seg50)"}
+    own = class_jobs(found, ((f"{name}_ap", "coco"),))[0]
+    metric = Declared(own.metric, f"{name}_map", subset)
+    job = Job(f"{name}_map", metric, found.cases, own.videos)
+    per_class = own._replace(metric=Declared(own.metric, f"{name}_ap", subset))
+    return _Offer(own.videos, len(found.records), (job,), (per_class,))
+
+
+def _coco_file(given: Any, root: Path | None, part: str, option: str) -> Any:
+    if given is not None:
+        return given
+    if root is None:
+        raise Misuse(f"give the folder of the data set with --references, or the COCO file with {option}")
+    path = root / part / "annotation_coco.json"
+    if not path.is_file():
+        raise InputInvalid(str(root), [f"{part}/annotation_coco.json is missing; name the file with {option}"])
+    return path

@@ -1,0 +1,61 @@
+"""This run beside the published rows of the Endoscapes benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import Any
+
+import polars as pl
+
+from surgeval.scoring.evaluate.cvs_rows import CODES, CRITERIA
+from surgeval.scoring.evaluate.endoscapes_board import (
+    BOX_NUMBERS,
+    CVS_NUMBERS,
+    MASK_NUMBERS,
+    board,
+    box_rows,
+    cvs_rows,
+    mask_rows,
+)
+from surgeval.scoring.evaluate.measure import Measured
+
+_CODE = dict(zip(CRITERIA, CODES, strict=True))
+
+
+def boards(model: str, measured: Measured, names: Set[str]) -> Mapping[str, pl.DataFrame]:
+    """A board for every part of the benchmark that this run took part in, in percent."""
+    found = {}
+    if "cvs_map" in names:
+        own = _parts(measured, "ap", "map", _CODE) | _parts(measured, "balanced_accuracy", "bacc", _CODE)
+        own |= {"map_mean": _value(measured, "cvs_map"), "bacc_mean": _value(measured, "cvs_bacc")}
+        found["board_cvs"] = board(cvs_rows(), _own(model, measured, own, "cvs_map"), CVS_NUMBERS, "map_mean")
+    if "bbox_map" in names:
+        own = {**_parts(measured, "bbox_ap", "", {}), "bbox_map": _value(measured, "bbox_map")}
+        found["board_boxes"] = board(box_rows(), _own(model, measured, own, "bbox_map"), BOX_NUMBERS, "bbox_map")
+    if "segm_map" in names:
+        own = _parts(measured, "segm_ap", "segm", {}) | _parts(measured, "seg50_bbox_ap", "bbox", {})
+        own |= {"segm_map": _value(measured, "segm_map"), "bbox_map": _value(measured, "seg50_bbox_map")}
+        found["board_masks"] = board(mask_rows(), _own(model, measured, own, "segm_map"), MASK_NUMBERS, "segm_map")
+    return found
+
+
+def _own(model: str, measured: Measured, numbers: Mapping[str, float | None], name: str) -> dict[str, Any]:
+    row = measured.metrics.filter(pl.col("metric") == name)
+    conventions = f"percent; {row['conventions'].item()}" if row.height else "percent; as in conventions.json"
+    ends = row.select("low", "high").row(0) if row.height else (None, None)
+    mark = None if None in ends else f"{name}: interval {100 * ends[0]:.1f} to {100 * ends[1]:.1f} over videos"
+    return {"model": model, **numbers, "mark": mark, "conventions": conventions}
+
+
+def _value(measured: Measured, name: str) -> float | None:
+    row = measured.metrics.filter(pl.col("metric") == name)
+    return _percent(row["value"].item()) if row.height else None
+
+
+def _parts(measured: Measured, metric: str, prefix: str, codes: Mapping[str, str]) -> dict[str, float | None]:
+    rows = measured.per_class.filter(pl.col("metric") == metric).select("class", "value").rows()
+    return {f"{prefix}_{codes.get(label, label)}".removeprefix("_"): _percent(value) for label, value in rows}
+
+
+def _percent(value: float | None) -> float | None:
+    return None if value is None else round(100 * value, 1)
