@@ -66,7 +66,7 @@ def test_the_reference_follows_its_own_format_and_rests_on_a_proof(template):
         for scene, _, draw in scenes(template, seed):
             for slots in template.propose(scene, draw):
                 if answer := template.answer(scene, slots):
-                    assert build_format(template.format).reads(answer.text)
+                    assert build_format(template.format, template.parameters(slots)).reads(answer.text)
                     assert template.format != "multiple_choice" or answer.text in slots["options"]
                     names = {entry.instance for entry in scene.ledger.entries}
                     assert names.issuperset(answer.proof.instances)
@@ -81,6 +81,7 @@ STATED = {
     "fo_class": "class name",
     "multiple_choice": "Select one",
     "open_ended": "a few words",
+    "matching": "Answer in the form",
 }
 
 
@@ -104,7 +105,7 @@ def test_every_capability_and_every_track_has_templates():
     assert {template.capability for template in TEMPLATES} == leaves
     for track in QuestionTrack:
         assert sum(track in template.tracks for template in TEMPLATES) >= 15
-    assert {template.format for template in TEMPLATES} == set(FORMATS) - {"matching"}
+    assert {template.format for template in TEMPLATES} == set(FORMATS)
     assert any(template.clinical for template in TEMPLATES)
 
 

@@ -106,6 +106,26 @@ def test_the_table_has_the_fourteen_columns_and_reads_like_the_json(made, tmp_pa
         assert twin.strata["generation"] == "automatic"
 
 
+def test_matching_is_asked_on_request_only_and_its_pattern_travels_in_every_file(procedures, made, tmp_path):
+    assert "matching" not in {q.reference.format for q in made.questions}
+    asked = make_questions(procedures, tracks=["frame"], per_video=60, test_share=0.3, matching=True)
+    asked.to_dir(tmp_path)
+    found = 0
+    for split in ("train", "test"):
+        place = tmp_path / split / "frame"
+        by_json = load_questions(place / "requests.json", place / "references.json")
+        by_table = load_questions(place / "questions.parquet", place / "questions.parquet")
+        assert [f for f in (*by_json.findings, *by_table.findings) if f.severity.value == "error"] == []
+        for case, reference in by_json.references.items():
+            assert by_table.references[case].parameters == reference.parameters
+            if reference.format == "matching":
+                found += 1
+                form = by_json.format_of(reference)
+                assert form.reads(reference.answer)
+                assert not form.reads(reference.answer.replace("left", "middle").replace("right", "middle"))
+    assert found > 5
+
+
 def test_every_question_has_its_proof_beside_it(made, tmp_path):
     made.to_dir(tmp_path)
     rows = [json.loads(line) for line in (tmp_path / "train" / "frame" / "proofs.jsonl").read_text().splitlines()]
