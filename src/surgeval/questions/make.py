@@ -12,6 +12,7 @@ from surgeval.questions.benchmark import GENERATION, Benchmark, Question
 from surgeval.questions.catalogue import template_named, templates_for
 from surgeval.questions.data_card import Placed, data_card
 from surgeval.questions.drafts import Draft, Tally, drafts_of
+from surgeval.questions.near_copies import landmarks_of
 from surgeval.questions.selection import Selection, near_duplicates, select
 from surgeval.questions.splits import Splits, VideoFacts, frame_signatures, leaks, split_videos
 from surgeval.questions.template import QuestionTrack
@@ -190,6 +191,7 @@ def _facts_of(ledger: Ledger) -> VideoFacts:
         frame_signatures(procedure),
         {name: ledger.seconds_in_view(name, whole) for name in ledger.class_names},
         ledger.masked.total_s,
+        landmarks_of(procedure),
     )
 
 
