@@ -28,6 +28,8 @@ from surgeval.questions.stages.box_tables import SIDES, Floats, frames_of
 
 _COST = 0.03
 """What a shift by one diagonal costs, in affinity."""
+_MOST_AT_ONCE = 4_000_000
+"""Numbers that are held at once while shifts are compared."""
 _ALIKE = 0.5
 """Smallest motion times likeness across a gap."""
 _NEWER = 0.3
@@ -72,11 +74,16 @@ def affinity(first: Floats, second: Floats) -> Floats:
         >>> affinity(np.array([[0.0, 0, 3, 4]]), np.array([[0.0, 0, 3, 4], [5, 0, 3, 4]])).round(3).tolist()
         [[1.0, 0.368]]
     """
-    centers = (first[:, :2] + first[:, 2:] / 2)[:, None] - (second[:, :2] + second[:, 2:] / 2)[None]
+    apart, size, ratio = _compared(first, second)
+    return np.asarray(np.exp(-np.hypot(apart[..., 0], apart[..., 1]) / size) * ratio)
+
+
+def _compared(first: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
+    """How far every box of the second list lies from each of the first, their common size and ratio of sizes."""
+    apart = (second[:, :2] + second[:, 2:] / 2)[None] - (first[:, :2] + first[:, 2:] / 2)[:, None]
     size = np.hypot(first[:, 2], first[:, 3])[:, None] * np.hypot(second[:, 2], second[:, 3])[None]
     areas = first[:, 2:].prod(axis=1)[:, None] / second[:, 2:].prod(axis=1)[None]
-    distance = np.hypot(centers[..., 0], centers[..., 1]) / np.sqrt(size)
-    return np.asarray(np.exp(-distance) * np.sqrt(np.minimum(areas, 1 / areas)))
+    return apart, np.sqrt(size), np.sqrt(np.minimum(areas, 1 / areas))
 
 
 def link(
@@ -126,17 +133,25 @@ def _follow_camera(live: list[_Open], names: list[str], boxes: Floats, second: i
     last = np.array([one.box for one in fresh])
     same = np.array([one.class_name for one in fresh])[:, None] == np.array(names)[None, :]
     alike = same if looks is None else same * _likeness(fresh, looks)
-    centers = (boxes[:, :2] + boxes[:, 2:] / 2)[None] - (last[:, :2] + last[:, 2:] / 2)[:, None]
-    shifts = np.concatenate([np.zeros((1, 2)), centers[same]])
-    size = float(np.median(np.hypot(last[:, 2], last[:, 3])))
-    best, most = shifts[0], -np.inf
-    for shift in shifts:
-        fit = affinity(last + np.concatenate([shift, [0, 0]]), boxes) * alike
-        worth = min(fit.max(axis=0).sum(), fit.max(axis=1).sum()) - _COST * float(np.hypot(*shift)) / size
-        if worth > most:
-            best, most = shift, worth
+    apart, size, ratio = _compared(last, boxes)
+    shifts = np.concatenate([np.zeros((1, 2)), apart[same]])
+    cost = _COST * np.hypot(shifts[:, 0], shifts[:, 1]) / np.median(np.hypot(last[:, 2], last[:, 3]))
+    worth = np.concatenate(
+        [
+            _fit(apart, part, size, ratio * alike)
+            for part in np.array_split(shifts, 1 + shifts.shape[0] * apart.size // _MOST_AT_ONCE)
+        ]
+    )
+    best = shifts[int((worth - cost).argmax())]
     for one in live:
         one.box = one.box + np.concatenate([best, [0, 0]])
+
+
+def _fit(apart: Floats, shifts: Floats, size: Floats, weight: Floats) -> Floats:
+    """For each shift, how well chains and boxes fit after it."""
+    left = apart[None] - shifts[:, None, None]
+    fit = np.exp(-np.hypot(left[..., 0], left[..., 1]) / size) * weight
+    return np.asarray(np.minimum(fit.max(axis=1).sum(axis=1), fit.max(axis=2).sum(axis=1)))
 
 
 def _likeness(live: list[_Open], looks: Floats) -> Floats:
