@@ -134,13 +134,13 @@ def reviewed(
     json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
-    """Stage 3, afterwards: the flags with the verdicts of the reviewers."""
+    """Stage 3, afterwards: the flags with the reviews of the reviewers."""
     from surgeval.datasets.cvat_review import read_review
 
     folder = new_folder(out, force=force)
     flags = pl.concat([read_review(path, fps=fps) for path in files])
     write_stage(folder, "reviewed", {"flags": flags}, {"fps": fps}, files)
-    said = [(pl.col("verdict") == name).sum().alias(name) for name in ("open", "right", "wrong")]
+    said = [(pl.col("review") == name).sum().alias(name) for name in ("open", "right", "wrong")]
     _show({"flags": flags.group_by("kind").agg(pl.len().alias("flags"), *said).sort("kind")}, json, "")
 
 

@@ -5,8 +5,8 @@ video as "CVAT for images 1.1", to be uploaded as annotations of a task on that 
 `review.json` says which file belongs to which video, which frames to open, and how many flags of each kind there are.
 
 Every flag is a box in its frame. Its label is the class in question, its attributes are the kind of the flag, the
-evidence, the detector's score and the rest of the flag's row, and a choice `verdict` that the reviewer sets. The file
-that CVAT exports afterwards comes back through `read_review`, with the verdicts.
+evidence, the detector's score and the rest of the flag's row, and a choice `review` that the reviewer sets. The file
+that CVAT exports afterwards comes back through `read_review`, with the reviews.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from surgeval.datasets._xml import elements
 from surgeval.errors import FileUnreadable, Misuse, ProcedureInvalid, TableInvalid
 from surgeval.schema.tabular import as_frame
 
-VERDICTS = ("open", "right", "wrong")
+REVIEWS = ("open", "right", "wrong")
 """What a reviewer may say of a flag: nobody looked yet, it is an error of the annotation, it is none."""
 _SIDES = ("x", "y", "width", "height")
 _TEXTS = ("class_name", "predicted_class", "evidence")
@@ -37,7 +37,7 @@ _COLUMNS: dict[str, Any] = (
     {"kind": pl.String, "video": pl.String, "second": pl.Int64, "until_s": pl.Int64}
     | dict.fromkeys(("class_name", "predicted_class"), pl.String)
     | dict.fromkeys((*_SIDES, *_NUMBERS), pl.Float64)
-    | dict.fromkeys(("evidence", "verdict"), pl.String)
+    | dict.fromkeys(("evidence", "review"), pl.String)
 )
 
 
@@ -47,7 +47,7 @@ def write_review(
     """The files of a review task, written to `folder`: one XML file per video, the labels and the description.
 
     Args:
-        flags: Flags as `cross_check` gives them, with any `verdict` so far.
+        flags: Flags as `cross_check` gives them, with any `review` so far.
         folder: Where to; made if it does not exist.
         sizes: Width and height of each video in pixels; where unknown, as far as its boxes reach.
         fps: Frames per second of the task's frames: 1 for stills at 1 fps, the video's rate for a task on a video.
@@ -77,7 +77,7 @@ def write_review(
 
 
 def read_review(path: str | Path, *, fps: float = 1.0) -> pl.DataFrame:
-    """The flags in a review file with their verdicts, as `write_review` took them; boxes may have been moved.
+    """The flags in a review file with their reviews, as `write_review` took them; boxes may have been moved.
 
     Args:
         path: The XML file, as written or as exported from CVAT after the review.
@@ -113,14 +113,14 @@ def _checked(flags: Any) -> pl.DataFrame:
         frame = frame.select(
             (pl.col(name) if name in frame.columns else pl.lit(None).alias(name)).cast(kind, strict=False)
             for name, kind in _COLUMNS.items()
-        ).with_columns(pl.col("verdict").fill_null(VERDICTS[0]), pl.col("until_s").fill_null(pl.col("second")))
+        ).with_columns(pl.col("review").fill_null(REVIEWS[0]), pl.col("until_s").fill_null(pl.col("second")))
         for name in needed:
             if count := frame[name].null_count():
                 problems.append(f"column {name!r} is empty or no {_COLUMNS[name]} in {count} rows")
         unnamed = frame.filter(pl.col("class_name").is_null() & pl.col("predicted_class").is_null()).height
         problems += [f"{unnamed} flags name no class, neither annotated nor predicted"] if unnamed else []
-        odd = frame.filter(~pl.col("verdict").is_in(VERDICTS))["verdict"].unique().sort().to_list()
-        problems += [f"unknown verdict {name!r}; known: {', '.join(VERDICTS)}" for name in odd]
+        odd = frame.filter(~pl.col("review").is_in(REVIEWS))["review"].unique().sort().to_list()
+        problems += [f"unknown review {name!r}; known: {', '.join(REVIEWS)}" for name in odd]
         negative = frame.filter((pl.col("second") < 0) | (pl.col("width") <= 0) | (pl.col("height") <= 0)).height
         problems += [f"{negative} flags have no place: a negative second or a box without a size"] if negative else []
     if problems:
@@ -148,7 +148,7 @@ def _box(row: Mapping[str, Any]) -> str:
     corners = (
         f'xtl="{row["x"]!r}" ytl="{row["y"]!r}" xbr="{row["x"] + row["width"]!r}" ybr="{row["y"] + row["height"]!r}"'
     )
-    said = {"flag": row["kind"], "verdict": row["verdict"], "until_s": row["until_s"]}
+    said = {"flag": row["kind"], "review": row["review"], "until_s": row["until_s"]}
     said |= {name: row[name] for name in (*_TEXTS, *_NUMBERS)}
     told = {name: "" if value is None else str(value) for name, value in said.items()}
     return (
@@ -173,7 +173,7 @@ def _labels(flags: pl.DataFrame) -> list[dict[str, Any]]:
     def attribute(name: str, kind: str = "text", values: tuple[str, ...] = ("",)) -> dict[str, Any]:
         return {"name": name, "mutable": False, "input_type": kind, "default_value": values[0], "values": list(values)}
 
-    attributes = [attribute("flag", "select", tuple(kinds) or ("",)), attribute("verdict", "radio", VERDICTS)]
+    attributes = [attribute("flag", "select", tuple(kinds) or ("",)), attribute("review", "radio", REVIEWS)]
     attributes += [attribute(name) for name in ("until_s", *_TEXTS, *_NUMBERS)]
     return [{"name": name, "type": "rectangle", "attributes": attributes} for name in classes]
 
@@ -188,10 +188,10 @@ def _description(jobs: list[dict[str, Any]], fps: float) -> dict[str, Any]:
     steps = [
         "make a task on the video (or its frames) with the labels of labels.json",
         "upload the XML file of the video as 'CVAT 1.1' annotations",
-        "open the frames listed, correct the annotation, set the attribute verdict of every flag",
+        "open the frames listed, correct the annotation, set the attribute review of every flag",
         "export as 'CVAT for images 1.1' and read it back",
     ]
-    return {"fps": fps, "labels": "labels.json", "verdicts": list(VERDICTS), "steps": steps, "jobs": jobs}
+    return {"fps": fps, "labels": "labels.json", "reviews": list(REVIEWS), "steps": steps, "jobs": jobs}
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -200,10 +200,10 @@ def _description(jobs: list[dict[str, Any]], fps: float) -> dict[str, Any]:
 def _row(shape: CvatShape, fps: float, problems: list[str]) -> dict[str, Any]:
     said = shape.attributes
     where = f"flag in frame {shape.frame}"
-    verdict = said.get("verdict") or VERDICTS[0]
-    if verdict not in VERDICTS:
-        problems.append(f"{where}: unknown verdict {verdict[:40]!r}; known: {', '.join(VERDICTS)}")
-    row: dict[str, Any] = {"kind": said["flag"], "second": round(shape.frame / fps), "verdict": verdict}
+    review = said.get("review") or REVIEWS[0]
+    if review not in REVIEWS:
+        problems.append(f"{where}: unknown review {review[:40]!r}; known: {', '.join(REVIEWS)}")
+    row: dict[str, Any] = {"kind": said["flag"], "second": round(shape.frame / fps), "review": review}
     row |= {name: said.get(name) or None for name in _TEXTS}
     row |= {name: round(value, 6) for name, value in zip(_SIDES, shape.box, strict=True)}
     for name in (*_NUMBERS, "until_s"):

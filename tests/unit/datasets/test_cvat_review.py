@@ -1,4 +1,4 @@
-"""Flags go to CVAT with their evidence and come back with the reviewers' verdicts; nothing is lost on the way."""
+"""Flags go to CVAT with their evidence and come back with the reviewers' reviews; nothing is lost on the way."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from surgeval.datasets import About, read_annotations
 from surgeval.datasets.cvat import read_shapes
-from surgeval.datasets.cvat_review import VERDICTS, read_review, write_review
+from surgeval.datasets.cvat_review import REVIEWS, read_review, write_review
 from surgeval.errors import FileUnreadable, Misuse, ProcedureInvalid, TableInvalid
 from surgeval.questions.stages.box_tables import boxes_of
 from surgeval.questions.stages.cross_check import cross_check
@@ -41,8 +41,8 @@ def test_every_flag_comes_back_with_its_evidence_and_score(flags, fps, tmp_path)
         "001_sim21_0000.xml", "002_sim21_0001.xml", "labels.json", "review.json",
     ]  # fmt: skip
     back = pl.concat([read_review(path, fps=fps) for path in files[:2]])
-    assert in_order(back.drop("verdict")) == in_order(flags.select(back.drop("verdict").columns))
-    assert set(back["verdict"]) == {"open"}
+    assert in_order(back.drop("review")) == in_order(flags.select(back.drop("review").columns))
+    assert set(back["review"]) == {"open"}
 
 
 def test_our_reader_of_annotations_reads_the_task_too(flags, tmp_path):
@@ -63,8 +63,8 @@ def test_the_labels_are_what_the_label_editor_takes(flags, tmp_path):
     assert {label["name"] for label in labels} == named
     for label in labels:
         assert label["type"] == "rectangle"
-        verdict = next(a for a in label["attributes"] if a["name"] == "verdict")
-        assert (verdict["input_type"], verdict["values"], verdict["default_value"]) == ("radio", list(VERDICTS), "open")
+        review = next(a for a in label["attributes"] if a["name"] == "review")
+        assert (review["input_type"], review["values"], review["default_value"]) == ("radio", list(REVIEWS), "open")
         told = {attribute["name"] for attribute in label["attributes"]}
         shape = read_shapes(tmp_path / "001_sim21_0000.xml")[0]
         assert set(shape.attributes) == told
@@ -80,14 +80,14 @@ def test_the_description_names_the_frames_to_open(flags, tmp_path):
         assert (tmp_path / job["annotations"]).is_file()
 
 
-def test_verdicts_of_reviewers_come_back(flags, tmp_path):
+def test_reviews_of_reviewers_come_back(flags, tmp_path):
     path = write_review(flags.head(3), tmp_path)[0]
     text = path.read_text()
-    for verdict in ("right", "wrong"):
-        text = text.replace('<attribute name="verdict">open<', f'<attribute name="verdict">{verdict}<', 1)
+    for review in ("right", "wrong"):
+        text = text.replace('<attribute name="review">open<', f'<attribute name="review">{review}<', 1)
     path.write_text(text)
     back = read_review(path)
-    assert sorted(back["verdict"]) == ["open", "right", "wrong"]
+    assert sorted(back["review"]) == ["open", "right", "wrong"]
     again = write_review(back, tmp_path / "again")[0]
     assert read_review(again).equals(back)
 
@@ -114,7 +114,7 @@ def test_videos_of_any_name_have_a_file_of_their_own(tmp_path):
 
 
 def test_flags_without_a_place_or_class_are_refused_all_at_once(tmp_path):
-    rows = [flag(predicted_class=None), flag(second=-1), flag(verdict="perhaps"), flag(x=None)]
+    rows = [flag(predicted_class=None), flag(second=-1), flag(review="perhaps"), flag(x=None)]
     with pytest.raises(TableInvalid) as refused:
         write_review(rows, tmp_path)
     for part in ("name no class", "no place", "'perhaps'", "'x' is empty"):
@@ -135,7 +135,7 @@ def test_no_flags_are_a_task_without_files(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("open<", "maybe<"), "unknown verdict 'maybe'"),
+        (("open<", "maybe<"), "unknown review 'maybe'"),
         (('<attribute name="until_s">3<', '<attribute name="until_s">x<'), "until_s 'x' is no number"),
         (('xtl="1.0"', 'xtl="a"'), "is no number"),
     ],
