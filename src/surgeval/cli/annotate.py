@@ -19,6 +19,8 @@ OutOption = Annotated[Path, typer.Option("--out", help="Folder for the tables an
 TypeOption = Annotated[str | None, typer.Option("--procedure-type", help="Of the videos, where files do not say.")]
 CenterOption = Annotated[str | None, typer.Option("--center", help="Of the videos, where files do not say.")]
 
+HISTORY_TEXTS = ("item", "who", "at", "field", "before", "after", "note")
+
 
 def register(app: typer.Typer) -> None:
     """Add the verb with one command per stage."""
@@ -212,7 +214,7 @@ def verify(
     """
     from surgeval.questions.stages.history import ReviewState, action_named, history_from
 
-    told = history_from(read_plain_table(history, "item", "who", "at", "field", "before", "after", "note"))
+    told = history_from(read_plain_table(history, *HISTORY_TEXTS))
     if item is not None:
         more = {"field": field, "before": before, "after": after, "note": note}
         told = told.add(item, action_named(action), who, at=at or _now(), **more)
@@ -236,6 +238,9 @@ def experts(
     ratings: Annotated[
         Path | None, typer.Option("--ratings", help="Times of several raters (question, rater, seconds).")
     ] = None,
+    history: Annotated[
+        Path | None, typer.Option("--history", help="History of the review: keep only what two people confirmed.")
+    ] = None,
     at: Annotated[str, typer.Option("--at", help="When they were proposed (ISO 8601). Default: now.")] = "",
     fps: FpsOption = None,
     json: JsonOption = False,
@@ -247,18 +252,23 @@ def experts(
     """
     from surgeval.datasets import About
     from surgeval.questions.stages.expert_questions import (
+        confirmed,
+        data_set_table,
         ledger_findings,
         proposed,
         read_form,
         repetitions,
         tolerance_from_spread,
     )
+    from surgeval.questions.stages.history import history_from
     from surgeval.schema.ledger import Ledger
     from surgeval.schema.rows import write_json_rows
 
     folder = new_folder(out, force=force)
     known = {one.video: one for one in read_procedures(annotations, About(fps=fps))}
     questions = read_form(form, durations_s={name: one.duration_s for name, one in known.items()})
+    told = None if history is None else history_from(read_plain_table(history, *HISTORY_TEXTS))
+    questions = questions if told is None else confirmed(questions, told)
     findings = repetitions(questions)
     with progress_bar("questions checked", len(questions)) as step:
         for video in dict.fromkeys(question.request.video for question in questions):
@@ -268,17 +278,19 @@ def experts(
                 step(1)
     write_json_rows((question.request.as_row() for question in questions), folder / "requests.json")
     write_json_rows((question.reference.as_row() for question in questions), folder / "references.json")
+    data_set_table(questions).write_parquet(folder / "questions.parquet")
     found = [(one.case, one.code, one.severity.value, one.message) for one in findings]
     kinds = dict.fromkeys(("case", "code", "severity", "message"), pl.String)
+    reviewed_so_far = told or proposed(questions, at=at or _now())
     tables = {
         "findings": pl.DataFrame(found, schema=kinds, orient="row"),
-        "history": proposed(questions, at=at or _now()).table(),
+        "history": reviewed_so_far.table(),
     }
     summary: dict[str, pl.DataFrame] = {"findings": tables["findings"]}
     if ratings is not None:
         spread = tolerance_from_spread(read_plain_table(ratings, "question", "rater"))
         summary["tolerance"] = tables["tolerance"] = pl.DataFrame([spread._asdict()])
-    inputs = [form, *annotations, *([ratings] if ratings else [])]
+    inputs = [form, *annotations, *(path for path in (ratings, history) if path)]
     write_stage(folder, "experts", tables, {"at": at, "fps": fps}, inputs)
     _show(summary, json, f"{len(questions)} questions, {len(findings)} findings")
     raise typer.Exit(int(bool(findings)))

@@ -15,6 +15,8 @@ from surgeval.questions.stages.box_tables import boxes_of
 from surgeval.questions.stages.expert_questions import FORM_COLUMNS
 from surgeval.schema.procedure_files import read_procedure, write_procedure
 from surgeval.schema.procedure_problems import procedure_problems
+from surgeval.schema.question_files import load_questions
+from surgeval.schema.questions import DATA_SET_COLUMNS
 from surgeval.simulation import (
     BoxAnnotator,
     CrowdWorker,
@@ -205,6 +207,24 @@ def test_expert_questions_are_checked_against_each_other_and_the_ledger(tmp_path
     assert result.exit_code == 1
     codes = {row["code"] for row in json.loads(result.stdout)["findings"]}
     assert codes == {"contradiction", "ledger-disagrees"}
+
+
+def test_only_questions_that_two_people_confirmed_are_kept(tmp_path):
+    write_procedure(truth(), tmp_path / "p.json")
+    asked = {"question": "How many clips? Answer with a number.", "answer": "2"}
+    sheet = form(tmp_path, asked | {"id": "e1"}, asked | {"id": "e2", "timestamp_end": "00:01:00"})
+    words = ("experts", sheet, "--annotations", tmp_path / "p.json", "--json", "--out")
+    assert run(*words, tmp_path / "one", "--at", "2026-05-01").exit_code == 0
+    history = tmp_path / "one" / "history.csv"
+    for who, day in (("anna", 2), ("bert", 3)):
+        run("verify", history, "--item", "e2", "--who", who, "--at", f"2026-05-0{day}")
+    assert run(*words, tmp_path / "two", "--history", history).exit_code == 0
+    kept = pl.read_parquet(tmp_path / "two" / "questions.parquet")
+    assert (kept["id"].to_list(), kept["generation"].to_list()) == (["e2"], ["manual"])
+    assert tuple(kept.columns) == DATA_SET_COLUMNS
+    loaded = load_questions(tmp_path / "two" / "questions.parquet", tmp_path / "two" / "references.json")
+    assert loaded.references["e2"].answer == "2"
+    assert pl.read_csv(tmp_path / "two" / "history.csv").height == 4
 
 
 @pytest.mark.parametrize("verb", ["screen", "boxes", "cross-check", "instances"])
