@@ -177,16 +177,16 @@ def instances(
     about = About(fps=fps, procedure_type=procedure_type, center=center)
     found = read_boxes(sources, about)
     table, tables, looks = found.table, dict[str, pl.DataFrame](), None
-    if check:
-        table = checked_boxes(table, "boxes", extra=("instance",))
-    else:
-        if video:
-            with progress_bar("frames looked at") as step:
-                looks = looks_in_videos(table, films(video), step=step)
+    if video:
+        with progress_bar("frames looked at") as step:
+            looks = looks_in_videos(table, films(video), step=step)
+    if not check:
         proposed = propose_instances(table, longest_gap_s=longest_gap, looks=looks)
-        table, tables = proposed.boxes, {"links": proposed.links, "suggestions": proposed.suggestions}
+        tables = {"links": proposed.links, "suggestions": proposed.suggestions}
+        table, looks = proposed.boxes, None  # the boxes come back in another order, with looks already used
     events = {one.video: one.events for one in found.procedures} if check else None
-    tables |= {"boxes": table, "flags": consistency_flags(table, events=events)}
+    tables["flags"] = consistency_flags(table, events=events, looks=looks)
+    table = tables["boxes"] = checked_boxes(table, "boxes", extra=("instance",))
     tables["history"] = first_proposals(table, by, at=at or _now()).table()
     options = {"check": check, "longest_gap_s": longest_gap, "by": by, "at": at, "fps": fps, "appearance": bool(video)}
     write_stage(folder, "instances", tables, options, found.paths)

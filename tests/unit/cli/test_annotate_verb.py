@@ -145,6 +145,9 @@ def test_instances_are_linked_by_appearance_where_films_are_given(tmp_path):
     film = f"{scene.video}={tmp_path}/film.mp4"
     done("instances", tmp_path / "b.csv", "--video", film, "--out", tmp_path / "out")
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["options"]["appearance"] is True
+    named = tmp_path / "out" / "boxes.csv"
+    done("instances", named, "--check", "--video", film, "--out", tmp_path / "checked")
+    assert pl.read_csv(tmp_path / "checked" / "boxes.csv").equals(pl.read_csv(named))
     refused = run("instances", tmp_path / "b.csv", "--video", "film.mp4", "--out", tmp_path / "x")
     assert "NAME=FILE" in str(refused.exception)
     refused = run("instances", tmp_path / "b.csv", "--video", film.replace("sim", "sam"), "--out", tmp_path / "y")

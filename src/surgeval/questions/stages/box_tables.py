@@ -77,13 +77,13 @@ def checked_boxes(table: Any, where: str, *, extra: Sequence[str] = ()) -> pl.Da
     return cast.with_columns(pl.col("second").cast(pl.Int64)).sort(FRAME_KEY, maintain_order=True)
 
 
-def placed_boxes(table: Any, where: str) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+def placed_boxes(table: Any, where: str, *, extra: Sequence[str] = ()) -> tuple[pl.DataFrame, NDArray[np.int64]]:
     """The boxes of a table in order of video and second, and the row of the table that each came from.
 
     Raises:
         TableInvalid: As `checked_boxes`.
     """
-    frame = checked_boxes(as_frame(table).with_row_index(_PLACE), where, extra=(_PLACE,))
+    frame = checked_boxes(as_frame(table).with_row_index(_PLACE), where, extra=(*extra, _PLACE))
     return frame.drop(_PLACE), frame[_PLACE].cast(pl.Int64).to_numpy()
 
 

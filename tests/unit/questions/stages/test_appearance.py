@@ -17,7 +17,9 @@ from surgeval.questions.stages.appearance import (
     looks_in_videos,
 )
 from surgeval.questions.stages.box_tables import SIDES, boxes_of
+from surgeval.questions.stages.consistency import consistency_flags
 from surgeval.questions.stages.instances import propose_instances
+from surgeval.questions.stages.returns import strange_returns
 from surgeval.simulation import BoxAnnotator, Renderer, annotate, draw_scene, true_procedure, write_film
 
 
@@ -117,16 +119,10 @@ def test_a_flash_of_light_breaks_no_chain():
 def study() -> list[tuple[pl.DataFrame, np.ndarray]]:
     """Annotated boxes of simulated procedures, with the histograms of the painted frames."""
     found = []
+    careful = BoxAnnotator("careful", jitter=0.04, missed=0.03)
     for number in (0, 1):
         scene = draw_scene(21, number, minutes=(10, 12), width_px=320, height_px=180)
-        careful = BoxAnnotator("careful", jitter=0.04, missed=0.03)
-        boxes = boxes_of(annotate(true_procedure(scene), careful, seed=4).procedure)
-        boxes = boxes.sort("video", "second", maintain_order=True)
-        seconds, sides = boxes["second"].to_numpy(), boxes.select(SIDES).to_numpy()
-        times = np.unique(seconds)
-        pictures = dict(zip(times.tolist(), map(np.array, Renderer(scene).frames(times.astype(float))), strict=True))
-        looks = [colour_histogram(pictures[s], box) for s, box in zip(seconds.tolist(), sides, strict=True)]
-        found.append((boxes, np.array(looks)))
+        found.append(painted_boxes(scene, annotate(true_procedure(scene), careful, seed=4).procedure))
     return found
 
 
@@ -175,3 +171,59 @@ def test_looks_come_from_the_frames_of_a_film(tmp_path):
         assert likeness(looks[[at]], expected[None])[0, 0] > 0.6
     with pytest.raises(TableInvalid, match="no file is given"):
         looks_in_videos(boxes, {})
+
+
+def exchanged_out_of_view(swap: bool) -> tuple[list[dict[str, object]], list[list[float]]]:
+    """Two sponges that leave the view and come back, under each other's name if `swap`."""
+    rows, looks = [], []
+    for second in (*range(10), *range(40, 50)):
+        for name, x, look in (("white", 0, WHITE), ("red", 200, RED)):
+            back = swap and second >= 40
+            rows.append(row(second, x) | {"instance": {"white": "red", "red": "white"}[name] if back else name})
+            looks.append(look)
+    return rows, looks
+
+
+def test_names_that_were_exchanged_out_of_view_are_found_by_looks_alone():
+    rows, looks = exchanged_out_of_view(swap=True)
+    assert consistency_flags(rows).is_empty()
+    found = consistency_flags(rows, looks=looks).to_dicts()
+    assert {(f["kind"], f["second"], f["instance"], f["other"]) for f in found} == {
+        ("identity_switch", 40, "white", "red"), ("identity_switch", 40, "red", "white"),
+    }  # fmt: skip
+    assert all("30 s out of view" in f["evidence"] and 0.5 < f["strength"] <= 1 for f in found)
+    rows, looks = exchanged_out_of_view(swap=False)
+    assert consistency_flags(rows, looks=looks).is_empty()
+    with pytest.raises(TableInvalid, match="expected 40 vectors"):
+        consistency_flags(rows, looks=looks[:3])
+
+
+def painted_boxes(scene, procedure) -> tuple[pl.DataFrame, np.ndarray]:
+    """Boxes of a procedure in order of time, with the histograms of the painted frames."""
+    boxes = boxes_of(procedure).sort("video", "second", maintain_order=True)
+    times, sides = boxes["second"].unique().sort().to_list(), boxes.select(SIDES).to_numpy()
+    pictures = zip(times, map(np.array, Renderer(scene).frames(np.array(times, float))), strict=True)
+    shown = dict(pictures)
+    looks = [colour_histogram(shown[s], box) for s, box in zip(boxes["second"].to_list(), sides, strict=True)]
+    return boxes, np.array(looks)
+
+
+def test_exchanges_of_simulated_annotators_are_found_by_looks_where_motion_is_blind():
+    made = by_looks = by_motion = 0
+    switcher = BoxAnnotator("s", jitter=0.04, missed=0.03, identity_switch=0.12)
+    for number in (0, 4):
+        scene = draw_scene(51, number, minutes=(12, 16))
+        done = annotate(true_procedure(scene, instruments=False), switcher, seed=4)
+        boxes, looks = painted_boxes(scene, done.procedure)
+        returns = [(one.second, {one.instance}) for one in strange_returns(boxes, looks)]
+        flags = consistency_flags(boxes).filter(pl.col("kind") == "identity_switch").to_dicts()
+        moves = [(flag["second"], {flag["instance"], flag["other"]}) for flag in flags]
+        for error in (one for one in done.errors if one.kind == "identity"):
+            pair = {error.instance, error.detail}
+            made += 1
+            by_looks += any(abs(second - error.second) <= 6 and names & pair for second, names in returns)
+            by_motion += any(abs(second - error.second) <= 6 and names & pair for second, names in moves)
+        assert len(returns) <= 8
+    assert made >= 5
+    assert by_looks / made > 0.6
+    assert by_motion < by_looks
