@@ -159,6 +159,13 @@ def all_quadrants(p, a, b, k):
     return "; ".join(sorted(f"{p.class_of[n]}: {quadrant(p, n, b)}" for n in seen)) if 1 <= len(seen) <= 4 else None
 
 
+def match_quadrants(p, a, b, k):
+    found = [single(p, b, name, a, b) for name in k["each"]]
+    if None in found:
+        return None
+    return "; ".join(f"{name}: {quadrant(p, n, b)}" for name, n in zip(k["each"], found, strict=True))
+
+
 def left_of(p, a, b, k):
     one, other = single(p, b, k["object"], a, b), single(p, b, k["other"], a, b)
     return None if one is None or other is None else yn(middle(p, one, b)[0] < middle(p, other, b)[0])
@@ -365,6 +372,7 @@ ANSWERS: dict[str, Answerer] = {
     "nearest-centre": nearest_centre,
     "quadrant-of": quadrant_of,
     "all-quadrants": all_quadrants,
+    "match-quadrants": match_quadrants,
     "left-of": left_of,
     "place-of": detail("place"),
     "structure-of": detail("structure"),

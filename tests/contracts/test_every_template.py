@@ -1,7 +1,9 @@
 """Every question template: its answers agree with a plain reading of every second, and follow their format."""
 
+import ast
 import re
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -66,7 +68,7 @@ def test_the_reference_follows_its_own_format_and_rests_on_a_proof(template):
         for scene, _, draw in scenes(template, seed):
             for slots in template.propose(scene, draw):
                 if answer := template.answer(scene, slots):
-                    assert build_format(template.format).reads(answer.text)
+                    assert build_format(template.format, template.parameters(slots)).reads(answer.text)
                     assert template.format != "multiple_choice" or answer.text in slots["options"]
                     names = {entry.instance for entry in scene.ledger.entries}
                     assert names.issuperset(answer.proof.instances)
@@ -81,6 +83,7 @@ STATED = {
     "fo_class": "class name",
     "multiple_choice": "Select one",
     "open_ended": "a few words",
+    "matching": "Answer in the form",
 }
 
 
@@ -104,7 +107,7 @@ def test_every_capability_and_every_track_has_templates():
     assert {template.capability for template in TEMPLATES} == leaves
     for track in QuestionTrack:
         assert sum(track in template.tracks for template in TEMPLATES) >= 15
-    assert {template.format for template in TEMPLATES} == set(FORMATS) - {"matching"}
+    assert {template.format for template in TEMPLATES} == set(FORMATS)
     assert any(template.clinical for template in TEMPLATES)
 
 
@@ -113,6 +116,42 @@ def test_every_template_has_a_name_of_its_own_and_an_oracle():
     assert len(set(names)) == len(names)
     assert set(ANSWERS) == set(names)
     assert template_named("together").name == "together"
+
+
+ALLOWED = {"surgeval.questions.knowledge", "surgeval.schema.tracks", "surgeval.schema.foreign_objects"}
+"""Data, not derivations: what the oracles may use of the code they judge."""
+
+
+@pytest.mark.parametrize("name", ["brute_force_answers", "brute_force_ledger"])
+def test_the_oracles_share_no_derivation_with_the_ledger(name):
+    tree = ast.parse((Path(__file__).parents[1] / f"{name}.py").read_text(encoding="utf-8"))
+    used = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
+    used |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    assert {module for module in used if module.startswith("surgeval")} <= ALLOWED
+
+
+@pytest.mark.parametrize(
+    ("name", "asks"),
+    [("in_view", "visible-classes"), ("events", "inserted-count"), ("retrieved", "retrieved-count"),
+     ("absences", "absence-count"), ("inside", "still-inside"), ("outstanding", "retained-if-closed")],
+)  # fmt: skip
+def test_an_error_in_the_ledger_would_be_noticed(name, asks, monkeypatch):
+    """The ledger is broken on purpose; the template must then disagree with its oracle."""
+    honest = getattr(Ledger, name)
+    monkeypatch.setattr(Ledger, name, lambda self, *args, **more: honest(self, *args, **more)[:-1])
+
+    def disagrees(template: Template) -> bool:
+        for seed in range(25):
+            procedure = random_procedure(seed)
+            lie = Ledger(procedure), PlainReading(procedure)
+            for scene, plain, draw in scenes(template, seed, lambda _, lie=lie: lie):
+                for slots in template.propose(scene, draw):
+                    answer = template.answer(scene, slots)
+                    if (answer.text if answer else None) != ANSWERS[template.name](plain, *scene.window, dict(slots)):
+                        return True
+        return False
+
+    assert disagrees(template_named(asks))
 
 
 def test_every_template_lives_in_the_file_of_its_capability_group():

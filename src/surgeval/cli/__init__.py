@@ -16,6 +16,7 @@ from surgeval.errors import SurgevalError
 VERBS: tuple[str, ...] = (
     "aggregate",
     "agreement",
+    "annotate",
     "compare",
     "demo",
     "diff",

@@ -34,6 +34,7 @@ def questions_verb(
     most_common: float = typer.Option(0.5, help="Largest share of one answer within a template."),
     duplicates: float = typer.Option(0.02, help="Largest share of near-duplicates."),
     definitions: Path | None = typer.Option(None, help="Foreign-object definitions (text or JSON)."),
+    matching: bool = typer.Option(False, "--matching", help="Ask questions of the format 'matching' too."),
     procedure_type: str | None = typer.Option(None, help="Of the videos in files of annotation tools."),
     center: str | None = typer.Option(None, help="Of the videos in files of annotation tools."),
     fps: float | None = typer.Option(
@@ -66,6 +67,7 @@ def questions_verb(
             most_common_share=most_common,
             duplicate_share=duplicates,
             objects=read_definitions(definitions) if definitions else FOREIGN_OBJECTS,
+            matching=matching,
             seed=seed,
             progress=step,
         )

@@ -4,6 +4,7 @@ A file with `KIND = "data set"` is a data set and holds `DATA_SET`; `open_data_s
 other public files read and write what annotation tools use; `read_annotations` finds them by name or content.
 """
 
+from surgeval.datasets._about import UNKNOWN as UNKNOWN
 from surgeval.datasets._about import About as About
 from surgeval.datasets._about import Annotations as Annotations
 from surgeval.datasets._data_set import DataSet as DataSet
@@ -24,6 +25,7 @@ from surgeval.datasets._tools import write_annotations as write_annotations
 
 __all__ = [
     "TOOLS",
+    "UNKNOWN",
     "About",
     "Annotations",
     "DataSet",

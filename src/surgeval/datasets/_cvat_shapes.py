@@ -17,6 +17,13 @@ from numpy.typing import NDArray
 from surgeval.datasets._json import number, whole
 
 KINDS = ("box", "polygon", "polyline", "points", "ellipse", "cuboid", "mask", "skeleton")
+CORNERS = ("tl1", "bl1", "tr1", "br1", "tl2", "bl2", "tr2", "br2")
+OUTLINES = {
+    "box": ("xtl", "ytl", "xbr", "ybr"),
+    "ellipse": ("cx", "cy", "rx", "ry"),
+    "cuboid": tuple(f"{axis}{corner}" for corner in CORNERS for axis in "xy"),
+}
+"""The numbers that describe a shape, by kind."""
 _MOST_PIXELS = 1 << 28
 
 
@@ -45,6 +52,12 @@ class CvatShape(NamedTuple):
     """Pixels of a mask within the rectangle at `mask_at`."""
     mask_at: tuple[int, int] | None
     """Left and top of the mask."""
+    outline: tuple[float, ...] = ()
+    """The numbers of a box, ellipse or cuboid before any rotation, in the order of `OUTLINES`."""
+    parts: tuple[tuple[str, tuple[tuple[float, float], ...], bool, bool], ...] = ()
+    """The named points of a skeleton: label, points, occluded, outside."""
+    z_order: int = 0
+    source: str = "manual"
 
 
 def shapes_of(element: Element, problems: list[str]) -> Iterator[CvatShape]:
@@ -67,11 +80,13 @@ def shapes_of(element: Element, problems: list[str]) -> Iterator[CvatShape]:
 def _shape(child: Element, label: str, frame: int, track: str | None) -> CvatShape:
     mask, at = None, None
     points: tuple[tuple[float, float], ...] = ()
+    outline: tuple[float, ...] = ()
     if child.tag == "mask":
         mask, at = _mask(child)
         corners = _mask_corners(mask, at)
-    elif child.tag in ("box", "ellipse", "cuboid"):
-        corners = _outline(child)
+    elif child.tag in OUTLINES:
+        outline = tuple(_number(child, name) for name in OUTLINES[child.tag])
+        corners = _hull_of(child.tag, outline, math.radians(number(child.get("rotation", "0")) or 0.0))
     else:
         points = tuple(_points(child))
         corners = _hull(points)
@@ -93,7 +108,19 @@ def _shape(child: Element, label: str, frame: int, track: str | None) -> CvatSha
         points,
         mask,
         at,
+        outline,
+        tuple(_parts(child)) if child.tag == "skeleton" else (),
+        whole(child.get("z_order", "0")) or 0,
+        child.get("source", "manual"),
     )
+
+
+def _parts(child: Element) -> Iterator[tuple[str, tuple[tuple[float, float], ...], bool, bool]]:
+    for part in child:
+        if part.tag == "points":
+            flags = (part.get(name, "0") == "1" for name in ("occluded", "outside"))
+            occluded, outside = flags
+            yield part.get("label", ""), tuple(_points(part)), occluded, outside
 
 
 Corners = tuple[float, float, float, float]
@@ -121,18 +148,17 @@ def _number(child: Element, name: str) -> float:
     return found
 
 
-def _outline(child: Element) -> Corners:
-    if child.tag == "box":
-        left, top, right, bottom = (_number(child, name) for name in ("xtl", "ytl", "xbr", "ybr"))
+def _hull_of(kind: str, outline: tuple[float, ...], turn: float) -> Corners:
+    """The upright corners around an ellipse or cuboid; those of a box, before it is turned."""
+    if kind == "box":
+        left, top, right, bottom = outline
         return left, top, right, bottom
-    if child.tag == "ellipse":
-        x, y, half_width, half_height = (_number(child, name) for name in ("cx", "cy", "rx", "ry"))
-        turn = math.radians(number(child.get("rotation", "0")) or 0.0)
+    if kind == "ellipse":
+        x, y, half_width, half_height = outline
         wide = math.hypot(half_width * math.cos(turn), half_height * math.sin(turn))
         high = math.hypot(half_width * math.sin(turn), half_height * math.cos(turn))
         return x - wide, y - high, x + wide, y + high
-    corners = ("tl1", "bl1", "tr1", "br1", "tl2", "bl2", "tr2", "br2")
-    return _hull(tuple((_number(child, f"x{corner}"), _number(child, f"y{corner}")) for corner in corners))
+    return _hull(tuple(zip(outline[::2], outline[1::2], strict=True)))
 
 
 def _points(child: Element) -> Iterator[tuple[float, float]]:

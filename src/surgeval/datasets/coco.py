@@ -55,6 +55,21 @@ def read(path: str | Path, about: About | None = None) -> Annotations:
     return Annotations(*_Reader(document, str(path), about or About()).result())
 
 
+def placed_images(path: str | Path, about: About | None = None) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The images of a COCO file, each with its `id`, `video` and `second`, and its categories.
+
+    For results of a detector, which name images by their id only. Images between two seconds have the second None.
+
+    Raises:
+        FileUnreadable: Not JSON, or not COCO.
+        ProcedureInvalid: Images that cannot be placed; all are listed.
+    """
+    document = read_json(path)
+    if not isinstance(document, dict) or not isinstance(document.get("images"), list):
+        raise FileUnreadable(str(path), ["not COCO: expected an object with the list 'images'"])
+    return _Reader(document, str(path), about or About()).places(), rows(document.get("categories"))
+
+
 class _Reader:
     """Takes one document into a draft per video."""
 
@@ -83,6 +98,20 @@ class _Reader:
             raise ProcedureInvalid(self.where, self.problems + more)
         procedures, findings = finish(list(self.drafts.values()), self.where)
         return procedures, findings
+
+    def places(self) -> list[dict[str, Any]]:
+        """Where every image lies."""
+        for key in ("images", "categories", "videos"):
+            self._check_ids(key)
+        videos = {row.get("id"): row for row in rows(self.document.get("videos"))}
+        for image in rows(self.document["images"]):
+            self._take_image(image, videos)
+        if self.problems:
+            raise ProcedureInvalid(self.where, self.problems)
+        return [
+            {"id": key, "video": draft.about.video or draft.video, "second": draft.second_of(frame)}
+            for key, (draft, frame) in self.frames.items()
+        ]
 
     def _check_ids(self, key: str) -> None:
         listed = self.document.get(key, [])

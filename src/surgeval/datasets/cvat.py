@@ -1,10 +1,10 @@
 """CVAT 1.1 XML: tracks of a video ("CVAT for video") and shapes on images ("CVAT for images").
 
-Read: boxes, and every other shape as the upright box around it (counted in the findings; `read_shapes` has rotation,
-corners and masks). Between two listed frames of a track the box is interpolated, as CVAT does; after the last one the
-track ends. Frame numbers are those of the source video, whose rate the file does not tell: give `About(fps=...)`.
-Files of images hold no identity: shapes with an attribute `instance` (or `track_id`) are joined by it, every other
-shape is an object of its own, and a finding says so.
+Read: boxes, and every other shape as the upright box around it (counted in the findings; `read_shapes` and
+`write_shapes` keep rotation, corners and masks). Between two listed frames of a track the box is interpolated, as CVAT
+does; after the last one the track ends. Frame numbers are those of the source video, whose rate the file does not
+tell: give `About(fps=...)`. Files of images hold no identity: shapes with an attribute `instance` (or `track_id`) are
+joined by it, every other shape is an object of its own, and a finding says so.
 
 Written: one track per object at 1 fps, with an attribute `instance` that keeps its name. There is no place for
 events, phases and masked stretches; the findings of `write` name what stayed behind.
@@ -13,51 +13,46 @@ events, phases and masked stretches; the findings of `write` name what stayed be
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from xml.etree.ElementTree import Element
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import quoteattr
 
 from surgeval.datasets._about import About, Annotations
 from surgeval.datasets._cvat_shapes import CvatShape, mask_from_runs, runs_of_mask, shapes_of
+from surgeval.datasets._cvat_text import attributes_text, escaped, xml_text
 from surgeval.datasets._draft import INSTRUMENT, LONGEST_S, ROLE, TrackDraft, VideoDraft, finish
 from surgeval.datasets._json import whole, write_text
 from surgeval.datasets._losses import losses
 from surgeval.datasets._xml import elements
-from surgeval.errors import FileUnreadable, ProcedureInvalid
+from surgeval.datasets.cvat_shapes import read_shapes, write_shapes
+from surgeval.errors import FileUnreadable
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.tracks import Procedure, Track, Visibility
 
-__all__ = ["CvatShape", "mask_from_runs", "read", "read_shapes", "recognises", "runs_of_mask", "write"]
+__all__ = [
+    "CvatShape",
+    "mask_from_runs",
+    "read",
+    "read_shapes",
+    "recognises",
+    "runs_of_mask",
+    "write",
+    "write_shapes",
+]
 
 TITLE = "CVAT 1.1 XML (video tracks or images)"
 FILE_NAME = "annotations.xml"
 INSTANCE = "instance"
 """The attribute that keeps an object's name."""
 _IDENTITY = (INSTANCE, "track_id")
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def recognises(path: Path, head: str) -> bool:
     """Whether a file that begins with `head` is one of this tool."""
     return path.suffix.lower() == ".xml" and "<annotations" in head
-
-
-def read_shapes(path: str | Path) -> list[CvatShape]:
-    """Every shape of the file with all that is said of it, rotation and masks included.
-
-    Raises:
-        FileUnreadable: Not such XML.
-        ProcedureInvalid: Shapes that cannot be read; all are listed.
-    """
-    problems: list[str] = []
-    found = [shape for element in elements(path, ("track", "image")) for shape in shapes_of(element, problems)]
-    if problems:
-        raise ProcedureInvalid(str(path), problems)
-    return found
 
 
 def read(path: str | Path, about: About | None = None) -> Annotations:
@@ -228,10 +223,7 @@ def write(procedure: Procedure, path: str | Path) -> list[Finding]:
     Raises:
         ProcedureInvalid: A name holds characters that XML cannot.
     """
-    text = "".join(f"{line}\n" for line in _lines(procedure))
-    if found := _NOT_XML.search(text):
-        raise ProcedureInvalid(f"procedure {procedure.video!r}", [f"a text holds {found.group()!r}, which XML cannot"])
-    write_text(path, text)
+    write_text(path, xml_text(_lines(procedure), f"procedure {procedure.video!r}"))
     return losses(procedure, read(path).procedures[0], tool="cvat")
 
 
@@ -250,15 +242,15 @@ def _lines(procedure: Procedure) -> Iterator[str]:
 
 def _meta(procedure: Procedure, pairs: list[tuple[Track, bool]]) -> Iterator[str]:
     yield "  <meta><task>"
-    yield f"    <name>{_escaped(procedure.video)}</name><size>{procedure.duration_s}</size><mode>interpolation</mode>"
+    yield f"    <name>{escaped(procedure.video)}</name><size>{procedure.duration_s}</size><mode>interpolation</mode>"
     yield f"    <start_frame>0</start_frame><stop_frame>{procedure.duration_s - 1}</stop_frame>"
     yield "    <labels>"
     for label in sorted({track.class_name for track, _ in pairs}):
-        yield f"      <label><name>{_escaped(label)}</name><attributes>"
+        yield f"      <label><name>{escaped(label)}</name><attributes>"
         for name in _attribute_names([pair for pair in pairs if pair[0].class_name == label]):
             mutable = name not in (INSTANCE, ROLE)
             yield (
-                f"        <attribute><name>{_escaped(name)}</name><mutable>{mutable}</mutable>"
+                f"        <attribute><name>{escaped(name)}</name><mutable>{mutable}</mutable>"
                 "<input_type>text</input_type><default_value></default_value><values></values></attribute>"
             )
         yield "      </attributes></label>"
@@ -298,11 +290,7 @@ def _boxes(track: Track, duration_s: int, reserved: Mapping[str, str]) -> Iterat
 
 def _box(frame: int, box: list[float], code: int, attributes: Mapping[str, str]) -> str:
     x, y, width, height = box
-    inner = "".join(f"<attribute name={quoteattr(k)}>{_escaped(v)}</attribute>" for k, v in attributes.items())
+    inner = attributes_text(attributes)
     flags = f'outside="{int(code == Visibility.OUTSIDE)}" occluded="{int(code == Visibility.OCCLUDED)}"'
     corners = f'xtl="{x!r}" ytl="{y!r}" xbr="{x + width!r}" ybr="{y + height!r}"'
     return f'    <box frame="{frame}" keyframe="1" {flags} {corners} z_order="0">{inner}</box>'
-
-
-def _escaped(text: str) -> str:
-    return escape(text, {"\r": "&#13;"})

@@ -117,7 +117,18 @@ class Benchmark:
 
 
 def table_of(questions: Sequence[Question]) -> pl.DataFrame:
-    """The questions in the fourteen columns of the public data sets."""
+    """The questions in the fourteen columns of the public data sets.
+
+    Where any has the format `matching`, a fifteenth column `format_kwargs` holds what the format has to know.
+    """
+    table = _fourteen(questions)
+    if not any(question.reference.format == "matching" for question in questions):
+        return table
+    told = [json.dumps(dict(q.reference.parameters)) if q.reference.parameters else None for q in questions]
+    return table.with_columns(format_kwargs=pl.Series(told, dtype=pl.String))
+
+
+def _fourteen(questions: Sequence[Question]) -> pl.DataFrame:
     kinds: dict[str, Any] = dict.fromkeys(DATA_SET_COLUMNS, pl.String)
     kinds |= {"clinical_relevance": pl.Boolean, "ood": pl.Boolean, "secondary_capabilities": pl.List(pl.String)}
     return pl.DataFrame([question.as_data_set_row() for question in questions], schema=kinds)

@@ -230,7 +230,7 @@ def _left_out(selections: Mapping[tuple[str, str], Selection], tally: Tally) -> 
 
 def _defects(videos: Sequence[VideoFacts], splits: Splits, asked: Mapping[str, int]) -> Iterable[str]:
     for one, other, count in splits.copies:
-        yield f"videos {one} and {other} share {count} annotated frames; they are kept on the same side"
+        yield f"videos {one} and {other} share {count} frames or landmarks; they are kept on the same side"
     for facts in videos:
         if not asked.get(facts.video):
             yield f"video {facts.video} has no question"

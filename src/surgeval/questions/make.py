@@ -12,6 +12,7 @@ from surgeval.questions.benchmark import GENERATION, Benchmark, Question
 from surgeval.questions.catalogue import template_named, templates_for
 from surgeval.questions.data_card import Placed, data_card
 from surgeval.questions.drafts import Draft, Tally, drafts_of
+from surgeval.questions.near_copies import landmarks_of
 from surgeval.questions.selection import Selection, near_duplicates, select
 from surgeval.questions.splits import Splits, VideoFacts, frame_signatures, leaks, split_videos
 from surgeval.questions.template import QuestionTrack
@@ -47,6 +48,7 @@ class Options:
     most_common_share: float
     duplicate_share: float
     seed: int
+    matching: bool = False
 
 
 def make_questions(
@@ -61,6 +63,7 @@ def make_questions(
     most_common_share: float = 0.5,
     duplicate_share: float = 0.02,
     objects: Sequence[ForeignObject] = FOREIGN_OBJECTS,
+    matching: bool = False,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Benchmark:
@@ -77,6 +80,8 @@ def make_questions(
         most_common_share: The most frequent answer of a template makes up at most this share.
         duplicate_share: At most this share of the questions may be near-duplicates.
         objects: The foreign-object classes.
+        matching: Whether to ask questions of the format `matching` too. The official toolkit cannot load them from
+            `questions.parquet`, which then has a fifteenth column with their patterns.
         seed: Equal seeds give equal benchmarks.
         progress: Called with 1 after every procedure.
 
@@ -95,7 +100,7 @@ def make_questions(
     options = _checked(
         Options(
             tuple(tracks or QuestionTrack), per_video, test_share, tuple(ood_procedures), tuple(ood_centers),
-            tuple(ood_templates), most_common_share, duplicate_share, seed,
+            tuple(ood_templates), most_common_share, duplicate_share, seed, matching,
         )
     )  # fmt: skip
     videos, drafts, tally, paths = _draft_all(annotations, options, tuple(objects), progress or _silent)
@@ -172,7 +177,7 @@ def _draft_all(
 def _drafts(ledger: Ledger, track: QuestionTrack, options: Options, tally: Tally) -> list[Draft]:
     draw = stream(options.seed, "drafts", ledger.procedure.video, track.value)
     wanted = int(OVERSAMPLE * options.per_video)
-    return list(drafts_of(ledger, track, templates_for(track), wanted, draw, tally))
+    return list(drafts_of(ledger, track, templates_for(track, matching=options.matching), wanted, draw, tally))
 
 
 def _facts_of(ledger: Ledger) -> VideoFacts:
@@ -186,6 +191,7 @@ def _facts_of(ledger: Ledger) -> VideoFacts:
         frame_signatures(procedure),
         {name: ledger.seconds_in_view(name, whole) for name in ledger.class_names},
         ledger.masked.total_s,
+        landmarks_of(procedure),
     )
 
 
@@ -222,7 +228,7 @@ def _select_all(
 def _question(item: Placed, facts: VideoFacts, objects: tuple[ForeignObject, ...]) -> Question:
     draft, template = item.draft, item.draft.template
     start, end = draft.window
-    parameters: dict[str, object] = {}
+    parameters: dict[str, object] = template.parameters(draft.slots)
     if template.format == "time":
         parameters["threshold_seconds"] = time_tolerance_s(end - start)
     if template.format == "fo_class" and objects != FOREIGN_OBJECTS:

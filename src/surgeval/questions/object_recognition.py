@@ -208,6 +208,30 @@ def all_quadrants(scene: Scene, _: Slots) -> Answer | None:
     return Answer(text, proof(seen, [scene.second]), doubt)
 
 
+def match_quadrants(scene: Scene, slots: Slots) -> Answer | None:
+    """The quadrant of each class of which one object is in view."""
+    found = [scene.the_one(name, scene.second) for name in slots["each"]]
+    boxes = [entry.box_at(scene.second) for entry in found if entry]
+    if len(boxes) < len(slots["each"]):
+        return None
+    size = scene.ledger.procedure.width_px, scene.ledger.procedure.height_px
+    told = [places(box.center, *size) for box in boxes if box]
+    doubt = next((doubt for _, doubt in told if doubt), None)
+    pairs = zip(slots["each"], told, strict=True)
+    answer = "; ".join(f"{name}: {quadrant}" for name, (quadrant, _) in pairs)
+    return Answer(answer, proof([entry for entry in found if entry], [scene.second]), doubt)
+
+
+def classes_seen_once(scene: Scene, draw: Draw) -> list[Slots]:
+    """Two to four classes of which exactly one object is in view, in random order, with the quadrants."""
+    seen = [entry.class_name for entry in scene.ledger.in_view(scene.second)]
+    single = sorted(name for name in set(seen) if seen.count(name) == 1)
+    if len(single) < 2:
+        return []
+    chosen = tuple(single[at] for at in draw.permutation(len(single))[:4])
+    return [{"each": chosen, "options": QUADRANTS}]
+
+
 def left_of(scene: Scene, slots: Slots) -> Answer | None:
     """Whether one object lies to the left of another."""
     pair = [scene.the_one(slots[key], scene.second) for key in ("object", "other")]
@@ -359,6 +383,14 @@ TEMPLATES: tuple[Template, ...] = (
             "Which foreign objects are visible {here}, and in which quadrant of the image is each?",
         ),
         nothing, all_quadrants, (A.OBJECT_IDENTIFICATION,),
+    ),
+    Template(
+        "match-quadrants", A.SPATIAL_LOCALIZATION_CAMERA, (FRAME,), "matching",
+        (
+            "Match every one of these foreign objects {here} with the quadrant it lies in.",
+            "In which quadrant of the image is each of these foreign objects?",
+        ),
+        classes_seen_once, match_quadrants, (A.OBJECT_IDENTIFICATION,),
     ),
     Template(
         "left-of", A.SPATIAL_LOCALIZATION_CAMERA, (FRAME,), "binary",

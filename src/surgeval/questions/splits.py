@@ -2,7 +2,8 @@
 
 Out of distribution is declared, never guessed: named procedure types, centres and templates appear in
 the test set only. A video that shows the same frames as another (cut, renamed or copied) is found by
-what its frames show, and both land on the same side.
+what its frames show, one that was annotated again or rescaled by when things come into view and leave it (see
+`near_copies`), and both land on the same side.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from surgeval.questions.near_copies import NO_LANDMARKS, Landmarks, near_copies
 from surgeval.schema.tracks import Procedure
 from surgeval.stats.draws import stream
 
@@ -37,6 +39,7 @@ class VideoFacts:
     class_seconds: Mapping[str, int] = field(default_factory=dict)
     """For how long each class is in view."""
     masked_s: int = 0
+    landmarks: Landmarks = NO_LANDMARKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,7 @@ def _scrambled(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def copies_among(videos: Sequence[VideoFacts]) -> list[tuple[str, str, int]]:
-    """Pairs of videos that share a good part of their annotated frames, with how many."""
+    """Pairs of videos that share a good part of their annotated frames, with how many (or how many landmarks)."""
     if not videos:
         return []
     signatures = np.concatenate([facts.signatures for facts in videos])
@@ -94,11 +97,12 @@ def copies_among(videos: Sequence[VideoFacts]) -> list[tuple[str, str, int]]:
     for group in np.split(owners, borders) if signatures.size else []:
         if group.size > 1:
             shared.update(combinations(sorted(group.tolist()), 2))
-    return [
-        (videos[a].video, videos[b].video, count)
-        for (a, b), count in sorted(shared.items())
+    found = near_copies([facts.landmarks for facts in videos]) | {
+        (a, b): count
+        for (a, b), count in shared.items()
         if count >= COPY_FRAMES and count >= COPY_SHARE * min(videos[a].signatures.size, videos[b].signatures.size)
-    ]
+    }
+    return [(videos[a].video, videos[b].video, count) for (a, b), count in sorted(found.items())]
 
 
 def split_videos(
@@ -157,5 +161,5 @@ def leaks(videos: Sequence[VideoFacts], splits: Splits) -> list[str]:
     found = [f"patient {patient!r} is in train and test" for patient, names in sides.items() if len(names) > 1]
     for one, other, count in copies_among(videos):
         if splits.of_video[one] != splits.of_video[other]:
-            found.append(f"videos {one!r} and {other!r} share {count} frames and lie on different sides")
+            found.append(f"videos {one!r} and {other!r} share {count} frames or landmarks and lie on different sides")
     return found

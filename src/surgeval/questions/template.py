@@ -9,10 +9,12 @@ question makes no sense. Slots that hold a time end in `_s`; what each may be ca
     event_s                    the second of an annotated event
     gap_s                      a least duration
     nth, event, phase, purpose, attribute, options
+    each                       what is to be matched, in the order of the answer
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -120,9 +122,19 @@ class Template:
         question = self.phrasings[phrasing % len(self.phrasings)].format_map(words)
         return f"{question[:1].upper()}{question[1:]} {self._ending(slots)}"
 
+    def parameters(self, slots: Slots) -> dict[str, Any]:
+        """What the answer format has to know of this question: for `matching`, the pattern of its answers."""
+        if self.format != "matching":
+            return {}
+        choices = "|".join(map(re.escape, slots["options"]))
+        return {"pattern": "; ".join(f"{re.escape(name)}: ({choices})" for name in slots["each"])}
+
     def _ending(self, slots: Slots) -> str:
         if self.format == "multiple_choice":
             return f"Select one: {'; '.join(slots['options'])}."
+        if self.format == "matching":
+            form = "; ".join(f"{name}: ..." for name in slots["each"])
+            return f"Answer in the form '{form}' with one of {', '.join(slots['options'])} for each."
         return ENDINGS[self.format, self.several]
 
 

@@ -91,6 +91,18 @@ def _multiple_choice(
     return _free_text(reference, request, class_names, rng)
 
 
+def _matching(reference: Reference, request: Request, _c: tuple[str, ...], rng: np.random.Generator) -> str:
+    """One of the pairs matched wrongly, with another of the choices that the question spells out."""
+    pairs = [part.rsplit(": ", 1) for part in reference.answer.split("; ")]
+    after = request.question.rsplit("one of ", 1)[-1].removesuffix(" for each.")
+    choices = [choice.strip() for choice in after.split(",")] if "one of " in request.question else []
+    at = int(rng.integers(len(pairs)))
+    others = [choice for choice in choices if choice != pairs[at][-1]]
+    if others:
+        pairs[at][-1] = others[int(rng.integers(len(others)))]
+    return "; ".join(": ".join(pair) for pair in pairs)
+
+
 _DRAWERS: Mapping[str, Drawer] = {
     "binary": _binary,
     "number": _number,
@@ -98,4 +110,5 @@ _DRAWERS: Mapping[str, Drawer] = {
     "fo_class": _fo_class,
     "time": _time,
     "multiple_choice": _multiple_choice,
+    "matching": _matching,
 }

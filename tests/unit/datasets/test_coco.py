@@ -10,7 +10,7 @@ import pytest
 from annotation_files import COCO
 from procedures import tiny_procedure
 from surgeval.datasets import About
-from surgeval.datasets.coco import read, write
+from surgeval.datasets.coco import placed_images, read, write
 from surgeval.errors import FileUnreadable, ProcedureInvalid
 from surgeval.schema.tracks import AttributeChange, Visibility
 
@@ -108,3 +108,23 @@ def test_corrections_in_the_file_win_over_what_was_carried_along(tmp_path: Path)
     document["videos"][0]["surgeval"] = {"surgeval_procedure": 1}
     with pytest.raises(ProcedureInvalid, match="'surgeval': 'video' must be text"):
         read(saved(tmp_path, document))
+
+
+def test_images_are_placed_for_detectors_and_those_between_seconds_have_none(tmp_path: Path) -> None:
+    images, categories = placed_images(saved(tmp_path, COCO))
+    assert [(image["id"], image["video"], image["second"]) for image in images] == [
+        (1, "case 12", 0), (2, "case 12", 1), (3, "case 12", None),
+    ]  # fmt: skip
+    assert categories == [{"id": 5, "name": "Sponge"}]
+    named, _ = placed_images(saved(tmp_path, COCO), About(video="v", fps=5))
+    assert [(image["video"], image["second"]) for image in named] == [("v", 0), ("v", 5), ("v", 6)]
+
+
+def test_images_that_cannot_be_placed_are_all_named(tmp_path: Path) -> None:
+    odd = {"images": [{"id": 1, "file_name": "a.png"}, {"id": 1, "file_name": "7.png"}, {"id": 2, "video_id": 9}]}
+    with pytest.raises(ProcedureInvalid) as refused:
+        placed_images(saved(tmp_path, odd))
+    for part in ("2 of 'images' have the id 1", "no frame number", "unknown video 9"):
+        assert any(part in problem for problem in refused.value.problems), part
+    with pytest.raises(FileUnreadable, match="not COCO"):
+        placed_images(saved(tmp_path, []))

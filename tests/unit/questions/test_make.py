@@ -8,11 +8,14 @@ import pytest
 
 from procedures import random_procedure, tiny_procedure
 from surgeval import make_questions
-from surgeval.errors import FileUnreadable, Misuse, ProcedureInvalid, UnknownName
+from surgeval.errors import FileUnreadable, Misuse, ProcedureInvalid, QuestionsInvalid, UnknownName
 from surgeval.questions.benchmark import Benchmark
-from surgeval.questions.make import Options, broken_promises
+from surgeval.questions.make import Options, _facts_of, broken_promises
+from surgeval.questions.selection import Selection
 from surgeval.questions.splits import Splits
 from surgeval.schema.foreign_objects import FOREIGN_OBJECTS, ForeignObject
+from surgeval.schema.intervals import Window
+from surgeval.schema.ledger import Ledger
 from surgeval.schema.procedure_files import write_procedure
 from surgeval.schema.question_files import load_questions
 from surgeval.schema.questions import DATA_SET_COLUMNS
@@ -104,6 +107,26 @@ def test_the_table_has_the_fourteen_columns_and_reads_like_the_json(made, tmp_pa
         assert replace(twin, strata={}) == replace(reference, strata={})
         assert twin.strata["track"] == "segment"
         assert twin.strata["generation"] == "automatic"
+
+
+def test_matching_is_asked_on_request_only_and_its_pattern_travels_in_every_file(procedures, made, tmp_path):
+    assert "matching" not in {q.reference.format for q in made.questions}
+    asked = make_questions(procedures, tracks=["frame"], per_video=60, test_share=0.3, matching=True)
+    asked.to_dir(tmp_path)
+    found = 0
+    for split in ("train", "test"):
+        place = tmp_path / split / "frame"
+        by_json = load_questions(place / "requests.json", place / "references.json")
+        by_table = load_questions(place / "questions.parquet", place / "questions.parquet")
+        assert [f for f in (*by_json.findings, *by_table.findings) if f.severity.value == "error"] == []
+        for case, reference in by_json.references.items():
+            assert by_table.references[case].parameters == reference.parameters
+            if reference.format == "matching":
+                found += 1
+                form = by_json.format_of(reference)
+                assert form.reads(reference.answer)
+                assert not form.reads(reference.answer.replace("left", "middle").replace("right", "middle"))
+    assert found > 5
 
 
 def test_every_question_has_its_proof_beside_it(made, tmp_path):
@@ -200,6 +223,59 @@ def options(**changes) -> Options:
     return replace(base, **changes)
 
 
+def lopsided(questions):
+    """The questions of one template, with one answer in all but one of them."""
+    group = [q for q in questions if q.draft.template.name == questions[0].draft.template.name and q.split == "train"]
+    other = replace(group[0].draft, answer="something else")
+    return [replace(group[0], draft=other)] + [replace(q, draft=replace(q.draft, answer="one")) for q in group[1:]]
+
+
+def doubled(questions):
+    """The same questions a few seconds later."""
+    later = [replace(q.draft, window=Window(*(s + 2 for s in q.draft.window))) for q in questions]
+    return [
+        replace(q, draft=draft, request=replace(q.request, case=draft.case))
+        for q, draft in zip(questions, later, strict=True)
+    ]
+
+
+def test_leaks_break_a_promise_and_two_questions_of_one_id_do(procedures, made):
+    videos = [_facts_of(Ledger(procedure)) for procedure in procedures]
+    splits = Splits({v.video: "train" if n % 2 else "test" for n, v in enumerate(videos)}, {})
+    assert broken_promises((), videos, splits, options()) == []
+    kin = [replace(video, patient="p") for video in videos]
+    assert "patient 'p' is in train and test" in broken_promises((), kin, splits, options())
+    busy = max(range(len(videos)), key=lambda n: videos[n].signatures.size)
+    twin = replace(videos[busy], video="twin", patient="twin")
+    split = Splits({**splits.of_video, "twin": "train" if busy % 2 == 0 else "test"}, {})
+    assert any("'twin' share" in text for text in broken_promises((), [*videos, twin], split, options()))
+
+
+@pytest.mark.parametrize(
+    ("broken", "words"),
+    [
+        ("surgeval.questions.make.select", "one possible answer"),
+        ("surgeval.questions.make.split_videos", "is in train and test"),
+    ],
+)
+def test_a_set_that_breaks_its_promises_is_never_returned(broken, words, procedures, monkeypatch):
+    """Balancing and splitting are broken on purpose; the card's assertions must notice."""
+
+    def unbalanced(drafts, wanted, draw, **_):
+        return Selection([draft for draft in drafts if draft.answer == "no"])
+
+    def careless(videos, **_):
+        return Splits(
+            {v.video: "train" if n % 2 else "test" for n, v in enumerate(videos)},
+            dict.fromkeys((v.video for v in videos), False),
+        )
+
+    monkeypatch.setattr(broken, unbalanced if broken.endswith("select") else careless)
+    kin = [replace(procedure, patient=f"p{n // 2}") for n, procedure in enumerate(procedures)]
+    with pytest.raises(QuestionsInvalid, match=words):
+        make_questions(kin, tracks=["frame"], per_video=10)
+
+
 def test_broken_promises_are_found(made):
     splits = Splits({q.request.video: q.split for q in made.questions}, {})
     frames = [q for q in made.questions if q.track == "frame"]
@@ -214,5 +290,7 @@ def test_broken_promises_are_found(made):
         ([held_out], "asked in training"),
         ([ahead], "out of distribution, but for training"),
         ([train], "one possible answer"),
+        (lopsided(frames), "one answer makes up"),
+        ([*frames, *doubled(frames)], "are near-duplicates"),
     ):
         assert words in "; ".join(broken_promises(broken, (), splits, options()))

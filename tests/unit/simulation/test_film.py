@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -51,6 +52,19 @@ def test_the_same_scene_gives_the_same_file(scene, tmp_path):
     for name in ("a.mp4", "b.mp4"):
         write_film(scene, plain=tmp_path / name, end_s=3)
     assert (tmp_path / "a.mp4").read_bytes() == (tmp_path / "b.mp4").read_bytes()
+
+
+def test_memory_does_not_grow_with_the_length_of_the_film(tmp_path):
+    small = draw_scene(6, 1, minutes=(10, 10), width_px=96, height_px=54)
+    write_film(small, plain=tmp_path / "warm.mp4", end_s=5)  # sprites and tables are made once
+    peaks = []
+    for length_s in (20, 200):
+        tracemalloc.start()
+        write_film(small, plain=tmp_path / "f.mp4", start_s=60, end_s=60 + length_s)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    frames_more = 5 * (200 - 20) * 96 * 54 * 4
+    assert peaks[1] - peaks[0] < 0.1 * frames_more, "a few sprites more, which have a limit, and no frames"
 
 
 def test_other_rates_are_possible(scene, tmp_path):

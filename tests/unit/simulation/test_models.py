@@ -22,13 +22,19 @@ FORMATS = {
     "time": ("00:10:05, 00:20:00", "When? Answer with hh:mm:ss."),
     "open_ended": ("to stop the bleeding", "Why? Answer in a few words."),
     "multiple_choice": ("liver bed", "Where? Select: liver bed, pelvis, port."),
+    "matching": (
+        "Clip: left; Mesh: right",
+        "Where? Answer in the form 'Clip: ...; Mesh: ...' with one of left, right for each.",
+    ),
 }
+PARAMETERS = {"matching": {"pattern": "Clip: (left|right); Mesh: (left|right)"}}
 
 
 def questions(count: int, *, videos: int = 20, format_name: str = "binary", ood: bool = False, capability=LEAF):
     text, asked = FORMATS[format_name]
     requests = [Request(f"q{n}", f"v{n % videos}", 0, 3600, "Cholecystectomy", asked) for n in range(count)]
-    references = [Reference(f"q{n}", capability, format_name, text, ood=ood) for n in range(count)]
+    known = PARAMETERS.get(format_name, {})
+    references = [Reference(f"q{n}", capability, format_name, text, known, ood=ood) for n in range(count)]
     return requests, references
 
 
@@ -51,8 +57,9 @@ def test_skills_are_per_leaf_then_per_group_then_overall():
 def test_wrong_answers_are_wrong_by_the_formats_own_rule_and_right_ones_right(format_name):
     requests, references = questions(200, format_name=format_name)
     done = answer(SimulatedModel("m", 0.5), requests, references, seed=2)
-    form = build_format(format_name, {})
+    form = build_format(format_name, PARAMETERS.get(format_name, {}))
     for response, correct, reference in zip(done.responses, done.table["correct"], references, strict=True):
+        assert form.reads(response.content)
         if form.judged:
             assert (response.content == reference.answer) == correct
         else:

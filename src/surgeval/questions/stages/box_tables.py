@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 SIDES = ("x", "y", "width", "height")
 FRAME_KEY = ("video", "second")
 BOX_COLUMNS = (*FRAME_KEY, "class_name", *SIDES)
+_PLACE = "row of the table"
 _NUMBERS = frozenset((*SIDES, "score"))
 
 
@@ -74,6 +75,16 @@ def checked_boxes(table: Any, where: str, *, extra: Sequence[str] = ()) -> pl.Da
     if problems:
         raise TableInvalid(where, problems)
     return cast.with_columns(pl.col("second").cast(pl.Int64)).sort(FRAME_KEY, maintain_order=True)
+
+
+def placed_boxes(table: Any, where: str, *, extra: Sequence[str] = ()) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+    """The boxes of a table in order of video and second, and the row of the table that each came from.
+
+    Raises:
+        TableInvalid: As `checked_boxes`.
+    """
+    frame = checked_boxes(as_frame(table).with_row_index(_PLACE), where, extra=(*extra, _PLACE))
+    return frame.drop(_PLACE), frame[_PLACE].cast(pl.Int64).to_numpy()
 
 
 def boxes_of(procedure: Procedure, **columns: str) -> pl.DataFrame:

@@ -8,7 +8,8 @@
     after_retrieval   seen after the second it was retrieved
 The last two and the class flip are certain. The others are judged by affinity (see `linking`); movement that
 all other objects in view share is the camera's and counts for nothing. An exchange that both objects confirm is
-stronger than any that only one does. Objects that swapped names while out of view cannot be told by motion.
+stronger than any that only one does. Objects that swapped names while out of view cannot be told by motion; with
+descriptors of how boxes look, returns that look like another object are identity switches too (see `returns`).
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from surgeval.errors import TableInvalid
-from surgeval.questions.stages.box_tables import SIDES, Floats, checked_boxes, frames_of, overlap_matrix
+from surgeval.questions.stages.appearance import checked_looks
+from surgeval.questions.stages.box_tables import SIDES, Floats, frames_of, overlap_matrix, placed_boxes
 from surgeval.questions.stages.linking import affinity
+from surgeval.questions.stages.returns import strange_returns
 from surgeval.schema.ledger_rules import first_of
 from surgeval.schema.tracks import Event, EventKind
 
@@ -55,17 +58,21 @@ class _Path:
     boxes: Floats
 
 
-def consistency_flags(table: Any, *, events: Mapping[str, Sequence[Event]] | None = None) -> pl.DataFrame:
+def consistency_flags(
+    table: Any, *, events: Mapping[str, Sequence[Event]] | None = None, looks: Any = None
+) -> pl.DataFrame:
     """Everything inconsistent: kind, video, second, instance, other, strength (0 to 1), evidence in words.
 
     Args:
         table: Boxes with an `instance`: video, second, class_name, x, y, width, height, instance.
         events: The events of each video; without them, insertion and retrieval are not checked.
+        looks: Appearance of every box, one vector per row of the table (see `appearance`); without it, names that
+            were exchanged out of view are not found.
 
     Raises:
         TableInvalid: With every problem; an instance with two boxes in a second is one.
     """
-    frame = checked_boxes(table, "instances", extra=("instance",))
+    frame, order = placed_boxes(table, "instances", extra=("instance",))
     twice = frame.group_by("video", "second", "instance").len().filter(pl.col("len") > 1).sort("video", "second")
     if twice.height:
         found = [
@@ -78,6 +85,8 @@ def consistency_flags(table: Any, *, events: Mapping[str, Sequence[Event]] | Non
     for path in paths:
         rows += [*_flips(path), *_outside_the_body(path, (events or {}).get(path.video, ()))]
     rows += _switches(frame)
+    if looks is not None:
+        rows += _returns(frame, checked_looks(looks, len(order))[order])
     flags = pl.DataFrame(rows, schema=_COLUMNS)
     return flags.sort("kind", "strength", "video", "second", "instance", descending=[False, True, False, False, False])
 
@@ -147,6 +156,13 @@ def _teleports(paths: Sequence[_Path]) -> Iterator[dict[str, Any]]:
             if far > REACH:
                 text = f"moves by {far:.1f} of its own diagonals within a second"
                 yield _flag("teleport", video, second, instance, None, 1 - REACH / far / 2, text)
+
+
+def _returns(frame: pl.DataFrame, looks: Floats) -> Iterator[dict[str, Any]]:
+    """Objects that come back with the look of another."""
+    for one in strange_returns(frame, looks):
+        text = f"after {one.gap_s} s out of view it looks more like {one.other} (likeness higher by {one.gain:.2f})"
+        yield _flag("identity_switch", one.video, one.second, one.instance, one.other, one.strength, text)
 
 
 def _switches(frame: pl.DataFrame) -> Iterator[dict[str, Any]]:

@@ -35,6 +35,10 @@ _SHRINK = 10
 """Boxes' worth of the overall recall that the recall of a class is drawn towards."""
 _CLEARLY = 0.2
 """How much better one box must fit than another."""
+_NEAR_S = 2
+"""Seconds before and after in which an object that is not annotated now may be annotated."""
+_FITS = 0.25
+"""Affinity from which on a detection may be such an object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +198,13 @@ def _annotated_near(field: _Field, row: int) -> int:
 
 
 def _left_behind(field: _Field, row: int) -> int | None:
-    """The unmet annotated box of that second and class whose object, one second later, is where the detection is.
+    """The unmet annotated box of that second and class that was drawn where its object no longer is.
 
-    The annotation of the next second decides: it must fit the detection clearly better than the box. Otherwise
-    the detection is another object of the class, such as the second of two clips.
+    Two unexplained things of a class in one second, a box that no detection meets and a detection that no box
+    meets, are one object where the annotation of the next second fits the detection clearly better than the box,
+    or where the box belongs to a confirmed run and no other object can be meant: none that is annotated just before
+    or after, but not now, lies where the detection is. Otherwise the detection is another object, such as the
+    second of two clips.
     """
     own = field.seen.row(row, named=True)
     names = field.drawn["class_name"].to_numpy()
@@ -205,13 +212,24 @@ def _left_behind(field: _Field, row: int) -> int | None:
     here = here[(field.partner[here] < 0) & (names[here] == own["class_name"])]
     later = _rows_at(field, own["video"], own["second"] + 1, own["second"] + 1)
     later = later[names[later] == own["class_name"]]
-    if not here.size or not later.size:
+    if not here.size:
         return None
-    then = affinity(field.seen_box[[row]], field.drawn_box[later]).max()
-    for at in here.tolist():
-        if then > affinity(field.drawn_box[[at]], field.drawn_box[later]).max() + _CLEARLY:
-            return int(at)
-    return None
+    if later.size:
+        then = affinity(field.seen_box[[row]], field.drawn_box[later]).max()
+        for at in here.tolist():
+            if then > affinity(field.drawn_box[[at]], field.drawn_box[later]).max() + _CLEARLY:
+                return int(at)
+    alone = here.size == 1 and bool((field.partner[field.run == field.run[here[0]]] >= 0).any())
+    return int(here[0]) if alone and not _interrupted(field, row) else None
+
+
+def _interrupted(field: _Field, row: int) -> bool:
+    """Whether a run without a box in that second, of any class, passes where the detection is."""
+    own = field.seen.row(row, named=True)
+    now = set(field.run[_rows_at(field, own["video"], own["second"], own["second"])].tolist())
+    near = _rows_at(field, own["video"], own["second"] - _NEAR_S, own["second"] + _NEAR_S)
+    near = near[[run not in now for run in field.run[near].tolist()]] if near.size else near
+    return bool(near.size) and bool((affinity(field.seen_box[[row]], field.drawn_box[near]) > _FITS).any())
 
 
 def _drifted(field: _Field) -> Iterator[dict[str, Any]]:

@@ -25,13 +25,13 @@ from surgeval.errors import Misuse, QuestionsInvalid, TableInvalid, UnknownName
 from surgeval.questions.catalogue import template_named
 from surgeval.questions.doubts import doubt_about
 from surgeval.questions.stages.box_tables import needed_columns
-from surgeval.questions.stages.history import Action, History
-from surgeval.questions.template import FRAME, LONGEST_SEGMENT_S, PROCEDURE, SEGMENT, QuestionTrack, Scene
+from surgeval.questions.stages.history import Action, History, ReviewState
+from surgeval.questions.template import FRAME, LONGEST_SEGMENT_S, PROCEDURE, SEGMENT, QuestionTrack, Scene, clock
 from surgeval.schema.findings import Finding, Severity
-from surgeval.schema.formats import AnswerFormat, build_format
+from surgeval.schema.formats import AnswerFormat, build_format, time_tolerance_s
 from surgeval.schema.intervals import Window
 from surgeval.schema.ledger import Ledger
-from surgeval.schema.questions import Reference, Request, reference_from_row, request_from_row
+from surgeval.schema.questions import DATA_SET_COLUMNS, Reference, Request, reference_from_row, request_from_row
 from surgeval.schema.rows import Row, read_rows
 
 FORM_COLUMNS = (
@@ -107,6 +107,35 @@ def read_form(path: str | Path, *, durations_s: Mapping[str, int]) -> list[Exper
     if problems:
         raise QuestionsInvalid(str(path), problems)
     return questions
+
+
+def data_set_table(questions: Sequence[ExpertQuestion]) -> pl.DataFrame:
+    """The questions in the fourteen columns of the public data sets, with `manual` as their generation.
+
+    A fifteenth column `format_kwargs` follows where a format has to know something that those columns do not tell.
+    """
+    kinds: dict[str, Any] = dict.fromkeys((*DATA_SET_COLUMNS, "format_kwargs"), pl.String)
+    kinds |= {"clinical_relevance": pl.Boolean, "ood": pl.Boolean, "secondary_capabilities": pl.List(pl.String)}
+    table = pl.DataFrame([_data_set_row(question) for question in questions], schema=kinds, orient="row")
+    return table if table["format_kwargs"].null_count() < table.height else table.drop("format_kwargs")
+
+
+def _data_set_row(question: ExpertQuestion) -> tuple[Any, ...]:
+    request, reference = question.request, question.reference
+    usual = {"threshold_seconds": time_tolerance_s(request.window_s)} if reference.format == "time" else {}
+    told = {key: value for key, value in reference.parameters.items() if usual.get(key) != value}
+    return (
+        request.case, request.video, request.procedure, request.question, reference.answer, reference.format,
+        question.track.value, "manual", reference.clinical, bool(reference.ood), clock(int(request.start_s)),
+        clock(int(request.end_s)), reference.capability.code, [c.code for c in reference.secondaries],
+        json.dumps(told) if told else None,
+    )  # fmt: skip
+
+
+def confirmed(questions: Sequence[ExpertQuestion], history: History) -> list[ExpertQuestion]:
+    """The questions that two people other than their author approved as they stand."""
+    states = history.states()
+    return [one for one in questions if states.get(one.case) is ReviewState.CONFIRMED]
 
 
 def proposed(questions: Sequence[ExpertQuestion], *, at: str) -> History:

@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from surgeval.errors import Misuse, TableInvalid
+from surgeval.errors import Misuse, TableInvalid, UnknownName
 from surgeval.questions.stages.box_tables import needed_columns
 from surgeval.schema.tabular import as_frame
 
@@ -125,6 +125,26 @@ class History:
     def table(self) -> pl.DataFrame:
         """The history as a plain table, one row per entry."""
         return pl.DataFrame([asdict(entry) for entry in self.entries], schema=dict.fromkeys(_COLUMNS, pl.String))
+
+
+def action_named(name: str) -> Action:
+    """The action of that name.
+
+    Raises:
+        UnknownName: There is none.
+    """
+    if name not in list(Action):
+        raise UnknownName("action", name, [action.value for action in Action])
+    return Action(name)
+
+
+def first_proposals(table: Any, who: str, *, at: str) -> History:
+    """The history in which somebody, or a program, proposed every instance of a table of boxes.
+
+    An item is called by its video and instance, such as `v1/Clip 2`.
+    """
+    frame = needed_columns(table, ("video", "instance"), "instances").unique(maintain_order=True)
+    return History(tuple(Entry(f"{v}/{i}", Action.PROPOSED, who, at) for v, i in frame.sort("video").rows()))
 
 
 def history_from(table: Any) -> History:

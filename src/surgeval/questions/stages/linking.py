@@ -1,4 +1,4 @@
-"""Linking boxes through time by motion: which boxes of neighbouring seconds are the same object.
+"""Linking boxes through time by motion and, where it is known, appearance: which boxes are the same object.
 
 The affinity of two boxes is `exp(-distance / size) * size_ratio`: centres measured in the geometric mean of
 the two diagonals, and the root of the ratio of areas. Unlike overlap it does not vanish when a small object
@@ -7,6 +7,11 @@ moves by more than its own size within a second, which at 1 fps it often does.
 The camera moves all objects at once, often farther than they lie from each other. So before boxes are linked,
 that common shift is found: of all shifts that would bring some chain onto some box of its class, the one after
 which chains and boxes fit best. Chains out of view move along with it.
+
+With descriptors of how each box looks (see `appearance`), what fits is motion times likeness, when the camera's shift
+is found and when boxes compete. Across a gap a link must be clear by motion alone and hold with likeness too; from
+second to second the place decides whether a link is possible, likeness only which. So appearance never breaks a chain
+that a flash of light changed for a second.
 """
 
 from __future__ import annotations
@@ -18,10 +23,17 @@ import numpy as np
 import polars as pl
 from scipy.optimize import linear_sum_assignment
 
+from surgeval.questions.stages.appearance import likeness
 from surgeval.questions.stages.box_tables import SIDES, Floats, frames_of
 
 _COST = 0.03
 """What a shift by one diagonal costs, in affinity."""
+_MOST_AT_ONCE = 4_000_000
+"""Numbers that are held at once while shifts are compared."""
+_ALIKE = 0.5
+"""Smallest motion times likeness across a gap."""
+_NEWER = 0.3
+"""Weight of the latest second in a chain's mean appearance."""
 
 
 class Link(NamedTuple):
@@ -51,6 +63,8 @@ class _Open:
     class_name: str
     box: Floats
     second: int
+    look: Floats | None = None
+    """Mean appearance so far, recent seconds counting more."""
 
 
 def affinity(first: Floats, second: Floats) -> Floats:
@@ -60,14 +74,21 @@ def affinity(first: Floats, second: Floats) -> Floats:
         >>> affinity(np.array([[0.0, 0, 3, 4]]), np.array([[0.0, 0, 3, 4], [5, 0, 3, 4]])).round(3).tolist()
         [[1.0, 0.368]]
     """
-    centers = (first[:, :2] + first[:, 2:] / 2)[:, None] - (second[:, :2] + second[:, 2:] / 2)[None]
+    apart, size, ratio = _compared(first, second)
+    return np.asarray(np.exp(-np.hypot(apart[..., 0], apart[..., 1]) / size) * ratio)
+
+
+def _compared(first: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
+    """How far every box of the second list lies from each of the first, their common size and ratio of sizes."""
+    apart = (second[:, :2] + second[:, 2:] / 2)[None] - (first[:, :2] + first[:, 2:] / 2)[:, None]
     size = np.hypot(first[:, 2], first[:, 3])[:, None] * np.hypot(second[:, 2], second[:, 3])[None]
     areas = first[:, 2:].prod(axis=1)[:, None] / second[:, 2:].prod(axis=1)[None]
-    distance = np.hypot(centers[..., 0], centers[..., 1]) / np.sqrt(size)
-    return np.asarray(np.exp(-distance) * np.sqrt(np.minimum(areas, 1 / areas)))
+    return apart, np.sqrt(size), np.sqrt(np.minimum(areas, 1 / areas))
 
 
-def link(frame: pl.DataFrame, *, longest_gap_s: int, least: float = 0.4, clear: float = 0.7) -> Chains:
+def link(
+    frame: pl.DataFrame, *, longest_gap_s: int, least: float = 0.4, clear: float = 0.7, looks: Floats | None = None
+) -> Chains:
     """Chains of boxes of one class, through gaps of at most `longest_gap_s` seconds without a box.
 
     A gap is bridged only where it is clear who comes back: with an affinity of at least `clear`. Weaker fits
@@ -78,6 +99,7 @@ def link(frame: pl.DataFrame, *, longest_gap_s: int, least: float = 0.4, clear: 
         longest_gap_s: Seconds without a box after which a chain ends.
         least: Smallest affinity of neighbouring seconds.
         clear: Smallest affinity across a gap.
+        looks: Appearance of every box, one row each, as `appearance.colour_histogram` describes it.
     """
     boxes, names = frame.select(SIDES).to_numpy(), frame["class_name"].to_list()
     chain, links = np.full(len(boxes), -1), list[Link]()
@@ -86,8 +108,9 @@ def link(frame: pl.DataFrame, *, longest_gap_s: int, least: float = 0.4, clear: 
     for (video, second), part in frames_of(frame):
         live = [one for one in live if one.video == video and second - one.second <= longest_gap_s + 1]
         rows = range(part.start, part.stop)
-        _follow_camera(live, [names[i] for i in rows], boxes[part], second)
-        found = _matched(live, [names[i] for i in rows], boxes[part], second, least, clear)
+        seen = None if looks is None else looks[part]
+        _follow_camera(live, [names[i] for i in rows], boxes[part], second, seen)
+        found = _matched(live, [names[i] for i in rows], boxes[part], second, least, clear, seen)
         for at, row in enumerate(rows):
             one, worth, taken = found[at]
             if one is not None and second - one.second > 1:
@@ -97,31 +120,53 @@ def link(frame: pl.DataFrame, *, longest_gap_s: int, least: float = 0.4, clear: 
                 live.append(one)
                 count += 1
             one.box, one.second, chain[row] = boxes[row], second, one.number
+            if looks is not None:
+                one.look = looks[row] if one.look is None else (1 - _NEWER) * one.look + _NEWER * looks[row]
     return Chains(chain, links)
 
 
-def _follow_camera(live: list[_Open], names: list[str], boxes: Floats, second: int) -> None:
+def _follow_camera(live: list[_Open], names: list[str], boxes: Floats, second: int, looks: Floats | None) -> None:
     """Move all chains by the shift after which they fit the boxes best; a large shift must earn its length."""
     fresh = [one for one in live if second - one.second == 1] or live
     if not fresh:
         return
     last = np.array([one.box for one in fresh])
     same = np.array([one.class_name for one in fresh])[:, None] == np.array(names)[None, :]
-    centers = (boxes[:, :2] + boxes[:, 2:] / 2)[None] - (last[:, :2] + last[:, 2:] / 2)[:, None]
-    shifts = np.concatenate([np.zeros((1, 2)), centers[same]])
-    size = float(np.median(np.hypot(last[:, 2], last[:, 3])))
-    best, most = shifts[0], -np.inf
-    for shift in shifts:
-        fit = affinity(last + np.concatenate([shift, [0, 0]]), boxes) * same
-        worth = min(fit.max(axis=0).sum(), fit.max(axis=1).sum()) - _COST * float(np.hypot(*shift)) / size
-        if worth > most:
-            best, most = shift, worth
+    alike = same if looks is None else same * _likeness(fresh, looks)
+    apart, size, ratio = _compared(last, boxes)
+    shifts = np.concatenate([np.zeros((1, 2)), apart[same]])
+    cost = _COST * np.hypot(shifts[:, 0], shifts[:, 1]) / np.median(np.hypot(last[:, 2], last[:, 3]))
+    worth = np.concatenate(
+        [
+            _fit(apart, part, size, ratio * alike)
+            for part in np.array_split(shifts, 1 + shifts.shape[0] * apart.size // _MOST_AT_ONCE)
+        ]
+    )
+    best = shifts[int((worth - cost).argmax())]
     for one in live:
         one.box = one.box + np.concatenate([best, [0, 0]])
 
 
+def _fit(apart: Floats, shifts: Floats, size: Floats, weight: Floats) -> Floats:
+    """For each shift, how well chains and boxes fit after it."""
+    left = apart[None] - shifts[:, None, None]
+    fit = np.exp(-np.hypot(left[..., 0], left[..., 1]) / size) * weight
+    return np.asarray(np.minimum(fit.max(axis=1).sum(axis=1), fit.max(axis=2).sum(axis=1)))
+
+
+def _likeness(live: list[_Open], looks: Floats) -> Floats:
+    """How alike every chain is to every box."""
+    return likeness(np.array([looks[0] if one.look is None else one.look for one in live]), looks)
+
+
 def _matched(
-    live: list[_Open], names: list[str], boxes: Floats, second: int, least: float, clear: float
+    live: list[_Open],
+    names: list[str],
+    boxes: Floats,
+    second: int,
+    least: float,
+    clear: float,
+    looks: Floats | None,
 ) -> list[tuple[_Open | None, float, bool]]:
     """For each box, the chain it belongs to or might, the affinity, and whether it is clear."""
     found: list[tuple[_Open | None, float, bool]] = [(None, 0.0, False)] * len(boxes)
@@ -132,6 +177,9 @@ def _matched(
     worth *= np.array([one.class_name for one in live])[:, None] == np.array(names)[None, :]
     fresh = np.array([second - one.second == 1 for one in live])
     sure = worth >= np.where(fresh, least, clear)[:, None]
+    if looks is not None:
+        worth = worth * _likeness(live, looks)
+        sure &= fresh[:, None] | (worth >= _ALIKE)
     for i, j in zip(*linear_sum_assignment(np.where(sure, worth + fresh[:, None], 0), maximize=True), strict=True):
         if sure[i, j]:
             found[j] = live[i], float(worth[i, j]), True

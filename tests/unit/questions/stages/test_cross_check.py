@@ -130,6 +130,29 @@ def test_one_weak_detection_accuses_nobody():
     assert cross_check(drawn, [*seen[:-1], box(9, name="Needle", score=0.9)]).is_empty()
 
 
+def drawn_and_seen(drawn_x: dict[int, float], seen_x: dict[int, float]):
+    return [box(s, x=x) for s, x in drawn_x.items()], [box(s, x=x, score=0.9) for s, x in seen_x.items()]
+
+
+def test_a_box_left_behind_is_drifted_even_when_nobody_annotated_the_next_second():
+    drawn, seen = drawn_and_seen(dict.fromkeys(range(6), 0.0), {**dict.fromkeys(range(5), 0.0), 5: 40.0})
+    flags = cross_check(drawn, seen)
+    assert [(f["kind"], f["second"], f["x"]) for f in flags.to_dicts()] == [("drifted", 5, 0.0)]
+
+
+def test_a_detection_where_another_object_was_annotated_is_that_object():
+    still, other = [box(s) for s in range(6)], [box(s, x=300.0) for s in (2, 3, 4)]
+    seen = [box(s, score=0.9) for s in range(5)] + [box(s, x=300.0, score=0.9) for s in (2, 3, 4, 5)]
+    flags = cross_check([*still, *other], seen)
+    assert [(f["kind"], f["second"], f["x"]) for f in flags.to_dicts()] == [("missing", 5, 300.0)]
+
+
+def test_of_two_unmet_boxes_nobody_can_say_which_one_drifted():
+    pair = [box(s, x=x) for s in range(6) for x in (0.0, 400.0)]
+    seen = [box(s, x=x, score=0.9) for s in range(5) for x in (0.0, 400.0)] + [box(5, x=200.0, score=0.9)]
+    assert cross_check(pair, seen)["kind"].to_list() == ["missing"]
+
+
 def test_nothing_against_nothing_is_no_flag():
     none = checked_boxes([box(score=0.5)], "boxes", extra=("score",)).clear()
     assert cross_check(none, none).is_empty()

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -13,6 +14,8 @@ from surgeval.questions.catalogue import template_named, templates_for
 from surgeval.questions.drafts import Tally, drafts_of
 from surgeval.questions.stages.expert_questions import (
     FORM_COLUMNS,
+    confirmed,
+    data_set_table,
     ledger_findings,
     proposed,
     read_form,
@@ -23,6 +26,7 @@ from surgeval.questions.stages.history import Action, ReviewState
 from surgeval.questions.template import PROCEDURE, QuestionTrack, Scene
 from surgeval.schema.intervals import Window
 from surgeval.schema.ledger import Ledger
+from surgeval.schema.question_files import load_questions
 from surgeval.schema.tracks import Procedure, track_from_points
 from surgeval.simulation import draw_scene, true_procedure
 
@@ -203,3 +207,35 @@ def test_ratings_that_say_nothing_about_spread_are_refused():
         tolerance_from_spread(pl.DataFrame([row, row]))
     with pytest.raises(Misuse, match="chance"):
         tolerance_from_spread([row], chance=1)
+
+
+def test_questions_by_hand_go_into_the_tables_of_the_public_data_sets(tmp_path):
+    questions = form(tmp_path, lines())
+    data_set_table(questions).write_parquet(tmp_path / "q.parquet")
+    read = load_questions(tmp_path / "q.parquet", tmp_path / "q.parquet")
+    assert list(read.requests.values()) == [question.request for question in questions]
+    for question in questions:
+        twin = read.references[question.case]
+        assert (twin.answer, twin.format, twin.capability) == (
+            question.reference.answer, question.reference.format, question.reference.capability,
+        )  # fmt: skip
+        assert twin.strata["generation"] == "manual"
+        assert read.format_of(twin) == question.format
+
+
+def test_what_a_format_has_to_know_travels_in_a_column_of_its_own(tmp_path):
+    (first, *_) = form(tmp_path, lines())
+    known = replace(first.reference, format="matching", answer="a: b", parameters={"pattern": "a: [bc]"})
+    table = data_set_table([first, replace(first, reference=known)])
+    assert json.loads(table["format_kwargs"][1]) == {"pattern": "a: [bc]"}
+    assert "format_kwargs" not in data_set_table([first]).columns
+    strict = replace(first.reference, format="time", answer="00:00:01", parameters={"threshold_seconds": 0.25})
+    assert json.loads(data_set_table([replace(first, reference=strict)])["format_kwargs"][0]) == strict.parameters
+
+
+def test_confirmed_are_those_that_two_others_approved(tmp_path):
+    questions = form(tmp_path, lines()[:3])
+    history = proposed(questions, at="1")
+    for case, who in ((0, "bob"), (0, "eve"), (1, "bob"), (2, "ann"), (2, "bob")):
+        history = history.add(questions[case].case, Action.APPROVED, who, at="2")
+    assert confirmed(questions, history) == questions[:1]

@@ -1,0 +1,124 @@
+"""Annotations that verbs read, whatever wrote them: tables of boxes, procedure files, files of annotation tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import polars as pl
+import typer
+
+from surgeval.cli._console import talk
+from surgeval.errors import FileUnreadable, Misuse
+
+if TYPE_CHECKING:
+    from surgeval.datasets import About
+    from surgeval.schema.tracks import Procedure
+
+SOURCE_HELP = (
+    "Boxes: a CSV or Parquet table (video, second, class_name, x, y, width, height), a file of CVAT, COCO, MOT or "
+    "Label Studio, or a procedure file."
+)
+FpsOption = Annotated[
+    float | None, typer.Option("--fps", help="Frames per second of frame numbers. Default: what files say, or 1.")
+]
+TABLES = (".csv", ".tsv", ".parquet")
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Boxes of one or more sources."""
+
+    table: pl.DataFrame
+    procedures: tuple[Procedure, ...] = ()
+    """What procedure files and files of annotation tools told beside the boxes."""
+    paths: list[Path] = field(default_factory=list)
+
+    @property
+    def sizes(self) -> dict[str, tuple[int, int]]:
+        """Width and height of the videos that are known."""
+        return {one.video: (one.width_px, one.height_px) for one in self.procedures}
+
+
+def read_boxes(sources: Sequence[str], about: About, *, annotated: bool = False) -> Boxes:
+    """The boxes of all sources in one table.
+
+    Args:
+        sources: Paths; with `annotated` also NAME=PATH, where NAME is the annotator.
+        about: What the files do not tell.
+        annotated: Whether every box needs an annotator.
+
+    Raises:
+        FileUnreadable: A file that nothing here can read.
+        Misuse: A source without an annotator where one is needed.
+    """
+    from surgeval.questions.stages.box_tables import boxes_of
+    from surgeval.schema.question_files import split_source
+
+    tables: list[pl.DataFrame] = []
+    told: list[Procedure] = []
+    paths: list[Path] = []
+    for source in sources:
+        name, path = split_source(source)
+        paths.append(path)
+        table = _table(path)
+        if table is None:
+            found = read_procedures([path], about)
+            told += found
+            table = pl.concat([boxes_of(one) for one in found], how="diagonal_relaxed")
+        if annotated:
+            table = _with_annotator(table, name, path)
+        tables.append(table)
+    texts = ("video", "class_name", "instance", "annotator")
+    cast = [one.with_columns(pl.col(name).cast(pl.String) for name in texts if name in one.columns) for one in tables]
+    return Boxes(pl.concat(cast, how="diagonal_relaxed"), tuple(told), paths)
+
+
+def read_procedures(paths: Sequence[Path], about: About) -> list[Procedure]:
+    """The procedures of procedure files and of files of annotation tools, joined by video; findings are said."""
+    from surgeval.datasets import join_procedures, read_annotations, recognised_tool
+    from surgeval.schema.procedure_files import procedure_paths, read_procedure
+
+    found: list[Procedure] = []
+    for path in paths:
+        tool = recognised_tool(path) if path.exists() else None
+        if tool is None:
+            found += [read_procedure(one) for one in procedure_paths(path)]
+            continue
+        procedures, findings = read_annotations(path, tool=tool, about=about)
+        found += procedures
+        for finding in findings:
+            talk(str(finding))
+    return join_procedures(found)
+
+
+def read_plain_table(path: Path, *texts: str) -> pl.DataFrame:
+    """A CSV, TSV or Parquet table.
+
+    Raises:
+        FileUnreadable: Missing, or of another kind.
+    """
+    from surgeval.schema.score_table import read_frame
+
+    return read_frame(path, texts)
+
+
+def _table(path: Path) -> pl.DataFrame | None:
+    """The table of boxes in the file, or None where it is none."""
+    from surgeval.datasets import recognised_tool
+
+    if not path.exists():
+        raise FileUnreadable(str(path), ["no such file or folder"])
+    if path.suffix.lower() not in TABLES or (path.suffix.lower() != ".parquet" and recognised_tool(path)):
+        return None
+    return read_plain_table(path, "video", "class_name", "instance", "annotator")
+
+
+def _with_annotator(table: pl.DataFrame, name: str | None, path: Path) -> pl.DataFrame:
+    if name is not None:
+        return table.with_columns(annotator=pl.lit(name))
+    if "annotator" not in table.columns:
+        raise Misuse(f"{path}: nobody says who drew the boxes; add a column 'annotator' or write NAME={path}")
+    return table

@@ -1,0 +1,135 @@
+"""What the annotation stages read and write beside boxes: detections, films, tables with a manifest, procedures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from surgeval.cli._annotations import TABLES, read_plain_table
+from surgeval.cli._console import talk
+from surgeval.errors import FileUnreadable, Misuse
+from surgeval.schema.manifest import Manifest
+
+if TYPE_CHECKING:
+    from surgeval.datasets import About
+    from surgeval.schema.tracks import Procedure, Track
+
+
+def write_stage(
+    folder: Path,
+    stage: str,
+    tables: Mapping[str, pl.DataFrame],
+    options: Mapping[str, Any],
+    inputs: Sequence[Path],
+    *,
+    seed: int | None = None,
+) -> None:
+    """Write the tables of a stage as CSV, and the manifest."""
+    for name, table in tables.items():
+        table.write_csv(folder / f"{name}.csv")
+    seeds = {} if seed is None else {"seed": seed}
+    Manifest(f"annotate {stage}", options, inputs, seeds).to_dir(folder)
+    talk(f"written to {folder}: {', '.join(f'{name}.csv' for name in tables)}")
+
+
+def detections(path: Path, images: Path | None, about: About) -> pl.DataFrame:
+    """The detector's boxes with their scores, from a table or from COCO results.
+
+    Raises:
+        FileUnreadable: No such file, or no list of results.
+        Misuse: COCO results without the file that says which image is which.
+    """
+    if path.suffix.lower() in TABLES:
+        return read_plain_table(path, "video", "class_name")
+    if images is None:
+        raise Misuse(f"{path}: COCO results name images by number; pass the COCO file of the images with --images")
+    from surgeval.datasets.coco import placed_images
+    from surgeval.questions.stages.cross_check import predictions_from_coco
+
+    placed, categories = placed_images(images, about)
+    between = {image["id"] for image in placed if image["second"] is None}
+    results = _results(path)
+    kept = [row for row in results if not isinstance(row, dict) or row.get("image_id") not in between]
+    if len(kept) < len(results):
+        talk(f"{len(results) - len(kept)} detections at frames between two seconds are not used (1 fps)")
+    return predictions_from_coco([image for image in placed if image["second"] is not None], categories, kept)
+
+
+def _results(path: Path) -> list[Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise FileUnreadable(str(path), [error.strerror or "cannot be opened"]) from None
+    except (ValueError, RecursionError) as error:
+        raise FileUnreadable(str(path), [f"no usable JSON ({str(error).splitlines()[0]})"]) from None
+    if not isinstance(found, list):
+        raise FileUnreadable(str(path), ["expected COCO results: a list of detections"])
+    return found
+
+
+def films(options: Sequence[str]) -> dict[str, Path]:
+    """The file of every video, from options NAME=FILE.
+
+    Raises:
+        Misuse: An option of another form.
+    """
+    found = {}
+    for option in options:
+        name, equals, path = option.partition("=")
+        if not (name and equals and path):
+            raise Misuse(f"--video {option!r} is not NAME=FILE")
+        found[name] = Path(path)
+    return found
+
+
+def procedures_of(table: pl.DataFrame, told: Sequence[Procedure], about: About, folder: Path, *, renamed: bool) -> None:
+    """Write one procedure file per video with the instances of the table, for review and for questions.
+
+    What the sources told beside the boxes is kept. Where instances were renamed, events that name the old ones are
+    left out and counted, and whether a box is occluded is not kept, since tables of boxes do not tell.
+    """
+    from surgeval.schema.procedure_files import write_procedure
+
+    folder.mkdir(parents=True, exist_ok=True)
+    known = {one.video: one for one in told}
+    for number, ((video,), own) in enumerate(table.sort("video").group_by("video", maintain_order=True), start=1):
+        base = known.get(str(video))
+        if base is None or renamed:
+            base = _with_instances(base or _bare(str(video), own, about), own)
+        write_procedure(base, folder / f"{number:04d}.json")
+
+
+def _with_instances(base: Procedure, own: pl.DataFrame) -> Procedure:
+    tracks = tuple(_track(part) for _, part in own.group_by("instance", maintain_order=True))
+    names = {track.instance for track in tracks}
+    events = tuple(event for event in base.events if event.instance in names)
+    if len(events) < len(base.events):
+        gone = len(base.events) - len(events)
+        talk(f"{base.video}: {gone} events name instances that were renamed; tell them again for the new ones")
+    return replace(base, tracks=tracks, events=events)
+
+
+def _bare(video: str, own: pl.DataFrame, about: About) -> Procedure:
+    """A procedure of which nothing but boxes is known."""
+    from surgeval.datasets import UNKNOWN
+    from surgeval.schema.tracks import Procedure as Made
+
+    sides = own.select("x", "y", "width", "height").to_numpy()
+    width, height = np.ceil(np.maximum((sides[:, :2] + sides[:, 2:]).max(axis=0), 1)).astype(int).tolist()
+    duration = int(own["second"].to_numpy().max()) + 1
+    return Made(video, about.procedure_type or UNKNOWN, about.center or UNKNOWN, duration, width, height)
+
+
+def _track(part: pl.DataFrame) -> Track:
+    from surgeval.schema.tracks import Track as Made
+
+    part = part.sort("second")
+    boxes = part.select("x", "y", "width", "height").to_numpy()
+    visible = np.zeros(part.height, dtype=np.uint8)
+    return Made(part["instance"][0], part["class_name"].mode().sort()[0], part["second"].to_numpy(), boxes, visible)

@@ -1,0 +1,311 @@
+"""`surgeval annotate STAGE`: the annotation stages, from crowd answers to reviewed instances and expert questions."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import polars as pl
+import typer
+
+from surgeval.cli._annotations import SOURCE_HELP, FpsOption, read_boxes, read_plain_table, read_procedures
+from surgeval.cli._console import emit_json, emit_table, new_folder, progress_bar, talk
+from surgeval.cli._stage_files import detections, films, procedures_of, write_stage
+from surgeval.cli._tables import BootOption, ForceOption, JsonOption, SeedOption
+
+SourcesArgument = Annotated[list[str], typer.Argument(metavar="BOXES...", help=SOURCE_HELP, show_default=False)]
+OutOption = Annotated[Path, typer.Option("--out", help="Folder for the tables and the manifest.")]
+TypeOption = Annotated[str | None, typer.Option("--procedure-type", help="Of the videos, where files do not say.")]
+CenterOption = Annotated[str | None, typer.Option("--center", help="Of the videos, where files do not say.")]
+
+HISTORY_TEXTS = ("item", "who", "at", "field", "before", "after", "note")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb with one command per stage."""
+    verb = typer.Typer(help="Go through the annotation stages, from crowd answers to instances.", no_args_is_help=True)
+    for name, command in (
+        ("screen", screen), ("boxes", boxes), ("cross-check", cross_check), ("reviewed", reviewed),
+        ("instances", instances), ("verify", verify), ("experts", experts),
+    ):  # fmt: skip
+        verb.command(name)(command)
+    app.add_typer(verb, name="annotate")
+
+
+def screen(
+    answers: Annotated[
+        Path, typer.Argument(help="Table with a row per answer: video, clip, class_name, worker, present.")
+    ],
+    out: OutOption,
+    certain: Annotated[float, typer.Option("--certain", help="Clips less certain than this are queued.")] = 0.95,
+    least_votes: Annotated[int, typer.Option("--least-votes", help="Clips with fewer answers are queued.")] = 2,
+    json: JsonOption = False,
+    force: ForceOption = False,
+) -> None:
+    """Stage 1: what clips show, how good the workers are, and which clips need another look."""
+    from surgeval.questions.stages.screening import screen as work
+
+    folder = new_folder(out, force=force)
+    options = {"certain": certain, "least_votes": least_votes}
+    found = work(read_plain_table(answers, "video", "worker", "class_name"), certain=certain, least_votes=least_votes)
+    tables = {"clips": found.clips, "workers": found.workers, "queue": found.queue}
+    write_stage(folder, "screen", tables, options, [answers])
+    _show({"workers": found.workers}, json, f"{found.queue.height} of {found.clips.height} clips are queued")
+
+
+def boxes(
+    sources: Annotated[
+        list[str], typer.Argument(metavar="[NAME=]BOXES...", help=f"{SOURCE_HELP} NAME is the annotator.")
+    ],
+    out: OutOption,
+    gold: Annotated[Path | None, typer.Option("--gold", help="Boxes that are known, to score annotators by.")] = None,
+    shown: Annotated[
+        Path | None, typer.Option("--shown", help="Table of who was shown what: video, second, annotator.")
+    ] = None,
+    overlap: Annotated[float, typer.Option("--overlap", help="Smallest overlap of boxes that mean the same.")] = 0.5,
+    pass_mark: Annotated[float, typer.Option("--pass-mark", help="F1 on gold boxes that annotators need.")] = 0.8,
+    fps: FpsOption = None,
+    boot: BootOption = 1000,
+    seed: SeedOption = 42,
+    json: JsonOption = False,
+    force: ForceOption = False,
+) -> None:
+    """Stage 2: one set of boxes out of those of several annotators, and how well they agree."""
+    from surgeval.datasets import About
+    from surgeval.questions.stages.localization import fuse, gold_check
+
+    folder = new_folder(out, force=force)
+    found = read_boxes(sources, About(fps=fps), annotated=True)
+    seen = None if shown is None else read_plain_table(shown, "video", "annotator")
+    fused = fuse(found.table, shown=seen, least=overlap, replicates=boot, seed=seed)
+    tables = {"boxes": fused.kept, "votes": fused.boxes, "agreement": fused.agreement}
+    if gold is not None:
+        known = read_boxes([str(gold)], About(fps=fps)).table
+        tables["gold"] = gold_check(found.table, known, least=overlap, pass_mark=pass_mark)
+    options = {"overlap": overlap, "pass_mark": pass_mark, "fps": fps, "replicates": boot}
+    inputs = [*found.paths, *(path for path in (gold, shown) if path)]
+    write_stage(folder, "boxes", tables, options, inputs, seed=seed)
+    queued = fused.boxes.filter("queued").height
+    _show(
+        {name: tables[name] for name in ("agreement", "gold") if name in tables},
+        json, f"{fused.kept.height} of {fused.boxes.height} boxes are kept; {queued} hung on one vote",
+    )  # fmt: skip
+
+
+def cross_check(
+    sources: SourcesArgument,
+    predictions: Annotated[
+        Path,
+        typer.Option("--predictions", help="Detections: COCO results (JSON, with --images) or a table with a score."),
+    ],
+    out: OutOption,
+    images: Annotated[Path | None, typer.Option("--images", help="COCO file whose images the results name.")] = None,
+    overlap: Annotated[float, typer.Option("--overlap", help="Boxes that overlap less do not agree.")] = 0.45,
+    score: Annotated[float, typer.Option("--score", help="Detections below it never accuse.")] = 0.5,
+    fps: FpsOption = None,
+    review_fps: Annotated[
+        float, typer.Option("--review-fps", help="Frame rate of the CVAT task for the review.")
+    ] = 1.0,
+    json: JsonOption = False,
+    force: ForceOption = False,
+) -> None:
+    """Stage 3: what a detector that never saw the videos sees otherwise, as flags and a CVAT review task."""
+    from surgeval.datasets import About
+    from surgeval.datasets.cvat_review import write_review
+    from surgeval.questions.stages.cross_check import Thresholds
+    from surgeval.questions.stages.cross_check import cross_check as work
+
+    folder = new_folder(out, force=force)
+    about = About(fps=fps)
+    found = read_boxes(sources, about)
+    thresholds = Thresholds(overlap=overlap, score=score, touch=min(Thresholds().touch, overlap))
+    flags = work(found.table, detections(predictions, images, about), thresholds=thresholds)
+    options = {"overlap": overlap, "score": score, "fps": fps, "review_fps": review_fps}
+    inputs = [*found.paths, predictions, *([images] if images else [])]
+    write_stage(folder, "cross-check", {"flags": flags}, options, inputs)
+    write_review(flags, folder / "review", sizes=found.sizes, fps=review_fps)
+    counted = flags.group_by("kind").agg(flags=pl.len(), strong=(pl.col("strength") >= 0.8).sum()).sort("kind")
+    _show({"flags": counted}, json, f"the CVAT review task is in {folder / 'review'}")
+
+
+def reviewed(
+    files: Annotated[list[Path], typer.Argument(help="Review files (XML) as exported from CVAT.")],
+    out: OutOption,
+    fps: Annotated[float, typer.Option("--fps", help="Frame rate of the CVAT task.")] = 1.0,
+    json: JsonOption = False,
+    force: ForceOption = False,
+) -> None:
+    """Stage 3, afterwards: the flags with the reviews of the reviewers."""
+    from surgeval.datasets.cvat_review import read_review
+
+    folder = new_folder(out, force=force)
+    flags = pl.concat([read_review(path, fps=fps) for path in files])
+    write_stage(folder, "reviewed", {"flags": flags}, {"fps": fps}, files)
+    said = [(pl.col("review") == name).sum().alias(name) for name in ("open", "right", "wrong")]
+    _show({"flags": flags.group_by("kind").agg(pl.len().alias("flags"), *said).sort("kind")}, json, "")
+
+
+def instances(
+    sources: SourcesArgument,
+    out: OutOption,
+    check: Annotated[
+        bool, typer.Option("--check", help="Only check the instances that the boxes have; propose none.")
+    ] = False,
+    longest_gap: Annotated[int, typer.Option("--longest-gap", help="Seconds after which an object is a new one.")] = 60,
+    video: Annotated[
+        list[str] | None,
+        typer.Option("--video", metavar="NAME=FILE", help="Film of a video, to link by appearance too; repeatable."),
+    ] = None,
+    by: Annotated[str, typer.Option("--by", help="Who proposes, for the history.")] = "linker",
+    at: Annotated[str, typer.Option("--at", help="When, for the history (ISO 8601). Default: now.")] = "",
+    fps: FpsOption = None,
+    procedure_type: TypeOption = None,
+    center: CenterOption = None,
+    json: JsonOption = False,
+    force: ForceOption = False,
+) -> None:
+    """Stage 4: which boxes are one object, what about it cannot be right, and a history for two-person review."""
+    from surgeval.datasets import About
+    from surgeval.questions.stages.appearance import looks_in_videos
+    from surgeval.questions.stages.box_tables import checked_boxes
+    from surgeval.questions.stages.consistency import consistency_flags
+    from surgeval.questions.stages.history import first_proposals
+    from surgeval.questions.stages.instances import propose_instances
+
+    folder = new_folder(out, force=force)
+    about = About(fps=fps, procedure_type=procedure_type, center=center)
+    found = read_boxes(sources, about)
+    table, tables, looks = found.table, dict[str, pl.DataFrame](), None
+    if video:
+        with progress_bar("frames looked at") as step:
+            looks = looks_in_videos(table, films(video), step=step)
+    if not check:
+        proposed = propose_instances(table, longest_gap_s=longest_gap, looks=looks)
+        tables = {"links": proposed.links, "suggestions": proposed.suggestions}
+        table, looks = proposed.boxes, None  # the boxes come back in another order, with looks already used
+    events = {one.video: one.events for one in found.procedures} if check else None
+    tables["flags"] = consistency_flags(table, events=events, looks=looks)
+    table = tables["boxes"] = checked_boxes(table, "boxes", extra=("instance",))
+    tables["history"] = first_proposals(table, by, at=at or _now()).table()
+    options = {"check": check, "longest_gap_s": longest_gap, "by": by, "at": at, "fps": fps, "appearance": bool(video)}
+    write_stage(folder, "instances", tables, options, found.paths)
+    procedures_of(table, found.procedures, about, folder / "procedures", renamed=not check)
+    named = table.group_by("video", "class_name").agg(pl.col("instance").n_unique().alias("instances"), boxes=pl.len())
+    counted = tables["flags"].group_by("kind").len("flags").sort("kind")
+    _show({"instances": named.sort("video", "class_name"), "flags": counted}, json, "")
+
+
+def verify(
+    history: Annotated[Path, typer.Argument(help="History table (CSV) that 'instances' or 'experts' wrote.")],
+    item: Annotated[str | None, typer.Option("--item", help="Add an entry about this item.")] = None,
+    action: Annotated[str, typer.Option("--action", help="approved, objected or changed.")] = "approved",
+    who: Annotated[str, typer.Option("--who", help="Who did it.")] = "",
+    at: Annotated[str, typer.Option("--at", help="When (ISO 8601). Default: now.")] = "",
+    field: Annotated[str, typer.Option("--field", help="For a change: what was changed.")] = "",
+    before: Annotated[str, typer.Option("--before", help="For a change: the old value.")] = "",
+    after: Annotated[str, typer.Option("--after", help="For a change: the new value.")] = "",
+    note: Annotated[str, typer.Option("--note", help="Anything worth saying.")] = "",
+    json: JsonOption = False,
+) -> None:
+    """Where every item stands, after adding an entry where one is given. Entries are only ever added.
+
+    Exit code 0: two people confirmed every item. 1: something is still open.
+    """
+    from surgeval.questions.stages.history import ReviewState, action_named, history_from
+
+    told = history_from(read_plain_table(history, *HISTORY_TEXTS))
+    if item is not None:
+        more = {"field": field, "before": before, "after": after, "note": note}
+        told = told.add(item, action_named(action), who, at=at or _now(), **more)
+        told.table().write_csv(history)
+        talk(f"added to {history}")
+    states = told.states()
+    frame = pl.DataFrame(
+        [(name, state.value, len(told.of(name))) for name, state in states.items()],
+        schema={"item": pl.String, "state": pl.String, "entries": pl.Int64}, orient="row",
+    )  # fmt: skip
+    _show({"items": frame}, json, "")
+    raise typer.Exit(int(any(state is not ReviewState.CONFIRMED for state in states.values())))
+
+
+def experts(
+    form: Annotated[Path, typer.Argument(help="The form (CSV): columns of the public data sets, and the author.")],
+    annotations: Annotated[
+        list[Path], typer.Option("--annotations", help="Procedure files or files of annotation tools; repeatable.")
+    ],
+    out: OutOption,
+    ratings: Annotated[
+        Path | None, typer.Option("--ratings", help="Times of several raters (question, rater, seconds).")
+    ] = None,
+    history: Annotated[
+        Path | None, typer.Option("--history", help="History of the review: keep only what two people confirmed.")
+    ] = None,
+    at: Annotated[str, typer.Option("--at", help="When they were proposed (ISO 8601). Default: now.")] = "",
+    fps: FpsOption = None,
+    json: JsonOption = False,
+    force: ForceOption = False,
+) -> None:
+    """Stage 5: questions by hand, checked against each other and the ledger.
+
+    Exit code 0: nothing speaks against any question. 1: findings.
+    """
+    from surgeval.datasets import About
+    from surgeval.questions.stages.expert_questions import (
+        confirmed,
+        data_set_table,
+        ledger_findings,
+        proposed,
+        read_form,
+        repetitions,
+        tolerance_from_spread,
+    )
+    from surgeval.questions.stages.history import history_from
+    from surgeval.schema.ledger import Ledger
+    from surgeval.schema.rows import write_json_rows
+
+    folder = new_folder(out, force=force)
+    known = {one.video: one for one in read_procedures(annotations, About(fps=fps))}
+    questions = read_form(form, durations_s={name: one.duration_s for name, one in known.items()})
+    told = None if history is None else history_from(read_plain_table(history, *HISTORY_TEXTS))
+    questions = questions if told is None else confirmed(questions, told)
+    findings = repetitions(questions)
+    with progress_bar("questions checked", len(questions)) as step:
+        for video in dict.fromkeys(question.request.video for question in questions):
+            ledger = Ledger(known[video])
+            for question in (one for one in questions if one.request.video == video):
+                findings += ledger_findings(question, ledger)
+                step(1)
+    write_json_rows((question.request.as_row() for question in questions), folder / "requests.json")
+    write_json_rows((question.reference.as_row() for question in questions), folder / "references.json")
+    data_set_table(questions).write_parquet(folder / "questions.parquet")
+    found = [(one.case, one.code, one.severity.value, one.message) for one in findings]
+    kinds = dict.fromkeys(("case", "code", "severity", "message"), pl.String)
+    reviewed_so_far = told or proposed(questions, at=at or _now())
+    tables = {
+        "findings": pl.DataFrame(found, schema=kinds, orient="row"),
+        "history": reviewed_so_far.table(),
+    }
+    summary: dict[str, pl.DataFrame] = {"findings": tables["findings"]}
+    if ratings is not None:
+        spread = tolerance_from_spread(read_plain_table(ratings, "question", "rater"))
+        summary["tolerance"] = tables["tolerance"] = pl.DataFrame([spread._asdict()])
+    inputs = [form, *annotations, *(path for path in (ratings, history) if path)]
+    write_stage(folder, "experts", tables, {"at": at, "fps": fps}, inputs)
+    _show(summary, json, f"{len(questions)} questions, {len(findings)} findings")
+    raise typer.Exit(int(bool(findings)))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _show(tables: dict[str, pl.DataFrame], as_json: bool, said: str) -> None:
+    """Print small tables as a result, and one line of talk."""
+    if said:
+        talk(said)
+    if as_json:
+        emit_json({name: table.to_dicts() for name, table in tables.items()})
+        return
+    for name, table in tables.items():
+        emit_table(table, title=name.capitalize())

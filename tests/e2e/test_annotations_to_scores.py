@@ -1,0 +1,72 @@
+"""From raw annotations of simulated people to scored answers, through the command line alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from surgeval.cli import build_app
+from surgeval.datasets import write_annotations
+from surgeval.simulation import BoxAnnotator, Detector, annotate, detect, draw_scene, true_procedure
+
+PEOPLE = ("ann", "bob", "eve")
+
+
+def run(*words: object) -> str:
+    done = CliRunner().invoke(build_app(), [str(word) for word in words])
+    assert done.exit_code == 0, (words, done.stderr, done.exception)
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Boxes of three people in CVAT files, and detections, for two videos."""
+    folder = tmp_path_factory.mktemp("raw")
+    seen = []
+    for number in range(2):
+        truth = true_procedure(draw_scene(31, number, minutes=(6, 7)), instruments=False)
+        for name in PEOPLE:
+            drawn = annotate(truth, BoxAnnotator(name, missed=0.05, spurious_per_minute=0.5), seed=3).procedure
+            write_annotations(drawn, folder / f"{name}_{number}.xml", tool="cvat")
+        seen.append(detect(truth, Detector(), seed=9).drop("real"))
+    pl.concat(seen).write_csv(folder / "detections.csv")
+    return folder
+
+
+def test_raw_annotations_become_questions_and_perfect_answers_score_one(raw: Path, tmp_path: Path) -> None:
+    sources = [f"{name}={raw}/{name}_{number}.xml" for name in PEOPLE for number in range(2)]
+    run("annotate", "boxes", *sources, "--out", tmp_path / "boxes", "--boot", 20)
+    boxes = tmp_path / "boxes" / "boxes.csv"
+    run("annotate", "cross-check", boxes, "--predictions", raw / "detections.csv", "--out", tmp_path / "flags")
+    assert len(list((tmp_path / "flags" / "review").glob("*.xml"))) == 2
+    more = ("--procedure-type", "Cholecystectomy", "--center", "A")
+    run("annotate", "instances", boxes, "--out", tmp_path / "instances", *more)
+    procedures = tmp_path / "instances" / "procedures"
+    run(
+        "questions", procedures, "--out", tmp_path / "set", "--track", "segment", "--per-video", 20, "--test-share", 0.5
+    )
+    place = tmp_path / "set" / "test" / "segment"
+    references = json.loads((place / "references.json").read_text())
+    answers = [{"qID": row["qID"], "content": row["answer"], "latency": 0.1} for row in references]
+    (tmp_path / "answers.json").write_text(json.dumps(answers))
+    files = ("--requests", place / "requests.json", "--references", place / "references.json")
+    run("lint", *files, "--responses", tmp_path / "answers.json")
+    run(
+        "score",
+        *files,
+        "--responses",
+        tmp_path / "answers.json",
+        "--out",
+        tmp_path / "scored",
+        "--judge",
+        "exact",
+        "--boot",
+        20,
+    )
+    scores = pl.read_parquet(tmp_path / "scored" / "scores.parquet").filter(pl.col("metric") == "correct")
+    assert scores.height == len(references) > 5
+    assert scores["value"].mean() == 1.0

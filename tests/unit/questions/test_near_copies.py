@@ -1,0 +1,89 @@
+"""A recording that was annotated again, cut and rescaled is recognised; different recordings never are."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from surgeval import make_questions
+from surgeval.questions.near_copies import LEAST, NO_LANDMARKS, Landmarks, landmarks_of, near_copies
+from surgeval.schema.tracks import Procedure, track_from_points
+from surgeval.simulation import BoxAnnotator, annotate, draw_scene, true_procedure
+
+
+@cache
+def recordings() -> list[Procedure]:
+    return [true_procedure(draw_scene(8, number, minutes=(12, 30)), instruments=False) for number in range(30)]
+
+
+def again(procedure: Procedure, name: str, *, cut_s: int = 0, scale: float = 1.0) -> Procedure:
+    """The recording as another person annotates it, from `cut_s` on, at another resolution."""
+    drawn = annotate(procedure, BoxAnnotator(name, jitter=0.06, missed=0.05), seed=3).procedure
+    tracks = []
+    for track in drawn.tracks:
+        kept = track.seconds >= cut_s
+        tracks.append(
+            replace(track, seconds=track.seconds[kept] - cut_s, boxes=track.boxes[kept] * scale,
+                    visibility=track.visibility[kept], changes=())
+        )  # fmt: skip
+    size = {"width_px": round(procedure.width_px * scale), "height_px": round(procedure.height_px * scale)}
+    shorter = {"duration_s": procedure.duration_s - cut_s, "tracks": tuple(tracks), "patient": name}
+    return replace(procedure, video=name, events=(), phases=(), masked=(), **shorter, **size)
+
+
+@pytest.mark.parametrize(("cut_s", "scale"), [(0, 1.0), (120, 1.0), (0, 1.6), (240, 0.5)])
+def test_a_recording_annotated_again_is_recognised(cut_s, scale):
+    found = 0
+    for procedure in recordings()[:12]:
+        pair = [landmarks_of(procedure), landmarks_of(again(procedure, "other", cut_s=cut_s, scale=scale))]
+        found += (0, 1) in near_copies(pair)
+    assert found >= 11
+
+
+def test_different_recordings_are_never_taken_for_one():
+    assert near_copies([landmarks_of(procedure) for procedure in recordings()]) == {}
+
+
+def test_objects_that_come_and_go_by_the_clock_make_no_copies():
+    clockwork = []
+    for number in range(3):
+        draw = np.random.default_rng(number)
+        tracks = []
+        for place, kind in enumerate(["Sponge", "Sponge", "Needle", "Clip", "Clip", "Specimen Bag"]):
+            start, stop = sorted(int(s) for s in draw.integers(20, 880, 2))
+            seconds = [s for s in range(start, stop + 15) if s // 20 % 3]
+            tracks.append(track_from_points(f"o{place}", kind, [(s, (9, 9, 9, 9)) for s in seconds]))
+        clockwork.append(landmarks_of(Procedure(f"v{number}", "p", "c", 900, 64, 48, tuple(tracks))))
+    assert near_copies(clockwork) == {}
+
+
+def test_one_second_of_hesitation_changes_little_and_silence_nothing():
+    steps = np.cumsum(np.random.default_rng(0).integers(4, 60, 80))
+    seen = [s for start, stop in zip(steps[::2], steps[1::2], strict=True) for s in range(start, stop)]
+    hesitant = [s for s in seen if s not in set(seen[::37])]
+    pair = []
+    for seconds in (seen, hesitant):
+        track = track_from_points("c", "Clip", [(int(s), (0, 0, 9, 9)) for s in seconds])
+        pair.append(landmarks_of(Procedure("v", "p", "c", int(steps[-1]) + 60, 64, 48, (track,))))
+    assert near_copies(pair)[0, 1] > LEAST
+    assert near_copies([NO_LANDMARKS, NO_LANDMARKS]) == {}
+    assert landmarks_of(Procedure("v", "p", "c", 10, 64, 48)).tokens.size == 0
+
+
+def test_the_same_landmarks_at_random_distances_prove_nothing():
+    tokens = np.arange(40, dtype=np.uint64)
+    draw = np.random.default_rng(1)
+    one, other = (Landmarks(tokens, np.sort(draw.integers(0, 9000, 40))) for _ in range(2))
+    moved = Landmarks(tokens, one.seconds + 77)
+    assert set(near_copies([one, Landmarks(tokens, draw.permutation(other.seconds)), moved])) == {(0, 2)}
+
+
+def test_the_benchmark_keeps_a_recording_and_its_second_annotation_on_one_side():
+    first = recordings()[0]
+    procedures = [*recordings()[1:8], first, again(first, "renamed", cut_s=60, scale=1.5)]
+    for seed in range(3):
+        made = make_questions(procedures, tracks=["frame"], per_video=3, test_share=0.5, seed=seed)
+        sides = dict(made.card.videos.select("video", "split").iter_rows())
+        assert sides["renamed"] == sides[first.video]
+        assert any("renamed" in defect and "same side" in defect for defect in made.card.defects)

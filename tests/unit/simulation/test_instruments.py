@@ -1,0 +1,63 @@
+"""Instruments: the right tool in the right hand, at the object that it holds."""
+
+from functools import cache
+
+import numpy as np
+
+from surgeval.simulation import draw_scene, true_procedure
+from surgeval.simulation.instruments import NO_TOOL, SLOTS, TOOLS, entries
+
+
+@cache
+def scene(number: int = 0):
+    return draw_scene(17, number, minutes=(20, 25))
+
+
+def test_the_working_hand_uses_the_tools_of_the_phase_unless_it_holds_something():
+    one = scene()
+    held = np.zeros((SLOTS, one.duration_s), dtype=bool)
+    for life in one.lives:
+        for hold in life.holds:
+            held[hold.slot, max(int(hold.stretch.start_s) - 1, 0) : int(np.ceil(hold.stretch.end_s)) + 2] = True
+    for phase in one.phases:
+        part = slice(int(phase.start_s), int(phase.end_s))
+        tools = one.instruments.tools[1, part][~held[1, part]]
+        assert {TOOLS[tool] for tool in np.unique(tools) if tool != NO_TOOL} <= set(phase.model.tools)
+        assert set(np.unique(one.instruments.tools[0, part][~held[0, part]])) <= {NO_TOOL, TOOLS.index("grasper")}
+
+
+def test_what_holds_an_object_is_where_the_object_is():
+    checked = 0
+    for number in range(3):
+        one = scene(number)
+        for life in one.lives:
+            for hold in life.holds:
+                times = np.arange(np.ceil(hold.stretch.start_s), int(hold.stretch.end_s))
+                times = times[(times >= life.born_s) & (times < min(life.gone_s, one.duration_s - 1))]
+                others = [h for other in one.lives if other is not life for h in other.holds if h.slot == hold.slot]
+                free = [t for t in times if not any(o.stretch.start_s - 1 <= t <= o.stretch.end_s + 1 for o in others)]
+                if not free:
+                    continue
+                tips = one.instruments.tip_at(hold.slot, np.array(free))
+                np.testing.assert_allclose(tips, life.path.at(np.array(free))[:, :2], atol=1e-4)
+                assert {TOOLS[t] for t in one.instruments.tool_at(hold.slot, np.array(free))} == {hold.tool}
+                checked += len(free)
+    assert checked > 50
+
+
+def test_without_a_tool_the_tip_is_outside_the_picture():
+    one = scene()
+    times = np.arange(5, one.duration_s - 5, dtype=float)
+    view = one.look(times)
+    for slot in range(SLOTS):
+        assert not view.tip_shown(slot)[view.tools[slot] == NO_TOOL].any()
+    gates = entries(16 / 9)
+    assert all(x < 0 or x > 16 / 9 or y < 0 for x, y in gates)
+
+
+def test_instrument_tracks_have_the_tool_as_class_and_are_no_foreign_objects():
+    procedure = true_procedure(scene())
+    assert {track.class_name for track in procedure.instruments} <= set(TOOLS)
+    assert not {track.instance for track in procedure.instruments} & {track.instance for track in procedure.tracks}
+    assert true_procedure(scene(), instruments=False).instruments == ()
+    assert true_procedure(scene(), instruments=False).tracks == procedure.tracks
