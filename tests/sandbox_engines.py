@@ -110,9 +110,10 @@ class Bench:
 
 
 def probe_image(path: Path) -> Path:
-    """An image with busybox and probes, and settings that a hostile image would have."""
+    """An image with busybox and probes, settings of a hostile one, and folders of its own where ours are mounted."""
     tools = [entry(f"probe/{name}", code, mode=0o755) for name, code in PROBES.items()]
-    layers = [busybox_layer(), layer([folder("probe"), *tools, folder("data", 0o777)])]
+    closed = [folder("tmp", 0o700), folder("run", 0o700), folder("run/surgeval", 0o500), entry("output/stale", b"old")]
+    layers = [busybox_layer(), layer([folder("probe"), *tools, folder("data", 0o777), *closed])]
 
     def hostile(config: dict[str, Any]) -> None:
         config["config"]["Volumes"] = {"/data": {}}

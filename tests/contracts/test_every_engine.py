@@ -39,7 +39,9 @@ can write_input $b touch /input/x
 can write_proc $b sh -c "echo x > /proc/sys/kernel/domainname"
 can write_sys $b touch /sys/fs/cgroup/x
 can write_volume $b touch /data/x
+say found_in_output "$($b ls -A /output | $b wc -l)"
 can write_output $b touch /output/x
+can write_sockets $b touch /run/surgeval/x
 can write_tmp $b touch /tmp/x
 can read_input $b grep -q data /input/given
 can read_host_file $b cat SECRET
@@ -139,6 +141,11 @@ def test_19_nothing_but_its_own_folders_can_be_written(survey: dict[str, str]) -
     wanted = dict.fromkeys(("write_output", "write_tmp", "read_input"), "yes")
     wanted |= dict.fromkeys(("write_root", "write_bin", "write_input", "write_proc", "write_sys", "write_volume"), "no")
     assert {key: survey[key] for key in wanted} == wanted
+
+
+def test_its_own_folders_are_empty_and_open_to_it_whatever_the_image_has_in_their_place(survey: dict[str, str]) -> None:
+    assert [survey[f"write_{place}"] for place in ("output", "sockets", "tmp")] == ["yes"] * 3
+    assert survey["found_in_output"] == "0"
 
 
 def test_28_files_and_processes_of_the_host_are_not_there(survey: dict[str, str]) -> None:
