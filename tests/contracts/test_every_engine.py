@@ -201,11 +201,15 @@ def test_21_a_fork_bomb_is_stopped(closed_engine: Bench) -> None:
     assert processes_with(mark) == []
 
 
-def test_22_memory_beyond_the_limit_kills(closed_engine: Bench) -> None:
+def test_22_memory_beyond_the_limit_kills_and_leaves_nothing_where_the_host_works(
+    closed_engine: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     with closed_engine.start("exec /bin/busybox dd if=/dev/zero of=/dev/null bs=300M count=1") as running:
         until(lambda: not running.alive(), 60, "it was not killed")
         assert running.exit_code() == 137
         assert running.out_of_memory()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_22_memory_hidden_in_memory_file_systems_counts(closed_engine: Bench) -> None:

@@ -122,8 +122,9 @@ class ContainerEngine:
             profile.write(oci_profile())
             profile.flush()
             self._cli(*self._create(name, launch, profile.name))
-        _fail_on(self.name, declared_problems(self._record(name), launch))
-        self._cli(*self.bring_up, name)
+        declared = self._record(name)
+        _fail_on(self.name, declared_problems(declared, launch))
+        self._cli(*self.bring_up, name, folder=_own_folder(declared))
         record = self._record(name)
         pid = int(record["State"]["Pid"])
         if os.geteuid() == 0 and pid:
@@ -180,6 +181,16 @@ class ContainerEngine:
 
     def _tmpfs(self, target: str, size_mb: int) -> list[str]:
         return ["--tmpfs", f"{target}:rw,size={size_mb}m,noexec,nosuid,nodev,mode=1777"]
+
+
+def _own_folder(record: dict[str, Any]) -> str | None:
+    """The engine's folder of a container, where it has one here.
+
+    podman's monitor stays in the folder that it is started from, leaves a file `oom` there when the memory
+    limit strikes, and looks for it in this one.
+    """
+    folder = str(record.get("StaticDir") or "")
+    return folder if os.path.isdir(folder) else None
 
 
 def _settled(pid: int) -> list[str]:
