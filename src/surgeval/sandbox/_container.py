@@ -82,9 +82,14 @@ class ContainerEngine:
             raise EngineFailed(self.name, f"it stored image {stored} instead of {digest}")
         return digest
 
+    def images(self) -> frozenset[str]:
+        """The identifiers of every image that the engine holds."""
+        listed = self._cli("images", "--all", "--quiet", "--no-trunc").decode().split()
+        return frozenset(found.removeprefix("sha256:") for found in listed)
+
     def forget(self, image: str) -> None:
-        """Remove a stored image and its containers."""
-        self._cli.attempt("rmi", "--force", image)
+        """Remove a stored image, unless a run uses it."""
+        self._cli.attempt("rmi", image)
 
     def start(self, launch: Launch) -> Running:
         """A container whose limits were checked before and after it started.

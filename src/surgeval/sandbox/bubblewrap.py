@@ -73,6 +73,10 @@ class BubblewrapEngine:
         """Nothing: it runs commands of this machine."""
         raise Misuse(f"the bubblewrap engine runs commands, not images; got {archive}; use podman or docker")
 
+    def images(self) -> frozenset[str]:
+        """None: it runs commands."""
+        return frozenset()
+
     def forget(self, image: str) -> None:
         """Nothing to remove."""
 

@@ -140,17 +140,20 @@ def rehearse(
     chosen, settings, folder = _engine(engine, image), settings or Settings(), Path(out)
     if (image is None) == (not command):
         raise Misuse("give either an image or a command")
-    scratch = folder / ".unpacked"
+    scratch, held, stored = folder / ".unpacked", chosen.images(), None
     try:
         inputs = read_inputs(Path(input_folder), scratch=scratch)
+        stored = None if image is None else chosen.store(Path(image))
         entrant = Entrant(
-            image=None if image is None else chosen.store(Path(image)), command=tuple(command), gpu=gpu,
-            limits=limits or Limits(), code=None if code is None else Path(code),
+            image=stored, command=tuple(command), gpu=gpu, limits=limits or Limits(),
+            code=None if code is None else Path(code),
         )  # fmt: skip
         rules = _rules(inputs, settings)
         _run(inputs, chosen, entrant, rules, settings, folder, progress)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+        if stored is not None and stored not in held:
+            chosen.forget(stored)
     return _told(inputs, rules, settings, chosen, folder, limits or Limits())
 
 

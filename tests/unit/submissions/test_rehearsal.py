@@ -182,14 +182,6 @@ def test_the_plain_pack_works_as_it_is(pack: Path) -> None:
     assert found.score.headline["accuracy"] == pytest.approx(0.75)
 
 
-def test_the_pytorch_pack_works_where_torch_is(tmp_path: Path) -> None:
-    for needed in ("torch", "av"):
-        pytest.importorskip(needed, reason=f"the PyTorch pack needs {needed}")
-    new_pack(tmp_path / "pack", kind="pytorch")
-    found = go(tmp_path / "pack", (sys.executable, "-E", str(tmp_path / "pack" / "app.py")), budget_s=60.0)
-    assert found.facts.outcomes == {"ok": 3}
-
-
 def test_a_pack_is_not_written_over(pack: Path) -> None:
     (pack / "app.py").write_text("mine")
     with pytest.raises(Misuse, match="exists already"):
