@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from surgeval.errors import EngineFailed, HiddenDataRefused, Misuse
 from surgeval.sandbox._cli import Cli
 from surgeval.sandbox._container_checks import GPU_VOID, declared_problems, rights_problems, world_problems
-from surgeval.sandbox._container_run import ContainerRun
+from surgeval.sandbox._container_run import UNFORGOTTEN, ContainerRun
 from surgeval.sandbox._engine import Guarantee, Problem, Running
 from surgeval.sandbox._intake import ImageLimits, write_clean_image
 from surgeval.sandbox._kernel import host_lives, host_mark
@@ -111,13 +111,13 @@ class ContainerEngine:
             raise
 
     def sweep(self) -> tuple[str, ...]:
-        """Identifiers of containers whose host process is dead, now removed."""
+        """Identifiers of containers that are dead or whose host process is, now removed."""
         listed = self._cli("ps", "--all", "--quiet", "--no-trunc", "--filter", f"label={LABEL}").decode().split()
         gone = []
         for found in listed:
             code, out, _ = self._cli.attempt("inspect", found)
             mark = json.loads(out)[0]["Config"]["Labels"].get(LABEL, "") if code == 0 else host_mark()
-            if not host_lives(mark):
+            if found in UNFORGOTTEN or not host_lives(mark):
                 self._cli.attempt(*self.removal, found)
                 gone.append(found)
         return tuple(gone)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from contextlib import suppress
 from typing import Any
 
 from surgeval.errors import EngineFailed
@@ -15,6 +16,8 @@ from surgeval.sandbox._kernel import ControlGroup, Watched
 from surgeval.sandbox._launch import Launch, MountKind
 from surgeval.sandbox._watchdog import Watchdog
 
+UNFORGOTTEN: set[str] = set()
+"""Dead containers of this process whose engine did not answer when they ended; the next sweep removes them."""
 _DEATH_S = 15.0
 _KILLED = 128 + 9
 _FOLDERS_GO_S = 2.0
@@ -132,15 +135,18 @@ class ContainerRun(Running):
         Raises:
             EngineFailed: It answers, and keeps the container.
         """
-        try:
+        with suppress(EngineFailed):  # its record may be lost with its monitor; that it goes is what counts
             self._ended()
             self._last_words = self.logs(self._limit_bytes)
-        except EngineFailed:
-            return []
         deadline = time.monotonic() + _DEATH_S
         while True:
-            code, _, said = self._cli.attempt(*self._removal, self.id)
-            if code == 0 and not self._is_listed():
+            try:
+                code, _, said = self._cli.attempt(*self._removal, self.id)
+                listed = self._is_listed()
+            except EngineFailed:
+                UNFORGOTTEN.add(self.id)
+                return []
+            if code == 0 and not listed:
                 return ["the engine knows no such container"]
             if time.monotonic() > deadline:
                 raise EngineFailed(
