@@ -19,6 +19,7 @@ from hostile_programs import good, raw, script
 from submission_runs import events, outcomes, records, rules, run, tasks
 from surgeval.errors import EngineFailed, HiddenDataRefused, Misuse, RunInterrupted
 from surgeval.sandbox import SOCKET_NAME, Engine, Launch, Mount, Running, open_engine
+from surgeval.sandbox._watchdog import marked
 from surgeval.sandbox.process import MARK, ProcessEngine
 from surgeval.schema.questions import Request
 from surgeval.submissions import driver
@@ -187,6 +188,18 @@ def test_a_socket_that_turns_into_something_else_is_a_crash(tmp_path: Path, swap
     body = f"path = os.environ['SURG_SOCKET']\nreply(connection, good)\n{swap}"
     found = run(tmp_path, raw(tmp_path, body), health_s=0.3, most_restarts=0)
     assert sorted(outcomes(found).values()) == ["crashed", "crashed", "ok"]
+
+
+def test_many_listeners_on_one_socket_give_one_answer_per_question(tmp_path: Path) -> None:
+    """Five processes wait on the socket at once; each question goes to one of them, and all of them end."""
+    command = raw(tmp_path, "reply(connection, good.replace(b'yes', b'%d' % os.getpid()))")
+    path = Path(command[-1])
+    forked = "for _ in range(4):\n    if os.fork() == 0: break\ncount, earlier = 0, None"
+    path.write_text(path.read_text().replace("count, earlier = 0, None", forked))
+    found = run(tmp_path, command, tasks(tmp_path / "media", 12))
+    assert set(outcomes(found).values()) == {"ok"}
+    assert len(found) == 12
+    assert marked(events(tmp_path / "out", "started")[0]["id"]) == []
 
 
 def test_no_video_is_there_while_a_container_starts(tmp_path: Path) -> None:
