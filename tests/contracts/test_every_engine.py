@@ -19,7 +19,7 @@ import pytest
 
 from sandbox_engines import ENGINES, SMALL, Bench, bench, processes_with, until
 from surgeval.errors import EngineFailed, HiddenDataRefused, Misuse, OutputRefused
-from surgeval.sandbox import Guarantee, Launch, Limits, MountKind, open_engine
+from surgeval.sandbox import Guarantee, Launch, Limits, MountKind, open_engine, trial_run
 from syscall_probes import ABSTRACT_NAME, REFUSED_CALLS
 
 CLASSES = {name: import_module(f"surgeval.sandbox.{name}").ENGINE for name in ENGINES}
@@ -322,6 +322,13 @@ def _refuses(running: object) -> bool:
 
 
 # what an honest run needs
+
+
+def test_an_engine_passes_its_own_trial_and_keeps_nothing_of_it(any_engine: Bench) -> None:
+    tried = trial_run(any_engine.engine)
+    assert tried.problem is None
+    assert len(tried.evidence) == (3 if any_engine.engine.guarantees == frozenset(Guarantee) else 2)
+    assert any_engine.engine.sweep() == ()
 
 
 def test_a_file_that_comes_late_is_seen_and_goes_again(any_engine: Bench) -> None:

@@ -19,7 +19,7 @@ from surgeval.sandbox._engine import Guarantee, Problem, Running
 from surgeval.sandbox._intake import ImageLimits, write_clean_image
 from surgeval.sandbox._kernel import host_lives, host_mark
 from surgeval.sandbox._launch import Launch, Mount, MountKind
-from surgeval.sandbox._machine import first_blocking
+from surgeval.sandbox._machine import first_blocking, gpu_request_problem
 from surgeval.sandbox._seccomp import oci_profile
 from surgeval.sandbox._watchdog import Watchdog
 
@@ -101,6 +101,8 @@ class ContainerEngine:
             raise Misuse(f"the {self.name} engine runs images; store one and name it in the launch")
         if launch.hidden and os.geteuid() != 0:
             raise HiddenDataRefused(self.name, [Guarantee.OUTPUT_QUOTA])
+        if launch.gpu is not None and (problem := gpu_request_problem(launch.gpu)):
+            raise Misuse(f"GPU {launch.gpu!r} was asked for, and {problem}")
         name = f"surgeval-{uuid.uuid4().hex}"
         watchdog = Watchdog(self._ender(name), lifetime_s=launch.limits.lifetime_s)
         try:

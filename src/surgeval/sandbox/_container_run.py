@@ -51,7 +51,7 @@ class ContainerRun(Running):
         self.id = container
         self.unenforced = () if os.geteuid() == 0 else (Guarantee.OUTPUT_QUOTA,)
         self._engine, self._cli, self._removal, self._watchdog = engine, cli, removal, watchdog
-        self._group = ControlGroup.of(pid) if pid else None
+        self._group = _own_group(pid)
         self._limit_bytes = launch.limits.log_mb << 20
         self._state: dict[str, Any] | None = None
         self._last_words: bytes | None = None
@@ -190,6 +190,12 @@ def _watched(pid: int) -> Watched | None:
         return Watched(pid) if pid else None
     except ProcessLookupError:
         return None
+
+
+def _own_group(pid: int) -> ControlGroup | None:
+    """The run's control group; None when the process is gone or just going."""
+    group = ControlGroup.of(pid) if pid else None
+    return None if group is None or group.is_everyones() else group
 
 
 def _folder(pid: int, launch: Launch, kind: MountKind) -> Folder | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -12,6 +13,10 @@ from surgeval.sandbox._engine import Problem, Severity
 
 _GROUPS = Path("/sys/fs/cgroup")
 _CAP_SYS_RESOURCE = 24
+_GPU_DEVICE = Path("/dev/nvidiactl")
+_CDI = (Path("/etc/cdi"), Path("/var/run/cdi"))
+_CDI_NAME = re.compile(r"""^\s*(?:-\s+)?["']?name["']?\s*:\s*["']?([\w-]+)["']?,?\s*$""", re.MULTILINE)
+"""A device's name, in YAML or in JSON with a line per field, as the vendor's tool writes them."""
 
 
 def missing_program(program: str, package: str) -> Problem | None:
@@ -19,6 +24,19 @@ def missing_program(program: str, package: str) -> Problem | None:
     if shutil.which(program):
         return None
     return Problem(f"no-{program}", f"{program} is not installed", f"install it, as with `apt-get install {package}`")
+
+
+def missing_runtime(runtime: str | None) -> Problem | None:
+    """That the runtime asked for is not installed."""
+    if runtime is None or shutil.which(runtime, path=admin_path()):
+        return None
+    fix = f"install it (as with `apt-get install {runtime}`), or leave the runtime to the engine"
+    return Problem("no-runtime", f"runtime {runtime!r} is not installed", fix)
+
+
+def admin_path() -> str:
+    """Where programs are, those of administrators included."""
+    return os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
 
 
 def is_hybrid() -> bool:
@@ -77,12 +95,32 @@ def not_root() -> Problem | None:
 
 def gpu_problem() -> Problem | None:
     """That there is no GPU, or no CDI description to hand out exactly one."""
-    if not Path("/dev/nvidiactl").exists():
+    if not _GPU_DEVICE.exists():
         return Problem("no-gpu", "no NVIDIA GPU is here", "submissions run on the CPU only", Severity.WEAKENS)
-    if any(found for folder in ("/etc/cdi", "/var/run/cdi") for found in Path(folder).glob("nvidia*")):
+    if any(found for folder in _CDI for found in folder.glob("nvidia*")):
         return None
     fix = "run `nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`"
     return Problem("no-cdi", "GPUs are here but not described for containers (CDI)", fix, Severity.WEAKENS)
+
+
+def gpu_request_problem(gpu: str) -> Problem | None:
+    """Why this GPU cannot be given to a run, or None."""
+    problem = gpu_problem()
+    if problem is not None:
+        return problem
+    named = gpu_names()
+    if gpu in named:
+        return None
+    return Problem("no-such-gpu", f"there is no GPU {gpu!r} here", f"name one of {', '.join(named) or 'none'}")
+
+
+def gpu_names() -> tuple[str, ...]:
+    """The names under which single GPUs can be asked for, as their descriptions (CDI) say."""
+    found = set()
+    for folder in _CDI:
+        for path in folder.glob("nvidia*"):
+            found |= set(_CDI_NAME.findall(path.read_text(encoding="utf-8", errors="replace")))
+    return tuple(sorted(found - {"all"}))
 
 
 def no_namespaces() -> Problem | None:

@@ -30,11 +30,11 @@ class PodmanEngine(ContainerEngine):
     bring_up: ClassVar[tuple[str, ...]] = ("init",)
 
     def __init__(self, runtime: str | None = None) -> None:
-        self._runtime = runtime or ("runc" if shutil.which("runc", path=_admin_path()) else None)
+        self._runtime = runtime or ("runc" if shutil.which("runc", path=machine.admin_path()) else None)
         super().__init__(Cli(self.name, "podman", *(("--runtime", self._runtime) if self._runtime else ())))
 
     def _noticed(self) -> Iterator[Problem | None]:
-        missing = machine.missing_program("podman", "podman runc")
+        missing = machine.missing_program("podman", "podman runc") or machine.missing_runtime(self._runtime)
         yield missing
         if missing:
             return
@@ -70,10 +70,6 @@ class PodmanEngine(ContainerEngine):
     def _tmpfs(self, target: str, size_mb: int) -> list[str]:
         option, value = super()._tmpfs(target, size_mb)
         return [option, f"{value},notmpcopyup"]
-
-
-def _admin_path() -> str:
-    return os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
 
 
 ENGINE = PodmanEngine

@@ -45,6 +45,56 @@ def test_crun_on_hybrid_control_groups_is_told(monkeypatch: pytest.MonkeyPatch, 
     assert machine.hybrid_needs_runc("runc") is None
 
 
+def test_a_runtime_that_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name, **_: None if name == "runsc" else f"/usr/bin/{name}")
+    problem = open_engine("podman", runtime="runsc").available()
+    assert problem is not None
+    assert str(problem) == (
+        "runtime 'runsc' is not installed; "
+        "install it (as with `apt-get install runsc`), or leave the runtime to the engine"
+    )
+    assert machine.missing_runtime("runc") is None
+    assert machine.missing_runtime(None) is None
+    engine = DockerEngine("runsc")
+    known = '{"ServerVersion": "1", "Runtimes": {"runc": {}, "io.containerd.runc.v2": {}}, "SecurityOptions": []}'
+    monkeypatch.setattr(engine, "_cli", lambda *a, **k: known.encode())
+    (told,) = engine._answers()
+    assert told.code == "no-runtime"
+    assert "it knows io.containerd.runc.v2, runc" in told.message
+
+
+CDI = """
+cdiVersion: 0.5.0
+kind: nvidia.com/gpu
+devices:
+  - name: "0"
+    containerEdits: {deviceNodes: [{path: /dev/nvidia0}]}
+  - name: GPU-1b2c
+    containerEdits: {deviceNodes: [{path: /dev/nvidia0}]}
+  - name: all
+"""
+
+
+@pytest.mark.parametrize("engine", [PodmanEngine(), DockerEngine()])
+def test_29_a_gpu_that_cannot_be_given_is_refused_before_anything_starts(
+    engine: PodmanEngine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    launch = Launch(image="a" * 64, gpu="1")
+    monkeypatch.setattr(machine, "_GPU_DEVICE", tmp_path / "nvidiactl")
+    monkeypatch.setattr(machine, "_CDI", (tmp_path / "cdi",))
+    with pytest.raises(Misuse, match="GPU '1' was asked for, and no NVIDIA GPU is here"):
+        engine.start(launch)
+    (tmp_path / "nvidiactl").touch()
+    with pytest.raises(Misuse, match="nvidia-ctk cdi generate"):
+        engine.start(launch)
+    (tmp_path / "cdi").mkdir()
+    (tmp_path / "cdi" / "nvidia.yaml").write_text(CDI)
+    with pytest.raises(Misuse, match="no GPU '1' here; name one of 0, GPU-1b2c"):
+        engine.start(launch)
+    assert machine.gpu_request_problem("0") is None
+    assert machine.gpu_request_problem("GPU-1b2c") is None
+
+
 def test_missing_controllers_are_told_in_both_layouts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(machine, "_GROUPS", tmp_path)
     (tmp_path / "memory").mkdir()

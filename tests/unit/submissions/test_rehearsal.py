@@ -160,6 +160,8 @@ def test_settings_that_mean_nothing_are_refused(pack: Path, tmp_path: Path) -> N
             Settings(**wrong)  # type: ignore[arg-type]
     with pytest.raises(Misuse, match="either an image or a command"):
         rehearse(pack / "example_input", out=tmp_path / "o", engine="process")
+    with pytest.raises(Misuse, match=r"not installed"):
+        rehearse(pack / "example_input", out=tmp_path / "o", image="x.tar", engine="podman", runtime="no-such-runtime")
 
 
 @pytest.mark.parametrize("kind", KINDS)
