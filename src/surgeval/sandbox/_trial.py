@@ -13,6 +13,7 @@ import struct
 import tarfile
 import tempfile
 import time
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,14 +74,14 @@ def _started_and_killed(engine: Engine) -> Death:
 
 
 def _waiting_image(path: Path) -> Path:
-    """An image archive with one program that waits."""
+    """An image archive with one program that waits; no two are equal, so that trials do not share an image."""
     architecture = own_architecture()
     layer = _tar({"wait": _program(architecture)}, mode=0o755)
     config = json.dumps(
         {
             "architecture": architecture,
             "os": "linux",
-            "config": {"User": "65534:65534", "Entrypoint": ["/wait"]},
+            "config": {"User": "65534:65534", "Entrypoint": ["/wait"], "Env": [f"TRIAL={uuid.uuid4()}"]},
             "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]},
         }
     ).encode()
