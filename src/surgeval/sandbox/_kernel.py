@@ -216,7 +216,8 @@ class OwnGroup(ControlGroup):
     def __init__(self, name: str, *, memory_bytes: int, pids: int, cpus: float) -> None:
         roots = self._roots()
         super().__init__(
-            {key: root / f"{self.PREFIX}{name}" for key, root in roots.items()}, len(set(roots.values())) == 1
+            {key: root / f"{self.PREFIX}{host_mark()}-{name}" for key, root in roots.items()},
+            len(set(roots.values())) == 1,
         )
         for folder in set(self._folders.values()):
             folder.mkdir()
@@ -241,10 +242,15 @@ class OwnGroup(ControlGroup):
 
     @classmethod
     def sweep(cls) -> tuple[str, ...]:
-        """Names of groups without processes that could be removed."""
+        """Names of groups of dead hosts that could be removed, for nothing runs in them.
+
+        A group is empty for a moment after it was made; a live host's is left alone.
+        """
         gone = set()
         for root in set(cls._roots().values()):
             for folder in root.glob(f"{cls.PREFIX}*"):
+                if host_lives(folder.name.removeprefix(cls.PREFIX).rpartition("-")[0]):
+                    continue
                 with suppress(OSError):
                     folder.rmdir()  # refused by the kernel while anything runs in it
                     gone.add(folder.name)

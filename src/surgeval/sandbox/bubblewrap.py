@@ -138,6 +138,8 @@ class BubblewrapEngine:
         except BaseException:
             kill_marked(run_id)
             child.wait()
+            if child.stdout:
+                child.stdout.close()
             watchdog.release()
             raise
         finally:

@@ -51,3 +51,19 @@ def test_a_run_that_is_over_is_not_blamed_for_the_processes_of_the_machine() -> 
         assert group.empty_within(10)
         group.remove()
     assert _own_group(0) is None
+
+
+def test_only_groups_of_dead_hosts_are_swept() -> None:
+    """A group is made empty; a sweep by another run at that moment must not take it away."""
+    if not OwnGroup.possible():
+        pytest.skip("control groups cannot be made here")
+    mine = OwnGroup("0123456789abcdef", memory_bytes=64 << 20, pids=8, cpus=1.0)
+    stale = next(iter(mine._roots().values())) / f"{OwnGroup.PREFIX}999999999.1.some-boot-0123456789abcdef"
+    stale.mkdir()
+    try:
+        assert stale.name in OwnGroup.sweep()
+        assert not stale.exists()
+        assert mine.pids_limit() == 8
+    finally:
+        mine.remove()
+    assert mine.pids_limit() is None
