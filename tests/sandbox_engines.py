@@ -70,12 +70,14 @@ class DockerDaemon:
         self.start()
 
     def stop(self) -> None:
-        left = subprocess.check_output(["docker", "ps", "-aq"]).decode().split()
-        if left:
-            subprocess.run(["docker", "rm", "-f", *left], check=True, stdout=subprocess.DEVNULL)
-        self.process.terminate()
-        self.process.wait(60)
-        self._unmount()
+        try:
+            left = subprocess.check_output(["docker", "ps", "-aq"]).decode().split()
+            if left:
+                subprocess.run(["docker", "rm", "-f", *left], check=True, stdout=subprocess.DEVNULL)
+        finally:
+            self.process.terminate()
+            self.process.wait(60)
+            self._unmount()
 
     def _unmount(self) -> None:
         points = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
