@@ -16,7 +16,9 @@ def register(app: typer.Typer) -> None:
 
 def examine(
     engine: list[str] = typer.Option([], "--engine", help="Look at this engine only; may be repeated."),
-    runtime: str | None = typer.Option(None, "--runtime", help="Of podman and docker: runc, crun or runsc."),
+    runtime: str | None = typer.Option(
+        None, "--runtime", help="Of podman and docker, instead of the usual one: runc or crun."
+    ),
     trial: bool = typer.Option(True, "--trial/--no-trial", help="Start, check and end a harmless run in each."),
     as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
 ) -> None:

@@ -40,7 +40,9 @@ def rehearse(
     ),
     clock: bool = typer.Option(False, "--clock", help="Show videos with a burned-in clock where there are both."),
     engine: str | None = typer.Option(None, "--engine", help="process, bubblewrap, podman or docker."),
-    runtime: str | None = typer.Option(None, "--runtime", help="Of podman or docker: runc, crun or runsc (gVisor)."),
+    runtime: str | None = typer.Option(
+        None, "--runtime", help="Of podman or docker, instead of the usual one: runc or crun."
+    ),
     gpu: str | None = typer.Option(None, "--gpu", help="One GPU by index or UUID."),
     memory_mb: int = typer.Option(8192, "--memory", min=16, help="Memory limit in MB."),
     start_up_s: float = typer.Option(600.0, "--start-up", help="Seconds until the container must report ready."),

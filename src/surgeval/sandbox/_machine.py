@@ -26,9 +26,14 @@ def missing_program(program: str, package: str) -> Problem | None:
     return Problem(f"no-{program}", f"{program} is not installed", f"install it, as with `apt-get install {package}`")
 
 
-def missing_runtime(runtime: str | None) -> Problem | None:
-    """That the runtime asked for is not installed."""
-    if runtime is None or shutil.which(runtime, path=admin_path()):
+def runtime_problem(runtime: str | None, *, is_program: bool = True) -> Problem | None:
+    """That the runtime asked for cannot be used: nothing could be fetched from its runs, or no such program is here."""
+    if runtime is None:
+        return None
+    if os.path.basename(runtime) == "runsc":
+        text = "under gVisor (runsc) a run keeps its socket and its folders to itself: no answer could be fetched"
+        return Problem("runsc-closed", text, "use runc; for a second wall, run the worker in a virtual machine")
+    if not is_program or shutil.which(runtime, path=admin_path()):
         return None
     fix = f"install it (as with `apt-get install {runtime}`), or leave the runtime to the engine"
     return Problem("no-runtime", f"runtime {runtime!r} is not installed", fix)
@@ -46,7 +51,7 @@ def is_hybrid() -> bool:
 
 def hybrid_needs_runc(runtime: str | None) -> Problem | None:
     """That crun is all there is, and refuses hybrid control groups."""
-    if not is_hybrid() or runtime in ("runc", "runsc"):
+    if not is_hybrid() or (runtime and os.path.basename(runtime) == "runc"):
         return None
     return Problem("crun-hybrid", "crun refuses hybrid control groups", "install runc (`apt-get install runc`)")
 

@@ -24,7 +24,8 @@ class DockerEngine(ContainerEngine):
         super().__init__(Cli(self.name, "docker"))
 
     def _noticed(self) -> Iterator[Problem | None]:
-        missing = machine.missing_program("docker", "docker.io")
+        named = machine.runtime_problem(self._runtime, is_program=False)  # its daemon knows runtimes by other names
+        missing = machine.missing_program("docker", "docker.io") or named
         yield missing
         if missing:
             return

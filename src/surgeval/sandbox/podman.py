@@ -34,7 +34,7 @@ class PodmanEngine(ContainerEngine):
         super().__init__(Cli(self.name, "podman", *(("--runtime", self._runtime) if self._runtime else ())))
 
     def _noticed(self) -> Iterator[Problem | None]:
-        missing = machine.missing_program("podman", "podman runc") or machine.missing_runtime(self._runtime)
+        missing = machine.missing_program("podman", "podman runc") or machine.runtime_problem(self._runtime)
         yield missing
         if missing:
             return

@@ -129,7 +129,7 @@ def rehearse(
         command: Instead of an image, a command of this machine.
         code: A folder that the command needs, read-only at /app in engines that show nothing else.
         engine: By name; `process` for a command, podman or docker for an image without one.
-        runtime: Of podman or docker, instead of the usual one: `runsc` is gVisor.
+        runtime: Of podman or docker, instead of the usual one: `runc` or `crun`.
         limits: Memory, processes and so on.
         gpu: One GPU by index or UUID.
         settings: Protocol, layout, budget and the rest.

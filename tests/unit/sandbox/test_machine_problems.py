@@ -45,17 +45,25 @@ def test_crun_on_hybrid_control_groups_is_told(monkeypatch: pytest.MonkeyPatch, 
     assert machine.hybrid_needs_runc("runc") is None
 
 
-def test_a_runtime_that_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", lambda name, **_: None if name == "runsc" else f"/usr/bin/{name}")
-    problem = open_engine("podman", runtime="runsc").available()
-    assert problem is not None
+def test_a_runtime_that_cannot_be_used_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name, **_: None if name == "youki" else f"/usr/bin/{name}")
+    problem = open_engine("podman", runtime="youki").available()
     assert str(problem) == (
-        "runtime 'runsc' is not installed; "
-        "install it (as with `apt-get install runsc`), or leave the runtime to the engine"
+        "runtime 'youki' is not installed; "
+        "install it (as with `apt-get install youki`), or leave the runtime to the engine"
     )
-    assert machine.missing_runtime("runc") is None
-    assert machine.missing_runtime(None) is None
-    engine = DockerEngine("runsc")
+    for runtime in ("runsc", "/usr/local/bin/runsc"):
+        for engine in ("podman", "docker"):
+            refused = open_engine(engine, runtime=runtime).available()
+            assert refused is not None
+            assert "no answer could be fetched; use runc" in str(refused)
+    assert machine.runtime_problem("runc") is None
+    assert machine.runtime_problem("youki", is_program=False) is None
+    assert machine.runtime_problem(None) is None
+
+
+def test_a_runtime_that_the_docker_daemon_does_not_know_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = DockerEngine("kata")
     known = '{"ServerVersion": "1", "Runtimes": {"runc": {}, "io.containerd.runc.v2": {}}, "SecurityOptions": []}'
     monkeypatch.setattr(engine, "_cli", lambda *a, **k: known.encode())
     (told,) = engine._answers()
