@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from surgeval.cli._console import emit, emit_json
+
+if TYPE_CHECKING:
+    from surgeval.sandbox import Trial
 
 
 def register(app: typer.Typer) -> None:
@@ -60,10 +63,18 @@ def _report(name: str, runtime: str | None, trial: bool) -> dict[str, Any]:
         "runs": "images" if engine.takes_images else "commands",
         "isolates": isolates,
         "hidden_data": isolates and not any(problem.code in ("not-root", "no-groups") for problem in problems),
-        "trial": None if tried is None else {"seconds": round(tried.seconds, 3), "evidence": list(tried.evidence)},
+        "trial": None if tried is None else _told(tried),
         "problems": [
             {"code": p.code, "severity": p.severity.value, "message": p.message, "fix": p.fix} for p in problems
         ],
+    }
+
+
+def _told(trial: Trial) -> dict[str, Any]:
+    return {
+        "seconds": round(trial.seconds, 3),
+        "evidence": list(trial.evidence),
+        "unenforced": [lack.value for lack in trial.unenforced],
     }
 
 
@@ -73,8 +84,9 @@ def _print(report: dict[str, Any]) -> None:
     emit(f"{report['engine']}: {state}")
     if report["usable"] and report["trial"]:
         proof = "; ".join(report["trial"]["evidence"])
-        limits = ", limits as asked for" if report["isolates"] else ""
-        emit(f"  trial: started{limits}, ended after {report['trial']['seconds']:.1f} s ({proof})")
+        lacking = ", ".join(report["trial"]["unenforced"])
+        limits = f"without {lacking}" if lacking else "every limit as asked for"
+        emit(f"  trial: started, {limits}; ended after {report['trial']['seconds']:.1f} s ({proof})")
     for problem in report["problems"]:
         mark = "problem" if problem["severity"] == "blocks" else "note"
         emit(f"  {mark}: {problem['message']}")

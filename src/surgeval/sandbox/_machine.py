@@ -98,6 +98,22 @@ def not_root() -> Problem | None:
     return Problem("not-root", text, "run the organiser's worker as root", Severity.WEAKENS)
 
 
+def rootless_limits() -> Problem | None:
+    """That podman, run by an ordinary user, would quietly drop its limits."""
+    uid = os.geteuid()
+    if uid == 0:
+        return None
+    if not (_GROUPS / "cgroup.controllers").exists():
+        text = "run by an ordinary user, podman keeps no limits on control groups of the old kind (v1)"
+        return Problem("rootless-v1", text, "run it as root, or boot with `systemd.unified_cgroup_hierarchy=1`")
+    own = _GROUPS / "user.slice" / f"user-{uid}.slice" / f"user@{uid}.service" / "cgroup.controllers"
+    lacking = sorted({"cpu", "memory", "pids"} - set(own.read_text().split())) if own.exists() else []
+    if not lacking:
+        return None
+    fix = "put `[Service]` and `Delegate=cpu memory pids` into /etc/systemd/system/user@.service.d/delegate.conf"
+    return Problem("not-delegated", f"this user may not limit {', '.join(lacking)}", f"{fix}, and log in again")
+
+
 def gpu_problem() -> Problem | None:
     """That there is no GPU, or no CDI description to hand out exactly one."""
     if not _GPU_DEVICE.exists():

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from surgeval.errors import EngineFailed, ImageRefused
-from surgeval.sandbox._engine import Death, Engine, Problem
+from surgeval.sandbox._engine import Death, Engine, Guarantee, Problem
 from surgeval.sandbox._intake_config import own_architecture
 from surgeval.sandbox._launch import Launch, Limits, Mount
 
@@ -41,20 +41,22 @@ class Trial:
     evidence: tuple[str, ...]
     """Of its death."""
     problem: Problem | None = None
+    unenforced: tuple[Guarantee, ...] = ()
+    """What the engine could not enforce here."""
 
 
 def trial_run(engine: Engine) -> Trial:
     """Whether an engine really starts a run with its limits and ends it; what is amiss is a problem with a fix."""
     start = time.monotonic()
     try:
-        death = _started_and_killed(engine)
+        death, unenforced = _started_and_killed(engine)
     except (EngineFailed, ImageRefused, OSError) as error:
         fix = "mend what the engine says and try again, or use another engine"
         return Trial(time.monotonic() - start, (), Problem("trial-failed", f"a trial run failed: {error}", fix))
-    return Trial(time.monotonic() - start, death.evidence)
+    return Trial(time.monotonic() - start, death.evidence, None, unenforced)
 
 
-def _started_and_killed(engine: Engine) -> Death:
+def _started_and_killed(engine: Engine) -> tuple[Death, tuple[Guarantee, ...]]:
     held = engine.images()
     with tempfile.TemporaryDirectory(prefix="surgeval-trial-") as folder:
         places = [Path(folder) / name for name in ("input", "output", "sockets")]
@@ -67,7 +69,7 @@ def _started_and_killed(engine: Engine) -> Death:
             with engine.start(Launch(image=image, command=command, mounts=mounts, limits=LIMITS)) as running:
                 if not running.alive():
                     raise EngineFailed(engine.name, f"it ended at once with exit code {running.exit_code()}")
-                return running.kill()
+                return running.kill(), running.unenforced
         finally:
             if image is not None and image not in held:
                 engine.forget(image)

@@ -41,6 +41,7 @@ class PodmanEngine(ContainerEngine):
         yield machine.hybrid_needs_runc(self._runtime)
         yield machine.missing_seccomp()
         yield machine.missing_controllers()
+        yield machine.rootless_limits()
         yield self._answers()
         yield machine.no_limits_capability()
         yield machine.not_root()

@@ -31,9 +31,9 @@ def test_every_engine_is_examined_and_each_problem_has_its_fix(monkeypatch: pyte
     result = CliRunner().invoke(build_app(), ["doctor"])
     assert result.exit_code == 0
     assert (
-        "podman: runs images, also on hidden data\n  trial: started, limits as asked for, ended after" in result.stdout
+        "podman: runs images, also on hidden data\n  trial: started, every limit as asked for; ended after"
+        in result.stdout
     )
-    assert "process: runs commands, never on hidden data\n  trial: started, ended after" in result.stdout
     assert "docker: does not work\n  problem: it is broken\n     fix: mend it" in result.stdout
     assert "process: runs commands, never on hidden data" in result.stdout
 
@@ -51,6 +51,13 @@ def test_an_engine_whose_trial_fails_does_not_work(monkeypatch: pytest.MonkeyPat
     assert result.exit_code == 1
     assert "podman: does not work\n  problem: a trial run failed\n     fix: try another" in result.stdout
     assert CliRunner().invoke(build_app(), ["doctor", "--engine", "podman", "--no-trial"]).exit_code == 0
+
+
+def test_a_trial_tells_what_could_not_be_enforced() -> None:
+    """A real one: a plain process keeps nothing in."""
+    result = CliRunner().invoke(build_app(), ["doctor", "--engine", "process"])
+    assert "trial: started, without memory, no-capabilities" in result.stdout
+    assert "(the process was reaped; no process carries the mark of the run)" in result.stdout
 
 
 def test_a_runtime_that_is_not_installed_is_told_with_its_fix() -> None:

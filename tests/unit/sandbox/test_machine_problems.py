@@ -117,6 +117,26 @@ def test_missing_controllers_are_told_in_both_layouts(monkeypatch: pytest.Monkey
     assert machine.missing_controllers() is None
 
 
+def test_limits_that_an_ordinary_user_cannot_set_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(machine, "_GROUPS", tmp_path)
+    assert os.geteuid() != 0 or machine.rootless_limits() is None
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    old = machine.rootless_limits()
+    assert old is not None
+    assert old.code == "rootless-v1"
+    (tmp_path / "cgroup.controllers").write_text("cpu memory pids io")
+    assert machine.rootless_limits() is None
+    own = tmp_path / "user.slice" / "user-1000.slice" / "user@1000.service"
+    own.mkdir(parents=True)
+    (own / "cgroup.controllers").write_text("memory pids")
+    new = machine.rootless_limits()
+    assert new is not None
+    assert "may not limit cpu" in new.message
+    assert "Delegate=cpu memory pids" in new.fix
+    (own / "cgroup.controllers").write_text("cpu memory pids")
+    assert machine.rootless_limits() is None
+
+
 def test_weaknesses_do_not_stop_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     weak = machine.not_root()
