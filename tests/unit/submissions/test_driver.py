@@ -351,11 +351,26 @@ run(Path({str(tmp_path)!r}), {command!r}, tasks(Path({str(tmp_path / "media")!r}
     while os.path.exists(f"/proc/{pid}") and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not os.path.exists(f"/proc/{pid}")
+    sockets = Path((tmp_path / "out" / driver.WORK / "sockets").read_text())
+    assert sockets.is_dir()
     found = run(tmp_path, command, asked)
+    assert not sockets.exists()
     assert set(outcomes(found).values()) == {"ok"}
     assert len(found) == 12
     assert all(found[case].content == row["content"] for case, row in first.items())
     assert events(tmp_path / "out", "resumed")[0]["done"] == len(first)
+
+
+@pytest.mark.parametrize("place", ["kept", "sg-kept", "../sg-kept", "\udcff\0"])
+def test_a_note_of_sockets_that_are_not_ours_removes_nothing(tmp_path: Path, place: str) -> None:
+    (tmp_path / "out" / driver.WORK).mkdir(parents=True)
+    for name in ("kept", "sg-kept"):
+        (tmp_path / name).mkdir()
+    note = str(tmp_path / place).encode("utf-8", "surrogateescape")
+    (tmp_path / "out" / driver.WORK / "sockets").write_bytes(note)
+    with driver.working_folders(tmp_path / "out"):
+        pass
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "out", "sg-kept"]
 
 
 def test_other_questions_are_another_run(tmp_path: Path) -> None:
