@@ -1,18 +1,32 @@
-"""An image archive with the machine's own Python in it, for tests of real containers without any registry."""
+"""Image archives with the machine's own Python in them, for tests of real containers without any registry."""
 
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from image_archives import Entry, archive, config_bytes, docker_members, entry, folder, layer, link
+from image_archives import BUSYBOX, Entry, archive, config_bytes, docker_members, entry, folder, layer, link
 
 PYTHON = Path("/usr/bin/python3")
 _LEFT_OUT = ("config-", "ensurepip", "lib2to3", "distutils", "idlelib", "tkinter", "pydoc_data", "test", "unittest",
              "turtledemo", "sqlite3", "curses", "__pycache__", "dist-packages", "site-packages")  # fmt: skip
+PIP = b"""#!/usr/bin/python3
+import sys
+assert sys.argv[1:-1] == ["install", "--no-cache-dir", "-r"], sys.argv
+print(open(sys.argv[-1]).read())
+"""
+"""Stands in for pip where nothing can be downloaded: takes the call that a pack makes, and reads its file."""
+PODMAN = """#!/bin/sh
+[ "$1" = build ] || exec {podman} "$@"
+shift
+exec {podman} build --isolation chroot --from {base} "$@"
+"""
 
 
 def reason_not_to_build() -> str | None:
@@ -30,6 +44,30 @@ def python_archive(path: Path, app: Path, *, command: tuple[str, ...] = ("/usr/b
         config["config"] = {"User": "65534:65534", "Env": ["PATH=/usr/bin", unique], "Entrypoint": list(command)}
 
     return archive(path, docker_members(layers, config=config_bytes(layers, change), tags=("mine:1",)))
+
+
+@contextmanager
+def offline_podman(folder_: Path) -> Iterator[Path]:
+    """A folder with a `podman` that builds on an image of ours, whatever a Dockerfile asks for.
+
+    It has a shell, Python and a pip that downloads nothing. It is removed afterwards, and no other name is touched.
+    """
+    tools = [folder("bin"), entry("bin/sh", BUSYBOX.read_bytes(), mode=0o755), entry("usr/bin/pip", PIP, mode=0o755)]
+    layers = [layer(_python()), layer([*tools, link("usr/bin/python", "python3")])]
+    name = f"localhost/surgeval-test-base:{uuid.uuid4().hex}"
+
+    def change(config: dict[str, Any]) -> None:
+        config |= {"config": {"Env": ["PATH=/usr/bin:/bin"]}, "history": [{"created_by": name} for _ in layers]}
+
+    folder_.mkdir()
+    base = archive(folder_ / "base.tar", docker_members(layers, config=config_bytes(layers, change), tags=(name,)))
+    subprocess.run(["podman", "load", "--quiet", "--input", base], check=True, capture_output=True)
+    (folder_ / "podman").write_text(PODMAN.format(podman=shutil.which("podman"), base=name))
+    (folder_ / "podman").chmod(0o755)
+    try:
+        yield folder_
+    finally:
+        subprocess.run(["podman", "rmi", "--force", name], check=True, capture_output=True)
 
 
 def _python() -> list[Entry]:

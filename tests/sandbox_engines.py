@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -53,25 +54,56 @@ class DockerDaemon:
         assert self.process.poll() is None, self.log.read_text()[-2000:]
         return open_engine("docker").available() is None
 
+    def kill(self) -> None:
+        """End it and its own helpers at once, as a crash of the machine's services would; containers live on."""
+        self.process.kill()
+        self.process.wait()
+        while found := [pid for pid in _naming(self.home) if pid != os.getpid()]:
+            for pid in found:
+                os.kill(pid, signal.SIGKILL)
+            time.sleep(0.02)
+
+    def start_again(self) -> None:
+        """Bring it up after `kill`, with its images and nothing else of before."""
+        self._unmount()
+        shutil.rmtree(self.home / "e")
+        self.start()
+
     def stop(self) -> None:
-        left = subprocess.check_output(["docker", "ps", "-aq"]).decode().split()
-        if left:
-            subprocess.run(["docker", "rm", "-f", *left], check=True, stdout=subprocess.DEVNULL)
-        self.process.terminate()
-        self.process.wait(60)
-        while os.path.ismount(self.home / "d"):
-            subprocess.run(["umount", self.home / "d"], check=True)
+        try:
+            left = subprocess.check_output(["docker", "ps", "-aq"]).decode().split()
+            if left:
+                subprocess.run(["docker", "rm", "-f", *left], check=True, stdout=subprocess.DEVNULL)
+        finally:
+            self.process.terminate()
+            self.process.wait(60)
+            self._unmount()
+
+    def _unmount(self) -> None:
+        points = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
+        for point in reversed([point for point in points if point.startswith(f"{self.home}/")]):
+            subprocess.run(["umount", point], check=True)
+
+
+def _naming(folder: Path) -> list[int]:
+    """Live processes with the folder on their command line."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if f"{folder}/".encode() in (place / "cmdline").read_bytes():
+                found.append(int(place.name))
+    return found
 
 
 @contextmanager
-def docker_daemon(logs: Path) -> Iterator[None]:
+def docker_daemon(logs: Path) -> Iterator[DockerDaemon]:
     """A daemon, which DOCKER_HOST names meanwhile; its log stays in the folder given."""
     logs.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="sv", dir="/tmp") as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("DOCKER_HOST", f"unix://{folder}/s")
         daemon = DockerDaemon(Path(folder), logs / "dockerd.log")
         try:
-            yield
+            yield daemon
         finally:
             daemon.stop()
 
@@ -110,9 +142,10 @@ class Bench:
 
 
 def probe_image(path: Path) -> Path:
-    """An image with busybox and probes, and settings that a hostile image would have."""
+    """An image with busybox and probes, settings of a hostile one, and folders of its own where ours are mounted."""
     tools = [entry(f"probe/{name}", code, mode=0o755) for name, code in PROBES.items()]
-    layers = [busybox_layer(), layer([folder("probe"), *tools, folder("data", 0o777)])]
+    closed = [folder("tmp", 0o700), folder("run", 0o700), folder("run/surgeval", 0o500), entry("output/stale", b"old")]
+    layers = [busybox_layer(), layer([folder("probe"), *tools, folder("data", 0o777), *closed])]
 
     def hostile(config: dict[str, Any]) -> None:
         config["config"]["Volumes"] = {"/data": {}}

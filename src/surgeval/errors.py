@@ -14,6 +14,7 @@
     │   ├── TableInvalid       a score table that breaks its own rules
     │   └── ResponsesMissing   questions without a response, where that was declared an error
     ├── EngineFailed           an engine could not start a run, keep its limits or end it
+    ├── UploadRefused          a piece of an upload that is not the next one of its owner
     ├── OutputRefused          something a submission left behind that the host must not touch
     ├── OfficialAborts         the official toolkit would stop here; so does its profile
     ├── JudgeFailed            a judge could not be built or reached at all
@@ -122,6 +123,10 @@ class EngineFailed(SurgevalError):
     def __init__(self, engine: str, problem: str) -> None:
         self.engine, self.problem = engine, problem
         super().__init__(f"engine {engine!r}: {problem}")
+
+
+class UploadRefused(SurgevalError):
+    """An upload, or a piece of one, that is not as announced or not its sender's."""
 
 
 class OutputRefused(SurgevalError):

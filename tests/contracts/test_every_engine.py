@@ -19,7 +19,7 @@ import pytest
 
 from sandbox_engines import ENGINES, SMALL, Bench, bench, processes_with, until
 from surgeval.errors import EngineFailed, HiddenDataRefused, Misuse, OutputRefused
-from surgeval.sandbox import Guarantee, Launch, Limits, MountKind, open_engine
+from surgeval.sandbox import Guarantee, Launch, Limits, MountKind, open_engine, trial_run
 from syscall_probes import ABSTRACT_NAME, REFUSED_CALLS
 
 CLASSES = {name: import_module(f"surgeval.sandbox.{name}").ENGINE for name in ENGINES}
@@ -39,7 +39,9 @@ can write_input $b touch /input/x
 can write_proc $b sh -c "echo x > /proc/sys/kernel/domainname"
 can write_sys $b touch /sys/fs/cgroup/x
 can write_volume $b touch /data/x
+say found_in_output "$($b ls -A /output | $b wc -l)"
 can write_output $b touch /output/x
+can write_sockets $b touch /run/surgeval/x
 can write_tmp $b touch /tmp/x
 can read_input $b grep -q data /input/given
 can read_host_file $b cat SECRET
@@ -141,6 +143,11 @@ def test_19_nothing_but_its_own_folders_can_be_written(survey: dict[str, str]) -
     assert {key: survey[key] for key in wanted} == wanted
 
 
+def test_its_own_folders_are_empty_and_open_to_it_whatever_the_image_has_in_their_place(survey: dict[str, str]) -> None:
+    assert [survey[f"write_{place}"] for place in ("output", "sockets", "tmp")] == ["yes"] * 3
+    assert survey["found_in_output"] == "0"
+
+
 def test_28_files_and_processes_of_the_host_are_not_there(survey: dict[str, str]) -> None:
     for key in ("read_host_file", "read_shadow", "see_engine_socket", "see_host_processes"):
         assert survey[key] == "no", key
@@ -194,11 +201,15 @@ def test_21_a_fork_bomb_is_stopped(closed_engine: Bench) -> None:
     assert processes_with(mark) == []
 
 
-def test_22_memory_beyond_the_limit_kills(closed_engine: Bench) -> None:
+def test_22_memory_beyond_the_limit_kills_and_leaves_nothing_where_the_host_works(
+    closed_engine: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     with closed_engine.start("exec /bin/busybox dd if=/dev/zero of=/dev/null bs=300M count=1") as running:
         until(lambda: not running.alive(), 60, "it was not killed")
         assert running.exit_code() == 137
         assert running.out_of_memory()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_22_memory_hidden_in_memory_file_systems_counts(closed_engine: Bench) -> None:
@@ -311,6 +322,12 @@ def _refuses(running: object) -> bool:
 
 
 # what an honest run needs
+
+
+def test_an_engine_passes_its_own_trial(any_engine: Bench) -> None:
+    tried = trial_run(any_engine.engine)
+    assert tried.problem is None
+    assert len(tried.evidence) == (3 if any_engine.engine.guarantees == frozenset(Guarantee) else 2)
 
 
 def test_a_file_that_comes_late_is_seen_and_goes_again(any_engine: Bench) -> None:

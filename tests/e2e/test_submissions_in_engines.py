@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from functools import partial
@@ -11,66 +13,23 @@ from typing import Any
 import pytest
 
 from hostile_programs import raw, script
-from python_image import python_archive, reason_not_to_build
-from sandbox_engines import ENGINES, docker_daemon, reason_not_to_run
+from sandbox_engines import ENGINES
+from submission_places import LIMITS, Place, leftovers, submission_place
 from submission_runs import events, outcomes, records, rules, tasks
-from surgeval.sandbox import Engine, Limits, open_engine
+from surgeval.sandbox._watchdog import marked
 from surgeval.submissions.batch import BatchRules, run_batches
 from surgeval.submissions.driver import run_tasks
 from surgeval.submissions.gc_invoke import open_invoke_session
 from surgeval.submissions.plan import State
 from surgeval.submissions.rehearsal import Settings, rehearse
-from surgeval.submissions.session import Entrant
-from surgeval.submissions.starter import new_pack
 from unit.submissions.test_batch import READ, WRITE, inputs
 from unit.submissions.test_gc_invoke import SERVER, free_port
-
-LIMITS = Limits(memory_mb=256, pids=64, cpus=1.0, tmp_mb=16, shm_mb=16, output_mb=8, log_mb=1)
-
-
-class Place:
-    """An engine, and the starter pack in it."""
-
-    def __init__(self, name: str, home: Path) -> None:
-        self.engine: Engine = open_engine(name)
-        self.home = home
-        new_pack(home / "pack")
-        self.archive = python_archive(home / "image.tar", home / "pack") if self.engine.takes_images else None
-        self.image = self.engine.store(self.archive) if self.archive else None
-
-    def entrant(self, command: tuple[str, ...]) -> Entrant:
-        """A program of this machine, as this engine can run it."""
-        folder = Path(command[-1]).parent
-        if self.engine.name == "process":
-            return Entrant(command=command, limits=LIMITS)
-        if self.image is None:
-            inside = ("/usr/bin/python3", "-S", "-E", f"/app/{Path(command[-1]).name}")
-            return Entrant(command=inside, limits=LIMITS, code=folder)
-        text = "import sys; exec(compile(sys.argv[1], 'program', 'exec'))"
-        inside = ("/usr/bin/python3", "-S", "-E", "-c", text, Path(command[-1]).read_text())
-        return Entrant(image=self.image, command=inside, limits=LIMITS)
 
 
 @pytest.fixture(scope="module", params=ENGINES)
 def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    reason = reason_not_to_run(request.param) or (None if request.param == "process" else reason_not_to_build())
-    if reason:
-        pytest.skip(reason)
-    home = tmp_path_factory.mktemp(request.param)
-    if request.param == "docker":
-        with docker_daemon(home / "docker"):
-            yield from _with_image(request.param, home)
-    else:
-        yield from _with_image(request.param, home)
-
-
-def _with_image(name: str, home: Path) -> Iterator[Place]:
-    made = Place(name, home)
-    try:
+    with submission_place(request.param, tmp_path_factory.mktemp(request.param)) as made:
         yield made
-    finally:
-        if made.image:
-            made.engine.forget(made.image)
 
 
 def run(place: Place, folder: Path, command: tuple[str, ...], count: int = 6, **changes: Any) -> dict[str, Any]:
@@ -81,20 +40,6 @@ def run(place: Place, folder: Path, command: tuple[str, ...], count: int = 6, **
     )  # fmt: skip
     assert not leftovers(place, out)
     return records(out)
-
-
-def leftovers(place: Place, out: Path) -> list[str]:
-    """Containers of the run that the engine still knows."""
-    started = [e["id"] for e in events(out) if e["event"] in ("started", "start_failed")]
-    ended = {e["id"]: e["evidence"] for e in events(out, "ended")}
-    assert set(started) == set(ended)
-    assert all(ended.values())
-    if not place.engine.takes_images:
-        return []
-    listed = subprocess.run(
-        [place.engine.name, "ps", "--all", "--format", "{{.Names}} {{.ID}}"], capture_output=True, text=True
-    )
-    return [name for name in started if name in listed.stdout]
 
 
 def test_the_starter_pack_is_rehearsed_and_scored(place: Place, tmp_path: Path) -> None:
@@ -145,8 +90,6 @@ def test_a_hang_is_cut_and_a_video_is_there_only_when_it_is_asked_about(place: P
 
 
 def test_a_container_killed_behind_our_back_is_a_crash_and_the_run_goes_on(place: Place, tmp_path: Path) -> None:
-    if not place.engine.takes_images:
-        pytest.skip("only container engines can be told to kill from outside")
     asked = tasks(tmp_path / "media", 3)
     calls: list[int] = []
 
@@ -154,7 +97,10 @@ def test_a_container_killed_behind_our_back_is_a_crash_and_the_run_goes_on(place
         calls.append(1)
         if len(calls) == 1:
             name = events(tmp_path / "out", "started")[0]["id"]
-            subprocess.run([place.engine.name, "kill", name], capture_output=True, check=True)
+            if place.engine.takes_images:
+                subprocess.run([place.engine.name, "kill", name], capture_output=True, check=True)
+            else:
+                os.kill(max(marked(name)), signal.SIGKILL)
 
     out = run_tasks(
         asked, engine=place.engine, entrant=place.entrant(raw(tmp_path / 'programs', "reply(connection, good)")),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from surgeval.cli._console import emit, emit_json
+
+if TYPE_CHECKING:
+    from surgeval.sandbox import Trial
 
 
 def register(app: typer.Typer) -> None:
@@ -16,15 +19,22 @@ def register(app: typer.Typer) -> None:
 
 def examine(
     engine: list[str] = typer.Option([], "--engine", help="Look at this engine only; may be repeated."),
+    runtime: str | None = typer.Option(
+        None, "--runtime", help="Of podman and docker, instead of the usual one: runc or crun."
+    ),
+    trial: bool = typer.Option(True, "--trial/--no-trial", help="Start, check and end a harmless run in each."),
     as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
 ) -> None:
     """Probe every engine that can run submissions here, and print the fix for each problem.
+
+    In each engine that seems to work, a program that does nothing is started with every limit, looked at,
+    killed, and proved dead.
 
     Exit code 0: at least one engine that isolates works. 1: none does. 2: misuse.
     """
     from surgeval.sandbox import engine_names
 
-    reports = [_report(name) for name in (engine or engine_names())]
+    reports = [_report(name, runtime, trial) for name in (engine or engine_names())]
     usable = any(report["usable"] and report["isolates"] for report in reports)
     if as_json:
         emit_json({"usable": usable, "engines": reports})
@@ -36,21 +46,35 @@ def examine(
     raise typer.Exit(0 if usable else 1)
 
 
-def _report(name: str) -> dict[str, Any]:
-    from surgeval.sandbox import Guarantee, Severity, open_engine
+def _report(name: str, runtime: str | None, trial: bool) -> dict[str, Any]:
+    from surgeval.sandbox import Guarantee, Severity, engine_takes_images, open_engine, trial_run
 
-    engine = open_engine(name)
-    problems = engine.problems()
-    weak = any(problem.code in ("not-root", "no-groups") for problem in problems)
+    engine = open_engine(name, runtime=runtime if engine_takes_images(name) else None)
+    problems = list(engine.problems())
+    usable = not any(problem.severity is Severity.BLOCKS for problem in problems)
+    tried = trial_run(engine) if trial and usable else None
+    if tried is not None and tried.problem is not None:
+        problems.append(tried.problem)
+        usable = False
+    isolates = engine.guarantees == frozenset(Guarantee)
     return {
         "engine": name,
-        "usable": not any(problem.severity is Severity.BLOCKS for problem in problems),
+        "usable": usable,
         "runs": "images" if engine.takes_images else "commands",
-        "isolates": engine.guarantees == frozenset(Guarantee),
-        "hidden_data": engine.guarantees == frozenset(Guarantee) and not weak,
+        "isolates": isolates,
+        "hidden_data": isolates and not any(problem.code in ("not-root", "no-groups") for problem in problems),
+        "trial": None if tried is None else _told(tried),
         "problems": [
             {"code": p.code, "severity": p.severity.value, "message": p.message, "fix": p.fix} for p in problems
         ],
+    }
+
+
+def _told(trial: Trial) -> dict[str, Any]:
+    return {
+        "seconds": round(trial.seconds, 3),
+        "evidence": list(trial.evidence),
+        "unenforced": [lack.value for lack in trial.unenforced],
     }
 
 
@@ -58,6 +82,11 @@ def _print(report: dict[str, Any]) -> None:
     hidden = "also on hidden data" if report["hidden_data"] else "never on hidden data"
     state = f"runs {report['runs']}, {hidden}" if report["usable"] else "does not work"
     emit(f"{report['engine']}: {state}")
+    if report["usable"] and report["trial"]:
+        proof = "; ".join(report["trial"]["evidence"])
+        lacking = ", ".join(report["trial"]["unenforced"])
+        limits = f"without {lacking}" if lacking else "every limit as asked for"
+        emit(f"  trial: started, {limits}; ended after {report['trial']['seconds']:.1f} s ({proof})")
     for problem in report["problems"]:
         mark = "problem" if problem["severity"] == "blocks" else "note"
         emit(f"  {mark}: {problem['message']}")

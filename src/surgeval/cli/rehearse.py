@@ -40,6 +40,9 @@ def rehearse(
     ),
     clock: bool = typer.Option(False, "--clock", help="Show videos with a burned-in clock where there are both."),
     engine: str | None = typer.Option(None, "--engine", help="process, bubblewrap, podman or docker."),
+    runtime: str | None = typer.Option(
+        None, "--runtime", help="Of podman or docker, instead of the usual one: runc or crun."
+    ),
     gpu: str | None = typer.Option(None, "--gpu", help="One GPU by index or UUID."),
     memory_mb: int = typer.Option(8192, "--memory", min=16, help="Memory limit in MB."),
     start_up_s: float = typer.Option(600.0, "--start-up", help="Seconds until the container must report ready."),
@@ -74,7 +77,7 @@ def rehearse(
     with progress_bar("asking") as step:
         found = run(
             input_folder, out=out, image=image, command=shlex.split(command or ""), code=code, engine=engine, gpu=gpu,
-            limits=Limits(memory_mb=memory_mb), settings=settings, progress=step,
+            runtime=runtime, limits=Limits(memory_mb=memory_mb), settings=settings, progress=step,
         )  # fmt: skip
     if as_json:
         emit_json(found.as_dict())

@@ -17,18 +17,18 @@ class Cli:
     def __init__(self, engine: str, *prefix: str) -> None:
         self._engine, self.prefix = engine, prefix
 
-    def __call__(self, *arguments: str, timeout_s: float = 120.0) -> bytes:
-        """What the call printed.
+    def __call__(self, *arguments: str, timeout_s: float = 120.0, folder: str | None = None) -> bytes:
+        """What the call printed; with a folder it is made there.
 
         Raises:
             EngineFailed: It could not be started, took too long or failed.
         """
-        code, out, error = self.attempt(*arguments, timeout_s=timeout_s)
+        code, out, error = self.attempt(*arguments, timeout_s=timeout_s, folder=folder)
         if code != 0:
             raise EngineFailed(self._engine, f"`{self.prefix[0]} {arguments[0]}` failed: {_last_words(error)}")
         return out
 
-    def attempt(self, *arguments: str, timeout_s: float = 120.0) -> tuple[int, bytes, bytes]:
+    def attempt(self, *arguments: str, timeout_s: float = 120.0, folder: str | None = None) -> tuple[int, bytes, bytes]:
         """Exit code, output and errors of a call that may fail."""
         try:
             done = subprocess.run(
@@ -36,6 +36,7 @@ class Cli:
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=timeout_s,
+                cwd=folder,
                 env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
                 check=False,
             )

@@ -14,12 +14,12 @@ from typing import Any, ClassVar
 from surgeval.errors import EngineFailed, HiddenDataRefused, Misuse
 from surgeval.sandbox._cli import Cli
 from surgeval.sandbox._container_checks import GPU_VOID, declared_problems, rights_problems, world_problems
-from surgeval.sandbox._container_run import ContainerRun
+from surgeval.sandbox._container_run import UNFORGOTTEN, ContainerRun
 from surgeval.sandbox._engine import Guarantee, Problem, Running
 from surgeval.sandbox._intake import ImageLimits, write_clean_image
 from surgeval.sandbox._kernel import host_lives, host_mark
 from surgeval.sandbox._launch import Launch, Mount, MountKind
-from surgeval.sandbox._machine import first_blocking
+from surgeval.sandbox._machine import first_blocking, gpu_request_problem
 from surgeval.sandbox._seccomp import oci_profile
 from surgeval.sandbox._watchdog import Watchdog
 
@@ -82,9 +82,14 @@ class ContainerEngine:
             raise EngineFailed(self.name, f"it stored image {stored} instead of {digest}")
         return digest
 
+    def images(self) -> frozenset[str]:
+        """The identifiers of every image that the engine holds."""
+        listed = self._cli("images", "--all", "--quiet", "--no-trunc").decode().split()
+        return frozenset(found.removeprefix("sha256:") for found in listed)
+
     def forget(self, image: str) -> None:
-        """Remove a stored image and its containers."""
-        self._cli.attempt("rmi", "--force", image)
+        """Remove a stored image, unless a run uses it."""
+        self._cli.attempt("rmi", image)
 
     def start(self, launch: Launch) -> Running:
         """A container whose limits were checked before and after it started.
@@ -96,6 +101,8 @@ class ContainerEngine:
             raise Misuse(f"the {self.name} engine runs images; store one and name it in the launch")
         if launch.hidden and os.geteuid() != 0:
             raise HiddenDataRefused(self.name, [Guarantee.OUTPUT_QUOTA])
+        if launch.gpu is not None and (problem := gpu_request_problem(launch.gpu)):
+            raise Misuse(f"GPU {launch.gpu!r} was asked for, and {problem}")
         name = f"surgeval-{uuid.uuid4().hex}"
         watchdog = Watchdog(self._ender(name), lifetime_s=launch.limits.lifetime_s)
         try:
@@ -106,13 +113,13 @@ class ContainerEngine:
             raise
 
     def sweep(self) -> tuple[str, ...]:
-        """Identifiers of containers whose host process is dead, now removed."""
+        """Identifiers of containers that are dead or whose host process is, now removed."""
         listed = self._cli("ps", "--all", "--quiet", "--no-trunc", "--filter", f"label={LABEL}").decode().split()
         gone = []
         for found in listed:
             code, out, _ = self._cli.attempt("inspect", found)
             mark = json.loads(out)[0]["Config"]["Labels"].get(LABEL, "") if code == 0 else host_mark()
-            if not host_lives(mark):
+            if found in UNFORGOTTEN or not host_lives(mark):
                 self._cli.attempt(*self.removal, found)
                 gone.append(found)
         return tuple(gone)
@@ -122,8 +129,9 @@ class ContainerEngine:
             profile.write(oci_profile())
             profile.flush()
             self._cli(*self._create(name, launch, profile.name))
-        _fail_on(self.name, declared_problems(self._record(name), launch))
-        self._cli(*self.bring_up, name)
+        declared = self._record(name)
+        _fail_on(self.name, declared_problems(declared, launch))
+        self._cli(*self.bring_up, name, folder=_own_folder(declared))
         record = self._record(name)
         pid = int(record["State"]["Pid"])
         if os.geteuid() == 0 and pid:
@@ -180,6 +188,16 @@ class ContainerEngine:
 
     def _tmpfs(self, target: str, size_mb: int) -> list[str]:
         return ["--tmpfs", f"{target}:rw,size={size_mb}m,noexec,nosuid,nodev,mode=1777"]
+
+
+def _own_folder(record: dict[str, Any]) -> str | None:
+    """The engine's folder of a container, where it has one here.
+
+    podman's monitor stays in the folder that it is started from, leaves a file `oom` there when the memory
+    limit strikes, and looks for it in this one.
+    """
+    folder = str(record.get("StaticDir") or "")
+    return folder if os.path.isdir(folder) else None
 
 
 def _settled(pid: int) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from contextlib import suppress
 from typing import Any
 
 from surgeval.errors import EngineFailed
@@ -15,6 +16,8 @@ from surgeval.sandbox._kernel import ControlGroup, Watched
 from surgeval.sandbox._launch import Launch, MountKind
 from surgeval.sandbox._watchdog import Watchdog
 
+UNFORGOTTEN: set[str] = set()
+"""Dead containers of this process whose engine did not answer when they ended; the next sweep removes them."""
 _DEATH_S = 15.0
 _KILLED = 128 + 9
 _FOLDERS_GO_S = 2.0
@@ -48,7 +51,7 @@ class ContainerRun(Running):
         self.id = container
         self.unenforced = () if os.geteuid() == 0 else (Guarantee.OUTPUT_QUOTA,)
         self._engine, self._cli, self._removal, self._watchdog = engine, cli, removal, watchdog
-        self._group = ControlGroup.of(pid) if pid else None
+        self._group = _own_group(pid)
         self._limit_bytes = launch.limits.log_mb << 20
         self._state: dict[str, Any] | None = None
         self._last_words: bytes | None = None
@@ -132,15 +135,18 @@ class ContainerRun(Running):
         Raises:
             EngineFailed: It answers, and keeps the container.
         """
-        try:
+        with suppress(EngineFailed):  # its record may be lost with its monitor; that it goes is what counts
             self._ended()
             self._last_words = self.logs(self._limit_bytes)
-        except EngineFailed:
-            return []
         deadline = time.monotonic() + _DEATH_S
         while True:
-            code, _, said = self._cli.attempt(*self._removal, self.id)
-            if code == 0 and not self._is_listed():
+            try:
+                code, _, said = self._cli.attempt(*self._removal, self.id)
+                listed = self._is_listed()
+            except EngineFailed:
+                UNFORGOTTEN.add(self.id)
+                return []
+            if code == 0 and not listed:
                 return ["the engine knows no such container"]
             if time.monotonic() > deadline:
                 raise EngineFailed(
@@ -184,6 +190,12 @@ def _watched(pid: int) -> Watched | None:
         return Watched(pid) if pid else None
     except ProcessLookupError:
         return None
+
+
+def _own_group(pid: int) -> ControlGroup | None:
+    """The run's control group; None when the process is gone or just going."""
+    group = ControlGroup.of(pid) if pid else None
+    return None if group is None or group.is_everyones() else group
 
 
 def _folder(pid: int, launch: Launch, kind: MountKind) -> Folder | None:

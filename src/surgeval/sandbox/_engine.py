@@ -181,8 +181,12 @@ class Engine(Protocol):
         """The identifier of an image archive after intake, for `Launch.image`."""
         ...
 
+    def images(self) -> frozenset[str]:
+        """The identifiers of every image that is stored."""
+        ...
+
     def forget(self, image: str) -> None:
-        """Remove a stored image."""
+        """Remove a stored image, unless a run uses it."""
         ...
 
     def start(self, launch: Launch) -> Running:

@@ -17,7 +17,7 @@ from pathlib import Path
 from surgeval.errors import ImageRefused
 from surgeval.sandbox._intake_archive import Archive, ArchivePass, Nowhere, Sink, member_of
 from surgeval.sandbox._intake_config import ConfigFacts, own_architecture, read_config
-from surgeval.sandbox._intake_layer import LayerFacts, Problems
+from surgeval.sandbox._intake_layer import LayerFacts, Problems, mount_points
 from surgeval.sandbox._intake_manifest import Papers, find_papers, strict_json
 from surgeval.sandbox._intake_streams import IntakeStops
 from surgeval.sandbox._intake_tar import BLOCK
@@ -30,7 +30,8 @@ class ImageLimits:
     archive_mb: int = 12_000
     unpacked_mb: int = 30_000
     files: int = 500_000
-    layers: int = 127
+    layers: int = 124
+    """One less than docker stores: the last layer of a clean image is ours."""
     ratio: float = 200.0
     """Unpacked over packed size, looked at beyond 64 MiB."""
     architecture: str = field(default_factory=own_architecture)
@@ -149,16 +150,26 @@ def _layers_of(papers: Papers, archive: Archive, limits: ImageLimits, problems: 
 
 
 def _finish(config: ConfigFacts, layers: list[LayerFacts], limits: ImageLimits, sink: Sink) -> str:
-    """The digest of the clean image, after its papers were written."""
-    plain = config.plain(limits.architecture, [f"sha256:{layer.clean_digest}" for layer in layers])
+    """The digest of the clean image, after its last layer and its papers were written."""
+    digests, names = [layer.clean_digest for layer in layers], [layer.member for layer in layers]
+    places = mount_points()
+    own = hashlib.sha256(places).hexdigest()
+    if digests[-1] != own:  # an image that was taken in before has it already
+        digests.append(own)
+        names.append("mount-points.tar")
+        _write_member(sink, names[-1], places)
+    plain = config.plain(limits.architecture, [f"sha256:{one}" for one in digests])
     digest = hashlib.sha256(plain).hexdigest()
-    names = [layer.member for layer in layers]
     manifest = [{"Config": f"{digest}.json", "RepoTags": [own_name(digest)], "Layers": names}]
     for name, data in ((f"{digest}.json", plain), ("manifest.json", json.dumps(manifest).encode())):
-        with member_of(sink, name) as inside:
-            inside.write(data)
+        _write_member(sink, name, data)
     sink.write(bytes(2 * BLOCK))
     return digest
+
+
+def _write_member(sink: Sink, name: str, data: bytes) -> None:
+    with member_of(sink, name) as inside:
+        inside.write(data)
 
 
 def own_name(digest: str) -> str:

@@ -19,6 +19,8 @@ WATCHED = frozenset(
     if part.strip("/")
 )
 """Places where the engine mounts or writes, and what leads to them; each must be a real folder."""
+_OPEN = (OUTPUT_TARGET, SOCKET_TARGET, "/tmp")
+"""Mounted as memory file systems in which the submission may write."""
 ACCOUNT_FILES = ("etc/passwd", "etc/group")
 _ACCOUNT_BYTES = 256 << 10
 _NAME_BYTES, _PATH_BYTES, _DEPTH = 255, 4000, 200
@@ -234,6 +236,21 @@ class _CleanTar:
 
     def close(self) -> None:
         self._sink.write(bytes(2 * BLOCK))
+
+
+def mount_points() -> bytes:
+    """The last layer of every clean image: folders to mount on, with the rights they need.
+
+    The runtime gives a memory file system the mode of the folder below it, whatever mode was asked for; an
+    image that brings its own `/output` or `/tmp`, as most do, would make them unwritable for everyone but root.
+    """
+    folders = (*_OPEN, *(place.rpartition("/")[0] for place in _OPEN), INPUT_TARGET)
+    parts = []
+    for place in sorted({folder.strip("/") for folder in folders} - {""}):
+        info = tarfile.TarInfo(place)
+        info.type, info.mode = tarfile.DIRTYPE, 0o1777 if f"/{place}" in _OPEN else 0o755
+        parts.append(info.tobuf(tarfile.PAX_FORMAT))
+    return b"".join([*parts, bytes(2 * BLOCK)])
 
 
 _TYPES = {

@@ -126,6 +126,10 @@ class ControlGroup:
             return cls(dict.fromkeys(("memory", "pids", "cpu"), folders[""]), True)
         return cls({name: folder for name, folder in folders.items() if name}, False)
 
+    def is_everyones(self) -> bool:
+        """Whether it is the root group, to which a process returns while it is ending: no group of a run."""
+        return any(self._is_root(name) for name in ("memory", "pids"))
+
     def memory_limit(self) -> int | None:
         """Bytes of memory allowed, or None without a limit."""
         return self._limit("memory", "memory.max" if self._unified else "memory.limit_in_bytes")
@@ -160,7 +164,7 @@ class ControlGroup:
     def processes(self) -> list[int]:
         """Everything that is still in the group."""
         found: set[int] = set()
-        for folder in set(self._folders.values()):
+        for folder in {folder for name, folder in self._folders.items() if not self._is_root(name)}:
             with suppress(OSError):
                 found |= {int(line) for line in (folder / "cgroup.procs").read_text().split()}
         return sorted(found)
@@ -173,6 +177,9 @@ class ControlGroup:
                 return False
             time.sleep(0.01)
         return True
+
+    def _is_root(self, controller: str) -> bool:
+        return self._folders.get(controller) in (_GROUPS, _GROUPS / controller)
 
     def _limit(self, controller: str, name: str) -> int | None:
         value = self._number(controller, name)
@@ -209,7 +216,8 @@ class OwnGroup(ControlGroup):
     def __init__(self, name: str, *, memory_bytes: int, pids: int, cpus: float) -> None:
         roots = self._roots()
         super().__init__(
-            {key: root / f"{self.PREFIX}{name}" for key, root in roots.items()}, len(set(roots.values())) == 1
+            {key: root / f"{self.PREFIX}{host_mark()}-{name}" for key, root in roots.items()},
+            len(set(roots.values())) == 1,
         )
         for folder in set(self._folders.values()):
             folder.mkdir()
@@ -234,10 +242,15 @@ class OwnGroup(ControlGroup):
 
     @classmethod
     def sweep(cls) -> tuple[str, ...]:
-        """Names of groups without processes that could be removed."""
+        """Names of groups of dead hosts that could be removed, for nothing runs in them.
+
+        A group is empty for a moment after it was made; a live host's is left alone.
+        """
         gone = set()
         for root in set(cls._roots().values()):
             for folder in root.glob(f"{cls.PREFIX}*"):
+                if host_lives(folder.name.removeprefix(cls.PREFIX).rpartition("-")[0]):
+                    continue
                 with suppress(OSError):
                     folder.rmdir()  # refused by the kernel while anything runs in it
                     gone.add(folder.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -12,6 +13,10 @@ from surgeval.sandbox._engine import Problem, Severity
 
 _GROUPS = Path("/sys/fs/cgroup")
 _CAP_SYS_RESOURCE = 24
+_GPU_DEVICE = Path("/dev/nvidiactl")
+_CDI = (Path("/etc/cdi"), Path("/var/run/cdi"))
+_CDI_NAME = re.compile(r"""^\s*(?:-\s+)?["']?name["']?\s*:\s*["']?([\w-]+)["']?,?\s*$""", re.MULTILINE)
+"""A device's name, in YAML or in JSON with a line per field, as the vendor's tool writes them."""
 
 
 def missing_program(program: str, package: str) -> Problem | None:
@@ -21,6 +26,24 @@ def missing_program(program: str, package: str) -> Problem | None:
     return Problem(f"no-{program}", f"{program} is not installed", f"install it, as with `apt-get install {package}`")
 
 
+def runtime_problem(runtime: str | None, *, is_program: bool = True) -> Problem | None:
+    """That the runtime asked for cannot be used: nothing could be fetched from its runs, or no such program is here."""
+    if runtime is None:
+        return None
+    if os.path.basename(runtime) == "runsc":
+        text = "under gVisor (runsc) a run keeps its socket and its folders to itself: no answer could be fetched"
+        return Problem("runsc-closed", text, "use runc; for a second wall, run the worker in a virtual machine")
+    if not is_program or shutil.which(runtime, path=admin_path()):
+        return None
+    fix = f"install it (as with `apt-get install {runtime}`), or leave the runtime to the engine"
+    return Problem("no-runtime", f"runtime {runtime!r} is not installed", fix)
+
+
+def admin_path() -> str:
+    """Where programs are, those of administrators included."""
+    return os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
+
+
 def is_hybrid() -> bool:
     """Whether control groups are laid out in the hybrid way (v1 with an empty v2 beside it)."""
     return (_GROUPS / "unified").is_dir()
@@ -28,7 +51,7 @@ def is_hybrid() -> bool:
 
 def hybrid_needs_runc(runtime: str | None) -> Problem | None:
     """That crun is all there is, and refuses hybrid control groups."""
-    if not is_hybrid() or runtime in ("runc", "runsc"):
+    if not is_hybrid() or (runtime and os.path.basename(runtime) == "runc"):
         return None
     return Problem("crun-hybrid", "crun refuses hybrid control groups", "install runc (`apt-get install runc`)")
 
@@ -75,14 +98,50 @@ def not_root() -> Problem | None:
     return Problem("not-root", text, "run the organiser's worker as root", Severity.WEAKENS)
 
 
+def rootless_limits() -> Problem | None:
+    """That podman, run by an ordinary user, would quietly drop its limits."""
+    uid = os.geteuid()
+    if uid == 0:
+        return None
+    if not (_GROUPS / "cgroup.controllers").exists():
+        text = "run by an ordinary user, podman keeps no limits on control groups of the old kind (v1)"
+        return Problem("rootless-v1", text, "run it as root, or boot with `systemd.unified_cgroup_hierarchy=1`")
+    own = _GROUPS / "user.slice" / f"user-{uid}.slice" / f"user@{uid}.service" / "cgroup.controllers"
+    lacking = sorted({"cpu", "memory", "pids"} - set(own.read_text().split())) if own.exists() else []
+    if not lacking:
+        return None
+    fix = "put `[Service]` and `Delegate=cpu memory pids` into /etc/systemd/system/user@.service.d/delegate.conf"
+    return Problem("not-delegated", f"this user may not limit {', '.join(lacking)}", f"{fix}, and log in again")
+
+
 def gpu_problem() -> Problem | None:
     """That there is no GPU, or no CDI description to hand out exactly one."""
-    if not Path("/dev/nvidiactl").exists():
+    if not _GPU_DEVICE.exists():
         return Problem("no-gpu", "no NVIDIA GPU is here", "submissions run on the CPU only", Severity.WEAKENS)
-    if any(found for folder in ("/etc/cdi", "/var/run/cdi") for found in Path(folder).glob("nvidia*")):
+    if any(found for folder in _CDI for found in folder.glob("nvidia*")):
         return None
     fix = "run `nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`"
     return Problem("no-cdi", "GPUs are here but not described for containers (CDI)", fix, Severity.WEAKENS)
+
+
+def gpu_request_problem(gpu: str) -> Problem | None:
+    """Why this GPU cannot be given to a run, or None."""
+    problem = gpu_problem()
+    if problem is not None:
+        return problem
+    named = gpu_names()
+    if gpu in named:
+        return None
+    return Problem("no-such-gpu", f"there is no GPU {gpu!r} here", f"name one of {', '.join(named) or 'none'}")
+
+
+def gpu_names() -> tuple[str, ...]:
+    """The names under which single GPUs can be asked for, as their descriptions (CDI) say."""
+    found = set()
+    for folder in _CDI:
+        for path in folder.glob("nvidia*"):
+            found |= set(_CDI_NAME.findall(path.read_text(encoding="utf-8", errors="replace")))
+    return tuple(sorted(found - {"all"}))
 
 
 def no_namespaces() -> Problem | None:

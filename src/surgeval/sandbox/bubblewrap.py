@@ -73,6 +73,10 @@ class BubblewrapEngine:
         """Nothing: it runs commands of this machine."""
         raise Misuse(f"the bubblewrap engine runs commands, not images; got {archive}; use podman or docker")
 
+    def images(self) -> frozenset[str]:
+        """None: it runs commands."""
+        return frozenset()
+
     def forget(self, image: str) -> None:
         """Nothing to remove."""
 
@@ -134,6 +138,8 @@ class BubblewrapEngine:
         except BaseException:
             kill_marked(run_id)
             child.wait()
+            if child.stdout:
+                child.stdout.close()
             watchdog.release()
             raise
         finally:

@@ -24,7 +24,8 @@ class DockerEngine(ContainerEngine):
         super().__init__(Cli(self.name, "docker"))
 
     def _noticed(self) -> Iterator[Problem | None]:
-        missing = machine.missing_program("docker", "docker.io")
+        named = machine.runtime_problem(self._runtime, is_program=False)  # its daemon knows runtimes by other names
+        missing = machine.missing_program("docker", "docker.io") or named
         yield missing
         if missing:
             return
@@ -46,6 +47,10 @@ class DockerEngine(ContainerEngine):
         if facts.get("ServerErrors") or not facts.get("ServerVersion"):
             reason = " ".join(facts.get("ServerErrors") or ["the daemon does not answer"])
             yield Problem("docker-fails", reason, "start the daemon (`systemctl start docker`)")
+        elif self._runtime is not None and self._runtime not in (facts.get("Runtimes") or {}):
+            known = ", ".join(sorted(facts.get("Runtimes") or {})) or "none"
+            text = f"the daemon knows no runtime {self._runtime!r}; it knows {known}"
+            yield Problem("no-runtime", text, "name it in the daemon's configuration, or leave the runtime to it")
         elif "name=seccomp" not in options:
             yield Problem("no-seccomp", "the daemon filters no system calls", "start it with its seccomp profile")
         elif "name=userns" not in options:

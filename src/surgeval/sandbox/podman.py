@@ -30,17 +30,18 @@ class PodmanEngine(ContainerEngine):
     bring_up: ClassVar[tuple[str, ...]] = ("init",)
 
     def __init__(self, runtime: str | None = None) -> None:
-        self._runtime = runtime or ("runc" if shutil.which("runc", path=_admin_path()) else None)
+        self._runtime = runtime or ("runc" if shutil.which("runc", path=machine.admin_path()) else None)
         super().__init__(Cli(self.name, "podman", *(("--runtime", self._runtime) if self._runtime else ())))
 
     def _noticed(self) -> Iterator[Problem | None]:
-        missing = machine.missing_program("podman", "podman runc")
+        missing = machine.missing_program("podman", "podman runc") or machine.runtime_problem(self._runtime)
         yield missing
         if missing:
             return
         yield machine.hybrid_needs_runc(self._runtime)
         yield machine.missing_seccomp()
         yield machine.missing_controllers()
+        yield machine.rootless_limits()
         yield self._answers()
         yield machine.no_limits_capability()
         yield machine.not_root()
@@ -70,10 +71,6 @@ class PodmanEngine(ContainerEngine):
     def _tmpfs(self, target: str, size_mb: int) -> list[str]:
         option, value = super()._tmpfs(target, size_mb)
         return [option, f"{value},notmpcopyup"]
-
-
-def _admin_path() -> str:
-    return os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
 
 
 ENGINE = PodmanEngine

@@ -53,6 +53,10 @@ class ProcessEngine:
         """Nothing: a plain process cannot run an image."""
         raise Misuse(f"the process engine runs commands, not images; got {archive}; use podman or docker")
 
+    def images(self) -> frozenset[str]:
+        """None: it runs commands."""
+        return frozenset()
+
     def forget(self, image: str) -> None:
         """Nothing to remove."""
 

@@ -6,20 +6,18 @@ archive, or as archives within an archive. Participants met all three; a contain
 
 from __future__ import annotations
 
-import json
 import re
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from surgeval.errors import UnknownName
 from surgeval.schema.foreign_objects import definitions_text, read_definitions
 from surgeval.schema.questions import Request
-from surgeval.schema.rows import write_json_rows
 from surgeval.submissions.plan import Aliases
 from surgeval.submissions.shelf import place
+from surgeval.video.batch_files import LAYOUTS as LAYOUTS
+from surgeval.video.batch_files import pack_pictures, write_descriptions
 
-LAYOUTS = ("folder", "zip", "nested-zip")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}")
 
 
@@ -56,14 +54,14 @@ def write_batch(
         raise UnknownName("layout", layout, LAYOUTS)
     folder.mkdir(parents=True, exist_ok=True)
     rows = [request.as_row() | {"qID": names[request.case]} for request in requests]
-    write_json_rows(rows, folder / "request.json")
     files = _files(requests, media, names)
-    shape = {kind: f"{kind}/<qID>{path.suffix}" for (kind, _), path in files.items()}
-    batch = {"qIDs": [row["qID"] for row in rows], "batch_size": len(rows), "layout": shape}
-    (folder / "batch.json").write_text(json.dumps(batch, indent=2), encoding="utf-8")
-    text = definitions_text() if definitions is None else definitions_text(read_definitions(definitions))
-    (folder / "FO_definitions.json").write_text(json.dumps(text), encoding="utf-8")
-    _WRITERS[layout](folder, files)
+    endings = {kind: path.suffix for (kind, _), path in files.items()}
+    text = None if definitions is None else definitions_text(read_definitions(definitions))
+    write_descriptions(rows, folder, endings=endings, definitions=text)
+    if layout == "folder":
+        _as_folder(folder, files)
+    else:
+        pack_pictures(folder, files, nested=layout == "nested-zip")
     for path in (folder, *folder.iterdir()):
         path.chmod(0o755 if path.is_dir() else 0o644)
 
@@ -85,33 +83,3 @@ def _as_folder(folder: Path, files: Mapping[tuple[str, str], Path]) -> None:
         target = folder / kind / name
         target.parent.mkdir(exist_ok=True)
         place(source, target)
-
-
-def _as_zip(folder: Path, files: Mapping[tuple[str, str], Path]) -> None:
-    for archive, members in _by_archive(files).items():
-        with zipfile.ZipFile(folder / archive, "w", zipfile.ZIP_STORED) as opened:
-            for (kind, name), source in members.items():
-                opened.write(source, f"{kind}/{name}")
-
-
-def _as_nested_zip(folder: Path, files: Mapping[tuple[str, str], Path]) -> None:
-    for archive, members in _by_archive(files).items():
-        with zipfile.ZipFile(folder / archive, "w", zipfile.ZIP_STORED) as opened:
-            for kind in sorted({kind for kind, _ in members}):
-                inner = folder / f"{kind}.part"
-                with zipfile.ZipFile(inner, "w", zipfile.ZIP_STORED) as nested:
-                    for (member_kind, name), source in members.items():
-                        if member_kind == kind:
-                            nested.write(source, f"{kind}/{name}")
-                opened.write(inner, f"{kind}.zip")
-                inner.unlink()
-
-
-def _by_archive(files: Mapping[tuple[str, str], Path]) -> dict[str, dict[tuple[str, str], Path]]:
-    archives: dict[str, dict[tuple[str, str], Path]] = {}
-    for key, source in files.items():
-        archives.setdefault("batch-frames.zip" if key[0] == "frames" else "batch-videos.zip", {})[key] = source
-    return archives
-
-
-_WRITERS = {"folder": _as_folder, "zip": _as_zip, "nested-zip": _as_nested_zip}

@@ -14,7 +14,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from surgeval.submissions.shelf import Shelf
 
 WORK = ".work"
 _MOST_SOCKET_PATH = 90
+_SOCKETS, _SOCKETS_NOTE = "sg-", "sockets"
 _MOST_FAILURES_IN_A_ROW = 3
 
 
@@ -275,18 +276,28 @@ def digest_of(requests: Sequence[Request]) -> str:
 def working_folders(out: Path) -> Iterator[tuple[Path, Path]]:
     """The working folder beside the answers (videos are linked there), and a short one for sockets."""
     root = out / WORK
-    shutil.rmtree(root, ignore_errors=True)
+    _clear_after_a_killed_host(root)
     root.mkdir(parents=True)
-    sockets = Path(tempfile.mkdtemp(prefix="sg-"))
+    sockets = Path(tempfile.mkdtemp(prefix=_SOCKETS))
     if len(str(sockets)) > _MOST_SOCKET_PATH:
         sockets.rmdir()
-        sockets = Path(tempfile.mkdtemp(prefix="sg-", dir="/tmp"))
+        sockets = Path(tempfile.mkdtemp(prefix=_SOCKETS, dir="/tmp"))
     sockets.chmod(0o755)
+    (root / _SOCKETS_NOTE).write_text(str(sockets), encoding="utf-8")
     try:
         yield root, sockets
     finally:
         shutil.rmtree(sockets, ignore_errors=True)
         shutil.rmtree(root, ignore_errors=True)
+
+
+def _clear_after_a_killed_host(root: Path) -> None:
+    """Remove what a host that was killed could not: its working folder, and the sockets that it noted there."""
+    with suppress(OSError, UnicodeDecodeError):
+        noted = Path((root / _SOCKETS_NOTE).read_text(encoding="utf-8"))
+        if noted.name.startswith(_SOCKETS) and noted.parent in (Path(tempfile.gettempdir()), Path("/tmp")):
+            shutil.rmtree(noted, ignore_errors=True)
+    shutil.rmtree(root, ignore_errors=True)
 
 
 def _ignore(_: int) -> None:

@@ -10,7 +10,6 @@ silent wrong answer.
 from __future__ import annotations
 
 import shutil
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -20,6 +19,8 @@ from surgeval.schema.findings import Severity
 from surgeval.schema.question_files import collect_questions
 from surgeval.schema.questions import Request
 from surgeval.submissions.plan import Task
+from surgeval.video.batch_files import archive_name
+from surgeval.video.pictures import Found, pictures_in_archive
 
 BY_QUESTION = ("frames", "plain", "overlayed")
 """Folders whose files are named after questions."""
@@ -28,7 +29,6 @@ BY_VIDEO = ("videos", "plain", "overlayed")
 _KINDS = ("videos", *BY_QUESTION)
 _PREFERRED = ("frames", "plain", "videos", "overlayed")
 _ENDINGS = (".json", ".jsonl", ".csv", ".parquet")
-_DEEPEST_ARCHIVE = 2
 _MAGIC: dict[str, tuple[tuple[int, bytes], ...]] = {
     ".png": ((0, b"\x89PNG\r\n\x1a\n"),),
     ".jpg": ((0, b"\xff\xd8\xff"),),
@@ -84,8 +84,9 @@ def read_inputs(folder: Path, *, scratch: Path) -> Inputs:
     questions = collect_questions(requests_file, () if references_file is None else references_file)
     if errors := [str(found) for found in questions.findings if found.severity is Severity.ERROR]:
         raise QuestionsInvalid(str(folder), errors)
-    found, notes = _collect(folder, scratch)
     requests = tuple(questions.requests.values())
+    wanted = {name for request in requests for name in (request.case, request.video)}
+    found, notes = _collect(folder, scratch, wanted)
     media, problems = _matched(requests, found)
     definitions = folder / "FO_definitions.json"
     return Inputs(
@@ -114,8 +115,8 @@ def _named(folder: Path, stems: tuple[str, ...]) -> Path | None:
     return next((path for path in names if path.is_file()), None)
 
 
-def _collect(folder: Path, scratch: Path) -> tuple[dict[tuple[str, str], Path], list[str]]:
-    """Every media file by kind and stem."""
+def _collect(folder: Path, scratch: Path, wanted: set[str]) -> tuple[dict[tuple[str, str], Path], list[str]]:
+    """Every media file by kind and name; of archives, those that a question or a video is named after."""
     found: dict[tuple[str, str], Path] = {}
     notes = []
     for kind in _KINDS:
@@ -123,34 +124,25 @@ def _collect(folder: Path, scratch: Path) -> tuple[dict[tuple[str, str], Path], 
             if path.is_file() and path.suffix.lower() in _MAGIC:
                 found[kind, path.stem] = path
     for archive in sorted(folder.glob("batch-*.zip")):
-        default = "frames" if archive.stem == "batch-frames" else "plain"
-        members = {(kind, path.stem): path for kind, path in _unpacked(archive, default, scratch, 1)}
-        notes.append(f"{archive.name}: {len(members)} videos or frames")
-        found |= members
+        default = "frames" if archive.name == archive_name("frames") else "plain"
+        pictures = pictures_in_archive(archive, dict.fromkeys(_KINDS, _MAGIC), kind=default)
+        notes.append(f"{archive.name}: {sum(map(len, pictures.values()))} videos or frames")
+        found |= _unpacked(pictures, scratch / archive.stem, wanted)
     return found, notes
 
 
-def _unpacked(archive: Path, kind: str, scratch: Path, depth: int) -> Iterator[tuple[str, Path]]:
-    """The media of an archive, written to scratch under their bare names."""
-    try:
-        with zipfile.ZipFile(archive) as opened:
-            for info in opened.infolist():
-                name = PurePosixPath(info.filename.replace("\\", "/"))
-                inner = next((part for part in reversed(name.parts[:-1]) if part in _KINDS), kind)
-                is_archive = name.suffix.lower() == ".zip" and depth < _DEEPEST_ARCHIVE
-                if info.is_dir() or not (is_archive or name.suffix.lower() in _MAGIC):
-                    continue
-                target = scratch / (f"archives-{depth}" if is_archive else inner) / name.name
-                target.parent.mkdir(parents=True, exist_ok=True)
-                with opened.open(info) as source, open(target, "wb") as sink:
-                    shutil.copyfileobj(source, sink)
-                if is_archive:
-                    yield from _unpacked(target, name.stem if name.stem in _KINDS else inner, scratch, depth + 1)
-                    target.unlink()
-                else:
-                    yield inner, target
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
-        raise FileUnreadable(str(archive), [f"not an archive that can be unpacked ({error})"]) from None
+def _unpacked(pictures: Found, scratch: Path, wanted: set[str]) -> Iterator[tuple[tuple[str, str], Path]]:
+    """Copies below `scratch` of the pictures that are wanted, by their path in the archive or by their bare name."""
+    for kind, named in pictures.items():
+        for number, (path, picture) in enumerate(named.items()):
+            name = path if path in wanted else PurePosixPath(path).name
+            if name not in wanted:
+                continue
+            target = scratch / kind / str(number) / PurePosixPath(picture.where.replace("!", "/")).name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with picture.open() as source, open(target, "wb") as sink:
+                shutil.copyfileobj(source, sink)
+            yield (kind, name), target
 
 
 def _matched(

@@ -114,6 +114,7 @@ def rehearse(
     command: Sequence[str] = (),
     code: str | Path | None = None,
     engine: str | Engine | None = None,
+    runtime: str | None = None,
     limits: Limits | None = None,
     gpu: str | None = None,
     settings: Settings | None = None,
@@ -128,6 +129,7 @@ def rehearse(
         command: Instead of an image, a command of this machine.
         code: A folder that the command needs, read-only at /app in engines that show nothing else.
         engine: By name; `process` for a command, podman or docker for an image without one.
+        runtime: Of podman or docker, instead of the usual one: `runc` or `crun`.
         limits: Memory, processes and so on.
         gpu: One GPU by index or UUID.
         settings: Protocol, layout, budget and the rest.
@@ -137,30 +139,33 @@ def rehearse(
         FileUnreadable: The input cannot be read.
         RunInterrupted: The run had to stop and can go on.
     """
-    chosen, settings, folder = _engine(engine, image), settings or Settings(), Path(out)
+    chosen, settings, folder = _engine(engine, image, runtime), settings or Settings(), Path(out)
     if (image is None) == (not command):
         raise Misuse("give either an image or a command")
-    scratch = folder / ".unpacked"
+    scratch, held, stored = folder / ".unpacked", chosen.images(), None
     try:
         inputs = read_inputs(Path(input_folder), scratch=scratch)
+        stored = None if image is None else chosen.store(Path(image))
         entrant = Entrant(
-            image=None if image is None else chosen.store(Path(image)), command=tuple(command), gpu=gpu,
-            limits=limits or Limits(), code=None if code is None else Path(code),
+            image=stored, command=tuple(command), gpu=gpu, limits=limits or Limits(),
+            code=None if code is None else Path(code),
         )  # fmt: skip
         rules = _rules(inputs, settings)
         _run(inputs, chosen, entrant, rules, settings, folder, progress)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+        if stored is not None and stored not in held:
+            chosen.forget(stored)
     return _told(inputs, rules, settings, chosen, folder, limits or Limits())
 
 
-def _engine(engine: str | Engine | None, image: str | Path | None) -> Engine:
+def _engine(engine: str | Engine | None, image: str | Path | None, runtime: str | None) -> Engine:
     if engine is not None and not isinstance(engine, str):
         return engine
     names = (engine,) if engine else ("process",) if image is None else _IMAGE_ENGINES
     problems = []
     for name in names:
-        opened = open_engine(name)
+        opened = open_engine(name, runtime=runtime)
         problem = opened.available()
         if problem is None:
             return opened

@@ -13,29 +13,30 @@ one of them fail silently on the others, so all three can be made and read here.
 
 from __future__ import annotations
 
-import json
 import shutil
-import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import IO, Literal
+from typing import Literal
 
 from surgeval.errors import InputInvalid, Misuse, UnknownName, WouldOverwrite
-from surgeval.schema.foreign_objects import definitions_text
 from surgeval.schema.questions import Request
-from surgeval.schema.rows import write_json_rows
 from surgeval.video._pyav import VideoSource
+from surgeval.video.batch_files import (
+    DESCRIPTIONS,
+    LAYOUTS,
+    Layout,
+    archive_name,
+    pack_pictures,
+    write_descriptions,
+)
 from surgeval.video.clips import build_clip
 from surgeval.video.encoding import OFFICIAL_CLIP, ClipSpec
 from surgeval.video.images import png_bytes
 from surgeval.video.sampling import sample
 
 Track = Literal["frame", "segment", "procedure"]
-Layout = Literal["folder", "zip", "nested-zip"]
 TRACKS: tuple[Track, ...] = ("frame", "segment", "procedure")
-LAYOUTS: tuple[Layout, ...] = ("folder", "zip", "nested-zip")
 KINDS: Mapping[Track, Mapping[str, str]] = {
     "frame": {"frames": "png"},
     "segment": {"plain": "mp4", "overlayed": "mp4"},
@@ -45,11 +46,6 @@ KINDS: Mapping[Track, Mapping[str, str]] = {
 
 Tick = Callable[[int, int], None]
 """Called with how much is done and how much there is."""
-
-
-def archive_name(track: Track) -> str:
-    """The name of the archive in the zip layouts."""
-    return "batch-frames.zip" if track == "frame" else "batch-videos.zip"
 
 
 def write_inputs(
@@ -95,21 +91,10 @@ def write_inputs(
         target = out if layout == "folder" else Path(scratch)
         _write_pictures(requests, videos, target, track, spec, progress)
         if layout != "folder":
-            _pack(target, out / archive_name(track), tuple(KINDS[track]), nested=layout == "nested-zip")
-    _write_descriptions(requests, out, track, definitions)
+            pack_pictures(out, _pictures_in(target, track), nested=layout == "nested-zip")
+    endings = {kind: f".{ending}" for kind, ending in KINDS[track].items()}
+    write_descriptions([request.as_row() for request in requests], out, endings=endings, definitions=definitions)
     return out
-
-
-def _write_descriptions(requests: Sequence[Request], out: Path, track: Track, definitions: str | None) -> None:
-    write_json_rows([request.as_row() for request in requests], out / "request.json")
-    batch = {
-        "qIDs": [request.case for request in requests],
-        "batch_size": len(requests),
-        "layout": {kind: f"{kind}/<qID>.{ending}" for kind, ending in KINDS[track].items()},
-    }
-    (out / "batch.json").write_text(json.dumps(batch, indent=2, ensure_ascii=False), encoding="utf-8")
-    text = definitions_text() if definitions is None else definitions
-    (out / "FO_definitions.json").write_text(json.dumps(text, ensure_ascii=False), encoding="utf-8")
 
 
 def _write_pictures(
@@ -153,30 +138,18 @@ def _picture_path(target: Path, kind: str, case: str, track: Track) -> Path:
     return target / kind / f"{case}.{KINDS[track][kind]}"
 
 
-def _pack(scratch: Path, archive: Path, kinds: tuple[str, ...], *, nested: bool) -> None:
-    """Archive the pictures; they are compressed already, so they are only stored."""
-    with _archive(archive) as outer:
-        for kind in kinds:
-            files = sorted(path for path in (scratch / kind).rglob("*") if path.is_file())
-            if not nested:
-                for path in files:
-                    outer.write(path, path.relative_to(scratch).as_posix())
-                continue
-            with outer.open(f"{kind}.zip", "w", force_zip64=True) as member, _archive(member) as inner:
-                for path in files:
-                    inner.write(path, path.relative_to(scratch).as_posix())
-
-
-@contextmanager
-def _archive(target: Path | IO[bytes]) -> Iterator[zipfile.ZipFile]:
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-        yield archive
+def _pictures_in(folder: Path, track: Track) -> dict[tuple[str, str], Path]:
+    found = {}
+    for kind in KINDS[track]:
+        for path in sorted(path for path in (folder / kind).rglob("*") if path.is_file()):
+            found[kind, path.relative_to(folder / kind).as_posix()] = path
+    return found
 
 
 def _clear(out: Path, track: Track) -> None:
     for kind in KINDS[track]:
         shutil.rmtree(out / kind, ignore_errors=True)
-    for name in ("request.json", "batch.json", "FO_definitions.json", archive_name(track)):
+    for name in (*DESCRIPTIONS, *{archive_name(kind) for kind in KINDS[track]}):
         (out / name).unlink(missing_ok=True)
 
 

@@ -1,3 +1,5 @@
+"""`surgeval doctor` from the command line, with engines and trials as a test wants them."""
+
 from __future__ import annotations
 
 import json
@@ -7,16 +9,18 @@ from typer.testing import CliRunner
 
 from surgeval.cli import build_app
 from surgeval.errors import UnknownName
-from surgeval.sandbox import Problem, Severity, engine_names
+from surgeval.sandbox import Problem, Severity, Trial, engine_names
 from surgeval.sandbox.bubblewrap import BubblewrapEngine
 from surgeval.sandbox.docker import DockerEngine
 from surgeval.sandbox.podman import PodmanEngine
 
 BROKEN = Problem("broken", "it is broken", "mend it")
 WEAK = Problem("not-root", "it is weak", "be root", Severity.WEAKENS)
+PASSED = Trial(1.25, ("it is gone",))
 
 
-def set_problems(monkeypatch: pytest.MonkeyPatch, podman: tuple[Problem, ...]) -> None:
+def set_problems(monkeypatch: pytest.MonkeyPatch, podman: tuple[Problem, ...], trial: Trial = PASSED) -> None:
+    monkeypatch.setattr("surgeval.sandbox.trial_run", lambda engine: trial)
     monkeypatch.setattr(PodmanEngine, "problems", lambda self: podman)
     monkeypatch.setattr(DockerEngine, "problems", lambda self: (BROKEN,))
     monkeypatch.setattr(BubblewrapEngine, "problems", lambda self: (BROKEN,))
@@ -26,7 +30,10 @@ def test_every_engine_is_examined_and_each_problem_has_its_fix(monkeypatch: pyte
     set_problems(monkeypatch, ())
     result = CliRunner().invoke(build_app(), ["doctor"])
     assert result.exit_code == 0
-    assert "podman: runs images, also on hidden data" in result.stdout
+    assert (
+        "podman: runs images, also on hidden data\n  trial: started, every limit as asked for; ended after"
+        in result.stdout
+    )
     assert "docker: does not work\n  problem: it is broken\n     fix: mend it" in result.stdout
     assert "process: runs commands, never on hidden data" in result.stdout
 
@@ -36,6 +43,28 @@ def test_nothing_usable_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     result = CliRunner().invoke(build_app(), ["doctor"])
     assert result.exit_code == 1
     assert "No engine that isolates works here" in result.stdout
+
+
+def test_an_engine_whose_trial_fails_does_not_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_problems(monkeypatch, (), Trial(0.1, (), Problem("trial-failed", "a trial run failed", "try another")))
+    result = CliRunner().invoke(build_app(), ["doctor", "--engine", "podman"])
+    assert result.exit_code == 1
+    assert "podman: does not work\n  problem: a trial run failed\n     fix: try another" in result.stdout
+    assert CliRunner().invoke(build_app(), ["doctor", "--engine", "podman", "--no-trial"]).exit_code == 0
+
+
+def test_a_trial_tells_what_could_not_be_enforced() -> None:
+    """A real one: a plain process keeps nothing in."""
+    result = CliRunner().invoke(build_app(), ["doctor", "--engine", "process"])
+    assert "trial: started, without memory, no-capabilities" in result.stdout
+    assert "(the process was reaped; no process carries the mark of the run)" in result.stdout
+
+
+def test_a_runtime_that_is_not_installed_is_told_with_its_fix() -> None:
+    result = CliRunner().invoke(build_app(), ["doctor", "--engine", "podman", "--runtime", "no-such-runtime"])
+    assert result.exit_code == 1
+    assert "not installed" in result.stdout
+    assert "apt-get install" in result.stdout
 
 
 def test_a_weak_engine_is_usable_but_not_for_hidden_data(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,11 +12,12 @@ import pytest
 
 from sandbox_engines import SMALL, bench
 from surgeval.errors import EngineFailed, HiddenDataRefused, Misuse
-from surgeval.sandbox import Launch, Mount, open_engine
+from surgeval.sandbox import Launch, Mount, open_engine, trial_run
 from surgeval.sandbox import _container_checks as checks
 from surgeval.sandbox._cli import Cli
 from surgeval.sandbox._container import LABEL
 from surgeval.sandbox._kernel import Status, host_lives, host_mark, status_of
+from surgeval.sandbox._trial import _program
 from surgeval.sandbox.docker import DockerEngine
 from surgeval.sandbox.podman import PodmanEngine
 
@@ -143,6 +144,26 @@ def test_a_container_that_is_not_as_asked_for_never_runs(flag: str, arguments: i
         with pytest.raises(EngineFailed, match="not as asked for"):
             _Forgetful(flag, arguments).start(made.launch("sleep 100"))
         assert subprocess.check_output(ours) == before
+
+
+def test_a_trial_tells_of_a_limit_that_did_not_take_and_leaves_nothing(tmp_path: Path) -> None:
+    with bench("podman", tmp_path) as made:
+        held = made.engine.images()
+        tried = trial_run(_Forgetful("--pids-limit", 1))
+        assert tried.problem is not None
+        assert "not as asked for" in tried.problem.message
+        assert tried.evidence == ()
+        assert trial_run(made.engine).problem is None
+        assert held <= made.engine.images()
+
+
+def test_the_program_of_a_trial_is_an_elf_file_for_each_machine(tmp_path: Path) -> None:
+    for machine, number in (("amd64", 62), ("arm64", 183)):
+        program = _program(machine)
+        assert program[:4] == b"\x7fELF"
+        assert int.from_bytes(program[18:20], "little") == number
+    with pytest.raises(EngineFailed, match="no trial program for riscv64"):
+        _program("riscv64")
 
 
 def test_the_image_of_an_engine_is_a_copy_under_its_digest_and_runs_of_dead_hosts_are_swept(tmp_path: Path) -> None:

@@ -549,11 +549,24 @@ def test_the_clean_copy_holds_the_same_files_and_names_itself_by_digest(tmp_path
     path = image(tmp_path, entry(long, b"abc"), link("l", "/bin/tool"), (stranger, data))
     facts = write_clean_image(path, tmp_path / "clean.tar", AMD)
     found = {info.name: info for info in clean_entries(tmp_path / "clean.tar")}
-    assert set(found) == {"bin", "etc", "etc/passwd", "bin/tool", long, "l", "owned"}
+    places = {"input", "output", "run", "run/surgeval", "tmp"}
+    assert set(found) == {"bin", "etc", "etc/passwd", "bin/tool", long, "l", "owned"} | places
     assert (found["owned"].uid, found["owned"].gid, found["owned"].mtime) == (65534, 20, 1_700_000_000)
     assert found["l"].linkname == "/bin/tool"
     again = inspect_image(tmp_path / "clean.tar", AMD)
     assert again.digest == facts.clean_digest == again.clean_digest
+
+
+def test_mount_points_come_last_and_are_open_whatever_the_image_has_there(tmp_path: Path) -> None:
+    closed = [entry("output/stale"), folder("tmp", 0o700), folder("run", 0), folder("input", 0)]
+    facts = write_clean_image(image(tmp_path, *closed), tmp_path / "clean.tar", AMD)
+    modes = {info.name: info.mode for info in clean_entries(tmp_path / "clean.tar") if info.isdir()}
+    places = {"output": 0o1777, "run/surgeval": 0o1777, "tmp": 0o1777, "run": 0o755, "input": 0o755}
+    assert {name: modes[name] for name in places} == places
+    assert facts.layers == 1
+    with tarfile.open(tmp_path / "clean.tar") as clean:
+        manifest = json.load(clean.extractfile("manifest.json"))  # type: ignore[arg-type]
+    assert manifest[0]["Layers"][-1] == "mount-points.tar"
 
 
 def test_nothing_is_left_of_a_refused_image(tmp_path: Path) -> None:

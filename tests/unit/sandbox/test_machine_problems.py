@@ -45,6 +45,64 @@ def test_crun_on_hybrid_control_groups_is_told(monkeypatch: pytest.MonkeyPatch, 
     assert machine.hybrid_needs_runc("runc") is None
 
 
+def test_a_runtime_that_cannot_be_used_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name, **_: None if name == "youki" else f"/usr/bin/{name}")
+    problem = open_engine("podman", runtime="youki").available()
+    assert str(problem) == (
+        "runtime 'youki' is not installed; "
+        "install it (as with `apt-get install youki`), or leave the runtime to the engine"
+    )
+    for runtime in ("runsc", "/usr/local/bin/runsc"):
+        for engine in ("podman", "docker"):
+            refused = open_engine(engine, runtime=runtime).available()
+            assert refused is not None
+            assert "no answer could be fetched; use runc" in str(refused)
+    assert machine.runtime_problem("runc") is None
+    assert machine.runtime_problem("youki", is_program=False) is None
+    assert machine.runtime_problem(None) is None
+
+
+def test_a_runtime_that_the_docker_daemon_does_not_know_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = DockerEngine("kata")
+    known = '{"ServerVersion": "1", "Runtimes": {"runc": {}, "io.containerd.runc.v2": {}}, "SecurityOptions": []}'
+    monkeypatch.setattr(engine, "_cli", lambda *a, **k: known.encode())
+    (told,) = engine._answers()
+    assert told.code == "no-runtime"
+    assert "it knows io.containerd.runc.v2, runc" in told.message
+
+
+CDI = """
+cdiVersion: 0.5.0
+kind: nvidia.com/gpu
+devices:
+  - name: "0"
+    containerEdits: {deviceNodes: [{path: /dev/nvidia0}]}
+  - name: GPU-1b2c
+    containerEdits: {deviceNodes: [{path: /dev/nvidia0}]}
+  - name: all
+"""
+
+
+@pytest.mark.parametrize("engine", [PodmanEngine(), DockerEngine()])
+def test_29_a_gpu_that_cannot_be_given_is_refused_before_anything_starts(
+    engine: PodmanEngine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    launch = Launch(image="a" * 64, gpu="1")
+    monkeypatch.setattr(machine, "_GPU_DEVICE", tmp_path / "nvidiactl")
+    monkeypatch.setattr(machine, "_CDI", (tmp_path / "cdi",))
+    with pytest.raises(Misuse, match="GPU '1' was asked for, and no NVIDIA GPU is here"):
+        engine.start(launch)
+    (tmp_path / "nvidiactl").touch()
+    with pytest.raises(Misuse, match="nvidia-ctk cdi generate"):
+        engine.start(launch)
+    (tmp_path / "cdi").mkdir()
+    (tmp_path / "cdi" / "nvidia.yaml").write_text(CDI)
+    with pytest.raises(Misuse, match="no GPU '1' here; name one of 0, GPU-1b2c"):
+        engine.start(launch)
+    assert machine.gpu_request_problem("0") is None
+    assert machine.gpu_request_problem("GPU-1b2c") is None
+
+
 def test_missing_controllers_are_told_in_both_layouts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(machine, "_GROUPS", tmp_path)
     (tmp_path / "memory").mkdir()
@@ -57,6 +115,26 @@ def test_missing_controllers_are_told_in_both_layouts(monkeypatch: pytest.Monkey
     assert "lack memory" in new.message
     (tmp_path / "cgroup.controllers").write_text("cpu memory pids io")
     assert machine.missing_controllers() is None
+
+
+def test_limits_that_an_ordinary_user_cannot_set_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(machine, "_GROUPS", tmp_path)
+    assert os.geteuid() != 0 or machine.rootless_limits() is None
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    old = machine.rootless_limits()
+    assert old is not None
+    assert old.code == "rootless-v1"
+    (tmp_path / "cgroup.controllers").write_text("cpu memory pids io")
+    assert machine.rootless_limits() is None
+    own = tmp_path / "user.slice" / "user-1000.slice" / "user@1000.service"
+    own.mkdir(parents=True)
+    (own / "cgroup.controllers").write_text("memory pids")
+    new = machine.rootless_limits()
+    assert new is not None
+    assert "may not limit cpu" in new.message
+    assert "Delegate=cpu memory pids" in new.fix
+    (own / "cgroup.controllers").write_text("cpu memory pids")
+    assert machine.rootless_limits() is None
 
 
 def test_weaknesses_do_not_stop_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from hostile_programs import good, raw, script
 from submission_runs import events, outcomes, records, rules, run, tasks
 from surgeval.errors import EngineFailed, HiddenDataRefused, Misuse, RunInterrupted
 from surgeval.sandbox import SOCKET_NAME, Engine, Launch, Mount, Running, open_engine
+from surgeval.sandbox._watchdog import marked
 from surgeval.sandbox.process import MARK, ProcessEngine
 from surgeval.schema.questions import Request
 from surgeval.submissions import driver
@@ -189,6 +190,18 @@ def test_a_socket_that_turns_into_something_else_is_a_crash(tmp_path: Path, swap
     assert sorted(outcomes(found).values()) == ["crashed", "crashed", "ok"]
 
 
+def test_many_listeners_on_one_socket_give_one_answer_per_question(tmp_path: Path) -> None:
+    """Five processes wait on the socket at once; each question goes to one of them, and all of them end."""
+    command = raw(tmp_path, "reply(connection, good.replace(b'yes', b'%d' % os.getpid()))")
+    path = Path(command[-1])
+    forked = "for _ in range(4):\n    if os.fork() == 0: break\ncount, earlier = 0, None"
+    path.write_text(path.read_text().replace("count, earlier = 0, None", forked))
+    found = run(tmp_path, command, tasks(tmp_path / "media", 12))
+    assert set(outcomes(found).values()) == {"ok"}
+    assert len(found) == 12
+    assert marked(events(tmp_path / "out", "started")[0]["id"]) == []
+
+
 def test_no_video_is_there_while_a_container_starts(tmp_path: Path) -> None:
     """Pre-computation finds nothing: not at the start, not of other videos, not during a restart."""
     seen = str(tmp_path / "seen.txt")
@@ -338,11 +351,26 @@ run(Path({str(tmp_path)!r}), {command!r}, tasks(Path({str(tmp_path / "media")!r}
     while os.path.exists(f"/proc/{pid}") and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not os.path.exists(f"/proc/{pid}")
+    sockets = Path((tmp_path / "out" / driver.WORK / "sockets").read_text())
+    assert sockets.is_dir()
     found = run(tmp_path, command, asked)
+    assert not sockets.exists()
     assert set(outcomes(found).values()) == {"ok"}
     assert len(found) == 12
     assert all(found[case].content == row["content"] for case, row in first.items())
     assert events(tmp_path / "out", "resumed")[0]["done"] == len(first)
+
+
+@pytest.mark.parametrize("place", ["kept", "sg-kept", "../sg-kept", "\udcff\0"])
+def test_a_note_of_sockets_that_are_not_ours_removes_nothing(tmp_path: Path, place: str) -> None:
+    (tmp_path / "out" / driver.WORK).mkdir(parents=True)
+    for name in ("kept", "sg-kept"):
+        (tmp_path / name).mkdir()
+    note = str(tmp_path / place).encode("utf-8", "surrogateescape")
+    (tmp_path / "out" / driver.WORK / "sockets").write_bytes(note)
+    with driver.working_folders(tmp_path / "out"):
+        pass
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "out", "sg-kept"]
 
 
 def test_other_questions_are_another_run(tmp_path: Path) -> None:

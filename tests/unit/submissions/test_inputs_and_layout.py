@@ -153,9 +153,26 @@ def test_a_broken_archive_is_named(tmp_path: Path) -> None:
         read_inputs(tmp_path, scratch=tmp_path / "s")
 
 
-def test_a_member_that_points_elsewhere_stays_in_the_scratch_folder(tmp_path: Path) -> None:
+def test_an_archive_that_points_elsewhere_or_explodes_is_refused(tmp_path: Path) -> None:
+    questions(tmp_path / "in", 1)
+    for name, data, said in (
+        ("../../../q0.png", PNG, "points outside"),
+        ("q0.png", bytes(1 << 25), "claims to unpack"),
+    ):
+        with zipfile.ZipFile(tmp_path / "in" / "batch-frames.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(name, data)
+        with pytest.raises(FileUnreadable, match=said):
+            read_inputs(tmp_path / "in", scratch=tmp_path / "scratch")
+    assert not (tmp_path / "scratch").exists()
+
+
+@pytest.mark.parametrize("member", ["q0.png", "frames/q0.png", "deep/er/q0.PNG", "Batch 7/frames/set/q0.png"])
+def test_a_member_is_found_by_its_name_wherever_it_lies(tmp_path: Path, member: str) -> None:
     questions(tmp_path / "in", 1)
     with zipfile.ZipFile(tmp_path / "in" / "batch-frames.zip", "w") as archive:
-        archive.writestr("../../../q0.png", PNG)
+        archive.writestr(member, PNG)
+        archive.writestr("frames/unasked.png", PNG)
     found = read_inputs(tmp_path / "in", scratch=tmp_path / "scratch")
-    assert found.media["q0"]["frames"] == tmp_path / "scratch" / "frames" / "q0.png"
+    assert found.media["q0"]["frames"].read_bytes() == PNG
+    assert len([path for path in (tmp_path / "scratch").rglob("*") if path.is_file()]) == 1
+    assert found.notes == ("batch-frames.zip: 2 videos or frames",)

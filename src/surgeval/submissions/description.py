@@ -1,0 +1,135 @@
+"""Method descriptions that teams hand in: looked at before anyone opens them.
+
+A description is one document, or a zip archive of some. Few kinds are let in, and each must be by its content
+what its name says: PDF without anything that acts by itself, plain text, pictures. HTML and SVG run programs
+in a browser, so they are not. What is let in is still to be sent as a download, never shown as a page.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from surgeval.errors import InputInvalid
+from surgeval.schema.archives import ArchiveLimits, archive_problems
+
+LIMITS = ArchiveLimits(members=200, unpacked_bytes=100 << 20, ratio=100)
+_STARTS = {".pdf": b"%PDF-", ".png": b"\x89PNG\r\n\x1a\n", ".jpg": b"\xff\xd8\xff", ".jpeg": b"\xff\xd8\xff"}
+_TEXTS = (".txt", ".md")
+_ACTS = frozenset(
+    "JavaScript Rendition Launch EmbeddedFile EmbeddedFiles RichMedia XFA SubmitForm ImportData GoToR GoToE".split()
+)
+"""Long enough not to turn up by chance in a picture; a plain view to open at, as LaTeX writes it, is none."""
+_PDF_NAME = re.compile(rb"/((?:[^\x00-\x20()<>\[\]{}/%#]|#[0-9A-Fa-f]{2})+)")
+_PDF_STREAM = re.compile(rb"stream\r?\n(.*?)\r?\n?endstream", re.DOTALL)
+_PDF_UNPACKED = 200 << 20
+_MARKUP = re.compile(
+    r"<\s*(?:script|iframe|object|embed|svg|html|!doctype)\b|<[a-z][^<>]*\bon\w+\s*=|javascript:", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One file of a description."""
+
+    name: str
+    data: bytes
+
+
+def read_description(path: Path, limits: ArchiveLimits = LIMITS) -> tuple[Document, ...]:
+    """The documents of a description: the file itself, or those of a zip archive.
+
+    Raises:
+        InputInvalid: With a sentence per problem; nothing was written anywhere.
+    """
+    size = path.stat().st_size
+    if size > limits.unpacked_bytes:
+        raise InputInvalid(path.name, [f"it has {size:,} bytes; allowed are {limits.unpacked_bytes:,}"])
+    data = path.read_bytes()
+    documents = list(_members(path.name, data, limits)) if data[:4] == b"PK\x03\x04" else [Document(path.name, data)]
+    problems = [problem for document in documents for problem in _problems(document)]
+    if problems or not documents:
+        raise InputInvalid(path.name, problems or ["there is no document in it"])
+    return tuple(documents)
+
+
+def _members(name: str, data: bytes, limits: ArchiveLimits) -> Iterator[Document]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = [member for member in archive.infolist() if not member.is_dir()]
+            if problems := archive_problems(members, limits):
+                raise InputInvalid(name, problems)
+            for member in members:
+                with archive.open(member) as opened:
+                    yield Document(member.filename, opened.read(member.file_size + 1))
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, RuntimeError) as error:
+        raise InputInvalid(name, [f"not an archive that can be read ({error})"]) from None
+
+
+def _problems(document: Document) -> Iterator[str]:
+    ending = PurePosixPath(document.name).suffix.lower()
+    if ending in _TEXTS:
+        yield from _text_problems(document)
+    elif ending not in _STARTS:
+        kinds = ", ".join(sorted([*_STARTS, *_TEXTS]))
+        yield f"{document.name!r} is of no kind that is taken; hand in {kinds}"
+    elif not document.data.startswith(_STARTS[ending]):
+        yield f"{document.name!r} is not what its name says: it starts with {document.data[:8]!r}"
+    elif ending == ".pdf":
+        yield from _pdf_problems(document)
+
+
+def _text_problems(document: Document) -> Iterator[str]:
+    try:
+        text = document.data.decode("utf-8")
+    except UnicodeDecodeError:
+        yield f"{document.name!r} is not UTF-8 text"
+        return
+    if "\0" in text:
+        yield f"{document.name!r} is not plain text"
+    elif found := _MARKUP.search(text):
+        yield f"{document.name!r} holds HTML that acts ({found.group()[:20]!r}); write it as plain Markdown"
+
+
+def _pdf_problems(document: Document) -> Iterator[str]:
+    """Names of actions anywhere in the file, also spelled with escapes or packed into object streams."""
+    try:
+        pieces = [document.data, *_unpacked(document.data)]
+    except _TooMuch:
+        yield f"{document.name!r} unpacks to more than {_PDF_UNPACKED >> 20} MB"
+        return
+    names = {_plain(name) for piece in pieces for name in _PDF_NAME.findall(piece)}
+    if acts := sorted(names & _ACTS):
+        yield f"{document.name!r} acts when it is opened ({', '.join(acts)}); print it to a plain PDF"
+    if "Encrypt" in names:
+        yield f"{document.name!r} is encrypted; hand in one that can be read"
+
+
+class _TooMuch(Exception):
+    """A PDF that unpacks to more than anyone wants to look through."""
+
+
+def _unpacked(data: bytes) -> Iterator[bytes]:
+    """The streams that are packed with zlib, which may hold objects."""
+    left = _PDF_UNPACKED
+    for found in _PDF_STREAM.finditer(data):
+        reader = zlib.decompressobj()
+        try:
+            piece = reader.decompress(found.group(1), left)
+        except zlib.error:
+            continue  # a picture, or packed in a way that cannot hold objects
+        left -= len(piece)
+        if reader.unconsumed_tail:
+            raise _TooMuch
+        yield piece
+
+
+def _plain(name: bytes) -> str:
+    """A PDF name without its escapes: `J#61vaScript` means `JavaScript`."""
+    spelled = re.sub(rb"#([0-9A-Fa-f]{2})", lambda found: bytes([int(found.group(1), 16)]), name)
+    return spelled.decode("latin-1")

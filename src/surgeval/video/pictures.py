@@ -1,0 +1,124 @@
+"""Frames and clips in folders and archives, found by kind and name, and opened without unpacking anything to disk.
+
+Archives are treated as hostile: members that would escape, are links, are encrypted, nest too deeply or claim
+absurd numbers are refused before anything is unpacked.
+"""
+
+from __future__ import annotations
+
+import shutil
+import zipfile
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path, PurePosixPath
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, cast
+
+from surgeval.errors import FileUnreadable
+from surgeval.schema.archives import ArchiveLimits, archive_problems
+
+MAX_DEPTH = 3
+"""Archives within archives."""
+LIMITS = ArchiveLimits()
+"""Pictures are compressed already; a member that shrank further than this is a bomb."""
+
+Endings = Mapping[str, Collection[str]]
+"""By kind of picture, the endings of its files, small and with their dot."""
+Found = dict[str, dict[str, "Picture"]]
+"""By kind, then by the name of the file without its ending: a question, or a video."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One frame or clip of a question."""
+
+    where: str
+    """The file, or the archives and the member."""
+    opener: Callable[[], AbstractContextManager[BinaryIO]] = field(repr=False)
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """The file's bytes as a stream that can seek."""
+        try:
+            with self.opener() as stream:
+                yield stream
+        except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError) as error:
+            raise FileUnreadable(self.where, [f"damaged, or in a damaged archive ({error})"]) from None
+
+
+def pictures_in_folder(folder: Path, endings: Endings) -> Found:
+    """Every picture below a folder, in archives too; links are not followed.
+
+    Raises:
+        FileUnreadable: An archive is damaged or refused.
+    """
+    found: Found = {kind: {} for kind in endings}
+    for path in sorted(folder.rglob("*")):
+        if not path.is_file() or path.is_symlink():
+            continue
+        picture = Picture(str(path), partial(_file, path))
+        if path.suffix.lower() == ".zip":
+            _search(picture, found, endings, None, 1)
+        else:
+            _enter(PurePosixPath(path.relative_to(folder).as_posix()), picture, found, endings, None)
+    return found
+
+
+def pictures_in_archive(path: Path, endings: Endings, *, kind: str | None = None) -> Found:
+    """Every picture in an archive and in archives within it; `kind` is that of members whose path says none.
+
+    Raises:
+        FileUnreadable: It is damaged or refused.
+    """
+    found: Found = {known: {} for known in endings}
+    _search(Picture(str(path), partial(_file, path)), found, endings, kind, 1)
+    return found
+
+
+def _enter(name: PurePosixPath, picture: Picture, found: Found, endings: Endings, kind: str | None) -> None:
+    """Enter a file whose path says its kind and name, such as `x/plain/q1.mp4`."""
+    suffix, said = name.suffix.lower(), False
+    for place, part in enumerate(name.parts[:-1]):
+        here = part.lower()
+        if here in found and suffix in endings[here]:
+            below = PurePosixPath(*name.parts[place + 1 :]).as_posix()
+            found[here].setdefault(below[: -len(name.suffix)], picture)
+            said = True
+    if not said and kind is not None and suffix in endings[kind]:
+        found[kind].setdefault(name.stem, picture)
+
+
+def _search(container: Picture, found: Found, endings: Endings, kind: str | None, depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise FileUnreadable(container.where, [f"archives are nested more than {MAX_DEPTH} deep"])
+    with container.open() as raw, zipfile.ZipFile(raw) as archive:
+        members = [member for member in archive.infolist() if not member.is_dir()]
+    if problems := archive_problems(members, LIMITS):
+        raise FileUnreadable(container.where, problems)
+    for member in members:
+        name = PurePosixPath(member.filename)
+        picture = Picture(f"{container.where}!{member.filename}", partial(_member, container, member.filename))
+        if name.suffix.lower() == ".zip":
+            _search(picture, found, endings, name.stem if name.stem in endings else kind, depth + 1)
+        else:
+            _enter(name, picture, found, endings, kind)
+
+
+def _file(path: Path) -> BinaryIO:
+    return open(path, "rb")
+
+
+@contextmanager
+def _member(container: Picture, name: str) -> Iterator[BinaryIO]:
+    """A member of an archive as a stream in which seeking is cheap."""
+    with container.open() as raw, zipfile.ZipFile(raw) as archive, archive.open(name) as stream:
+        if archive.getinfo(name).compress_type == zipfile.ZIP_STORED:
+            yield cast(BinaryIO, stream)
+            return
+        with SpooledTemporaryFile(max_size=1 << 26) as copy:
+            shutil.copyfileobj(stream, copy)
+            copy.seek(0)
+            yield cast(BinaryIO, copy)

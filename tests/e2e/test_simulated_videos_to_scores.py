@@ -1,0 +1,133 @@
+"""Simulated videos, questions about them, a starter pack built into an image, podman, answers, scores."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from python_image import offline_podman, reason_not_to_build
+from sandbox_engines import reason_not_to_run
+from submission_runs import events
+from surgeval import score
+from surgeval.cli import build_app
+from surgeval.sandbox import inspect_image, open_engine
+from surgeval.schema.question_files import load_responses
+
+SOURCE = Path(__file__).parents[2] / "src"
+
+
+def call(*words: str | Path) -> tuple[int, str]:
+    result = CliRunner().invoke(build_app(), [str(word) for word in words])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.output
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder to rehearse on: two simulated procedures of a minute, and what was asked about them."""
+    home = tmp_path_factory.mktemp("simulated")
+    size = ("--procedures", "2", "--minutes", "1", "--height", "90")
+    assert call("simulate", home / "data", *size, "--seed", "7")[0] == 0
+    asked = ("--track", "procedure", "--per-video", "6", "--test-share", "0.5")
+    assert call("questions", home / "data" / "procedures", "--out", home / "questions", *asked)[0] == 0
+    for name in ("requests.json", "references.json"):
+        shutil.copy(home / "questions" / "train" / "procedure" / name, home / "data" / name)
+    return home / "data"
+
+
+@pytest.fixture(scope="module")
+def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with `surgeval`, and with a `podman` that builds without a registry."""
+    if reason := reason_not_to_run("podman") or reason_not_to_build():
+        pytest.skip(reason)
+    with offline_podman(tmp_path_factory.mktemp("tools") / "bin") as folder:
+        ours = folder / "surgeval"
+        ours.write_text(f'#!/bin/sh\nPYTHONPATH="{SOURCE}" exec "{sys.executable}" -m surgeval "$@"\n')
+        ours.chmod(0o755)
+        yield folder
+
+
+@pytest.fixture
+def tag() -> Iterator[str]:
+    """A name for an image, removed afterwards with what it names."""
+    name = f"localhost/surgeval-test-pack:{uuid.uuid4().hex}"
+    yield name
+    subprocess.run(["podman", "rmi", "--force", name], capture_output=True, check=False)
+
+
+def rehearsed(pack: Path, data: Path, tools: Path, tag: str) -> subprocess.CompletedProcess[str]:
+    """The pack's own script, as its maker would run it."""
+    places = os.pathsep.join((str(tools), os.environ["PATH"]))
+    env = {**os.environ, "PATH": places, "PYTHON": sys.executable, "TAG": tag}
+    return subprocess.run([pack / "rehearse.sh", data], env=env, capture_output=True, text=True, timeout=300)
+
+
+def test_a_starter_pack_answers_questions_about_simulated_videos_in_podman_and_is_scored(
+    data: Path, tools: Path, tag: str, tmp_path: Path
+) -> None:
+    pack = tmp_path / "pack"
+    assert call("submission", "new", pack)[0] == 0
+    done = rehearsed(pack, data, tools, tag)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    asked = [row["qID"] for row in json.loads((data / "requests.json").read_text())]
+    out = pack / "rehearsal" / "image"
+    answers = load_responses(out / "answer.json").responses
+    assert sorted(answer.case for answer in answers) == sorted(asked)
+    assert all(answer.content and 0 < answer.latency_s < 30 for answer in answers)
+    assert [started["id"] for started in events(out, "started")] == [ended["id"] for ended in events(out, "ended")]
+    assert len(events(out, "started")) == 2, "one container per video"
+
+    again = score(data / "requests.json", data / "references.json", out / "answer.json", max_latency_s=30.0)
+    assert 0 < again.headline["accuracy"] < 1
+    assert f"score      {again.headline['accuracy']:.4f}" in done.stdout
+    told = done.stdout.count(f"outcomes   ok {len(asked)}")
+    assert told == 2, "as a command and as an image"
+    assert "engine podman" in done.stdout
+
+
+def test_an_image_can_be_rehearsed_again_by_hand_and_leaves_nothing_in_the_engine(
+    data: Path, tools: Path, tag: str, tmp_path: Path
+) -> None:
+    pack = tmp_path / "pack"
+    call("submission", "new", pack)
+    podman = str(tools / "podman")
+    for words in (("build", "--quiet", "--tag", tag, str(pack)), ("save", "--output", str(pack / "image.tar"), tag)):
+        subprocess.run([podman, *words], check=True, capture_output=True)
+    code, text = call(
+        "rehearse", "--image", pack / "image.tar", "--input", data, "--out", tmp_path / "out", "--state", "free",
+        "--json", "--boot", "10",
+    )  # fmt: skip
+    assert code == 0, text
+    report = json.loads(text[text.index("{") : text.rindex("}") + 1])
+    assert set(report["outcomes"]) == {"ok"}
+    assert report["score"]["accuracy"] > 0
+    stored = inspect_image(pack / "image.tar").clean_digest.removeprefix("sha256:")
+    assert stored not in open_engine("podman").images()
+
+
+def test_a_pytorch_pack_is_built_and_an_image_without_torch_says_so_at_once(
+    data: Path, tools: Path, tag: str, tmp_path: Path
+) -> None:
+    """The base image that we can make here has no torch; `tests/models` runs the same pack with it."""
+    pack = tmp_path / "pack"
+    call("submission", "new", pack, "--kind", "pytorch")
+    podman = str(tools / "podman")
+    for words in (("build", "--quiet", "--tag", tag, str(pack)), ("save", "--output", str(pack / "image.tar"), tag)):
+        subprocess.run([podman, *words], check=True, capture_output=True)
+    code, text = call(
+        "rehearse", "--image", pack / "image.tar", "--input", data, "--out", tmp_path / "out", "--state", "free"
+    )
+    assert code == 1
+    assert "start-failed" in text
+    assert "No module named" in text
