@@ -62,7 +62,7 @@ def _compared(
         for peer, seconds in peers.items():
             kind, _, what = peer.partition(" ")
             if what == name:
-                goal = goals[engine] if kind != "lme4-nAGQ0" else None
+                goal = goals[engine]
                 note = f"{frame.height:,} rows, 18 coefficients, with standard errors{stored}"
                 found.append(Row(f"mixed model {name} ({engine})", ours, kind, seconds, goal, note))
     return found

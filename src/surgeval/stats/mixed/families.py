@@ -16,7 +16,13 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from scipy import special
 
+from surgeval.stats.mixed.products import dot
+
 _EPSILON = 4 * float(np.finfo(float).eps)
+
+
+def _length(values: np.ndarray) -> float:
+    return float(np.sqrt(dot(values, values)))
 
 
 class Terms(NamedTuple):
@@ -71,7 +77,7 @@ class Binomial:
         choose = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
         self.saturated = float(np.sum(w * choose) + np.sum(self.base))
         self.hits, self.draws = w * k, w * n
-        self.noise = _EPSILON * float(np.linalg.norm(self.draws))
+        self.noise = _EPSILON * _length(self.draws)
 
     def value(self, eta: np.ndarray, _log_extra: float = 0.0, /) -> float:
         """Log-likelihood relative to the saturated model."""
@@ -80,13 +86,16 @@ class Binomial:
 
     def terms(self, eta: np.ndarray, _log_extra: float = 0.0, /) -> Terms:
         """Score and weight."""
-        probability = special.expit(eta)
-        return Terms(self.hits - self.draws * probability, self.draws * probability * (1 - probability))
+        small = np.exp(-np.abs(eta))
+        share = 1.0 / (1.0 + small)
+        probability = np.where(eta >= 0, share, small * share)
+        return Terms(self.hits - self.draws * probability, self.draws * small * share * share)
 
     def slope(self, eta: np.ndarray, _log_extra: float = 0.0, /) -> np.ndarray:
         """Derivative of the weight."""
-        probability = special.expit(eta)
-        return np.asarray(self.draws * probability * (1 - probability) * (1 - 2 * probability))
+        small = np.exp(-np.abs(eta))
+        share = 1.0 / (1.0 + small)
+        return np.asarray(self.draws * small * share**3 * np.copysign(1.0 - small, -eta))
 
     def mean(self, eta: np.ndarray) -> np.ndarray:
         """Probability of a success."""
@@ -108,7 +117,7 @@ class Poisson:
         y, w = self.counts, self.weights
         self.base = w * (special.xlogy(y, y) - y)
         self.saturated = float(np.sum(self.base) - np.sum(w * special.gammaln(y + 1)))
-        self.noise = _EPSILON * float(np.linalg.norm(w * y))
+        self.noise = _EPSILON * _length(w * y)
 
     def value(self, eta: np.ndarray, _log_extra: float = 0.0, /) -> float:
         """Log-likelihood relative to the saturated model."""
@@ -143,7 +152,7 @@ class BetaBinomial:
         self.successes, self.trials = np.asarray(successes, float), np.asarray(trials, float)
         self.weights = np.ones(len(self.trials)) if weights is None else np.asarray(weights, float)
         k, n = self.successes, self.trials
-        self.noise = 1e-9 + _EPSILON * float(np.linalg.norm(self.weights * n))
+        self.noise = 1e-9 + _EPSILON * _length(self.weights * n)
         self.choose = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
 
     def value(self, eta: np.ndarray, log_extra: float = 0.0, /) -> float:

@@ -20,7 +20,8 @@ import numpy as np
 from scipy import linalg
 
 from surgeval.stats.mixed.families import Family, Terms
-from surgeval.stats.mixed.kernels import Effects, Kernel, Spread, product_of, trace_of
+from surgeval.stats.mixed.kernels import Effects, Kernel, Spread, parts_of, product_of, trace_of
+from surgeval.stats.mixed.products import dot, inner, outer
 
 MODE_TOLERANCE = 1e-8
 """Squared Newton decrement below which the next mode is exact to rounding."""
@@ -30,6 +31,8 @@ _LEAST_WEIGHT = 0.05
 """Of a row while the mode is sought; a beta-binomial row can be convex far from its mode."""
 _CURVED_STEP = 1e-3
 _EXTRA_STEP = 1e-5
+_TOGETHER = 6
+"""Coefficients whose curvature is found at a time; more would need more memory."""
 
 
 @dataclass
@@ -151,39 +154,53 @@ class LaplaceDeviance:
         if self._kernel_at is None or not np.array_equal(self._kernel_at, point):
             self.kernel.factorise(center.mode.terms.weight, self.split(point)[0])
         own = scale[inside, inside]
-        gram, _ = self.kernel.gram(self.kernel.collect(self.fixed))
-        moves = [self._mode_shift(center, axis) for axis in own.T]
+        gram, _ = self.kernel.gram(self.kernel.collect(self.fixed), effects=False)
+        moved = self._moved(center, own)
+        tangents = self._tangents(center, point)
         self._kernel_at = None
         matrix = np.zeros((self.size, self.size))
         others = [k for k in range(self.size) if not inside.start <= k < inside.stop]
         for k in others:
-            high, low = (self(point + sign * step * scale[:, k])[1] for sign in (1, -1))
+            axis = step * scale[:, k]
+            shift = sum(size * tangent for size, tangent in zip(axis, tangents, strict=False))
+            high, low = (self._gradient_at(point + s * axis, center.mode.predictor + s * shift) for s in (1, -1))
             matrix[k] = scale.T @ (high - low) / (2 * step)
-        block = own.T @ gram @ own
-        for k, move in enumerate(moves):
-            eta = center.mode.eta + _CURVED_STEP * (self.fixed @ own[:, k] + move)
-            block[k] += own.T @ (self._curved(point, eta) - center.curved) / _CURVED_STEP
-        matrix[inside, inside] = block
+        bent = own.T @ (self._bent(point, moved) - center.curved[:, None]) / _CURVED_STEP
+        matrix[inside, inside] = own.T @ gram @ own + bent
         matrix[inside, others] = matrix[np.ix_(others, range(inside.start, inside.stop))].T
         return np.asarray((matrix + matrix.T) / 2)
 
-    def _curved(self, point: np.ndarray, eta: np.ndarray) -> np.ndarray:
-        """The part of the coefficients' gradient that stems from log|H|, for linear predictors given."""
-        sd, _, extra = self.split(point)
-        weight = self.family.terms(eta, extra).weight
-        self.kernel.factorise(weight, sd)
-        change = self.kernel.spread().predictor * self.family.slope(eta, extra)
-        pulled, _ = self.kernel.solve(change)
-        return np.asarray(0.5 * (self.fixed.T @ (change - weight * pulled)))
+    def _moved(self, center: Evaluation, axes: np.ndarray) -> list[np.ndarray]:
+        """Linear predictors a little along each of `axes` (of coefficients), random effects moving with them."""
+        direct, weight = outer(self.fixed, axes), center.mode.terms.weight
+        return [center.mode.eta + _CURVED_STEP * (d - self.kernel.solve(weight * d)[0]) for d in direct.T]
 
-    def _mode_shift(self, center: Evaluation, direction: np.ndarray) -> np.ndarray:
-        """How the random part moves when the coefficients move along `direction`."""
-        return np.asarray(-self.kernel.solve(center.mode.terms.weight * (self.fixed @ direction))[0])
+    def _bent(self, point: np.ndarray, predictors: list[np.ndarray]) -> np.ndarray:
+        """The part of the coefficients' gradient that stems from log|H|, for each of several linear predictors."""
+        sd, _, extra = self.split(point)
+        found = []
+        for start in range(0, len(predictors), _TOGETHER):
+            some = predictors[start : start + _TOGETHER]
+            weights = np.column_stack([self.family.terms(eta, extra).weight for eta in some])
+            slopes = np.column_stack([self.family.slope(eta, extra) for eta in some])
+            found.append(0.5 * inner(self.fixed, self.kernel.bend(weights, slopes, sd)))
+        return np.hstack(found)
+
+    def _tangents(self, center: Evaluation, point: np.ndarray) -> list[np.ndarray]:
+        """How the random part moves with the logarithm of each standard deviation."""
+        parts = parts_of(self.kernel.layout, center.mode.effects, self.split(point)[0])
+        weight = center.mode.terms.weight
+        return [2 * (part - self.kernel.solve(weight * part)[0]) for part in parts]
+
+    def _gradient_at(self, parameters: np.ndarray, guess: np.ndarray) -> np.ndarray:
+        """The gradient, its mode sought from `guess`."""
+        found = self.evaluate(parameters, guess)
+        return np.full(self.size, np.nan) if found is None else found.gradient
 
     def _extra_gradient(self, mode: Mode, spread: Spread, pulled: np.ndarray, extra: float) -> float:
         high, low = (self.family.terms(mode.eta, extra + h) for h in (_EXTRA_STEP, -_EXTRA_STEP))
         value = self.family.value(mode.eta, extra - _EXTRA_STEP) - self.family.value(mode.eta, extra + _EXTRA_STEP)
-        value += 0.5 * float(spread.predictor @ (high.weight - low.weight) + pulled @ (high.score - low.score))
+        value += 0.5 * (dot(spread.predictor, high.weight - low.weight) + dot(pulled, high.score - low.score))
         return value / (2 * _EXTRA_STEP)
 
     def mode(self, parameters: np.ndarray, guess: np.ndarray | None = None, *, limit: int = 100) -> Mode:
@@ -214,7 +231,7 @@ class LaplaceDeviance:
         self.kernel.factorise(weight, sd)
         predictor, effects = self.kernel.solve(weight * at + terms.score)
         move = predictor - at
-        decrement = float(weight @ move**2)
+        decrement = dot(weight, move**2)
         steps = 1 if mode is None else mode.steps + 1
         if np.max(np.abs(move), initial=0.0) > 0.5:
             predictor, effects = self._halved(mode, base, at, predictor, effects, extra)
@@ -244,7 +261,7 @@ class LaplaceDeviance:
 
     def _objective(self, eta: np.ndarray, effects: Effects, extra: float) -> float:
         """Penalised negative log-likelihood, which the mode minimises."""
-        return -self.family.value(eta, extra) + 0.5 * sum(float(part @ part) for part in effects)
+        return -self.family.value(eta, extra) + 0.5 * sum(dot(part, part) for part in effects)
 
     def start(self, *, rounds: int = 15) -> Start:
         """A start near the optimum: joint mode of effects and coefficients, variances by Schall's update.
@@ -256,16 +273,18 @@ class LaplaceDeviance:
         eta, predictor = self._first_guess(), np.zeros(len(self.offset))
         beta, covariance = np.zeros(self.coefficients), np.eye(self.coefficients)
         freedom, extra = np.ones(self.factors), 2.0 * self.family.extra
+        both = np.column_stack([self.fixed, eta])
         for _ in range(rounds):
-            beta_new, covariance, predictor, effects = self._joint_step(eta, sd, extra)
-            freedom = np.maximum(layout.sizes - self.kernel.spread().trace, 1e-8)
+            beta_new, covariance, predictor, effects = self._joint_step(eta, sd, extra, both)
+            spread = self.kernel.spread(rows=layout.row_factor >= 0)
+            freedom = np.maximum(layout.sizes - spread.trace, 1e-8)
             ratio = np.sqrt(trace_of(layout, product_of(effects, effects)) / freedom)
             sd_new = np.clip(sd * np.clip(ratio, 0.1, 10.0), 1e-3, 20.0)
             moved = np.max(np.abs(np.log(sd_new / sd)) * np.sqrt(freedom), initial=0.0)
             shifted = np.max(np.abs(beta_new - beta) / np.sqrt(np.maximum(np.diag(covariance), 1e-12)), initial=0.0)
             beta, sd = beta_new, sd_new
             eta = np.clip(self.fixed @ beta + self.offset + predictor, -30.0, 30.0)
-            if moved < 0.2 and shifted < 0.2:
+            if moved < 0.5 and shifted < 0.5:
                 break
         parameters = np.concatenate([np.log(sd), beta, np.full(self.family.extra, extra)])
         self._best = (np.inf, parameters, predictor)
@@ -279,15 +298,15 @@ class LaplaceDeviance:
         return np.asarray(np.clip(0.5 * terms.score / np.maximum(terms.weight, 1e-8), -3.0, 3.0))
 
     def _joint_step(
-        self, eta: np.ndarray, sd: np.ndarray, extra: float
+        self, eta: np.ndarray, sd: np.ndarray, extra: float, both: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, Effects]:
-        """One Newton step for coefficients and effects together."""
+        """One Newton step for coefficients and effects together; `both` has room beside the coefficients' columns."""
         terms = self.family.terms(eta, extra)
         weight = np.maximum(terms.weight, 1e-10)
         self.kernel.factorise(weight, sd)
         working = eta - self.offset + terms.score / weight
-        both = np.column_stack([self.fixed, working])
-        gram, _ = self.kernel.gram(self.kernel.collect(both))
+        both[:, -1] = working
+        gram, _ = self.kernel.gram(self.kernel.collect(both), effects=False)
         p = self.coefficients
         covariance = np.linalg.pinv((gram[:p, :p] + gram[:p, :p].T) / 2)
         beta = covariance @ gram[:p, p]
