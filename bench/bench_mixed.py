@@ -123,8 +123,10 @@ def main() -> None:
     kind, size = sys.argv[1], int(sys.argv[2])
     frame, text = (large if kind == "rows" else crossed)(size)
     fit(Simulation(images=20, instances=40).frame(0), f"tp / reference ~ {TERMS}", engine="numba")
-    seconds = cpu_seconds(lambda: fit(frame, text, engine="numba"), repeat=1, warm_up=False)
-    print(json.dumps({"seconds": seconds, "memory_mb": peak_memory_mb()}))
+    found = []
+    seconds = cpu_seconds(lambda: found.append(fit(frame, text, engine="numba")), repeat=1, warm_up=False)
+    levels, converged = [factor.levels for factor in found[0].design.factors], found[0].convergence.converged
+    print(json.dumps({"seconds": seconds, "memory_mb": peak_memory_mb(), "levels": levels, "converged": converged}))
 
 
 if __name__ == "__main__":

@@ -227,6 +227,12 @@ def test_symbols_point_in_the_direction_of_the_effect(ratio: float, p_value: flo
             assert set(found) == ({"+"} if ratio > 1 else {"-"})
 
 
+def test_symmetric_bins_mirror_each_other() -> None:
+    for ratio in (1.1, 1.25, 1.3, 1.49, 1.51, 4.0):
+        assert symbol(1 / ratio, 0.01, symmetric=True) == symbol(ratio, 0.01).replace("+", "-")
+    assert symbol(1.3, 0.01, symmetric=True) == symbol(1.3, 0.01)
+
+
 def test_symbols_have_the_bins_of_the_seed() -> None:
     ratios = [1.25, 1.26, 1.5, 1.51, 0.75, 0.74, 0.5, 0.49]
     assert [symbol(r, 0.01) for r in ratios] == ["+", "++", "++", "+++", "-", "--", "--", "---"]
