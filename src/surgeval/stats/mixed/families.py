@@ -11,7 +11,8 @@ the observed one, which can be negative in a row; the Laplace approximation only
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from copy import copy
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 from scipy import special
@@ -59,8 +60,8 @@ class Family(Protocol):
         """Expected outcome on the scale of a probability or rate."""
         ...
 
-    def select(self, rows: np.ndarray) -> Family:
-        """The family for a subset or reordering of rows."""
+    def reordered(self, order: np.ndarray) -> Family:
+        """The family with its rows in another order."""
         ...
 
 
@@ -101,9 +102,12 @@ class Binomial:
         """Probability of a success."""
         return np.asarray(special.expit(eta))
 
-    def select(self, rows: np.ndarray) -> Binomial:
-        """The family for a subset or reordering of rows."""
-        return Binomial(self.successes[rows], self.trials[rows], self.weights[rows])
+    def reordered(self, order: np.ndarray) -> Self:
+        """The family with its rows in another order."""
+        twin = copy(self)
+        for name in ("successes", "trials", "weights", "base", "hits", "draws"):
+            setattr(twin, name, getattr(self, name)[order])
+        return twin
 
 
 class Poisson:
@@ -137,9 +141,9 @@ class Poisson:
         """Expected count."""
         return np.asarray(np.exp(np.minimum(eta, 700.0)))
 
-    def select(self, rows: np.ndarray) -> Poisson:
-        """The family for a subset or reordering of rows."""
-        return Poisson(self.counts[rows], self.weights[rows])
+    def reordered(self, order: np.ndarray) -> Poisson:
+        """The family with its rows in another order."""
+        return Poisson(self.counts[order], self.weights[order])
 
 
 class BetaBinomial:
@@ -191,6 +195,6 @@ class BetaBinomial:
         """Probability of a success."""
         return np.asarray(special.expit(eta))
 
-    def select(self, rows: np.ndarray) -> BetaBinomial:
-        """The family for a subset or reordering of rows."""
-        return BetaBinomial(self.successes[rows], self.trials[rows], self.weights[rows])
+    def reordered(self, order: np.ndarray) -> BetaBinomial:
+        """The family with its rows in another order."""
+        return BetaBinomial(self.successes[order], self.trials[order], self.weights[order])

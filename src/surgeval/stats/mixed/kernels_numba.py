@@ -118,15 +118,26 @@ class NumbaKernel:
         node_var, column_sd = self._deviations(sd)
         result = np.empty_like(weights)
         for start in range(0, many, LANES):
-            lanes = np.minimum(np.arange(start, start + LANES), many - 1)
-            part = bend(weights[:, lanes], slopes[:, lanes], row_sd, lay.leaf, lay.columns, lay.row_pair, node_var,
-                        column_sd, lay.node_parent, lay.pair_start, lay.pair_column, lay.pair_parent)  # fmt: skip
+            part = bend(_lanes(weights, start), _lanes(slopes, start), row_sd, lay.leaf, lay.columns, lay.row_pair,
+                        node_var, column_sd, lay.node_parent, lay.pair_start, lay.pair_column,
+                        lay.pair_parent)  # fmt: skip
             result[:, start : start + LANES] = part[:, : many - start]
         return result
 
 
+def _lanes(matrix: np.ndarray, start: int) -> np.ndarray:
+    """As many columns as there are lanes, the last repeated where they run out, row by row in memory."""
+    if matrix.shape[1] == LANES:
+        return np.ascontiguousarray(matrix)
+    chosen = np.minimum(np.arange(start, start + LANES), matrix.shape[1] - 1)
+    return np.ascontiguousarray(matrix[:, chosen])
+
+
 class CompiledBinomial(Binomial):
     """Binomial with its loops fused; exponentials stay with numpy, whose are vectorised."""
+
+    def __init__(self, plain: Binomial) -> None:
+        vars(self).update(vars(plain))
 
     def value(self, eta: np.ndarray, _log_extra: float = 0.0, /) -> float:
         """Log-likelihood relative to the saturated model."""
@@ -141,15 +152,11 @@ class CompiledBinomial(Binomial):
         """Derivative of the weight."""
         return np.asarray(_binomial_slope(eta, np.exp(-np.abs(eta)), self.draws))
 
-    def select(self, rows: np.ndarray) -> CompiledBinomial:
-        """The family for a subset or reordering of rows."""
-        return CompiledBinomial(self.successes[rows], self.trials[rows], self.weights[rows])
-
 
 def compiled(family: Family) -> Family:
     """The compiled twin of a family where there is one, else the family itself."""
     if type(family) is Binomial:
-        return CompiledBinomial(family.successes, family.trials, family.weights)
+        return CompiledBinomial(family)
     return family
 
 

@@ -74,7 +74,7 @@ class LaplaceDeviance:
 
     def __init__(self, family: Family, fixed: np.ndarray, offset: np.ndarray, kernel: Kernel) -> None:
         order = kernel.layout.order
-        self.family, self.kernel = family.select(order), kernel
+        self.family, self.kernel = family.reordered(order), kernel
         self.fixed, self.offset = np.ascontiguousarray(fixed[order]), offset[order]
         self.factors, self.coefficients = kernel.layout.factors, int(fixed.shape[1])
         self.evaluations = self.newton_steps = 0
