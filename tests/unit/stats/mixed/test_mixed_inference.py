@@ -264,6 +264,11 @@ def test_a_deviation_estimated_as_zero_has_an_interval_from_zero() -> None:
     assert 0 < limits.high < 1
 
 
+def test_the_interval_of_a_weak_effect_reaches_zero_though_its_estimate_does_not() -> None:
+    limits = profile_deviation(COUNTS, "patient")
+    assert limits.low == 0 < limits.value < limits.high
+
+
 def test_every_method_gives_intervals_for_every_deviation() -> None:
     for method in ("wald", "profile", "bootstrap"):
         table = variance_intervals(LINEAR, method=method, replicates=8)  # type: ignore[arg-type]
