@@ -16,5 +16,8 @@ say("lme4 paper", cpu(fit <- glmer(paper, counts, family = binomial, control = f
 say("lme4-nAGQ0 paper", cpu(fit <- glmer(paper, counts, family = binomial, nAGQ = 0)), fit)
 say("glmmTMB default", cpu(fit <- glmmTMB(row, counts, family = binomial)), fit)
 say("lme4 default", cpu(fit <- glmer(row, counts, family = binomial, control = fast)), fit)
+say("lme4-nAGQ0 default", cpu(fit <- glmer(row, counts, family = binomial, nAGQ = 0)), fit)
+say("lme4 binary", cpu(fit <- glmer(update(paper, correct ~ .), binary, family = binomial, control = fast)), fit)
+say("lme4-nAGQ0 binary", cpu(fit <- glmer(update(paper, correct ~ .), binary, family = binomial, nAGQ = 0)), fit)
 say("glmmTMB binary", cpu(fit <- glmmTMB(update(paper, correct ~ .), binary, family = binomial)), fit)
 say("lmer score", cpu(fit <- lmer(update(paper, score ~ .), score)), fit)

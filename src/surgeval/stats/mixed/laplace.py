@@ -20,7 +20,7 @@ import numpy as np
 from scipy import linalg
 
 from surgeval.stats.mixed.families import Family, Terms
-from surgeval.stats.mixed.kernels import Effects, Kernel, Spread, parts_of, product_of, trace_of
+from surgeval.stats.mixed.kernels import Effects, Kernel, Spread, parts_of, predictor_of, product_of, trace_of
 from surgeval.stats.mixed.products import dot, inner, outer
 
 MODE_TOLERANCE = 1e-8
@@ -81,7 +81,7 @@ class LaplaceDeviance:
         self.mode_tolerance = MODE_TOLERANCE
         self.engine = "numpy"
         self._best: tuple[float, np.ndarray, np.ndarray] | None = None
-        self._last: tuple[np.ndarray, np.ndarray] | None = None
+        self._last: Evaluation | None = None
         self._known: tuple[np.ndarray, Evaluation] | None = None
         self._kernel_at: np.ndarray | None = None
 
@@ -106,6 +106,7 @@ class LaplaceDeviance:
         if self._known is not None and np.array_equal(parameters, self._known[0]):
             return self._known[1]
         self.evaluations += 1
+        guess = self._guess(parameters) if guess is None else guess
         self._kernel_at = None
         sd, _, extra = self.split(parameters)
         try:
@@ -119,11 +120,10 @@ class LaplaceDeviance:
             return None
         if self._best is None or value < self._best[0]:
             self._best = (float(value), parameters.copy(), mode.predictor)
-        self._last = (parameters.copy(), mode.predictor)
         spread = self.kernel.spread()
         gradient, curved = self._gradient(mode, spread, norm, extra)
         found = Evaluation(float(value), gradient, curved, mode, spread)
-        self._kernel_at = parameters.copy()
+        self._kernel_at, self._last = parameters.copy(), found
         if value <= self._best[0]:
             self._known = (self._kernel_at, found)
         return found
@@ -213,25 +213,26 @@ class LaplaceDeviance:
         return value / (2 * _EXTRA_STEP)
 
     def mode(self, parameters: np.ndarray, guess: np.ndarray | None = None, *, limit: int = 100) -> Mode:
-        """The most likely random effects, by Newton steps (halved where long) from `guess` or modes known already."""
+        """The most likely random effects, by Newton steps (halved where long) from `guess` or from none."""
         sd, beta, extra = self.split(parameters)
         base = self.fixed @ beta + self.offset
-        mode = self._step(None, base, self._guess(parameters) if guess is None else guess, sd, extra)
+        mode = self._step(None, base, np.zeros(len(base)) if guess is None else guess, sd, extra)
         while mode.decrement > self.mode_tolerance and mode.steps < limit:
             mode = self._step(mode, base, mode.predictor, sd, extra)
         self.newton_steps += mode.steps
         return mode
 
     def _guess(self, parameters: np.ndarray) -> np.ndarray:
-        """The mode continued linearly through the best point and the last one (central differences: exactly)."""
-        if self._best is None or self._last is None:
-            return np.zeros(len(self.offset))
-        _, center, known = self._best
-        before, now = self._last[0] - center, parameters - center
-        finite = np.isfinite(before) & np.isfinite(now)
-        length = float(before[finite] @ before[finite])
-        share = float(before[finite] @ now[finite]) / length if length > 0 else 0.0
-        return known + share * (self._last[1] - known) if 0.5 < abs(share) < 1.5 else known
+        """The mode continued along its tangent from the last evaluation, or the one known best."""
+        if self._kernel_at is None or self._last is None:
+            return np.zeros(len(self.offset)) if self._best is None else self._best[2]
+        move, mode = parameters - self._kernel_at, self._last.mode
+        if not np.abs(move[: self.factors]).max(initial=0.0) < 0.5:
+            return mode.predictor
+        growth = 2 * move[: self.factors] * self.split(self._kernel_at)[0]
+        own = predictor_of(self.kernel.layout, mode.effects, growth)
+        direct = self.fixed @ move[self.factors : self.factors + self.coefficients]
+        return np.asarray(mode.predictor + own - self.kernel.solve(mode.terms.weight * (direct + own))[0])
 
     def _step(self, mode: Mode | None, base: np.ndarray, at: np.ndarray, sd: np.ndarray, extra: float) -> Mode:
         """One Newton step from the predictor `at`; steps that move a row far are halved until they improve."""

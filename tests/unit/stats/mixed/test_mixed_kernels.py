@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mixed_data import factor
-from surgeval.stats.mixed.kernels import Effects, Kernel, NumpyKernel, parts_of, trace_of
+from surgeval.stats.mixed.kernels import Effects, Kernel, NumpyKernel, parts_of, predictor_of, trace_of
 from surgeval.stats.mixed.structure import Factor, Layout, layout_of
 
 KERNELS: list[type] = [NumpyKernel]
@@ -70,6 +70,7 @@ def test_elimination_equals_dense_algebra(kind: type, problem: tuple[list[Factor
     np.testing.assert_allclose(flat(layout, effects), inverse @ scaled.T @ target, atol=1e-10)
     np.testing.assert_allclose(predictor, scaled @ inverse @ scaled.T @ target, atol=1e-10)
 
+    np.testing.assert_allclose(predictor_of(layout, effects, sd), predictor, atol=1e-10)
     np.testing.assert_allclose(sum(parts_of(layout, effects, sd), np.zeros(rows)), predictor, atol=1e-10)
 
     spread = kernel.spread()
