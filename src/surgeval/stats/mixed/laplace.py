@@ -21,7 +21,7 @@ from scipy import linalg
 
 from surgeval.stats.mixed.families import Family, Terms
 from surgeval.stats.mixed.kernels import Effects, Kernel, Spread, parts_of, predictor_of, product_of, trace_of
-from surgeval.stats.mixed.products import dot, inner, outer
+from surgeval.stats.mixed.products import dot, inner, outer, pulled, times
 
 MODE_TOLERANCE = 1e-8
 """Squared Newton decrement below which the next mode is exact to rounding."""
@@ -131,14 +131,14 @@ class LaplaceDeviance:
     def _gradient(self, mode: Mode, spread: Spread, norm: np.ndarray, extra: float) -> tuple[np.ndarray, np.ndarray]:
         layout = self.kernel.layout
         change = spread.predictor * self.family.slope(mode.eta, extra)
-        pulled, pull = self.kernel.solve(change)
+        moved, pull = self.kernel.solve(change)
         inner = trace_of(layout, product_of(mode.effects, pull))
         by_sd = layout.sizes - spread.trace - norm + inner
-        curved = 0.5 * (self.fixed.T @ (change - mode.terms.weight * pulled))
-        by_beta = curved - self.fixed.T @ mode.terms.score
+        curved = 0.5 * pulled(self.fixed, change - mode.terms.weight * moved)
+        by_beta = curved - pulled(self.fixed, mode.terms.score)
         if not self.family.extra:
             return np.concatenate([by_sd, by_beta]), curved
-        return np.concatenate([by_sd, by_beta, [self._extra_gradient(mode, spread, pulled, extra)]]), curved
+        return np.concatenate([by_sd, by_beta, [self._extra_gradient(mode, spread, moved, extra)]]), curved
 
     def hessian(self, point: np.ndarray, scale: np.ndarray) -> np.ndarray:
         """The Hessian in whitened coordinates (`scale` must not mix coefficients with the rest).
@@ -202,20 +202,20 @@ class LaplaceDeviance:
             return np.full(self.size, np.nan) if found is None else found.gradient
         self.evaluations += 1
         sd, beta, _ = self.split(parameters)
-        mode = self._step(None, self.fixed @ beta + self.offset, guess, sd, 0.0)
+        mode = self._step(None, times(self.fixed, beta) + self.offset, guess, sd, 0.0)
         norm = trace_of(self.kernel.layout, product_of(mode.effects, mode.effects))
         return self._gradient(mode, self.kernel.spread(), norm, 0.0)[0]
 
-    def _extra_gradient(self, mode: Mode, spread: Spread, pulled: np.ndarray, extra: float) -> float:
+    def _extra_gradient(self, mode: Mode, spread: Spread, moved: np.ndarray, extra: float) -> float:
         high, low = (self.family.terms(mode.eta, extra + h) for h in (_EXTRA_STEP, -_EXTRA_STEP))
         value = self.family.value(mode.eta, extra - _EXTRA_STEP) - self.family.value(mode.eta, extra + _EXTRA_STEP)
-        value += 0.5 * (dot(spread.predictor, high.weight - low.weight) + dot(pulled, high.score - low.score))
+        value += 0.5 * (dot(spread.predictor, high.weight - low.weight) + dot(moved, high.score - low.score))
         return value / (2 * _EXTRA_STEP)
 
     def mode(self, parameters: np.ndarray, guess: np.ndarray | None = None, *, limit: int = 100) -> Mode:
         """The most likely random effects, by Newton steps (halved where long) from `guess` or from none."""
         sd, beta, extra = self.split(parameters)
-        base = self.fixed @ beta + self.offset
+        base = times(self.fixed, beta) + self.offset
         mode = self._step(None, base, np.zeros(len(base)) if guess is None else guess, sd, extra)
         while mode.decrement > self.mode_tolerance and mode.steps < limit:
             mode = self._step(mode, base, mode.predictor, sd, extra)
@@ -231,7 +231,7 @@ class LaplaceDeviance:
             return mode.predictor
         growth = 2 * move[: self.factors] * self.split(self._kernel_at)[0]
         own = predictor_of(self.kernel.layout, mode.effects, growth)
-        direct = self.fixed @ move[self.factors : self.factors + self.coefficients]
+        direct = times(self.fixed, move[self.factors : self.factors + self.coefficients])
         return np.asarray(mode.predictor + own - self.kernel.solve(mode.terms.weight * (direct + own))[0])
 
     def _step(self, mode: Mode | None, base: np.ndarray, at: np.ndarray, sd: np.ndarray, extra: float) -> Mode:
@@ -293,7 +293,7 @@ class LaplaceDeviance:
             moved = np.max(np.abs(np.log(sd_new / sd)) * np.sqrt(freedom), initial=0.0)
             shifted = np.max(np.abs(beta_new - beta) / np.sqrt(np.maximum(np.diag(covariance), 1e-12)), initial=0.0)
             beta, sd = beta_new, sd_new
-            eta = np.clip(self.fixed @ beta + self.offset + predictor, -30.0, 30.0)
+            eta = np.clip(times(self.fixed, beta) + self.offset + predictor, -30.0, 30.0)
             if moved < 0.5 and shifted < 0.5:
                 break
         parameters = np.concatenate([np.log(sd), beta, np.full(self.family.extra, extra)])
@@ -320,7 +320,7 @@ class LaplaceDeviance:
         p = self.coefficients
         covariance = np.linalg.pinv((gram[:p, :p] + gram[:p, :p].T) / 2)
         beta = covariance @ gram[:p, p]
-        predictor, effects = self.kernel.solve(weight * (working - self.fixed @ beta))
+        predictor, effects = self.kernel.solve(weight * (working - times(self.fixed, beta)))
         return beta, covariance, predictor, effects
 
 

@@ -13,6 +13,10 @@ _BLOCK = 200_000
 """Multiplications per block; OpenBLAS uses threads from about 260,000."""
 
 
+_TALL = 200_000
+"""Entries per block of a product with a vector, where threads begin later."""
+
+
 def dot(left: np.ndarray, right: np.ndarray) -> float:
     """The sum of products of two vectors.
 
@@ -21,6 +25,34 @@ def dot(left: np.ndarray, right: np.ndarray) -> float:
         11.0
     """
     return float(np.einsum("i,i->", left, right))
+
+
+def times(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """The product of a tall matrix with a vector of coefficients.
+
+    Example:
+        >>> times(np.array([[1.0, 2.0], [0.0, 1.0]]), np.array([3.0, 4.0])).tolist()
+        [11.0, 4.0]
+    """
+    result = np.empty(len(matrix))
+    block = max(64, _TALL // max(matrix.shape[1], 1))
+    for start in range(0, len(matrix), block):
+        np.matmul(matrix[start : start + block], vector, out=result[start : start + block])
+    return result
+
+
+def pulled(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """The transpose of a tall matrix times a vector of as many entries as it has rows.
+
+    Example:
+        >>> pulled(np.array([[1.0, 2.0], [0.0, 1.0]]), np.array([3.0, 4.0])).tolist()
+        [3.0, 10.0]
+    """
+    result = np.zeros(matrix.shape[1])
+    block = max(64, _TALL // max(matrix.shape[1], 1))
+    for start in range(0, len(matrix), block):
+        result += matrix[start : start + block].T @ vector[start : start + block]
+    return result
 
 
 def outer(left: np.ndarray, right: np.ndarray) -> np.ndarray:
