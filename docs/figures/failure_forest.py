@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -11,7 +13,9 @@ from surgeval.stats.mixed.failures import failures
 from surgeval.stats.mixed.simulated import EFFECTS, Simulation
 from surgeval.stats.mixed.symbols import stars
 
-WIDTH, LEFT, ROW = 720, 190, 24
+WIDTH, LEFT, RIGHT, ROW = 760, 210, 190, 24
+WHERE = {"i": "instrument", "b": "background", "g": "image"}
+TICKS = (0.25, 0.35, 0.5, 0.7, 1, 1.4, 2, 2.8)
 
 
 def main() -> None:
@@ -24,37 +28,41 @@ def main() -> None:
 
 
 def forest(effects: pl.DataFrame) -> str:
-    """The log odds ratios with intervals as SVG, harmful ones at the top."""
+    """The odds ratios on a log scale with intervals as SVG, harmful ones at the top."""
     rows = effects.filter((pl.col("term") != "(Intercept)") & pl.col("estimate").is_not_null()).sort("estimate")
-    reach = max(abs(math.log(v)) for v in [*rows["ci_low"], *rows["ci_high"]])
-    height = ROW * (rows.height + 2)
+    low, high = math.log(min(rows["ci_low"].min(), 0.9)), math.log(max(rows["ci_high"].max(), 1.1))  # type: ignore[type-var]
+    height, bottom = ROW * (rows.height + 3), ROW * (rows.height + 1.8)
 
-    def at(value: float) -> float:
-        return LEFT + (WIDTH - LEFT - 60) * (value + reach) / (2 * reach)
+    def at(ratio: float) -> float:
+        return LEFT + (WIDTH - LEFT - RIGHT) * (math.log(ratio) - low) / (high - low)
 
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" '
-        'font-size="13" role="img" aria-label="Forest plot of log odds ratios">',
+        'font-size="13" role="img" aria-label="Forest plot of odds ratios">',
         f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
-        f'<line x1="{at(0):.1f}" x2="{at(0):.1f}" y1="8" y2="{height - ROW}" stroke="#999" stroke-dasharray="4 3"/>',
+        f'<g font-weight="bold"><text x="8" y="18">property</text><text x="{WIDTH - RIGHT + 20}" y="18">'
+        "odds ratio (95 % interval)</text></g>",
     ]
-    for i, row in enumerate(rows.iter_rows(named=True)):
-        parts.append(_row(row, ROW * (i + 1), at))
-    for value in (0.5, 0.75, 1, 1.25, 1.5):
-        if abs(math.log(value)) <= reach:
-            parts.append(f'<text x="{at(math.log(value)):.1f}" y="{height - 8}" text-anchor="middle">{value:g}</text>')
-    parts.append(f'<text x="8" y="{height - 8}">odds ratio (95 % interval)</text></svg>')
+    for tick in (tick for tick in TICKS if low <= math.log(tick) <= high):
+        style = 'stroke="#777" stroke-dasharray="4 3"' if tick == 1 else 'stroke="#e4e4e4"'
+        parts.append(f'<line x1="{at(tick):.1f}" x2="{at(tick):.1f}" y1="26" y2="{bottom - 12}" {style}/>')
+        parts.append(f'<text x="{at(tick):.1f}" y="{bottom + 4}" text-anchor="middle" fill="#444">{tick:g}</text>')
+    parts += [_row(row, ROW * (i + 1.6), at) for i, row in enumerate(rows.iter_rows(named=True))]
+    side = f'y="{bottom + 22}" fill="#444"'
+    parts.append(f'<text x="{at(1) - 12:.1f}" {side} text-anchor="end">&#8592; harms</text>')
+    parts.append(f'<text x="{at(1) + 12:.1f}" {side}>helps &#8594;</text></svg>')
     return "\n".join(parts) + "\n"
 
 
-def _row(row: dict[str, float], y: float, at: object) -> str:
-    place = at  # a function from log odds ratio to horizontal position
-    low, high, center = (place(math.log(row[k])) for k in ("ci_low", "ci_high", "odds_ratio"))  # type: ignore[operator]
+def _row(row: dict[str, Any], y: float, at: Callable[[float], float]) -> str:
     colour = "#444" if row["p_value"] > 0.05 else "#b2182b" if row["estimate"] < 0 else "#2166ac"
+    place, _, what = row["term"].partition("_")
+    numbers = f"{row['odds_ratio']:.2f} ({row['ci_low']:.2f} to {row['ci_high']:.2f}) {stars(row['p_value'])}"
     return (
-        f'<text x="8" y="{y + 4}" fill="{colour}">{row["term"]} {stars(row["p_value"])}</text>'
-        f'<line x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}" stroke="{colour}" stroke-width="2"/>'
-        f'<circle cx="{center:.1f}" cy="{y}" r="4.5" fill="{colour}"/>'
+        f'<g fill="{colour}"><text x="8" y="{y + 4:.1f}">{WHERE[place]}: {what}</text>'
+        f'<line x1="{at(row["ci_low"]):.1f}" x2="{at(row["ci_high"]):.1f}" y1="{y:.1f}" y2="{y:.1f}" '
+        f'stroke="{colour}" stroke-width="2"/><circle cx="{at(row["odds_ratio"]):.1f}" cy="{y:.1f}" r="4.5"/>'
+        f'<text x="{WIDTH - RIGHT + 20}" y="{y + 4:.1f}">{numbers}</text></g>'
     )
 
 

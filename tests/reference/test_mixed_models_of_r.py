@@ -14,6 +14,8 @@ import pytest
 
 from mixed_data import shared_data
 from surgeval.stats.mixed.fit import fit
+from surgeval.stats.mixed.inference import profile_interval
+from surgeval.stats.mixed.profiles import profile_deviation
 from surgeval.stats.mixed.quadrature import fit_quadrature
 from surgeval.stats.mixed.result import MixedFit
 
@@ -105,3 +107,31 @@ def test_quadrature_agrees_with_lme4(points: int) -> None:
     """lme4 leaves out constants of the likelihood here, so coefficients and deviation are compared."""
     found = fit_quadrature(data("cbpp"), "incidence / size ~ period + (1 | herd)", points=points)
     agrees(found, stored("lme4_classic.json", f"cbpp_nAGQ{points}"), log_lik=False)
+
+
+PROFILES = [
+    ("cbpp", "incidence / size ~ period + (1 | herd)", "binomial", {"herd": (0.3460732, 1.0999746)}),
+    ("Penicillin", "diameter ~ (1 | plate) + (1 | sample)", "gaussian",
+     {"plate": (0.6335660, 1.1821040), "sample": (1.0957892, 3.5562916), "Residual": (0.4858454, 0.6294535)}),
+    ("Pastes", "strength ~ (1 | batch) + (1 | batch:cask)", "gaussian",
+     {"batch": (0.0, 2.946591), "batch:cask": (2.1579337, 4.053589), "Residual": (0.6520234, 1.085448)}),
+]  # fmt: skip
+"""Limits of `confint(fit, method = "profile")`, lme4 1.1-31 at its defaults; it interpolates between points."""
+
+
+@pytest.mark.parametrize(("name", "formula", "family", "limits"), PROFILES, ids=[case[0] for case in PROFILES])
+def test_profile_intervals_of_deviations_agree_with_lme4(
+    name: str, formula: str, family: Any, limits: dict[str, tuple[float, float]]
+) -> None:
+    found = fit(data(name), formula, family=family)
+    for group, (low, high) in limits.items():
+        ours = profile_deviation(found, group)
+        assert ours.low == pytest.approx(low, rel=2e-3)
+        assert ours.high == pytest.approx(high, rel=2e-3)
+
+
+def test_profile_intervals_of_coefficients_agree_with_lme4() -> None:
+    found = fit(data("cbpp"), "incidence / size ~ period + (1 | herd)")
+    for term, low, high in (("period[2]", -1.6167833, -0.4077631), ("period[4]", -2.5007506, -0.8007553)):
+        ours = profile_interval(found, term)
+        assert (ours.low, ours.high) == pytest.approx((low, high), abs=2e-3)

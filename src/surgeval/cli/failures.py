@@ -27,7 +27,9 @@ def failures(
     trials: str | None = typer.Option(
         None, help="Column of trials: reference pixels (recall) or predicted (precision)."
     ),
-    outcome: str | None = typer.Option(None, help="Column of a 0/1 or continuous outcome, instead of counts."),
+    outcome: str | None = typer.Option(
+        None, help="Column of a 0/1 or continuous outcome; with counts too, they step in where it is not normal."
+    ),
     fixed: str = typer.Option("", help="Properties, separated by commas; a:b for an interaction."),
     random: str = typer.Option("", help="Random effects, separated by commas: the model first, the finest unit last."),
     spec: str = typer.Option("default", help="default adds model:unit for counts; paper is exactly seed 001."),
@@ -37,6 +39,7 @@ def failures(
     transform: str = typer.Option("auto", help="Of a continuous outcome: auto, none, log or logit."),
     properties: list[Path] = typer.Option([], help="Tables of properties, joined by the columns they share."),
     cluster: str = typer.Option("", help="One or two columns for marginal odds ratios with cluster-robust errors."),
+    leave_out: str = typer.Option("", help="Columns of which each level is left out in turn: patient,algorithm."),
     metric: str | None = typer.Option(None, help="The metric to analyse, where a score table has several."),
     symmetric: bool = typer.Option(False, "--symmetric", help="Symbol bins that mirror each other on the log scale."),
     level: float = typer.Option(0.95, help="Level of the intervals."),
@@ -53,8 +56,8 @@ def failures(
     result = analyse(
         list(tables), successes=successes, trials=trials, outcome=outcome, fixed=_listed(fixed), random=_listed(random),
         spec=spec, per_model=per_model, role=role, family=family, transform=transform,  # type: ignore[arg-type]
-        properties=list(properties) or None, cluster=_listed(cluster), metric=metric, symmetric=symmetric, level=level,
-        columns=_mapping(columns), where=", ".join(path.name for path in tables),
+        properties=list(properties) or None, cluster=_listed(cluster), leave_out=_listed(leave_out), metric=metric,
+        symmetric=symmetric, level=level, columns=_mapping(columns), where=", ".join(path.name for path in tables),
     )  # fmt: skip
     if out is not None:
         result.to_dir(out, inputs=[*tables, *properties], force=True)

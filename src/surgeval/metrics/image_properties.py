@@ -4,11 +4,13 @@ Each estimator takes one image (height x width x 3, 8-bit or in [0, 1]) and give
 artefact. None of them knows what the image shows: bright fat is not overexposure, and smooth tissue looks blurred.
 Scores are for sorting and pre-filling an annotation form, not for a table of effects.
 
-* overexposure, underexposure: share of the visible field that is clipped or nearly black.
-* blur: share of neighbour-to-neighbour variation that survives blurring once more (Crete et al. 2007).
-* reflections: share of the field in small, bright, colourless spots.
-* haze: mean dark channel, the least of the three colours in a neighbourhood (He, Sun and Tang 2009).
-* dirty lens: share of the field that is much less sharp than the rest of the same image, away from its dark parts.
+* overexposure, underexposure: share of the visible field that is clipped (small spots aside) or nearly black.
+* blur: share of neighbour-to-neighbour variation that survives blurring once more (Crete et al. 2007), in the sharper
+  parts of the image, so that a dirty lens is not taken for it.
+* reflections: share of the field in small, compact, bright, colourless spots.
+* haze: the dark channel, the least of the three colours in a neighbourhood (He, Sun and Tang 2009), relative to the
+  brightest, so that a bright image is not taken for a hazy one.
+* dirty lens: share of the field that is much less sharp than the rest of the image, dark and clipped parts aside.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from scipy import ndimage
 
 from surgeval.errors import Misuse
 
-_DARK, _BRIGHT, _BLACK = 0.12, 0.94, 0.02
+_DARK, _BRIGHT, _BLACK, _CLIPPED, _SHINE = 0.12, 0.9, 0.02, 0.91, 0.85
+_FULL = 0.5
+"""Share of its bounding box that a reflection fills; the bright edge of an instrument fills less."""
 _SPOT_SHARE = 0.01
 """Largest share of the field a single reflection covers; more is overexposure."""
 
@@ -36,9 +40,10 @@ class Proposal(NamedTuple):
 
 
 def overexposure(image: np.ndarray) -> float:
-    """Share of the visible field that is clipped."""
+    """Share of the visible field that is clipped, small spots aside."""
     pixels, field = _prepared(image)
-    return _share(_luminance(pixels) >= _BRIGHT, field)
+    clipped = _luminance(pixels) >= _BRIGHT
+    return _share(clipped & ~_small(clipped, field), field)
 
 
 def underexposure(image: np.ndarray) -> float:
@@ -48,14 +53,19 @@ def underexposure(image: np.ndarray) -> float:
 
 
 def blur(image: np.ndarray) -> float:
-    """How little the image loses when blurred again: near 0 sharp, near 1 blurred."""
-    light = _luminance(_prepared(image)[0])
+    """How little the sharper parts lose when blurred again, along the worse axis: near 0 sharp, near 1 blurred."""
+    pixels, field = _prepared(image)
+    light = _luminance(pixels)
+    size = max(9, min(light.shape) // 6)
     scores = []
     for axis in (0, 1):
         again = ndimage.uniform_filter1d(light, 9, axis=axis, mode="nearest")
-        before, after = np.abs(np.diff(light, axis=axis)), np.abs(np.diff(again, axis=axis))
-        total = float(before.sum())
-        scores.append(1.0 if total == 0 else 1 - float(np.maximum(before - after, 0).sum()) / total)
+        before, after = (np.abs(np.gradient(part, axis=axis)) for part in (light, again))
+        total, lost = (
+            ndimage.uniform_filter(part, size, mode="nearest") for part in (before, np.maximum(before - after, 0))
+        )
+        inside = field & (total > 0.1 * float(np.quantile(total[field], 0.9)) + 1e-9)
+        scores.append(1 - float(np.quantile(lost[inside] / total[inside], 0.75)) if inside.any() else 1.0)
     return float(np.clip(max(scores), 0.0, 1.0))
 
 
@@ -65,43 +75,45 @@ def reflections(image: np.ndarray) -> float:
     light = _luminance(pixels)
     colour = pixels.max(axis=2) - pixels.min(axis=2)
     typical = float(np.median(light[field])) if field.any() else 0.0
-    spots = (light > max(0.8, typical + 0.25)) & (colour < 0.2)
-    labels, count = ndimage.label(spots)
-    sizes = np.bincount(labels.ravel(), minlength=count + 1)
-    small = sizes <= _SPOT_SHARE * max(int(field.sum()), 1)
-    small[0] = False
-    return _share(small[labels], field)
+    spots = (light > max(_SHINE, typical + 0.25)) & (colour < 0.15)
+    return _share(_small(spots, field), field)
 
 
 def haze(image: np.ndarray) -> float:
-    """Mean dark channel of the visible field, which smoke lifts everywhere."""
+    """Share of the light that is a colourless veil: the dark channel over the brightest, where nothing is clipped.
+
+    Brighter light lifts all channels alike and leaves this ratio, until it clips; what is clipped says nothing.
+    """
     pixels, field = _prepared(image)
-    size = max(3, min(pixels.shape[:2]) // 32) | 1
+    size = max(3, min(pixels.shape[:2]) // 24) | 1
     dark = ndimage.minimum_filter(pixels.min(axis=2), size=size, mode="nearest")
-    return float(np.clip(dark[field].mean(), 0.0, 1.0)) if field.any() else 0.0
+    light = ndimage.uniform_filter(pixels.max(axis=2), size=size, mode="nearest")
+    clipped = ndimage.maximum_filter(pixels.max(axis=2), size=size, mode="nearest") >= _CLIPPED
+    veil = np.where((dark > _DARK) & ~clipped, dark / np.maximum(light, _DARK), 0.0)
+    return float(np.clip(veil[field].mean(), 0.0, 1.0)) if field.any() else 0.0
 
 
 def dirty_lens(image: np.ndarray) -> float:
-    """Share of the visible field that is far less sharp than the image as a whole."""
+    """Share of the visible field that is far less sharp than the image as a whole, clipped and dark parts aside."""
     pixels, field = _prepared(image)
     light = _luminance(pixels)
     detail = np.abs(ndimage.laplace(light, mode="nearest"))
     size = max(5, min(light.shape) // 12)
-    local = ndimage.uniform_filter(detail, size, mode="nearest") / np.maximum(
-        ndimage.uniform_filter(light, size, mode="nearest"), 0.05
-    )
-    inside = field & (light > _DARK) & (light < _BRIGHT)
-    if not inside.any():
+    sharp = ndimage.uniform_filter(detail, size, mode="nearest")
+    local = sharp / np.maximum(ndimage.uniform_filter(light, size, mode="nearest"), 0.05)
+    clipped = ndimage.maximum_filter(pixels.max(axis=2), size, mode="nearest") >= _CLIPPED
+    inside = field & (light > _DARK) & ~clipped
+    if inside.sum() < 0.2 * field.sum():
         return 0.0
     return _share(local < 0.3 * float(np.quantile(local[inside], 0.75)), inside)
 
 
 ESTIMATORS: Mapping[str, tuple[Callable[[np.ndarray], float], float]] = {
-    "image_bright": (overexposure, 0.15),
-    "image_dark": (underexposure, 0.5),
+    "image_bright": (overexposure, 0.05),
+    "image_dark": (underexposure, 0.2),
     "image_blur": (blur, 0.6),
     "image_reflections": (reflections, 0.003),
-    "image_haze": (haze, 0.35),
+    "image_haze": (haze, 0.52),
     "image_dirty_lens": (dirty_lens, 0.08),
 }
 """Property to its estimator and the score from which it is proposed (by hand, checked on simulated artefacts)."""
@@ -137,7 +149,20 @@ def _field(light: np.ndarray) -> np.ndarray:
     edges = np.concatenate([labels[0], labels[-1], labels[:, 0], labels[:, -1]])
     outside = np.setdiff1d(edges, [0])
     field = ~np.isin(labels, outside)
+    if not field.all():
+        field = ndimage.binary_erosion(field, iterations=max(2, min(light.shape) // 40), border_value=1)
     return field if field.mean() > 0.1 else np.ones_like(field)
+
+
+def _small(mask: np.ndarray, field: np.ndarray) -> np.ndarray:
+    """The parts of `mask` that hang together and are small and compact enough to be reflections."""
+    labels, count = ndimage.label(mask)
+    small = np.bincount(labels.ravel(), minlength=count + 1) <= _SPOT_SHARE * max(int(field.sum()), 1)
+    small[0] = False
+    for part, box in enumerate(ndimage.find_objects(labels), start=1):
+        tall, wide = (side.stop - side.start for side in box)
+        small[part] &= max(tall, wide) <= 4 * min(tall, wide) and (labels[box] == part).mean() >= _FULL
+    return np.asarray(small[labels])
 
 
 def _luminance(pixels: np.ndarray) -> np.ndarray:

@@ -19,9 +19,9 @@ from scipy.special import stdtr, stdtrit
 from surgeval.errors import Misuse, UnknownName
 from surgeval.schema.score_table import Missing, ScoreMatrix
 from surgeval.stats.cooccurrence import labels_of
-from surgeval.stats.draws import stream, video_counts
+from surgeval.stats.draws import stream
 from surgeval.stats.intervals import check_level
-from surgeval.stats.logistic import KINDS, LogisticFit, cluster_covariance, fit_logistic
+from surgeval.stats.logistic import KINDS, LogisticFit, cluster_bootstrap, cluster_covariance, fit_logistic
 from surgeval.stats.results import TableResult, as_table
 from surgeval.stats.strata import is_flag
 
@@ -162,7 +162,8 @@ def _model_rows(
     beta = fit.coefficients
     freedom = min(len(np.unique(codes)) for codes in clusters) - 1
     if kind == "bootstrap":
-        sd, low, high, failed = _bootstrap(fit, clusters[0], level, replicates, seed)
+        rng = stream(seed, "adjusted")
+        sd, low, high, failed = cluster_bootstrap(fit, clusters[0], replicates=replicates, level=level, rng=rng)
         if failed:
             notes.append(f"{model}: {failed} of {replicates} refits separated or did not converge and were left aside.")
     else:
@@ -182,25 +183,6 @@ def _model_rows(
         }
         for i, name in enumerate(fit.names)
     ]  # fmt: skip
-
-
-def _bootstrap(
-    fit: LogisticFit, clusters: np.ndarray, level: float, replicates: int, seed: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    names, codes = np.unique(clusters, return_inverse=True)
-    counts = video_counts(len(names), replicates, stream(seed, "adjusted"))
-    found = []
-    for row in counts:
-        again = fit_logistic(fit.design, fit.outcome, fit.names, weights=row[codes])
-        if again.converged and again.names == fit.names:
-            found.append(again.coefficients)
-    if len(found) < 2:
-        blank = np.full(len(fit.names), np.nan)
-        return blank, blank, blank, replicates - len(found)
-    draws = np.stack(found)
-    tail = (1 - level) / 2
-    low, high = np.quantile(draws, [tail, 1 - tail], axis=0)
-    return draws.std(axis=0, ddof=1), low, high, replicates - len(found)
 
 
 def _fit_notes(fit: LogisticFit, model: str) -> list[str]:

@@ -18,11 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
 
 from surgeval.errors import Misuse, TooFewVideos, UnknownName
+from surgeval.stats.draws import video_counts
 
 KINDS = ("CR0", "CR1", "CR2")
 SEPARATED = 15.0
@@ -46,6 +48,7 @@ class LogisticFit:
     """Columns left out because the others already say the same."""
     separated: tuple[str, ...] = ()
     """Columns whose coefficient runs away because they predict the outcome perfectly."""
+    offset: np.ndarray | None = None
 
     @property
     def bread(self) -> np.ndarray:
@@ -59,15 +62,19 @@ def fit_logistic(
     names: Sequence[str],
     *,
     weights: np.ndarray | None = None,
+    trials: np.ndarray | None = None,
+    offset: np.ndarray | None = None,
     iterations: int = 50,
 ) -> LogisticFit:
     """The maximum-likelihood fit; collinear columns are left out and named.
 
     Args:
         design: `[row, column]`, with an intercept if one is wanted.
-        outcome: 0 or 1 per row.
+        outcome: 0 or 1 per row, or successes where there are `trials`.
         names: One per column.
         weights: How often each row counts.
+        trials: How many trials each row stands for (one, unless given); the fit keeps shares of successes.
+        offset: A known part of the linear predictor.
         iterations: Most Newton steps.
 
     Raises:
@@ -76,13 +83,28 @@ def fit_logistic(
     design, outcome = np.asarray(design, dtype=np.float64), np.asarray(outcome, dtype=np.float64)
     if design.shape != (len(outcome), len(names)):
         raise Misuse(f"design of shape {design.shape} does not fit {len(outcome)} outcomes and {len(names)} names")
-    if not np.isin(outcome, (0.0, 1.0)).all():
-        raise Misuse("a logistic regression needs outcomes that are 0 or 1")
     weights = np.ones(len(outcome)) if weights is None else np.asarray(weights, dtype=np.float64)
+    if trials is None and not np.isin(outcome, (0.0, 1.0)).all():
+        raise Misuse("a logistic regression needs outcomes that are 0 or 1")
+    if trials is not None:
+        if not ((trials > 0) & (outcome >= 0) & (outcome <= trials)).all():
+            raise Misuse("successes must lie between 0 and their trials, and there must be trials in every row")
+        outcome, weights = outcome / trials, weights * trials
+    return _fitted(design, outcome, names, weights, offset, iterations)
+
+
+def _fitted(
+    design: np.ndarray,
+    outcome: np.ndarray,
+    names: Sequence[str],
+    weights: np.ndarray,
+    offset: np.ndarray | None,
+    iterations: int = 50,
+) -> LogisticFit:
     kept = independent_columns(design[weights > 0])
     reduced = design[:, kept]
-    beta, converged = _newton(reduced, outcome, weights, iterations)
-    fitted = expit(reduced @ beta)
+    beta, converged = _newton(reduced, outcome, weights, offset, iterations)
+    fitted = expit(reduced @ beta + (0.0 if offset is None else offset))
     variance = weights * fitted * (1 - fitted)
     information = (reduced * variance[:, None]).T @ reduced
     inside = np.clip(fitted, 1e-300, 1 - 1e-16)
@@ -91,7 +113,7 @@ def fit_logistic(
     runaway = tuple(names[kept[i]] for i in np.flatnonzero(np.abs(beta) * np.minimum(scale, 1.0) > SEPARATED))
     return LogisticFit(
         [names[i] for i in kept], beta, reduced, outcome, fitted, weights, information, likelihood,
-        converged and not runaway, tuple(name for i, name in enumerate(names) if i not in kept), runaway,
+        converged and not runaway, tuple(name for i, name in enumerate(names) if i not in kept), runaway, offset,
     )  # fmt: skip
 
 
@@ -151,10 +173,43 @@ def nearest_covariance(matrix: np.ndarray) -> np.ndarray:
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
 
 
-def _newton(design: np.ndarray, outcome: np.ndarray, weights: np.ndarray, iterations: int) -> tuple[np.ndarray, bool]:
-    beta = np.zeros(design.shape[1])
+class Resampled(NamedTuple):
+    """Spread and percentiles of the coefficients over resampled clusters."""
+
+    std_error: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    failed: int
+    """Refits that separated or did not converge, and were left aside."""
+
+
+def cluster_bootstrap(
+    fit: LogisticFit, clusters: np.ndarray, *, replicates: int, level: float, rng: np.random.Generator
+) -> Resampled:
+    """Refits on clusters drawn with replacement, each with all its rows.
+
+    With fewer than two refits that converge there is nothing to report, and the numbers are NaN.
+    """
+    codes = np.unique(clusters, return_inverse=True)[1]
+    found = []
+    for row in video_counts(int(codes.max(initial=-1)) + 1, replicates, rng):
+        again = _fitted(fit.design, fit.outcome, fit.names, fit.weights * row[codes], fit.offset)
+        if again.converged and again.names == fit.names:
+            found.append(again.coefficients)
+    if len(found) < 2:
+        blank = np.full(len(fit.names), np.nan)
+        return Resampled(blank, blank, blank, replicates - len(found))
+    draws = np.stack(found)
+    low, high = np.quantile(draws, [0.5 - level / 2, 0.5 + level / 2], axis=0)
+    return Resampled(draws.std(axis=0, ddof=1), low, high, replicates - len(found))
+
+
+def _newton(
+    design: np.ndarray, outcome: np.ndarray, weights: np.ndarray, offset: np.ndarray | None, iterations: int
+) -> tuple[np.ndarray, bool]:
+    beta, known = np.zeros(design.shape[1]), np.zeros(len(design)) if offset is None else offset
     for _ in range(iterations):
-        fitted = expit(design @ beta)
+        fitted = expit(design @ beta + known)
         score = design.T @ (weights * (outcome - fitted))
         information = (design * (weights * fitted * (1 - fitted))[:, None]).T @ design
         step = np.linalg.lstsq(information, score, rcond=None)[0]

@@ -45,6 +45,12 @@ def test_results_go_to_stdout_and_talk_to_stderr(table: str) -> None:
     assert "Decision:" in done.stderr
 
 
+def test_levels_are_left_out_where_asked(table: str, tmp_path: Path) -> None:
+    done = run(table, *OPTIONS, "--leave-out", "patient", "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0, done.output
+    assert pl.read_csv(tmp_path / "out" / "influence.csv")["column"].unique().to_list() == ["patient"]
+
+
 def test_json_is_json(table: str) -> None:
     data = json.loads(run(table, *OPTIONS, "--json").stdout)
     assert {"effects", "variance", "log_likelihood", "levels"} <= set(data)

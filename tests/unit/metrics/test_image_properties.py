@@ -1,86 +1,49 @@
-"""Estimators of image properties on textures with simulated artefacts of known strength."""
-
-from collections.abc import Callable
+"""Estimators of image properties on pictures with simulated artefacts of known strength."""
 
 import numpy as np
 import pytest
-from scipy import ndimage, stats
+from bench.property_scores import ARTEFACTS, area, rendered, scores, texture, textures
+from scipy import ndimage
 
 from surgeval.errors import Misuse
 from surgeval.metrics.image_properties import ESTIMATORS, propose_properties
 
-
-def scene(seed: int, side: int = 128) -> np.ndarray:
-    """Reddish tissue-like texture with detail at every scale inside a round field."""
-    rng = np.random.default_rng(seed)
-    layers = [ndimage.gaussian_filter(rng.normal(size=(side, side)), s) * s for s in (0.7, 1.5, 3, 8, 20)]
-    light = sum(layers)
-    light = 0.45 + 0.13 * (light - light.mean()) / light.std()
-    tint = np.array([1.25, 0.8, 0.75]) + rng.normal(0, 0.03, 3)
-    image = np.clip(light[..., None] * tint, 0.03, 0.9)
-    y, x = np.mgrid[:side, :side] - side / 2
-    image[np.hypot(x, y) > side * 0.49] = 0.0
-    return image
-
-
-def bright(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    return np.clip(image * rng.uniform(2.2, 3.0), 0, 1)
-
-
-def dark(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    return image * rng.uniform(0.12, 0.22)
-
-
-def blurred(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    moved = ndimage.uniform_filter1d(ndimage.gaussian_filter(image, (1, 1, 0)), int(rng.integers(7, 15)), axis=1)
-    return np.clip(moved, 0, 1)
-
-
-def spots(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    marks = np.zeros(image.shape[:2])
-    inner = image.shape[0] // 4
-    for y, x in rng.integers(inner, image.shape[0] - inner, (25, 2)):
-        marks[y, x] = 1
-    marks = np.minimum(ndimage.gaussian_filter(marks, 1.2) * 18, 1)[..., None]
-    return image * (1 - marks) + 0.98 * marks
-
-
-def smoke(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    noise = ndimage.gaussian_filter(rng.normal(size=image.shape[:2]), 15)
-    density = np.clip(0.6 + 0.1 * noise / noise.std(), 0.4, 0.9)[..., None]
-    hazed = image * (1 - density) + 0.75 * density
-    hazed[image.max(axis=2) == 0] = 0.0
-    return hazed
-
-
-def smear(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    y, x = np.mgrid[: image.shape[0], : image.shape[1]]
-    cy, cx = rng.uniform(0.35, 0.65, 2) * image.shape[0]
-    mask = (np.hypot(y - cy, x - cx) < 0.18 * image.shape[0]).astype(float)
-    mask = ndimage.gaussian_filter(mask, 2)[..., None]
-    return image * (1 - mask) + ndimage.gaussian_filter(image, (5, 5, 0)) * mask
-
-
-ARTEFACTS: dict[str, Callable[[np.ndarray, np.random.Generator], np.ndarray]] = {
-    "image_bright": bright, "image_dark": dark, "image_blur": blurred, "image_reflections": spots, "image_haze": smoke,
-    "image_dirty_lens": smear,
-}  # fmt: skip
+SCORES = scores(textures(16, first=500))
 
 
 @pytest.mark.parametrize("name", ARTEFACTS)
-def test_every_estimator_separates_its_artefact_from_clean_images(name: str) -> None:
-    estimator, threshold = ESTIMATORS[name]
-    rng = np.random.default_rng(0)
-    clean = [estimator(scene(seed)) for seed in range(20)]
-    spoiled = [estimator(ARTEFACTS[name](scene(seed), rng)) for seed in range(20)]
-    area = stats.mannwhitneyu(spoiled, clean).statistic / 400
-    assert area >= 0.95
-    assert np.mean(np.array(spoiled) >= threshold) >= 0.8
-    assert np.mean(np.array(clean) < threshold) >= 0.8
+def test_every_score_proposes_its_artefact_and_leaves_clean_images_alone(name: str) -> None:
+    threshold = ESTIMATORS[name][1]
+    assert np.mean(SCORES[name][name] >= threshold) >= 0.8
+    assert np.mean(SCORES[name]["clean"] >= threshold) <= 0.1
+
+
+@pytest.mark.parametrize("name", ARTEFACTS)
+def test_every_score_ranks_its_artefact_above_clean_images_and_all_other_artefacts(name: str) -> None:
+    others = {kind: area(SCORES[name][name], found) for kind, found in SCORES[name].items() if kind != name}
+    assert min(others.values()) >= 0.95, others
+
+
+@pytest.mark.slow
+def test_haze_is_told_from_brightness_on_frames_of_simulated_procedures() -> None:
+    """The painter of these frames knows nothing of the scores; its dirty lenses and reflections are not found well."""
+    found = scores(rendered(4, first=500))
+    for name in ("image_bright", "image_blur", "image_haze"):
+        others = {kind: area(found[name][name], found[name][kind]) for kind in ("clean", "image_bright", "image_haze")
+                  if kind != name}  # fmt: skip
+        assert min(others.values()) >= 0.9, (name, others)
+
+
+def test_more_light_alone_never_makes_an_image_look_hazier() -> None:
+    for seed in range(4):
+        image = texture(seed)
+        plain = ESTIMATORS["image_haze"][0](image)
+        for gain in (0.6, 1.3, 2.0, 3.0):
+            assert ESTIMATORS["image_haze"][0](np.clip(image * gain, 0, 1)) <= plain + 0.02
 
 
 def test_scores_grow_with_the_artefact() -> None:
-    image = scene(3)
+    image = texture(3)
     for name, change in {
         "image_bright": lambda s: np.clip(image * (1 + s), 0, 1),
         "image_dark": lambda s: image * (1 - 0.3 * s),
@@ -92,7 +55,7 @@ def test_scores_grow_with_the_artefact() -> None:
 
 
 def test_scores_lie_between_zero_and_one_and_are_only_proposals() -> None:
-    images = [scene(1), np.zeros((32, 32, 3)), np.ones((32, 32, 3)), np.full((40, 20, 3), 128, dtype=np.uint8)]
+    images = [texture(1), np.zeros((32, 32, 3)), np.ones((32, 32, 3)), np.full((40, 20, 3), 128, dtype=np.uint8)]
     for image in images:
         for proposal in propose_properties(image):
             assert 0 <= proposal.score <= 1
@@ -100,7 +63,7 @@ def test_scores_lie_between_zero_and_one_and_are_only_proposals() -> None:
 
 
 def test_eight_bit_and_unit_images_score_alike() -> None:
-    image = (scene(2) * 255).astype(np.uint8)
+    image = (texture(2) * 255).astype(np.uint8)
     for left, right in zip(propose_properties(image), propose_properties(image / 255.0), strict=True):
         assert left.score == pytest.approx(right.score)
 

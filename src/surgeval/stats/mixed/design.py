@@ -17,6 +17,7 @@ import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid, nearest
 from surgeval.stats.mixed.formula import Model, column_of
+from surgeval.stats.mixed.products import inner
 from surgeval.stats.mixed.structure import Factor, is_nested
 
 INTERCEPT = "(Intercept)"
@@ -266,7 +267,7 @@ def _separating(
 
 def _independent(columns: np.ndarray, names: list[str]) -> tuple[list[int], dict[str, str]]:
     """Columns that no earlier ones determine, by eliminating the scaled Gram matrix."""
-    gram = columns @ columns.T
+    gram = inner(columns.T, columns.T)
     norm = np.sqrt(np.diag(gram))
     gram = gram / np.outer(norm, norm)
     kept: list[int] = []

@@ -8,8 +8,9 @@ between models looks tens of times more certain than it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,11 +25,13 @@ from surgeval.stats.mixed.diagnostics import diagnose
 from surgeval.stats.mixed.fit import Engine, fit
 from surgeval.stats.mixed.formula import FamilyName, Model, fixed_terms, random_terms
 from surgeval.stats.mixed.inference import Ratio, likelihood_ratio
+from surgeval.stats.mixed.influence import leave_one_out
 from surgeval.stats.mixed.report import Failures, Specifications, effects_table
 from surgeval.stats.mixed.residuals import normal_correlation, pearson_dispersion
 from surgeval.stats.mixed.result import MixedFit
 from surgeval.stats.mixed.robust import robust_logit
 from surgeval.stats.mixed.workflow import (
+    STRAIGHT_ENOUGH,
     ModelRole,
     Workflow,
     check_residuals,
@@ -97,6 +100,7 @@ def failures(
     transform: Literal["auto", "none", "log", "logit"] = "auto",
     properties: Any = None,
     cluster: Sequence[str] = (),
+    leave_out: Sequence[str] = (),
     metric: str | None = None,
     symmetric: bool = False,
     level: float = 0.95,
@@ -110,7 +114,8 @@ def failures(
         table: Rows (polars, pandas, Arrow, dictionary), or paths of CSV or Parquet files.
         successes: Column of successes, with `trials`; or give `outcome`.
         trials: Column of trials. Rows with zero trials are left out and counted per model.
-        outcome: Column of a 0/1 or continuous outcome.
+        outcome: Column of a 0/1 or continuous outcome. With `successes` and `trials` as well, a continuous outcome
+            comes first, and the counts take its place where its residuals are not normal.
         fixed: Properties: columns, or interactions `a:b`.
         random: Random intercepts; the first is the model, the last the finest unit.
         spec: `default` adds the interaction of first and last for counts, `paper` adds nothing.
@@ -120,6 +125,7 @@ def failures(
         transform: Of a continuous outcome; `auto` leaves it alone where residuals look normal.
         properties: A table (or paths) of properties to join by the columns both have, such as `case`.
         cluster: One or two columns for marginal odds ratios with cluster-robust errors, in a table of their own.
+        leave_out: Columns, such as patient and model, of which each level is left out in turn (a refit each).
         metric: Rows of a score table to use, where it holds several metrics.
         symmetric: Use symbol bins that mirror each other on the log scale.
         level: Of the intervals.
@@ -132,6 +138,13 @@ def failures(
         TableInvalid: The table does not fit them; lists every problem.
     """
     _check_options(successes, trials, outcome, spec, role, level)
+    if outcome is not None and successes is not None and trials is not None:
+        analyse = partial(
+            failures, table, fixed=fixed, random=random, spec=spec, per_model=per_model, role=role, family=family,
+            transform=transform, properties=properties, leave_out=leave_out, metric=metric, symmetric=symmetric,
+            level=level, columns=columns, engine=engine, where=where,
+        )  # fmt: skip
+        return _continuous_or_counts(analyse, outcome, successes, trials, tuple(cluster))
     frame = _joined(_rows(table, columns), properties, where)
     frame = _one_metric(frame, metric, outcome, where)
     request = Request(
@@ -146,12 +159,27 @@ def failures(
     compared = _specifications(frame, request, found, wanted, engine, where) if counts else None
     each = _per_model(frame, request, level, symmetric, engine) if per_model else None
     marginal = robust_logit(found.design, tuple(cluster)).table(level=level) if cluster else None
+    influence = [leave_one_out(found, name).select(pl.lit(name).alias("column"), pl.all()) for name in leave_out]
     return Failures(
         fit=found, spec=spec, model_column=request.model_column, role=request.role, level=level, symmetric=symmetric,
         decisions=tuple(work.decisions), transform=work.transform, diagnostics=diagnose(found),
         specifications=compared, excluded_by_model=_excluded_by_model(frame, request), per_model=each,
-        marginal=marginal,
+        marginal=marginal, influence=pl.concat(influence) if influence else None,
     )  # fmt: skip
+
+
+def _continuous_or_counts(
+    analyse: Callable[..., Failures], outcome: str, successes: str, trials: str, cluster: tuple[str, ...]
+) -> Failures:
+    """The linear model of a score where its residuals are normal, else the model of the counts behind the score."""
+    score = analyse(outcome=outcome)
+    residuals = score.fit.design.response - score.fit.linear_predictor
+    if score.fit.family != "gaussian" or normal_correlation(residuals) >= STRAIGHT_ENOUGH:
+        return score
+    counts = analyse(successes=successes, trials=trials, cluster=cluster)
+    work = Workflow()
+    work.log("Can the outcome be restated as counts?", "yes", f"{successes} of {trials}, so a binomial GLMM")
+    return replace(counts, decisions=(*score.decisions, *work.decisions, *counts.decisions))
 
 
 def _check_options(
@@ -159,8 +187,8 @@ def _check_options(
 ) -> None:
     if (successes is None) != (trials is None):
         raise Misuse("successes and trials go together; give both, or an outcome instead")
-    if (outcome is None) == (successes is None):
-        raise Misuse("give either successes and trials, or an outcome")
+    if outcome is None and successes is None:
+        raise Misuse("give successes and trials, or an outcome")
     if spec not in ("default", "paper"):
         raise UnknownName("specification", spec, ["default", "paper"])
     if role not in _ROLES:

@@ -11,12 +11,19 @@ the observed one, which can be negative in a row; the Laplace approximation only
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from copy import copy
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 from scipy import special
 
+from surgeval.stats.mixed.products import dot
+
 _EPSILON = 4 * float(np.finfo(float).eps)
+
+
+def _length(values: np.ndarray) -> float:
+    return float(np.sqrt(dot(values, values)))
 
 
 class Terms(NamedTuple):
@@ -53,8 +60,8 @@ class Family(Protocol):
         """Expected outcome on the scale of a probability or rate."""
         ...
 
-    def select(self, rows: np.ndarray) -> Family:
-        """The family for a subset or reordering of rows."""
+    def reordered(self, order: np.ndarray) -> Family:
+        """The family with its rows in another order."""
         ...
 
 
@@ -71,7 +78,7 @@ class Binomial:
         choose = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
         self.saturated = float(np.sum(w * choose) + np.sum(self.base))
         self.hits, self.draws = w * k, w * n
-        self.noise = _EPSILON * float(np.linalg.norm(self.draws))
+        self.noise = _EPSILON * _length(self.draws)
 
     def value(self, eta: np.ndarray, _log_extra: float = 0.0, /) -> float:
         """Log-likelihood relative to the saturated model."""
@@ -80,21 +87,27 @@ class Binomial:
 
     def terms(self, eta: np.ndarray, _log_extra: float = 0.0, /) -> Terms:
         """Score and weight."""
-        probability = special.expit(eta)
-        return Terms(self.hits - self.draws * probability, self.draws * probability * (1 - probability))
+        small = np.exp(-np.abs(eta))
+        share = 1.0 / (1.0 + small)
+        probability = np.where(eta >= 0, share, small * share)
+        return Terms(self.hits - self.draws * probability, self.draws * small * share * share)
 
     def slope(self, eta: np.ndarray, _log_extra: float = 0.0, /) -> np.ndarray:
         """Derivative of the weight."""
-        probability = special.expit(eta)
-        return np.asarray(self.draws * probability * (1 - probability) * (1 - 2 * probability))
+        small = np.exp(-np.abs(eta))
+        share = 1.0 / (1.0 + small)
+        return np.asarray(self.draws * small * share**3 * np.copysign(1.0 - small, -eta))
 
     def mean(self, eta: np.ndarray) -> np.ndarray:
         """Probability of a success."""
         return np.asarray(special.expit(eta))
 
-    def select(self, rows: np.ndarray) -> Binomial:
-        """The family for a subset or reordering of rows."""
-        return Binomial(self.successes[rows], self.trials[rows], self.weights[rows])
+    def reordered(self, order: np.ndarray) -> Self:
+        """The family with its rows in another order."""
+        twin = copy(self)
+        for name in ("successes", "trials", "weights", "base", "hits", "draws"):
+            setattr(twin, name, getattr(self, name)[order])
+        return twin
 
 
 class Poisson:
@@ -108,7 +121,7 @@ class Poisson:
         y, w = self.counts, self.weights
         self.base = w * (special.xlogy(y, y) - y)
         self.saturated = float(np.sum(self.base) - np.sum(w * special.gammaln(y + 1)))
-        self.noise = _EPSILON * float(np.linalg.norm(w * y))
+        self.noise = _EPSILON * _length(w * y)
 
     def value(self, eta: np.ndarray, _log_extra: float = 0.0, /) -> float:
         """Log-likelihood relative to the saturated model."""
@@ -128,9 +141,9 @@ class Poisson:
         """Expected count."""
         return np.asarray(np.exp(np.minimum(eta, 700.0)))
 
-    def select(self, rows: np.ndarray) -> Poisson:
-        """The family for a subset or reordering of rows."""
-        return Poisson(self.counts[rows], self.weights[rows])
+    def reordered(self, order: np.ndarray) -> Poisson:
+        """The family with its rows in another order."""
+        return Poisson(self.counts[order], self.weights[order])
 
 
 class BetaBinomial:
@@ -143,7 +156,7 @@ class BetaBinomial:
         self.successes, self.trials = np.asarray(successes, float), np.asarray(trials, float)
         self.weights = np.ones(len(self.trials)) if weights is None else np.asarray(weights, float)
         k, n = self.successes, self.trials
-        self.noise = 1e-9 + _EPSILON * float(np.linalg.norm(self.weights * n))
+        self.noise = 1e-9 + _EPSILON * _length(self.weights * n)
         self.choose = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
 
     def value(self, eta: np.ndarray, log_extra: float = 0.0, /) -> float:
@@ -182,6 +195,6 @@ class BetaBinomial:
         """Probability of a success."""
         return np.asarray(special.expit(eta))
 
-    def select(self, rows: np.ndarray) -> BetaBinomial:
-        """The family for a subset or reordering of rows."""
-        return BetaBinomial(self.successes[rows], self.trials[rows], self.weights[rows])
+    def reordered(self, order: np.ndarray) -> BetaBinomial:
+        """The family with its rows in another order."""
+        return BetaBinomial(self.successes[order], self.trials[order], self.weights[order])

@@ -64,15 +64,17 @@ def fit(
         if model is None:
             raise Misuse("a table needs a model or a formula to be fitted with")
         table = design_of(table, model, where=where)
-    ready, back = _conditioned(table)
+    ready, back = conditioned(table)
     if table.model.family == "gaussian":
         found = _fit_linear(ready, restricted=restricted, engine=engine, errors=errors)
     else:
-        found = _fit_laplace(ready, _family(ready, family == "beta-binomial"), engine=engine, errors=errors)
+        found = _fit_laplace(
+            ready, family_of(ready, overdispersed=family == "beta-binomial"), engine=engine, errors=errors
+        )
     return found if back is None else _unscaled(found, table, back)
 
 
-def _conditioned(design: Design) -> tuple[Design, np.ndarray | None]:
+def conditioned(design: Design) -> tuple[Design, np.ndarray | None]:
     """The design with columns of extreme location or scale standardised, and the way back for coefficients."""
     columns = design.fixed[:, 1:]
     mean, spread = columns.mean(axis=0), columns.std(axis=0)
@@ -109,7 +111,8 @@ def kernel_for(factors: tuple[Factor, ...], rows: int, engine: Engine) -> tuple[
     return NumpyKernel(layout), "numpy"
 
 
-def _family(design: Design, overdispersed: bool) -> Family:
+def family_of(design: Design, *, overdispersed: bool = False) -> Family:
+    """The likelihood of a design's outcome; beta-binomial if `overdispersed`."""
     if design.model.family == "poisson":
         return Poisson(design.response, design.weights)
     kind = BetaBinomial if overdispersed else Binomial

@@ -127,18 +127,17 @@ def profile_interval(found: MixedFit, term: str, *, level: float = 0.95) -> Inte
 def _inverted(drop: Callable[[float], float], center: float, error: float, level: float) -> Interval:
     """Where the likelihood has dropped by the chi-squared quantile on either side."""
     bound = float(stats.chi2.ppf(level, 1))
-    ends = []
-    for side in (-1.0, 1.0):
-        inner, outer = center, center + side * 1.2 * np.sqrt(bound) * error
-        for _ in range(20):
-            if drop(outer) > bound:
-                break
-            inner, outer = outer, outer + side * np.sqrt(bound) * error
-        else:
-            ends.append(side * np.inf)
-            continue
-        ends.append(optimize.brentq(lambda x: drop(x) - bound, inner, outer, xtol=1e-4 * error, rtol=1e-8))
-    return Interval(center, ends[0], ends[1])
+    return Interval(center, *(crossing(drop, center, side * np.sqrt(bound) * error, bound) for side in (-1, 1)))
+
+
+def crossing(drop: Callable[[float], float], center: float, step: float, bound: float) -> float:
+    """Where `drop`, zero at `center`, reaches `bound` in the direction of `step`; infinite if it does not in 20."""
+    inner, outer = center, center + 1.2 * step
+    for _ in range(20):
+        if drop(outer) > bound:
+            return float(optimize.brentq(lambda x: drop(x) - bound, inner, outer, xtol=1e-4 * abs(step), rtol=1e-8))
+        inner, outer = outer, outer + step
+    return float(np.sign(step) * np.inf)
 
 
 def simulate(found: MixedFit, rng: np.random.Generator) -> np.ndarray:
@@ -176,16 +175,24 @@ def bootstrap(found: MixedFit, *, replicates: int = 200, level: float = 0.95, se
         if _degenerate(design):
             continue
         again = fit(design, family=kind, restricted=found.method != "ml", errors=False)
-        draws.append(np.r_[again.beta, [group.sd for group in again.groups]])
+        draws.append(np.r_[again.beta, _deviations(again)])
     if len(draws) < 2:
         raise Misuse("no bootstrap replicate could be fitted; the outcome hardly varies")
     values = np.array(draws)
     low, high = np.quantile(values, [0.5 - level / 2, 0.5 + level / 2], axis=0)
     return pl.DataFrame({
-        "term": [*found.names, *(f"sd({group.name})" for group in found.groups)],
-        "value": np.r_[found.beta, [group.sd for group in found.groups]],
+        "term": [*found.names, *(f"sd({name})" for name in _deviation_names(found))],
+        "value": np.r_[found.beta, _deviations(found)],
         "std_error": values.std(axis=0, ddof=1), "ci_low": low, "ci_high": high, "replicates": len(draws),
     })  # fmt: skip
+
+
+def _deviation_names(found: MixedFit) -> list[str]:
+    return [group.name for group in found.groups] + ([] if found.sigma is None else ["Residual"])
+
+
+def _deviations(found: MixedFit) -> list[float]:
+    return [group.sd for group in found.groups] + ([] if found.sigma is None else [found.sigma])
 
 
 def _degenerate(design: Design) -> bool:

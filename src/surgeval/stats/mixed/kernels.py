@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy import linalg, sparse
 
+from surgeval.stats.mixed.products import inner
 from surgeval.stats.mixed.structure import Layout
 
 
@@ -59,8 +60,8 @@ class Kernel(Protocol):
         """The columns of `matrix`, weighted and summed per node and border column."""
         ...
 
-    def gram(self, sums: Sums) -> tuple[np.ndarray, Effects]:
-        """M' (W - W Z L H^-1 L Z' W) M of the matrix M, and the effects H^-1 L Z' W M of nodes and border."""
+    def gram(self, sums: Sums, *, effects: bool = True) -> tuple[np.ndarray, Effects]:
+        """M' (W - W Z L H^-1 L Z' W) M of the matrix M, and if wanted the effects H^-1 L Z' W M without rows'."""
         ...
 
     def solve(self, target: np.ndarray) -> tuple[np.ndarray, Effects]:
@@ -69,6 +70,10 @@ class Kernel(Protocol):
 
     def spread(self, *, rows: bool = True) -> Spread:
         """Posterior variances of the effects and, if `rows`, of the rows' predictors and row effects."""
+        ...
+
+    def bend(self, weights: np.ndarray, slopes: np.ndarray, sd: np.ndarray) -> np.ndarray:
+        """c - W Z L H^-1 L Z' c with c = v * slope, v the posterior variance of the predictor; for every column."""
         ...
 
 
@@ -144,19 +149,18 @@ class NumpyKernel:
 
     def collect(self, matrix: np.ndarray) -> Sums:
         """The columns of `matrix`, weighted and summed per node and border column."""
-        weighted = (self._weight / self._row_scale)[:, None] * matrix
-        return Sums(matrix.T @ weighted, *self._collected(weighted))
+        thin = self._weight / self._row_scale
+        return Sums(inner(matrix, matrix, thin), *self._collected(thin[:, None] * matrix))
 
     def _collected(self, thin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.add.reduceat(thin, self._leaf_starts, axis=0), np.asarray(self.layout.indicator.T @ thin)
 
-    def gram(self, sums: Sums) -> tuple[np.ndarray, Effects]:
-        """M' (W - W Z L H^-1 L Z' W) M, and the effects of nodes and border for the columns of W M."""
+    def gram(self, sums: Sums, *, effects: bool = True) -> tuple[np.ndarray, Effects]:
+        """M' (W - W Z L H^-1 L Z' W) M, and if wanted the effects of nodes and border for the columns of W M."""
         below, right = self._ascend(sums.leaves, sums.columns)
         border = self._border_solution(right)
-        gain = (self._node_var / self._scale)[:, None]
-        nodes, _ = self._descend(below, border)
-        matrix = sums.square - below.T @ (gain * below) - right.T @ border
+        nodes = self._descend(below, border)[0] if effects else np.zeros((0, below.shape[1]))
+        matrix = sums.square - inner(below, below, self._node_var / self._scale) - inner(right, border)
         return matrix, Effects(np.zeros((0, below.shape[1])), nodes, border)
 
     def solve(self, target: np.ndarray) -> tuple[np.ndarray, Effects]:
@@ -245,6 +249,10 @@ class NumpyKernel:
         effects = Effects(rows, nodes, np.diag(inverse).copy())
         return Spread(predictor, trace_of(lay, effects), effects)
 
+    def bend(self, weights: np.ndarray, slopes: np.ndarray, sd: np.ndarray) -> np.ndarray:
+        """How log|H| bends the gradient, for every column of weights and slopes of weights."""
+        return bent_one_by_one(self, weights, slopes, sd)
+
     def _sampled_product(self, inverse: np.ndarray) -> np.ndarray:
         """Entries of coupling times inverse, only where a pair occurs, in blocks that fit in memory."""
         lay = self.layout
@@ -256,6 +264,17 @@ class NumpyKernel:
             dense = self._pairs[start:stop] @ inverse
             result[first:last] = dense[lay.pair_node[first:last] - start, lay.pair_column[first:last]]
         return result
+
+
+def bent_one_by_one(kernel: Kernel, weights: np.ndarray, slopes: np.ndarray, sd: np.ndarray) -> np.ndarray:
+    """`Kernel.bend` with one factorisation per column."""
+    result = np.empty_like(weights)
+    for k in range(weights.shape[1]):
+        weight = np.ascontiguousarray(weights[:, k])
+        kernel.factorise(weight, sd)
+        change = kernel.spread().predictor * slopes[:, k]
+        result[:, k] = change - weight * kernel.solve(change)[0]
+    return result
 
 
 def trace_of(layout: Layout, effects: Effects) -> np.ndarray:
@@ -270,16 +289,44 @@ def trace_of(layout: Layout, effects: Effects) -> np.ndarray:
     return np.asarray(total)
 
 
-def share_of(layout: Layout, effects: Effects, inner: np.ndarray) -> np.ndarray:
-    """Per factor, the trace of E' E inner, with E as many columns of its effects as `inner` has."""
-    shares, many = np.zeros(layout.factors), len(inner)
+def predictor_of(layout: Layout, effects: Effects, sd: np.ndarray) -> np.ndarray:
+    """What all factors together add to the linear predictor of the sorted rows."""
+    path = np.append(sd, 0.0)[layout.node_factor] * effects.nodes
+    for start, stop in reversed(layout.spans[:-1]):
+        path[start:stop] += path[layout.node_parent[start:stop]]
+    result = path[layout.leaf]
+    border = sd[layout.column_factor] * effects.border
+    for column in layout.columns.T:
+        result += border[column]
+    if layout.row_factor >= 0:
+        result += sd[layout.row_factor] * effects.rows
+    return np.asarray(result)
+
+
+def parts_of(layout: Layout, effects: Effects, sd: np.ndarray) -> list[np.ndarray]:
+    """What every factor adds to the linear predictor of the sorted rows."""
+    parts = []
+    for factor in range(layout.factors):
+        if factor == layout.row_factor:
+            own = effects.rows
+        elif factor in layout.border:
+            own = effects.border[layout.column_factor == factor]
+        else:
+            own = effects.nodes[layout.node_factor == factor]
+        parts.append(sd[factor] * own[layout.level_of_row(factor)])
+    return parts
+
+
+def share_of(layout: Layout, effects: Effects, middle: np.ndarray) -> np.ndarray:
+    """Per factor, the trace of E' E middle, with E as many columns of its effects as `middle` has."""
+    shares, many = np.zeros(layout.factors), len(middle)
     for start, stop in layout.spans:
         own = effects.nodes[start:stop, :many]
         if layout.chain:
-            shares[layout.node_factor[start]] = np.sum((own.T @ own) * inner)
+            shares[layout.node_factor[start]] = np.sum(inner(own, own) * middle)
     for factor in layout.border:
         own = effects.border[layout.column_factor == factor, :many]
-        shares[factor] = np.sum((own.T @ own) * inner)
+        shares[factor] = np.sum(inner(own, own) * middle)
     return shares
 
 

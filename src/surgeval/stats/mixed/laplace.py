@@ -20,7 +20,8 @@ import numpy as np
 from scipy import linalg
 
 from surgeval.stats.mixed.families import Family, Terms
-from surgeval.stats.mixed.kernels import Effects, Kernel, Spread, product_of, trace_of
+from surgeval.stats.mixed.kernels import Effects, Kernel, Spread, parts_of, predictor_of, product_of, trace_of
+from surgeval.stats.mixed.products import dot, inner, outer, pulled, times
 
 MODE_TOLERANCE = 1e-8
 """Squared Newton decrement below which the next mode is exact to rounding."""
@@ -30,6 +31,8 @@ _LEAST_WEIGHT = 0.05
 """Of a row while the mode is sought; a beta-binomial row can be convex far from its mode."""
 _CURVED_STEP = 1e-3
 _EXTRA_STEP = 1e-5
+_TOGETHER = 6
+"""Coefficients whose curvature is found at a time; more would need more memory."""
 
 
 @dataclass
@@ -71,14 +74,14 @@ class LaplaceDeviance:
 
     def __init__(self, family: Family, fixed: np.ndarray, offset: np.ndarray, kernel: Kernel) -> None:
         order = kernel.layout.order
-        self.family, self.kernel = family.select(order), kernel
+        self.family, self.kernel = family.reordered(order), kernel
         self.fixed, self.offset = np.ascontiguousarray(fixed[order]), offset[order]
         self.factors, self.coefficients = kernel.layout.factors, int(fixed.shape[1])
         self.evaluations = self.newton_steps = 0
         self.mode_tolerance = MODE_TOLERANCE
         self.engine = "numpy"
         self._best: tuple[float, np.ndarray, np.ndarray] | None = None
-        self._last: tuple[np.ndarray, np.ndarray] | None = None
+        self._last: Evaluation | None = None
         self._known: tuple[np.ndarray, Evaluation] | None = None
         self._kernel_at: np.ndarray | None = None
 
@@ -103,6 +106,7 @@ class LaplaceDeviance:
         if self._known is not None and np.array_equal(parameters, self._known[0]):
             return self._known[1]
         self.evaluations += 1
+        guess = self._guess(parameters) if guess is None else guess
         self._kernel_at = None
         sd, _, extra = self.split(parameters)
         try:
@@ -116,11 +120,10 @@ class LaplaceDeviance:
             return None
         if self._best is None or value < self._best[0]:
             self._best = (float(value), parameters.copy(), mode.predictor)
-        self._last = (parameters.copy(), mode.predictor)
         spread = self.kernel.spread()
         gradient, curved = self._gradient(mode, spread, norm, extra)
         found = Evaluation(float(value), gradient, curved, mode, spread)
-        self._kernel_at = parameters.copy()
+        self._kernel_at, self._last = parameters.copy(), found
         if value <= self._best[0]:
             self._known = (self._kernel_at, found)
         return found
@@ -128,14 +131,14 @@ class LaplaceDeviance:
     def _gradient(self, mode: Mode, spread: Spread, norm: np.ndarray, extra: float) -> tuple[np.ndarray, np.ndarray]:
         layout = self.kernel.layout
         change = spread.predictor * self.family.slope(mode.eta, extra)
-        pulled, pull = self.kernel.solve(change)
+        moved, pull = self.kernel.solve(change)
         inner = trace_of(layout, product_of(mode.effects, pull))
         by_sd = layout.sizes - spread.trace - norm + inner
-        curved = 0.5 * (self.fixed.T @ (change - mode.terms.weight * pulled))
-        by_beta = curved - self.fixed.T @ mode.terms.score
+        curved = 0.5 * pulled(self.fixed, change - mode.terms.weight * moved)
+        by_beta = curved - pulled(self.fixed, mode.terms.score)
         if not self.family.extra:
             return np.concatenate([by_sd, by_beta]), curved
-        return np.concatenate([by_sd, by_beta, [self._extra_gradient(mode, spread, pulled, extra)]]), curved
+        return np.concatenate([by_sd, by_beta, [self._extra_gradient(mode, spread, moved, extra)]]), curved
 
     def hessian(self, point: np.ndarray, scale: np.ndarray) -> np.ndarray:
         """The Hessian in whitened coordinates (`scale` must not mix coefficients with the rest).
@@ -151,61 +154,85 @@ class LaplaceDeviance:
         if self._kernel_at is None or not np.array_equal(self._kernel_at, point):
             self.kernel.factorise(center.mode.terms.weight, self.split(point)[0])
         own = scale[inside, inside]
-        gram, _ = self.kernel.gram(self.kernel.collect(self.fixed))
-        moves = [self._mode_shift(center, axis) for axis in own.T]
+        gram, _ = self.kernel.gram(self.kernel.collect(self.fixed), effects=False)
+        moved = self._moved(center, own)
+        tangents = self._tangents(center, point)
         self._kernel_at = None
         matrix = np.zeros((self.size, self.size))
         others = [k for k in range(self.size) if not inside.start <= k < inside.stop]
         for k in others:
-            high, low = (self(point + sign * step * scale[:, k])[1] for sign in (1, -1))
+            axis = step * scale[:, k]
+            shift = sum(size * tangent for size, tangent in zip(axis, tangents, strict=False))
+            high, low = (self._gradient_at(point + s * axis, center.mode.predictor + s * shift) for s in (1, -1))
             matrix[k] = scale.T @ (high - low) / (2 * step)
-        block = own.T @ gram @ own
-        for k, move in enumerate(moves):
-            eta = center.mode.eta + _CURVED_STEP * (self.fixed @ own[:, k] + move)
-            block[k] += own.T @ (self._curved(point, eta) - center.curved) / _CURVED_STEP
-        matrix[inside, inside] = block
+        bent = own.T @ (self._bent(point, moved) - center.curved[:, None]) / _CURVED_STEP
+        matrix[inside, inside] = own.T @ gram @ own + bent
         matrix[inside, others] = matrix[np.ix_(others, range(inside.start, inside.stop))].T
         return np.asarray((matrix + matrix.T) / 2)
 
-    def _curved(self, point: np.ndarray, eta: np.ndarray) -> np.ndarray:
-        """The part of the coefficients' gradient that stems from log|H|, for linear predictors given."""
+    def _moved(self, center: Evaluation, axes: np.ndarray) -> list[np.ndarray]:
+        """Linear predictors a little along each of `axes` (of coefficients), random effects moving with them."""
+        direct, weight = outer(self.fixed, axes), center.mode.terms.weight
+        return [center.mode.eta + _CURVED_STEP * (d - self.kernel.solve(weight * d)[0]) for d in direct.T]
+
+    def _bent(self, point: np.ndarray, predictors: list[np.ndarray]) -> np.ndarray:
+        """The part of the coefficients' gradient that stems from log|H|, for each of several linear predictors."""
         sd, _, extra = self.split(point)
-        weight = self.family.terms(eta, extra).weight
-        self.kernel.factorise(weight, sd)
-        change = self.kernel.spread().predictor * self.family.slope(eta, extra)
-        pulled, _ = self.kernel.solve(change)
-        return np.asarray(0.5 * (self.fixed.T @ (change - weight * pulled)))
+        found = []
+        for start in range(0, len(predictors), _TOGETHER):
+            some = predictors[start : start + _TOGETHER]
+            weights = np.column_stack([self.family.terms(eta, extra).weight for eta in some])
+            slopes = np.column_stack([self.family.slope(eta, extra) for eta in some])
+            found.append(0.5 * inner(self.fixed, self.kernel.bend(weights, slopes, sd)))
+        return np.hstack(found)
 
-    def _mode_shift(self, center: Evaluation, direction: np.ndarray) -> np.ndarray:
-        """How the random part moves when the coefficients move along `direction`."""
-        return np.asarray(-self.kernel.solve(center.mode.terms.weight * (self.fixed @ direction))[0])
+    def _tangents(self, center: Evaluation, point: np.ndarray) -> list[np.ndarray]:
+        """How the random part moves with the logarithm of each standard deviation."""
+        parts = parts_of(self.kernel.layout, center.mode.effects, self.split(point)[0])
+        weight = center.mode.terms.weight
+        return [2 * (part - self.kernel.solve(weight * part)[0]) for part in parts]
 
-    def _extra_gradient(self, mode: Mode, spread: Spread, pulled: np.ndarray, extra: float) -> float:
+    def _gradient_at(self, parameters: np.ndarray, guess: np.ndarray) -> np.ndarray:
+        """The gradient for central differences, with the mode one Newton step from `guess`, its tangent.
+
+        What one step and one factorisation leave out is of second order and equal on both sides, so it cancels.
+        """
+        if self.family.extra:
+            found = self.evaluate(parameters, guess)
+            return np.full(self.size, np.nan) if found is None else found.gradient
+        self.evaluations += 1
+        sd, beta, _ = self.split(parameters)
+        mode = self._step(None, times(self.fixed, beta) + self.offset, guess, sd, 0.0)
+        norm = trace_of(self.kernel.layout, product_of(mode.effects, mode.effects))
+        return self._gradient(mode, self.kernel.spread(), norm, 0.0)[0]
+
+    def _extra_gradient(self, mode: Mode, spread: Spread, moved: np.ndarray, extra: float) -> float:
         high, low = (self.family.terms(mode.eta, extra + h) for h in (_EXTRA_STEP, -_EXTRA_STEP))
         value = self.family.value(mode.eta, extra - _EXTRA_STEP) - self.family.value(mode.eta, extra + _EXTRA_STEP)
-        value += 0.5 * float(spread.predictor @ (high.weight - low.weight) + pulled @ (high.score - low.score))
+        value += 0.5 * (dot(spread.predictor, high.weight - low.weight) + dot(moved, high.score - low.score))
         return value / (2 * _EXTRA_STEP)
 
     def mode(self, parameters: np.ndarray, guess: np.ndarray | None = None, *, limit: int = 100) -> Mode:
-        """The most likely random effects, by Newton steps (halved where long) from `guess` or modes known already."""
+        """The most likely random effects, by Newton steps (halved where long) from `guess` or from none."""
         sd, beta, extra = self.split(parameters)
-        base = self.fixed @ beta + self.offset
-        mode = self._step(None, base, self._guess(parameters) if guess is None else guess, sd, extra)
+        base = times(self.fixed, beta) + self.offset
+        mode = self._step(None, base, np.zeros(len(base)) if guess is None else guess, sd, extra)
         while mode.decrement > self.mode_tolerance and mode.steps < limit:
             mode = self._step(mode, base, mode.predictor, sd, extra)
         self.newton_steps += mode.steps
         return mode
 
     def _guess(self, parameters: np.ndarray) -> np.ndarray:
-        """The mode continued linearly through the best point and the last one (central differences: exactly)."""
-        if self._best is None or self._last is None:
-            return np.zeros(len(self.offset))
-        _, center, known = self._best
-        before, now = self._last[0] - center, parameters - center
-        finite = np.isfinite(before) & np.isfinite(now)
-        length = float(before[finite] @ before[finite])
-        share = float(before[finite] @ now[finite]) / length if length > 0 else 0.0
-        return known + share * (self._last[1] - known) if 0.5 < abs(share) < 1.5 else known
+        """The mode continued along its tangent from the last evaluation, or the one known best."""
+        if self._kernel_at is None or self._last is None:
+            return np.zeros(len(self.offset)) if self._best is None else self._best[2]
+        move, mode = parameters - self._kernel_at, self._last.mode
+        if not np.abs(move[: self.factors]).max(initial=0.0) < 0.5:
+            return mode.predictor
+        growth = 2 * move[: self.factors] * self.split(self._kernel_at)[0]
+        own = predictor_of(self.kernel.layout, mode.effects, growth)
+        direct = times(self.fixed, move[self.factors : self.factors + self.coefficients])
+        return np.asarray(mode.predictor + own - self.kernel.solve(mode.terms.weight * (direct + own))[0])
 
     def _step(self, mode: Mode | None, base: np.ndarray, at: np.ndarray, sd: np.ndarray, extra: float) -> Mode:
         """One Newton step from the predictor `at`; steps that move a row far are halved until they improve."""
@@ -214,7 +241,7 @@ class LaplaceDeviance:
         self.kernel.factorise(weight, sd)
         predictor, effects = self.kernel.solve(weight * at + terms.score)
         move = predictor - at
-        decrement = float(weight @ move**2)
+        decrement = dot(weight, move**2)
         steps = 1 if mode is None else mode.steps + 1
         if np.max(np.abs(move), initial=0.0) > 0.5:
             predictor, effects = self._halved(mode, base, at, predictor, effects, extra)
@@ -244,7 +271,7 @@ class LaplaceDeviance:
 
     def _objective(self, eta: np.ndarray, effects: Effects, extra: float) -> float:
         """Penalised negative log-likelihood, which the mode minimises."""
-        return -self.family.value(eta, extra) + 0.5 * sum(float(part @ part) for part in effects)
+        return -self.family.value(eta, extra) + 0.5 * sum(dot(part, part) for part in effects)
 
     def start(self, *, rounds: int = 15) -> Start:
         """A start near the optimum: joint mode of effects and coefficients, variances by Schall's update.
@@ -256,16 +283,18 @@ class LaplaceDeviance:
         eta, predictor = self._first_guess(), np.zeros(len(self.offset))
         beta, covariance = np.zeros(self.coefficients), np.eye(self.coefficients)
         freedom, extra = np.ones(self.factors), 2.0 * self.family.extra
+        both = np.column_stack([self.fixed, eta])
         for _ in range(rounds):
-            beta_new, covariance, predictor, effects = self._joint_step(eta, sd, extra)
-            freedom = np.maximum(layout.sizes - self.kernel.spread().trace, 1e-8)
+            beta_new, covariance, predictor, effects = self._joint_step(eta, sd, extra, both)
+            spread = self.kernel.spread(rows=layout.row_factor >= 0)
+            freedom = np.maximum(layout.sizes - spread.trace, 1e-8)
             ratio = np.sqrt(trace_of(layout, product_of(effects, effects)) / freedom)
             sd_new = np.clip(sd * np.clip(ratio, 0.1, 10.0), 1e-3, 20.0)
             moved = np.max(np.abs(np.log(sd_new / sd)) * np.sqrt(freedom), initial=0.0)
             shifted = np.max(np.abs(beta_new - beta) / np.sqrt(np.maximum(np.diag(covariance), 1e-12)), initial=0.0)
             beta, sd = beta_new, sd_new
-            eta = np.clip(self.fixed @ beta + self.offset + predictor, -30.0, 30.0)
-            if moved < 0.2 and shifted < 0.2:
+            eta = np.clip(times(self.fixed, beta) + self.offset + predictor, -30.0, 30.0)
+            if moved < 0.5 and shifted < 0.5:
                 break
         parameters = np.concatenate([np.log(sd), beta, np.full(self.family.extra, extra)])
         self._best = (np.inf, parameters, predictor)
@@ -279,19 +308,19 @@ class LaplaceDeviance:
         return np.asarray(np.clip(0.5 * terms.score / np.maximum(terms.weight, 1e-8), -3.0, 3.0))
 
     def _joint_step(
-        self, eta: np.ndarray, sd: np.ndarray, extra: float
+        self, eta: np.ndarray, sd: np.ndarray, extra: float, both: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, Effects]:
-        """One Newton step for coefficients and effects together."""
+        """One Newton step for coefficients and effects together; `both` has room beside the coefficients' columns."""
         terms = self.family.terms(eta, extra)
         weight = np.maximum(terms.weight, 1e-10)
         self.kernel.factorise(weight, sd)
         working = eta - self.offset + terms.score / weight
-        both = np.column_stack([self.fixed, working])
-        gram, _ = self.kernel.gram(self.kernel.collect(both))
+        both[:, -1] = working
+        gram, _ = self.kernel.gram(self.kernel.collect(both), effects=False)
         p = self.coefficients
         covariance = np.linalg.pinv((gram[:p, :p] + gram[:p, :p].T) / 2)
         beta = covariance @ gram[:p, p]
-        predictor, effects = self.kernel.solve(weight * (working - self.fixed @ beta))
+        predictor, effects = self.kernel.solve(weight * (working - times(self.fixed, beta)))
         return beta, covariance, predictor, effects
 
 

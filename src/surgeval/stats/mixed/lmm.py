@@ -20,6 +20,7 @@ from scipy import linalg
 
 from surgeval.stats.mixed.kernels import Effects, Kernel, product_of, share_of, trace_of
 from surgeval.stats.mixed.laplace import Start
+from surgeval.stats.mixed.products import dot, inner, pulled, times
 
 _STEP = 0.01
 _LARGEST = float(np.log(1e5))
@@ -62,10 +63,10 @@ class LinearDeviance:
     ) -> None:
         order = kernel.layout.order
         self.fixed, self.weights = fixed[order], weights[order]
-        weighted = self.weights[:, None] * self.fixed
-        self.plain = np.linalg.solve(self.fixed.T @ weighted, weighted.T @ outcome[order])
-        self.outcome = outcome[order] - self.fixed @ self.plain
-        self._total = float(self.weights @ (outcome[order] - outcome.mean()) ** 2)
+        target = pulled(self.fixed, self.weights * outcome[order])
+        self.plain = np.linalg.solve(inner(self.fixed, self.fixed, self.weights), target)
+        self.outcome = outcome[order] - times(self.fixed, self.plain)
+        self._total = dot(self.weights, (outcome[order] - outcome.mean()) ** 2)
         self.kernel, self.restricted = kernel, restricted
         self.factors, self.coefficients = kernel.layout.factors, fixed.shape[1]
         self.evaluations = 0
@@ -124,9 +125,9 @@ class LinearDeviance:
 
     def fitted(self, found: Solution) -> np.ndarray:
         """Fixed and random part of every sorted row."""
-        residual = self.outcome - self.fixed @ (found.beta - self.plain)
+        residual = self.outcome - times(self.fixed, found.beta - self.plain)
         random, _ = self.kernel.solve(self.weights * residual)
-        return np.asarray(self.fixed @ found.beta + random)
+        return np.asarray(times(self.fixed, found.beta) + random)
 
     def hessian(self, point: np.ndarray, scale: np.ndarray) -> np.ndarray:
         """Whitened Hessian of `unprofiled` by central differences; keeps how the coefficients' variances move."""

@@ -64,6 +64,8 @@ class Failures:
     excluded_by_model: dict[str, int] = field(default_factory=dict)
     per_model: pl.DataFrame | None = None
     marginal: pl.DataFrame | None = None
+    influence: pl.DataFrame | None = None
+    """Coefficients without each level of a column, and their shift in standard errors."""
 
     @property
     def table(self) -> pl.DataFrame:
@@ -86,7 +88,9 @@ class Failures:
             found.append(f"rows without trials differ between models ({counts}); their effects rest on selected rows")
         if self.spec == "paper" and self.specifications is not None:
             found.append(PAPER_WARNING)
-        return found + [str(f) for f in self.diagnostics.findings if f.severity == "warning"]
+        return (
+            found + _decisive(self.influence) + [str(f) for f in self.diagnostics.findings if f.severity == "warning"]
+        )
 
     @property
     def prose(self) -> str:
@@ -117,7 +121,7 @@ class Failures:
         folder.mkdir(parents=True, exist_ok=True)
         self.table.write_csv(folder / "effects.csv")
         self.variance.write_csv(folder / "variance.csv")
-        extra = {"per_model": self.per_model, "marginal": self.marginal}
+        extra = {"per_model": self.per_model, "marginal": self.marginal, "influence": self.influence}
         for name, frame in extra.items():
             if frame is not None:
                 frame.write_csv(folder / f"{name}.csv")
@@ -146,6 +150,18 @@ def effects_table(found: MixedFit, *, level: float = 0.95, symmetric: bool = Fal
     missing = [[name, *([None] * 8), NOT_ASSESSABLE] for name in found.design.not_assessable]
     schema = {name: pl.String if name in ("term", "symbol") else pl.Float64 for name in EFFECT_COLUMNS}
     return pl.DataFrame(rows + missing, schema=schema, orient="row")
+
+
+def _decisive(influence: pl.DataFrame | None) -> list[str]:
+    """Levels without which an effect moves by more than its standard error."""
+    if influence is None:
+        return []
+    large = influence.filter((pl.col("shift").abs() > 1) & (pl.col("term") != INTERCEPT))
+    return [
+        f"without {row['column']} {row['left_out']} the effect of {row['term']} moves by {row['shift']:+.1f} standard "
+        "errors; it rests on few"
+        for row in large.sort(pl.col("shift").abs(), descending=True).head(5).iter_rows(named=True)
+    ]
 
 
 def _exp(value: float | None) -> float | None:

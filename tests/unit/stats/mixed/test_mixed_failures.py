@@ -156,7 +156,7 @@ def test_a_table_of_several_metrics_needs_a_choice() -> None:
     ("options", "error"),
     [
         ({"successes": "hits", "random": UNITS}, Misuse),
-        ({"successes": "hits", "trials": "total", "outcome": "score", "random": UNITS}, Misuse),
+        ({**COUNTS, "leave_out": ["hospital"]}, UnknownName),
         ({"random": UNITS}, Misuse),
         ({**COUNTS, "spec": "papr"}, UnknownName),
         ({**COUNTS, "role": "none"}, UnknownName),
@@ -239,6 +239,31 @@ def test_bad_residuals_lead_to_the_advice_to_restate_as_counts() -> None:
     )
     result = failures(table, outcome="dice", fixed=["smoke"], random=UNITS)
     assert any("restate the outcome as counts" in str(decision) for decision in result.decisions)
+
+
+def test_a_score_gives_way_to_the_counts_behind_it_only_where_its_residuals_are_not_normal() -> None:
+    rng = np.random.default_rng(1)
+    split = np.where(rng.random(120) < 0.4, 0.0, 0.97)
+    table = nested_table().with_columns(dice=pl.Series(split), normal=pl.Series(rng.normal(size=120)))
+    counts = failures(table, outcome="dice", **COUNTS)  # type: ignore[arg-type]
+    assert counts.fit.family == "binomial"
+    answers = [decision.question for decision in counts.decisions]
+    assert answers.index("Are the residuals normal?") < answers.index("Can the outcome be restated as counts?")
+    plain = failures(table, **COUNTS)  # type: ignore[arg-type]
+    assert counts.table.equals(plain.table)
+    score = failures(table, outcome="normal", **COUNTS)  # type: ignore[arg-type]
+    assert score.fit.family == "gaussian"
+
+
+def test_patients_and_models_can_be_left_out_one_by_one(tmp_path: Path) -> None:
+    result = failures(nested_table(), **COUNTS, leave_out=["patient", "algorithm"])  # type: ignore[arg-type]
+    assert result.influence is not None
+    counts = result.influence.group_by("column").agg(pl.col("left_out").n_unique()).sort("column")
+    assert counts.rows() == [("algorithm", 3), ("patient", 4)]
+    result.to_dir(tmp_path / "out")
+    assert (tmp_path / "out" / "influence.csv").exists()
+    large = result.influence.filter((pl.col("shift").abs() > 1) & (pl.col("term") != "(Intercept)"))
+    assert any("rests on few" in warning for warning in result.warnings) == (large.height > 0)
 
 
 def test_transforms_keep_missing_values_missing() -> None:

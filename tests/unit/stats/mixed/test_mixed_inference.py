@@ -1,27 +1,27 @@
 import math
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import special, stats
+from scipy import optimize, special, stats
 
 from mixed_data import RANDOM, nested_table
-from surgeval.errors import Misuse, TooFewVideos, UnknownName
+from surgeval.errors import Misuse, UnknownName
 from surgeval.stats.corrections import adjusted
 from surgeval.stats.draws import stream
 from surgeval.stats.mixed.components import explained, residual_variance, variance_table
 from surgeval.stats.mixed.design import design_of
 from surgeval.stats.mixed.diagnostics import co_occurrence, diagnose, inflation, prevalences
-from surgeval.stats.mixed.fit import fit
+from surgeval.stats.mixed.families import Binomial
+from surgeval.stats.mixed.fit import fit, laplace_deviance
 from surgeval.stats.mixed.formula import Model
 from surgeval.stats.mixed.inference import bootstrap, drop_one, likelihood_ratio, profile_interval, simulate, wald_table
 from surgeval.stats.mixed.influence import leave_one_out
 from surgeval.stats.mixed.marginal import marginal_means
+from surgeval.stats.mixed.profiles import profile_deviation, variance_intervals
 from surgeval.stats.mixed.residuals import normal_correlation, pearson_dispersion, quantile_residuals
-from surgeval.stats.mixed.robust import robust_logit
 from surgeval.stats.mixed.symbols import symbol
 
 TABLE = nested_table(11, trials=20, cell=0.0)
@@ -217,31 +217,6 @@ def test_sparse_properties_and_few_levels_are_found() -> None:
     assert {"sparse", "few-levels"} <= codes
 
 
-@pytest.mark.parametrize("clusters", [("image",), ("image", "algorithm")])
-def test_cluster_robust_errors_agree_with_statsmodels(clusters: tuple[str, ...]) -> None:
-    statsmodels = pytest.importorskip("statsmodels.api")
-    design = design_of(TABLE, replace(Model.parse("correct ~ smoke + size"), random=clusters))
-    found = robust_logit(design, clusters)
-    codes = [TABLE[name].rank("dense").to_numpy().astype(int) for name in clusters]
-    groups = codes[0] if len(codes) == 1 else np.column_stack(codes)
-    peer = statsmodels.GLM(TABLE["correct"].to_numpy(), design.fixed, family=statsmodels.families.Binomial()).fit(
-        cov_type="cluster", cov_kwds={"groups": groups, "use_correction": True}
-    )
-    np.testing.assert_allclose(found.beta, peer.params, atol=1e-5)
-    if len(clusters) == 1:
-        np.testing.assert_allclose(found.standard_errors, peer.bse, rtol=1e-4)
-    else:
-        np.testing.assert_allclose(found.standard_errors, peer.bse, rtol=0.02)
-    assert found.table()["marginal_odds_ratio"][1] == pytest.approx(math.exp(found.beta[1]))
-
-
-def test_one_cluster_is_too_few() -> None:
-    table = TABLE.with_columns(center=pl.lit("c"))
-    design = design_of(table, replace(Model.parse("correct ~ smoke"), random=("center",)))
-    with pytest.raises(TooFewVideos, match="'center' has 1 cluster"):
-        robust_logit(design, ("center",))
-
-
 @given(st.floats(0.01, 20), st.floats(0, 1))
 def test_symbols_point_in_the_direction_of_the_effect(ratio: float, p_value: float) -> None:
     for symmetric in (False, True):
@@ -252,6 +227,58 @@ def test_symbols_point_in_the_direction_of_the_effect(ratio: float, p_value: flo
             assert set(found) == ({"+"} if ratio > 1 else {"-"})
 
 
+def test_symmetric_bins_mirror_each_other() -> None:
+    for ratio in (1.1, 1.25, 1.3, 1.49, 1.51, 4.0):
+        assert symbol(1 / ratio, 0.01, symmetric=True) == symbol(ratio, 0.01).replace("+", "-")
+    assert symbol(1.3, 0.01, symmetric=True) == symbol(1.3, 0.01)
+
+
 def test_symbols_have_the_bins_of_the_seed() -> None:
     ratios = [1.25, 1.26, 1.5, 1.51, 0.75, 0.74, 0.5, 0.49]
     assert [symbol(r, 0.01) for r in ratios] == ["+", "++", "++", "+++", "-", "--", "--", "---"]
+
+
+def test_profile_intervals_of_deviations_lie_around_the_estimate_and_grow_with_the_level() -> None:
+    for found, name in ((COUNTS, "instance"), (LINEAR, "Residual")):
+        narrow, wide = (profile_deviation(found, name, level=level) for level in (0.8, 0.95))
+        assert 0 < wide.low < narrow.low < narrow.value < narrow.high < wide.high < math.inf
+
+
+def test_the_profile_drops_by_the_quantile_at_its_limits() -> None:
+    """With one factor: the deviance at the limit, minimised by scipy, lies half a quantile above the optimum."""
+    found = fit(TABLE, "hits / total ~ smoke + (1 | instance)")
+    limits = profile_deviation(found, "instance")
+    design = found.design
+    deviance = laplace_deviance(design, Binomial(design.response, design.trials), design.factors, "numpy")
+    best = deviance.family.saturated - found.log_likelihood
+    for sd in (limits.low, limits.high):
+        held = optimize.minimize(lambda beta, sd=sd: deviance(np.r_[np.log(sd), beta])[0], found.beta, tol=1e-10)
+        assert 2 * (held.fun - best) == pytest.approx(stats.chi2.ppf(0.95, 1), abs=2e-3)
+
+
+def test_a_deviation_estimated_as_zero_has_an_interval_from_zero() -> None:
+    table = TABLE.with_columns(coin=pl.Series(np.tile(["a", "b", "c", "d"], TABLE.height)[: TABLE.height]))
+    found = fit(table, "hits / total ~ smoke + (1 | instance) + (1 | coin)")
+    limits = profile_deviation(found, "coin")
+    assert limits.low == 0
+    assert 0 < limits.high < 1
+
+
+def test_the_interval_of_a_weak_effect_reaches_zero_though_its_estimate_does_not() -> None:
+    limits = profile_deviation(COUNTS, "patient")
+    assert limits.low == 0 < limits.value < limits.high
+
+
+def test_every_method_gives_intervals_for_every_deviation() -> None:
+    for method in ("wald", "profile", "bootstrap"):
+        table = variance_intervals(LINEAR, method=method, replicates=8)  # type: ignore[arg-type]
+        assert table["group"].to_list() == ["algorithm", "patient", "image", "instance", "Residual"]
+        assert (table["ci_low"] <= table["ci_high"]).all()
+        assert table["method"].unique().to_list() == [method]
+
+
+def test_profiling_what_the_model_does_not_have_is_refused() -> None:
+    with pytest.raises(UnknownName, match="patient"):
+        profile_deviation(COUNTS, "pateint")
+    with pytest.raises(UnknownName):
+        variance_intervals(COUNTS, method="exact")  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mixed_data import factor
-from surgeval.stats.mixed.kernels import Effects, Kernel, NumpyKernel, trace_of
+from surgeval.stats.mixed.kernels import Effects, Kernel, NumpyKernel, parts_of, predictor_of, trace_of
 from surgeval.stats.mixed.structure import Factor, Layout, layout_of
 
 KERNELS: list[type] = [NumpyKernel]
@@ -70,14 +70,67 @@ def test_elimination_equals_dense_algebra(kind: type, problem: tuple[list[Factor
     np.testing.assert_allclose(flat(layout, effects), inverse @ scaled.T @ target, atol=1e-10)
     np.testing.assert_allclose(predictor, scaled @ inverse @ scaled.T @ target, atol=1e-10)
 
+    np.testing.assert_allclose(predictor_of(layout, effects, sd), predictor, atol=1e-10)
+    np.testing.assert_allclose(sum(parts_of(layout, effects, sd), np.zeros(rows)), predictor, atol=1e-10)
+
     spread = kernel.spread()
     np.testing.assert_allclose(flat(layout, spread.effects), np.diag(inverse), atol=1e-10)
     np.testing.assert_allclose(spread.predictor, np.diag(scaled @ inverse @ scaled.T), atol=1e-10)
     np.testing.assert_allclose(spread.trace, trace_of(layout, spread.effects))
 
-    gram, _ = kernel.gram(kernel.collect(matrix))
+    gram, _ = kernel.gram(kernel.collect(matrix), effects=False)
     middle = np.diag(weight) - weight[:, None] * (scaled @ inverse @ scaled.T) * weight
     np.testing.assert_allclose(gram, matrix.T @ middle @ matrix, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+@settings(max_examples=40)
+@given(problem=problems(), many=st.integers(1, 8))
+def test_bending_equals_dense_algebra_for_every_set_of_weights(
+    kind: type, problem: tuple[list[Factor], int, np.random.Generator], many: int
+) -> None:
+    factors, rows, rng = problem
+    layout = layout_of(factors, rows)
+    sd, weights, slopes = (
+        rng.uniform(0, 1.5, len(factors)),
+        rng.uniform(0.1, 3, (rows, many)),
+        rng.normal(size=(rows, many)),
+    )
+    bent = kind(layout).bend(weights, slopes, sd)
+    scaled = dense_indicator(layout, sd)
+    for k in range(many):
+        full = np.eye(scaled.shape[1]) + scaled.T @ (weights[:, [k]] * scaled)
+        covariance = scaled @ np.linalg.inv(full) @ scaled.T
+        change = np.diag(covariance) * slopes[:, k]
+        np.testing.assert_allclose(bent[:, k], change - weights[:, k] * (covariance @ change), atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+def test_a_border_too_wide_for_the_loops_gives_the_same_as_dense_algebra(kind: type) -> None:
+    rng = np.random.default_rng(0)
+    rows, sd = 400, np.array([0.8, 1.1])
+    factors = [factor("wide", rng.integers(0, 90, rows)), factor("wider", rng.integers(0, 120, rows))]
+    layout = layout_of(factors, rows)
+    assert layout.width > 64
+    kernel: Kernel = kind(layout)
+    weight, target = rng.uniform(0.1, 3, rows), rng.normal(size=rows)
+    scaled = dense_indicator(layout, sd)
+    full = np.eye(scaled.shape[1]) + scaled.T @ (weight[:, None] * scaled)
+    kernel.factorise(weight, sd)
+    assert kernel.log_determinant == pytest.approx(np.linalg.slogdet(full)[1], abs=1e-8)
+    np.testing.assert_allclose(kernel.solve(target)[0], scaled @ np.linalg.solve(full, scaled.T @ target), atol=1e-9)
+    slopes = rng.normal(size=(rows, 2))
+    bent = kernel.bend(np.column_stack([weight, weight]), slopes, sd)
+    covariance = scaled @ np.linalg.inv(full) @ scaled.T
+    change = np.diag(covariance)[:, None] * slopes
+    np.testing.assert_allclose(bent, change - weight[:, None] * (covariance @ change), atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+def test_weights_that_leave_the_matrix_indefinite_are_refused(kind: type) -> None:
+    layout = layout_of([factor("g", [0, 0, 1, 1])], 4)
+    with pytest.raises(np.linalg.LinAlgError):
+        kind(layout).factorise(np.array([-5.0, 1.0, 1.0, 1.0]), np.array([2.0]))
 
 
 @pytest.mark.skipif(len(KERNELS) < 2, reason="numba is not installed")
