@@ -30,6 +30,7 @@ VERBS: tuple[str, ...] = (
     "questions",
     "rank",
     "rehearse",
+    "report",
     "score",
     "simulate",
     "strata",

@@ -1,0 +1,103 @@
+"""Statistics that the report computes itself, because they are cheap and every reader asks for them.
+
+Intervals are from few resamples with a fixed seed, fewer still where the table is large; the page says how many.
+What cannot be computed (one video, one case) is a sentence instead of a number.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from surgeval.errors import SurgevalError
+from surgeval.report.words import plain
+from surgeval.schema.score_table import FIXED, Missing, ScoreTable
+from surgeval.stats.dependence import dependence
+from surgeval.stats.interval import interval
+from surgeval.stats.strata import strata
+
+SEED = 42
+MOST_STRATA = 4
+"""Columns that are looked at for differences between conditions."""
+MOST_LEVELS = 8
+_LARGE_ROWS = 300_000
+_HUGE_ROWS = 1_000_000
+_PREFERRED = ("ood", "clinical", "center", "phase", "group", "format", "procedure")
+_NO_STRATA = frozenset({*FIXED, "latency", "reason", "capability", "window_s", "set", "question", "answer"})
+
+
+@dataclass(frozen=True)
+class Live:
+    """Values, intervals, dependence and strata of the main metric, each computed when first asked for."""
+
+    table: ScoreTable
+    metric: str
+
+    @cached_property
+    def small(self) -> ScoreTable:
+        """The table with the rows and columns that are needed."""
+        frame = self.table.frame.filter(pl.col("metric") == self.metric)
+        kept = [name for name in FIXED if name in frame.columns]
+        return ScoreTable(frame.select(*kept, *self.strata_columns), self.table.has_videos, self.table.facts)
+
+    @property
+    def replicates(self) -> int:
+        """How many resamples the size of the table allows."""
+        rows = self.table.frame.height
+        return 500 if rows <= _LARGE_ROWS else 200 if rows <= _HUGE_ROWS else 100
+
+    @property
+    def missing(self) -> Missing:
+        """What a case without a row of a model counts as: the worst value, where the metric has one."""
+        facts = self.table.facts.get(self.metric)
+        return "worst" if facts is not None and math.isfinite(facts.worst) else "drop"
+
+    @cached_property
+    def strata_columns(self) -> list[str]:
+        """Columns that split the cases into a few conditions, the best known first."""
+        frame = self.table.frame
+        names = [name for name in frame.columns if name not in _NO_STRATA and not frame.schema[name].is_nested()]
+        names = [name for name in names if not frame.schema[name].is_float()]
+        few = [name for name in names if 2 <= frame[name].drop_nulls().n_unique() <= MOST_LEVELS]
+        known = [name for name in _PREFERRED if name in few]
+        return [*known, *(name for name in few if name not in known)][:MOST_STRATA]
+
+    @cached_property
+    def intervals(self) -> tuple[pl.DataFrame, str]:
+        """Per model: value, naive and cluster interval; and what was done, or why it could not be."""
+        try:
+            found = {kind: self._interval(kind) for kind in ("cluster", "naive")}
+        except SurgevalError as error:
+            return pl.DataFrame(), plain(error, limit=300)
+        cluster, naive = (found[kind].select("model", "value", "low", "high") for kind in ("cluster", "naive"))
+        return cluster.join(naive.rename({"low": "naive_low", "high": "naive_high"}).drop("value"), on="model"), ""
+
+    def _interval(self, kind: str) -> pl.DataFrame:
+        return interval(
+            self.small, resample=kind, metric=self.metric, replicates=self.replicates, seed=SEED, missing=self.missing
+        ).table
+
+    @cached_property
+    def dependence(self) -> tuple[pl.DataFrame, str]:
+        """Per model: ICC, design effect, effective number of cases; or why not."""
+        try:
+            return dependence(self.small, metric=self.metric, missing=self.missing).table, ""
+        except SurgevalError as error:
+            return pl.DataFrame(), plain(error, limit=300)
+
+    @cached_property
+    def strata(self) -> tuple[pl.DataFrame, str]:
+        """Per stratum and model: value and difference to all cases; or why not."""
+        if not self.strata_columns:
+            return pl.DataFrame(), "the table has no column that splits cases into a few conditions"
+        try:
+            found = strata(
+                self.small, self.strata_columns, metric=self.metric, replicates=self.replicates, seed=SEED,
+                missing=self.missing,
+            )  # fmt: skip
+        except SurgevalError as error:
+            return pl.DataFrame(), plain(error, limit=300)
+        return found.table, ""

@@ -1,0 +1,85 @@
+"""The board: final places, what they rest on, and how sure each is."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from surgeval.report.inputs import Inputs, Part
+from surgeval.report.section import Block, Note, Prose, Section, Table
+from surgeval.report.sections._wording import boards_of, missing, names_of, on_board, slug
+
+TITLE = "Board"
+_LABELS = {
+    "copeland": "Copeland score",
+    "dominated": "models dominated",
+    "dominated_by": "dominated by",
+    "macro_accuracy": "macro accuracy",
+    "win_rate": "win rate in tie",
+    "p_first": "first in resamples",
+    "p_top3": "top 3 in resamples",
+    "place_low": "place, 95 % from",
+    "place_high": "place, 95 % to",
+    "baseline": "outside competition",
+}
+
+
+def section(inputs: Inputs) -> Section:
+    """The boards of the first ranking by the challenge's rule."""
+    part = inputs.first("rank")
+    if part is None or part.table("places").is_empty():
+        return missing("board", TITLE, "There is no board.", "surgeval rank SCORES... --out DIR/rank")
+    blocks = [block for board in boards_of(part) for block in _board(part, board)]
+    return Section("board", "Boards" if len(boards_of(part)) > 1 else TITLE, (*blocks, *_gate(part)))
+
+
+def _board(part: Part, board: str) -> list[Block]:
+    places, stability = on_board(part, "places", board), on_board(part, "stability", board)
+    summary = on_board(part, "summary", board)
+    if "p_first" in stability.columns:
+        spread = stability.select("model", "place_low", "place_high", "p_first", "p_top3")
+        places = places.join(spread, on="model", how="left", maintain_order="left")
+    if "letters" in summary.columns:
+        places = places.join(summary.select("model", "letters"), on="model", how="left", maintain_order="left")
+    order = ["place", "model", *(name for name in places.columns if name not in ("place", "model"))]
+    caption = (
+        "Place: by Copeland's rule over buckets; ties at the top are broken by the win rate. Macro accuracy: mean over"
+        " buckets of the mean over questions. Models that share a letter cannot be told apart over all buckets"
+        " together. Entries outside the competition carry the place they would take."
+    )
+    table = Table(f"places-{slug(board)}", f"Places, {board} board", places.select(order), caption, labels=_LABELS)
+    return [Prose(_spoken(board, places)), table]
+
+
+def _spoken(board: str, places: pl.DataFrame) -> str:
+    own = places.filter(~pl.col("baseline").fill_null(False)).sort("place")
+    if own.is_empty():
+        return f"Nobody competes on the {board} board."
+    first = own.filter(pl.col("place") == own["place"].min())
+    top = first.row(0, named=True)
+    text = (
+        f"On the {board} board {names_of(first['model'])} {'takes' if first.height == 1 else 'share'} the first place"
+    )
+    return f"{text} (macro accuracy {top['macro_accuracy']:.3f})." if top["macro_accuracy"] is not None else f"{text}."
+
+
+def _gate(part: Part) -> list[Block]:
+    """Who passes the gate of the baselines, where the challenge has one."""
+    gate = part.records.get("gate", {})
+    models = gate.get("models")
+    if not gate.get("applies") or not isinstance(models, dict):
+        return []
+    failed = [name for name, entry in models.items() if isinstance(entry, dict) and not entry.get("passes")]
+    text = (
+        f"Gate ({gate.get('rule', 'better than every baseline')}): {len(models) - len(failed)} of {len(models)} pass."
+    )
+    found: list[Block] = [Prose(text + (f" Not: {names_of(failed)}." if failed else ""))]
+    evidence = part.table("gate_evidence")
+    if not evidence.is_empty():
+        found.append(
+            Table("gate", "Gaps to the baselines", evidence, "Gap of macro accuracies, 95 % interval over videos.")
+        )
+    if not part.table("prizes").is_empty():
+        found.append(Table("prizes", "Prizes", part.table("prizes")))
+    if any(not isinstance(entry, dict) for entry in models.values()):
+        found.append(Note("gate.json could not be understood fully", "hint"))
+    return found

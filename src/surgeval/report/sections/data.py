@@ -1,0 +1,72 @@
+"""Data: what the questions are made of, and the procedures behind them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from surgeval.report.inputs import Inputs, Part
+from surgeval.report.section import Block, Note, Prose, Section, Table
+from surgeval.report.sections._wording import count_of, missing
+from surgeval.report.words import plain
+
+TITLE = "Data"
+_MOST_DEFECTS = 8
+
+
+def section(inputs: Inputs) -> Section:
+    """The data card of the questions and the list of procedures."""
+    blocks = [block for part in inputs.of("questions") for block in _card(part)]
+    blocks += [block for part in inputs.of("simulate") for block in _procedures(part)]
+    if not blocks:
+        return missing("data", TITLE, "There is no data card.", "surgeval questions ANNOTATIONS --out DIR/questions")
+    return Section("data", TITLE, tuple(blocks))
+
+
+def _card(part: Part) -> list[Block]:
+    card = part.records.get("data_card", {})
+    counts, videos = _rows(card, "counts"), _rows(card, "videos")
+    if counts.is_empty() or "questions" not in counts.columns:
+        return []
+    blocks: list[Block] = [
+        Prose(f"{count_of(int(counts['questions'].sum()), 'question')} from {count_of(videos.height, 'video')}.")
+    ]
+    keys = [name for name in ("split", "track", "capability", "ood") if name in counts.columns]
+    if keys:
+        shown = counts.group_by(keys, maintain_order=True).agg(pl.col("questions").sum())
+        blocks.append(Table("question-counts", "Questions by split, track and capability", shown))
+    for key, title in (("classes", "Classes of foreign objects"), ("videos", "Videos")):
+        if not (frame := _rows(card, key)).is_empty():
+            blocks.append(Table(key, title, frame, shown_rows=60))
+    defects = card.get("defects")
+    listed = [str(defect) for defect in defects] if isinstance(defects, list) else []
+    blocks += [Note(plain(defect, limit=300)) for defect in listed[:_MOST_DEFECTS]]
+    if len(listed) > _MOST_DEFECTS:
+        blocks.append(Note(f"{len(listed) - _MOST_DEFECTS} more defects are in data_card.json"))
+    return blocks
+
+
+def _rows(card: dict[str, Any], key: str) -> pl.DataFrame:
+    """A table of the card, if it is one: a list of objects with plain values."""
+    rows = card.get(key)
+    if not isinstance(rows, list):
+        return pl.DataFrame()
+    plain_rows = [
+        {str(name): value for name, value in row.items() if isinstance(value, str | int | float | bool | None)}
+        for row in rows
+        if isinstance(row, dict)
+    ]
+    try:
+        return pl.DataFrame(plain_rows, infer_schema_length=None, strict=False)
+    except (pl.exceptions.PolarsError, TypeError, OverflowError):
+        return pl.DataFrame()
+
+
+def _procedures(part: Part) -> list[Block]:
+    frame = part.table("procedures")
+    if frame.is_empty():
+        return []
+    hours = frame["duration_s"].sum() / 3600
+    text = f"{count_of(frame.height, 'procedure')} were simulated ({hours:.1f} hours); no patient is in these data."
+    return [Prose(text), Table("procedures", "Simulated procedures", frame, shown_rows=40)]

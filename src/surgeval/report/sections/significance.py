@@ -1,0 +1,54 @@
+"""Significance: which differences the videos carry."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from surgeval.report.inputs import Inputs, Part
+from surgeval.report.section import Block, Prose, Section, Table
+from surgeval.report.sections._wording import boards_of, bucket_label, missing, on_board, percent, slug
+
+TITLE = "Significance"
+_SHOWN = 60
+
+
+def section(inputs: Inputs) -> Section:
+    """Tests of all pairs in all buckets, of the first ranking."""
+    part = inputs.first("rank")
+    if part is None or part.table("pairs").is_empty():
+        return missing("significance", TITLE, "Pairs were not tested.", "surgeval rank SCORES... --out DIR/rank")
+    return Section("significance", TITLE, tuple(block for board in boards_of(part) for block in _board(part, board)))
+
+
+def _board(part: Part, board: str) -> list[Block]:
+    pairs = on_board(part, "pairs", board)
+    if pairs.is_empty():
+        return []
+    found = pairs.filter(pl.col("significant").fill_null(False))
+    text = (
+        f"On the {board} board {found.height:,} of {pairs.height:,} comparisons of two models in a bucket are"
+        f" significant ({percent(found.height / pairs.height)})."
+    )
+    blocks: list[Block] = [Prose(text)]
+    differences = on_board(part, "differences", board)
+    shown = _with_intervals(found if not found.is_empty() else pairs, differences).sort("p_adjusted")
+    caption = (
+        "Difference: accuracy of the first minus that of the second model in the bucket, with a 95 % interval over"
+        " videos. p-values: paired test with the video as unit, two-sided; adjusted by Holm within the bucket."
+    )
+    title = f"{'Significant differences' if not found.is_empty() else 'Differences'}, {board} board"
+    blocks.append(Table(f"pairs-{slug(board)}", title, shown, caption, shown_rows=_SHOWN))
+    return blocks
+
+
+def _with_intervals(pairs: pl.DataFrame, differences: pl.DataFrame) -> pl.DataFrame:
+    keys = ["capability", "ood", "model_a", "model_b"]
+    if not differences.is_empty():
+        ends = differences.select(*keys, "ci_low", "ci_high")
+        pairs = pairs.join(ends, on=keys, how="left", maintain_order="left")
+    named = pairs.select("capability", "ood").unique()
+    labels = {(c, o): bucket_label(str(c), o) for c, o in named.iter_rows()}
+    bucket = pl.Series(
+        "bucket", [labels[key] for key in pairs.select("capability", "ood").iter_rows()], dtype=pl.String
+    )
+    return pairs.drop("capability", "ood").insert_column(0, bucket)

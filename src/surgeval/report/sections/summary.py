@@ -1,0 +1,101 @@
+"""Summary: what was compared, who leads, and how firm that is, in three sentences."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from surgeval.report.charts import CHARTS
+from surgeval.report.inputs import Inputs, Part
+from surgeval.report.limits import limitations
+from surgeval.report.section import Block, Note, Prose, Section
+from surgeval.report.sections._wording import boards_of, count_of, name_of, names_of, on_board, percent
+from surgeval.report.sections.buckets import summary_rows
+
+TITLE = "Summary"
+
+
+def section(inputs: Inputs) -> Section:
+    """The headline in words, one picture, and the number of limitations."""
+    sentences = [compared(inputs), *_leaders(inputs)]
+    blocks: list[Block] = [Prose(" ".join(sentence for sentence in sentences if sentence))]
+    blocks += _picture(inputs)
+    if found := len(limitations(inputs)):
+        verb = "is" if found == 1 else "are"
+        text = f"{count_of(found, 'limitation')} of these results {verb} listed below; read before you quote a number."
+        blocks.append(Note(text, "hint"))
+    return Section("summary", TITLE, tuple(blocks))
+
+
+def compared(inputs: Inputs) -> str:
+    """What was compared, on how much."""
+    models = count_of(len(inputs.models), "model")
+    if inputs.rows.is_empty():
+        return f"This report covers {models}." if inputs.models else "This folder holds no scores."
+    cases, videos = inputs.rows["case"].n_unique(), inputs.rows["video"].n_unique()
+    noun = "question" if inputs.of("score") else "case"
+    where = f" from {count_of(videos, 'video')}" if inputs.scores is not None and inputs.scores.has_videos else ""
+    verb = "was scored" if len(inputs.models) == 1 else "were compared"
+    return f"{models} {verb} on {count_of(cases, noun)}{where}."
+
+
+def _leaders(inputs: Inputs) -> list[str]:
+    ranking, tasks = inputs.first("rank"), inputs.first("rank-tasks")
+    if ranking is not None and boards_of(ranking):
+        return [_board(ranking, board) for board in boards_of(ranking)]
+    if tasks is not None and not tasks.table("consensus").is_empty():
+        frame = tasks.table("consensus")
+        first = frame.filter(pl.col("rank") == frame["rank"].min())["model"]
+        rule = tasks.options.get("rule", "the rule")
+        return [f"By {rule}, {names_of(first)} {'is' if len(first) == 1 else 'are'} first."]
+    return _by_value(inputs)
+
+
+def _board(part: Part, board: str) -> str:
+    places = on_board(part, "places", board).filter(~pl.col("baseline").fill_null(False))
+    if places.is_empty():
+        return ""
+    first = places.filter(pl.col("place") == places["place"].min())["model"].to_list()
+    text = f"On the {board} board {names_of(first)} {'leads' if len(first) == 1 else 'lead together'}"
+    stability = on_board(part, "stability", board)
+    if len(first) == 1 and "p_first" in stability.columns:
+        sure = stability.filter(pl.col("model") == first[0])["p_first"].to_list()
+        if sure and sure[0] is not None:
+            text += f" and is first in {percent(sure[0])} of the resamples"
+    summary = on_board(part, "summary", board)
+    if "in_confidence_set" in summary.columns:
+        others = summary.filter(pl.col("in_confidence_set").fill_null(False) & ~pl.col("model").is_in(first)).height
+        text += (
+            f"; {others} more cannot be told apart from the best" if others else "; all others are told apart from it"
+        )
+    return text + "."
+
+
+def _by_value(inputs: Inputs) -> list[str]:
+    live = inputs.live
+    if live is None:
+        return []
+    frame, why = live.intervals
+    if frame.is_empty():
+        return [f"Intervals could not be computed ({why})."]
+    facts = inputs.scores.facts.get(inputs.metric) if inputs.scores is not None else None
+    largest = facts is None or facts.larger_is_better
+    rows = frame.sort("value", descending=largest, nulls_last=True).to_dicts()
+    top = rows[0]
+    if top["value"] is None:
+        return []
+    ends = f" [{top['low']:.3f}, {top['high']:.3f}]" if top["low"] is not None and top["high"] is not None else ""
+    best = "a" if len(rows) == 1 else "the best"
+    text = f"{name_of(top['model'])} has {best} mean {inputs.metric} of {top['value']:.3f}{ends}"
+    if len(rows) == 1:
+        return [text + " (95 % interval over videos)."]
+    return [text + " (95 % interval over videos); no ranking was asked for, so this is no claim of superiority."]
+
+
+def _picture(inputs: Inputs) -> list[Block]:
+    headline = summary_rows(inputs, "headline")
+    if headline.is_empty() or "ci_low" not in headline.columns:
+        return []
+    rows = headline.unique("model", keep="first", maintain_order=True).with_columns(value=pl.col("accuracy"))
+    rows = rows.with_columns(n=pl.col("videos")) if "videos" in rows.columns else rows
+    estimand = "headline accuracy, mean over buckets"
+    return [CHARTS["value_intervals"](rows, name="headline", title="Headline accuracy", estimand=estimand)]
