@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -30,8 +34,17 @@ MODELS = (
 )  # fmt: skip
 
 
+@cache
+def shared_challenge() -> Path:
+    """Such a folder, made once per process; tests read it and change copies only."""
+    root = Path(tempfile.mkdtemp(prefix="surgeval-challenge-"))
+    atexit.register(shutil.rmtree, root, ignore_errors=True)
+    return challenge_folder(root / "endo_challenge")
+
+
 def challenge_folder(root: Path, *, procedures: int = 20, per_video: int = 12, seed: int = 7) -> Path:
     """Write everything a challenge leaves behind into the folder, and return it."""
+    root.mkdir(parents=True, exist_ok=True)
     scenes = simulate(procedures, seed=seed, minutes=(5, 8))
     scenes.to_dir(root / "procedures")
     made = make_questions(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -36,7 +36,7 @@ _SKIPPED = frozenset({"floor_answers", "videos", "overlayed", "conditions", "nod
 _TEXT_COLUMNS = frozenset(
     name for tables in TABLES.values() for columns in tables.values() for name, kind in columns.items() if kind == "t"
 )
-_NOT_NEEDED = frozenset({"template", "secondaries", "ood_stated"})
+_NOT_NEEDED = frozenset({"template", "secondaries", "ood_stated", "window_s", "flags"})
 """Columns of a score table that no section shows; they are long."""
 _EXPECTED = (
     "expected a folder that holds what surgeval score, rank, failures, floors, evaluate, questions, rehearse or"
@@ -102,7 +102,9 @@ class Inputs:
     @cached_property
     def rows(self) -> pl.DataFrame:
         """The scores of the main metric; no rows without scores."""
-        return pl.DataFrame() if self.scores is None else self.scores.frame.filter(pl.col("metric") == self.metric)
+        if self.scores is None or len(self.scores.metrics) == 1:
+            return pl.DataFrame() if self.scores is None else self.scores.frame
+        return self.scores.frame.filter(pl.col("metric") == self.metric)
 
     def of(self, *verbs: str) -> list[Part]:
         """The parts that one of the verbs wrote."""
@@ -311,13 +313,9 @@ class _Reader:
         folders = [part.path for part in parts if part.verb in ("score", "evaluate")]
         own = [folder for folder in folders if folder.parent not in rehearsals] or folders
         paths = [folder / SCORES for folder in own if _is_file(folder / SCORES)] or self._loose_tables()
-        frames = {path: frame for path in paths if (frame := self._score_frame(path)) is not None}
+        tables = [table for path in paths if (table := self._score_table(path)) is not None]
         try:
-            return _stacked(frames.values())
-        except (SurgevalError, pl.exceptions.PolarsError):
-            sound = [frame for path, frame in frames.items() if self._is_sound(path, frame)]
-        try:
-            return _stacked(sound)
+            return stacked(tables)
         except (SurgevalError, pl.exceptions.PolarsError) as error:
             self.complain(self.root, f"the score tables do not fit together ({plain(first_line(error), limit=300)})")
             return None
@@ -334,22 +332,37 @@ class _Reader:
                 found += [path] if {"model", "case", "value"} <= set(columns) else []
         return found
 
-    def _score_frame(self, path: Path) -> pl.DataFrame | None:
+    def _score_table(self, path: Path) -> ScoreTable | None:
         frame = self.table(path, {})
-        return None if frame is None else frame.drop([name for name in _NOT_NEEDED if name in frame.columns])
-
-    def _is_sound(self, path: Path, frame: pl.DataFrame) -> bool:
+        if frame is None:
+            return None
         try:
-            ScoreTable.of(frame, where=self.name(path))
+            table = ScoreTable.of(frame, where=self.name(path))
         except SurgevalError as error:
             self.complain(path, f"{plain(error, limit=300)}; left out")
-            return False
-        return True
+            return None
+        wanted = [name for name in table.frame.columns if name not in _NOT_NEEDED]
+        return ScoreTable(table.frame.select(wanted), table.has_videos, table.facts)
 
 
-def _stacked(frames: Iterable[pl.DataFrame]) -> ScoreTable | None:
-    listed = list(frames)
-    return ScoreTable.of(pl.concat(listed, how="diagonal_relaxed")) if listed else None
+def stacked(tables: Sequence[ScoreTable]) -> ScoreTable | None:
+    """Sound tables as one.
+
+    Tables of different models need not be looked at again as a whole, which for a hundred models saves most of the
+    time and memory; only whether they agree on the video of each case is checked.
+
+    Raises:
+        TableInvalid: They contradict each other.
+    """
+    if len(tables) < 2:
+        return tables[0] if tables else None
+    frame = pl.concat([table.frame for table in tables], how="diagonal_relaxed")
+    models = [model for table in tables for model in table.models]
+    key = [name for name in ("case", "task") if name in frame.columns]
+    homes = frame.select(*key, "video").unique()
+    if homes.select(key).is_duplicated().any() or len(set(models)) < len(models):
+        frame = ScoreTable.of(frame).frame
+    return ScoreTable(frame, all(table.has_videos for table in tables), tables[0].facts)
 
 
 def _is_file(path: Path) -> bool:

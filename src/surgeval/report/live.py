@@ -14,7 +14,7 @@ import polars as pl
 
 from surgeval.errors import SurgevalError
 from surgeval.report.words import plain
-from surgeval.schema.score_table import FIXED, Missing, ScoreTable
+from surgeval.schema.score_table import FIXED, Missing, ScoreMatrix, ScoreTable
 from surgeval.stats.dependence import dependence
 from surgeval.stats.interval import interval
 from surgeval.stats.strata import strata
@@ -29,6 +29,18 @@ _PREFERRED = ("ood", "clinical", "center", "phase", "group", "format", "procedur
 _NO_STRATA = frozenset({*FIXED, "latency", "reason", "capability", "window_s", "set", "question", "answer"})
 
 
+class _Once(ScoreTable):
+    """A score table that makes the array of its scores only once, however often it is asked."""
+
+    def matrix(self, metric: str | None = None, *, missing: Missing = "worst") -> ScoreMatrix:
+        """The scores of one metric as an array; not to be written into."""
+        kept: dict[tuple[str | None, str], ScoreMatrix] = self.__dict__.setdefault("_kept", {})
+        if (metric, missing) not in kept:
+            kept[metric, missing] = super().matrix(metric, missing=missing)
+            kept[metric, missing].values.flags.writeable = False
+        return kept[metric, missing]
+
+
 @dataclass(frozen=True)
 class Live:
     """Values, intervals, dependence and strata of the main metric, each computed when first asked for."""
@@ -39,9 +51,11 @@ class Live:
     @cached_property
     def small(self) -> ScoreTable:
         """The table with the rows and columns that are needed."""
-        frame = self.table.frame.filter(pl.col("metric") == self.metric)
+        frame = self.table.frame
+        if len(self.table.metrics) > 1:
+            frame = frame.filter(pl.col("metric") == self.metric)
         kept = [name for name in FIXED if name in frame.columns]
-        return ScoreTable(frame.select(*kept, *self.strata_columns), self.table.has_videos, self.table.facts)
+        return _Once(frame.select(*kept, *self.strata_columns), self.table.has_videos, self.table.facts)
 
     @property
     def replicates(self) -> int:
