@@ -1,0 +1,115 @@
+"""Matrices of pairs: how well raters agree, or how often properties occur together."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from surgeval.report.chart import Chart, altair, drawn, nothing_to_show
+from surgeval.report.charts._encode import chart_data
+from surgeval.report.charts._marks import DARK, LIGHT, amount, cell_text, counted, extremes, ink_on, need, number, tips
+from surgeval.report.theme import DIVERGING, SURFACE, label_px
+from surgeval.report.words import plain, short_names
+
+MOST_NUMBERS = 16
+"""Up to so many rows every cell carries its number."""
+MOST_ROWS = 100
+
+
+def agreement_matrix(
+    frame: pl.DataFrame,
+    *,
+    first: str = "rater_a",
+    second: str = "rater_b",
+    value: str = "value",
+    measure: str = "Cohen's kappa",
+    diverging: bool = False,
+    name: str = "agreement-matrix",
+    title: str = "Agreement of raters",
+) -> Chart:
+    """A cell per pair with its coefficient, the same on both sides of the diagonal.
+
+    Args:
+        frame: One row per pair, as `agreement` gives it: the columns named here, and `low`, `high`, `units`, `videos`
+            where known. Rows without a pair (coefficients of all raters) are left out.
+        first: Column of one side.
+        second: Column of the other side.
+        value: Column of the coefficient.
+        measure: What the coefficient is.
+        diverging: Whether negative values matter as much as positive ones (correlations, such as phi).
+        name: Of the chart.
+        title: Of the chart.
+    """
+    if frame.is_empty():
+        return nothing_to_show(name, title, "there is no pair")
+    need(frame, (first, second, value), name)
+    pairs = frame.filter(pl.col(first).is_not_null() & pl.col(second).is_not_null())
+    if pairs.is_empty():
+        return nothing_to_show(name, title, "there is no pair")
+    names = list(dict.fromkeys([*pairs[first].cast(pl.String), *pairs[second].cast(pl.String)]))
+    labels = short_names(names[:MOST_ROWS], limit=24)
+    note = f" The first {MOST_ROWS} of {len(names)} are shown; the saved CSV has all." if len(names) > MOST_ROWS else ""
+    cells = _both_sides(pairs, first, second, value, labels, diverging=diverging)
+    alt = altair()
+    order = list(labels.values())
+    step = max(9, min(46, 700 // len(order)))
+    axis = {"labelFontSize": label_px(step), "labelOverlap": False, "ticks": False, "domain": False}
+    x = alt.X(
+        "column:N", scale=alt.Scale(domain=order), title=None, axis=alt.Axis(labelAngle=-50, orient="top", **axis)
+    )
+    y = alt.Y("row:N", scale=alt.Scale(domain=order), title=None, axis=alt.Axis(**axis))
+    edge = max(0.1, extremes(cells["shown"].abs())[1])
+    scale = (alt.Scale(range=list(DIVERGING), domain=[-edge, 0, edge]) if diverging
+             else alt.Scale(scheme=SURFACE, domain=[min(0.0, extremes(cells["shown"])[0]), 1]))  # fmt: skip
+    tooltip = tips(cells, "row", "column", "shown .3f", "low .3f", "high .3f", "units", "videos", "note")
+    base = alt.Chart(chart_data(cells), width=alt.Step(step), height=alt.Step(step))
+    squares = base.mark_rect(stroke="white", strokeWidth=0.5).encode(
+        x=x, y=y, color=alt.Color("shown:Q", scale=scale, title=measure), tooltip=tooltip
+    )
+    numbers = cell_text(cells, x, y, "text", size_px=min(11, step / 3)) if len(order) <= MOST_NUMBERS else []
+    said = "The number stands in the cell." if numbers else "The number stands in the tooltip and in the saved CSV."
+    return drawn(
+        name, alt.layer(squares, *numbers), title=title, alt=_spoken(pairs, first, second, value, measure) + note,
+        caption=f"Shade: {measure} of each of {amount(pairs.height, 'pair')}; a pair stands on both sides of the "
+                f"diagonal. {said}{_units(pairs)}{note}",
+        data=pairs,
+    )  # fmt: skip
+
+
+def _both_sides(
+    pairs: pl.DataFrame, first: str, second: str, value: str, labels: dict[str, str], *, diverging: bool
+) -> pl.DataFrame:
+    """Every pair twice, with its text and the ink that can be read on its shade."""
+    extra = [name for name in ("low", "high", "units", "videos", "note") if name in pairs.columns]
+    sides = [
+        pairs.select(pl.col(a).cast(pl.String).alias("row"), pl.col(b).cast(pl.String).alias("column"),
+                     pl.col(value).cast(pl.Float64).alias("shown"), *extra)
+        for a, b in ((first, second), (second, first))
+    ]  # fmt: skip
+    cells = pl.concat(sides).filter(pl.col("row").is_in(list(labels)) & pl.col("column").is_in(list(labels)))
+    cells = cells.unique(["row", "column"], keep="first", maintain_order=True)
+    text = ["–" if shown is None else f"{shown:.2f}" for shown in cells["shown"]]
+    largest = pl.col("shown").abs().max()
+    strong = pl.when(pl.col("shown").abs() > 0.75 * largest).then(pl.lit(LIGHT)).otherwise(pl.lit(DARK))
+    ink = strong if diverging else ink_on(pl.col("shown").fill_null(1.0))
+    return cells.with_columns(
+        pl.col("row", "column").replace_strict(labels, return_dtype=pl.String),
+        pl.Series("text", text),
+        ink.alias("ink"),
+    )
+
+
+def _units(pairs: pl.DataFrame) -> str:
+    if "units" not in pairs.columns or pairs["units"].null_count() == pairs.height:
+        return ""
+    return f" n = {counted(pairs['units'], 'units per pair')}."
+
+
+def _spoken(pairs: pl.DataFrame, first: str, second: str, value: str, measure: str) -> str:
+    known = pairs.filter(pl.col(value).is_not_null()).sort(value)
+    if known.is_empty():
+        return f"{measure} of {amount(pairs.height, 'pair')}; none is defined."
+    ends = [f"{plain(row[first], limit=24)} and {plain(row[second], limit=24)} {number(row[value], 2)}"
+            for row in (known.row(0, named=True), known.row(-1, named=True))]  # fmt: skip
+    if known.height == 1:
+        return f"{measure} of one pair: {ends[0]}."
+    return f"{measure} of {amount(pairs.height, 'pair')}: lowest {ends[0]}, highest {ends[1]}."
