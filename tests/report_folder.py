@@ -12,6 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from surgeval.questions.make import make_questions
+from surgeval.report.fit_files import write_fit_tables
 from surgeval.schema.questions import Response
 from surgeval.schema.rows import write_json_rows
 from surgeval.schema.score_table import read_score_table
@@ -83,7 +84,9 @@ def _score(root: Path, number: int, name: str, given: list[Response]) -> None:
 def _failures(root: Path, frame: pl.DataFrame, conditions: dict[str, dict[str, float]], files: list[Path]) -> None:
     smoke = [{"case": case, "smoke": strengths["background_smoke"]} for case, strengths in conditions.items()]
     rows = frame.filter(metric="correct").select("model", "case", "video", "value", "ood", "clinical")
-    failures(
+    found = failures(
         rows, outcome="value", fixed=["smoke", "ood", "clinical"], random=["model", "video", "case"],
         properties=pl.DataFrame(smoke), per_model=True,
-    ).to_dir(root / "failures", inputs=files)  # fmt: skip
+    )  # fmt: skip
+    found.to_dir(root / "failures", inputs=files)
+    write_fit_tables(found, root / "failures")

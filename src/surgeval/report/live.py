@@ -80,14 +80,24 @@ class Live:
         return [*known, *(name for name in few if name not in known)][:MOST_STRATA]
 
     @cached_property
+    def both(self) -> pl.DataFrame:
+        """The tables of `interval` with and without respect for videos, one below the other.
+
+        Raises:
+            SurgevalError: There are no intervals, such as with a single video.
+        """
+        return pl.concat([self._interval(kind) for kind in ("naive", "cluster")], how="diagonal_relaxed")
+
+    @cached_property
     def intervals(self) -> tuple[pl.DataFrame, str]:
-        """Per model: value, naive and cluster interval; and what was done, or why it could not be."""
+        """Per model: value, cluster and naive interval; and why there is none, where there is none."""
         try:
-            found = {kind: self._interval(kind) for kind in ("cluster", "naive")}
+            both = self.both
         except SurgevalError as error:
             return pl.DataFrame(), plain(error, limit=300)
-        cluster, naive = (found[kind].select("model", "value", "low", "high") for kind in ("cluster", "naive"))
-        return cluster.join(naive.rename({"low": "naive_low", "high": "naive_high"}).drop("value"), on="model"), ""
+        cluster = both.filter(pl.col("resample") == "cluster").select("model", "value", "low", "high")
+        naive = both.filter(pl.col("resample") == "naive").select("model", naive_low="low", naive_high="high")
+        return cluster.join(naive, on="model", maintain_order="left"), ""
 
     def _interval(self, kind: str) -> pl.DataFrame:
         return interval(

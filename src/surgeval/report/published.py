@@ -17,10 +17,10 @@ def _columns(text: str) -> Columns:
 
 FOCUS_TABLES: Mapping[str, Columns] = {
     "places": _columns(
-        "board:t model:t place:n copeland:n dominated:n dominated_by:n macro_accuracy:n win_rate:n baseline:b"
+        "board:t model:t place:w copeland:n dominated:w dominated_by:w macro_accuracy:n win_rate:n baseline:b"
     ),
     "buckets": _columns(
-        "board:t capability:t ood:b model:t accuracy:n ci_low:n ci_high:n questions:w videos:w rank:n letters:t"
+        "board:t capability:t ood:b model:t accuracy:n ci_low:n ci_high:n questions:w videos:w rank:w letters:t"
     ),
     "pairs": _columns(
         "board:t capability:t ood:b model_a:t model_b:t difference:n p_value:n p_adjusted:n significant:b"
@@ -28,9 +28,9 @@ FOCUS_TABLES: Mapping[str, Columns] = {
     "stability": _columns("board:t model:t mean_place:n sd_place:n place_low:n place_high:n p_first:n p_top3:n"),
     "place_frequencies": _columns("board:t model:t place:w share:n"),
     "summary": _columns(
-        "board:t model:t place:n macro_accuracy:n mean_rank:n letters:t in_confidence_set:b rank_width:n"
+        "board:t model:t place:w macro_accuracy:n mean_rank:n letters:t in_confidence_set:b rank_width:n"
     ),
-    "dominance": _columns("board:t model_a:t model_b:t buckets_a_ahead:n buckets_b_ahead:n a_dominates_b:b"),
+    "dominance": _columns("board:t model_a:t model_b:t buckets_a_ahead:w buckets_b_ahead:w a_dominates_b:b"),
     "differences": _columns("board:t capability:t ood:b model_a:t model_b:t difference:n ci_low:n ci_high:n"),
     "sensitivity": _columns("board:t model:t"),
     "influence": _columns("board:t left_out:t name:t tau_b:n models_moved:w first_changes:b order_swapped:b"),
@@ -38,16 +38,18 @@ FOCUS_TABLES: Mapping[str, Columns] = {
         "board:t model:t baseline:t macro_accuracy:n baseline_macro_accuracy:n gap:n ci_low:n ci_high:n above:b"
     ),
     "prizes": _columns("board:t model:t"),
+    "tau_frequencies": _columns("board:t tau_b:n share:n"),
 }
 GENERIC_TABLES: Mapping[str, Columns] = {
-    "ranks": _columns("task:t model:t value:n rank:n"),
-    "consensus": _columns("model:t mean_rank:n rank:n"),
+    "ranks": _columns("task:t model:t value:n rank:w"),
+    "consensus": _columns("model:t mean_rank:n rank:w"),
     "kendall": _columns("task_a:t task_b:t tau_b:n"),
     "footrule": _columns("task_a:t task_b:t footrule:n"),
     "pairs": _columns("task:t model_a:t model_b:t p_value:n p_adjusted:n significant:b"),
     "stability": _columns("task:t model:t mean_rank:n sd_rank:n rank_low:n rank_high:n p_first:n p_top3:n"),
     "frequencies": _columns("task:t model:t rank:w share:n"),
     "tau": _columns("task:t mean:n q25:n median:n q75:n replicates:w"),
+    "tau_frequencies": _columns("task:t tau_b:n share:n"),
 }
 TABLES: Mapping[str, Mapping[str, Columns]] = {
     "score": {
@@ -67,6 +69,9 @@ TABLES: Mapping[str, Mapping[str, Columns]] = {
             "model:t term:t estimate:n std_error:n p_value:n odds_ratio:n ci_low:n ci_high:n symbol:t"
         ),
         "marginal": _columns("term:t"),
+        "random_effects": _columns("group:t level:t mean:n sd:n"),
+        "quantiles": _columns("group:t expected:n observed:n n:w"),
+        "marginal_means": _columns("term:t value:n scale:t mean:n ci_low:n ci_high:n"),
     },
     "floors": {
         "floors": _columns("floor:t level:t name:t accuracy:n right:w questions:w videos:w"),

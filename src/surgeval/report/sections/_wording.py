@@ -85,6 +85,12 @@ def boards_of(part: Part) -> list[str]:
     return places["board"].unique(maintain_order=True).to_list() if "board" in places.columns else []
 
 
+def optional(part: Part, table: str) -> pl.DataFrame | None:
+    """A table as charts take it: None where there is none."""
+    frame = part.table(table)
+    return None if frame.is_empty() else frame
+
+
 def on_board(part: Part, table: str, board: str) -> pl.DataFrame:
     """The rows of one board, without the column that names it."""
     frame = part.table(table)

@@ -9,6 +9,7 @@ import polars as pl
 
 from surgeval.report.inputs import Inputs, Part
 from surgeval.report.section import Block, Prose, Section, Table
+from surgeval.report.sections._pictures import picture
 from surgeval.report.sections._wording import count_of, missing, name_of
 from surgeval.report.words import plain
 
@@ -75,7 +76,14 @@ def _targeted(inputs: Inputs) -> list[Block]:
         name for name in ("model", "format", "metric", "value", "n", "n_missing", "videos") if name in frame.columns
     ]
     caption = "How far wrong answers are off: error of times, counts and percentages, overlap of sets."
-    return [Table("targeted", "Metrics by answer format", frame.select(wanted), caption, shown_rows=60)]
+    table = Table("targeted", "Metrics by answer format", frame.select(wanted), caption, shown_rows=60, folded=True)
+    return [*_times(inputs), table]
+
+
+def _times(inputs: Inputs) -> list[Block]:
+    if inputs.scores is None or "time_error_s" not in inputs.scores.metrics:
+        return []
+    return [picture("time_error", inputs.scores.frame.filter(pl.col("metric") == "time_error_s"))]
 
 
 def _examples(inputs: Inputs) -> list[Block]:

@@ -6,7 +6,8 @@ import polars as pl
 
 from surgeval.report.inputs import Inputs, Part
 from surgeval.report.section import Block, Note, Prose, Section, Table
-from surgeval.report.sections._wording import boards_of, missing, names_of, on_board, slug
+from surgeval.report.sections._pictures import picture
+from surgeval.report.sections._wording import boards_of, missing, names_of, on_board, optional, slug
 
 TITLE = "Board"
 _LABELS = {
@@ -47,7 +48,11 @@ def _board(part: Part, board: str) -> list[Block]:
         " together. Entries outside the competition carry the place they would take."
     )
     table = Table(f"places-{slug(board)}", f"Places, {board} board", places.select(order), caption, labels=_LABELS)
-    return [Prose(_spoken(board, places)), table]
+    chart = picture(
+        "board", part.table("places"), optional(part, "stability"), buckets=optional(part, "buckets"), group=board,
+        name=f"board-{slug(board)}",
+    )  # fmt: skip
+    return [Prose(_spoken(board, places)), chart, table]
 
 
 def _spoken(board: str, places: pl.DataFrame) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from surgeval.report.charts import CHARTS
 from surgeval.report.inputs import Inputs, Part
 from surgeval.report.section import Block, Note, Prose, Section, Table
+from surgeval.report.sections._pictures import picture
 from surgeval.report.sections._wording import (
     boards_of,
     bucket_label,
@@ -14,6 +14,7 @@ from surgeval.report.sections._wording import (
     name_of,
     names_of,
     on_board,
+    optional,
     slice_label,
     slug,
 )
@@ -26,7 +27,9 @@ def section(inputs: Inputs) -> Section:
     ranking = inputs.first("rank")
     blocks: list[Block] = []
     if ranking is not None and not ranking.table("buckets").is_empty():
-        blocks += [block for board in boards_of(ranking) for block in _of_board(ranking, board)]
+        floors = inputs.first("floors")
+        known = None if floors is None else optional(floors, "floors")
+        blocks += [block for board in boards_of(ranking) for block in _of_board(ranking, board, known)]
     else:
         blocks += _of_scores(inputs)
     blocks += _floors(inputs)
@@ -35,7 +38,7 @@ def section(inputs: Inputs) -> Section:
     return Section("buckets", TITLE, tuple(blocks))
 
 
-def _of_board(part: Part, board: str) -> list[Block]:
+def _of_board(part: Part, board: str, floors: pl.DataFrame | None) -> list[Block]:
     frame = on_board(part, "buckets", board).with_columns(
         pl.struct("capability", "ood").map_elements(_label, return_dtype=pl.String).alias("bucket")
     )
@@ -46,7 +49,13 @@ def _of_board(part: Part, board: str) -> list[Block]:
         "Accuracy: mean over the questions of the bucket; 95 % percentile interval from resampling whole videos."
         " Models that share a letter cannot be told apart in the bucket (Holm within the bucket)."
     )
-    return [Table(f"buckets-{slug(board)}", f"Buckets, {board} board", frame.select(order), caption)]
+    tables = (part.table("buckets"), optional(part, "places"))
+    return [
+        picture("bucket_matrix", *tables, floors, group=board, name=f"bucket-matrix-{slug(board)}"),
+        picture("podium", *tables, group=board, name=f"podium-{slug(board)}"),
+        picture("ranking_heat_map", *tables, group=board, name=f"ranking-heat-map-{slug(board)}"),
+        Table(f"buckets-{slug(board)}", f"Buckets, {board} board", frame.select(order), caption, folded=True),
+    ]
 
 
 def _label(row: dict[str, object]) -> str:
@@ -82,13 +91,10 @@ def _of_scores(inputs: Inputs) -> list[Block]:
     if shown["model"].n_unique() == 1:
         frame = shown.with_columns(model=pl.col("bucket"), value=pl.col("accuracy"))
         frame = frame.with_columns(n=pl.col("videos")) if "videos" in frame.columns else frame
-        blocks.append(
-            CHARTS["value_intervals"](
-                frame, name="bucket-intervals", title="Accuracy per bucket", estimand="accuracy, mean over questions"
-            )
-        )
+        options = {"name": "bucket-intervals", "title": "Accuracy per bucket"}
+        blocks.append(picture("value_intervals", frame, estimand="accuracy, mean over questions", **options))
     caption = "Accuracy: mean over the questions of the bucket; 95 % intervals from resampling whole videos."
-    return [*blocks, Table("buckets", "Buckets", shown, caption)]
+    return [*blocks, Table("buckets", "Buckets", shown, caption, folded=bool(blocks))]
 
 
 def _floors(inputs: Inputs) -> list[Block]:
@@ -130,7 +136,9 @@ def _margins(margins: pl.DataFrame) -> list[Block]:
         blocks.append(Note(f"In {below.height} buckets a model does not reach a floor that never looks: {models}."))
     shown = margins.filter(pl.col("level").is_in(["headline", "overall", "bucket"]))
     shown = shown.with_columns(pl.col("name").map_elements(slice_label, return_dtype=pl.String))
-    blocks.append(Table("margins", "Margins over the best floor", shown, "Without intervals; see surgeval compare."))
+    blocks.append(
+        Table("margins", "Margins over the best floor", shown, "Without intervals; see surgeval compare.", folded=True)
+    )
     return blocks
 
 

@@ -6,19 +6,26 @@ from typing import Any
 
 import polars as pl
 
+from surgeval.errors import SurgevalError
 from surgeval.report.inputs import Inputs, Part
 from surgeval.report.section import Block, Note, Prose, Section, Table
+from surgeval.report.sections._pictures import picture
 from surgeval.report.sections._wording import count_of, missing
+from surgeval.report.timeline_table import timeline_table
 from surgeval.report.words import plain
+from surgeval.schema.procedure_files import read_procedure
 
 TITLE = "Data"
 _MOST_DEFECTS = 8
+_TRIED = 3
+"""Procedure files that are tried before a timeline is given up."""
 
 
 def section(inputs: Inputs) -> Section:
     """The data card of the questions and the list of procedures."""
     blocks = [block for part in inputs.of("questions") for block in _card(part)]
     blocks += [block for part in inputs.of("simulate") for block in _procedures(part)]
+    blocks += _timeline(inputs)
     if not blocks:
         return missing("data", TITLE, "There is no data card.", "surgeval questions ANNOTATIONS --out DIR/questions")
     return Section("data", TITLE, tuple(blocks))
@@ -35,10 +42,10 @@ def _card(part: Part) -> list[Block]:
     keys = [name for name in ("split", "track", "capability", "ood") if name in counts.columns]
     if keys:
         shown = counts.group_by(keys, maintain_order=True).agg(pl.col("questions").sum())
-        blocks.append(Table("question-counts", "Questions by split, track and capability", shown))
+        blocks.append(Table("question-counts", "Questions by split, track and capability", shown, folded=True))
     for key, title in (("classes", "Classes of foreign objects"), ("videos", "Videos")):
         if not (frame := _rows(card, key)).is_empty():
-            blocks.append(Table(key, title, frame, shown_rows=60))
+            blocks.append(Table(key, title, frame, shown_rows=60, folded=True))
     defects = card.get("defects")
     listed = [str(defect) for defect in defects] if isinstance(defects, list) else []
     blocks += [Note(plain(defect, limit=300)) for defect in listed[:_MOST_DEFECTS]]
@@ -63,10 +70,22 @@ def _rows(card: dict[str, Any], key: str) -> pl.DataFrame:
         return pl.DataFrame()
 
 
+def _timeline(inputs: Inputs) -> list[Block]:
+    """The first procedure that can be read, over time."""
+    for path in inputs.procedures[:_TRIED]:
+        try:
+            procedure = read_procedure(path)
+            frame = timeline_table(procedure)
+        except SurgevalError:
+            continue
+        return [picture("timeline", frame, video=procedure.video)]
+    return []
+
+
 def _procedures(part: Part) -> list[Block]:
     frame = part.table("procedures")
     if frame.is_empty():
         return []
     hours = frame["duration_s"].sum() / 3600
     text = f"{count_of(frame.height, 'procedure')} were simulated ({hours:.1f} hours); no patient is in these data."
-    return [Prose(text), Table("procedures", "Simulated procedures", frame, shown_rows=40)]
+    return [Prose(text), Table("procedures", "Simulated procedures", frame, shown_rows=40, folded=True)]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from surgeval.report.charts import CHARTS
 from surgeval.report.inputs import Inputs, Part
 from surgeval.report.section import Block, Prose, Section, Table
+from surgeval.report.sections._pictures import picture
 from surgeval.report.sections._wording import missing, name_of
 
 TITLE = "Metrics"
@@ -44,4 +44,4 @@ def _within_one(part: Part) -> Block | None:
         return None
     rows = frame.select(model="metric", value="value", ci_low="low", ci_high="high", n="videos")
     title = f"Metrics of {name_of(part.options.get('model', part.name))}"
-    return CHARTS["value_intervals"](rows, name="metric-intervals", title=title, estimand="value of the metric")
+    return picture("value_intervals", rows, name="metric-intervals", title=title, estimand="value of the metric")

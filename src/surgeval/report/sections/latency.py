@@ -6,8 +6,10 @@ import math
 
 import polars as pl
 
+from surgeval.report.answer_tables import latency_table
 from surgeval.report.inputs import Inputs, Part
 from surgeval.report.section import Block, Note, Prose, Section, Table
+from surgeval.report.sections._pictures import picture
 from surgeval.report.sections._wording import missing, percent
 from surgeval.submissions.results import run_facts
 
@@ -38,24 +40,16 @@ def _latencies(inputs: Inputs) -> list[Block]:
     if known.is_empty() or known["latency"].max() == 0:
         return []
     limits = limits_s(inputs)
-    limit = limits[0] if len(limits) == 1 else math.nan
-    frame = known.group_by("model").agg(
-        pl.col("latency").median().alias("median_s"),
-        pl.col("latency").quantile(0.95).alias("p95_s"),
-        pl.col("latency").max().alias("max_s"),
-        (pl.col("latency") > limit).mean().alias("late_share"),
-        pl.len().cast(pl.Int64).alias("answers"),
-    )
-    frame = pl.DataFrame({"model": inputs.models}).join(frame, on="model", how="inner", maintain_order="left")
-    if math.isnan(limit):
-        frame, text = frame.drop("late_share"), "Latencies as the models reported them; no common limit applied."
-    else:
-        late = float((known["latency"] > limit).mean() or 0.0)  # type: ignore[arg-type]
-        text = f"Answers were allowed {limit:g} s each; {percent(late)} took longer and count as wrong."
-    return [
-        Prose(text),
-        Table("latency", "Latency in seconds", frame, "One row per model; n is the number of answers."),
-    ]
+    limit = limits[0] if len(limits) == 1 else math.inf
+    taken = {model: own["latency"].to_list() for (model,), own in known.group_by("model", maintain_order=True)}
+    frame = latency_table({model: taken[model] for model in inputs.models if model in taken}, budget_s=limit)
+    if math.isinf(limit):
+        text = "Latencies as the models reported them; no common limit applied."
+        return [Prose(text), Table("latency", "Latency in seconds", frame.drop("late_share"))]
+    late = known.filter(pl.col("latency") > limit).height / known.height
+    text = f"Answers were allowed {limit:g} s each; {percent(late)} took longer and count as wrong."
+    table = Table("latency", "Latency in seconds", frame, "One row per model.", folded=True)
+    return [Prose(text), picture("latency_against_budget", frame, budget_s=limit), table]
 
 
 def _rehearsal(part: Part) -> list[Block]:

@@ -6,7 +6,8 @@ import polars as pl
 
 from surgeval.report.inputs import Inputs, Part
 from surgeval.report.section import Block, Prose, Section, Table
-from surgeval.report.sections._wording import boards_of, bucket_label, missing, on_board, percent, slug
+from surgeval.report.sections._pictures import picture
+from surgeval.report.sections._wording import boards_of, bucket_label, missing, on_board, optional, percent, slug
 
 TITLE = "Significance"
 _SHOWN = 60
@@ -29,7 +30,7 @@ def _board(part: Part, board: str) -> list[Block]:
         f"On the {board} board {found.height:,} of {pairs.height:,} comparisons of two models in a bucket are"
         f" significant ({percent(found.height / pairs.height)})."
     )
-    blocks: list[Block] = [Prose(text)]
+    blocks: list[Block] = [Prose(text), *_pictures(part, board)]
     differences = on_board(part, "differences", board)
     shown = _with_intervals(found if not found.is_empty() else pairs, differences).sort("p_adjusted")
     caption = (
@@ -37,7 +38,25 @@ def _board(part: Part, board: str) -> list[Block]:
         " videos. p-values: paired test with the video as unit, two-sided; adjusted by Holm within the bucket."
     )
     title = f"{'Significant differences' if not found.is_empty() else 'Differences'}, {board} board"
-    blocks.append(Table(f"pairs-{slug(board)}", title, shown, caption, shown_rows=_SHOWN))
+    blocks.append(Table(f"pairs-{slug(board)}", title, shown, caption, shown_rows=_SHOWN, folded=True))
+    return blocks
+
+
+def _pictures(part: Part, board: str) -> list[Block]:
+    places, level = optional(part, "places"), part.options.get("alpha", 0.05)
+    letters = optional(part, "summary")
+    blocks = [
+        picture(
+            "significance_map", part.table("pairs"), letters, places, group=board, level=f"{level}",
+            name=f"significance-map-{slug(board)}",
+        )
+    ]  # fmt: skip
+    if not part.table("dominance").is_empty():
+        name = f"dominance-matrix-{slug(board)}"
+        blocks.append(picture("dominance_matrix", part.table("dominance"), places, group=board, name=name))
+    if not part.table("differences").is_empty():
+        name = f"pair-differences-{slug(board)}"
+        blocks.append(picture("pair_differences", part.table("differences"), group=board, name=name))
     return blocks
 
 

@@ -8,7 +8,8 @@ import polars as pl
 
 from surgeval.report.inputs import Inputs, Part
 from surgeval.report.section import Block, Prose, Section, Table
-from surgeval.report.sections._wording import boards_of, missing, on_board, percent, slug
+from surgeval.report.sections._pictures import picture
+from surgeval.report.sections._wording import boards_of, missing, on_board, optional, percent, slug
 
 TITLE = "Stability"
 
@@ -27,21 +28,62 @@ def _board(part: Part, board: str) -> list[Block]:
     stability, sensitivity = on_board(part, "stability", board), on_board(part, "sensitivity", board)
     influence = on_board(part, "influence", board)
     blocks: list[Block] = []
-    if text := _spoken(board, part.records.get("structure", {}).get(board)):
+    if text := _spoken(board, _record(part, board)):
         blocks.append(Prose(text))
+    blocks += _pictures(part, board)
     if not stability.is_empty():
         caption = "Places over resamples of whole videos. The tests inside make this spread pessimistic."
-        blocks.append(Table(f"stability-{slug(board)}", f"Places under resampling, {board} board", stability, caption))
+        blocks.append(
+            Table(
+                f"stability-{slug(board)}", f"Places under resampling, {board} board", stability, caption, folded=True
+            )
+        )
     if not sensitivity.is_empty():
         caption = "The place of each model under every published way to merge buckets."
-        blocks.append(Table(f"sensitivity-{slug(board)}", f"Places by merge rule, {board} board", sensitivity, caption))
+        blocks.append(
+            Table(
+                f"sensitivity-{slug(board)}", f"Places by merge rule, {board} board", sensitivity, caption, folded=True
+            )
+        )
     blocks += _influence(board, influence)
     return blocks
 
 
-def _spoken(board: str, structure: Any) -> str:
-    if not isinstance(structure, dict):
-        return ""
+def _pictures(part: Part, board: str) -> list[Block]:
+    """How often each place was taken, how firm the order is, and places under other rules."""
+    blocks: list[Block] = []
+    frequencies, places = part.table("place_frequencies"), optional(part, "places")
+    options = {"group": board, "evidence": _evidence(part, board)}
+    if not frequencies.is_empty():
+        spread = optional(part, "stability")
+        blocks.append(
+            picture(
+                "place_frequencies", frequencies, spread, places, name=f"place-frequencies-{slug(board)}", **options
+            )
+        )
+        blocks.append(picture("place_shares", frequencies, places, name=f"place-shares-{slug(board)}", **options))
+    tau = part.table("tau_frequencies")
+    if not tau.is_empty() and board == boards_of(part)[0]:
+        blocks.append(picture("tau_violin", tau, evidence=options["evidence"]))
+    if not part.table("sensitivity").is_empty():
+        name = f"places-by-rule-{slug(board)}"
+        blocks.append(picture("places_by_rule", part.table("sensitivity"), group=board, name=name))
+    return blocks
+
+
+def _evidence(part: Part, board: str) -> str:
+    """What was resampled how often."""
+    firm = _record(part, board).get("stability")
+    replicates = firm.get("replicates") if isinstance(firm, dict) else None
+    return f"{replicates:,} resamples of whole videos" if isinstance(replicates, int) else "resamples of whole videos"
+
+
+def _record(part: Part, board: str) -> dict[str, Any]:
+    found = part.records.get("structure", {}).get(board)
+    return found if isinstance(found, dict) else {}
+
+
+def _spoken(board: str, structure: dict[str, Any]) -> str:
     firm = structure.get("stability")
     parts = []
     if isinstance(firm, dict) and isinstance(firm.get("mean_rank_width"), int | float):
@@ -70,4 +112,7 @@ def _influence(board: str, influence: pl.DataFrame) -> list[Block]:
     if moved.is_empty():
         return [Prose(text)]
     shown = moved.sort("first_changes", "models_moved", descending=True)
-    return [Prose(text), Table(f"influence-{slug(board)}", f"What moves places, {board} board", shown, shown_rows=30)]
+    return [
+        Prose(text),
+        Table(f"influence-{slug(board)}", f"What moves places, {board} board", shown, shown_rows=30, folded=True),
+    ]

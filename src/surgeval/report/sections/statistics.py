@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import polars as pl
 
-from surgeval.report.charts import CHARTS
 from surgeval.report.inputs import Inputs, Part
 from surgeval.report.live import SEED, Live
 from surgeval.report.section import Block, Note, Prose, Section, Table
-from surgeval.report.sections._wording import count_of, missing, names_of
+from surgeval.report.sections._pictures import picture
+from surgeval.report.sections._wording import count_of, missing, name_of, names_of, slug
 
 TITLE = "Uncertainty and conditions"
 MEDIAN = "(median of models)"
 """The row that `strata` adds for all models together."""
 
 
+_CHARTS = {
+    "compare": "difference_intervals",
+    "strata": "strata_deltas",
+    "aggregate": "aggregation_flips",
+    "agreement": "agreement_matrix",
+}
+"""Pictures of results that lie in the folder, by verb."""
+
+
 def section(inputs: Inputs) -> Section:
     """Intervals, dependence within videos and strata of the main metric, and what the statistics verbs left."""
     live = inputs.live
     blocks: list[Block] = [] if live is None else [*_intervals(inputs, live), *_dependence(live), *_strata(live)]
+    blocks += _leverage(inputs)
     blocks += [
         block for part in inputs.of("interval", "compare", "strata", "aggregate", "agreement") for block in _file(part)
     ]
@@ -42,12 +52,12 @@ def _intervals(inputs: Inputs, live: Live) -> list[Block]:
         text += f" For the median model the former are {ratio:.2f} times as wide; only they may be published."
     if not live.table.has_videos:
         text = "The table names no videos, so every case stands for itself and intervals may be too narrow."
-    shown = frame.rename({"low": "ci_low", "high": "ci_high"}).with_columns(n=pl.lit(videos))
-    chart = CHARTS["value_intervals"](
-        shown, name="cluster-intervals", title="Values with intervals over videos", estimand=_estimand(inputs)
-    )
+    facts = live.table.facts.get(inputs.metric)
+    chart = picture(
+        "naive_against_cluster", live.both, largest_is_best=facts is None or facts.larger_is_better,
+    )  # fmt: skip
     caption = f"95 % percentile intervals from {live.replicates} resamples (seed {SEED}); {_estimand(inputs)}."
-    return [Prose(text), chart, Table("intervals", "Cluster and naive intervals", frame, caption)]
+    return [Prose(text), chart, Table("intervals", "Cluster and naive intervals", frame, caption, folded=True)]
 
 
 def _estimand(inputs: Inputs) -> str:
@@ -62,7 +72,7 @@ def _dependence(live: Live) -> list[Block]:
         "ICC: share of the variance that lies between videos. Design effect: how many times larger the variance of the"
         " mean is because cases of a video hang together. Effective cases: the number of cases divided by it."
     )
-    return [Table("dependence", "Dependence within videos", frame, caption)]
+    return [Table("dependence", "Dependence within videos", frame, caption, folded=True)]
 
 
 def _strata(live: Live) -> list[Block]:
@@ -81,9 +91,24 @@ def _strata(live: Live) -> list[Block]:
         f" whole videos, both sides in the same resample (seed {SEED}). Strata of different columns overlap."
     )
     shown = frame.select(columns).sort(pl.col("delta").abs(), descending=True, nulls_last=True)
-    return [Prose(text), Table("strata", "Differences between conditions", shown, caption, shown_rows=60)]
+    table = Table("strata", "Differences between conditions", shown, caption, shown_rows=60, folded=True)
+    return [Prose(text), picture("strata_deltas", frame), table]
+
+
+def _leverage(inputs: Inputs) -> list[Block]:
+    """What single videos do to the headline of the first model that was scored."""
+    part = next((part for part in inputs.of("score") if not part.table("leverage_videos").is_empty()), None)
+    if part is None:
+        return []
+    title = f"What single videos do to the headline of {name_of(part.options.get('model', part.name))}"
+    return [picture("video_leverage", part.table("leverage_videos"), title=title)]
 
 
 def _file(part: Part) -> list[Block]:
+    """What a statistics verb wrote: its picture where it has one, its words and its table."""
+    frame = part.table("result")
     found: list[Block] = [Prose(part.prose)] if part.prose else []
-    return [*found, Table("result", f"{part.verb.capitalize()}: {part.name}", part.table("result"))]
+    name = slug(f"{part.verb} {part.name}")
+    if part.verb in _CHARTS and not frame.is_empty():
+        found.append(picture(_CHARTS[part.verb], frame, name=name))
+    return [*found, Table(name, f"{part.verb.capitalize()}: {part.name}", frame, folded=part.verb in _CHARTS)]

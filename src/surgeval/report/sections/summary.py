@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from surgeval.report.charts import CHARTS
 from surgeval.report.inputs import Inputs, Part
 from surgeval.report.limits import limitations
 from surgeval.report.section import Block, Note, Prose, Section
+from surgeval.report.sections._pictures import picture
 from surgeval.report.sections._wording import boards_of, count_of, name_of, names_of, on_board, percent
 from surgeval.report.sections.buckets import summary_rows
 
@@ -98,4 +98,4 @@ def _picture(inputs: Inputs) -> list[Block]:
     rows = headline.unique("model", keep="first", maintain_order=True).with_columns(value=pl.col("accuracy"))
     rows = rows.with_columns(n=pl.col("videos")) if "videos" in rows.columns else rows
     estimand = "headline accuracy, mean over buckets"
-    return [CHARTS["value_intervals"](rows, name="headline", title="Headline accuracy", estimand=estimand)]
+    return [picture("value_intervals", rows, name="headline", title="Headline accuracy", estimand=estimand)]

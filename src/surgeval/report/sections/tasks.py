@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import polars as pl
+
 from surgeval.report.inputs import Inputs, Part
 from surgeval.report.section import Block, Prose, Section, Table
-from surgeval.report.sections._wording import count_of, missing, names_of
+from surgeval.report.sections._pictures import picture
+from surgeval.report.sections._wording import count_of, missing, names_of, optional, slug
 
 TITLE = "Rankings by task"
+_MOST_TASKS = 6
+"""Tasks that get a picture of their own."""
 
 
 def section(inputs: Inputs) -> Section:
@@ -29,18 +34,55 @@ def _ranking(part: Part) -> list[Block]:
         blocks.append(
             Table("consensus", f"Consensus, {rule}", consensus, "Mean rank over tasks; equal ranks are shared.")
         )
+    blocks += _pictures(part)
     if not ranks.is_empty():
         blocks.append(
-            Table("ranks", f"Ranks by task, {rule}", ranks, "Value: as the rule aggregates cases of the task.")
+            Table(
+                "ranks",
+                f"Ranks by task, {rule}",
+                ranks,
+                "Value: as the rule aggregates cases of the task.",
+                folded=True,
+            )
         )
     if not part.table("stability").is_empty():
         caption = "Ranks over resamples of whole videos (of cases, where the table names no video)."
-        blocks.append(Table("rank-stability", f"Ranks under resampling, {rule}", part.table("stability"), caption))
+        blocks.append(
+            Table("rank-stability", f"Ranks under resampling, {rule}", part.table("stability"), caption, folded=True)
+        )
     if not part.table("kendall").is_empty():
         blocks.append(
-            Table("kendall", "Agreement of tasks", part.table("kendall"), "Kendall's tau-b of two tasks' ranks.")
+            Table(
+                "kendall",
+                "Agreement of tasks",
+                part.table("kendall"),
+                "Kendall's tau-b of two tasks' ranks.",
+                folded=True,
+            )
         )
     if not part.table("pairs").is_empty():
         shown = part.table("pairs").sort("p_adjusted", nulls_last=True)
-        blocks.append(Table("task-pairs", "Tests of pairs", shown, "Two-sided, paired by case.", shown_rows=60))
+        blocks.append(
+            Table("task-pairs", "Tests of pairs", shown, "Two-sided, paired by case.", shown_rows=60, folded=True)
+        )
+    return blocks
+
+
+def _pictures(part: Part) -> list[Block]:
+    """How ranks of tasks look, how firm they are, and which tasks rank alike."""
+    consensus, ranks = optional(part, "consensus"), part.table("ranks")
+    if ranks.is_empty():
+        return []
+    blocks = [picture("podium", ranks, consensus), picture("ranking_heat_map", ranks, consensus)]
+    for task in ranks["task"].unique(maintain_order=True).head(_MOST_TASKS):
+        if not part.table("frequencies").is_empty():
+            spread = optional(part, "stability")
+            name = f"place-frequencies-{slug(str(task))}"
+            own = ranks.filter(pl.col("task") == task)
+            blocks.append(picture("place_frequencies", part.table("frequencies"), spread, own, group=task, name=name))
+    if not part.table("tau_frequencies").is_empty():
+        blocks.append(picture("tau_violin", part.table("tau_frequencies"), optional(part, "tau")))
+    if part.table("kendall").height > 1:
+        blocks.append(picture("task_dendrogram", part.table("kendall")))
+        blocks.append(picture("task_network", part.table("kendall"), ranks))
     return blocks
