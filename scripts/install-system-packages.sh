@@ -17,6 +17,7 @@ need dockerd docker.io
 need setpriv util-linux
 need chromium chromium
 need pdftotext poppler-utils
+fc-list 2>/dev/null | grep -qi liberation || missing="$missing fonts-liberation"  # what charts are drawn in
 
 if [ -z "$missing" ]; then
     say "everything is here already"

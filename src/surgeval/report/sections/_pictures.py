@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from surgeval.errors import ExtraNeeded, SurgevalError
+from surgeval.report.chart import altair
 from surgeval.report.charts import CHARTS
 from surgeval.report.section import Block, Note
 from surgeval.report.words import plain
@@ -17,7 +18,8 @@ def picture(chart: str, *tables: Any, **options: Any) -> Block:
         ExtraNeeded: The packages that draw are not installed.
     """
     try:
-        return CHARTS[chart](*tables, **options)
+        with altair().utils.schemapi.debug_mode(False):  # parts are not validated one by one, which takes most time
+            return CHARTS[chart](*tables, **options)
     except ExtraNeeded:
         raise
     except SurgevalError as error:

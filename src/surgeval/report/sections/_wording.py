@@ -12,6 +12,8 @@ from surgeval.report.words import plain
 from surgeval.schema.taxonomy import Capability
 
 NAME_LIMIT = 48
+CROWD = 40
+"""More models than this get only the pictures that stay readable with a hundred."""
 _SHOWN_NAMES = 4
 
 

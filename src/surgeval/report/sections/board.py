@@ -12,16 +12,16 @@ from surgeval.report.sections._wording import boards_of, missing, names_of, on_b
 TITLE = "Board"
 _LABELS = {
     "copeland": "Copeland score",
-    "dominated": "models dominated",
-    "dominated_by": "dominated by",
-    "macro_accuracy": "macro accuracy",
     "win_rate": "win rate in tie",
-    "p_first": "first in resamples",
-    "p_top3": "top 3 in resamples",
-    "place_low": "place, 95 % from",
-    "place_high": "place, 95 % to",
-    "baseline": "outside competition",
+    "place_low": "place from",
+    "place_high": "place to",
+    "p_first": "share first",
+    "p_top3": "share top 3",
 }
+_ORDER = (
+    "place", "model", "macro_accuracy", "letters", "copeland", "win_rate", "place_low", "place_high", "p_first",
+    "p_top3", "baseline",
+)  # fmt: skip
 
 
 def section(inputs: Inputs) -> Section:
@@ -41,11 +41,12 @@ def _board(part: Part, board: str) -> list[Block]:
         places = places.join(spread, on="model", how="left", maintain_order="left")
     if "letters" in summary.columns:
         places = places.join(summary.select("model", "letters"), on="model", how="left", maintain_order="left")
-    order = ["place", "model", *(name for name in places.columns if name not in ("place", "model"))]
+    order = [name for name in _ORDER if name in places.columns]
     caption = (
         "Place: by Copeland's rule over buckets; ties at the top are broken by the win rate. Macro accuracy: mean over"
         " buckets of the mean over questions. Models that share a letter cannot be told apart over all buckets"
-        " together. Entries outside the competition carry the place they would take."
+        " together. Place from and to: the middle 95 % of places in resamples of whole videos; shares: how often first"
+        " and among the first three. Baselines carry the place they would take."
     )
     table = Table(f"places-{slug(board)}", f"Places, {board} board", places.select(order), caption, labels=_LABELS)
     chart = picture(

@@ -8,6 +8,7 @@ from surgeval.report.inputs import Inputs, Part
 from surgeval.report.section import Block, Note, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
 from surgeval.report.sections._wording import (
+    CROWD,
     boards_of,
     bucket_label,
     missing,
@@ -50,12 +51,14 @@ def _of_board(part: Part, board: str, floors: pl.DataFrame | None) -> list[Block
         " Models that share a letter cannot be told apart in the bucket (Holm within the bucket)."
     )
     tables = (part.table("buckets"), optional(part, "places"))
-    return [
+    blocks = [
         picture("bucket_matrix", *tables, floors, group=board, name=f"bucket-matrix-{slug(board)}"),
         picture("podium", *tables, group=board, name=f"podium-{slug(board)}"),
-        picture("ranking_heat_map", *tables, group=board, name=f"ranking-heat-map-{slug(board)}"),
-        Table(f"buckets-{slug(board)}", f"Buckets, {board} board", frame.select(order), caption, folded=True),
     ]
+    if frame["model"].n_unique() <= CROWD:
+        blocks.append(picture("ranking_heat_map", *tables, group=board, name=f"ranking-heat-map-{slug(board)}"))
+    shown = frame.select(order)
+    return [*blocks, Table(f"buckets-{slug(board)}", f"Buckets, {board} board", shown, caption, folded=True)]
 
 
 def _label(row: dict[str, object]) -> str:

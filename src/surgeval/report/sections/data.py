@@ -14,11 +14,15 @@ from surgeval.report.sections._wording import count_of, missing
 from surgeval.report.timeline_table import timeline_table
 from surgeval.report.words import plain
 from surgeval.schema.procedure_files import read_procedure
+from surgeval.schema.question_files import load_questions
+from surgeval.schema.questions import Request
 
 TITLE = "Data"
 _MOST_DEFECTS = 8
 _TRIED = 3
-"""Procedure files that are tried before a timeline is given up."""
+"""Files that are tried before a timeline is given up."""
+_MOST_BYTES = 50_000_000
+_SHOWN_QUESTIONS = 12
 
 
 def section(inputs: Inputs) -> Section:
@@ -71,15 +75,33 @@ def _rows(card: dict[str, Any], key: str) -> pl.DataFrame:
 
 
 def _timeline(inputs: Inputs) -> list[Block]:
-    """The first procedure that can be read, over time."""
-    for path in inputs.procedures[:_TRIED]:
+    """A procedure over time with its questions: that of the hardest video, or else the first that can be read."""
+    hardest = _hardest(inputs)
+    for path in sorted(inputs.procedures, key=lambda path: path.stem != hardest)[:_TRIED]:
         try:
             procedure = read_procedure(path)
-            frame = timeline_table(procedure)
+            frame = timeline_table(procedure, questions=_asked(inputs, procedure.video))
         except SurgevalError:
             continue
         return [picture("timeline", frame, video=procedure.video)]
     return []
+
+
+def _hardest(inputs: Inputs) -> str | None:
+    if inputs.rows.is_empty():
+        return None
+    means = inputs.rows.group_by("video").agg(pl.col("value").mean()).drop_nulls().sort("value", "video")
+    return str(means["video"][0]) if means.height else None
+
+
+def _asked(inputs: Inputs, video: str) -> list[Request]:
+    """The first questions about the video, from the question files beside a data card."""
+    files = [file for part in inputs.of("questions") for file in sorted(part.path.glob("*/*/requests.json"))[:_TRIED]]
+    asked: list[Request] = []
+    for file in files:
+        if not file.is_symlink() and file.stat().st_size < _MOST_BYTES:
+            asked += [one for one in load_questions(file, ()).requests.values() if one.video == video]
+    return asked[:_SHOWN_QUESTIONS]
 
 
 def _procedures(part: Part) -> list[Block]:

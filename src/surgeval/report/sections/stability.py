@@ -9,7 +9,7 @@ import polars as pl
 from surgeval.report.inputs import Inputs, Part
 from surgeval.report.section import Block, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
-from surgeval.report.sections._wording import boards_of, missing, on_board, optional, percent, slug
+from surgeval.report.sections._wording import CROWD, boards_of, missing, on_board, optional, percent, slug
 
 TITLE = "Stability"
 
@@ -61,7 +61,8 @@ def _pictures(part: Part, board: str) -> list[Block]:
                 "place_frequencies", frequencies, spread, places, name=f"place-frequencies-{slug(board)}", **options
             )
         )
-        blocks.append(picture("place_shares", frequencies, places, name=f"place-shares-{slug(board)}", **options))
+        if frequencies["model"].n_unique() <= CROWD:
+            blocks.append(picture("place_shares", frequencies, places, name=f"place-shares-{slug(board)}", **options))
     tau = part.table("tau_frequencies")
     if not tau.is_empty() and board == boards_of(part)[0]:
         blocks.append(picture("tau_violin", tau, evidence=options["evidence"]))
