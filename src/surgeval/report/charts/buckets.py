@@ -77,9 +77,8 @@ def bucket_matrix(
 def _cells(frame: pl.DataFrame, labels: dict[str, str], floors: pl.DataFrame | None) -> pl.DataFrame:
     side = pl.when(pl.col("ood").cast(pl.Boolean)).then(pl.lit("ood")).otherwise(pl.lit("id"))
     cells = with_bucket(frame).with_columns(
-        pl.col("model").cast(pl.String),
-        slice=pl.col("capability").cast(pl.String) + "_" + side,
-        row=pl.col("model").cast(pl.String).replace_strict(labels, return_dtype=pl.String),
+        slice=pl.col("capability") + "_" + side,
+        row=pl.col("model").replace_strict(labels, return_dtype=pl.String),
     )
     heads = _heads(cells[BUCKET].unique(maintain_order=True).to_list())
     cells = cells.with_columns(head=pl.col(BUCKET).replace_strict(heads, return_dtype=pl.String))

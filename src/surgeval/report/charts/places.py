@@ -238,7 +238,7 @@ def places_by_rule(
 
 def _slots(frame: pl.DataFrame, rules: list[str]) -> pl.DataFrame:
     """One row per model and rule; equal places take the rows below each other, in the order of the first rule."""
-    ranked = frame.sort(rules[0], maintain_order=True).with_columns(pl.col("model").cast(pl.String))
+    ranked = frame.sort(rules[0], maintain_order=True)
     labels = short_names(ranked["model"])
     colours = [*PALETTE[:7], PALETTE[7]][: ranked.height] + [QUIET] * max(0, ranked.height - 8)
     ranked = ranked.with_columns(
@@ -258,7 +258,7 @@ def _rule_words(frame: pl.DataFrame, rules: list[str]) -> str:
     moved = frame.with_columns(low=low, high=high).filter(pl.col("low") < pl.col("high"))
     moved = moved.sort(pl.col("high") - pl.col("low"), descending=True, maintain_order=True)
     labels = short_names(frame["model"])
-    told = [f"{labels[str(row['model'])]}: {row['low']} to {row['high']}" for row in moved.iter_rows(named=True)]
+    told = [f"{labels[row['model']]}: {row['low']} to {row['high']}" for row in moved.iter_rows(named=True)]
     words = f"Places of {frame.height} models under {len(rules)} rules ({listed(rules, 8)}): "
     if not told:
         return words + "no place depends on the rule."

@@ -198,11 +198,11 @@ def _apart(at: np.ndarray, gap_px: float = 24.0) -> np.ndarray:
     """The places moved just so far that no two circles cover each other."""
     turn = np.arange(len(at)) * 2.399963
     at = at + 1e-3 * np.column_stack([np.cos(turn), np.sin(turn)])
-    for _ in range(200):
+    for _ in range(600):
         apart = at[:, None, :] - at[None, :, :]
         far = np.hypot(apart[..., 0], apart[..., 1]) + np.eye(len(at)) * 1e9
-        push = np.maximum(gap_px - far, 0.0) / 2
-        if push.max() < 0.1:
+        push = np.maximum(gap_px - far, 0.0) / 6
+        if push.max() < 0.05:
             break
         at = at + (apart / far[..., None] * push[..., None]).sum(axis=1)
         at = np.clip(at, 12, MAP_PX - 12)
@@ -223,7 +223,7 @@ def _looks(nodes: pl.DataFrame) -> tuple[Any, Any]:
     colours = [*_DARK[: len(winners)], *([INK] if OTHER in order else []), *([QUIET] if SHARED in order else [])]
     shapes = [
         *_FULL[: len(winners)],
-        *(["triangle-down"] if OTHER in order else []),
+        *(["diamond"] if OTHER in order else []),
         *(["circle"] if SHARED in order else []),
     ]
     legend = alt.Legend(title="winner", orient="top", columns=3, symbolSize=90, labelLimit=180)
