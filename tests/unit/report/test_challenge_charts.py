@@ -42,10 +42,14 @@ def test_the_board_can_do_without_stability() -> None:
 
 
 def test_another_board_can_be_asked_for_and_an_unknown_one_is_refused() -> None:
-    assert board(places(ABC), group="clinical").title == "Board, clinical board"
+    assert board(places(ABC), group="clinical").title == "Places and what they rest on, clinical board"
     assert set(board(places(ABC), group="clinical").data["board"]) == {"clinical"}
     with pytest.raises(UnknownName, match="unknown board 'clincal'; did you mean 'clinical'"):
         board(places(ABC), group="clincal")
+
+
+def test_scores_on_the_board_carry_their_sign() -> None:
+    assert [row["net"] for row in rows_with(board(places(ABC)), "net")] == ["+2", "0", "-2"]
 
 
 # --- places ----------------------------------------------------------------------------------------
@@ -224,6 +228,11 @@ def test_margins_are_over_the_best_honest_floor_on_the_same_questions() -> None:
     assert row_order(chart) == ["A", "B, baseline", "C", FLOOR_ROW, SIZE_ROW]
     assert [row["words"] for row in rows_with(chart, "words") if row["row"] == FLOOR_ROW] == ["0.400"]
     assert "object recognition, ID: A 0.900, +0.500 over the floor" in chart.alt
+
+
+def test_equals_at_the_top_of_a_bucket_are_counted() -> None:
+    level = buckets(ABC).with_columns(accuracy=0.5)
+    assert "object recognition, ID: A and 2 more 0.500" in bucket_matrix(level, places(ABC)).alt
 
 
 def test_without_a_floor_on_the_same_questions_no_margin_is_claimed() -> None:

@@ -105,6 +105,17 @@ def test_tasks_that_rank_alike_are_near_on_the_map_and_circles_never_cover_each_
     assert far[~np.eye(30, dtype=bool)].min() > 20
 
 
+def test_lines_of_the_map_are_the_shortest_tree_also_where_tasks_rank_the_same() -> None:
+    same = kendall(TASKS).with_columns(tau_b=pl.when(pl.col("tau_b") > 0).then(1.0).otherwise(-0.5))
+    lines = rows_with(task_network(same), "distance", "x2")
+    assert sorted(round(row["distance"], 6) for row in lines) == [0.0, 0.0, 1.5, 1.5]
+
+
+def test_the_consensus_is_called_so() -> None:
+    table = scores(AB).with_columns(task=pl.lit("(consensus)"))
+    assert task_boxes(table).title == "Scores, consensus over tasks"
+
+
 def test_the_map_is_the_same_every_time_and_says_what_it_leaves_out() -> None:
     names = [f"t{at:02d}" for at in range(60)]
     first, again = task_network(kendall(names)), task_network(kendall(names))

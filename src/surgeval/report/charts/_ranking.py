@@ -15,6 +15,8 @@ from surgeval.report.words import plain, short_names
 
 BUCKET = "bucket"
 """The column that `with_bucket` adds."""
+CONSENSUS = "(consensus)"
+"""What a ranking calls the consensus over tasks."""
 NAMES = ("board", "task", "capability", "model", "model_a", "model_b")
 """The columns that hold names."""
 
@@ -38,6 +40,8 @@ class Part(NamedTuple):
         """
         if self.name is None:
             return ""
+        if self.name == CONSENSUS:
+            return ", consensus over tasks"
         words = plain(self.name, limit=40)
         return f", {words} board" if self.kind == "board" else f", task {words}"
 

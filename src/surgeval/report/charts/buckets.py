@@ -174,8 +174,10 @@ def _spoken(cells: pl.DataFrame, labels: dict[str, str], floored: bool) -> str:
     told = []
     best = cells.sort("accuracy", descending=True, nulls_last=True, maintain_order=True)
     for bucket in cells[BUCKET].unique(maintain_order=True):
-        row = best.filter(pl.col(BUCKET) == bucket).row(0, named=True)
+        rows = best.filter(pl.col(BUCKET) == bucket)
+        row = rows.row(0, named=True)
+        ties = rows.filter(pl.col("accuracy") == row["accuracy"]).height - 1
         over = f", {row['margin']:+.3f} over the floor" if row["margin"] is not None else ""
-        told.append(f"{bucket}: {row['row']} {number(row['accuracy'])}{over}")
+        told.append(f"{bucket}: {row['row']}{f' and {ties} more' if ties > 0 else ''} {number(row['accuracy'])}{over}")
     words = f"Accuracy of {len(labels)} models in {len(told)} buckets{' against the floors' if floored else ''}."
     return f"{words} Best in each: {listed(told, 10)}."

@@ -59,8 +59,8 @@ def podium(
     every = ordered_models(frame.sort("value", descending=True)["model"], chosen)
     points = _positions(frame, model_labels(every[:PODIUM_MODELS], chosen))
     models = points["model"].n_unique()
-    picture = altair().vconcat(_values(points, models), _counts(points, models), spacing=6)
     where = _where(buckets)
+    picture = altair().vconcat(_values(points, models, where), _counts(points, models), spacing=14, bounds="flush")
     caption = (
         f"Each point: the value of one model in one {where}; positions by value among the models shown, best first;"
         " equal values share the better one. Inside a position the columns are the models in the order of the"
@@ -116,10 +116,10 @@ def _x(field: str, models: int, *, title: str | None, labels: bool) -> Any:
     return alt.X(f"{field}:Q", title=title, scale=alt.Scale(domain=[0.5, models + 0.5], nice=False), axis=axis)
 
 
-def _values(points: pl.DataFrame, models: int) -> Any:
+def _values(points: pl.DataFrame, models: int, where: str) -> Any:
     alt = altair()
     colour, shape = _colour_and_shape(points)
-    y = alt.Y("value:Q", title="value in the bucket", scale=alt.Scale(zero=False))
+    y = alt.Y("value:Q", title=f"value in the {where}", scale=alt.Scale(zero=False))
     x = _x("slot", models, title=None, labels=False)
     edges = pl.DataFrame({"edge": [at + 0.5 for at in range(models + 1)]})
     walls = marks(edges).mark_rule(color=RULE).encode(x=_x("edge", models, title=None, labels=False))
