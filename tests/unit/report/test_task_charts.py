@@ -2,7 +2,6 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.cluster import hierarchy
-from scipy.spatial.distance import squareform
 
 from chart_examples_challenge import kendall, scores, taus, winners
 from chart_rows import rows_with
@@ -71,14 +70,14 @@ def test_a_violin_of_undefined_taus_says_so() -> None:
 
 
 def test_the_tree_joins_at_the_distances_of_complete_linkage() -> None:
-    chart = task_dendrogram(kendall(TASKS))
-    matrix = np.zeros((5, 5))
-    for a, b, tau in kendall(TASKS).iter_rows():
-        matrix[TASKS.index(a), TASKS.index(b)] = matrix[TASKS.index(b), TASKS.index(a)] = 1 - tau
-    expected = hierarchy.complete(squareform(matrix))[:, 2]
+    far = np.random.default_rng(1).random(10)
+    pairs = kendall(TASKS).with_columns(tau_b=1 - pl.Series(far))
+    chart = task_dendrogram(pairs)
     drawn = sorted({round(row["distance"], 9) for row in rows_with(chart, "distance")})
-    assert drawn == pytest.approx(sorted(set(expected.round(9))))
-    assert "Most alike: t1 and t4 (0.130)" in chart.alt
+    assert drawn == pytest.approx(hierarchy.complete(far)[:, 2])
+    nearest = pairs.row(int(far.argmin()), named=True)
+    assert f"Most alike: {nearest['task_a']} and {nearest['task_b']} ({far.min():.3f})" in chart.alt
+    assert f"joined at {drawn[-1]:.3f}" in chart.alt
 
 
 def test_a_task_whose_models_are_all_equal_is_left_out_and_named() -> None:
