@@ -49,7 +49,7 @@ def test_another_board_can_be_asked_for_and_an_unknown_one_is_refused() -> None:
 
 
 def test_scores_on_the_board_carry_their_sign() -> None:
-    assert [row["net"] for row in rows_with(board(places(ABC)), "net")] == ["+2", "0", "-2"]
+    assert [row["net"] for row in rows_with(board(places(ABC)), "net")] == ["+2", "0", "−2"]
 
 
 # --- places ----------------------------------------------------------------------------------------
@@ -72,6 +72,16 @@ def test_ranks_in_a_task_are_drawn_like_places() -> None:
     chart = place_frequencies(shares, spread, group="clinical")
     assert chart.title.endswith(", task clinical")
     assert rows_with(chart, "place_low")[0]["place_high"] == 2.0
+
+
+def test_without_places_crosses_are_medians_where_the_table_has_them() -> None:
+    shares = place_shares(ABC).rename({"board": "task", "place": "rank"})
+    spread = stability(ABC).rename({"board": "task", "place_low": "rank_low", "place_high": "rank_high"})
+    chart = place_frequencies(shares, spread.with_columns(median_rank=1.5))
+    cross = next(layer for layer in chart.spec["layer"] if layer["mark"].get("shape") == "cross")
+    assert cross["encoding"]["x"]["field"] == "place"
+    assert {row["place"] for row in chart.spec["datasets"][cross["data"]["name"]]} == {1.5}
+    assert "Crosses: the median" in chart.caption
 
 
 def test_without_places_the_rows_are_ordered_by_mean_place() -> None:

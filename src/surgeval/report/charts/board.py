@@ -109,7 +109,8 @@ def _macro_panel(rows: pl.DataFrame) -> Any:
 
 def _copeland_panel(rows: pl.DataFrame) -> Any:
     alt = altair()
-    rows = rows.with_columns(net=pl.Series([f"{score:+d}" if score else "0" for score in rows["copeland"]]))
+    net = [f"{score:+d}".replace("-", "−") if score else "0" for score in rows["copeland"]]
+    rows = rows.with_columns(net=pl.Series(net, dtype=pl.String))
     reach = max([1.0, *(abs(float(score)) for score in rows["copeland"])])
     scale = alt.Scale(domain=[-1.5 * reach, 1.5 * reach], nice=False)
     x = alt.X("copeland:Q", title="Copeland score", scale=scale, axis=alt.Axis(tickCount=3, tickMinStep=1))

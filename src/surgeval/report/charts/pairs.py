@@ -30,6 +30,8 @@ from surgeval.report.theme import DIVERGING, INK, SURFACE, label_px, row_step_px
 MATRIX_MODELS = 60
 """Most rows of a matrix of models: of more, nothing could be read."""
 GROUND = "#f2f2f2"
+BEHIND = "#fdc38d"
+"""Paler than the colour of those ahead, so that the two differ in greyscale too."""
 
 
 def significance_map(
@@ -245,7 +247,7 @@ def dominance_matrix(
     shown = _labelled_cells(cells.with_columns(_sign(roomy)).filter(pl.col("text") != ""), labels)
     colour = altair().Color(
         "state:N", title="row against column", legend=altair().Legend(orient="top", symbolStrokeColor="#999999"),
-        scale=altair().Scale(domain=list(_STATES), range=[DIVERGING[2], "#ffffff", DIVERGING[0]]),
+        scale=altair().Scale(domain=list(_STATES), range=[DIVERGING[2], "#ffffff", BEHIND]),
     )  # fmt: skip
     picture = _matrix(shown.drop("a_dominates_b"), labels, colour, text="text")
     sign = "Numbers: buckets in which the row, and in which the column, is significantly better." if roomy else (
@@ -272,7 +274,7 @@ def _sign(roomy: bool) -> Sequence[pl.Expr]:
         + behind.round(1).cast(pl.String).str.strip_suffix(".0")
     )
     text = pl.when(none).then(pl.lit("")).otherwise(score if roomy else sign)
-    ink = pl.when(ahead == behind).then(pl.lit(INK)).otherwise(pl.lit("#ffffff"))
+    ink = dark_ink(ahead <= behind)
     return [state.alias("state"), text.alias("text"), ink.alias("ink")]
 
 

@@ -37,7 +37,8 @@ def place_frequencies(
 
     Args:
         frequencies: Columns `board, model, place, share` or `task, model, rank, share`.
-        stability: Columns `place_low, place_high` or `rank_low, rank_high`, perhaps `median_rank`; adds bars.
+        stability: Columns `place_low, place_high` or `rank_low, rank_high`; adds bars, and with `median_rank` crosses
+            where there are no places.
         places: Columns `model` and `place` or `rank`: the actual places; adds crosses and orders the rows.
         group: Which board or task; the first of the table by default.
         evidence: What was resampled how often, for the caption ("10,000 resamples of 40 videos").
@@ -148,14 +149,19 @@ def _tables(
     ranked = pl.DataFrame({"model": order, LABEL: list(labels.values()), "at": range(len(order))})
     given = given.join(ranked, on="model").sort("at", "place").drop("at")
     spread = None if stability is None else _as_places(stability).join(ranked, on="model").sort("at")
-    actual = None if places is None else _as_places(places).join(ranked, on="model").sort("at")
+    if places is not None:
+        actual = _as_places(places).join(ranked, on="model").sort("at")
+    elif spread is not None and "median_place" in spread.columns:
+        actual = spread.with_columns(place=pl.col("median_place"))
+    else:
+        actual = None
     return given, spread, actual
 
 
 def _as_places(frame: pl.DataFrame) -> pl.DataFrame:
     """Ranks in a task called places, and only the columns that are drawn."""
     renamed = {column: column.replace("rank", "place") for column in frame.columns if "rank" in column}
-    keep = ("model", "place", "share", "place_low", "place_high")
+    keep = ("model", "place", "share", "place_low", "place_high", "median_place")
     return frame.rename(renamed).select([column for column in keep if column in {*frame.columns, *renamed.values()}])
 
 
@@ -170,7 +176,10 @@ def _caption(spread: pl.DataFrame | None, actual: pl.DataFrame | None, evidence:
     words = f"Area of a circle: how often the model took that place{_resampled(evidence)}; models may share places."
     if spread is not None:
         words += " Bars: the middle 95 % of places."
-    return words + (" Crosses: the place on the data as they are." if actual is not None else "")
+    if actual is None:
+        return words
+    middle = "median_place" in actual.columns
+    return words + (" Crosses: the median." if middle else " Crosses: the place on the data as they are.")
 
 
 def _spoken(given: pl.DataFrame, spread: pl.DataFrame | None) -> str:
