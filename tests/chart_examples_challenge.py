@@ -87,6 +87,12 @@ def pairs(names: Sequence[str]) -> pl.DataFrame:
     )  # fmt: skip
 
 
+def summary(names: Sequence[str]) -> pl.DataFrame:
+    """Letters over all buckets."""
+    rows = [(board, name, LETTERS[min(at, 2)]) for board in BOARDS for at, name in enumerate(names)]
+    return table(rows, board=pl.String, model=pl.String, letters=pl.String)
+
+
 def dominance(names: Sequence[str]) -> pl.DataFrame:
     """Everyone dominates those further back, except the next."""
     rows = [
@@ -148,7 +154,7 @@ EXAMPLES_CHALLENGE: dict[str, Example] = {
     "places_by_rule": lambda names: CHARTS["places_by_rule"](sensitivity(names)),
     "podium": lambda names: CHARTS["podium"](buckets(names), places(names)),
     "ranking_heat_map": lambda names: CHARTS["ranking_heat_map"](buckets(names), places(names)),
-    "significance_map": lambda n: CHARTS["significance_map"](pairs(n), buckets(n), places(n)),
+    "significance_map": lambda n: CHARTS["significance_map"](pairs(n), summary(n), places(n)),
     "dominance_matrix": lambda names: CHARTS["dominance_matrix"](dominance(names), places(names)),
     "bucket_matrix": lambda names: CHARTS["bucket_matrix"](buckets(names), places(names)),
     "pair_differences": lambda names: CHARTS["pair_differences"](pairs(names)),

@@ -15,6 +15,10 @@ from surgeval.report.words import plain, short_names
 
 BUCKET = "bucket"
 """The column that `with_bucket` adds."""
+CONSENSUS = "(consensus)"
+"""What a ranking calls the consensus over tasks."""
+NAMES = ("board", "task", "capability", "model", "model_a", "model_b")
+"""The columns that hold names."""
 
 
 class Part(NamedTuple):
@@ -36,8 +40,16 @@ class Part(NamedTuple):
         """
         if self.name is None:
             return ""
+        if self.name == CONSENSUS:
+            return ", consensus over tasks"
         words = plain(self.name, limit=40)
         return f", {words} board" if self.kind == "board" else f", task {words}"
+
+
+def named(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table with all names as text, also where a file of numbers made numbers of them."""
+    names = [column for column in NAMES if column in frame.columns]
+    return frame.with_columns(pl.col(names).cast(pl.String).fill_null("(none)"))
 
 
 def part_of(frame: pl.DataFrame, name: str | None = None) -> Part:
@@ -48,19 +60,22 @@ def part_of(frame: pl.DataFrame, name: str | None = None) -> Part:
     """
     kind = next((column for column in ("board", "task") if column in frame.columns), "")
     if not kind or frame.is_empty():
-        return Part(frame, None, "")
-    known = [str(value) for value in frame[kind].unique(maintain_order=True)]
+        return Part(named(frame), None, "")
+    frame = named(frame)
+    known = frame[kind].unique(maintain_order=True).to_list()
     if name is not None and name not in known:
         raise UnknownName(kind, name, known)
     chosen = known[0] if name is None else name
-    return Part(frame.filter(pl.col(kind).cast(pl.String) == chosen), chosen, kind)
+    return Part(frame.filter(pl.col(kind) == chosen), chosen, kind)
 
 
 def same_part(frame: pl.DataFrame | None, part: Part) -> pl.DataFrame | None:
     """The rows of another table that belong to the same board or task; None where there are none."""
     if frame is None:
         return None
-    rows = frame.filter(pl.col(part.kind) == part.name) if part.kind in frame.columns else frame
+    rows = named(frame)
+    if part.kind in rows.columns:
+        rows = rows.filter(pl.col(part.kind) == part.name)
     return None if rows.is_empty() else rows
 
 
@@ -72,20 +87,20 @@ def with_bucket(frame: pl.DataFrame) -> pl.DataFrame:
         ['object recognition, OOD']
     """
     if "capability" not in frame.columns:
-        task = pl.col("task").cast(pl.String) if "task" in frame.columns else pl.lit("overall")
+        task = pl.col("task") if "task" in frame.columns else pl.lit("overall")
         return frame.with_columns(task.alias(BUCKET))
     side = pl.when(pl.col("ood").cast(pl.Boolean)).then(pl.lit("OOD")).otherwise(pl.lit("ID"))
-    words = pl.col("capability").cast(pl.String).str.replace_all("_", " ", literal=True)
+    words = pl.col("capability").str.replace_all("_", " ", literal=True)
     return frame.with_columns((words + ", " + side).alias(BUCKET))
 
 
 def ordered_models(models: Iterable[str], places: pl.DataFrame | None) -> list[str]:
     """The models in the order of the table of places, then those that it does not know, as they come."""
-    given = list(dict.fromkeys(str(model) for model in models))
+    given = list(dict.fromkeys(models))
     if places is None or places.is_empty():
         return given
     column = "place" if "place" in places.columns else "rank"
-    ranked = [str(model) for model in places.sort(column, maintain_order=True)["model"]]
+    ranked = places.sort(column, maintain_order=True)["model"]
     return [model for model in dict.fromkeys([*ranked, *given]) if model in set(given)]
 
 
@@ -94,7 +109,7 @@ def model_labels(models: Iterable[str], places: pl.DataFrame | None) -> dict[str
     labels = short_names(models)
     if places is None or "baseline" not in places.columns:
         return labels
-    outside = {str(model) for model in places.filter("baseline")["model"]}
+    outside = set(places.filter("baseline")["model"])
     return {model: f"{label}, baseline" if model in outside else label for model, label in labels.items()}
 
 

@@ -32,7 +32,7 @@ def board(
     buckets: pl.DataFrame | None = None,
     group: str | None = None,
     name: str = "board",
-    title: str = "Board",
+    title: str = "Places and what they rest on",
 ) -> Chart:
     """One row per model, the winner on top: place, macro accuracy, Copeland score, and the interval of its place.
 
@@ -109,6 +109,8 @@ def _macro_panel(rows: pl.DataFrame) -> Any:
 
 def _copeland_panel(rows: pl.DataFrame) -> Any:
     alt = altair()
+    net = [f"{score:+d}".replace("-", "−") if score else "0" for score in rows["copeland"]]
+    rows = rows.with_columns(net=pl.Series(net, dtype=pl.String))
     reach = max([1.0, *(abs(float(score)) for score in rows["copeland"])])
     scale = alt.Scale(domain=[-1.5 * reach, 1.5 * reach], nice=False)
     x = alt.X("copeland:Q", title="Copeland score", scale=scale, axis=alt.Axis(tickCount=3, tickMinStep=1))
@@ -117,7 +119,7 @@ def _copeland_panel(rows: pl.DataFrame) -> Any:
     for ahead, align, shift in ((True, "left", 4), (False, "right", -4)):
         words = marks(rows.filter((pl.col("copeland") >= 0) == ahead))
         words = words.mark_text(align=align, dx=shift, **_letters(rows))
-        sides.append(words.encode(y=_y(rows), x=x, text=alt.Text("copeland:Q", format="+d")))
+        sides.append(words.encode(y=_y(rows), x=x, text="net:N"))
     return _panel(rows, PANEL_PX[1], bar, *sides)
 
 

@@ -77,9 +77,8 @@ def bucket_matrix(
 def _cells(frame: pl.DataFrame, labels: dict[str, str], floors: pl.DataFrame | None) -> pl.DataFrame:
     side = pl.when(pl.col("ood").cast(pl.Boolean)).then(pl.lit("ood")).otherwise(pl.lit("id"))
     cells = with_bucket(frame).with_columns(
-        pl.col("model").cast(pl.String),
-        slice=pl.col("capability").cast(pl.String) + "_" + side,
-        row=pl.col("model").cast(pl.String).replace_strict(labels, return_dtype=pl.String),
+        slice=pl.col("capability") + "_" + side,
+        row=pl.col("model").replace_strict(labels, return_dtype=pl.String),
     )
     heads = _heads(cells[BUCKET].unique(maintain_order=True).to_list())
     cells = cells.with_columns(head=pl.col(BUCKET).replace_strict(heads, return_dtype=pl.String))
@@ -175,8 +174,10 @@ def _spoken(cells: pl.DataFrame, labels: dict[str, str], floored: bool) -> str:
     told = []
     best = cells.sort("accuracy", descending=True, nulls_last=True, maintain_order=True)
     for bucket in cells[BUCKET].unique(maintain_order=True):
-        row = best.filter(pl.col(BUCKET) == bucket).row(0, named=True)
+        rows = best.filter(pl.col(BUCKET) == bucket)
+        row = rows.row(0, named=True)
+        ties = rows.filter(pl.col("accuracy") == row["accuracy"]).height - 1
         over = f", {row['margin']:+.3f} over the floor" if row["margin"] is not None else ""
-        told.append(f"{bucket}: {row['row']} {number(row['accuracy'])}{over}")
+        told.append(f"{bucket}: {row['row']}{f' and {ties} more' if ties > 0 else ''} {number(row['accuracy'])}{over}")
     words = f"Accuracy of {len(labels)} models in {len(told)} buckets{' against the floors' if floored else ''}."
     return f"{words} Best in each: {listed(told, 10)}."

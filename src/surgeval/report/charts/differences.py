@@ -90,7 +90,7 @@ def pair_differences(
 def _rows(frame: pl.DataFrame) -> pl.DataFrame:
     """The largest differences, turned so that the model ahead comes first."""
     behind = pl.col("difference") < 0
-    first, second = pl.col("model_a").cast(pl.String), pl.col("model_b").cast(pl.String)
+    first, second = pl.col("model_a"), pl.col("model_b")
     turned = frame.select(
         BUCKET,
         ahead=pl.when(behind).then(second).otherwise(first),

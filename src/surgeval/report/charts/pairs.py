@@ -30,6 +30,8 @@ from surgeval.report.theme import DIVERGING, INK, SURFACE, label_px, row_step_px
 MATRIX_MODELS = 60
 """Most rows of a matrix of models: of more, nothing could be read."""
 GROUND = "#f2f2f2"
+BEHIND = "#fdc38d"
+"""Paler than the colour of those ahead, so that the two differ in greyscale too."""
 
 
 def significance_map(
@@ -48,8 +50,8 @@ def significance_map(
     Args:
         pairs: Columns `board, capability, ood, model_a, model_b, difference, significant`, or those of a task
             (`task, model_a, model_b, significant`), where a significant row says that a is better.
-        letters: Columns `model, letters`, and those that name the bucket where there are several: `summary` for a
-            board, `buckets` for one bucket. Models that share a letter are not told apart.
+        letters: Columns `model, letters`: `summary` for a board, `buckets` for one bucket. Models that share a
+            letter are not told apart.
         places: Columns `model` and `place` (or `rank`), which order rows and columns.
         group: Which board or task; the first of the table by default.
         bucket: One bucket ("object recognition, ID"); by default cells count buckets.
@@ -92,7 +94,7 @@ def _better(frame: pl.DataFrame) -> pl.DataFrame:
     """One row per significant difference: who is better, who is worse, where."""
     found = frame.filter(pl.col("significant").cast(pl.Boolean).fill_null(False))
     ahead = pl.col("difference") > 0 if "difference" in frame.columns else pl.lit(True)
-    first, second = pl.col("model_a").cast(pl.String), pl.col("model_b").cast(pl.String)
+    first, second = pl.col("model_a"), pl.col("model_b")
     winner, loser = pl.when(ahead).then(first).otherwise(second), pl.when(ahead).then(second).otherwise(first)
     return found.select(winner.alias("winner"), loser.alias("loser"), BUCKET)
 
@@ -100,7 +102,7 @@ def _better(frame: pl.DataFrame) -> pl.DataFrame:
 def _by_wins(frame: pl.DataFrame, better: pl.DataFrame) -> list[str]:
     """The models, those first that win most net of losses."""
     wins, losses = (dict(better[side].value_counts().iter_rows()) for side in ("winner", "loser"))
-    models = dict.fromkeys([*frame["model_a"].cast(pl.String), *frame["model_b"].cast(pl.String)])
+    models = dict.fromkeys([*frame["model_a"], *frame["model_b"]])
     return sorted(models, key=lambda model: (losses.get(model, 0) - wins.get(model, 0), model))
 
 
@@ -161,9 +163,9 @@ def _letters(
     rows = same_part(letters, part)
     if rows is None:
         return None
-    if bucket is not None and "capability" in rows.columns:
-        rows = with_bucket(rows).filter(pl.col(BUCKET) == bucket)
-    rows = rows.with_columns(pl.col("model").cast(pl.String)).filter(pl.col("model").is_in(list(labels)))
+    if "capability" in rows.columns:
+        rows = with_bucket(rows).filter(pl.col(BUCKET) == (bucket or ""))
+    rows = rows.filter(pl.col("model").is_in(list(labels)))
     rows = rows.unique("model", keep="first", maintain_order=True).filter(pl.col("letters").fill_null("") != "")
     if rows.is_empty():
         return None
@@ -230,7 +232,7 @@ def dominance_matrix(
     if part.frame.is_empty():
         return nothing_to_show(name, title, "there is no pair of models")
     cells = part.frame.select(
-        pl.col("model_a").cast(pl.String).alias("winner"), pl.col("model_b").cast(pl.String).alias("loser"),
+        pl.col("model_a").alias("winner"), pl.col("model_b").alias("loser"),
         pl.col("buckets_a_ahead").alias("ahead"), pl.col("buckets_b_ahead").alias("behind"), "a_dominates_b",
     )  # fmt: skip
     count = (
@@ -245,7 +247,7 @@ def dominance_matrix(
     shown = _labelled_cells(cells.with_columns(_sign(roomy)).filter(pl.col("text") != ""), labels)
     colour = altair().Color(
         "state:N", title="row against column", legend=altair().Legend(orient="top", symbolStrokeColor="#999999"),
-        scale=altair().Scale(domain=list(_STATES), range=[DIVERGING[2], "#ffffff", DIVERGING[0]]),
+        scale=altair().Scale(domain=list(_STATES), range=[DIVERGING[2], "#ffffff", BEHIND]),
     )  # fmt: skip
     picture = _matrix(shown.drop("a_dominates_b"), labels, colour, text="text")
     sign = "Numbers: buckets in which the row, and in which the column, is significantly better." if roomy else (
@@ -272,7 +274,7 @@ def _sign(roomy: bool) -> Sequence[pl.Expr]:
         + behind.round(1).cast(pl.String).str.strip_suffix(".0")
     )
     text = pl.when(none).then(pl.lit("")).otherwise(score if roomy else sign)
-    ink = pl.when(ahead == behind).then(pl.lit(INK)).otherwise(pl.lit("#ffffff"))
+    ink = dark_ink(ahead <= behind)
     return [state.alias("state"), text.alias("text"), ink.alias("ink")]
 
 

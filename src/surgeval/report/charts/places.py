@@ -37,7 +37,8 @@ def place_frequencies(
 
     Args:
         frequencies: Columns `board, model, place, share` or `task, model, rank, share`.
-        stability: Columns `place_low, place_high` or `rank_low, rank_high`, perhaps `median_rank`; adds bars.
+        stability: Columns `place_low, place_high` or `rank_low, rank_high`; adds bars, and with `median_rank` crosses
+            where there are no places.
         places: Columns `model` and `place` or `rank`: the actual places; adds crosses and orders the rows.
         group: Which board or task; the first of the table by default.
         evidence: What was resampled how often, for the caption ("10,000 resamples of 40 videos").
@@ -148,14 +149,19 @@ def _tables(
     ranked = pl.DataFrame({"model": order, LABEL: list(labels.values()), "at": range(len(order))})
     given = given.join(ranked, on="model").sort("at", "place").drop("at")
     spread = None if stability is None else _as_places(stability).join(ranked, on="model").sort("at")
-    actual = None if places is None else _as_places(places).join(ranked, on="model").sort("at")
+    if places is not None:
+        actual = _as_places(places).join(ranked, on="model").sort("at")
+    elif spread is not None and "median_place" in spread.columns:
+        actual = spread.with_columns(place=pl.col("median_place"))
+    else:
+        actual = None
     return given, spread, actual
 
 
 def _as_places(frame: pl.DataFrame) -> pl.DataFrame:
     """Ranks in a task called places, and only the columns that are drawn."""
     renamed = {column: column.replace("rank", "place") for column in frame.columns if "rank" in column}
-    keep = ("model", "place", "share", "place_low", "place_high")
+    keep = ("model", "place", "share", "place_low", "place_high", "median_place")
     return frame.rename(renamed).select([column for column in keep if column in {*frame.columns, *renamed.values()}])
 
 
@@ -170,7 +176,10 @@ def _caption(spread: pl.DataFrame | None, actual: pl.DataFrame | None, evidence:
     words = f"Area of a circle: how often the model took that place{_resampled(evidence)}; models may share places."
     if spread is not None:
         words += " Bars: the middle 95 % of places."
-    return words + (" Crosses: the place on the data as they are." if actual is not None else "")
+    if actual is None:
+        return words
+    middle = "median_place" in actual.columns
+    return words + (" Crosses: the median." if middle else " Crosses: the place on the data as they are.")
 
 
 def _spoken(given: pl.DataFrame, spread: pl.DataFrame | None) -> str:
@@ -238,7 +247,7 @@ def places_by_rule(
 
 def _slots(frame: pl.DataFrame, rules: list[str]) -> pl.DataFrame:
     """One row per model and rule; equal places take the rows below each other, in the order of the first rule."""
-    ranked = frame.sort(rules[0], maintain_order=True).with_columns(pl.col("model").cast(pl.String))
+    ranked = frame.sort(rules[0], maintain_order=True)
     labels = short_names(ranked["model"])
     colours = [*PALETTE[:7], PALETTE[7]][: ranked.height] + [QUIET] * max(0, ranked.height - 8)
     ranked = ranked.with_columns(
@@ -258,7 +267,7 @@ def _rule_words(frame: pl.DataFrame, rules: list[str]) -> str:
     moved = frame.with_columns(low=low, high=high).filter(pl.col("low") < pl.col("high"))
     moved = moved.sort(pl.col("high") - pl.col("low"), descending=True, maintain_order=True)
     labels = short_names(frame["model"])
-    told = [f"{labels[str(row['model'])]}: {row['low']} to {row['high']}" for row in moved.iter_rows(named=True)]
+    told = [f"{labels[row['model']]}: {row['low']} to {row['high']}" for row in moved.iter_rows(named=True)]
     words = f"Places of {frame.height} models under {len(rules)} rules ({listed(rules, 8)}): "
     if not told:
         return words + "no place depends on the rule."

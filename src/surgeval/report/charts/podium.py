@@ -16,6 +16,7 @@ from surgeval.report.charts._ranking import (
     listed,
     marks,
     model_labels,
+    named,
     number,
     ordered_models,
     own_colour,
@@ -58,13 +59,13 @@ def podium(
     every = ordered_models(frame.sort("value", descending=True)["model"], chosen)
     points = _positions(frame, model_labels(every[:PODIUM_MODELS], chosen))
     models = points["model"].n_unique()
-    picture = altair().vconcat(_values(points, models), _counts(points, models), spacing=6)
     where = _where(buckets)
+    picture = altair().vconcat(_values(points, models, where), _counts(points, models), spacing=14, bounds="flush")
     caption = (
-        f"Each point: the value of one model in one {where}; positions by value among the models shown, equal values"
-        f" share the better one; inside a position the columns are the models in the order of the legend. Lines join"
-        f" the points of one {where}. Bars: in how many of the {points[BUCKET].n_unique()} {where}s the model has"
-        " that position. Differences need not be significant."
+        f"Each point: the value of one model in one {where}; positions by value among the models shown, best first;"
+        " equal values share the better one. Inside a position the columns are the models in the order of the"
+        f" legend. Lines join the points of one {where}. Bars: in how many of the {points[BUCKET].n_unique()}"
+        f" {where}s the model has that position. Differences need not be significant."
     )
     return drawn(
         name, picture, title=title, alt=_podium_words(points, where), data=frame,
@@ -81,7 +82,7 @@ def _board_or_tasks(
 ) -> tuple[pl.DataFrame, str, pl.DataFrame | None]:
     """The rows of one board, or of all tasks, with columns `bucket` and `value`."""
     if "capability" not in buckets.columns:
-        return with_bucket(buckets), "", places
+        return with_bucket(named(buckets)), "", None if places is None else named(places)
     part = part_of(buckets, group)
     return with_bucket(part.frame.with_columns(value=pl.col("accuracy"))), part.suffix, same_part(places, part)
 
@@ -90,7 +91,7 @@ def _positions(frame: pl.DataFrame, labels: dict[str, str]) -> pl.DataFrame:
     """Of the models shown: position in each bucket, and the column to stand in."""
     models = list(labels)
     best = pl.col("rank") if "capability" not in frame.columns else -pl.col("value").round(12)
-    rows = frame.with_columns(pl.col("model").cast(pl.String)).filter(pl.col("model").is_in(models))
+    rows = frame.filter(pl.col("model").is_in(models))
     rows = rows.filter(pl.col("value").is_not_null())
     rows = rows.with_columns(position=best.rank("min").over(BUCKET).cast(pl.Int64))
     column = pl.col("model").replace_strict({model: at for at, model in enumerate(models)}, return_dtype=pl.Int64)
@@ -115,10 +116,10 @@ def _x(field: str, models: int, *, title: str | None, labels: bool) -> Any:
     return alt.X(f"{field}:Q", title=title, scale=alt.Scale(domain=[0.5, models + 0.5], nice=False), axis=axis)
 
 
-def _values(points: pl.DataFrame, models: int) -> Any:
+def _values(points: pl.DataFrame, models: int, where: str) -> Any:
     alt = altair()
     colour, shape = _colour_and_shape(points)
-    y = alt.Y("value:Q", title="value in the bucket", scale=alt.Scale(zero=False))
+    y = alt.Y("value:Q", title=f"value in the {where}", scale=alt.Scale(zero=False))
     x = _x("slot", models, title=None, labels=False)
     edges = pl.DataFrame({"edge": [at + 0.5 for at in range(models + 1)]})
     walls = marks(edges).mark_rule(color=RULE).encode(x=_x("edge", models, title=None, labels=False))
@@ -152,7 +153,7 @@ def _podium_words(points: pl.DataFrame, where: str) -> str:
     spread = points["value"]
     return (
         f"Values of {points['model'].n_unique()} models in {points[BUCKET].n_unique()} {where}s, from"
-        f" {number(min(spread.to_list()))} to {number(max(spread.to_list()))}. Highest value: {listed(told, 5)}."
+        f" {number(min(spread.to_list()))} to {number(max(spread.to_list()))}. First position: {listed(told, 5)}."
     )
 
 
@@ -182,7 +183,7 @@ def ranking_heat_map(
     mean = frame.group_by("model").agg(pl.col("rank").mean()).sort("rank", "model")
     order = ordered_models(mean["model"], chosen)
     labels, total, where = model_labels(order, chosen), frame[BUCKET].n_unique(), _where(frame)
-    cells = frame.with_columns(pl.col("model").cast(pl.String)).group_by("model", "rank").agg(times=pl.len())
+    cells = frame.group_by("model", "rank").agg(times=pl.len())
     cells = cells.with_columns(
         pl.col("model").replace_strict(labels).alias(LABEL), ink=dark_ink(pl.col("times") < 0.5 * total)
     ).sort("model", "rank")

@@ -194,15 +194,15 @@ def _scaled(matrix: np.ndarray) -> np.ndarray:
     return at / reach * (MAP_PX / 2 - 20) + MAP_PX / 2
 
 
-def _apart(at: np.ndarray, gap_px: float = 24.0) -> np.ndarray:
+def _apart(at: np.ndarray, gap_px: float = 28.0) -> np.ndarray:
     """The places moved just so far that no two circles cover each other."""
     turn = np.arange(len(at)) * 2.399963
     at = at + 1e-3 * np.column_stack([np.cos(turn), np.sin(turn)])
-    for _ in range(200):
+    for _ in range(600):
         apart = at[:, None, :] - at[None, :, :]
         far = np.hypot(apart[..., 0], apart[..., 1]) + np.eye(len(at)) * 1e9
-        push = np.maximum(gap_px - far, 0.0) / 2
-        if push.max() < 0.1:
+        push = np.maximum(gap_px - far, 0.0) / 6
+        if push.max() < 0.05:
             break
         at = at + (apart / far[..., None] * push[..., None]).sum(axis=1)
         at = np.clip(at, 12, MAP_PX - 12)
@@ -210,7 +210,7 @@ def _apart(at: np.ndarray, gap_px: float = 24.0) -> np.ndarray:
 
 
 def _edges(nodes: pl.DataFrame, matrix: np.ndarray) -> pl.DataFrame:
-    tree = csgraph.minimum_spanning_tree(matrix + 1e-9).tocoo()
+    tree = csgraph.minimum_spanning_tree(matrix + 1e-6).tocoo()  # a distance of 0 would mean that there is no line
     x, y = nodes["x"].to_list(), nodes["y"].to_list()
     rows = [(x[a], y[a], x[b], y[b], float(matrix[a, b])) for a, b in zip(tree.row, tree.col, strict=True)]
     return pl.DataFrame(rows, schema=["x", "y", "x2", "y2", "distance"], orient="row")
@@ -223,7 +223,7 @@ def _looks(nodes: pl.DataFrame) -> tuple[Any, Any]:
     colours = [*_DARK[: len(winners)], *([INK] if OTHER in order else []), *([QUIET] if SHARED in order else [])]
     shapes = [
         *_FULL[: len(winners)],
-        *(["triangle-down"] if OTHER in order else []),
+        *(["diamond"] if OTHER in order else []),
         *(["circle"] if SHARED in order else []),
     ]
     legend = alt.Legend(title="winner", orient="top", columns=3, symbolSize=90, labelLimit=180)
@@ -244,7 +244,7 @@ def _map(nodes: pl.DataFrame, edges: pl.DataFrame) -> Any:
     colour, shape = _looks(nodes)
     lines = marks(edges).mark_rule(color="#bbbbbb", strokeWidth=1.5)
     tips = tooltips((("task", "N", ""), ("winner", "N", "")), nodes.columns)
-    circles = marks(nodes).mark_point(filled=True, size=430, opacity=1)
+    circles = marks(nodes).mark_point(filled=True, size=370, opacity=1)
     words = marks(nodes).mark_text(fontSize=10, fontWeight="bold", color="white", baseline="middle")
     return alt.layer(
         lines.encode(x=x, y=y, x2="x2:Q", y2="y2:Q", tooltip=[alt.Tooltip("distance:Q", format=".3f")]),

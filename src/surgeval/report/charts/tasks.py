@@ -13,6 +13,7 @@ from surgeval.report.charts._ranking import (
     at_row,
     listed,
     marks,
+    named,
     number,
     ordered_models,
     padded,
@@ -94,12 +95,12 @@ def _box_picture(boxes: pl.DataFrame, points: pl.DataFrame, x_title: str) -> Any
 def _boxes(frame: pl.DataFrame, places: pl.DataFrame | None) -> pl.DataFrame:
     """Five numbers per model: quartiles, and the outermost scores within one and a half boxes of them."""
     value = pl.col("value")
-    boxes = frame.group_by(pl.col("model").cast(pl.String), maintain_order=True).agg(
+    boxes = frame.group_by("model", maintain_order=True).agg(
         value.quantile(0.25, "linear").alias("q25"), value.median().alias("median"),
         value.quantile(0.75, "linear").alias("q75"), value.mean().alias("mean"), pl.len().alias("points"),
     )  # fmt: skip
     reach = 1.5 * (pl.col("q75") - pl.col("q25"))
-    inside = frame.with_columns(pl.col("model").cast(pl.String)).join(boxes, on="model")
+    inside = frame.join(boxes, on="model")
     inside = inside.filter(value.is_between(pl.col("q25") - reach, pl.col("q75") + reach))
     ends = inside.group_by("model").agg(low=value.min(), high=value.max())
     boxes = boxes.join(ends, on="model").sort("median", "mean", "model", descending=[True, True, False])
@@ -113,7 +114,7 @@ def _points(frame: pl.DataFrame, boxes: pl.DataFrame) -> pl.DataFrame:
     """The points to draw: all, or every so-manieth in the order of value, scattered the same way every time."""
     row = {model: at for at, model in enumerate(boxes["model"])}
     every = max(1, -(-frame.height // POINTS))
-    points = frame.select("value", at=pl.col("model").cast(pl.String).replace_strict(row, return_dtype=pl.Float64))
+    points = frame.select("value", at=pl.col("model").replace_strict(row, return_dtype=pl.Float64))
     points = points.sort("at", "value").gather_every(every)
     scattered = (np.arange(points.height) * 0.6180339887498949) % 1.0 - 0.5
     return points.select(pl.col("value").round(5), at=(pl.col("at") + 0.6 * pl.Series(scattered)).round(3))
@@ -162,14 +163,14 @@ def tau_violin(
         title: Of the chart.
     """
     kind = "task" if "task" in frequencies.columns else "board"
-    given = frequencies.drop_nulls("tau_b")
+    given = named(frequencies).drop_nulls("tau_b")
     if given.is_empty():
         return nothing_to_show(name, title, "no resample gave a ranking that could be compared")
     alt = altair()
-    order = given[kind].cast(pl.String).unique(maintain_order=True).to_list()
+    order = given[kind].unique(maintain_order=True).to_list()
     labels = short_names(order)
     width = _bin_width(min(given["tau_b"].to_list()))
-    bins = _bins(given.with_columns(pl.col(kind).cast(pl.String)), kind, order, width)
+    bins = _bins(given, kind, order, width)
     step, rows = max(18, row_step_px(len(order)) + 8), len(order)
     ends = [min(0.5, min(bins["left"].to_list())), 1 + width]
     scale = alt.Scale(domain=ends, nice=False)
@@ -210,7 +211,7 @@ def _bins(given: pl.DataFrame, kind: str, order: list[str], width: float) -> pl.
 def _quartile_marks(quartiles: pl.DataFrame, kind: str, order: list[str], scale: Any) -> list[Any]:
     alt = altair()
     at = at_row("at", len(order))
-    rows = quartiles.with_columns(pl.col(kind).cast(pl.String)).filter(pl.col(kind).is_in(order)).drop_nulls("median")
+    rows = named(quartiles).filter(pl.col(kind).is_in(order)).drop_nulls("median")
     place = {task: row for row, task in enumerate(order)}
     rows = rows.with_columns(at=pl.col(kind).replace_strict(place, return_dtype=pl.Float64))
     bar = marks(rows).mark_rule(color=INK, strokeWidth=2).encode(y=at, x=alt.X("q25:Q", scale=scale), x2="q75:Q")
@@ -219,7 +220,7 @@ def _quartile_marks(quartiles: pl.DataFrame, kind: str, order: list[str], scale:
 
 
 def _tau_words(given: pl.DataFrame, kind: str, labels: dict[str, str]) -> str:
-    mean = given.group_by(pl.col(kind).cast(pl.String), maintain_order=True).agg(
+    mean = given.group_by(kind, maintain_order=True).agg(
         mean=(pl.col("tau_b") * pl.col("share")).sum() / pl.col("share").sum()
     )
     told = [f"{labels[task]} {number(value)}" for task, value in mean.sort("mean").iter_rows()]
