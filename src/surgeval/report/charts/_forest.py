@@ -66,7 +66,7 @@ def _edge(table: pl.DataFrame, ends: list[float | None]) -> float:
     if not known:
         return 1.0
     largest = max((abs(value) for value in table["estimate"].drop_nulls()), default=0.0)
-    return min(WIDEST, max(0.5, min(known[-1], max(1.25 * largest, 4 * known[len(known) // 2]))))
+    return min(WIDEST, max(0.5, min(known[-1], max(2 * largest, 4 * known[len(known) // 2]))))
 
 
 def _on_scale(row: dict[str, Any], end: str) -> float | None:

@@ -105,7 +105,7 @@ def _units(pairs: pl.DataFrame) -> str:
 
 
 def _spoken(pairs: pl.DataFrame, first: str, second: str, value: str, measure: str) -> str:
-    known = pairs.filter(pl.col(value).is_not_null()).sort(value)
+    known = pairs.filter(pl.col(value).is_not_null()).sort(value, maintain_order=True)
     if known.is_empty():
         return f"{measure} of {amount(pairs.height, 'pair')}; none is defined."
     ends = [f"{plain(row[first], limit=24)} and {plain(row[second], limit=24)} {number(row[value], 2)}"

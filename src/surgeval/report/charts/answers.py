@@ -224,7 +224,9 @@ def latency_against_budget(
     need(frame, ("model", "p50_s", "p95_s", "max_s", "late_share", "questions"), name)
     alt = altair()
     late = [percent(share) for share in frame["late_share"]]
-    rows = labelled(frame.with_columns(pl.Series("late", late, dtype=pl.String)).sort("p95_s", nulls_last=True))
+    rows = labelled(
+        frame.with_columns(pl.Series("late", late, dtype=pl.String)).sort("p95_s", nulls_last=True, maintain_order=True)
+    )
     rows = rows.with_columns(
         pl.col(f"{part}_s").clip(SHORTEST_S).alias(f"{part}_drawn") for part in ("p50", "p95", "max")
     )
@@ -243,7 +245,7 @@ def latency_against_budget(
         head_beside("late"),
     ]
     over = rows.filter(pl.col("late_share") > 0)
-    slow = rows.sort("p95_s", nulls_last=False).row(-1, named=True)
+    slow = rows.sort("p95_s", nulls_last=False, maintain_order=True).row(-1, named=True)
     return drawn(
         name, alt.layer(*layers), title=title,
         alt=f"Time per answer of {amount(len(order), 'model')} against a budget of {budget_s:g} s; {over.height} have "

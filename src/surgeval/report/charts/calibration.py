@@ -83,7 +83,7 @@ def _spoken(rows: pl.DataFrame, models: int) -> str:
     gap = (pl.col("confidence") - pl.col("observed")).alias("gap")
     widest = (
         rows.with_columns(gap)
-        .sort(pl.col("gap").abs(), descending=True)
+        .sort(pl.col("gap").abs(), descending=True, maintain_order=True)
         .unique(LABEL, keep="first", maintain_order=True)
     )
     words = [

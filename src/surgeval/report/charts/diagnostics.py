@@ -110,7 +110,7 @@ def normal_qq(
     rows = [alt.hconcat(*panels[place : place + 3], spacing=20) for place in range(0, len(panels), 3)]
     note = f" The first {MOST_PANELS} of {len(groups)} are shown." if len(groups) > MOST_PANELS else ""
     furthest = frame.with_columns((pl.col("observed") - pl.col("expected")).abs().alias("gap")).sort(
-        "gap", descending=True
+        "gap", descending=True, maintain_order=True
     )
     top = furthest.row(0, named=True)
     return drawn(

@@ -21,7 +21,7 @@ from surgeval.report.charts._marks import (
     text_beside,
     tips,
 )
-from surgeval.report.theme import DIVERGING, QUIET, label_px, row_step_px
+from surgeval.report.theme import DIVERGING, INK, label_px, row_step_px
 from surgeval.report.words import plain, short_names
 from surgeval.stats.mixed.design import INTERCEPT
 from surgeval.stats.mixed.symbols import NOT_ASSESSABLE
@@ -61,7 +61,7 @@ def effects_forest(
     note = ""
     if table.height > MOST_TERMS:
         note = f" The {MOST_TERMS} of {table.height:,} properties with the smallest p values are shown."
-        table = table.sort(p_column, nulls_last=True).head(MOST_TERMS)
+        table = table.sort(p_column, nulls_last=True, maintain_order=True).head(MOST_TERMS)
     table = labelled(table.sort("estimate", nulls_last=True, maintain_order=True), "term")
     ratio = bool(table["odds_ratio"].is_not_null().any())
     order = table[LABEL].to_list()
@@ -96,7 +96,11 @@ def _spoken(table: pl.DataFrame, ratio: bool) -> str:
     parts = [f"{table.height} {what}, {known.height} assessable, {found.height} with p ≤ 0.05"]
     what = "odds ratio" if ratio else "estimate"
     for way, words in (("harms", "harmful"), ("helps", "helpful")):
-        part = found.filter(pl.col("effect") == way).sort(pl.col("estimate").abs(), descending=True).head(4)
+        part = (
+            found.filter(pl.col("effect") == way)
+            .sort(pl.col("estimate").abs(), descending=True, maintain_order=True)
+            .head(4)
+        )
         listed = [f"{row[LABEL]} ({what} {row['size_text']}{', ' + row['stars']})"
                   for row in part.iter_rows(named=True)]  # fmt: skip
         if listed:
@@ -176,7 +180,7 @@ def _panels(table: pl.DataFrame, order: list[str], whose: list[str], ratio: bool
             axis = alt.Y(f"{LABEL}:N", sort=order, title=None, axis=None, scale=row_scale(order))
         words = "log odds ratio" if ratio else "estimate"
         missing = alt.Chart(chart_data(part.filter(pl.col("symbol") == NOT_ASSESSABLE).with_columns(at=pl.lit(0.0))))
-        cross = missing.mark_text(text="x", color=QUIET).encode(y=axis, x="at:Q")
+        cross = missing.mark_text(text="x", color=INK, dx=8).encode(y=axis, x="at:Q")
         parts.append(alt.layer(line_at(0.0), *forest_marks(base, part, axis, words), cross))
     return alt.hconcat(*parts, spacing=10).resolve_scale(x="shared", color="shared", shape="shared")
 
