@@ -6,7 +6,7 @@ import polars as pl
 
 from surgeval.report.chart import Chart, altair, drawn, nothing_to_show
 from surgeval.report.charts._encode import chart_data
-from surgeval.report.charts._marks import DARK, LIGHT, amount, cell_text, counted, extremes, ink_on, need, number, tips
+from surgeval.report.charts._marks import DARK, LIGHT, amount, cell_text, counted, extremes, ink_on, number, tips, typed
 from surgeval.report.theme import DIVERGING, SURFACE, label_px
 from surgeval.report.words import plain, short_names
 
@@ -41,7 +41,7 @@ def agreement_matrix(
     """
     if frame.is_empty():
         return nothing_to_show(name, title, "there is no pair")
-    need(frame, (first, second, value), name)
+    frame = typed(frame, name, kept=(first, second), numbers=(value,))
     pairs = frame.filter(pl.col(first).is_not_null() & pl.col(second).is_not_null())
     if pairs.is_empty():
         return nothing_to_show(name, title, "there is no pair")

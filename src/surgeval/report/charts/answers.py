@@ -18,12 +18,12 @@ from surgeval.report.charts._marks import (
     head_beside,
     ink_on,
     line_at,
-    need,
     number,
     percent,
     row_scale,
     text_beside,
     tips,
+    typed,
 )
 from surgeval.report.theme import ACCENT, CONTRAST, INK, PALETTE, QUIET, SURFACE, WIDTH_PX
 from surgeval.report.words import plain
@@ -60,7 +60,7 @@ def time_error(
     """
     if frame.is_empty():
         return nothing_to_show(name, title, "no question asks for a time")
-    need(frame, ("model", "value"), name)
+    frame = typed(frame, name, texts=("model",), numbers=("value",))
     alt = altair()
     curves = _curves(frame)
     shares = _within(frame, tolerance_s)
@@ -109,7 +109,7 @@ def _within(frame: pl.DataFrame, tolerance_s: float) -> pl.DataFrame:
     """Per model the share of questions within the tolerance, the best first."""
     within = (pl.col("value").fill_nan(None) <= tolerance_s).fill_null(False)
     found = frame.group_by("model", maintain_order=True).agg(within.mean().alias("share"), pl.len().alias("questions"))
-    return found.sort("share", descending=True, maintain_order=True)
+    return found.sort("share", "model", descending=[True, False])
 
 
 def _curves(frame: pl.DataFrame) -> pl.DataFrame:
@@ -144,7 +144,7 @@ def count_confusion(
     """
     if frame.is_empty():
         return nothing_to_show(name, title, "no question asks for a count")
-    need(frame, ("reference", "response"), name)
+    frame = typed(frame, name, numbers=("reference", "response"))
     alt = altair()
     top = min(MOST_COUNT, max(int(extremes(frame[side])[1]) for side in ("reference", "response")))
     words = [*[str(n) for n in range(top)], f"{top}+" if _beyond(frame, top) else str(top)]
@@ -221,7 +221,7 @@ def latency_against_budget(
     """
     if frame.is_empty():
         return nothing_to_show(name, title, "no answer has a time")
-    need(frame, ("model", "p50_s", "p95_s", "max_s", "late_share", "questions"), name)
+    frame = typed(frame, name, texts=("model",), numbers=("p50_s", "p95_s", "max_s", "late_share", "questions"))
     alt = altair()
     late = [percent(share) for share in frame["late_share"]]
     rows = labelled(

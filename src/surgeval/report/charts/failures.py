@@ -8,7 +8,7 @@ import polars as pl
 
 from surgeval.report.chart import Chart, altair, drawn, nothing_to_show
 from surgeval.report.charts._encode import LABEL, chart_data, labelled, rows_axis, rows_height
-from surgeval.report.charts._forest import COLUMNS, forest_axis, forest_marks, prepared
+from surgeval.report.charts._forest import forest_axis, forest_marks, prepared, typed_effects
 from surgeval.report.charts._marks import (
     DARK,
     LIGHT,
@@ -16,7 +16,6 @@ from surgeval.report.charts._marks import (
     cell_text,
     head_beside,
     line_at,
-    need,
     row_scale,
     text_beside,
     tips,
@@ -54,10 +53,12 @@ def effects_forest(
         name: Of the chart.
         title: Of the chart.
     """
-    if frame.is_empty() or not (frame["term"] != INTERCEPT).any():
+    if frame.is_empty():
         return nothing_to_show(name, title, "no property was analysed")
-    need(frame, (*COLUMNS, p_column), name)
+    frame = typed_effects(frame, name, p_column=p_column)
     table = prepared(frame.filter(pl.col("term") != INTERCEPT), p_column)
+    if table.is_empty():
+        return nothing_to_show(name, title, "no property was analysed")
     note = ""
     if table.height > MOST_TERMS:
         note = f" The {MOST_TERMS} of {table.height:,} properties with the smallest p values are shown."
@@ -123,10 +124,12 @@ def model_effects(
         name: Of the chart.
         title: Of the chart.
     """
-    if frame.is_empty() or not (frame["term"] != INTERCEPT).any():
+    if frame.is_empty():
         return nothing_to_show(name, title, "no model was analysed by itself")
-    need(frame, ("model", *COLUMNS), name)
+    frame = typed_effects(frame, name, models=True)
     table = prepared(frame.filter(pl.col("term") != INTERCEPT))
+    if table.is_empty():
+        return nothing_to_show(name, title, "no model was analysed by itself")
     terms = table.group_by("term", maintain_order=True).agg(pl.col("estimate").mean()).sort("estimate", nulls_last=True)
     note = ""
     if terms.height > MOST_TERMS:
@@ -146,7 +149,7 @@ def model_effects(
     scale = f"log odds ratios of {plain(outcome, limit=40)}" if ratio else "estimates on the scale of the outcome"
     picture = _panels(table, order, whose, ratio) if panels else _map(table, order, whose, ratio)
     counts = table.group_by("who", maintain_order=True).agg((pl.col("effect") == "harms").sum().alias("harms"))
-    most = counts.sort("harms", descending=True, maintain_order=True).row(0, named=True)
+    most = counts.sort("harms", "who", descending=[True, False]).row(0, named=True)
     drawn_as = "Shade: effect, orange harms and blue helps; signs: p ≤ 0.05; x: not assessable."
     if panels:
         drawn_as = (

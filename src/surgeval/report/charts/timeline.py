@@ -8,7 +8,7 @@ import polars as pl
 
 from surgeval.report.chart import Chart, altair, drawn, nothing_to_show
 from surgeval.report.charts._encode import LABEL, chart_data
-from surgeval.report.charts._marks import amount, distinct, extremes, need, tips
+from surgeval.report.charts._marks import amount, distinct, extremes, tips, typed
 from surgeval.report.theme import ACCENT, INK, WIDTH_PX, label_px, row_step_px
 from surgeval.report.timeline_table import PHASES
 from surgeval.report.words import ELLIPSIS, plain, short_names
@@ -48,7 +48,10 @@ def timeline(
     """
     if frame.is_empty():
         return nothing_to_show(name, title, "nothing was annotated")
-    need(frame, ("lane", "kind", "start_s", "end_s", "what", "class_name"), name)
+    frame = typed(frame, name, texts=("lane", "kind", "what"), kept=("class_name",), numbers=("start_s", "end_s"))
+    frame = frame.drop_nulls(["start_s", "end_s"])
+    if frame.is_empty():
+        return nothing_to_show(name, title, "nothing was annotated")
     rows, order, note = _laned(frame)
     alt = altair()
     y = _lane_axis(order)

@@ -18,12 +18,12 @@ from surgeval.report.charts._marks import (
     head_beside,
     level_words,
     line_at,
-    need,
     number,
     row_scale,
     sizes,
     text_beside,
     tips,
+    typed,
 )
 from surgeval.report.theme import ACCENT, CONTRAST, INK, QUIET, WIDTH_PX, row_step_px
 from surgeval.report.words import plain
@@ -52,7 +52,7 @@ def naive_against_cluster(
     """
     if frame.is_empty():
         return nothing_to_show(name, title, "no model has an interval")
-    need(frame, ("model", "value", "low", "high", "resample"), name)
+    frame = typed(frame, name, texts=("model", "resample"), numbers=("value", "low", "high"))
     alt = altair()
     pairs = _width_pairs(frame, largest_is_best)
     order = pairs[LABEL].to_list()
@@ -154,7 +154,7 @@ def difference_intervals(
     """
     if frame.is_empty():
         return nothing_to_show(name, title, "no pair of models was compared")
-    need(frame, ("model_a", "model_b", "difference", "low", "high", *by), name)
+    frame = typed(frame, name, texts=("model_a", "model_b", *by), numbers=("difference", "low", "high"))
     alt = altair()
     clear = ((pl.col("low") > 0) | (pl.col("high") < 0)).fill_null(False)
     verdict = pl.when(clear).then(pl.lit("interval excludes zero")).otherwise(pl.lit("interval includes zero"))
@@ -226,7 +226,8 @@ def video_leverage(
         title: Of the chart.
         estimand: What the headline is.
     """
-    known = frame.filter(pl.col("change").is_not_null() & pl.col("change").is_not_nan()) if len(frame) else frame
+    frame = typed(frame, name, texts=("video",), numbers=("change",))
+    known = frame.filter(pl.col("change").is_not_null())
     if known.is_empty():
         return nothing_to_show(name, title, "no video can be left out")
     alt = altair()
