@@ -1,5 +1,6 @@
 import numpy as np
 import polars as pl
+import pytest
 
 from chart_examples_analysis import agreement_rows
 from chart_reading import drawn_as, row_order
@@ -20,7 +21,7 @@ def test_kappas_of_raters_stand_on_both_sides_of_the_diagonal() -> None:
     chart = agreement_matrix(table)
     kappas = {(row["rater_a"], row["rater_b"]): row["value"] for row in table.iter_rows(named=True) if row["rater_a"]}
     cells = {(row["row"], row["column"]): row["shown"] for row in drawn_as(chart, "rect")[0]["values"]}
-    assert cells == {**kappas, **{(b, a): value for (a, b), value in kappas.items()}}
+    assert cells == pytest.approx({**kappas, **{(b, a): value for (a, b), value in kappas.items()}}, abs=1e-4)
     assert row_order(chart) == ["Ann", "Bob", "Cem"]
     worst = min(kappas, key=kappas.__getitem__)
     assert f"lowest {worst[0]} and {worst[1]} {kappas[worst]:.2f}" in chart.alt

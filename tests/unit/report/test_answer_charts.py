@@ -39,7 +39,7 @@ def test_models_are_ordered_by_the_share_within_the_tolerance() -> None:
 def test_models_beyond_the_named_ones_are_thin_lines() -> None:
     chart = time_error(time_rows([f"m{i}" for i in range(20)]))
     quiet, loud = drawn_as(chart, "line")
-    assert len({row["model"] for row in quiet["values"]}) == 13
+    assert len({row["line"] for row in quiet["values"]}) == 13
     assert len({row["model"] for row in loud["values"]}) == 7
     assert "the other 13" in chart.caption
 

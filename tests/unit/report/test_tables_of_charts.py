@@ -8,6 +8,8 @@ import pytest
 from chart_examples_analysis import TABLES, draw_analysis
 
 NAMES = sorted(TABLES)
+ORDERED = {"aggregation_flips", "calibration", "normal_qq", "agreement_matrix", "timeline"}
+"""Charts whose table has an order that means something."""
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -42,9 +44,7 @@ def test_names_that_are_numbers_are_names(name: str) -> None:
     assert draw_analysis(name, again).alt == draw_analysis(name, table).alt
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sorted(set(NAMES) - ORDERED))
 def test_the_order_of_rows_does_not_change_what_is_spoken(name: str) -> None:
-    if name in ("aggregation_flips", "calibration", "normal_qq", "agreement_matrix", "caterpillar", "timeline"):
-        pytest.skip("its table has an order that means something")
     table = TABLES[name](["A", "B", "C", "D"])
     assert draw_analysis(name, table).alt == draw_analysis(name, table[::-1]).alt

@@ -61,7 +61,8 @@ def agreement_matrix(
     scale = (alt.Scale(range=list(DIVERGING), domain=[-edge, 0, edge]) if diverging
              else alt.Scale(scheme=SURFACE, domain=[min(0.0, extremes(cells["shown"])[0]), 1]))  # fmt: skip
     tooltip = tips(cells, "row", "column", "shown .3f", "low .3f", "high .3f", "units", "videos", "note")
-    base = alt.Chart(chart_data(cells), width=alt.Step(step), height=alt.Step(step))
+    bare = cells.drop("text", "ink").with_columns(pl.col(pl.Float64).round(4))
+    base = alt.Chart(chart_data(bare), width=alt.Step(step), height=alt.Step(step))
     squares = base.mark_rect(stroke="white", strokeWidth=0.5).encode(
         x=x, y=y, color=alt.Color("shown:Q", scale=scale, title=measure), tooltip=tooltip
     )

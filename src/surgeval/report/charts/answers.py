@@ -65,7 +65,9 @@ def time_error(
     curves = _curves(frame)
     shares = _within(frame, tolerance_s)
     rows, order = chosen_models(curves, shares["model"].to_list(), MOST_LINES)
-    others = curves.filter(~pl.col("model").is_in(rows["model"].unique().to_list()))
+    others = curves.filter(~pl.col("model").is_in(rows["model"].unique().to_list())).select(
+        pl.col("model").rank("dense").cast(pl.Int64).alias("line"), "within_s", pl.col("share").round(4)
+    )
     x = alt.X("within_s:Q", title="error at most (seconds)", scale=alt.Scale(type="symlog", constant=2, domain=[0, 60]),
               axis=alt.Axis(values=[0, *TIME_TOLERANCES_S, 60]))  # fmt: skip
     y = alt.Y("share:Q", title="share of questions", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"))
@@ -83,7 +85,7 @@ def time_error(
     loud = alt.Chart(chart_data(rows)).mark_line(strokeWidth=2)
     picture = alt.layer(
         line_at(tolerance_s, dash=(4, 3), color=INK),
-        quiet.encode(x=x, y=y, detail="model:N"),
+        quiet.encode(x=x, y=y, detail="line:N"),
         loud.encode(x=x, y=y, color=color, strokeDash=dash, tooltip=tooltip),
     )
     best, worst = shares.row(0, named=True), shares.row(-1, named=True)
