@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -62,6 +63,8 @@ def aggregation_table(names: Names, strategies: Names = ("frame-wise", "video-wi
 
 
 def comparison_table(names: Names) -> pl.DataFrame:
+    if not names:
+        return pl.DataFrame(schema=COMPARISON_SCHEMA)
     pairs = [(names[0], name) for name in names] if len(names) == 1 else list(combinations(names[:12], 2))
     pairs += [(names[0], name) for name in names[12:]]
     rows = [(a, b, 0.002 * place - 0.03, 0.002 * place - 0.06, 0.002 * place, a, 0.1, 200, 20)
@@ -195,32 +198,45 @@ def agreement_rows(names: Names) -> pl.DataFrame:
     return _table(rows, schema)
 
 
-def _draw(name: str, table: Callable[[Names], pl.DataFrame], **options: Any) -> Callable[[Names], Chart]:
-    return lambda names: CHARTS[name](table(names), **options)
+TABLES: dict[str, Callable[[Names], pl.DataFrame]] = {
+    "naive_against_cluster": interval_pairs,
+    "strata_deltas": lambda names: strata_table(names, list(names[:3])),
+    "aggregation_flips": aggregation_table,
+    "difference_intervals": comparison_table,
+    "video_leverage": leverage_table,
+    "calibration": reliability_rows,
+    "time_error": time_rows,
+    "count_confusion": count_rows,
+    "latency_against_budget": latency_rows,
+    "effects_forest": effects_rows,
+    "model_effects": per_model_rows,
+    "caterpillar": random_rows,
+    "normal_qq": quantile_rows,
+    "simulated_residuals": residual_rows,
+    "property_prevalence": prevalence_rows,
+    "marginal_means": marginal_rows,
+    "timeline": timeline_rows,
+    "agreement_matrix": agreement_rows,
+}
+"""By the chart's name, a function from names (of models, terms, levels, videos, raters or objects) to its table."""
+OPTIONS: dict[str, dict[str, Any]] = {
+    "latency_against_budget": {"budget_s": 5.0},
+    "simulated_residuals": {"tests": {"uniformity_p": 0.4, "conditional": False}},
+    "effects_forest": {"rows": 1200},
+}
+
+
+def draw_analysis(name: str, table: pl.DataFrame) -> Chart:
+    """The chart of that name from a table."""
+    return CHARTS[name](table, **OPTIONS.get(name, {}))
+
+
+def _example(name: str, names: Names) -> Chart:
+    return draw_analysis(name, TABLES[name](names))
 
 
 EXAMPLES_ANALYSIS: dict[str, Callable[[Names], Chart]] = {
-    "naive_against_cluster": _draw("naive_against_cluster", interval_pairs),
-    "strata_deltas": lambda names: CHARTS["strata_deltas"](strata_table(names, list(names[:3]))),
-    "aggregation_flips": _draw("aggregation_flips", aggregation_table),
-    "difference_intervals": lambda names: CHARTS["difference_intervals"](
-        comparison_table(names) if names else pl.DataFrame(schema=COMPARISON_SCHEMA)
-    ),
-    "video_leverage": _draw("video_leverage", leverage_table),
-    "calibration": _draw("calibration", reliability_rows),
-    "time_error": _draw("time_error", time_rows),
+    **{name: partial(_example, name) for name in TABLES},
     "count_confusion": lambda names: CHARTS["count_confusion"](count_rows(names), model=names[0] if names else ""),
-    "latency_against_budget": _draw("latency_against_budget", latency_rows, budget_s=5.0),
-    "effects_forest": _draw("effects_forest", effects_rows, rows=1200),
-    "model_effects": _draw("model_effects", per_model_rows),
-    "caterpillar": _draw("caterpillar", random_rows),
-    "normal_qq": _draw("normal_qq", quantile_rows),
-    "simulated_residuals": _draw(
-        "simulated_residuals", residual_rows, tests={"uniformity_p": 0.4, "conditional": False}
-    ),
-    "property_prevalence": _draw("property_prevalence", prevalence_rows),
-    "marginal_means": _draw("marginal_means", marginal_rows),
-    "timeline": _draw("timeline", timeline_rows),
-    "agreement_matrix": _draw("agreement_matrix", agreement_rows),
 }
-"""By the chart's name, a function from names (of models, terms, levels, videos, raters or objects) to the chart."""
+"""By the chart's name, a function from names to the chart."""

@@ -55,8 +55,8 @@ def _first_second(entry: Entry) -> tuple[float, str]:
 
 def _object_rows(entry: Entry, duration_s: int) -> list[tuple[Any, ...]]:
     rows: list[tuple[Any, ...]] = []
-    ends = [second for second, _ in entry.turns[1:]] + [duration_s]
-    for (start_s, state), end_s in zip(entry.turns, ends, strict=True):
+    ends = [*(second for second, _ in entry.turns[1:]), duration_s]
+    for (start_s, state), end_s in zip(entry.turns, ends, strict=False):  # nothing ever turns without a first turn
         if state is not State.RETRIEVED and end_s > start_s:
             rows.append((entry.instance, "state", start_s, end_s, state.value, entry.class_name, None))
     rows += [

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from surgeval.report.chart import altair
-from surgeval.report.charts._marks import tips
+from surgeval.report.charts._marks import tips, typed
 from surgeval.report.theme import ACCENT, CONTRAST, QUIET
 from surgeval.report.words import plain
 from surgeval.stats.mixed.symbols import NOT_ASSESSABLE
@@ -16,8 +16,6 @@ from surgeval.stats.mixed.symbols import NOT_ASSESSABLE
 WIDEST = 8.0
 """Log odds beyond which intervals are cut: odds of three thousand to one say no more than that."""
 STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
-COLUMNS = ("term", "estimate", "p_value", "odds_ratio", "ci_low", "ci_high", "symbol")
-"""Columns of a table of effects that forests need."""
 _WAYS = {"harms": CONTRAST, "helps": ACCENT, "not significant": QUIET}
 _WAY_SHAPES = ["triangle-left", "triangle-right", "circle"]
 
@@ -32,6 +30,19 @@ def stars(p_value: float | None) -> str:
     if p_value is None or p_value != p_value:
         return ""
     return next((mark for limit, mark in STARS if p_value <= limit), "")
+
+
+def typed_effects(frame: pl.DataFrame, chart: str, *, models: bool = False, p_column: str = "p_value") -> pl.DataFrame:
+    """A table of effects with columns as forests need them; a missing symbol is blank.
+
+    Raises:
+        TableInvalid: With every column that is missing.
+    """
+    texts = ("term", "model") if models else ("term",)
+    numbers = ("estimate", "p_value", p_column, "odds_ratio", "ci_low", "ci_high")
+    return typed(frame, chart, texts=texts, numbers=numbers, kept=("symbol",)).with_columns(
+        pl.col("symbol").fill_null("")
+    )
 
 
 def forest_axis(ratio: bool, outcome: str) -> str:
@@ -66,7 +77,7 @@ def _edge(table: pl.DataFrame, ends: list[float | None]) -> float:
     if not known:
         return 1.0
     largest = max((abs(value) for value in table["estimate"].drop_nulls()), default=0.0)
-    return min(WIDEST, max(0.5, min(known[-1], max(1.25 * largest, 4 * known[len(known) // 2]))))
+    return min(WIDEST, max(0.5, min(known[-1], max(2 * largest, 4 * known[len(known) // 2]))))
 
 
 def _on_scale(row: dict[str, Any], end: str) -> float | None:

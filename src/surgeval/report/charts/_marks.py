@@ -15,15 +15,36 @@ from surgeval.report.theme import INK, QUIET, WIDTH_PX, label_px, row_step_px
 DARK, LIGHT = "#000000", "#ffffff"
 
 
-def need(frame: pl.DataFrame, columns: Sequence[str], chart: str) -> None:
-    """Refuse a table that lacks columns.
+def typed(
+    frame: pl.DataFrame, chart: str, *, texts: Sequence[str] = (), numbers: Sequence[str] = (), kept: Sequence[str] = ()
+) -> pl.DataFrame:
+    """The table with columns as a chart needs them, however its file was read.
+
+    Args:
+        frame: The table.
+        chart: Whose table it is.
+        texts: Columns that become text; a missing name reads `(none)`.
+        numbers: Columns that become numbers; what is none, or is not finite, becomes null.
+        kept: Columns that become text in which null has a meaning.
 
     Raises:
         TableInvalid: With every column that is missing.
     """
-    absent = [name for name in columns if name not in frame.columns]
+    absent = [name for name in (*texts, *numbers, *kept) if name not in frame.columns]
     if absent:
         raise TableInvalid(f"table of chart {chart!r}", [f"column {name!r} is missing" for name in absent])
+    return frame.with_columns(
+        *(pl.col(name).cast(pl.String).fill_null("(none)") for name in texts),
+        *(_number(name, frame.schema[name]) for name in dict.fromkeys(numbers)),
+        *(pl.col(name).cast(pl.String) for name in kept),
+    )
+
+
+def _number(name: str, kind: pl.DataType) -> pl.Expr:
+    if kind.is_integer():
+        return pl.col(name)
+    value = pl.col(name).cast(pl.Float64, strict=False)
+    return pl.when(value.is_finite()).then(value).alias(name)
 
 
 def tips(frame: pl.DataFrame, *columns: str) -> list[Any]:
@@ -128,7 +149,8 @@ def level_words(frame: pl.DataFrame) -> str:
         '90 % intervals'
     """
     level = column(frame, "level")
-    known = 0.95 if level is None or level.drop_nulls().is_empty() else float(level.drop_nulls()[0])
+    given = [] if level is None else level.cast(pl.Float64, strict=False).drop_nulls().to_list()
+    known = next((value for value in given if 0 < value < 1), 0.95)
     return f"{100 * known:g} % intervals"
 
 
@@ -173,13 +195,13 @@ def extremes(values: pl.Series) -> tuple[float, float]:
         >>> extremes(pl.Series([3, None, 1])), extremes(pl.Series([], dtype=pl.Float64))
         ((1.0, 3.0), (0.0, 0.0))
     """
-    known = values.cast(pl.Float64).drop_nulls().drop_nans().sort()
+    known = values.cast(pl.Float64, strict=False).drop_nulls().drop_nans().sort()
     return (float(known[0]), float(known[-1])) if len(known) else (0.0, 0.0)
 
 
 def counted(values: pl.Series | None, what: str) -> str:
     """How many units rows rest on: `40 videos`, or `12 to 40 videos`; empty where unknown."""
-    if values is None or values.null_count() == len(values):
+    if values is None or values.cast(pl.Float64, strict=False).drop_nulls().is_empty():
         return ""
     few, many = extremes(values)
     return f"{few:,.0f} {what}" if few == many else f"{few:,.0f} to {many:,.0f} {what}"

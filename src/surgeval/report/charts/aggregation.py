@@ -8,7 +8,7 @@ import polars as pl
 
 from surgeval.report.chart import Chart, altair, drawn, nothing_to_show
 from surgeval.report.charts._encode import LABEL, chart_data, labelled
-from surgeval.report.charts._marks import amount, distinct, need, number, tips
+from surgeval.report.charts._marks import amount, distinct, number, tips, typed
 from surgeval.report.theme import ACCENT, CONTRAST, INK, QUIET, RULE, WIDTH_PX, label_px, row_step_px
 from surgeval.report.words import plain, short_names
 
@@ -43,7 +43,7 @@ def aggregation_flips(
     """
     if frame.is_empty():
         return nothing_to_show(name, title, "no model was ranked")
-    need(frame, ("strategy", "model", "rank"), name)
+    frame = typed(frame, name, texts=("strategy", "model"), numbers=("rank",))
     strategies = frame["strategy"].cast(pl.String).unique(maintain_order=True).to_list()
     note = ""
     if len(strategies) > MOST_STRATEGIES:

@@ -6,7 +6,7 @@ import polars as pl
 
 from surgeval.report.chart import Chart, altair, drawn, nothing_to_show
 from surgeval.report.charts._encode import chart_data
-from surgeval.report.charts._marks import DARK, LIGHT, amount, cell_text, counted, extremes, ink_on, need, number, tips
+from surgeval.report.charts._marks import DARK, LIGHT, amount, cell_text, counted, extremes, ink_on, number, tips, typed
 from surgeval.report.theme import DIVERGING, SURFACE, label_px
 from surgeval.report.words import plain, short_names
 
@@ -41,7 +41,7 @@ def agreement_matrix(
     """
     if frame.is_empty():
         return nothing_to_show(name, title, "there is no pair")
-    need(frame, (first, second, value), name)
+    frame = typed(frame, name, kept=(first, second), numbers=(value,))
     pairs = frame.filter(pl.col(first).is_not_null() & pl.col(second).is_not_null())
     if pairs.is_empty():
         return nothing_to_show(name, title, "there is no pair")
@@ -61,7 +61,8 @@ def agreement_matrix(
     scale = (alt.Scale(range=list(DIVERGING), domain=[-edge, 0, edge]) if diverging
              else alt.Scale(scheme=SURFACE, domain=[min(0.0, extremes(cells["shown"])[0]), 1]))  # fmt: skip
     tooltip = tips(cells, "row", "column", "shown .3f", "low .3f", "high .3f", "units", "videos", "note")
-    base = alt.Chart(chart_data(cells), width=alt.Step(step), height=alt.Step(step))
+    bare = cells.drop("text", "ink").with_columns(pl.col(pl.Float64).round(4))
+    base = alt.Chart(chart_data(bare), width=alt.Step(step), height=alt.Step(step))
     squares = base.mark_rect(stroke="white", strokeWidth=0.5).encode(
         x=x, y=y, color=alt.Color("shown:Q", scale=scale, title=measure), tooltip=tooltip
     )
@@ -105,7 +106,7 @@ def _units(pairs: pl.DataFrame) -> str:
 
 
 def _spoken(pairs: pl.DataFrame, first: str, second: str, value: str, measure: str) -> str:
-    known = pairs.filter(pl.col(value).is_not_null()).sort(value)
+    known = pairs.filter(pl.col(value).is_not_null()).sort(value, maintain_order=True)
     if known.is_empty():
         return f"{measure} of {amount(pairs.height, 'pair')}; none is defined."
     ends = [f"{plain(row[first], limit=24)} and {plain(row[second], limit=24)} {number(row[value], 2)}"

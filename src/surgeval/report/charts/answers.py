@@ -18,12 +18,12 @@ from surgeval.report.charts._marks import (
     head_beside,
     ink_on,
     line_at,
-    need,
     number,
     percent,
     row_scale,
     text_beside,
     tips,
+    typed,
 )
 from surgeval.report.theme import ACCENT, CONTRAST, INK, PALETTE, QUIET, SURFACE, WIDTH_PX
 from surgeval.report.words import plain
@@ -60,12 +60,14 @@ def time_error(
     """
     if frame.is_empty():
         return nothing_to_show(name, title, "no question asks for a time")
-    need(frame, ("model", "value"), name)
+    frame = typed(frame, name, texts=("model",), numbers=("value",))
     alt = altair()
     curves = _curves(frame)
     shares = _within(frame, tolerance_s)
     rows, order = chosen_models(curves, shares["model"].to_list(), MOST_LINES)
-    others = curves.filter(~pl.col("model").is_in(rows["model"].unique().to_list()))
+    others = curves.filter(~pl.col("model").is_in(rows["model"].unique().to_list())).select(
+        pl.col("model").rank("dense").cast(pl.Int64).alias("line"), "within_s", pl.col("share").round(4)
+    )
     x = alt.X("within_s:Q", title="error at most (seconds)", scale=alt.Scale(type="symlog", constant=2, domain=[0, 60]),
               axis=alt.Axis(values=[0, *TIME_TOLERANCES_S, 60]))  # fmt: skip
     y = alt.Y("share:Q", title="share of questions", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"))
@@ -83,7 +85,7 @@ def time_error(
     loud = alt.Chart(chart_data(rows)).mark_line(strokeWidth=2)
     picture = alt.layer(
         line_at(tolerance_s, dash=(4, 3), color=INK),
-        quiet.encode(x=x, y=y, detail="model:N"),
+        quiet.encode(x=x, y=y, detail="line:N"),
         loud.encode(x=x, y=y, color=color, strokeDash=dash, tooltip=tooltip),
     )
     best, worst = shares.row(0, named=True), shares.row(-1, named=True)
@@ -109,7 +111,7 @@ def _within(frame: pl.DataFrame, tolerance_s: float) -> pl.DataFrame:
     """Per model the share of questions within the tolerance, the best first."""
     within = (pl.col("value").fill_nan(None) <= tolerance_s).fill_null(False)
     found = frame.group_by("model", maintain_order=True).agg(within.mean().alias("share"), pl.len().alias("questions"))
-    return found.sort("share", descending=True, maintain_order=True)
+    return found.sort("share", "model", descending=[True, False])
 
 
 def _curves(frame: pl.DataFrame) -> pl.DataFrame:
@@ -144,7 +146,7 @@ def count_confusion(
     """
     if frame.is_empty():
         return nothing_to_show(name, title, "no question asks for a count")
-    need(frame, ("reference", "response"), name)
+    frame = typed(frame, name, numbers=("reference", "response"))
     alt = altair()
     top = min(MOST_COUNT, max(int(extremes(frame[side])[1]) for side in ("reference", "response")))
     words = [*[str(n) for n in range(top)], f"{top}+" if _beyond(frame, top) else str(top)]
@@ -221,10 +223,12 @@ def latency_against_budget(
     """
     if frame.is_empty():
         return nothing_to_show(name, title, "no answer has a time")
-    need(frame, ("model", "p50_s", "p95_s", "max_s", "late_share", "questions"), name)
+    frame = typed(frame, name, texts=("model",), numbers=("p50_s", "p95_s", "max_s", "late_share", "questions"))
     alt = altair()
     late = [percent(share) for share in frame["late_share"]]
-    rows = labelled(frame.with_columns(pl.Series("late", late, dtype=pl.String)).sort("p95_s", nulls_last=True))
+    rows = labelled(
+        frame.with_columns(pl.Series("late", late, dtype=pl.String)).sort("p95_s", nulls_last=True, maintain_order=True)
+    )
     rows = rows.with_columns(
         pl.col(f"{part}_s").clip(SHORTEST_S).alias(f"{part}_drawn") for part in ("p50", "p95", "max")
     )
@@ -243,7 +247,7 @@ def latency_against_budget(
         head_beside("late"),
     ]
     over = rows.filter(pl.col("late_share") > 0)
-    slow = rows.sort("p95_s", nulls_last=False).row(-1, named=True)
+    slow = rows.sort("p95_s", nulls_last=False, maintain_order=True).row(-1, named=True)
     return drawn(
         name, alt.layer(*layers), title=title,
         alt=f"Time per answer of {amount(len(order), 'model')} against a budget of {budget_s:g} s; {over.height} have "

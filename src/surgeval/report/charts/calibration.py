@@ -8,7 +8,7 @@ import polars as pl
 
 from surgeval.report.chart import Chart, altair, drawn, nothing_to_show
 from surgeval.report.charts._encode import LABEL, chart_data
-from surgeval.report.charts._marks import amount, chosen_models, counted, need, percent, tips
+from surgeval.report.charts._marks import amount, chosen_models, counted, percent, tips, typed
 from surgeval.report.theme import INK, PALETTE, QUIET, SHAPES
 
 MOST_MODELS = 6
@@ -31,7 +31,7 @@ def calibration(
     """
     if frame.is_empty():
         return nothing_to_show(name, title, "no answer comes with a confidence")
-    need(frame, ("model", "confidence", "observed", "cases"), name)
+    frame = typed(frame, name, texts=("model",), numbers=("confidence", "observed", "cases"))
     models = frame["model"].unique(maintain_order=True).to_list()
     rows, order = chosen_models(frame, models, MOST_MODELS)
     note = "" if len(models) <= MOST_MODELS else (
@@ -83,7 +83,7 @@ def _spoken(rows: pl.DataFrame, models: int) -> str:
     gap = (pl.col("confidence") - pl.col("observed")).alias("gap")
     widest = (
         rows.with_columns(gap)
-        .sort(pl.col("gap").abs(), descending=True)
+        .sort(pl.col("gap").abs(), descending=True, maintain_order=True)
         .unique(LABEL, keep="first", maintain_order=True)
     )
     words = [

@@ -10,7 +10,7 @@ import polars as pl
 
 from surgeval.report.chart import Chart, altair, drawn, nothing_to_show
 from surgeval.report.charts._encode import LABEL, chart_data, labelled, rows_axis, rows_height
-from surgeval.report.charts._marks import extremes, line_at, need, number, row_scale, tips
+from surgeval.report.charts._marks import extremes, line_at, number, row_scale, tips, typed
 from surgeval.report.fit_tables import kept_ranks
 from surgeval.report.theme import ACCENT, CONTRAST, INK, QUIET, WIDTH_PX
 from surgeval.report.words import plain, short_names
@@ -41,7 +41,7 @@ def caterpillar(
     """
     if frame.is_empty():
         return nothing_to_show(name, title, "the model has no random effect")
-    need(frame, ("group", "level", "mean", "sd"), name)
+    frame = typed(frame, name, texts=("group", "level"), numbers=("mean", "sd"))
     group = str(frame["group"][0]) if group is None else group
     rows = frame.filter((pl.col("group") == group) & pl.col("mean").is_not_null()).sort("mean", "level")
     if rows.is_empty():
@@ -98,7 +98,7 @@ def normal_qq(
     """
     if frame.is_empty():
         return nothing_to_show(name, title, "no random effect varies")
-    need(frame, ("group", "expected", "observed", "n"), name)
+    frame = typed(frame, name, texts=("group",), numbers=("expected", "observed", "n"))
     alt = altair()
     groups = frame["group"].cast(pl.String).unique(maintain_order=True).to_list()
     labels = short_names(groups[:MOST_PANELS], limit=30)
@@ -110,7 +110,7 @@ def normal_qq(
     rows = [alt.hconcat(*panels[place : place + 3], spacing=20) for place in range(0, len(panels), 3)]
     note = f" The first {MOST_PANELS} of {len(groups)} are shown." if len(groups) > MOST_PANELS else ""
     furthest = frame.with_columns((pl.col("observed") - pl.col("expected")).abs().alias("gap")).sort(
-        "gap", descending=True
+        "gap", descending=True, maintain_order=True
     )
     top = furthest.row(0, named=True)
     return drawn(

@@ -8,7 +8,7 @@ import polars as pl
 
 from surgeval.report.chart import Chart, altair, drawn, nothing_to_show
 from surgeval.report.charts._encode import LABEL, chart_data, labelled, rows_axis, rows_height
-from surgeval.report.charts._forest import COLUMNS, forest_axis, forest_marks, prepared
+from surgeval.report.charts._forest import forest_axis, forest_marks, prepared, typed_effects
 from surgeval.report.charts._marks import (
     DARK,
     LIGHT,
@@ -16,12 +16,11 @@ from surgeval.report.charts._marks import (
     cell_text,
     head_beside,
     line_at,
-    need,
     row_scale,
     text_beside,
     tips,
 )
-from surgeval.report.theme import DIVERGING, QUIET, label_px, row_step_px
+from surgeval.report.theme import DIVERGING, INK, label_px, row_step_px
 from surgeval.report.words import plain, short_names
 from surgeval.stats.mixed.design import INTERCEPT
 from surgeval.stats.mixed.symbols import NOT_ASSESSABLE
@@ -54,14 +53,16 @@ def effects_forest(
         name: Of the chart.
         title: Of the chart.
     """
-    if frame.is_empty() or not (frame["term"] != INTERCEPT).any():
+    if frame.is_empty():
         return nothing_to_show(name, title, "no property was analysed")
-    need(frame, (*COLUMNS, p_column), name)
+    frame = typed_effects(frame, name, p_column=p_column)
     table = prepared(frame.filter(pl.col("term") != INTERCEPT), p_column)
+    if table.is_empty():
+        return nothing_to_show(name, title, "no property was analysed")
     note = ""
     if table.height > MOST_TERMS:
         note = f" The {MOST_TERMS} of {table.height:,} properties with the smallest p values are shown."
-        table = table.sort(p_column, nulls_last=True).head(MOST_TERMS)
+        table = table.sort(p_column, nulls_last=True, maintain_order=True).head(MOST_TERMS)
     table = labelled(table.sort("estimate", nulls_last=True, maintain_order=True), "term")
     ratio = bool(table["odds_ratio"].is_not_null().any())
     order = table[LABEL].to_list()
@@ -96,7 +97,11 @@ def _spoken(table: pl.DataFrame, ratio: bool) -> str:
     parts = [f"{table.height} {what}, {known.height} assessable, {found.height} with p ≤ 0.05"]
     what = "odds ratio" if ratio else "estimate"
     for way, words in (("harms", "harmful"), ("helps", "helpful")):
-        part = found.filter(pl.col("effect") == way).sort(pl.col("estimate").abs(), descending=True).head(4)
+        part = (
+            found.filter(pl.col("effect") == way)
+            .sort(pl.col("estimate").abs(), descending=True, maintain_order=True)
+            .head(4)
+        )
         listed = [f"{row[LABEL]} ({what} {row['size_text']}{', ' + row['stars']})"
                   for row in part.iter_rows(named=True)]  # fmt: skip
         if listed:
@@ -119,10 +124,12 @@ def model_effects(
         name: Of the chart.
         title: Of the chart.
     """
-    if frame.is_empty() or not (frame["term"] != INTERCEPT).any():
+    if frame.is_empty():
         return nothing_to_show(name, title, "no model was analysed by itself")
-    need(frame, ("model", *COLUMNS), name)
+    frame = typed_effects(frame, name, models=True)
     table = prepared(frame.filter(pl.col("term") != INTERCEPT))
+    if table.is_empty():
+        return nothing_to_show(name, title, "no model was analysed by itself")
     terms = table.group_by("term", maintain_order=True).agg(pl.col("estimate").mean()).sort("estimate", nulls_last=True)
     note = ""
     if terms.height > MOST_TERMS:
@@ -142,7 +149,7 @@ def model_effects(
     scale = f"log odds ratios of {plain(outcome, limit=40)}" if ratio else "estimates on the scale of the outcome"
     picture = _panels(table, order, whose, ratio) if panels else _map(table, order, whose, ratio)
     counts = table.group_by("who", maintain_order=True).agg((pl.col("effect") == "harms").sum().alias("harms"))
-    most = counts.sort("harms", descending=True, maintain_order=True).row(0, named=True)
+    most = counts.sort("harms", "who", descending=[True, False]).row(0, named=True)
     drawn_as = "Shade: effect, orange harms and blue helps; signs: p ≤ 0.05; x: not assessable."
     if panels:
         drawn_as = (
@@ -176,7 +183,7 @@ def _panels(table: pl.DataFrame, order: list[str], whose: list[str], ratio: bool
             axis = alt.Y(f"{LABEL}:N", sort=order, title=None, axis=None, scale=row_scale(order))
         words = "log odds ratio" if ratio else "estimate"
         missing = alt.Chart(chart_data(part.filter(pl.col("symbol") == NOT_ASSESSABLE).with_columns(at=pl.lit(0.0))))
-        cross = missing.mark_text(text="x", color=QUIET).encode(y=axis, x="at:Q")
+        cross = missing.mark_text(text="x", color=INK, dx=8).encode(y=axis, x="at:Q")
         parts.append(alt.layer(line_at(0.0), *forest_marks(base, part, axis, words), cross))
     return alt.hconcat(*parts, spacing=10).resolve_scale(x="shared", color="shared", shape="shared")
 

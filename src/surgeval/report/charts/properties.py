@@ -11,12 +11,12 @@ from surgeval.report.charts._encode import LABEL, chart_data, labelled, rows_axi
 from surgeval.report.charts._marks import (
     first_rows,
     head_beside,
-    need,
     number,
     percent,
     row_scale,
     text_beside,
     tips,
+    typed,
 )
 from surgeval.report.theme import ACCENT, CONTRAST, INK, QUIET, WIDTH_PX, row_step_px
 from surgeval.report.words import short_names
@@ -46,7 +46,7 @@ def property_prevalence(
     """
     if frame.is_empty():
         return nothing_to_show(name, title, "no 0/1 property was analysed")
-    need(frame, ("term", "share", "rows", "units"), name)
+    frame = typed(frame, name, texts=("term",), numbers=("share", "rows", "units"))
     alt = altair()
     ranked, note = first_rows(frame.sort("share", "term", descending=[True, False]), MOST_TERMS, "properties")
     kind = pl.when(pl.col("units") < SPARSE).then(pl.lit("hardly assessable")).otherwise(pl.lit("enough"))
@@ -106,7 +106,7 @@ def marginal_means(
     """
     if frame.is_empty():
         return nothing_to_show(name, title, "no 0/1 property was analysed")
-    need(frame, ("term", "value", "scale", "mean", "ci_low", "ci_high"), name)
+    frame = typed(frame, name, texts=("term", "scale"), numbers=("value", "mean", "ci_low", "ci_high"))
     change = _changes(frame)
     ranked, note = first_rows(change, MOST_TERMS, "properties")
     names = short_names(ranked["term"].to_list())

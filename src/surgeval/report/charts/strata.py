@@ -13,11 +13,11 @@ from surgeval.report.charts._marks import (
     column,
     level_words,
     line_at,
-    need,
     number,
     row_scale,
     text_beside,
     tips,
+    typed,
 )
 from surgeval.report.theme import INK, PALETTE, QUIET, SHAPES, WIDTH_PX, label_px, row_step_px
 from surgeval.report.words import plain, short_names
@@ -51,7 +51,7 @@ def strata_deltas(
     """
     if frame.is_empty():
         return nothing_to_show(name, title, "there is no stratum")
-    need(frame, ("column", "stratum", "model", "delta", "low", "high"), name)
+    frame = typed(frame, name, texts=("column", "stratum", "model"), numbers=("delta", "low", "high"))
     rows, middle = _rows(frame)
     if middle.is_empty():
         return nothing_to_show(name, title, "no stratum has a case")

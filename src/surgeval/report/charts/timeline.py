@@ -8,7 +8,7 @@ import polars as pl
 
 from surgeval.report.chart import Chart, altair, drawn, nothing_to_show
 from surgeval.report.charts._encode import LABEL, chart_data
-from surgeval.report.charts._marks import amount, distinct, extremes, need, tips
+from surgeval.report.charts._marks import amount, distinct, extremes, tips, typed
 from surgeval.report.theme import ACCENT, INK, WIDTH_PX, label_px, row_step_px
 from surgeval.report.timeline_table import PHASES
 from surgeval.report.words import ELLIPSIS, plain, short_names
@@ -17,9 +17,9 @@ MOST_OBJECTS = 100
 MOST_QUESTION_LANES = 12
 TIMELINE_PX = WIDTH_PX + 140
 STATES = {
-    "in_body": ("in the body", "#cfe3f1"),
-    "bagged": ("in a bag", "#f5d58f"),
-    "left_in_situ": ("left on purpose", "#bfe0d3"),
+    "in_body": ("in the body", "#e3eff8"),
+    "bagged": ("in a bag", "#d58a1f"),
+    "left_in_situ": ("left on purpose", "#9fcfbe"),
     "not_yet": ("never told of", "#ffffff"),
 }
 PHASE_SHADES = ("#dddddd", "#f2f2f2")
@@ -48,7 +48,10 @@ def timeline(
     """
     if frame.is_empty():
         return nothing_to_show(name, title, "nothing was annotated")
-    need(frame, ("lane", "kind", "start_s", "end_s", "what", "class_name"), name)
+    frame = typed(frame, name, texts=("lane", "kind", "what"), kept=("class_name",), numbers=("start_s", "end_s"))
+    frame = frame.drop_nulls(["start_s", "end_s"])
+    if frame.is_empty():
+        return nothing_to_show(name, title, "nothing was annotated")
     rows, order, note = _laned(frame)
     alt = altair()
     y = _lane_axis(order)
@@ -99,7 +102,8 @@ def _object_label(lane: str, class_name: str) -> str:
 def _lane_axis(order: list[str]) -> Any:
     alt = altair()
     size = label_px(row_step_px(len(order)))
-    axis = alt.Axis(ticks=False, domain=False, labelOverlap=False, labelFontSize=size, grid=True, gridColor="#f4f4f4")
+    axis = alt.Axis(ticks=False, domain=False, labelOverlap=False, labelFontSize=size, grid=True, gridColor="#f4f4f4",
+                    labelPadding=8)  # fmt: skip
     return alt.Y(f"{LABEL}:N", scale=alt.Scale(domain=order, paddingInner=0.25), title=None, axis=axis)
 
 

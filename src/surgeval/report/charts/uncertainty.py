@@ -18,12 +18,12 @@ from surgeval.report.charts._marks import (
     head_beside,
     level_words,
     line_at,
-    need,
     number,
     row_scale,
     sizes,
     text_beside,
     tips,
+    typed,
 )
 from surgeval.report.theme import ACCENT, CONTRAST, INK, QUIET, WIDTH_PX, row_step_px
 from surgeval.report.words import plain
@@ -52,7 +52,7 @@ def naive_against_cluster(
     """
     if frame.is_empty():
         return nothing_to_show(name, title, "no model has an interval")
-    need(frame, ("model", "value", "low", "high", "resample"), name)
+    frame = typed(frame, name, texts=("model", "resample"), numbers=("value", "low", "high"))
     alt = altair()
     pairs = _width_pairs(frame, largest_is_best)
     order = pairs[LABEL].to_list()
@@ -94,7 +94,9 @@ def _width_pairs(frame: pl.DataFrame, largest_is_best: bool) -> pl.DataFrame:
         width.filter(naive).first().alias("naive_width"),
     )
     ratio = pl.when(pl.col("naive_width") > 0).then(pl.col("width") / pl.col("naive_width"))
-    pairs = pairs.with_columns(ratio.alias("width_ratio")).sort("value", descending=largest_is_best, nulls_last=True)
+    pairs = pairs.with_columns(ratio.alias("width_ratio")).sort(
+        "value", descending=largest_is_best, nulls_last=True, maintain_order=True
+    )
     text = [f"{ratio:.1f}×" if ratio is not None else "–" for ratio in pairs["width_ratio"]]
     return labelled(pairs).with_columns(pl.Series("ratio_text", text, dtype=pl.String))
 
@@ -114,7 +116,7 @@ def _span(rows: pl.DataFrame, y: Any, shift_px: int, height: Any) -> tuple[Any, 
 
 
 def _spoken_pairs(pairs: pl.DataFrame) -> str:
-    known = pairs.filter(pl.col("width_ratio").is_not_null()).sort("width_ratio")
+    known = pairs.filter(pl.col("width_ratio").is_not_null()).sort("width_ratio", maintain_order=True)
     if known.is_empty():
         return "No ratio of widths is known."
     low, high = known.row(0, named=True), known.row(-1, named=True)
@@ -152,17 +154,19 @@ def difference_intervals(
     """
     if frame.is_empty():
         return nothing_to_show(name, title, "no pair of models was compared")
-    need(frame, ("model_a", "model_b", "difference", "low", "high", *by), name)
+    frame = typed(frame, name, texts=("model_a", "model_b", *by), numbers=("difference", "low", "high"))
     alt = altair()
     clear = ((pl.col("low") > 0) | (pl.col("high") < 0)).fill_null(False)
     verdict = pl.when(clear).then(pl.lit("interval excludes zero")).otherwise(pl.lit("interval includes zero"))
     largest, note = first_rows(
-        frame.sort(pl.col("difference").abs(), descending=True, nulls_last=True), MOST_PAIRS, "pairs"
+        frame.sort(pl.col("difference").abs(), descending=True, nulls_last=True, maintain_order=True),
+        MOST_PAIRS,
+        "pairs",
     )
     pairs = distinct([_pair_name(row, by) for row in largest.iter_rows(named=True)])
     rows = labelled(largest.with_columns(pl.Series("pair", pairs), verdict.alias("verdict")), "pair", limit=60)
     first = rows.row(0, named=True)
-    rows = rows.sort("difference", descending=True, nulls_last=True)
+    rows = rows.sort("difference", descending=True, nulls_last=True, maintain_order=True)
     order = rows[LABEL].to_list()
     number_clear = frame.filter(clear).height
     picture = _differences(rows, order)
@@ -183,7 +187,8 @@ def difference_intervals(
 
 def _pair_name(row: dict[str, Any], by: Sequence[str]) -> str:
     slices = "".join(f", {plain(row[name], limit=14)}" for name in by)
-    return f"{plain(row['model_a'], limit=20)} − {plain(row['model_b'], limit=20)}{slices}"
+    first, second = (plain(row[side], limit=20) or "(no name)" for side in ("model_a", "model_b"))
+    return f"{first} − {second}{slices}"
 
 
 def _differences(rows: pl.DataFrame, order: list[str]) -> tuple[Any, Any, Any]:
@@ -221,7 +226,8 @@ def video_leverage(
         title: Of the chart.
         estimand: What the headline is.
     """
-    known = frame.filter(pl.col("change").is_not_null() & pl.col("change").is_not_nan()) if len(frame) else frame
+    frame = typed(frame, name, texts=("video",), numbers=("change",))
+    known = frame.filter(pl.col("change").is_not_null())
     if known.is_empty():
         return nothing_to_show(name, title, "no video can be left out")
     alt = altair()
