@@ -143,16 +143,19 @@ def still(chart: Chart, *, prefix: str) -> str:
 
     Example:
         >>> renamed('<clipPath id="clip0"/><g clip-path="url(#clip0)"/>', "figure-1")
-        '<clipPath id="figure-1-clip0"/><g clip-path="url(#figure-1-clip0)"/>'
+        '<clipPath id="figure-1-part-1"/><g clip-path="url(#figure-1-part-1)"/>'
     """
     bare = re.sub(r' (?:aria-[a-z]+|role)="(?:[^"]*)"', "", chart.svg())
     return renamed(bare.replace("<svg ", '<svg role="img" ', 1), prefix)
 
 
 def renamed(svg: str, prefix: str) -> str:
-    """The SVG with every name inside it prefixed, so that two pictures on one page never share one."""
-    for name in set(re.findall(r'\sid="([A-Za-z0-9_-]+)"', svg)):
-        new = f"{prefix}-{name}"
+    """The SVG with names of our own inside, so that two pictures on one page never share one.
+
+    The drawing package numbers its names through all pictures it ever drew; ours depend on the picture alone.
+    """
+    for number, name in enumerate(dict.fromkeys(re.findall(r'\sid="([A-Za-z0-9_-]+)"', svg)), start=1):
+        new = f"{prefix}-part-{number}"
         svg = svg.replace(f' id="{name}"', f' id="{new}"').replace(f"url(#{name})", f"url(#{new})")
         svg = svg.replace(f'href="#{name}"', f'href="#{new}"')
     return svg

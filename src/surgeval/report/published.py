@@ -17,7 +17,7 @@ def _columns(text: str) -> Columns:
 
 FOCUS_TABLES: Mapping[str, Columns] = {
     "places": _columns(
-        "board:t model:t place:w copeland:n dominated:w dominated_by:w macro_accuracy:n win_rate:n baseline:b"
+        "board:t model:t place:w copeland:w dominated:w dominated_by:w macro_accuracy:n win_rate:n baseline:b"
     ),
     "buckets": _columns(
         "board:t capability:t ood:b model:t accuracy:n ci_low:n ci_high:n questions:w videos:w rank:w letters:t"

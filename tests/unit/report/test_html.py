@@ -102,7 +102,10 @@ def test_ids_are_unique_even_with_the_same_chart_twice() -> None:
 def test_names_inside_a_picture_are_renamed_with_their_references() -> None:
     svg = '<g id="a"/><use href="#a" xlink:href="#a"/><g clip-path="url(#a)" data-id="a"/>'
     new = renamed(svg, "p")
-    assert new == '<g id="p-a"/><use href="#p-a" xlink:href="#p-a"/><g clip-path="url(#p-a)" data-id="a"/>'
+    expected = (
+        '<g id="p-part-1"/><use href="#p-part-1" xlink:href="#p-part-1"/><g clip-path="url(#p-part-1)" data-id="a"/>'
+    )
+    assert new == expected
 
 
 def test_a_still_picture_has_its_text_alternative() -> None:

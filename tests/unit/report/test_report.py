@@ -14,9 +14,11 @@ import pytest
 import surgeval
 from report_folder import HOSTILE_ANSWER, HOSTILE_NAME, shared_challenge
 from surgeval.errors import UnknownName
+from surgeval.report.chart import Chart
 from surgeval.report.published import FOCUS_TABLES
 from surgeval.report.report import Report, make_report
 from surgeval.report.section import Note, Prose, Section, Table
+from surgeval.report.sections._pictures import picture
 from surgeval.report.templates import TEMPLATES
 from surgeval.schema.score_table import read_score_table
 from surgeval.stats.ranking import rank
@@ -25,6 +27,11 @@ from surgeval.stats.ranking import rank
 @pytest.fixture(scope="module")
 def challenge() -> Report:
     return make_report(shared_challenge())
+
+
+@pytest.fixture(scope="module")
+def page(challenge: Report) -> str:
+    return challenge.html()
 
 
 def words(section: Section) -> str:
@@ -58,6 +65,19 @@ def test_a_challenge_has_all_its_sections_and_lacks_nothing(challenge: Report) -
     assert names[0] == "summary"
     assert names[-3:] == ["limitations", "methods", "reproduction"]
     assert {"board", "buckets", "stability", "significance", "statistics", "answers", "failures", "data"} <= set(names)
+
+
+def test_every_picture_of_a_challenge_can_be_drawn(challenge: Report) -> None:
+    charts = [block for section in challenge.sections for block in section.blocks if isinstance(block, Chart)]
+    assert len(charts) > 25
+    assert len({chart.name for chart in charts}) == len(charts)
+    assert "could not be drawn" not in " ".join(words(section) for section in challenge.sections)
+
+
+def test_a_picture_that_cannot_be_drawn_is_a_sentence() -> None:
+    block = picture("board", pl.DataFrame({"board": ["x"], "model": [None], "place": ["first"]}))
+    assert isinstance(block, Note)
+    assert "'board' could not be drawn" in block.text
 
 
 def test_the_summary_says_who_leads_and_how_firmly(challenge: Report) -> None:
@@ -117,16 +137,15 @@ def test_every_run_and_hash_is_listed_for_reproduction(challenge: Report) -> Non
     assert manifest["inputs"][0]["sha256"] in found["inputs"].frame["sha256"].to_list()
 
 
-def test_nothing_hostile_gets_through_to_the_page(challenge: Report) -> None:
-    text = challenge.html()
-    assert HOSTILE_NAME not in text
-    assert "<img" not in text
-    assert text.count("<script") == 3
-    assert "&lt;/script&gt;&lt;script&gt;window.hacked=1" in text
+def test_nothing_hostile_gets_through_to_the_page(page: str) -> None:
+    assert HOSTILE_NAME not in page
+    assert "<img" not in page
+    assert page.count("<script") == 3
+    assert "&lt;/script&gt;&lt;script&gt;window.hacked=1" in page
 
 
-def test_the_page_of_a_challenge_stays_small(challenge: Report, tmp_path: Path) -> None:
-    assert challenge.to_html(tmp_path / "r.html").stat().st_size < 5_000_000
+def test_the_page_of_a_challenge_stays_small(page: str) -> None:
+    assert len(page.encode()) < 5_000_000
 
 
 @pytest.mark.parametrize("gone", ["rank", "failures", "floors", "questions", "procedures", "model-0"])
@@ -137,7 +156,7 @@ def test_a_missing_part_is_said_to_be_missing(gone: str, tmp_path: Path) -> None
     said = " ".join(made.missing)
     if gone in ("rank", "failures", "floors"):
         assert f"surgeval {gone}" in said
-    assert "<h1>c</h1>" in made.html()
+    assert made.sections[-1].name == "reproduction"
 
 
 def test_a_ranking_alone_makes_a_report_that_says_what_is_missing(tmp_path: Path) -> None:
@@ -148,14 +167,17 @@ def test_a_ranking_alone_makes_a_report_that_says_what_is_missing(tmp_path: Path
     assert "atlas" in words(named(made, "summary"))
 
 
-@pytest.mark.parametrize("table", [f"{name}.csv" for name in FOCUS_TABLES if name != "prizes"])
-def test_any_table_of_a_ranking_may_be_lost_or_empty(table: str, tmp_path: Path) -> None:
-    shutil.copytree(shared_challenge() / "rank", tmp_path / "rank")
-    head = (tmp_path / "rank" / table).read_text().splitlines()[0]
-    (tmp_path / "rank" / table).write_text(head + "\n")
-    assert make_report(tmp_path).html()
-    (tmp_path / "rank" / table).unlink()
-    assert make_report(tmp_path, template="challenge").html()
+def test_any_table_of_a_ranking_may_be_lost_or_empty(tmp_path: Path) -> None:
+    whole = shared_challenge() / "rank"
+    for number, name in enumerate(name for name in FOCUS_TABLES if name != "prizes"):
+        folder = Path(shutil.copytree(whole, tmp_path / name / "rank"))
+        head = (folder / f"{name}.csv").read_text().splitlines()[0]
+        if number % 2:
+            (folder / f"{name}.csv").unlink()
+        else:
+            (folder / f"{name}.csv").write_text(head + "\n")
+        made = make_report(folder.parent, template="challenge")
+        assert "could not be drawn" not in " ".join(words(section) for section in made.sections), name
 
 
 def test_one_scored_model_gets_the_report_for_one_model(tmp_path: Path) -> None:
@@ -185,7 +207,6 @@ def test_a_study_with_a_generic_ranking_shows_its_tasks(tmp_path: Path) -> None:
 def test_one_video_gives_words_instead_of_intervals(tmp_path: Path) -> None:
     made = make_report(study(tmp_path / "dice.csv", videos=1))
     assert "could not be computed" in words(named(made, "statistics"))
-    assert made.html()
 
 
 def test_a_template_can_be_chosen_and_an_unknown_one_is_refused(tmp_path: Path) -> None:
@@ -193,7 +214,7 @@ def test_a_template_can_be_chosen_and_an_unknown_one_is_refused(tmp_path: Path) 
     for name in TEMPLATES:
         made = make_report(source, template=name)
         assert made.template.name == name
-        assert made.html()
+        assert made.sections[0].name == "summary"
     with pytest.raises(UnknownName, match="did you mean 'study'"):
         make_report(source, template="studdy")
 
@@ -230,11 +251,10 @@ def test_a_notebook_shows_the_summary(challenge: Report) -> None:
     assert repr(challenge).startswith("Report('endo challenge', challenge: summary, ")
 
 
-def test_equal_folders_give_equal_pages(challenge: Report) -> None:
-    assert challenge.html() == make_report(shared_challenge()).html()
+def test_equal_folders_give_equal_pages(page: str) -> None:
+    assert page == make_report(shared_challenge()).html()
 
 
-def test_no_clock_and_no_path_of_this_machine_is_in_the_page(challenge: Report) -> None:
-    text = challenge.html()
-    assert str(shared_challenge().parent) not in text
-    assert not re.search(r"20[2-9]\d-\d\d-\d\d", text)
+def test_no_clock_and_no_path_of_this_machine_is_in_the_page(page: str) -> None:
+    assert str(shared_challenge().parent) not in page
+    assert not re.search(r"20[2-9]\d-\d\d-\d\d", page)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
+
 from surgeval.errors import ExtraNeeded, SurgevalError
 from surgeval.report.chart import altair
 from surgeval.report.charts import CHARTS
@@ -22,5 +24,5 @@ def picture(chart: str, *tables: Any, **options: Any) -> Block:
             return CHARTS[chart](*tables, **options)
     except ExtraNeeded:
         raise
-    except SurgevalError as error:
+    except (SurgevalError, ValueError, TypeError, LookupError, ArithmeticError, pl.exceptions.PolarsError) as error:
         return Note(f"The figure {chart.replace('_', ' ')!r} could not be drawn: {plain(error, limit=300)}", "hint")
