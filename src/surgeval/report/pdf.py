@@ -26,12 +26,12 @@ from surgeval.schema.shown_tables import shown_column
 PRINTED_ROWS = 30
 FOLDED_ROWS = 10
 PRINTED_COLUMNS = 12
-TEXT_WIDTH_PT = 482.0
-"""Of an A4 page between the margins of the template."""
 _FIXED_DATE = datetime(2000, 1, 1, tzinfo=UTC)
 _LABELS = {"limitation": "Limitation", "missing": "Not here", "hint": "Hint"}
 _FONTS = ("Liberation Sans", "Arial", "Helvetica", "DejaVu Sans", "Noto Sans CJK SC", "Noto Emoji", "Libertinus Serif")
 _LONG_WORD = 14
+_NARROW = 6
+"""Letters that fit into the narrowest column of a table."""
 _BREAK = "\u200b"
 _WIDEST = 34.0
 """Letters for which a column of text gets room; longer text breaks into lines."""
@@ -86,7 +86,7 @@ class _Writer:
         (self.folder / name).write_bytes(bytes(renderer().vegalite_to_pdf(dict(chart.spec), allowed_base_urls=[])))
         return {
             "what": "chart", "file": name, "title": _text(chart.title), "caption": _text(chart.caption),
-            "alt": plain(chart.alt), "share": 1.0,
+            "alt": plain(chart.alt),
         }  # fmt: skip
 
 
@@ -101,10 +101,10 @@ def listing(table: Table) -> dict[str, Any]:
         "what": "listing",
         "title": _text(table.title),
         "caption": _text(" ".join(part for part in (table.caption, _left_out(table, frame)) if part)),
-        "heads": [_text(head) for head in heads],
+        "heads": [_text(head, every=_NARROW) for head in heads],
         "numeric": numeric,
         "columns": [_share(head, column) for head, column in zip(heads, columns, strict=True)],
-        "rows": [[_text(cell) for cell in row] for row in zip(*columns, strict=True)],
+        "rows": [[_text(cell, every=_NARROW) for cell in row] for row in zip(*columns, strict=True)],
         "size": 8 if frame.width <= 7 else 7 if frame.width <= 10 else 6,
     }
 
@@ -125,16 +125,15 @@ def _left_out(table: Table, frame: pl.DataFrame) -> str:
     return f"Printed: {' and '.join(said)}." if said else ""
 
 
-def _text(text: str) -> str:
+def _text(text: str, *, every: int = _LONG_WORD) -> str:
     """The text on one line, with places to break words that no line could hold."""
-    words = plain(text).split(" ")
-    return " ".join(_broken(word) for word in words)
+    return " ".join(_broken(word, every) for word in plain(text).split(" "))
 
 
-def _broken(word: str) -> str:
+def _broken(word: str, every: int) -> str:
     if len(word) <= _LONG_WORD:
         return word
-    return _BREAK.join(word[i : i + _LONG_WORD] for i in range(0, len(word), _LONG_WORD))
+    return _BREAK.join(word[i : i + every] for i in range(0, len(word), every))
 
 
 def _typst() -> ModuleType:

@@ -14,6 +14,7 @@ import pytest
 import surgeval
 from report_folder import HOSTILE_ANSWER, HOSTILE_NAME, shared_challenge
 from surgeval.errors import UnknownName
+from surgeval.report import html
 from surgeval.report.chart import Chart
 from surgeval.report.published import FOCUS_TABLES
 from surgeval.report.report import Report, make_report
@@ -148,14 +149,16 @@ def test_the_page_of_a_challenge_stays_small(page: str) -> None:
     assert len(page.encode()) < 5_000_000
 
 
-@pytest.mark.parametrize("gone", ["rank", "failures", "floors", "questions", "procedures", "model-0"])
-def test_a_missing_part_is_said_to_be_missing(gone: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("gone", [("rank",), ("failures", "floors"), ("questions", "procedures", "model-0")])
+def test_a_missing_part_is_said_to_be_missing(gone: tuple[str, ...], tmp_path: Path) -> None:
     folder = Path(shutil.copytree(shared_challenge(), tmp_path / "c"))
-    shutil.rmtree(folder / gone)
+    for name in gone:
+        shutil.rmtree(folder / name)
     made = make_report(folder)
     said = " ".join(made.missing)
-    if gone in ("rank", "failures", "floors"):
-        assert f"surgeval {gone}" in said
+    assert [name for name in ("rank", "failures", "floors") if f"surgeval {name}" in said] == [
+        name for name in ("rank", "failures", "floors") if name in gone
+    ]
     assert made.sections[-1].name == "reproduction"
 
 
@@ -251,8 +254,9 @@ def test_a_notebook_shows_the_summary(challenge: Report) -> None:
     assert repr(challenge).startswith("Report('endo challenge', challenge: summary, ")
 
 
-def test_equal_folders_give_equal_pages(page: str) -> None:
-    assert page == make_report(shared_challenge()).html()
+def test_equal_sections_give_equal_pages_whatever_was_drawn_before(challenge: Report) -> None:
+    sections = [named(challenge, "buckets"), named(challenge, "reproduction")]
+    assert html.page("t", "k", "f", sections) == html.page("t", "k", "f", sections)
 
 
 def test_no_clock_and_no_path_of_this_machine_is_in_the_page(page: str) -> None:
