@@ -27,7 +27,7 @@ async function enliven(figure) {
   try {
     const [embed, contents] = await Promise.all([vega(), data()]);
     const stage = document.createElement("div");
-    await embed(stage, contents.figures[figure.id].spec, { actions: false, renderer: "svg", ast: true, loader: { load: () => Promise.reject(new Error("no network")) } });
+    await embed(stage, contents.figures[figure.id].spec, { actions: false, renderer: "svg", ast: true, logLevel: 1, loader: { load: () => Promise.reject(new Error("no network")) } });
     picture.dataset.still = picture.innerHTML;
     picture.replaceChildren(stage);
     figure.dataset.state = "live";
