@@ -53,3 +53,12 @@ def test_other_pairs_can_be_shown_around_zero() -> None:
     chart = agreement_matrix(frame, first="term_a", second="term_b", value="phi", measure="phi", diverging=True)
     assert drawn_as(chart, "rect")[0]["encoding"]["color"]["scale"]["domain"] == [-0.4, 0, 0.4]
     assert "phi of one pair: smoke and blood -0.40" in chart.alt
+
+
+def test_classes_of_one_rater_against_another_keep_their_direction() -> None:
+    frame = pl.DataFrame({"Ann": ["clip", "clip", "mesh"], "Bob": ["clip", "mesh", "mesh"], "units": [8, 3, 20]})
+    chart = agreement_matrix(frame, first="Ann", second="Bob", value="units", measure="units", symmetric=False)
+    cells = {(row["row"], row["column"]): row["shown"] for row in drawn_as(chart, "rect")[0]["values"]}
+    assert cells == {("clip", "clip"): 8, ("clip", "mesh"): 3, ("mesh", "mesh"): 20}
+    assert {row["text"] for layer in drawn_as(chart, "text") for row in layer["values"]} == {"8", "3", "20"}
+    assert "rows: Ann, columns: Bob" in chart.caption

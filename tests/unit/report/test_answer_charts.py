@@ -45,10 +45,10 @@ def test_models_beyond_the_named_ones_are_thin_lines() -> None:
 
 
 def test_counts_are_cross_tabulated() -> None:
-    frame = pl.DataFrame({"reference": [1, 1, 2, 2, 3], "response": [1, 2, 2, None, 4]})
+    frame = pl.DataFrame({"reference": [0, 1, 2, 2, 3], "response": [0, 2, 2, None, 4]})
     chart = count_confusion(frame, model="A")
     cells = {(row["counted"], row["answered"]): row["questions"] for row in chart.data.iter_rows(named=True)}
-    assert cells == {("1", "1"): 1, ("1", "2"): 1, ("2", "2"): 1, ("2", "none"): 1, ("3", "4"): 1}
+    assert cells == {("0", "0"): 1, ("1", "2"): 1, ("2", "2"): 1, ("2", "none"): 1, ("3", "4"): 1}
     assert "2 right (40 %), 2 too high, 0 too low, 1 without a usable answer" in chart.alt
 
 
@@ -71,8 +71,8 @@ def test_counting_questions_are_taken_from_scored_items() -> None:
 
 
 def test_latencies_are_summed_up_by_the_house_metric() -> None:
-    table = latency_table({"A": [1.0] * 95 + [20.0] * 5, "none": [None, None]}, budget_s=5)
-    assert table.rows() == [("A", 1.0, 1.0, 20.0, 0.05, 100), ("none", None, None, None, 1.0, 2)]
+    table = latency_table({"A": [float(s) for s in range(100, 0, -1)], "none": [None, None]}, budget_s=90)
+    assert table.rows() == [("A", 50.0, 95.0, 100.0, 0.1, 100), ("none", None, None, None, 1.0, 2)]
 
 
 def test_models_are_ordered_by_latency_and_late_shares_are_written() -> None:
@@ -92,11 +92,11 @@ def test_an_instant_answer_does_not_break_the_log_scale() -> None:
 
 def test_the_widest_gap_of_confidence_is_spoken() -> None:
     table = reliability_table(
-        {"A": Reliability(np.array([0.75, 0.25, 0.0]), np.array([0.2, 0.9, np.nan]), np.array([0.25, 0.5, np.nan]))},
+        {"A": Reliability(np.array([0.75, 0.25, 0.0]), np.array([0.2, 0.9, np.nan]), np.array([0.7, 0.8, np.nan]))},
         cases={"A": 40},
     )
     assert table["cases"].to_list() == [30, 10]
-    assert "A: says 90 %, is right in 50 % (10 cases)" in calibration(table).alt
+    assert "A: says 20 %, is right in 70 % (30 cases)" in calibration(table).alt
 
 
 def test_further_models_are_left_out_of_the_reliability_curves_and_that_is_said() -> None:

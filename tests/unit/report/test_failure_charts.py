@@ -70,8 +70,8 @@ def test_an_endless_interval_is_cut_with_an_arrow_and_does_not_press_the_others_
     )
     chart = effects_forest(frame)
     rows = {row["term"]: row for row in rows_of(chart, "rule", "low")}
-    assert rows["p1"]["high"] == rows["p1"]["cut_high"] <= 8
-    assert rows["p2"]["low"] == rows["p2"]["cut_low"] >= -8
+    assert rows["p1"]["high"] == rows["p1"]["cut_high"] < 5
+    assert rows["p2"]["low"] == rows["p2"]["cut_low"] > -5
     assert rows["p0"]["cut_low"] is None
     assert {layer["mark"].get("text") for layer in drawn_as(chart, "text")} >= {"‹", "›"}
 
@@ -121,6 +121,8 @@ def test_the_two_kinds_of_marginal_means_have_panels_of_their_own(found: Failure
     scales = [{row["scale"] for row in layer["values"]} for layer in drawn_as(chart, "point")]
     assert scales == [{"conditional"}, {"conditional"}, {"population"}, {"population"}]
     assert "not to be mixed" in chart.caption
+    sides = {(row["side"], row["value"]) for layer in drawn_as(chart, "point") for row in layer["values"]}
+    assert sides == {("without the property", 0.0), ("with the property", 1.0)}
     means = {
         (row["term"], row["value"]): row["mean"] for row in table.iter_rows(named=True) if row["scale"] == "population"
     }

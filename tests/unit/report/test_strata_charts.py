@@ -28,6 +28,8 @@ def test_strata_run_from_the_worst_to_the_best_and_the_worst_is_spoken() -> None
              middle.select("column", "stratum").iter_rows()]  # fmt: skip
     assert row_order(chart) == names
     assert names[0] == "smoke"
+    assert f"in {middle.filter(pl.col('high') < 0).height} the interval lies below zero" in chart.alt
+    assert middle.filter(pl.col("high") < 0).height not in (0, middle.height)
     assert f"Lowest: smoke {middle['delta'][0]:+.3f} [{middle['low'][0]:.3f}, {middle['high'][0]:.3f}]" in chart.alt
 
 

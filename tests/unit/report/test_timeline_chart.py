@@ -50,6 +50,14 @@ def test_questions_that_overlap_get_lanes_of_their_own_and_others_share_one() ->
     assert lanes == {"a": "questions 1", "b": "questions 2", "c": "questions 2", "d": "questions 1"}
 
 
+def test_windows_that_share_a_second_never_share_a_lane() -> None:
+    table = timeline_table(
+        procedure(["x"]), questions=[_request("a", 0, 50), _request("b", 50, 60), _request("c", 51, 55)]
+    )
+    lanes = dict(table.filter(pl.col("kind") == "question").select("what", "lane").iter_rows())
+    assert lanes == {"a": "questions 1", "b": "questions 2", "c": "questions 1"}
+
+
 def test_single_frames_are_dots_and_windows_are_lines() -> None:
     asked = [_request("a", 0, 50), _request("d", 90, 90)]
     chart = timeline(timeline_table(procedure(["x"]), questions=asked))

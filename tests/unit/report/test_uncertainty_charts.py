@@ -43,6 +43,8 @@ def test_naive_and_cluster_marks_stand_apart_and_differ_in_shape() -> None:
     rules = drawn_as(chart, "rule")
     assert [rule["mark"]["yOffset"] < 0 for rule in rules] == [True, False]
     assert {row["kind"] for row in rules[0]["values"]} == {"rows as if independent"}
+    assert {round(row["high"] - row["low"], 3) for row in rules[0]["values"]} == {0.04}
+    assert {round(row["high"] - row["low"], 3) for row in rules[1]["values"]} == {0.1}
     assert drawn_as(chart, "point")[0]["encoding"]["shape"]["scale"]["range"] == ["square", "circle"]
 
 

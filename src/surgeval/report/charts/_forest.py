@@ -109,7 +109,7 @@ def _size_text(row: dict[str, Any]) -> str:
 def _short(value: float | None) -> str:
     if value is None:
         return "?"
-    return f"{value:.2f}" if abs(value) < 100 else f"{value:.0f}" if abs(value) < 10_000 else ">10⁴"
+    return f"{value:.2f}" if abs(value) < 100 else f"{value:.0f}" if abs(value) < 10_000 else "over 10,000"
 
 
 def forest_marks(base: Any, table: pl.DataFrame, y: Any, axis: str) -> list[Any]:

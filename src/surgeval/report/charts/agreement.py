@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from surgeval.report.chart import Chart, altair, drawn, nothing_to_show
@@ -23,10 +25,11 @@ def agreement_matrix(
     value: str = "value",
     measure: str = "Cohen's kappa",
     diverging: bool = False,
+    symmetric: bool = True,
     name: str = "agreement-matrix",
     title: str = "Agreement of raters",
 ) -> Chart:
-    """A cell per pair with its coefficient, the same on both sides of the diagonal.
+    """A cell per pair with its coefficient, on both sides of the diagonal where pairs have no direction.
 
     Args:
         frame: One row per pair, as `agreement` gives it: the columns named here, and `low`, `high`, `units`, `videos`
@@ -36,6 +39,8 @@ def agreement_matrix(
         value: Column of the coefficient.
         measure: What the coefficient is.
         diverging: Whether negative values matter as much as positive ones (correlations, such as phi).
+        symmetric: Whether a pair says the same in both directions. Turn it off for what one rater said (across the
+            rows) against what another said (across the columns), class by class.
         name: Of the chart.
         title: Of the chart.
     """
@@ -48,7 +53,7 @@ def agreement_matrix(
     names = list(dict.fromkeys([*pairs[first].cast(pl.String), *pairs[second].cast(pl.String)]))
     labels = short_names(names[:MOST_ROWS], limit=24)
     note = f" The first {MOST_ROWS} of {len(names)} are shown; the saved CSV has all." if len(names) > MOST_ROWS else ""
-    cells = _both_sides(pairs, first, second, value, labels, diverging=diverging)
+    cells = _cells(pairs, ((first, second), (second, first))[: 1 + symmetric], value, labels, diverging=diverging)
     alt = altair()
     order = list(labels.values())
     step = max(9, min(46, 700 // len(order)))
@@ -58,8 +63,9 @@ def agreement_matrix(
     )
     y = alt.Y("row:N", scale=alt.Scale(domain=order), title=None, axis=alt.Axis(**axis))
     edge = max(0.1, extremes(cells["shown"].abs())[1])
-    scale = (alt.Scale(range=list(DIVERGING), domain=[-edge, 0, edge]) if diverging
-             else alt.Scale(scheme=SURFACE, domain=[min(0.0, extremes(cells["shown"])[0]), 1]))  # fmt: skip
+    scale = alt.Scale(scheme=SURFACE, domain=[min(0.0, extremes(cells["shown"])[0]), max(1.0, edge)])
+    if diverging:
+        scale = alt.Scale(range=list(DIVERGING), domain=[-edge, 0, edge])
     tooltip = tips(cells, "row", "column", "shown .3f", "low .3f", "high .3f", "units", "videos", "note")
     bare = cells.drop("text", "ink").with_columns(pl.col(pl.Float64).round(4))
     base = alt.Chart(chart_data(bare), width=alt.Step(step), height=alt.Step(step))
@@ -67,31 +73,34 @@ def agreement_matrix(
         x=x, y=y, color=alt.Color("shown:Q", scale=scale, title=measure), tooltip=tooltip
     )
     numbers = cell_text(cells, x, y, "text", size_px=min(11, step / 3)) if len(order) <= MOST_NUMBERS else []
+    ways = "a pair stands on both sides of the diagonal."
+    if not symmetric:
+        ways = f"rows: {plain(first, limit=30)}, columns: {plain(second, limit=30)}."
     said = "The number stands in the cell." if numbers else "The number stands in the tooltip and in the saved CSV."
     return drawn(
         name, alt.layer(squares, *numbers), title=title, alt=_spoken(pairs, first, second, value, measure) + note,
-        caption=f"Shade: {measure} of each of {amount(pairs.height, 'pair')}; a pair stands on both sides of the "
-                f"diagonal. {said}{_units(pairs)}{note}",
+        caption=f"Shade: {measure} of each of {amount(pairs.height, 'pair')}; {ways} {said}{_units(pairs)}{note}",
         data=pairs,
     )  # fmt: skip
 
 
-def _both_sides(
-    pairs: pl.DataFrame, first: str, second: str, value: str, labels: dict[str, str], *, diverging: bool
+def _cells(
+    pairs: pl.DataFrame, ways: Sequence[tuple[str, str]], value: str, labels: dict[str, str], *, diverging: bool
 ) -> pl.DataFrame:
-    """Every pair twice, with its text and the ink that can be read on its shade."""
+    """Every pair in each of the ways, with its text and the ink that can be read on its shade."""
     extra = [name for name in ("low", "high", "units", "videos", "note") if name in pairs.columns]
     sides = [
         pairs.select(pl.col(a).cast(pl.String).alias("row"), pl.col(b).cast(pl.String).alias("column"),
                      pl.col(value).cast(pl.Float64).alias("shown"), *extra)
-        for a, b in ((first, second), (second, first))
+        for a, b in ways
     ]  # fmt: skip
     cells = pl.concat(sides).filter(pl.col("row").is_in(list(labels)) & pl.col("column").is_in(list(labels)))
     cells = cells.unique(["row", "column"], keep="first", maintain_order=True)
-    text = ["–" if shown is None else f"{shown:.2f}" for shown in cells["shown"]]
+    whole = all(shown is None or shown == int(shown) for shown in cells["shown"])
+    text = ["–" if shown is None else f"{shown:.0f}" if whole else f"{shown:.2f}" for shown in cells["shown"]]
     largest = pl.col("shown").abs().max()
     strong = pl.when(pl.col("shown").abs() > 0.75 * largest).then(pl.lit(LIGHT)).otherwise(pl.lit(DARK))
-    ink = strong if diverging else ink_on(pl.col("shown").fill_null(1.0))
+    ink = strong if diverging else ink_on((pl.col("shown") / pl.max_horizontal(largest, 1.0)).fill_null(1.0))
     return cells.with_columns(
         pl.col("row", "column").replace_strict(labels, return_dtype=pl.String),
         pl.Series("text", text),
