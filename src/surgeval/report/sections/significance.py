@@ -7,7 +7,7 @@ import polars as pl
 from surgeval.report.inputs import Inputs, Part
 from surgeval.report.section import Block, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
-from surgeval.report.sections._wording import boards_of, bucket_label, missing, on_board, optional, percent, slug
+from surgeval.report.sections._wording import CROWD, boards_of, bucket_label, missing, on_board, optional, percent, slug
 
 TITLE = "Significance"
 _SHOWN = 60
@@ -51,7 +51,8 @@ def _pictures(part: Part, board: str) -> list[Block]:
             name=f"significance-map-{slug(board)}",
         )
     ]  # fmt: skip
-    if not part.table("dominance").is_empty():
+    crowd = places is not None and places["model"].n_unique() > CROWD
+    if not part.table("dominance").is_empty() and not crowd:
         name = f"dominance-matrix-{slug(board)}"
         blocks.append(picture("dominance_matrix", part.table("dominance"), places, group=board, name=name))
     if not part.table("differences").is_empty():

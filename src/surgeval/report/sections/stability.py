@@ -66,9 +66,10 @@ def _pictures(part: Part, board: str) -> list[Block]:
     tau = part.table("tau_frequencies")
     if not tau.is_empty() and board == boards_of(part)[0]:
         blocks.append(picture("tau_violin", tau, evidence=options["evidence"]))
-    if not part.table("sensitivity").is_empty():
+    rules = part.table("sensitivity")
+    if not rules.is_empty() and rules["model"].n_unique() <= CROWD:
         name = f"places-by-rule-{slug(board)}"
-        blocks.append(picture("places_by_rule", part.table("sensitivity"), group=board, name=name))
+        blocks.append(picture("places_by_rule", rules, group=board, name=name))
     return blocks
 
 

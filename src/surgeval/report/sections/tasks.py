@@ -12,6 +12,8 @@ from surgeval.report.sections._wording import count_of, missing, names_of, optio
 TITLE = "Rankings by task"
 _MOST_TASKS = 6
 """Tasks that get a picture of their own."""
+_MOST_ROWS = 200_000
+"""Scores that are drawn as points."""
 
 
 def section(inputs: Inputs) -> Section:
@@ -20,10 +22,10 @@ def section(inputs: Inputs) -> Section:
     if not parts:
         command = "surgeval rank SCORES... --rule mean-then-rank --out DIR/rank"
         return missing("tasks", TITLE, "There is no ranking by task.", command)
-    return Section("tasks", TITLE, tuple(block for part in parts for block in _ranking(part)))
+    return Section("tasks", TITLE, tuple(block for part in parts for block in _ranking(inputs, part)))
 
 
-def _ranking(part: Part) -> list[Block]:
+def _ranking(inputs: Inputs, part: Part) -> list[Block]:
     rule = str(part.options.get("rule", "a generic rule"))
     consensus, ranks = part.table("consensus"), part.table("ranks")
     blocks: list[Block] = []
@@ -34,7 +36,7 @@ def _ranking(part: Part) -> list[Block]:
         blocks.append(
             Table("consensus", f"Consensus, {rule}", consensus, "Mean rank over tasks; equal ranks are shared.")
         )
-    blocks += _pictures(part)
+    blocks += _pictures(inputs, part)
     if not ranks.is_empty():
         blocks.append(
             Table(
@@ -68,7 +70,25 @@ def _ranking(part: Part) -> list[Block]:
     return blocks
 
 
-def _pictures(part: Part) -> list[Block]:
+def _boxes(inputs: Inputs, ranks: pl.DataFrame) -> list[Block]:
+    """The scores behind the ranks: one point per video where videos are named."""
+    rows, videos = inputs.rows, inputs.scores is not None and inputs.scores.has_videos
+    if rows.is_empty() or rows.height > _MOST_ROWS:
+        return []
+    options = {"video_means": videos, "measure": inputs.metric}
+    tasks = [str(task) for task in ranks["task"].unique(maintain_order=True)]
+    if "task" not in rows.columns:
+        return [picture("task_boxes", rows, ranks if len(tasks) == 1 else None, **options)]
+    return [
+        picture(
+            "task_boxes", rows, ranks.filter(pl.col("task") == task), group=task, name=f"task-boxes-{slug(task)}",
+            **options,
+        )
+        for task in tasks[:_MOST_TASKS]
+    ]  # fmt: skip
+
+
+def _pictures(inputs: Inputs, part: Part) -> list[Block]:
     """How ranks of tasks look, how firm they are, and which tasks rank alike."""
     consensus, ranks = optional(part, "consensus"), part.table("ranks")
     if ranks.is_empty():
@@ -80,6 +100,7 @@ def _pictures(part: Part) -> list[Block]:
             name = f"place-frequencies-{slug(str(task))}"
             own = ranks.filter(pl.col("task") == task)
             blocks.append(picture("place_frequencies", part.table("frequencies"), spread, own, group=task, name=name))
+    blocks += _boxes(inputs, ranks)
     if not part.table("tau_frequencies").is_empty():
         blocks.append(picture("tau_violin", part.table("tau_frequencies"), optional(part, "tau")))
     if part.table("kendall").height > 1:
