@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from typing import Any
 
 import polars as pl
 
@@ -116,12 +115,12 @@ def _unscored(inputs: Inputs) -> Iterator[str]:
 
 
 def _judges(inputs: Inputs) -> Iterator[str]:
-    votes: dict[tuple[str, str, str], set[Any]] = defaultdict(set)
+    votes: dict[tuple[str, str, str], set[str]] = defaultdict(set)
     judges = set()
     for part in inputs.of("score"):
         for verdict in part.records.get("verdicts", ()):
             judges.add(str(verdict.get("judge")))
-            votes[part.name, str(verdict.get("qID")), str(verdict.get("candidate"))].add(verdict.get("verdict"))
+            votes[part.name, str(verdict.get("qID")), str(verdict.get("candidate"))].add(str(verdict.get("verdict")))
     if not votes:
         return
     if len(judges) == 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from surgeval.report.inputs import Inputs
 from surgeval.report.live import SEED
@@ -24,7 +25,7 @@ def _scoring(inputs: Inputs) -> Iterator[str]:
     if not parts:
         return
     profiles = sorted({str(part.options.get("profile", "native")) for part in parts})
-    judges = sorted({str(j) for part in parts for j in part.options.get("judges") or ()})
+    judges = sorted({str(judge) for part in parts for judge in _listed(part.options.get("judges"))})
     limits = sorted(
         {f"{limit:g} s" for part in parts if isinstance(limit := part.options.get("max_latency_s"), int | float)}
     )
@@ -37,6 +38,10 @@ def _scoring(inputs: Inputs) -> Iterator[str]:
     text += f", and so do answers later than {names_of(limits)}." if limits else "."
     text += f" Free text was judged by {names_of(judges)}." if judges else " Free text was not scored."
     yield text + " Intervals of accuracies resample whole videos."
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _floors(inputs: Inputs) -> Iterator[str]:

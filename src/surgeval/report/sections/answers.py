@@ -38,6 +38,8 @@ def _outcomes(inputs: Inputs) -> list[Block]:
     not_scored = rows.group_by("model").agg(pl.col("value").is_null().sum().cast(pl.Int64).alias("not_scored"))
     wide = wide.join(total, on="model", maintain_order="left").join(not_scored, on="model", maintain_order="left")
     unscored, lost = int(wide["not_scored"].sum()), rows.filter(pl.col("status") != "answered").height
+    if column == "status" and not unscored and not lost:
+        return []
     text = (
         f"Of {count_of(rows.height, 'expected answer')}, {lost:,} were not given in time or at all, and {unscored:,}"
         " could not be scored."

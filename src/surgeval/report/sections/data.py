@@ -40,6 +40,7 @@ def _card(part: Part) -> list[Block]:
     counts, videos = _rows(card, "counts"), _rows(card, "videos")
     if counts.is_empty() or "questions" not in counts.columns:
         return []
+    counts = counts.with_columns(pl.col("questions").cast(pl.Int64, strict=False).fill_null(0))
     blocks: list[Block] = [
         Prose(f"{count_of(int(counts['questions'].sum()), 'question')} from {count_of(videos.height, 'video')}.")
     ]

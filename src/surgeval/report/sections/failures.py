@@ -20,9 +20,9 @@ def section(inputs: Inputs) -> Section:
     """Every failure analysis of the folder."""
     parts = [part for part in inputs.of("failures") if not part.table("effects").is_empty()]
     if not parts:
-        command = (
-            "surgeval failures SCORES... --outcome value --fixed ood,clinical --random model,video --out DIR/failures"
-        )
+        columns = inputs.live.strata_columns if inputs.live is not None else []
+        fixed = plain(",".join(columns) or "ood,clinical", limit=50)
+        command = f"surgeval failures SCORES... --outcome value --fixed {fixed} --random model,video --out DIR/failures"
         return missing("failures", TITLE, "There is no failure analysis.", command)
     return Section("failures", TITLE, tuple(block for part in parts for block in _analysis(part)))
 

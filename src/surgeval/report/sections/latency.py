@@ -6,6 +6,7 @@ import math
 
 import polars as pl
 
+from surgeval.errors import SurgevalError
 from surgeval.report.answer_tables import latency_table
 from surgeval.report.inputs import Inputs, Part
 from surgeval.report.section import Block, Note, Prose, Section, Table
@@ -55,7 +56,7 @@ def _latencies(inputs: Inputs) -> list[Block]:
 def _rehearsal(part: Part) -> list[Block]:
     try:
         facts = run_facts(part.path)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (SurgevalError, OSError, ValueError, KeyError, TypeError) as error:
         return [Note(f"{part.name}: the events of the rehearsal cannot be read ({type(error).__name__})")]
     if not facts.questions:
         return [Note(f"{part.name}: the rehearsal has no outcome", "hint")]

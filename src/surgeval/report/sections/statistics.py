@@ -49,7 +49,7 @@ def _intervals(inputs: Inputs, live: Live) -> list[Block]:
         " question as independent."
     )
     if isinstance(ratio, float):
-        text += f" For the median model the former are {ratio:.2f} times as wide; only they may be published."
+        text += f" For the median model the former are {ratio:.2f} times as wide. They are the ones to report."
     if not live.table.has_videos:
         text = "The table names no videos, so every case stands for itself and intervals may be too narrow."
     facts = live.table.facts.get(inputs.metric)

@@ -10,6 +10,7 @@ from surgeval.report.section import Block, Note, Prose, Section
 from surgeval.report.sections._pictures import picture
 from surgeval.report.sections._wording import boards_of, count_of, name_of, names_of, on_board, percent
 from surgeval.report.sections.buckets import summary_rows
+from surgeval.report.words import plain
 
 TITLE = "Summary"
 
@@ -85,7 +86,9 @@ def _by_value(inputs: Inputs) -> list[str]:
         return []
     ends = f" [{top['low']:.3f}, {top['high']:.3f}]" if top["low"] is not None and top["high"] is not None else ""
     best = "a" if len(rows) == 1 else "the best"
-    text = f"{name_of(top['model'])} has {best} mean {inputs.metric} of {top['value']:.3f}{ends}"
+    measure = "accuracy" if inputs.metric == "correct" else f"mean {plain(inputs.metric, limit=40)}"
+    article = "an" if best == "a" and measure[0] == "a" else best
+    text = f"{name_of(top['model'])} has {article} {measure} of {top['value']:.3f}{ends}"
     if len(rows) == 1:
         return [text + " (95 % interval over videos)."]
     return [text + " (95 % interval over videos); no ranking was asked for, so this is no claim of superiority."]
