@@ -174,6 +174,17 @@ def test_in_print_everything_is_open_and_tools_are_gone(visit: Visit) -> None:
     assert visit.page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
 
 
+def test_even_a_hole_in_the_escaping_would_run_nothing(browser: Any, report_file: Path, tmp_path: Path) -> None:
+    hole = '<script>window.hacked = 1</script><img src="x" onerror="window.hacked = 2"><a href="javascript:1">x</a>'
+    torn = tmp_path / "torn.html"
+    torn.write_text(report_file.read_text().replace("</main>", f"{hole}</main>"))
+    visit = opened(browser, torn)
+    visit.page.locator("main img").dispatch_event("error")
+    assert visit.page.evaluate("typeof window.hacked") == "undefined"
+    assert any("Content Security Policy" in message for message in visit.messages)
+    visit.page.context.close()
+
+
 @pytest.mark.parametrize("width", [400, 1280])
 def test_the_page_never_scrolls_sideways(browser: Any, report_file: Path, width: int) -> None:
     visit = opened(browser, report_file, width=width)
