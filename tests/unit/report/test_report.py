@@ -196,6 +196,9 @@ def test_any_score_table_makes_a_study(tmp_path: Path) -> None:
     assert made.template.name == "study"
     assert "3 models were compared on 60 cases from 6 videos" in words(named(made, "summary"))
     assert {"intervals", "dependence", "strata"} <= set(tables(named(made, "statistics")))
+    assert "could not be drawn" not in " ".join(words(section) for section in made.sections)
+    (chart,) = [block for block in named(made, "summary").blocks if isinstance(block, Chart)]
+    assert chart.data.height == 3
     assert "Dice &lt;study&gt;" in made.html()
 
 
@@ -205,6 +208,7 @@ def test_a_study_with_a_generic_ranking_shows_its_tasks(tmp_path: Path) -> None:
     made = make_report(tmp_path)
     assert made.template.name == "study"
     assert {"consensus", "ranks", "kendall"} <= set(tables(named(made, "tasks")))
+    assert "could not be drawn" not in " ".join(words(section) for section in made.sections)
 
 
 def test_one_video_gives_words_instead_of_intervals(tmp_path: Path) -> None:

@@ -78,15 +78,13 @@ def _by_value(inputs: Inputs) -> list[str]:
     frame, why = live.intervals
     if frame.is_empty():
         return [f"Intervals could not be computed ({why})."]
-    facts = inputs.scores.facts.get(inputs.metric) if inputs.scores is not None else None
-    largest = facts is None or facts.larger_is_better
-    rows = frame.sort("value", descending=largest, nulls_last=True).to_dicts()
+    rows = frame.sort("value", descending=_largest_is_best(inputs), nulls_last=True).to_dicts()
     top = rows[0]
     if top["value"] is None:
         return []
     ends = f" [{top['low']:.3f}, {top['high']:.3f}]" if top["low"] is not None and top["high"] is not None else ""
     best = "a" if len(rows) == 1 else "the best"
-    measure = "accuracy" if inputs.metric == "correct" else f"mean {plain(inputs.metric, limit=40)}"
+    measure = _measure(inputs)
     article = "an" if best == "a" and measure[0] == "a" else best
     text = f"{name_of(top['model'])} has {article} {measure} of {top['value']:.3f}{ends}"
     if len(rows) == 1:
@@ -95,10 +93,35 @@ def _by_value(inputs: Inputs) -> list[str]:
 
 
 def _picture(inputs: Inputs) -> list[Block]:
+    """The headline of every model with its interval; where there is none, the value of the main metric."""
     headline = summary_rows(inputs, "headline")
-    if headline.is_empty() or "ci_low" not in headline.columns:
-        return []
+    if headline.is_empty() or headline["ci_low"].null_count() == headline.height:
+        return _values(inputs)
     rows = headline.unique("model", keep="first", maintain_order=True).with_columns(value=pl.col("accuracy"))
     rows = rows.with_columns(n=pl.col("videos")) if "videos" in rows.columns else rows
     estimand = "headline accuracy, mean over buckets"
     return [picture("value_intervals", rows, name="headline", title="Headline accuracy", estimand=estimand)]
+
+
+def _values(inputs: Inputs) -> list[Block]:
+    live = inputs.live
+    if live is None or live.intervals[0].is_empty():
+        return []
+    unit = "videos" if live.table.has_videos else "cases"
+    rows = live.intervals[0].select("model", "value", ci_low="low", ci_high="high")
+    rows = rows.with_columns(n=pl.lit(live.table.frame["video"].n_unique(), dtype=pl.Int64))
+    return [
+        picture(
+            "value_intervals", rows, name="values", title=f"Values of {_measure(inputs)}", unit=unit,
+            estimand=f"{_measure(inputs)} over cases", largest_is_best=_largest_is_best(inputs),
+        )
+    ]  # fmt: skip
+
+
+def _measure(inputs: Inputs) -> str:
+    return "accuracy" if inputs.metric == "correct" else f"mean {plain(inputs.metric, limit=40)}"
+
+
+def _largest_is_best(inputs: Inputs) -> bool:
+    facts = inputs.scores.facts.get(inputs.metric) if inputs.scores is not None else None
+    return facts is None or facts.larger_is_better
