@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ import polars as pl
 from surgeval.errors import FileUnreadable, Misuse, SurgevalError
 from surgeval.report.live import Live
 from surgeval.report.published import MARKS, RECORDS, RESULT_FILES, TABLES, checked
+from surgeval.report.verdicts import in_short
 from surgeval.report.words import plain
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.score_table import FIXED, ScoreTable, read_frame, read_score_table
@@ -30,7 +30,8 @@ MOST_FOLDERS = 3_000
 MOST_ENTRIES = 200_000
 MOST_BYTES = 300_000_000
 """Of one table; documents may have a sixth of it."""
-MOST_LINES = 50_000
+KEPT_FINDINGS = 200
+"""Findings of a lint report that are kept; its counts cover all."""
 SCORES = "scores.parquet"
 _SKIPPED = frozenset({"floor_answers", "videos", "overlayed", "conditions", "node_modules"})
 _TEXT_COLUMNS = frozenset(
@@ -231,7 +232,10 @@ class _Reader:
                 tables[name] = frame
         records = {name: self.document(folder / f"{name}.json") for name in RECORDS.get(verb, ())}
         known: dict[str, Any] = {name: record for name, record in records.items() if isinstance(record, dict)}
-        if verdicts := self.lines(folder / "verdicts.jsonl"):
+        if isinstance(known.get("lint"), dict) and isinstance(known["lint"].get("findings"), list):
+            known["lint"] = known["lint"] | {"findings": known["lint"]["findings"][:KEPT_FINDINGS]}
+        verdicts = in_short(self.lines(folder / "verdicts.jsonl"))
+        if verdicts.answers:
             known["verdicts"] = verdicts
         return Part(self.name(folder), verb, folder, manifest, tables, known, self.text(folder / "methods.txt"))
 
@@ -275,19 +279,22 @@ class _Reader:
             self.complain(path, f"is no JSON ({plain(first_line(error), limit=120)}); left out")
             return None
 
-    def lines(self, path: Path) -> list[dict[str, Any]]:
-        """The objects of a JSON Lines file, up to a bound; lines that are none are counted and left out."""
-        found, bad = [], 0
-        for line in islice(self.text(path).splitlines(), MOST_LINES):
-            try:
-                row = json.loads(line)
-            except (json.JSONDecodeError, RecursionError, ValueError):
-                row = None
-            found += [row] if isinstance(row, dict) else []
-            bad += not isinstance(row, dict)
+    def lines(self, path: Path) -> Iterator[dict[str, Any]]:
+        """The objects of a JSON Lines file, one by one; lines that are none are counted and left out."""
+        if not self._readable(path, MOST_BYTES):
+            return
+        bad = 0
+        try:
+            with open(path, encoding="utf-8", errors="replace") as handle:
+                for line in handle:
+                    row = _object(line)
+                    bad += row is None
+                    if row is not None:
+                        yield row
+        except OSError as error:
+            self.complain(path, f"cannot be read ({error.strerror}); left out")
         if bad:
             self.complain(path, f"{bad} lines are no JSON objects; left out")
-        return found
 
     def text(self, path: Path) -> str:
         """The text of a file; empty where there is none or it cannot be read."""
@@ -363,6 +370,15 @@ def stacked(tables: Sequence[ScoreTable]) -> ScoreTable | None:
     if homes.select(key).is_duplicated().any() or len(set(models)) < len(models):
         frame = ScoreTable.of(frame).frame
     return ScoreTable(frame, all(table.has_videos for table in tables), tables[0].facts)
+
+
+def _object(line: str) -> dict[str, Any] | None:
+    """The JSON object in a line, or None."""
+    try:
+        row = json.loads(line)
+    except (json.JSONDecodeError, RecursionError, ValueError):
+        return None
+    return row if isinstance(row, dict) else None
 
 
 def _is_file(path: Path) -> bool:

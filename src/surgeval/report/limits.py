@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 
 import polars as pl
@@ -115,23 +115,15 @@ def _unscored(inputs: Inputs) -> Iterator[str]:
 
 
 def _judges(inputs: Inputs) -> Iterator[str]:
-    votes: dict[tuple[str, str, str], set[str]] = defaultdict(set)
-    judges = set()
-    for part in inputs.of("score"):
-        for verdict in part.records.get("verdicts", ()):
-            judges.add(str(verdict.get("judge")))
-            votes[part.name, str(verdict.get("qID")), str(verdict.get("candidate"))].add(str(verdict.get("verdict")))
-    if not votes:
-        return
+    found = [part.records["verdicts"] for part in inputs.of("score") if "verdicts" in part.records]
+    judges = sorted({judge for verdicts in found for judge in verdicts.judges})
     if len(judges) == 1:
-        only = next(iter(judges))
-        exact = " It accepts equal text only, so free text is scored too low." if only == "exact" else ""
-        named = plain(only, limit=60)
+        exact = " It accepts equal text only, so free text is scored too low." if judges == ["exact"] else ""
+        named = plain(judges[0], limit=60)
         yield f"All free text was judged by a single judge ({named}), so its errors cannot be seen.{exact}"
-        return
-    apart = sum(len(said) > 1 for said in votes.values())
+    apart, answers = sum(v.apart for v in found), sum(v.answers for v in found)
     if apart:
-        yield f"The judges disagree on {apart:,} of {len(votes):,} free-text answers ({percent(apart / len(votes))})."
+        yield f"The judges disagree on {apart:,} of {answers:,} free-text answers ({percent(apart / answers)})."
 
 
 def _ties(inputs: Inputs) -> Iterator[str]:

@@ -92,7 +92,7 @@ def test_a_table_with_wrong_kinds_of_values_is_left_out(folder: Path) -> None:
     text = (folder / "rank" / "places.csv").read_text().replace("technical,atlas,1,", "technical,atlas,first,")
     (folder / "rank" / "places.csv").write_text(text)
     found = read_inputs(folder)
-    assert "column 'place' holds something else than numbers" in found.findings[0].message
+    assert "column 'place' holds something else than whole numbers" in found.findings[0].message
     rank = found.first("rank")
     assert rank is not None
     assert rank.table("places").is_empty()

@@ -10,6 +10,7 @@ import polars as pl
 
 from surgeval.report.inputs import Inputs, Part, read_inputs
 from surgeval.report.limits import limitations
+from surgeval.report.verdicts import KEPT_WRONG, in_short
 from surgeval.schema.score_table import ScoreTable
 
 
@@ -49,10 +50,16 @@ def test_unscored_answers_are_counted_and_grave_when_many() -> None:
 def test_judges_that_disagree_are_counted() -> None:
     said = [("a", "q1", True), ("b", "q1", False), ("a", "q2", True), ("b", "q2", True)]
     votes = [{"judge": j, "qID": q, "candidate": "x", "verdict": v} for j, q, v in said]
-    text = found(Inputs(Path("x"), (part("score", verdicts=votes),)))
+    text = found(Inputs(Path("x"), (part("score", verdicts=in_short(votes)),)))
     assert "The judges disagree on 1 of 2 free-text answers (50 %)" in text
-    one = found(Inputs(Path("x"), (part("score", verdicts=votes[::2]),)))
+    one = found(Inputs(Path("x"), (part("score", verdicts=in_short(votes[::2])),)))
     assert "single judge (a)" in one
+
+
+def test_of_many_verdicts_only_a_few_are_kept() -> None:
+    rows = ({"judge": "a", "qID": str(n), "candidate": "x", "verdict": False} for n in range(1000))
+    short = in_short(rows)
+    assert (short.answers, short.apart, len(short.wrong)) == (1000, 0, KEPT_WRONG)
 
 
 def test_floors_that_models_do_not_exceed_are_named() -> None:

@@ -106,7 +106,7 @@ def _examples(inputs: Inputs) -> list[Block]:
 
 def _taken(part: Part, most: int) -> Iterator[tuple[str, str, str, str, str]]:
     model = name_of(_model(part))
-    verdicts = [v for v in part.records.get("verdicts", ()) if v.get("verdict") is False]
+    verdicts = part.records["verdicts"].wrong if "verdicts" in part.records else ()
     for verdict in verdicts[: (most + 1) // 2]:
         yield (
             model,
