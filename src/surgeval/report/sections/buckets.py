@@ -11,6 +11,7 @@ from surgeval.report.sections._wording import (
     CROWD,
     boards_of,
     bucket_label,
+    every_ranking,
     missing,
     name_of,
     names_of,
@@ -25,14 +26,10 @@ TITLE = "Buckets, floors and margins"
 
 def section(inputs: Inputs) -> Section:
     """Accuracy per bucket, from the ranking or else from the scorings, then floors and margins."""
-    ranking = inputs.first("rank")
-    blocks: list[Block] = []
-    if ranking is not None and not ranking.table("buckets").is_empty():
-        floors = inputs.first("floors")
-        known = None if floors is None else optional(floors, "floors")
-        blocks += [block for board in boards_of(ranking) for block in _of_board(ranking, board, known)]
-    else:
-        blocks += _of_scores(inputs)
+    floors = inputs.first("floors")
+    known = None if floors is None else optional(floors, "floors")
+    blocks = every_ranking(inputs, lambda part: [b for board in boards_of(part) for b in _of_board(part, board, known)])
+    blocks = blocks or _of_scores(inputs)
     blocks += _floors(inputs)
     if not blocks:
         return missing("buckets", TITLE, "There are no buckets.", "surgeval score ... --out DIR/MODEL")
@@ -40,11 +37,12 @@ def section(inputs: Inputs) -> Section:
 
 
 def _of_board(part: Part, board: str, floors: pl.DataFrame | None) -> list[Block]:
-    frame = on_board(part, "buckets", board).with_columns(
-        pl.struct("capability", "ood").map_elements(_label, return_dtype=pl.String).alias("bucket")
-    )
+    frame = on_board(part, "buckets", board)
     if frame.is_empty():
         return []
+    frame = frame.with_columns(
+        pl.struct("capability", "ood").map_elements(_label, return_dtype=pl.String).alias("bucket")
+    )
     order = ["bucket", "model", "accuracy", "ci_low", "ci_high", "rank", "letters", "questions", "videos"]
     caption = (
         "Accuracy: mean over the questions of the bucket; 95 % percentile interval from resampling whole videos."

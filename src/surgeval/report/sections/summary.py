@@ -40,9 +40,10 @@ def compared(inputs: Inputs) -> str:
 
 
 def _leaders(inputs: Inputs) -> list[str]:
-    ranking, tasks = inputs.first("rank"), inputs.first("rank-tasks")
-    if ranking is not None and boards_of(ranking):
-        return [_board(ranking, board) for board in boards_of(ranking)]
+    rankings, tasks = [part for part in inputs.of("rank") if boards_of(part)], inputs.first("rank-tasks")
+    if rankings:
+        named = len(rankings) > 1
+        return [_board(part, board, named=named) for part in rankings for board in boards_of(part)]
     if tasks is not None and not tasks.table("consensus").is_empty():
         frame = tasks.table("consensus")
         first = frame.filter(pl.col("rank") == frame["rank"].min())["model"]
@@ -51,12 +52,13 @@ def _leaders(inputs: Inputs) -> list[str]:
     return _by_value(inputs)
 
 
-def _board(part: Part, board: str) -> str:
+def _board(part: Part, board: str, *, named: bool) -> str:
     places = on_board(part, "places", board).filter(~pl.col("baseline").fill_null(False))
     if places.is_empty():
         return ""
     first = places.filter(pl.col("place") == places["place"].min())["model"].to_list()
-    text = f"On the {board} board {names_of(first)} {'leads' if len(first) == 1 else 'lead together'}"
+    where = f" of {part.name}" if named else ""
+    text = f"On the {board} board{where} {names_of(first)} {'leads' if len(first) == 1 else 'lead together'}"
     stability = on_board(part, "stability", board)
     if len(first) == 1 and "p_first" in stability.columns:
         sure = stability.filter(pl.col("model") == first[0])["p_first"].to_list()
