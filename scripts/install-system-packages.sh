@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what the sandbox tests use from the distribution's archive. Safe to run again.
+# Installs what the tests of sandboxes and reports use from the distribution's archive. Safe to run again.
 # Where it cannot, it says so and ends well: the tests that need these programs are then skipped, with the reason.
 set -u
 
@@ -15,6 +15,9 @@ need bwrap bubblewrap
 need busybox busybox-static
 need dockerd docker.io
 need setpriv util-linux
+need chromium chromium
+need pdftotext poppler-utils
+fc-list 2>/dev/null | grep -qi liberation || missing="$missing fonts-liberation"  # what charts are drawn in
 
 if [ -z "$missing" ]; then
     say "everything is here already"

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import polars as pl
 
+from chart_examples_analysis import EXAMPLES_ANALYSIS
+from chart_examples_challenge import EXAMPLES_CHALLENGE
 from surgeval.report.chart import Chart
 from surgeval.report.charts import CHARTS
 
@@ -39,5 +41,7 @@ def _value_intervals(names: Sequence[str]) -> Chart:
 
 EXAMPLES: dict[str, Callable[[Sequence[str]], Chart]] = {
     "value_intervals": _value_intervals,
+    **EXAMPLES_CHALLENGE,
+    **EXAMPLES_ANALYSIS,
 }
 """By the chart's name, a function from names (of models, or whatever its rows are) to the chart."""

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from surgeval.errors import SurgevalError as SurgevalError
     from surgeval.questions.benchmark import Benchmark as Benchmark
     from surgeval.questions.make import make_questions as make_questions
+    from surgeval.report.report import Report as Report
+    from surgeval.report.report import make_report as make_report
     from surgeval.schema.ledger import Ledger as Ledger
     from surgeval.schema.procedure_files import read_procedure as read_procedure
     from surgeval.schema.procedure_files import write_procedure as write_procedure
@@ -75,6 +77,7 @@ _HOME = {
     "Procedure": "schema.tracks",
     "RankResult": "stats.ranking",
     "Reference": "schema.questions",
+    "Report": "report.report",
     "Request": "schema.questions",
     "Response": "schema.questions",
     "ScoreTable": "schema.score_table",
@@ -97,6 +100,7 @@ _HOME = {
     "interval": "stats.interval",
     "lint": "scoring.lint",
     "make_questions": "questions.make",
+    "make_report": "report.report",
     "metric_interval": "stats.interval",
     "rank": "stats.ranking",
     "read_procedure": "schema.procedure_files",

@@ -31,6 +31,7 @@ VERBS: tuple[str, ...] = (
     "questions",
     "rank",
     "rehearse",
+    "report",
     "score",
     "simulate",
     "strata",

@@ -49,6 +49,7 @@ def failures(
     force: bool = typer.Option(False, "--force", help="Overwrite an earlier result."),
 ) -> None:
     """Fit the mixed model and show its effects."""
+    from surgeval.report.fit_files import write_fit_tables
     from surgeval.stats.mixed.failures import failures as analyse
 
     if out is not None:
@@ -61,6 +62,7 @@ def failures(
     )  # fmt: skip
     if out is not None:
         result.to_dir(out, inputs=[*tables, *properties], force=True)
+        write_fit_tables(result, out)
     _show(result, json=json)
     if not result.fit.convergence.converged:
         raise typer.Exit(1)

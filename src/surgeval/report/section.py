@@ -39,6 +39,8 @@ class Table:
     """Heads of columns, where the column's name does not say enough."""
     shown_rows: int = 200
     """Rows on the page and in print; the saved CSV has all."""
+    folded: bool = False
+    """Whether it starts folded, because a picture says the same; in print it is shortened."""
 
 
 Block = Prose | Note | Table | Chart

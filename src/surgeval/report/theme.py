@@ -24,6 +24,7 @@ FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 
 CONFIG: dict[str, Any] = {
     "font": FONT,
+    "aria": False,  # the figure has its text alternative; ten thousand marks need none of their own
     "view": {"stroke": None},
     "axis": {
         "labelColor": INK,

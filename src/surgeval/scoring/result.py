@@ -13,6 +13,7 @@ import polars as pl
 from surgeval.schema.findings import Finding
 from surgeval.schema.manifest import Manifest
 from surgeval.schema.score_table import ScoreTable
+from surgeval.schema.shown_tables import notebook_table
 from surgeval.scoring.lint_report import LintReport
 
 FILES = ("results.csv", "summary.csv", "scores.parquet", "lint.json", "manifest.json")
@@ -77,3 +78,8 @@ class ScoreResult:
             f"ScoreResult({self.model!r}, profile {self.profile}: headline {value['accuracy']:.4f}{interval}, "
             f"{len(self.results)} questions, {len(self.warnings)} warnings)"
         )
+
+    def _repr_html_(self) -> str:
+        levels = ("headline", "bound", "overall", "bucket", "pre_evaluation")
+        shown = self.summary.filter(pl.col("level").is_in(levels))
+        return notebook_table(shown, title=f"{self.model} (profile {self.profile})", warnings=map(str, self.warnings))

@@ -10,6 +10,7 @@ import polars as pl
 
 from surgeval.errors import Misuse
 from surgeval.schema.score_table import ScoreTable
+from surgeval.schema.shown_tables import notebook_table
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,9 @@ class TableResult:
     def __repr__(self) -> str:
         with pl.Config(tbl_rows=40, tbl_cols=20, tbl_width_chars=160, tbl_hide_column_data_types=True):
             return "\n".join([type(self).__name__, self.prose, *self.notes, str(self.shown)])
+
+    def _repr_html_(self) -> str:
+        return notebook_table(self.shown, title=type(self).__name__, prose=self.prose, warnings=self.notes)
 
 
 def write_table(frame: pl.DataFrame, path: str | Path) -> Path:

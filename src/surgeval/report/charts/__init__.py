@@ -9,12 +9,36 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from surgeval.report.chart import Chart
+from surgeval.report.charts.aggregation import aggregation_flips
+from surgeval.report.charts.agreement import agreement_matrix
+from surgeval.report.charts.answers import count_confusion, latency_against_budget, time_error
+from surgeval.report.charts.board import board
+from surgeval.report.charts.buckets import bucket_matrix
+from surgeval.report.charts.calibration import calibration
+from surgeval.report.charts.diagnostics import caterpillar, normal_qq, simulated_residuals
+from surgeval.report.charts.differences import pair_differences
+from surgeval.report.charts.failures import effects_forest, model_effects
 from surgeval.report.charts.intervals import value_intervals
+from surgeval.report.charts.pairs import dominance_matrix, significance_map
+from surgeval.report.charts.places import place_frequencies, place_shares, places_by_rule
+from surgeval.report.charts.podium import podium, ranking_heat_map
+from surgeval.report.charts.properties import marginal_means, property_prevalence
+from surgeval.report.charts.strata import strata_deltas
+from surgeval.report.charts.task_distance import task_dendrogram, task_network
+from surgeval.report.charts.tasks import task_boxes, tau_violin
+from surgeval.report.charts.timeline import timeline
+from surgeval.report.charts.uncertainty import difference_intervals, naive_against_cluster, video_leverage
 
 CHARTS: dict[str, Callable[..., Chart]] = {
     chart.__name__: chart
     for chart in (
         value_intervals,
+        board, place_frequencies, place_shares, places_by_rule, podium, ranking_heat_map, significance_map,
+        dominance_matrix, bucket_matrix, pair_differences, task_boxes, tau_violin, task_dendrogram, task_network,
+        naive_against_cluster, strata_deltas, aggregation_flips, difference_intervals, video_leverage,
+        calibration, time_error, count_confusion, latency_against_budget,
+        effects_forest, model_effects, caterpillar, normal_qq, simulated_residuals, property_prevalence, marginal_means,
+        timeline, agreement_matrix,
     )
 }  # fmt: skip
 """Every chart by name."""

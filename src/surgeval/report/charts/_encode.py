@@ -24,7 +24,9 @@ def labelled(frame: pl.DataFrame, column: str = "model", *, limit: int = 28) -> 
 
 def chart_data(frame: pl.DataFrame) -> Any:
     """The rows as inline data: text made harmless, numbers that JSON does not know left out."""
-    return altair().Data(values=[{name: _value(value) for name, value in row.items()} for row in frame.to_dicts()])
+    return altair().InlineData(
+        values=[{name: _value(value) for name, value in row.items()} for row in frame.to_dicts()]
+    )
 
 
 def _value(value: Any) -> Any:

@@ -12,6 +12,7 @@ import polars as pl
 
 from surgeval.schema.manifest import Manifest
 from surgeval.schema.score_table import ScoreTable
+from surgeval.schema.shown_tables import notebook_table
 
 FILES = ("metrics.csv", "manifest.json", "scores.parquet")
 """Any of these in a folder means that it holds a result."""
@@ -93,3 +94,7 @@ class EvaluationResult:
             return "\n".join(
                 [f"EvaluationResult({self.kind}, {self.model!r})", self.prose, *self.notes, str(self.shown)]
             )
+
+    def _repr_html_(self) -> str:
+        title = f"{self.kind}: {self.model}"
+        return notebook_table(self.shown, title=title, prose=self.prose, warnings=self.notes)

@@ -16,6 +16,7 @@ from scipy import stats
 
 from surgeval.errors import Misuse, WouldOverwrite
 from surgeval.schema.manifest import Manifest
+from surgeval.schema.shown_tables import notebook_table
 from surgeval.stats.mixed.components import explained, variance_table
 from surgeval.stats.mixed.design import INTERCEPT
 from surgeval.stats.mixed.diagnostics import Diagnostics
@@ -135,6 +136,10 @@ class Failures:
         significant = self.table.filter(pl.col("symbol").is_in(["", NOT_ASSESSABLE]).not_())
         shown = ", ".join(f"{row['term']} {row['symbol']}" for row in significant.iter_rows(named=True)) or "none"
         return f"Failures({self.fit.design.model}, {self.fit.design.rows} rows, spec {self.spec}; significant: {shown})"
+
+    def _repr_html_(self) -> str:
+        title = f"Failures: {self.fit.design.model}"
+        return notebook_table(self.table, title=title, prose=self.prose, warnings=self.warnings)
 
 
 def effects_table(found: MixedFit, *, level: float = 0.95, symmetric: bool = False) -> pl.DataFrame:

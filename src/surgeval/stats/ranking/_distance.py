@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 
 from surgeval.stats.paired_tests import pair_indices
 
@@ -30,3 +31,21 @@ def spearman_footrule(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         4
     """
     return np.asarray(np.abs(a - b).sum(axis=-1))
+
+
+def tau_frequencies(column: str, name: str, tau: np.ndarray) -> pl.DataFrame:
+    """The share of resamples that gave each tau-b; null, last, is where a ranking was constant.
+
+    Args:
+        column: Heads the first column: `task` or `board`.
+        name: What stands in it.
+        tau: One value per resample.
+
+    Example:
+        >>> tau_frequencies("task", "t", np.array([1.0, np.nan, 1.0, -1.0])).rows()
+        [('t', -1.0, 0.25), ('t', 1.0, 0.5), ('t', None, 0.25)]
+    """
+    value, count = np.unique(np.round(tau, 12), return_counts=True)
+    schema = {"tau_b": pl.Float64, "share": pl.Float64}
+    frame = pl.DataFrame({"tau_b": value, "share": count / max(1, len(tau))}, schema=schema)
+    return frame.select(pl.lit(name).alias(column), pl.col("tau_b").fill_nan(None), "share")

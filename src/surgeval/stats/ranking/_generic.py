@@ -16,7 +16,7 @@ import polars as pl
 from surgeval.errors import TableInvalid, UnknownName
 from surgeval.schema.score_table import ScoreTable
 from surgeval.stats.paired_tests import pair_indices
-from surgeval.stats.ranking._distance import kendall_tau_b, spearman_footrule
+from surgeval.stats.ranking._distance import kendall_tau_b, spearman_footrule, tau_frequencies
 from surgeval.stats.ranking._options import RankOptions
 from surgeval.stats.ranking._ranks import case_ranks, consensus_ranks, min_ranks
 from surgeval.stats.ranking._tasks import Task, Tasks, tasks_of
@@ -175,10 +175,12 @@ def _stability(
     if len(found.tasks) > 1 and options.consensus == "euclidean":
         merged = min_ranks(-consensus_ranks(drawn, weights))
         named.append((CONSENSUS, min_ranks(-consensus_ranks(ranks, weights)), merged))
+    taus = [(name, kendall_tau_b(point[None, :], replicates)) for name, point, replicates in named]
     return {
         "stability": pl.concat([_spread(name, found.models, replicates) for name, _, replicates in named]),
         "frequencies": pl.concat([_frequencies(name, found.models, replicates) for name, _, replicates in named]),
-        "tau": pl.concat([_tau(name, point, replicates) for name, point, replicates in named]),
+        "tau": pl.concat([_tau(name, tau) for name, tau in taus]),
+        "tau_frequencies": pl.concat([tau_frequencies("task", name, tau) for name, tau in taus]),
     }
 
 
@@ -210,8 +212,7 @@ def _frequencies(task: str, models: list[str], drawn: np.ndarray) -> pl.DataFram
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _tau(task: str, point: np.ndarray, drawn: np.ndarray) -> pl.DataFrame:
-    tau = kendall_tau_b(point[None, :], drawn)
+def _tau(task: str, tau: np.ndarray) -> pl.DataFrame:
     given = tau[np.isfinite(tau)]
     quartiles = np.quantile(given, [0.25, 0.5, 0.75]).tolist() if len(given) else [None] * 3
     row = (task, float(given.mean()) if len(given) else None, *quartiles, len(tau), len(tau) - len(given))

@@ -104,6 +104,7 @@ def _tables(
     resampled: dict[str, Callable[[Standing, Replicates], pl.DataFrame]] = {
         "stability": tables.stability_table,
         "place_frequencies": tables.frequencies_table,
+        "tau_frequencies": tables.tau_table,
         "summary": lambda f, d: tables.summary_table(f, d, alpha=options.alpha),
     }
     for name, make in resampled.items():

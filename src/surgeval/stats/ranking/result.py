@@ -12,6 +12,7 @@ import polars as pl
 
 from surgeval.errors import UnknownName, WouldOverwrite
 from surgeval.schema.manifest import Manifest
+from surgeval.schema.shown_tables import notebook_table
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,6 +75,9 @@ class RankResult:
         others = ", ".join(name for name in self.tables if name != self.main)
         lines = [f"Ranking by {self.rule!r}", body, *(f"Warning: {warning}" for warning in self.warnings)]
         return "\n".join([*lines, f"Further tables: {others}"])
+
+    def _repr_html_(self) -> str:
+        return notebook_table(self.table, title=f"Ranking by {self.rule}", prose=self.prose, warnings=self.warnings)
 
 
 def _write_json(path: Path, record: Any) -> None:

@@ -29,6 +29,13 @@ def test_a_clear_order_is_stable_and_decided() -> None:
     assert spread["tau_b_mean"] == pytest.approx(1.0)
 
 
+def test_the_shares_of_tau_have_the_mean_of_the_record() -> None:
+    result = rank(focus_table(4), boot=100)
+    for board, spread in ((name, record["stability"]) for name, record in result.records["structure"].items()):
+        given = result.tau_frequencies.filter(pl.col("board") == board).drop_nulls()
+        assert (given["tau_b"] * given["share"]).sum() / given["share"].sum() == pytest.approx(spread["tau_b_mean"])
+
+
 def test_frequencies_sum_to_one_for_every_model() -> None:
     result = rank(focus_table(4), boot=100)
     totals = result.place_frequencies.group_by("board", "model").agg(pl.col("share").sum())

@@ -142,8 +142,21 @@ def test_equal_scores_everywhere_are_ranked_first_together_by_every_rule() -> No
         result = rank(same, rule, boot=20)
         assert ranks_of(result) == {"A": 1, "B": 1}
         assert result.tau["undefined"].to_list() == [20]
+        assert result.tau_frequencies.rows() == [("all", None, 1.0)]
     assert result.pairs["p_value"].to_list() == [None, None]
     assert not result.pairs["significant"].any()
+
+
+def test_the_shares_of_tau_add_up_to_the_printed_mean() -> None:
+    both = tasks(x=CLEAR, y=scores(A=[0.4, 0.8, 0.7], B=[0.5, 0.9, 0.3], C=[0.1, 0.7, 0.6]))
+    result = rank(both, "mean-then-rank", boot=300)
+    shares = result.tau_frequencies
+    assert shares.group_by("task").agg(pl.col("share").sum())["share"].to_list() == pytest.approx([1.0] * 3)
+    for task, mean, undefined in result.tau.select("task", "mean", "undefined").iter_rows():
+        given = shares.filter(pl.col("task") == task).drop_nulls()
+        assert given["tau_b"].is_sorted()
+        assert given["share"].sum() == pytest.approx(1 - undefined / 300)
+        assert (given["tau_b"] * given["share"]).sum() / given["share"].sum() == pytest.approx(mean)
 
 
 def test_whole_videos_are_resampled_where_the_table_names_them() -> None:

@@ -7,7 +7,7 @@ import polars as pl
 from scipy import special, stats
 
 from surgeval.stats.paired_tests import adjusted, is_significant, pair_indices
-from surgeval.stats.ranking._distance import kendall_tau_b
+from surgeval.stats.ranking._distance import kendall_tau_b, tau_frequencies
 from surgeval.stats.ranking._focus.buckets import Bucket
 from surgeval.stats.ranking._focus.confidence_set import confidence_set_p
 from surgeval.stats.ranking._focus.letters import compact_letters
@@ -178,6 +178,12 @@ def frequencies_table(found: Standing, drawn: Replicates) -> pl.DataFrame:
     return pl.DataFrame(
         rows, schema={"board": pl.String, "model": pl.String, "place": pl.Int64, "share": pl.Float64}, orient="row"
     )
+
+
+def tau_table(found: Standing, drawn: Replicates) -> pl.DataFrame:
+    """How often each tau-b between the replicated and the original places (ties unbroken) came about."""
+    tau = kendall_tau_b(found.merged.place[None, :], drawn.place)
+    return tau_frequencies("board", found.board.name, tau)
 
 
 def summary_table(found: Standing, drawn: Replicates, *, alpha: float) -> pl.DataFrame:

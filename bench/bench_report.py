@@ -1,0 +1,87 @@
+"""The report of a large challenge: time and memory of the verb itself, in a process of its own.
+
+No peer makes such a page from such tables, so the goals are those of the project: 20 s and 1 GB for 100 models x
+20,000 questions, and under 5 MB at the size of FOCUS (12 models). Building the folder is not part of the time.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from bench.bench_ranking import focus_table
+from bench.harness import Row
+from surgeval.schema.manifest import Manifest
+from surgeval.scoring.summary import summarise
+from surgeval.stats.ranking import rank
+
+GOAL_S = 20.0
+
+
+class Run(NamedTuple):
+    """One run of the verb."""
+
+    cpu_s: float
+    wall_s: float
+    peak_mb: float
+    page_mb: float
+
+
+def rows() -> list[Row]:
+    with tempfile.TemporaryDirectory() as name:
+        small = report_of(challenge(Path(name) / "twelve", models=12))
+        large = report_of(challenge(Path(name) / "hundred", models=100))
+    return [
+        Row(
+            f"report of {models} models x 20,000 questions: page {run.page_mb:.1f} MB, peak {run.peak_mb:.0f} MB",
+            run.cpu_s,
+            "the goal itself: 20 s, 1 GB; under 5 MB for 12 models",
+            GOAL_S,
+            goal=1.0,
+            note=f"the whole verb, start of Python included; {run.wall_s:.1f} s on the clock",
+        )
+        for models, run in ((12, small), (100, large))
+    ]
+
+
+def challenge(folder: Path, *, models: int) -> Path:
+    """A folder with the scorings and the boards of that many models."""
+    table = focus_table(models)
+    frame = table.frame.with_columns(
+        group=pl.col("capability"), reason=pl.when(pl.col("value") > 0).then(pl.lit("right")).otherwise(pl.lit("wrong"))
+    )
+    matrix = table.matrix()
+    names = np.array([f"{c}_{'ood' if o else 'id'}" for c, o in matrix.cases.select("capability", "ood").iter_rows()])
+    slices = {("bucket", str(name)): np.flatnonzero(names == name) for name in np.unique(names)}
+    slices[("overall", "all questions")] = np.arange(len(names))
+    summary = summarise(matrix.values, matrix.videos, matrix.models, slices, replicates=100)
+    for number, model in enumerate(table.models):
+        own = folder / f"model-{number:03d}"
+        own.mkdir(parents=True)
+        frame.filter(pl.col("model") == model).write_parquet(own / "scores.parquet")
+        summary.filter(pl.col("model") == model).drop("model").write_csv(own / "summary.csv")
+        Manifest("score", {"model": model, "profile": "native", "max_latency_s": 15.0}).to_dir(own)
+    rank(table, boot=100, baselines=[table.models[0]]).to_dir(folder / "rank")
+    return folder
+
+
+def report_of(folder: Path) -> Run:
+    """The verb on that folder, in a process of its own."""
+    page = folder.with_suffix(".html")
+    command = [sys.executable, "-m", "surgeval", "report", str(folder), "--out", str(page), "--force"]
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    wall_s = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"the verb ended with {process.returncode}")
+    return Run(usage.ru_utime + usage.ru_stime, wall_s, usage.ru_maxrss / 1024, page.stat().st_size / 1e6)

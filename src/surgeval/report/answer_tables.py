@@ -1,0 +1,96 @@
+"""Tables that charts of single answers are drawn from, made from what scoring gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import polars as pl
+
+from surgeval.metrics.classification.calibration import Reliability
+from surgeval.metrics.latency import DeadlineMisses, LatencyCases, LatencyQuantile
+from surgeval.metrics.metric import value_of
+from surgeval.scoring.targeted import TargetedItem
+
+LATENCY_SCHEMA = {
+    "model": pl.String, "p50_s": pl.Float64, "p95_s": pl.Float64, "max_s": pl.Float64, "late_share": pl.Float64,
+    "questions": pl.Int64,
+}  # fmt: skip
+RELIABILITY_SCHEMA = {
+    "model": pl.String, "bin": pl.Int64, "confidence": pl.Float64, "observed": pl.Float64, "share": pl.Float64,
+    "cases": pl.Int64,
+}  # fmt: skip
+
+
+def latency_table(latencies_s: Mapping[str, Iterable[float | None]], *, budget_s: float) -> pl.DataFrame:
+    """Per model: median, 95th percentile and longest time of its answers, and the share of questions that were late.
+
+    Args:
+        latencies_s: By model, the seconds of every question; None or NaN where there was no answer, which is late.
+        budget_s: Seconds allowed; a time equal to it is in time.
+
+    Example:
+        >>> latency_table({"A": [1.0, 2.0, 9.0, None]}, budget_s=5).row(0)
+        ('A', 2.0, 9.0, 9.0, 0.5, 4)
+    """
+    rows = []
+    for model, listed in latencies_s.items():
+        seconds = np.array([np.nan if value is None else value for value in listed], dtype=np.float64)
+        if seconds.size:
+            rows.append((str(model), *_quantiles(seconds), _late(seconds, budget_s), seconds.size))
+    return pl.DataFrame(rows, schema=LATENCY_SCHEMA, orient="row")
+
+
+def _quantiles(seconds: np.ndarray) -> list[float | None]:
+    given = seconds[np.isfinite(seconds)]
+    if not given.size:
+        return [None, None, None]
+    cases = LatencyCases(given)
+    return [value_of(LatencyQuantile(quantile=q), cases) for q in (0.5, 0.95, 1.0)]
+
+
+def _late(seconds: np.ndarray, budget_s: float) -> float:
+    return value_of(DeadlineMisses(deadline_s=budget_s), LatencyCases(seconds))
+
+
+def count_table(items: Iterable[TargetedItem]) -> pl.DataFrame:
+    """One row per counting question: case, video, reference and response (null where there is no usable one).
+
+    Example:
+        >>> count_table([TargetedItem("q1", "v", "number", 3, 5), TargetedItem("q2", "v", "time", (4.0,))]).rows()
+        [('q1', 'v', 3, 5)]
+    """
+    schema = {"case": pl.String, "video": pl.String, "reference": pl.Int64, "response": pl.Int64}
+    rows = [
+        (item.case, item.video, _int64(item.reference), _int64(item.response))
+        for item in items
+        if item.format == "number" and item.reference is not None
+    ]
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _int64(count: int | None) -> int | None:
+    """The count, or the largest number a column holds."""
+    return None if count is None else min(int(count), 2**62)
+
+
+def reliability_table(tables: Mapping[str, Reliability], *, cases: Mapping[str, int]) -> pl.DataFrame:
+    """The reliability tables of several models, one below the other; empty bins are left out.
+
+    Args:
+        tables: By model, what `CalibrationError.reliability` gives.
+        cases: By model, how many cases its table rests on.
+
+    Example:
+        >>> half = Reliability(np.array([0.5, 0.5]), np.array([0.2, 0.9]), np.array([0.1, 1.0]))
+        >>> reliability_table({"A": half}, cases={"A": 10}).rows()[0]
+        ('A', 0, 0.2, 0.1, 0.5, 5)
+    """
+    rows = [
+        (str(model), place, float(table.confidence[place]), float(table.observed[place]), float(share),
+         round(float(share) * cases[model]))
+        for model, table in tables.items()
+        for place, share in enumerate(table.weight)
+        if share > 0
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=RELIABILITY_SCHEMA, orient="row")

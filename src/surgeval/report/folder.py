@@ -1,0 +1,269 @@
+"""A folder from anywhere, read with care.
+
+Nothing in it is trusted: links are not followed, depth, number and size are bounded, and whatever cannot be read
+becomes a finding while the rest is read on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from surgeval.errors import SurgevalError
+from surgeval.report.published import MARKS, RECORDS, RESULT_FILES, TABLES, checked
+from surgeval.report.verdicts import in_short
+from surgeval.report.words import plain
+from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.score_table import FIXED, ScoreTable, read_frame
+from surgeval.schema.tabular import first_line
+
+DEEPEST = 4
+MOST_FOLDERS = 3_000
+MOST_ENTRIES = 200_000
+MOST_BYTES = 300_000_000
+"""Of one table; documents may have a sixth of it."""
+KEPT_FINDINGS = 200
+"""Findings of a lint report that are kept; its counts cover all."""
+SCORES = "scores.parquet"
+_SKIPPED = frozenset({"floor_answers", "videos", "overlayed", "conditions", "node_modules"})
+_TEXT_COLUMNS = frozenset(
+    name for tables in TABLES.values() for columns in tables.values() for name, kind in columns.items() if kind == "t"
+)
+_NOT_NEEDED = frozenset({"template", "secondaries", "ood_stated", "window_s", "flags"})
+"""Columns of a score table that no section shows; they are long."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one run of a verb left behind."""
+
+    name: str
+    """Where it lies, seen from the folder."""
+    verb: str
+    path: Path
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    """By name of the file; only tables that keep their promise."""
+    records: Mapping[str, Any] = field(default_factory=dict)
+    prose: str = ""
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The options of the run, as its manifest has them."""
+        given = self.manifest.get("options")
+        return given if isinstance(given, dict) else {}
+
+    @property
+    def notes(self) -> list[str]:
+        """What the run said a reader must know."""
+        given = self.manifest.get("notes")
+        return [str(note) for note in given] if isinstance(given, list) else []
+
+    def table(self, name: str) -> pl.DataFrame:
+        """A table, without rows where there is none."""
+        return self.tables.get(name, pl.DataFrame())
+
+
+class FolderReader:
+    """Reads one folder and remembers what was wrong with it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.findings: list[Finding] = []
+        self.procedures: list[Path] = []
+        self._entries = 0
+
+    def complain(self, path: Path, why: str, *, severity: Severity = Severity.WARNING) -> None:
+        """Remember that something was left out."""
+        self.findings.append(Finding("part-left-out", severity, f"{self.name(path)}: {why}"))
+
+    def name(self, path: Path) -> str:
+        """The path seen from the root, harmless to print."""
+        inside = path.relative_to(self.root).as_posix() if path != self.root else "."
+        return plain(inside, limit=120)
+
+    def folders(self) -> Iterator[Path]:
+        """The root and the folders below it, in order of their names, within bounds."""
+        waiting, seen = [(self.root, 0)], 0
+        while waiting:
+            folder, depth = waiting.pop(0)
+            seen += 1
+            if seen > MOST_FOLDERS or self._entries > MOST_ENTRIES:
+                self.complain(folder, f"this and further folders were not looked at (bound: {MOST_FOLDERS} folders)")
+                return
+            yield folder
+            below = self._below(folder)
+            if below and depth == DEEPEST:
+                self.complain(folder, f"folders below were not looked at (deeper than {DEEPEST})")
+            elif depth < DEEPEST:
+                waiting += [(path, depth + 1) for path in below]
+
+    def _below(self, folder: Path) -> list[Path]:
+        try:
+            with os.scandir(folder) as entries:
+                listed = sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            self.complain(folder, f"cannot be listed ({error.strerror})")
+            return []
+        self._entries += len(listed)
+        links = [entry.name for entry in listed if entry.is_symlink()]
+        if links:
+            self.complain(folder / links[0], f"{len(links)} links were not followed", severity=Severity.NOTE)
+        if folder.name == "procedures":
+            files = [e for e in listed if e.name.endswith(".json") and e.name != "manifest.json"]
+            self.procedures += [Path(entry.path) for entry in files if not entry.is_symlink()]
+        return [
+            Path(entry.path)
+            for entry in listed
+            if entry.is_dir(follow_symlinks=False) and entry.name not in _SKIPPED and not entry.name.startswith(".")
+        ]
+
+    def parts(self, folder: Path) -> Iterator[Part]:
+        """What verbs wrote into this very folder."""
+        manifest = self.document(folder / "manifest.json")
+        verb = str(manifest.get("verb", "")).split()[0] if isinstance(manifest, dict) and manifest.get("verb") else ""
+        if not verb:
+            verb = next((v for file, v in MARKS.items() if is_file(folder / file)), "")
+            if verb:
+                self.complain(folder / "manifest.json", f"missing or unreadable; taken for a result of {verb}")
+        if verb == "rank" and not is_file(folder / "places.csv"):
+            verb = "rank-tasks"
+        if verb in TABLES:
+            yield self._part(folder, verb, manifest if isinstance(manifest, dict) else {})
+        for path in sorted(folder.glob("*.manifest.json")):
+            yield from self._result_file(path)
+
+    def _part(self, folder: Path, verb: str, manifest: Mapping[str, Any]) -> Part:
+        tables = {}
+        for name, columns in TABLES[verb].items():
+            frame = self.table(folder / f"{name}.csv", columns)
+            if frame is not None:
+                tables[name] = frame
+        records = {name: self.document(folder / f"{name}.json") for name in RECORDS.get(verb, ())}
+        known: dict[str, Any] = {name: record for name, record in records.items() if isinstance(record, dict)}
+        if isinstance(known.get("lint"), dict) and isinstance(known["lint"].get("findings"), list):
+            known["lint"] = known["lint"] | {"findings": known["lint"]["findings"][:KEPT_FINDINGS]}
+        verdicts = in_short(self.lines(folder / "verdicts.jsonl"))
+        if verdicts.answers:
+            known["verdicts"] = verdicts
+        return Part(self.name(folder), verb, folder, manifest, tables, known, self.text(folder / "methods.txt"))
+
+    def _result_file(self, path: Path) -> Iterator[Part]:
+        manifest = self.document(path)
+        if not isinstance(manifest, dict) or manifest.get("verb") not in RESULT_FILES:
+            return
+        for ending in (".csv", ".parquet"):
+            file = path.with_name(path.name.removesuffix(".manifest.json") + ending)
+            frame = self.table(file, {})
+            if frame is not None:
+                notes = manifest.get("notes")
+                prose = str(notes[0]) if isinstance(notes, list) and notes else ""
+                yield Part(self.name(file), str(manifest["verb"]), file, manifest, {"result": frame}, {}, prose)
+
+    def table(self, path: Path, columns: Mapping[str, str]) -> pl.DataFrame | None:
+        """The table, or None where there is none or it breaks its promise."""
+        if not self._readable(path, MOST_BYTES):
+            return None
+        try:
+            frame = read_frame(path, _TEXT_COLUMNS)
+        except SurgevalError as error:
+            self.complain(
+                path, f"cannot be read ({plain(getattr(error, 'problems', [error])[0], limit=160)}); left out"
+            )
+            return None
+        frame, problems = checked(frame, columns)
+        if problems:
+            self.complain(path, f"{'; '.join(problems[:4])}; left out")
+            return None
+        return frame
+
+    def document(self, path: Path) -> Any:
+        """A JSON document; None where there is none or it cannot be read."""
+        text = self.text(path)
+        if not text:
+            return None
+        try:
+            return json.loads(text)
+        except (json.JSONDecodeError, RecursionError, ValueError) as error:
+            self.complain(path, f"is no JSON ({plain(first_line(error), limit=120)}); left out")
+            return None
+
+    def lines(self, path: Path) -> Iterator[dict[str, Any]]:
+        """The objects of a JSON Lines file, one by one; lines that are none are counted and left out."""
+        if not self._readable(path, MOST_BYTES):
+            return
+        bad = 0
+        try:
+            with open(path, encoding="utf-8", errors="replace") as handle:
+                for line in handle:
+                    row = _object(line)
+                    bad += row is None
+                    if row is not None:
+                        yield row
+        except OSError as error:
+            self.complain(path, f"cannot be read ({error.strerror}); left out")
+        if bad:
+            self.complain(path, f"{bad} lines are no JSON objects; left out")
+
+    def text(self, path: Path) -> str:
+        """The text of a file; empty where there is none or it cannot be read."""
+        if not self._readable(path, MOST_BYTES // 6):
+            return ""
+        try:
+            return path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            self.complain(path, f"cannot be read ({plain(first_line(error), limit=120)}); left out")
+            return ""
+
+    def _readable(self, path: Path, most_bytes: int) -> bool:
+        if not is_file(path):
+            return False
+        size = path.stat().st_size
+        if size > most_bytes:
+            self.complain(path, f"{size / 1e6:.0f} MB are more than is read ({most_bytes / 1e6:.0f} MB); left out")
+        return size <= most_bytes
+
+    def loose_tables(self) -> list[Path]:
+        """Tables in the folder itself that look like score tables, where no verb wrote any."""
+        found = []
+        for path in sorted(self.root.iterdir()):
+            if path.suffix.lower() in (".csv", ".parquet") and is_file(path) and path.stat().st_size <= MOST_BYTES:
+                try:
+                    columns = read_frame(path, FIXED).columns
+                except SurgevalError:
+                    continue
+                found += [path] if {"model", "case", "value"} <= set(columns) else []
+        return found
+
+    def score_table(self, path: Path) -> ScoreTable | None:
+        """The score table in a file, without columns that no section shows; None where it is unsound."""
+        frame = self.table(path, {})
+        if frame is None:
+            return None
+        try:
+            table = ScoreTable.of(frame, where=self.name(path))
+        except SurgevalError as error:
+            self.complain(path, f"{plain(error, limit=300)}; left out")
+            return None
+        wanted = [name for name in table.frame.columns if name not in _NOT_NEEDED]
+        return ScoreTable(table.frame.select(wanted), table.has_videos, table.facts)
+
+
+def _object(line: str) -> dict[str, Any] | None:
+    """The JSON object in a line, or None."""
+    try:
+        row = json.loads(line)
+    except (json.JSONDecodeError, RecursionError, ValueError):
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a file, and not a link to one."""
+    return path.is_file() and not path.is_symlink()

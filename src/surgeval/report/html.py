@@ -1,0 +1,229 @@
+"""The report as one HTML file that asks nobody for anything.
+
+Pictures are there as SVG from the start, so that the page opens at once and works without script. The engine that
+makes them interactive, their specifications and the tables to save lie compressed in the page and are opened when
+somebody first turns to a figure. Scripts run by their hash only (content security policy), so that even a hole in
+the escaping would run nothing; expressions are interpreted, never evaluated as code.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import zlib
+from collections.abc import Sequence
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+import polars as pl
+
+from surgeval.report.chart import Chart, renderer
+from surgeval.report.section import Block, Note, Prose, Section, Table
+from surgeval.report.words import csv_text, plain
+from surgeval.schema.shown_tables import shown_column
+
+SAVED_ROWS = 5_000
+"""Rows of a table that the page carries for `Save CSV`; the folder has all."""
+_SHORT = 30
+"""Letters of a cell that stay on one line."""
+_KIND_OF_NOTE = {"limitation": "Limitation", "missing": "Not here", "hint": "Hint"}
+
+
+def page(title: str, kind: str, facts: str, sections: Sequence[Section], *, footer: str = "") -> str:
+    """The whole page.
+
+    Args:
+        title: The heading.
+        kind: What sort of report it is; stands small above the heading.
+        facts: One line below the heading.
+        sections: In order.
+        footer: One line at the end.
+    """
+    writer = _Writer()
+    body = "".join(writer.section(section, number) for number, section in enumerate(sections, start=1))
+    contents = "".join(_entry(section, number) for number, section in enumerate(sections, start=1))
+    script = _asset("page.js")
+    engine = _engine() if writer.figures else ""
+    return "".join(
+        [
+            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
+            f'<meta http-equiv="Content-Security-Policy" content="{_policy(script, engine)}">\n',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
+            '<meta name="referrer" content="no-referrer">\n<link rel="icon" href="data:,">\n',
+            f"<title>{_text(title)}</title>\n<style>\n{_asset('page.css')}</style>\n</head>\n<body>\n",
+            '<a class="skip" href="#main">To the report</a>\n<div class="page">\n',
+            f'<header class="masthead"><p class="kind">{_text(kind)}</p><h1>{_text(title)}</h1>',
+            f'<p class="facts">{_text(facts)}</p></header>\n',
+            f'<nav class="contents" aria-label="Contents"><h2>Contents</h2><ol>{contents}</ol>',
+            '<p class="controls"><button type="button" id="open-all">Open all</button> ',
+            '<button type="button" id="fold-all">Fold all</button></p></nav>\n',
+            f'<main id="main">\n{body}</main>\n<footer>{_text(footer)}</footer>\n</div>\n',
+            f'<script type="text/plain" id="payload">{_packed(_json(writer.payload))}</script>\n',
+            f'<script type="text/plain" id="engine">{_packed(engine)}</script>\n' if engine else "",
+            f"<script>{script}</script>\n</body>\n</html>\n",
+        ]
+    )
+
+
+class _Writer:
+    """Writes blocks and collects what the page must carry for them."""
+
+    def __init__(self) -> None:
+        self.figures = 0
+        self.tables = 0
+        self.payload: dict[str, dict[str, Any]] = {"figures": {}, "csv": {}}
+
+    def section(self, section: Section, number: int) -> str:
+        """A section that can be folded."""
+        blocks = "\n".join(self.block(block) for block in section.blocks)
+        state = "" if section.folded else " open"
+        head = f'<h2><span class="no">{number}</span>{_text(section.title)}</h2>'
+        name = escape(section.name)
+        return f'<section id="{name}"><details{state}><summary>{head}</summary>\n{blocks}\n</details></section>\n'
+
+    def block(self, block: Block) -> str:
+        """One block."""
+        if isinstance(block, Prose):
+            return "".join(f"<p>{_text(part)}</p>" for part in block.text.split("\n\n"))
+        if isinstance(block, Note):
+            label = f"<b>{_KIND_OF_NOTE[block.kind]}</b>"
+            return f'<div class="note {block.kind}" role="note">{label}{_text(block.text)}</div>'
+        return self.table(block) if isinstance(block, Table) else self.chart(block)
+
+    def chart(self, chart: Chart) -> str:
+        """A figure: the still picture, its words, and buttons to save it."""
+        self.figures += 1
+        name = f"figure-{self.figures}"
+        self.payload["figures"][name] = {"spec": dict(chart.spec)}
+        self.payload["csv"][name] = csv_text(chart.data.head(SAVED_ROWS))
+        return (
+            f'<figure class="chart" id="{name}" data-name="{escape(chart.name)}">'
+            f'<h3><span class="no">Figure {self.figures}</span>{_text(chart.title)}</h3>'
+            f'<div class="picture" tabindex="0" role="group" aria-label="{_text(chart.title)}">'
+            f"{still(chart, prefix=name)}</div>"
+            f"<figcaption>{_text(chart.caption)}{_cut_short(chart.data)}</figcaption>"
+            f'<div class="tools">{_buttons("svg", "png", "csv")}'
+            f"<details><summary>In words</summary>{_text(chart.alt)}</details></div></figure>"
+        )
+
+    def table(self, table: Table) -> str:
+        """A table with heads that sort it."""
+        self.tables += 1
+        name, shown = f"table-{self.tables}", table.frame.head(table.shown_rows)
+        self.payload["csv"][name] = csv_text(table.frame.head(SAVED_ROWS))
+        numeric = [shown.schema[column].is_numeric() for column in shown.columns]
+        heads = "".join(
+            f'<th scope="col" aria-sort="none"{_number_class(number)}><button type="button">'
+            f"{_text(table.labels.get(column, column.replace('_', ' ')))}</button></th>"
+            for column, number in zip(shown.columns, numeric, strict=True)
+        )
+        cells = [_cells(shown[column], table.digits) for column in shown.columns]
+        rows = "".join(f"<tr>{''.join(row)}</tr>" for row in zip(*cells, strict=True))
+        more = table.frame.height - shown.height
+        rest = f" {shown.height:,} of {table.frame.height:,} rows are shown." if more > 0 else ""
+        caption = f'<p class="caption">{_text(table.caption + rest)}{_cut_short(table.frame)}</p>'
+        title = f'<h3><span class="no">Table {self.tables}</span>{_text(table.title)}</h3>'
+        body = (
+            f'<div class="scroll" tabindex="0" role="region" aria-label="{_text(table.title)}">'
+            f'<table><caption class="visually-hidden">{_text(table.title)}</caption>'
+            f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+            f'{caption if len(caption) > 30 else ""}<div class="tools">{_buttons("csv")}</div>'
+        )
+        if table.folded:
+            body, title = f"<details><summary>{title}</summary>{body}</details>", ""
+        return f'<div class="table" id="{name}" data-name="{escape(table.name)}">{title}{body}</div>'
+
+
+def still(chart: Chart, *, prefix: str) -> str:
+    """The picture as SVG to stand in a page: names inside it begin with `prefix`, marks carry no words of their own.
+
+    Example:
+        >>> renamed('<clipPath id="clip0"/><g clip-path="url(#clip0)"/>', "figure-1")
+        '<clipPath id="figure-1-part-1"/><g clip-path="url(#figure-1-part-1)"/>'
+    """
+    bare = re.sub(r' (?:aria-[a-z]+|role)="(?:[^"]*)"', "", chart.svg())
+    return renamed(bare.replace("<svg ", '<svg role="img" ', 1), prefix)
+
+
+def renamed(svg: str, prefix: str) -> str:
+    """The SVG with names of our own inside, so that two pictures on one page never share one.
+
+    The drawing package numbers its names through all pictures it ever drew; ours depend on the picture alone.
+    """
+    for number, name in enumerate(dict.fromkeys(re.findall(r'\sid="([A-Za-z0-9_-]+)"', svg)), start=1):
+        new = f"{prefix}-part-{number}"
+        svg = svg.replace(f' id="{name}"', f' id="{new}"').replace(f"url(#{name})", f"url(#{new})")
+        svg = svg.replace(f'href="#{name}"', f'href="#{new}"')
+    return svg
+
+
+def _cells(column: pl.Series, digits: int) -> list[str]:
+    texts = [escape(plain(text)) for text in shown_column(column, digits=digits)]
+    if not column.dtype.is_numeric():
+        return [f"<td{_text_class(text)}>{text}</td>" for text in texts]
+    raw = ["" if value is None or value != value else f"{value:.9g}" for value in column]
+    return [f'<td class="number" data-v="{value}">{text}</td>' for value, text in zip(raw, texts, strict=True)]
+
+
+def _entry(section: Section, number: int) -> str:
+    return f'<li><a href="#{escape(section.name)}"><span class="no">{number}</span>{_text(section.title)}</a></li>'
+
+
+def _buttons(*kinds: str) -> str:
+    return "".join(f'<button type="button" data-save="{kind}">Save {kind.upper()}</button>' for kind in kinds)
+
+
+def _number_class(number: bool) -> str:
+    return ' class="number"' if number else ""
+
+
+def _text_class(text: str) -> str:
+    """Long text may break, short text need not."""
+    return ' class="long"' if len(text) > _SHORT else ' class="text"'
+
+
+def _cut_short(frame: pl.DataFrame) -> str:
+    if frame.height <= SAVED_ROWS:
+        return ""
+    return f" Save CSV gives the first {SAVED_ROWS:,} of {frame.height:,} rows; the reported folder has all."
+
+
+def _text(text: str) -> str:
+    return escape(plain(text))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _packed(text: str) -> str:
+    """The text compressed and in letters that no parser stumbles over."""
+    return base64.b64encode(zlib.compress(text.encode("utf-8", "replace"), 9)).decode("ascii")
+
+
+def _policy(*scripts: str) -> str:
+    """The content security policy: no network, no code but these scripts."""
+    hashes = " ".join(f"'sha256-{_sha256(script)}'" for script in scripts if script)
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:;"
+        " base-uri 'none'; form-action 'none'"
+    )
+
+
+def _sha256(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+
+@cache
+def _asset(name: str) -> str:
+    return files("surgeval.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+@cache
+def _engine() -> str:
+    """The script that draws interactive pictures, wrapped so that its names stay its own."""
+    return f"(function(){{{renderer().javascript_bundle()}}})();"

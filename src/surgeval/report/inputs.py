@@ -1,0 +1,138 @@
+"""What a report is made from: every part that a verb left in a folder, and the scores of all models together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import polars as pl
+
+from surgeval.errors import FileUnreadable, Misuse, SurgevalError
+from surgeval.report.folder import SCORES, FolderReader, Part, is_file
+from surgeval.report.live import Live
+from surgeval.report.words import plain
+from surgeval.schema.findings import Finding
+from surgeval.schema.score_table import ScoreTable, read_score_table
+from surgeval.schema.tabular import first_line
+
+__all__ = ["Inputs", "Part", "read_inputs", "stacked"]
+
+_EXPECTED = (
+    "expected a folder that holds what surgeval score, rank, failures, floors, evaluate, questions, rehearse or"
+    " simulate wrote, or a score table (CSV or Parquet with model, case and value)"
+)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Everything a report is made from."""
+
+    source: Path
+    parts: tuple[Part, ...] = ()
+    scores: ScoreTable | None = None
+    """The scores of all models together."""
+    findings: tuple[Finding, ...] = ()
+    """What could not be read, and why."""
+    procedures: tuple[Path, ...] = ()
+    """Files of annotated procedures."""
+
+    @cached_property
+    def live(self) -> Live | None:
+        """Statistics of the main metric, computed when first asked for; None without scores."""
+        return None if self.scores is None else Live(self.scores, self.metric)
+
+    @property
+    def metric(self) -> str:
+        """The metric that the report is about: `correct` where there is one."""
+        metrics = self.scores.metrics if self.scores is not None else []
+        return "correct" if "correct" in metrics or not metrics else metrics[0]
+
+    @cached_property
+    def rows(self) -> pl.DataFrame:
+        """The scores of the main metric; no rows without scores."""
+        if self.scores is None or len(self.scores.metrics) == 1:
+            return pl.DataFrame() if self.scores is None else self.scores.frame
+        return self.scores.frame.filter(pl.col("metric") == self.metric)
+
+    def of(self, *verbs: str) -> list[Part]:
+        """The parts that one of the verbs wrote."""
+        return [part for part in self.parts if part.verb in verbs]
+
+    def first(self, *verbs: str) -> Part | None:
+        """The first such part, or None."""
+        return next(iter(self.of(*verbs)), None)
+
+    @property
+    def models(self) -> list[str]:
+        """All models, in the order in which they appear."""
+        names = list(self.scores.models) if self.scores is not None else []
+        for part in self.of("rank"):
+            frame = part.table("places")
+            names += frame["model"].to_list() if "model" in frame.columns else []
+        for part in self.of("rank-tasks"):
+            frame = part.table("consensus")
+            names += frame["model"].to_list() if "model" in frame.columns else []
+        return list(dict.fromkeys(names))
+
+
+def read_inputs(source: str | Path, *, columns: Mapping[str, str] | None = None) -> Inputs:
+    """Everything that can be reported of a folder, or of a score table.
+
+    Args:
+        source: A folder, or a CSV or Parquet file with one row per model and case.
+        columns: Our column names to theirs, where `source` is a table.
+
+    Raises:
+        FileUnreadable: There is no such place, or nothing in it that could be reported.
+        TableInvalid: A score table given by itself that breaks its own rules.
+    """
+    place = Path(source)
+    if place.is_file():
+        return Inputs(place, scores=read_score_table(place, columns=columns))
+    if not place.is_dir():
+        raise FileUnreadable(str(place), [f"no such folder or file; {_EXPECTED}"])
+    if columns:
+        raise Misuse("columns can be renamed only where a single table is reported, not a folder")
+    reader = FolderReader(place)
+    parts = tuple(part for folder in reader.folders() for part in reader.parts(folder))
+    scores = _scores(reader, parts)
+    if not parts and scores is None:
+        said = [str(finding.message) for finding in reader.findings[:5]]
+        raise FileUnreadable(str(place), [f"nothing to report; {_EXPECTED}", *said])
+    return Inputs(place, parts, scores, tuple(reader.findings), tuple(reader.procedures))
+
+
+def _scores(reader: FolderReader, parts: Sequence[Part]) -> ScoreTable | None:
+    """The scores of all models, stacked; one table that cannot be read does not spoil the others."""
+    rehearsals = [part.path for part in parts if part.verb == "rehearse"]
+    folders = [part.path for part in parts if part.verb in ("score", "evaluate")]
+    own = [folder for folder in folders if folder.parent not in rehearsals] or folders
+    paths = [folder / SCORES for folder in own if is_file(folder / SCORES)] or reader.loose_tables()
+    tables = [table for path in paths if (table := reader.score_table(path)) is not None]
+    try:
+        return stacked(tables)
+    except (SurgevalError, pl.exceptions.PolarsError) as error:
+        reader.complain(reader.root, f"the score tables do not fit together ({plain(first_line(error), limit=300)})")
+        return None
+
+
+def stacked(tables: Sequence[ScoreTable]) -> ScoreTable | None:
+    """Sound tables as one.
+
+    Tables of different models need not be looked at again as a whole, which for a hundred models saves most of the
+    time and memory; only whether they agree on the video of each case is checked.
+
+    Raises:
+        TableInvalid: They contradict each other.
+    """
+    if len(tables) < 2:
+        return tables[0] if tables else None
+    frame = pl.concat([table.frame for table in tables], how="diagonal_relaxed")
+    models = [model for table in tables for model in table.models]
+    key = [name for name in ("case", "task") if name in frame.columns]
+    homes = frame.select(*key, "video").unique()
+    if homes.select(key).is_duplicated().any() or len(set(models)) < len(models):
+        frame = ScoreTable.of(frame).frame
+    return ScoreTable(frame, all(table.has_videos for table in tables), tables[0].facts)

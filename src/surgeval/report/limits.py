@@ -1,0 +1,178 @@
+"""Limitations that can be found in the results themselves, so that nobody has to remember to look."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+import polars as pl
+
+from surgeval.report.inputs import Inputs, Part
+from surgeval.report.section import Note
+from surgeval.report.sections._wording import bucket_label, count_of, names_of, percent, slice_label
+from surgeval.report.sections.buckets import below_floor
+from surgeval.report.words import plain
+from surgeval.scoring.leverage import TINY_VIDEOS
+
+FEW_VIDEOS = 30
+"""Below, percentile intervals over videos are known to be too narrow."""
+_SMALL_BUCKET = re.compile(r"^(.*) board, (.*): (?:only )?\d+ videos")
+_MANY_UNSCORED = 0.02
+_WIDE = 0.5
+"""A place that can be anywhere in half of the field says little."""
+
+
+def limitations(inputs: Inputs) -> list[Note]:
+    """Everything found that limits what the report can claim, the gravest first."""
+    sources = (_videos, _small_buckets, _empty_buckets, _floors, _unscored, _judges, _ties, _spread, _said, _unread)
+    return [Note(text) for source in sources for text in source(inputs)]
+
+
+def _videos(inputs: Inputs) -> Iterator[str]:
+    if inputs.scores is None:
+        return
+    if not inputs.scores.has_videos:
+        yield "The score table names no videos: every case is taken as independent, so intervals may be too narrow."
+        return
+    videos = inputs.rows["video"].n_unique()
+    if videos < FEW_VIDEOS:
+        yield (
+            f"Only {count_of(videos, 'video')}: intervals that resample so few units are somewhat too narrow, and rare"
+            " conditions are not represented."
+        )
+
+
+def _small_buckets(inputs: Inputs) -> Iterator[str]:
+    """Buckets with few videos, as one sentence per board instead of one per bucket."""
+    for part in inputs.of("rank"):
+        frame = part.table("buckets")
+        if frame.is_empty():
+            continue
+        sizes = frame.select("board", "capability", "ood", "videos").unique(maintain_order=True)
+        small = sizes.filter(pl.col("videos") < TINY_VIDEOS)
+        for board in small["board"].unique(maintain_order=True):
+            own = small.filter(pl.col("board") == board)
+            named = [f"{bucket_label(str(c), o)} ({v})" for _, c, o, v in own.iter_rows()]
+            total = sizes.filter(pl.col("board") == board).height
+            yield (
+                f"{own.height} of {total} buckets of the {board} board rest on fewer than {TINY_VIDEOS} videos, where"
+                f" differences can hardly show: {names_of(named, most=10)}."
+            )
+    if inputs.first("rank") is None:
+        yield from _small_scored(inputs)
+
+
+def _small_scored(inputs: Inputs) -> Iterator[str]:
+    for part in inputs.of("score")[:1]:
+        frame = part.table("summary")
+        if "videos" not in frame.columns or "estimand" not in frame.columns:
+            continue
+        small = frame.filter(
+            (pl.col("level") == "bucket") & (pl.col("estimand") == "rows") & (pl.col("videos") < TINY_VIDEOS)
+        )
+        if not small.is_empty():
+            named = [f"{slice_label(str(n))} ({v})" for n, v in small.select("name", "videos").iter_rows()]
+            yield f"{small.height} buckets rest on fewer than {TINY_VIDEOS} videos: {names_of(named, most=10)}."
+
+
+def _empty_buckets(inputs: Inputs) -> Iterator[str]:
+    for part in inputs.of("score")[:1]:
+        frame = part.table("leverage_questions")
+        if frame.is_empty():
+            continue
+        if frame.height < 10:
+            yield (
+                f"Only {frame.height} of 10 buckets have a question; the headline is a mean over these, so it is not"
+                " comparable with that of another set."
+            )
+        heavy = frame.filter(pl.col("weight_of_question") >= 0.02)
+        if not heavy.is_empty():
+            named = [slice_label(str(name)) for name in heavy["bucket"]]
+            yield f"Single questions carry 2 % or more of the headline in {names_of(named)}."
+
+
+def _floors(inputs: Inputs) -> Iterator[str]:
+    for part in inputs.of("floors"):
+        below = below_floor(part.table("margins"))
+        if below.is_empty():
+            continue
+        worst = Counter(below["model"].to_list())
+        named = [f"{plain(model, limit=40)} ({count})" for model, count in worst.most_common()]
+        yield f"Models that in some buckets do not exceed a floor that never looks at the video: {names_of(named)}."
+
+
+def _unscored(inputs: Inputs) -> Iterator[str]:
+    if inputs.rows.is_empty():
+        return
+    share = inputs.rows["value"].null_count() / inputs.rows.height
+    if share > 0:
+        grave = " Averages leave them out, which can favour models." if share > _MANY_UNSCORED else ""
+        yield f"{percent(share)} of the answers were not scored (no verdict, or a broken reference).{grave}"
+    sizes = inputs.rows.group_by("model").len()
+    if sizes["len"].n_unique() > 1:
+        yield "Not every model has a row for every case; a missing row counts as the worst value where that is known."
+
+
+def _judges(inputs: Inputs) -> Iterator[str]:
+    found = [part.records["verdicts"] for part in inputs.of("score") if "verdicts" in part.records]
+    judges = sorted({judge for verdicts in found for judge in verdicts.judges})
+    if len(judges) == 1:
+        exact = " It accepts equal text only, so free text is scored too low." if judges == ["exact"] else ""
+        named = plain(judges[0], limit=60)
+        yield f"All free text was judged by a single judge ({named}), so its errors cannot be seen.{exact}"
+    apart, answers = sum(v.apart for v in found), sum(v.answers for v in found)
+    if apart:
+        yield f"The judges disagree on {apart:,} of {answers:,} free-text answers ({percent(apart / answers)})."
+
+
+def _ties(inputs: Inputs) -> Iterator[str]:
+    for part in inputs.of("rank"):
+        pairs, summary = part.table("pairs"), part.table("summary")
+        if not pairs.is_empty() and not pairs["significant"].any():
+            yield "No difference between two models in any bucket is significant; the order rests on tie-breaks."
+        for board in summary["board"].unique(maintain_order=True) if "board" in summary.columns else ():
+            own = summary.filter(pl.col("board") == board)
+            inside = own.filter(pl.col("in_confidence_set").fill_null(False))
+            if inside.height > 1:
+                yield (
+                    f"{board.capitalize()} board: over all buckets together, the best of {own.height} models can be any"
+                    f" of {inside.height} ({names_of(inside['model'])})."
+                )
+
+
+def _spread(inputs: Inputs) -> Iterator[str]:
+    for part in inputs.of("rank"):
+        summary = part.table("summary")
+        for board in summary["board"].unique(maintain_order=True) if "board" in summary.columns else ():
+            own = summary.filter(pl.col("board") == board)
+            wide = own.filter(pl.col("rank_width") >= max(2.0, _WIDE * own.height))
+            if not wide.is_empty():
+                yield (
+                    f"{board.capitalize()} board: the place of {wide.height} of {own.height} models spans half of the"
+                    " field or more when videos are resampled."
+                )
+
+
+def _said(inputs: Inputs) -> Iterator[str]:
+    """What the parts warned of themselves, without the buckets counted above."""
+    for part in inputs.of("rank", "rank-tasks"):
+        yield from (plain(note, limit=400) + "." for note in part.notes if not _SMALL_BUCKET.match(note))
+    for part in inputs.of("failures"):
+        yield from _fit(part)
+    for part in inputs.of("questions"):
+        defects = part.records.get("data_card", {}).get("defects")
+        if isinstance(defects, list) and defects:
+            yield f"The data card of {part.name} lists {count_of(len(defects), 'defect')}."
+
+
+def _fit(part: Part) -> Iterator[str]:
+    fit = part.records.get("fit", {})
+    if fit.get("converged") is False:
+        yield f"{part.name}: the mixed model did not converge; its effects must not be used."
+    if fit.get("singular") is True:
+        yield f"{part.name}: a variance of the mixed model is estimated as zero."
+
+
+def _unread(inputs: Inputs) -> Iterator[str]:
+    yield from (finding.message for finding in inputs.findings)

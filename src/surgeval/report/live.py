@@ -1,0 +1,127 @@
+"""Statistics that the report computes itself, because they are cheap and every reader asks for them.
+
+Intervals are from few resamples with a fixed seed, fewer still where the table is large; the page says how many.
+What cannot be computed (one video, one case) is a sentence instead of a number.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from surgeval.errors import SurgevalError
+from surgeval.report.words import plain
+from surgeval.schema.score_table import FIXED, Missing, ScoreMatrix, ScoreTable
+from surgeval.stats.dependence import dependence
+from surgeval.stats.interval import interval
+from surgeval.stats.strata import strata
+
+SEED = 42
+MOST_STRATA = 4
+"""Columns that are looked at for differences between conditions."""
+MOST_LEVELS = 8
+_LARGE_ROWS = 300_000
+_HUGE_ROWS = 1_000_000
+_PREFERRED = ("ood", "clinical", "center", "phase", "group", "format", "procedure")
+_NO_STRATA = frozenset({*FIXED, "latency", "reason", "capability", "window_s", "set", "question", "answer"})
+
+
+class _Once(ScoreTable):
+    """A score table that makes the array of its scores only once, however often it is asked."""
+
+    def matrix(self, metric: str | None = None, *, missing: Missing = "worst") -> ScoreMatrix:
+        """The scores of one metric as an array; not to be written into."""
+        kept: dict[tuple[str | None, str], ScoreMatrix] = self.__dict__.setdefault("_kept", {})
+        if (metric, missing) not in kept:
+            kept[metric, missing] = super().matrix(metric, missing=missing)
+            kept[metric, missing].values.flags.writeable = False
+        return kept[metric, missing]
+
+
+@dataclass(frozen=True)
+class Live:
+    """Values, intervals, dependence and strata of the main metric, each computed when first asked for."""
+
+    table: ScoreTable
+    metric: str
+
+    @cached_property
+    def small(self) -> ScoreTable:
+        """The table with the rows and columns that are needed."""
+        frame = self.table.frame
+        if len(self.table.metrics) > 1:
+            frame = frame.filter(pl.col("metric") == self.metric)
+        kept = [name for name in FIXED if name in frame.columns]
+        return _Once(frame.select(*kept, *self.strata_columns), self.table.has_videos, self.table.facts)
+
+    @property
+    def replicates(self) -> int:
+        """How many resamples the size of the table allows."""
+        rows = self.table.frame.height
+        return 500 if rows <= _LARGE_ROWS else 200 if rows <= _HUGE_ROWS else 100
+
+    @property
+    def missing(self) -> Missing:
+        """What a case without a row of a model counts as: the worst value, where the metric has one."""
+        facts = self.table.facts.get(self.metric)
+        return "worst" if facts is not None and math.isfinite(facts.worst) else "drop"
+
+    @cached_property
+    def strata_columns(self) -> list[str]:
+        """Columns that split the cases into a few conditions, the best known first."""
+        frame = self.table.frame
+        names = [name for name in frame.columns if name not in _NO_STRATA and not frame.schema[name].is_nested()]
+        names = [name for name in names if not frame.schema[name].is_float()]
+        few = [name for name in names if 2 <= frame[name].drop_nulls().n_unique() <= MOST_LEVELS]
+        known = [name for name in _PREFERRED if name in few]
+        return [*known, *(name for name in few if name not in known)][:MOST_STRATA]
+
+    @cached_property
+    def both(self) -> pl.DataFrame:
+        """The tables of `interval` with and without respect for videos, one below the other.
+
+        Raises:
+            SurgevalError: There are no intervals, such as with a single video.
+        """
+        return pl.concat([self._interval(kind) for kind in ("naive", "cluster")], how="diagonal_relaxed")
+
+    @cached_property
+    def intervals(self) -> tuple[pl.DataFrame, str]:
+        """Per model: value, cluster and naive interval; and why there is none, where there is none."""
+        try:
+            both = self.both
+        except SurgevalError as error:
+            return pl.DataFrame(), plain(error, limit=300)
+        cluster = both.filter(pl.col("resample") == "cluster").select("model", "value", "low", "high")
+        naive = both.filter(pl.col("resample") == "naive").select("model", naive_low="low", naive_high="high")
+        return cluster.join(naive, on="model", maintain_order="left"), ""
+
+    def _interval(self, kind: str) -> pl.DataFrame:
+        return interval(
+            self.small, resample=kind, metric=self.metric, replicates=self.replicates, seed=SEED, missing=self.missing
+        ).table
+
+    @cached_property
+    def dependence(self) -> tuple[pl.DataFrame, str]:
+        """Per model: ICC, design effect, effective number of cases; or why not."""
+        try:
+            return dependence(self.small, metric=self.metric, missing=self.missing).table, ""
+        except SurgevalError as error:
+            return pl.DataFrame(), plain(error, limit=300)
+
+    @cached_property
+    def strata(self) -> tuple[pl.DataFrame, str]:
+        """Per stratum and model: value and difference to all cases; or why not."""
+        if not self.strata_columns:
+            return pl.DataFrame(), "the table has no column that splits cases into a few conditions"
+        try:
+            found = strata(
+                self.small, self.strata_columns, metric=self.metric, replicates=self.replicates, seed=SEED,
+                missing=self.missing,
+            )  # fmt: skip
+        except SurgevalError as error:
+            return pl.DataFrame(), plain(error, limit=300)
+        return found.table, ""

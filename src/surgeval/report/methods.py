@@ -1,0 +1,77 @@
+"""The methods paragraph: what was done, put together from what every part says about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from surgeval.report.inputs import Inputs
+from surgeval.report.live import SEED
+from surgeval.report.sections._wording import count_of, names_of
+from surgeval.report.words import plain
+from surgeval.schema.manifest import version_of
+
+_PARAGRAPHS = ("rank", "rank-tasks", "failures", "evaluate", "interval", "compare", "strata", "aggregate", "agreement")
+
+
+def methods(inputs: Inputs) -> list[str]:
+    """Paragraphs for the methods section of a paper, without repetition."""
+    found = [*_scoring(inputs), *_floors(inputs), *_told(inputs), *_own(inputs), _versions(inputs)]
+    return list(dict.fromkeys(paragraph for paragraph in found if paragraph))
+
+
+def _scoring(inputs: Inputs) -> Iterator[str]:
+    parts = inputs.of("score")
+    if not parts:
+        return
+    profiles = sorted({str(part.options.get("profile", "native")) for part in parts})
+    judges = sorted({str(judge) for part in parts for judge in _listed(part.options.get("judges"))})
+    limits = sorted(
+        {f"{limit:g} s" for part in parts if isinstance(limit := part.options.get("max_latency_s"), int | float)}
+    )
+    text = (
+        f"{count_of(len(parts), 'model')} answered {count_of(inputs.rows['case'].n_unique(), 'question')} on"
+        f" {count_of(inputs.rows['video'].n_unique(), 'video')}." if not inputs.rows.is_empty() else
+        f"{count_of(len(parts), 'model')} were scored."
+    )  # fmt: skip
+    text += f" Answers were scored under the profile {names_of(profiles)}; questions without an answer count as wrong"
+    text += f", and so do answers later than {names_of(limits)}." if limits else "."
+    text += f" Free text was judged by {names_of(judges)}." if judges else " Free text was not scored."
+    yield text + " Intervals of accuracies resample whole videos."
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _floors(inputs: Inputs) -> Iterator[str]:
+    if inputs.first("floors") is not None:
+        yield (
+            "Floors are the accuracies of systems that never see the video: the most frequent answer per format, per"
+            " question template and per template and procedure type, and a prior on the text of the question, each"
+            " learnt from other videos only. A margin is the difference to the best floor of the same slice."
+        )
+
+
+def _told(inputs: Inputs) -> Iterator[str]:
+    for part in inputs.of(*_PARAGRAPHS):
+        lines = [line.strip() for line in part.prose.splitlines() if line.strip()]
+        own = [line for line in lines[:1] if not line.startswith("Warning:")]
+        yield from (plain(line) for line in own)
+
+
+def _own(inputs: Inputs) -> Iterator[str]:
+    live = inputs.live
+    if live is not None and not live.intervals[0].is_empty():
+        yield (
+            f"For this report, values of the metric {plain(inputs.metric, limit=60)} were given 95 % percentile"
+            f" intervals from {live.replicates} resamples of whole videos (seed {SEED}), and conditions were compared"
+            " with all cases within the same resamples."
+        )
+
+
+def _versions(inputs: Inputs) -> str:
+    used = sorted({str(part.manifest["surgeval"]) for part in inputs.parts if "surgeval" in part.manifest})
+    packages = ", ".join(f"{name} {version_of(name)}" for name in ("numpy", "scipy", "polars"))
+    results = f" Results were made with surgeval {names_of(used)}." if used and used != [version_of("surgeval")] else ""
+    return f"Analyses were done with surgeval {version_of('surgeval')} ({packages}).{results}"

@@ -1,0 +1,144 @@
+"""The report as a paginated PDF, set by typst: a compiler in a wheel, no browser and no LaTeX.
+
+The template is a fixed file. All content reaches it as strings in a JSON document, never as markup, so that a model's
+answer with `#`, `$`, `@` or a backslash in it is printed as it is. Equal reports give equal files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import ModuleType
+from typing import Any
+
+import polars as pl
+
+from surgeval.errors import ExtraNeeded, InputInvalid
+from surgeval.report.chart import Chart, renderer
+from surgeval.report.section import Block, Note, Prose, Section, Table
+from surgeval.report.words import plain
+from surgeval.schema.shown_tables import shown_column
+
+PRINTED_ROWS = 30
+FOLDED_ROWS = 10
+PRINTED_COLUMNS = 12
+_FIXED_DATE = datetime(2000, 1, 1, tzinfo=UTC)
+_LABELS = {"limitation": "Limitation", "missing": "Not here", "hint": "Hint"}
+_FONTS = ("Liberation Sans", "Arial", "Helvetica", "DejaVu Sans", "Noto Sans CJK SC", "Noto Emoji", "Libertinus Serif")
+_LONG_WORD = 14
+_NARROW = 6
+"""Letters that fit into the narrowest column of a table."""
+_BREAK = "\u200b"
+_WIDEST = 34.0
+"""Letters for which a column of text gets room; longer text breaks into lines."""
+
+
+def pdf(title: str, kind: str, facts: str, sections: Sequence[Section], *, footer: str = "") -> bytes:
+    """The report as the bytes of a PDF; see `html.page` for the arguments.
+
+    Raises:
+        ExtraNeeded: typst is not installed.
+    """
+    typst = _typst()
+    with TemporaryDirectory(prefix="surgeval-report-") as name:
+        folder = Path(name)
+        writer = _Writer(folder)
+        data = {
+            "title": _text(title), "short_title": plain(title, limit=70), "kind": _text(kind), "facts": _text(facts),
+            "footer": plain(footer, limit=110), "fonts": list(_FONTS),
+            "sections": [{"title": _text(s.title), "blocks": [writer.block(b) for b in s.blocks]} for s in sections],
+        }  # fmt: skip
+        (folder / "data.json").write_text(json.dumps(data, ensure_ascii=True), encoding="utf-8")
+        template = files("surgeval.report").joinpath("assets", "report.typ").read_text(encoding="utf-8")
+        (folder / "report.typ").write_text(template, encoding="utf-8")
+        try:
+            made = typst.compile(
+                folder / "report.typ", root=folder, format="pdf", timestamp=int(_FIXED_DATE.timestamp())
+            )
+        except typst.TypstError as error:
+            raise InputInvalid("report", [f"the PDF could not be set ({plain(error, limit=300)})"]) from None
+        return bytes(made)
+
+
+class _Writer:
+    """Turns blocks into plain data and writes pictures beside it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.figures = 0
+
+    def block(self, block: Block) -> dict[str, Any]:
+        """One block as data."""
+        if isinstance(block, Prose):
+            return {"what": "prose", "parts": [_text(part) for part in block.text.split("\n\n")]}
+        if isinstance(block, Note):
+            return {"what": "note", "kind": block.kind, "label": _LABELS[block.kind], "text": _text(block.text)}
+        return listing(block) if isinstance(block, Table) else self.chart(block)
+
+    def chart(self, chart: Chart) -> dict[str, Any]:
+        """A figure: its picture becomes a file."""
+        self.figures += 1
+        name = f"figure-{self.figures}.pdf"
+        (self.folder / name).write_bytes(bytes(renderer().vegalite_to_pdf(dict(chart.spec), allowed_base_urls=[])))
+        return {
+            "what": "chart", "file": name, "title": _text(chart.title), "caption": _text(chart.caption),
+            "alt": plain(chart.alt),
+        }  # fmt: skip
+
+
+def listing(table: Table) -> dict[str, Any]:
+    """A table as data: the first rows and as many columns as a page holds; the caption says what is left out."""
+    frame = table.frame.head(min(table.shown_rows, FOLDED_ROWS if table.folded else PRINTED_ROWS))
+    frame = frame.select(frame.columns[:PRINTED_COLUMNS])
+    columns = [shown_column(frame[name], digits=table.digits) for name in frame.columns]
+    numeric = [frame.schema[name].is_numeric() for name in frame.columns]
+    heads = [table.labels.get(name, name.replace("_", " ")) for name in frame.columns]
+    return {
+        "what": "listing",
+        "title": _text(table.title),
+        "caption": _text(" ".join(part for part in (table.caption, _left_out(table, frame)) if part)),
+        "heads": [_text(head, every=_NARROW) for head in heads],
+        "numeric": numeric,
+        "columns": [_share(head, column) for head, column in zip(heads, columns, strict=True)],
+        "rows": [[_text(cell, every=_NARROW) for cell in row] for row in zip(*columns, strict=True)],
+        "size": 8 if frame.width <= 7 else 7 if frame.width <= 10 else 6,
+    }
+
+
+def _share(head: str, column: Sequence[str]) -> float:
+    """How much of the width a column gets: by its longest entry, or the longest word of its head."""
+    longest = max((len(cell) for cell in column), default=0)
+    word = max((len(part) for part in head.split()), default=1)
+    return max(min(float(longest), _WIDEST), 1.15 * min(word, _LONG_WORD)) + 1.5
+
+
+def _left_out(table: Table, frame: pl.DataFrame) -> str:
+    said = []
+    if frame.height < table.frame.height:
+        said.append(f"{frame.height} of {table.frame.height:,} rows")
+    if frame.width < table.frame.width:
+        said.append(f"{frame.width} of {table.frame.width} columns")
+    return f"Printed: {' and '.join(said)}." if said else ""
+
+
+def _text(text: str, *, every: int = _LONG_WORD) -> str:
+    """The text on one line, with places to break words that no line could hold."""
+    return " ".join(_broken(word, every) for word in plain(text).split(" "))
+
+
+def _broken(word: str, every: int) -> str:
+    if len(word) <= _LONG_WORD:
+        return word
+    return _BREAK.join(word[i : i + every] for i in range(0, len(word), every))
+
+
+def _typst() -> ModuleType:
+    try:
+        import typst
+    except ModuleNotFoundError:
+        raise ExtraNeeded("a PDF", "typst", "report") from None
+    return typst

@@ -1,0 +1,141 @@
+"""A report of everything a folder of results holds: one HTML file, or a PDF."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from html import escape
+from importlib import import_module
+from pathlib import Path
+
+from surgeval.report.html import page
+from surgeval.report.inputs import Inputs, read_inputs
+from surgeval.report.section import Note, Prose, Section
+from surgeval.report.sections._wording import count_of, is_empty
+from surgeval.report.templates import Template, template_for
+from surgeval.report.words import plain
+from surgeval.schema.manifest import version_of
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """Sections in order, and the pages they can become."""
+
+    title: str
+    template: Template
+    sections: tuple[Section, ...]
+    inputs: Inputs
+
+    @property
+    def facts(self) -> str:
+        """The size of what is reported, in one line."""
+        rows = self.inputs.rows
+        parts = [count_of(len(self.inputs.models), "model")]
+        if not rows.is_empty():
+            noun = "question" if self.inputs.of("score") else "case"
+            parts.append(count_of(rows["case"].n_unique(), noun))
+            if self.inputs.scores is not None and self.inputs.scores.has_videos:
+                parts.append(count_of(rows["video"].n_unique(), "video"))
+        return " · ".join(parts)
+
+    @property
+    def missing(self) -> list[str]:
+        """What the report would have had, had the folder held it."""
+        notes = [block for section in self.sections for block in section.blocks if isinstance(block, Note)]
+        return [note.text for note in notes if note.kind == "missing"]
+
+    @property
+    def limitations(self) -> list[str]:
+        """The limitations found."""
+        own = [section for section in self.sections if section.name == "limitations"]
+        return [block.text for section in own for block in section.blocks if isinstance(block, Note)]
+
+    def html(self) -> str:
+        """The report as one page that needs nothing else."""
+        return page(self.title, self.template.kind, self.facts, self.sections, footer=self.made_with)
+
+    @property
+    def made_with(self) -> str:
+        """The line at the end."""
+        return f"Made with surgeval {version_of('surgeval')}. Complete in itself: it asks no server for anything."
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write the page.
+
+        Returns:
+            The path written.
+        """
+        target = Path(path)
+        target.write_text(self.html(), encoding="utf-8", errors="replace")
+        return target
+
+    def to_pdf(self, path: str | Path) -> Path:
+        """Write the report as a paginated PDF, without a browser and without LaTeX.
+
+        Raises:
+            ExtraNeeded: The package that sets the pages is not installed.
+        """
+        from surgeval.report.pdf import pdf
+
+        target = Path(path)
+        target.write_bytes(pdf(self.title, self.template.kind, self.facts, self.sections, footer=self.made_with))
+        return target
+
+    def __repr__(self) -> str:
+        names = ", ".join(section.name for section in self.sections)
+        return f"Report({plain(self.title, limit=60)!r}, {self.template.name}: {names})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the summary in words and what there is to see."""
+        first = [block.text for block in self.sections[0].blocks if isinstance(block, Prose)]
+        items = "".join(f"<li>{escape(section.title)}</li>" for section in self.sections)
+        words = "".join(f"<p>{escape(plain(text))}</p>" for text in first)
+        hint = "<p>Write it with <code>.to_html(path)</code> or <code>.to_pdf(path)</code>.</p>"
+        title = f"<p><strong>{escape(plain(self.title))}</strong></p>"
+        return f'<div class="surgeval">{title}{words}<ol>{items}</ol>{hint}</div>'
+
+
+def make_report(
+    source: str | Path,
+    *,
+    template: str | None = None,
+    title: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Report:
+    """The report of a folder of results, or of a score table.
+
+    It is not called `report`, because that is the name of the package it lives in.
+
+    Args:
+        source: A folder with what verbs wrote, at any depth up to four; or a CSV or Parquet score table.
+        template: `challenge`, `single` or `study`; chosen by what the folder holds when None.
+        title: The heading; the folder's name when None.
+        columns: Our column names to theirs, where `source` is a table.
+        progress: Called with 1 after reading and after every section.
+
+    Raises:
+        FileUnreadable: There is nothing to report.
+        UnknownName: There is no such template.
+    """
+    step = progress or _silent
+    inputs = read_inputs(source, columns=columns)
+    chosen = template_for(inputs, template)
+    step(1)
+    sections = []
+    for name in chosen.sections:
+        section = _section(name, inputs)
+        if name not in chosen.optional or not is_empty(section):
+            sections.append(section)
+        step(1)
+    heading = title if title is not None else inputs.source.resolve().stem.replace("_", " ").replace("-", " ")
+    return Report(plain(heading, limit=200) or "Report", chosen, tuple(sections), inputs)
+
+
+def _section(name: str, inputs: Inputs) -> Section:
+    made: Section = import_module(f"surgeval.report.sections.{name}").section(inputs)
+    return made
+
+
+def _silent(_: int) -> None:
+    return None

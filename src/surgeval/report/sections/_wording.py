@@ -1,0 +1,136 @@
+"""Words and tables that several sections share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from surgeval.report.chart import Chart
+from surgeval.report.inputs import Inputs, Part
+from surgeval.report.section import Block, Note, Prose, Section, Table
+from surgeval.report.words import plain
+from surgeval.schema.taxonomy import Capability
+
+NAME_LIMIT = 48
+CROWD = 40
+"""More models than this get only the pictures that stay readable with a hundred."""
+_SHOWN_NAMES = 4
+
+
+def name_of(model: object) -> str:
+    """A model's name, short enough for a sentence."""
+    return plain(model, limit=NAME_LIMIT) or "(no name)"
+
+
+def names_of(models: Iterable[object], *, most: int = _SHOWN_NAMES) -> str:
+    """Several names for a sentence; the rest are counted.
+
+    Example:
+        >>> names_of(["a", "b", "c"]), names_of(["a", "b", "c"], most=1)
+        ('a, b and c', 'a and 2 more')
+    """
+    names = [name_of(model) for model in models]
+    shown = names if len(names) <= most else [*names[:most], f"{len(names) - most} more"]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}" if shown else "none"
+
+
+def count_of(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    Example:
+        >>> count_of(1, "model"), count_of(20000, "question")
+        ('1 model', '20,000 questions')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def percent(share: float | None) -> str:
+    """A share as a percentage; below one in a hundred with a digit more."""
+    if share is None or share != share:
+        return "unknown"
+    return f"{100 * share:.1f} %" if 0 < share < 0.1 else f"{100 * share:.0f} %"
+
+
+def bucket_label(capability: str, ood: bool | None) -> str:
+    """A bucket in words.
+
+    Example:
+        >>> bucket_label("object_recognition", True), bucket_label("my own", None)
+        ('Object recognition, OOD', 'my own')
+    """
+    known = Capability.named(capability)
+    label = known.value.replace("_", " ").capitalize() if known is not None else plain(capability, limit=60)
+    return label if ood is None else f"{label}, {'OOD' if ood else 'ID'}"
+
+
+def slice_label(name: str) -> str:
+    """A bucket's key, such as `object_recognition_ood`, in words."""
+    for ending, ood in (("_id", False), ("_ood", True)):
+        if name.endswith(ending) and Capability.named(name.removesuffix(ending)) is not None:
+            return bucket_label(name.removesuffix(ending), ood)
+    return plain(name, limit=80)
+
+
+def missing(name: str, title: str, what: str, command: str) -> Section:
+    """The section that stands where the folder holds nothing: it says what would fill it."""
+    return Section(name, title, (Note(f"{what} To add it, run: {command}", "missing"),))
+
+
+def is_empty(section: Section) -> bool:
+    """Whether a section says nothing but that something is missing."""
+    return all(isinstance(block, Note) and block.kind == "missing" for block in section.blocks)
+
+
+def boards_of(part: Part) -> list[str]:
+    """The boards of a ranking, in their order."""
+    places = part.table("places")
+    return places["board"].unique(maintain_order=True).to_list() if "board" in places.columns else []
+
+
+def every_ranking(inputs: Inputs, blocks_of: Callable[[Part], Sequence[Block]]) -> list[Block]:
+    """The blocks of every ranking by the challenge's rule; where there are several, each carries its folder's name."""
+    parts = inputs.of("rank")
+    if len(parts) < 2:
+        return [block for part in parts for block in blocks_of(part)]
+    found: list[Block] = []
+    for part in parts:
+        own = blocks_of(part)
+        found += [Prose(f"Ranking in {part.name}:")] if own else []
+        found += [_marked(block, part.name) for block in own]
+    return found
+
+
+def _marked(block: Block, where: str) -> Block:
+    if isinstance(block, Table | Chart):
+        return replace(block, name=f"{block.name}-{slug(where)}", title=f"{block.title} ({where})")
+    return block
+
+
+def optional(part: Part, table: str) -> pl.DataFrame | None:
+    """A table as charts take it: None where there is none."""
+    frame = part.table(table)
+    return None if frame.is_empty() else frame
+
+
+def on_board(part: Part, table: str, board: str) -> pl.DataFrame:
+    """The rows of one board, without the column that names it."""
+    frame = part.table(table)
+    return frame.filter(pl.col("board") == board).drop("board") if "board" in frame.columns else frame
+
+
+def slug(text: str) -> str:
+    """Small letters, digits and hyphens, for names of files.
+
+    Example:
+        >>> slug("Technical board!"), slug("名")
+        ('technical-board', 'x')
+    """
+    kept = "".join(char if char.isascii() and char.isalnum() else " " for char in text.lower())
+    return "-".join(kept.split()) or "x"
+
+
+def joined(blocks: Sequence[Block | None]) -> tuple[Block, ...]:
+    """The blocks that are there."""
+    return tuple(block for block in blocks if block is not None)

@@ -1,0 +1,130 @@
+"""Answers: what became of every question, where models fail most, and what they wrote there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from surgeval.report.inputs import Inputs, Part
+from surgeval.report.section import Block, Prose, Section, Table
+from surgeval.report.sections._pictures import picture
+from surgeval.report.sections._wording import count_of, missing, name_of
+from surgeval.report.words import plain
+
+TITLE = "Answers"
+MOST_EXAMPLES = 30
+_LONGEST = 240
+_WORST_VIDEOS = 15
+
+
+def section(inputs: Inputs) -> Section:
+    """Outcomes per model, the hardest videos, targeted metrics and examples of failures."""
+    if inputs.rows.is_empty():
+        return missing("answers", TITLE, "There are no scored answers.", "surgeval score ... --out DIR/MODEL")
+    blocks = [*_outcomes(inputs), *_videos(inputs), *_targeted(inputs), *_examples(inputs)]
+    return Section("answers", TITLE, tuple(blocks))
+
+
+def _outcomes(inputs: Inputs) -> list[Block]:
+    rows = inputs.rows
+    column = "reason" if "reason" in rows.columns else "status"
+    counts = rows.group_by("model", column).len().sort(column)
+    wide = counts.pivot(column, index="model", values="len", aggregate_function="first").fill_null(0)
+    order = pl.DataFrame({"model": inputs.models})
+    wide = order.join(wide, on="model", how="inner", maintain_order="left")
+    total = rows.group_by("model").len().rename({"len": "questions"})
+    not_scored = rows.group_by("model").agg(pl.col("value").is_null().sum().cast(pl.Int64).alias("not_scored"))
+    wide = wide.join(total, on="model", maintain_order="left").join(not_scored, on="model", maintain_order="left")
+    unscored, lost = int(wide["not_scored"].sum()), rows.filter(pl.col("status") != "answered").height
+    if column == "status" and not unscored and not lost:
+        return []
+    text = (
+        f"Of {count_of(rows.height, 'expected answer')}, {lost:,} were not given in time or at all, and {unscored:,}"
+        " could not be scored."
+    )
+    labels = {name: name.replace("_", " ") for name in wide.columns}
+    caption = "One row per model; every question has exactly one outcome. Only unscored ones leave the averages."
+    return [Prose(text), Table("outcomes", "What became of the answers", wide, caption, labels=labels)]
+
+
+def _videos(inputs: Inputs) -> list[Block]:
+    if inputs.scores is None or not inputs.scores.has_videos:
+        return []
+    frame = (
+        inputs.rows.group_by("video")
+        .agg(
+            pl.col("value").mean().alias("mean_over_models"),
+            pl.col("value").count().alias("answers"),
+            pl.col("case").n_unique().alias("cases"),
+        )
+        .sort("mean_over_models", "video", nulls_last=True)
+    )
+    caption = f"Mean {inputs.metric} over all models and cases of the video; the hardest first."
+    return [Table("videos", "The hardest videos", frame, caption, shown_rows=_WORST_VIDEOS)]
+
+
+def _targeted(inputs: Inputs) -> list[Block]:
+    frames = [
+        part.table("targeted").insert_column(0, pl.lit(_model(part)).alias("model"))
+        for part in inputs.of("score")
+        if not part.table("targeted").is_empty()
+    ]
+    if not frames:
+        return []
+    frame = pl.concat(frames, how="diagonal_relaxed").filter(pl.col("estimand") == "rows")
+    wanted = [
+        name for name in ("model", "format", "metric", "value", "n", "n_missing", "videos") if name in frame.columns
+    ]
+    caption = "How far wrong answers are off: error of times, counts and percentages, overlap of sets."
+    table = Table("targeted", "Metrics by answer format", frame.select(wanted), caption, shown_rows=60, folded=True)
+    return [*_times(inputs), table]
+
+
+def _times(inputs: Inputs) -> list[Block]:
+    if inputs.scores is None or "time_error_s" not in inputs.scores.metrics:
+        return []
+    return [picture("time_error", inputs.scores.frame.filter(pl.col("metric") == "time_error_s"))]
+
+
+def _examples(inputs: Inputs) -> list[Block]:
+    """A few failures per model, in the models' own words."""
+    parts = inputs.of("score")
+    if not parts:
+        return []
+    each = max(2, MOST_EXAMPLES // len(parts))
+    rows = [row for part in parts for row in _taken(part, each)][:MOST_EXAMPLES]
+    if not rows:
+        return []
+    frame = pl.DataFrame(
+        rows, schema=dict.fromkeys(("model", "case", "what", "reference", "answer"), pl.String), orient="row"
+    )
+    caption = "Taken from the findings about the files and the judges' verdicts, as the models wrote them."
+    return [Table("examples", "Examples of failures", frame, caption)]
+
+
+def _taken(part: Part, most: int) -> Iterator[tuple[str, str, str, str, str]]:
+    model = name_of(_model(part))
+    verdicts = part.records["verdicts"].wrong if "verdicts" in part.records else ()
+    for verdict in verdicts[: (most + 1) // 2]:
+        yield (
+            model,
+            _cut(verdict.get("qID")),
+            f"judged wrong by {_cut(verdict.get('judge'))}",
+            _cut(verdict.get("reference")),
+            _cut(verdict.get("candidate")),
+        )
+    findings = part.records.get("lint", {}).get("findings")
+    listed = [f for f in findings if isinstance(f, dict)] if isinstance(findings, list) else []
+    worse = [f for f in listed if f.get("severity") == "error" and f.get("code") != "missing-response"]
+    for finding in worse[: most - min(len(verdicts), (most + 1) // 2)]:
+        yield model, _cut(finding.get("case")), _cut(finding.get("code")), "", _cut(finding.get("message"))
+
+
+def _cut(value: Any) -> str:
+    return "" if value is None else plain(value, limit=_LONGEST)
+
+
+def _model(part: Part) -> str:
+    return str(part.options.get("model", part.name))

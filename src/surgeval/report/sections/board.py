@@ -1,0 +1,96 @@
+"""The board: final places, what they rest on, and how sure each is."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from surgeval.report.inputs import Inputs, Part
+from surgeval.report.section import Block, Note, Prose, Section, Table
+from surgeval.report.sections._pictures import picture
+from surgeval.report.sections._wording import boards_of, every_ranking, missing, names_of, on_board, optional, slug
+
+TITLE = "Boards"
+_LABELS = {
+    "copeland": "Copeland score",
+    "win_rate": "win rate in tie",
+    "place_low": "place from",
+    "place_high": "place to",
+    "p_first": "share first",
+    "p_top3": "share top 3",
+}
+_ORDER = (
+    "place", "model", "macro_accuracy", "letters", "copeland", "win_rate", "place_low", "place_high", "p_first",
+    "p_top3", "baseline",
+)  # fmt: skip
+
+
+def section(inputs: Inputs) -> Section:
+    """The boards of every ranking by the challenge's rule."""
+    blocks = every_ranking(inputs, _boards)
+    if not blocks:
+        return missing("board", TITLE, "There is no board.", "surgeval rank SCORES... --out DIR/rank")
+    return Section("board", TITLE, tuple(blocks))
+
+
+def _boards(part: Part) -> list[Block]:
+    if part.table("places").is_empty():
+        return []
+    return [*(block for board in boards_of(part) for block in _board(part, board)), *_gate(part)]
+
+
+def _board(part: Part, board: str) -> list[Block]:
+    places, stability = on_board(part, "places", board), on_board(part, "stability", board)
+    summary = on_board(part, "summary", board)
+    if "p_first" in stability.columns:
+        spread = stability.select("model", "place_low", "place_high", "p_first", "p_top3")
+        places = places.join(spread, on="model", how="left", maintain_order="left")
+    if "letters" in summary.columns:
+        places = places.join(summary.select("model", "letters"), on="model", how="left", maintain_order="left")
+    order = [name for name in _ORDER if name in places.columns]
+    caption = (
+        "Place: by Copeland's rule over buckets; ties at the top are broken by the win rate. Macro accuracy: mean over"
+        " buckets of the mean over questions. Models that share a letter cannot be told apart over all buckets"
+        " together. Place from and to: the middle 95 % of places in resamples of whole videos; shares: how often first"
+        " and among the first three. Baselines carry the place they would take."
+    )
+    table = Table(f"places-{slug(board)}", f"Places, {board} board", places.select(order), caption, labels=_LABELS)
+    chart = picture(
+        "board", part.table("places"), optional(part, "stability"), buckets=optional(part, "buckets"), group=board,
+        name=f"board-{slug(board)}",
+    )  # fmt: skip
+    return [Prose(_spoken(board, places)), chart, table]
+
+
+def _spoken(board: str, places: pl.DataFrame) -> str:
+    own = places.filter(~pl.col("baseline").fill_null(False)).sort("place")
+    if own.is_empty():
+        return f"Nobody competes on the {board} board."
+    first = own.filter(pl.col("place") == own["place"].min())
+    top = first.row(0, named=True)
+    text = (
+        f"On the {board} board {names_of(first['model'])} {'takes' if first.height == 1 else 'share'} the first place"
+    )
+    return f"{text} (macro accuracy {top['macro_accuracy']:.3f})." if top["macro_accuracy"] is not None else f"{text}."
+
+
+def _gate(part: Part) -> list[Block]:
+    """Who passes the gate of the baselines, where the challenge has one."""
+    gate = part.records.get("gate", {})
+    models = gate.get("models")
+    if not gate.get("applies") or not isinstance(models, dict):
+        return []
+    failed = [name for name, entry in models.items() if isinstance(entry, dict) and not entry.get("passes")]
+    text = (
+        f"Gate ({gate.get('rule', 'better than every baseline')}): {len(models) - len(failed)} of {len(models)} pass."
+    )
+    found: list[Block] = [Prose(text + (f" Not: {names_of(failed)}." if failed else ""))]
+    evidence = part.table("gate_evidence")
+    if not evidence.is_empty():
+        found.append(
+            Table("gate", "Gaps to the baselines", evidence, "Gap of macro accuracies, 95 % interval over videos.")
+        )
+    if not part.table("prizes").is_empty():
+        found.append(Table("prizes", "Prizes", part.table("prizes")))
+    if any(not isinstance(entry, dict) for entry in models.values()):
+        found.append(Note("gate.json could not be understood fully", "hint"))
+    return found

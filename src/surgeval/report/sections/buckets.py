@@ -1,0 +1,150 @@
+"""Buckets: each capability in and out of distribution, beside the floors that need no video."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from surgeval.report.inputs import Inputs, Part
+from surgeval.report.section import Block, Note, Prose, Section, Table
+from surgeval.report.sections._pictures import picture
+from surgeval.report.sections._wording import (
+    CROWD,
+    boards_of,
+    bucket_label,
+    every_ranking,
+    missing,
+    name_of,
+    names_of,
+    on_board,
+    optional,
+    slice_label,
+    slug,
+)
+
+TITLE = "Buckets, floors and margins"
+
+
+def section(inputs: Inputs) -> Section:
+    """Accuracy per bucket, from the ranking or else from the scorings, then floors and margins."""
+    floors = inputs.first("floors")
+    known = None if floors is None else optional(floors, "floors")
+    blocks = every_ranking(inputs, lambda part: [b for board in boards_of(part) for b in _of_board(part, board, known)])
+    blocks = blocks or _of_scores(inputs)
+    blocks += _floors(inputs)
+    if not blocks:
+        return missing("buckets", TITLE, "There are no buckets.", "surgeval score ... --out DIR/MODEL")
+    return Section("buckets", TITLE, tuple(blocks))
+
+
+def _of_board(part: Part, board: str, floors: pl.DataFrame | None) -> list[Block]:
+    frame = on_board(part, "buckets", board)
+    if frame.is_empty():
+        return []
+    frame = frame.with_columns(
+        pl.struct("capability", "ood").map_elements(_label, return_dtype=pl.String).alias("bucket")
+    )
+    order = ["bucket", "model", "accuracy", "ci_low", "ci_high", "rank", "letters", "questions", "videos"]
+    caption = (
+        "Accuracy: mean over the questions of the bucket; 95 % percentile interval from resampling whole videos."
+        " Models that share a letter cannot be told apart in the bucket (Holm within the bucket)."
+    )
+    tables = (part.table("buckets"), optional(part, "places"))
+    blocks = [
+        picture("bucket_matrix", *tables, floors, group=board, name=f"bucket-matrix-{slug(board)}"),
+        picture("podium", *tables, group=board, name=f"podium-{slug(board)}"),
+    ]
+    if frame["model"].n_unique() <= CROWD:
+        blocks.append(picture("ranking_heat_map", *tables, group=board, name=f"ranking-heat-map-{slug(board)}"))
+    shown = frame.select(order)
+    return [*blocks, Table(f"buckets-{slug(board)}", f"Buckets, {board} board", shown, caption, folded=True)]
+
+
+def _label(row: dict[str, object]) -> str:
+    ood = row["ood"]
+    return bucket_label(str(row["capability"]), ood if isinstance(ood, bool) else None)
+
+
+def summary_rows(inputs: Inputs, level: str) -> pl.DataFrame:
+    """Rows of a level of all scorings' summaries (estimand: questions), with the model's name."""
+    frames = []
+    for part in inputs.of("score"):
+        frame = part.table("summary")
+        if frame.is_empty():
+            continue
+        if "estimand" in frame.columns:
+            frame = frame.filter(pl.col("estimand") == "rows")
+        wanted = [
+            name for name in ("name", "accuracy", "ci_low", "ci_high", "count", "videos") if name in frame.columns
+        ]
+        model = str(part.options.get("model", part.name))
+        frames.append(frame.filter(pl.col("level") == level).select(pl.lit(model).alias("model"), *wanted))
+    return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
+
+
+def _of_scores(inputs: Inputs) -> list[Block]:
+    rows = summary_rows(inputs, "bucket")
+    if rows.is_empty():
+        return []
+    shown = rows.with_columns(pl.col("name").map_elements(slice_label, return_dtype=pl.String)).rename(
+        {"name": "bucket"}
+    )
+    blocks: list[Block] = []
+    if shown["model"].n_unique() == 1:
+        frame = shown.with_columns(model=pl.col("bucket"), value=pl.col("accuracy"))
+        frame = frame.with_columns(n=pl.col("videos")) if "videos" in frame.columns else frame
+        options = {"name": "bucket-intervals", "title": "Accuracy per bucket"}
+        blocks.append(picture("value_intervals", frame, estimand="accuracy, mean over questions", **options))
+    caption = "Accuracy: mean over the questions of the bucket; 95 % intervals from resampling whole videos."
+    return [*blocks, Table("buckets", "Buckets", shown, caption, folded=bool(blocks))]
+
+
+def _floors(inputs: Inputs) -> list[Block]:
+    part = inputs.first("floors")
+    if part is None:
+        command = "surgeval floors --requests R --references F --results SCORES... --out DIR/floors"
+        return [
+            Note(f"Floors (what systems reach that never look) are not here. To add them, run: {command}", "missing")
+        ]
+    blocks: list[Block] = []
+    floors = part.table("floors")
+    if not floors.is_empty():
+        wide = floors.filter(pl.col("level").is_in(["headline", "overall", "bucket"])).pivot(
+            "floor", index=["level", "name", "questions", "videos"], values="accuracy", aggregate_function="first"
+        )
+        shown = wide.with_columns(pl.col("name").map_elements(slice_label, return_dtype=pl.String))
+        caption = "Accuracy of systems that never look at the video; those named oracle are fitted in hindsight."
+        blocks.append(Table("floors", "Floors", shown, caption, labels={name: _floor(name) for name in wide.columns}))
+    margins = part.table("margins")
+    if not margins.is_empty():
+        blocks += _margins(margins)
+    return blocks
+
+
+def _floor(name: str) -> str:
+    return name.replace("-", " ").replace("_", " ")
+
+
+def _margins(margins: pl.DataFrame) -> list[Block]:
+    headline = margins.filter(pl.col("level") == "headline").sort("margin", descending=True, nulls_last=True)
+    below = below_floor(margins)
+    text = "Margins are differences to the best floor of the same slice, on the same questions."
+    if not headline.is_empty():
+        top = headline.row(0, named=True)
+        text += f" The largest, {top['margin']:+.3f}, is that of {name_of(top['model'])}." if top["margin"] else ""
+    blocks: list[Block] = [Prose(text)]
+    if not below.is_empty():
+        models = names_of(below["model"].unique(maintain_order=True))
+        blocks.append(Note(f"In {below.height} buckets a model does not reach a floor that never looks: {models}."))
+    shown = margins.filter(pl.col("level").is_in(["headline", "overall", "bucket"]))
+    shown = shown.with_columns(pl.col("name").map_elements(slice_label, return_dtype=pl.String))
+    blocks.append(
+        Table("margins", "Margins over the best floor", shown, "Without intervals; see surgeval compare.", folded=True)
+    )
+    return blocks
+
+
+def below_floor(margins: pl.DataFrame) -> pl.DataFrame:
+    """Buckets in which a model is no better than the best system that never looks."""
+    if "margin" not in margins.columns:
+        return pl.DataFrame()
+    return margins.filter((pl.col("level") == "bucket") & (pl.col("margin") <= 0))

@@ -1,0 +1,114 @@
+"""Data: what the questions are made of, and the procedures behind them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from surgeval.errors import SurgevalError
+from surgeval.report.inputs import Inputs, Part
+from surgeval.report.section import Block, Note, Prose, Section, Table
+from surgeval.report.sections._pictures import picture
+from surgeval.report.sections._wording import count_of, missing
+from surgeval.report.timeline_table import timeline_table
+from surgeval.report.words import plain
+from surgeval.schema.procedure_files import read_procedure
+from surgeval.schema.question_files import load_questions
+from surgeval.schema.questions import Request
+
+TITLE = "Data"
+_MOST_DEFECTS = 8
+_TRIED = 3
+"""Files that are tried before a timeline is given up."""
+_MOST_BYTES = 50_000_000
+_SHOWN_QUESTIONS = 12
+
+
+def section(inputs: Inputs) -> Section:
+    """The data card of the questions and the list of procedures."""
+    blocks = [block for part in inputs.of("questions") for block in _card(part)]
+    blocks += [block for part in inputs.of("simulate") for block in _procedures(part)]
+    blocks += _timeline(inputs)
+    if not blocks:
+        return missing("data", TITLE, "There is no data card.", "surgeval questions ANNOTATIONS --out DIR/questions")
+    return Section("data", TITLE, tuple(blocks))
+
+
+def _card(part: Part) -> list[Block]:
+    card = part.records.get("data_card", {})
+    counts, videos = _rows(card, "counts"), _rows(card, "videos")
+    if counts.is_empty() or "questions" not in counts.columns:
+        return []
+    counts = counts.with_columns(pl.col("questions").cast(pl.Int64, strict=False).fill_null(0))
+    blocks: list[Block] = [
+        Prose(f"{count_of(int(counts['questions'].sum()), 'question')} from {count_of(videos.height, 'video')}.")
+    ]
+    keys = [name for name in ("split", "track", "capability", "ood") if name in counts.columns]
+    if keys:
+        shown = counts.group_by(keys, maintain_order=True).agg(pl.col("questions").sum())
+        blocks.append(Table("question-counts", "Questions by split, track and capability", shown, folded=True))
+    for key, title in (("classes", "Classes of foreign objects"), ("videos", "Videos")):
+        if not (frame := _rows(card, key)).is_empty():
+            blocks.append(Table(key, title, frame, shown_rows=60, folded=True))
+    defects = card.get("defects")
+    listed = [str(defect) for defect in defects] if isinstance(defects, list) else []
+    blocks += [Note(plain(defect, limit=300)) for defect in listed[:_MOST_DEFECTS]]
+    if len(listed) > _MOST_DEFECTS:
+        blocks.append(Note(f"{len(listed) - _MOST_DEFECTS} more defects are in data_card.json"))
+    return blocks
+
+
+def _rows(card: dict[str, Any], key: str) -> pl.DataFrame:
+    """A table of the card, if it is one: a list of objects with plain values."""
+    rows = card.get(key)
+    if not isinstance(rows, list):
+        return pl.DataFrame()
+    plain_rows = [
+        {str(name): value for name, value in row.items() if isinstance(value, str | int | float | bool | None)}
+        for row in rows
+        if isinstance(row, dict)
+    ]
+    try:
+        return pl.DataFrame(plain_rows, infer_schema_length=None, strict=False)
+    except (pl.exceptions.PolarsError, TypeError, OverflowError):
+        return pl.DataFrame()
+
+
+def _timeline(inputs: Inputs) -> list[Block]:
+    """A procedure over time with its questions: that of the hardest video, or else the first that can be read."""
+    hardest = _hardest(inputs)
+    for path in sorted(inputs.procedures, key=lambda path: path.stem != hardest)[:_TRIED]:
+        try:
+            procedure = read_procedure(path)
+            frame = timeline_table(procedure, questions=_asked(inputs, procedure.video))
+        except SurgevalError:
+            continue
+        return [picture("timeline", frame, video=procedure.video)]
+    return []
+
+
+def _hardest(inputs: Inputs) -> str | None:
+    if inputs.rows.is_empty():
+        return None
+    means = inputs.rows.group_by("video").agg(pl.col("value").mean()).drop_nulls().sort("value", "video")
+    return str(means["video"][0]) if means.height else None
+
+
+def _asked(inputs: Inputs, video: str) -> list[Request]:
+    """The first questions about the video, from the question files beside a data card."""
+    files = [file for part in inputs.of("questions") for file in sorted(part.path.glob("*/*/requests.json"))[:_TRIED]]
+    asked: list[Request] = []
+    for file in files:
+        if not file.is_symlink() and file.stat().st_size < _MOST_BYTES:
+            asked += [one for one in load_questions(file, ()).requests.values() if one.video == video]
+    return asked[:_SHOWN_QUESTIONS]
+
+
+def _procedures(part: Part) -> list[Block]:
+    frame = part.table("procedures")
+    if frame.is_empty():
+        return []
+    hours = frame["duration_s"].sum() / 3600
+    text = f"{count_of(frame.height, 'procedure')} were simulated ({hours:.1f} hours); no patient is in these data."
+    return [Prose(text), Table("procedures", "Simulated procedures", frame, shown_rows=40, folded=True)]

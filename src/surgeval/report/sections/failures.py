@@ -1,0 +1,85 @@
+"""Failure analysis: which properties of a case make answers wrong, from the mixed models in the folder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from surgeval.report.inputs import Inputs, Part
+from surgeval.report.section import Block, Note, Prose, Section, Table
+from surgeval.report.sections._pictures import picture
+from surgeval.report.sections._wording import missing, slug
+from surgeval.report.words import plain
+
+TITLE = "Why models fail"
+_LABELS = {"p_value": "p", "p_holm": "p (Holm)", "odds_ratio": "odds ratio", "std_error": "standard error"}
+
+
+def section(inputs: Inputs) -> Section:
+    """Every failure analysis of the folder."""
+    parts = [part for part in inputs.of("failures") if not part.table("effects").is_empty()]
+    if not parts:
+        columns = inputs.live.strata_columns if inputs.live is not None else []
+        fixed = plain(",".join(columns) or "ood,clinical", limit=50)
+        command = f"surgeval failures SCORES... --outcome value --fixed {fixed} --random model,video --out DIR/failures"
+        return missing("failures", TITLE, "There is no failure analysis.", command)
+    return Section("failures", TITLE, tuple(block for part in parts for block in _analysis(part)))
+
+
+def _analysis(part: Part) -> list[Block]:
+    effects, fit = part.table("effects"), part.records.get("fit", {})
+    blocks: list[Block] = [Prose(part.prose.split("\n")[0])] if part.prose else []
+    if fit.get("converged") is False:
+        blocks.append(Note("The fit did not converge; its numbers must not be used."))
+    caption = (
+        "Odds ratios (or estimates, for continuous outcomes) compare cases with equal random effects, with 95 %"
+        " intervals. Plus and minus: direction and size of what has p <= 0.05; x: could not be assessed."
+    )
+    rows = fit.get("rows")
+    blocks.append(picture("effects_forest", effects, rows=rows if isinstance(rows, int) else None))
+    blocks.append(Table("effects", "Effects of properties", effects, caption, labels=_LABELS, folded=True))
+    if not part.table("variance").is_empty():
+        caption = "Spread on the scale of the log odds; ICC: share of the variance that is not explained otherwise."
+        blocks.append(Table("variance", "Spread between models, videos and units", part.table("variance"), caption))
+    per_model = part.table("per_model")
+    if not per_model.is_empty():
+        own = per_model.filter(pl.col("term") != "(Intercept)").sort("p_value", nulls_last=True)
+        blocks.append(picture("model_effects", per_model))
+        caption = "Each model fitted by itself."
+        blocks.append(Table("per-model", "Effects model by model", own, caption, labels=_LABELS, folded=True))
+    blocks += _pictures(part, fit)
+    blocks += [Note(plain(warning, limit=400), "hint") for warning in _warnings(fit)]
+    return blocks
+
+
+def _pictures(part: Part, fit: dict[str, Any]) -> list[Block]:
+    """How common properties are, expected outcomes, random effects and their quantiles, where they were written."""
+    blocks: list[Block] = []
+    prevalence = _prevalence(fit)
+    if not prevalence.is_empty():
+        blocks.append(picture("property_prevalence", prevalence))
+    if not part.table("marginal_means").is_empty():
+        blocks.append(picture("marginal_means", part.table("marginal_means")))
+    effects = part.table("random_effects")
+    for group in effects["group"].unique(maintain_order=True).head(2) if "group" in effects.columns else ():
+        title = f"Random effects of {plain(group, limit=40)}"
+        blocks.append(picture("caterpillar", effects, group=group, name=f"caterpillar-{slug(group)}", title=title))
+    if not part.table("quantiles").is_empty():
+        blocks.append(picture("normal_qq", part.table("quantiles")))
+    return blocks
+
+
+def _prevalence(fit: dict[str, Any]) -> pl.DataFrame:
+    rows = fit.get("prevalence")
+    listed = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    kinds = {"term": pl.String, "share": pl.Float64, "rows": pl.Int64, "units": pl.Int64}
+    try:
+        return pl.DataFrame([{name: row.get(name) for name in kinds} for row in listed], schema=kinds)
+    except (pl.exceptions.PolarsError, TypeError, OverflowError):
+        return pl.DataFrame()
+
+
+def _warnings(fit: dict[str, Any]) -> list[str]:
+    given = fit.get("warnings")
+    return [str(warning) for warning in given][:10] if isinstance(given, list) else []

@@ -1,0 +1,84 @@
+"""Significance: which differences the videos carry."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from surgeval.report.inputs import Inputs, Part
+from surgeval.report.section import Block, Prose, Section, Table
+from surgeval.report.sections._pictures import picture
+from surgeval.report.sections._wording import (
+    CROWD,
+    boards_of,
+    bucket_label,
+    every_ranking,
+    missing,
+    on_board,
+    optional,
+    percent,
+    slug,
+)
+
+TITLE = "Significance"
+_SHOWN = 60
+
+
+def section(inputs: Inputs) -> Section:
+    """Tests of all pairs in all buckets, of every ranking."""
+    blocks = every_ranking(inputs, lambda part: [b for board in boards_of(part) for b in _board(part, board)])
+    if not blocks:
+        return missing("significance", TITLE, "Pairs were not tested.", "surgeval rank SCORES... --out DIR/rank")
+    return Section("significance", TITLE, tuple(blocks))
+
+
+def _board(part: Part, board: str) -> list[Block]:
+    pairs = on_board(part, "pairs", board)
+    if pairs.is_empty():
+        return []
+    found = pairs.filter(pl.col("significant").fill_null(False))
+    text = (
+        f"On the {board} board {found.height:,} of {pairs.height:,} comparisons of two models in a bucket are"
+        f" significant ({percent(found.height / pairs.height)})."
+    )
+    blocks: list[Block] = [Prose(text), *_pictures(part, board)]
+    differences = on_board(part, "differences", board)
+    shown = _with_intervals(found if not found.is_empty() else pairs, differences).sort("p_adjusted")
+    caption = (
+        "Difference: accuracy of the first minus that of the second model in the bucket, with a 95 % interval over"
+        " videos. p-values: paired test with the video as unit, two-sided; adjusted by Holm within the bucket."
+    )
+    title = f"{'Significant differences' if not found.is_empty() else 'Differences'}, {board} board"
+    blocks.append(Table(f"pairs-{slug(board)}", title, shown, caption, shown_rows=_SHOWN, folded=True))
+    return blocks
+
+
+def _pictures(part: Part, board: str) -> list[Block]:
+    places, level = optional(part, "places"), part.options.get("alpha", 0.05)
+    letters = optional(part, "summary")
+    blocks = [
+        picture(
+            "significance_map", part.table("pairs"), letters, places, group=board, level=f"{level}",
+            name=f"significance-map-{slug(board)}",
+        )
+    ]  # fmt: skip
+    crowd = places is not None and places["model"].n_unique() > CROWD
+    if not part.table("dominance").is_empty() and not crowd:
+        name = f"dominance-matrix-{slug(board)}"
+        blocks.append(picture("dominance_matrix", part.table("dominance"), places, group=board, name=name))
+    if not part.table("differences").is_empty():
+        name = f"pair-differences-{slug(board)}"
+        blocks.append(picture("pair_differences", part.table("differences"), group=board, name=name))
+    return blocks
+
+
+def _with_intervals(pairs: pl.DataFrame, differences: pl.DataFrame) -> pl.DataFrame:
+    keys = ["capability", "ood", "model_a", "model_b"]
+    if not differences.is_empty():
+        ends = differences.select(*keys, "ci_low", "ci_high")
+        pairs = pairs.join(ends, on=keys, how="left", maintain_order="left")
+    named = pairs.select("capability", "ood").unique()
+    labels = {(c, o): bucket_label(str(c), o) for c, o in named.iter_rows()}
+    bucket = pl.Series(
+        "bucket", [labels[key] for key in pairs.select("capability", "ood").iter_rows()], dtype=pl.String
+    )
+    return pairs.drop("capability", "ood").insert_column(0, bucket)

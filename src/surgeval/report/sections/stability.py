@@ -1,0 +1,128 @@
+"""Stability: how the places change when other videos had been drawn, or another rule chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from surgeval.report.inputs import Inputs, Part
+from surgeval.report.section import Block, Prose, Section, Table
+from surgeval.report.sections._pictures import picture
+from surgeval.report.sections._wording import (
+    CROWD,
+    boards_of,
+    every_ranking,
+    missing,
+    on_board,
+    optional,
+    percent,
+    slug,
+)
+
+TITLE = "Stability"
+
+
+def section(inputs: Inputs) -> Section:
+    """Places under resampled videos and under other merge rules."""
+    blocks = every_ranking(inputs, lambda part: [b for board in boards_of(part) for b in _board(part, board)])
+    if not blocks:
+        command = "surgeval rank SCORES... --boot 10000 --out DIR/rank"
+        return missing("stability", TITLE, "How firm the places are is not known.", command)
+    return Section("stability", TITLE, tuple(blocks))
+
+
+def _board(part: Part, board: str) -> list[Block]:
+    stability, sensitivity = on_board(part, "stability", board), on_board(part, "sensitivity", board)
+    influence = on_board(part, "influence", board)
+    blocks: list[Block] = []
+    if text := _spoken(board, _record(part, board)):
+        blocks.append(Prose(text))
+    blocks += _pictures(part, board)
+    if not stability.is_empty():
+        caption = "Places over resamples of whole videos. The tests inside make this spread pessimistic."
+        blocks.append(
+            Table(
+                f"stability-{slug(board)}", f"Places under resampling, {board} board", stability, caption, folded=True
+            )
+        )
+    if not sensitivity.is_empty():
+        caption = "The place of each model under every published way to merge buckets."
+        blocks.append(
+            Table(
+                f"sensitivity-{slug(board)}", f"Places by merge rule, {board} board", sensitivity, caption, folded=True
+            )
+        )
+    blocks += _influence(board, influence)
+    return blocks
+
+
+def _pictures(part: Part, board: str) -> list[Block]:
+    """How often each place was taken, how firm the order is, and places under other rules."""
+    blocks: list[Block] = []
+    frequencies, places = part.table("place_frequencies"), optional(part, "places")
+    options = {"group": board, "evidence": _evidence(part, board)}
+    if not frequencies.is_empty():
+        spread = optional(part, "stability")
+        blocks.append(
+            picture(
+                "place_frequencies", frequencies, spread, places, name=f"place-frequencies-{slug(board)}", **options
+            )
+        )
+        if frequencies["model"].n_unique() <= CROWD:
+            blocks.append(picture("place_shares", frequencies, places, name=f"place-shares-{slug(board)}", **options))
+    tau = part.table("tau_frequencies")
+    if not tau.is_empty() and board == boards_of(part)[0]:
+        blocks.append(picture("tau_violin", tau, evidence=options["evidence"]))
+    rules = part.table("sensitivity")
+    if not rules.is_empty() and rules["model"].n_unique() <= CROWD:
+        name = f"places-by-rule-{slug(board)}"
+        blocks.append(picture("places_by_rule", rules, group=board, name=name))
+    return blocks
+
+
+def _evidence(part: Part, board: str) -> str:
+    """What was resampled how often."""
+    firm = _record(part, board).get("stability")
+    replicates = firm.get("replicates") if isinstance(firm, dict) else None
+    return f"{replicates:,} resamples of whole videos" if isinstance(replicates, int) else "resamples of whole videos"
+
+
+def _record(part: Part, board: str) -> dict[str, Any]:
+    found = part.records.get("structure", {}).get(board)
+    return found if isinstance(found, dict) else {}
+
+
+def _spoken(board: str, structure: dict[str, Any]) -> str:
+    firm = structure.get("stability")
+    parts = []
+    if isinstance(firm, dict) and isinstance(firm.get("mean_rank_width"), int | float):
+        parts.append(
+            f"Over {firm.get('replicates', 'the')} resamples of whole videos, 95 % of a model's places span"
+            f" {firm['mean_rank_width']:.1f} places on average on the {board} board"
+        )
+        if isinstance(firm.get("adjacent_pairs_decided"), int | float):
+            parts.append(
+                f"{percent(firm['adjacent_pairs_decided'])} of neighbouring places keep their order in 95 % of them"
+            )
+        if isinstance(firm.get("tau_b_mean"), int | float):
+            parts.append(f"the mean tau-b with the published order is {firm['tau_b_mean']:.2f}")
+    return "; ".join(parts) + "." if parts else ""
+
+
+def _influence(board: str, influence: pl.DataFrame) -> list[Block]:
+    moved = influence.filter(pl.col("models_moved") > 0) if "models_moved" in influence.columns else influence
+    if influence.is_empty():
+        return []
+    changing = influence.filter(pl.col("first_changes").fill_null(False)).height
+    text = (
+        f"Leaving out one video or bucket at a time moves places in {moved.height} of {influence.height} cases, and the"
+        f" first place in {changing}, on the {board} board."
+    )
+    if moved.is_empty():
+        return [Prose(text)]
+    shown = moved.sort("first_changes", "models_moved", descending=True)
+    return [
+        Prose(text),
+        Table(f"influence-{slug(board)}", f"What moves places, {board} board", shown, shown_rows=30, folded=True),
+    ]

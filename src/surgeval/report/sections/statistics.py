@@ -1,0 +1,114 @@
+"""Statistics: intervals that respect videos beside those that do not, and conditions under which models differ."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from surgeval.report.inputs import Inputs, Part
+from surgeval.report.live import SEED, Live
+from surgeval.report.section import Block, Note, Prose, Section, Table
+from surgeval.report.sections._pictures import picture
+from surgeval.report.sections._wording import count_of, missing, name_of, names_of, slug
+
+TITLE = "Uncertainty and conditions"
+MEDIAN = "(median of models)"
+"""The row that `strata` adds for all models together."""
+
+
+_CHARTS = {
+    "compare": "difference_intervals",
+    "strata": "strata_deltas",
+    "aggregate": "aggregation_flips",
+    "agreement": "agreement_matrix",
+}
+"""Pictures of results that lie in the folder, by verb."""
+
+
+def section(inputs: Inputs) -> Section:
+    """Intervals, dependence within videos and strata of the main metric, and what the statistics verbs left."""
+    live = inputs.live
+    blocks: list[Block] = [] if live is None else [*_intervals(inputs, live), *_dependence(live), *_strata(live)]
+    blocks += _leverage(inputs)
+    blocks += [
+        block for part in inputs.of("interval", "compare", "strata", "aggregate", "agreement") for block in _file(part)
+    ]
+    if not blocks:
+        return missing("statistics", TITLE, "There is no score table.", "surgeval score ... --out DIR/MODEL")
+    return Section("statistics", TITLE, tuple(blocks))
+
+
+def _intervals(inputs: Inputs, live: Live) -> list[Block]:
+    frame, why = live.intervals
+    if frame.is_empty():
+        return [Note(f"Intervals over videos could not be computed: {why}")]
+    widths = frame.select(ratio=(pl.col("high") - pl.col("low")) / (pl.col("naive_high") - pl.col("naive_low")))
+    ratio = widths["ratio"].filter(widths["ratio"].is_finite()).median()
+    videos = live.table.frame["video"].n_unique()
+    text = (
+        f"Intervals that resample whole videos (n = {videos:,}) are compared with naive ones that take every"
+        " question as independent."
+    )
+    if isinstance(ratio, float):
+        text += f" For the median model the former are {ratio:.2f} times as wide. They are the ones to report."
+    if not live.table.has_videos:
+        text = "The table names no videos, so every case stands for itself and intervals may be too narrow."
+    facts = live.table.facts.get(inputs.metric)
+    chart = picture(
+        "naive_against_cluster", live.both, largest_is_best=facts is None or facts.larger_is_better,
+    )  # fmt: skip
+    caption = f"95 % percentile intervals from {live.replicates} resamples (seed {SEED}); {_estimand(inputs)}."
+    return [Prose(text), chart, Table("intervals", "Cluster and naive intervals", frame, caption, folded=True)]
+
+
+def _estimand(inputs: Inputs) -> str:
+    return "accuracy, mean over questions" if inputs.metric == "correct" else f"mean {inputs.metric} over cases"
+
+
+def _dependence(live: Live) -> list[Block]:
+    frame, why = live.dependence
+    if frame.is_empty():
+        return [Note(f"Dependence within videos: {why}", "hint")] if why else []
+    caption = (
+        "ICC: share of the variance that lies between videos. Design effect: how many times larger the variance of the"
+        " mean is because cases of a video hang together. Effective cases: the number of cases divided by it."
+    )
+    return [Table("dependence", "Dependence within videos", frame, caption, folded=True)]
+
+
+def _strata(live: Live) -> list[Block]:
+    frame, why = live.strata
+    if frame.is_empty():
+        return [Note(f"Conditions were not compared: {why}.", "hint")]
+    own = frame.filter(pl.col("model") != MEDIAN)
+    apart = own.filter((pl.col("low") > 0) | (pl.col("high") < 0))
+    text = (
+        f"Every condition ({names_of(live.strata_columns)}) was compared with all cases: {apart.height} of"
+        f" {count_of(own.height, 'difference')} have an interval that leaves out zero (not corrected for number)."
+    )
+    columns = ["column", "stratum", "model", "value", "delta", "low", "high", "cases", "videos"]
+    caption = (
+        f"Delta: value in the condition minus value over all cases; 95 % intervals from {live.replicates} resamples of"
+        f" whole videos, both sides in the same resample (seed {SEED}). Strata of different columns overlap."
+    )
+    shown = frame.select(columns).sort(pl.col("delta").abs(), descending=True, nulls_last=True)
+    table = Table("strata", "Differences between conditions", shown, caption, shown_rows=60, folded=True)
+    return [Prose(text), picture("strata_deltas", frame), table]
+
+
+def _leverage(inputs: Inputs) -> list[Block]:
+    """What single videos do to the headline of the first model that was scored."""
+    part = next((part for part in inputs.of("score") if not part.table("leverage_videos").is_empty()), None)
+    if part is None:
+        return []
+    title = f"What single videos do to the headline of {name_of(part.options.get('model', part.name))}"
+    return [picture("video_leverage", part.table("leverage_videos"), title=title)]
+
+
+def _file(part: Part) -> list[Block]:
+    """What a statistics verb wrote: its picture where it has one, its words and its table."""
+    frame = part.table("result")
+    found: list[Block] = [Prose(part.prose)] if part.prose else []
+    name = slug(f"{part.verb} {part.name}")
+    if part.verb in _CHARTS and not frame.is_empty():
+        found.append(picture(_CHARTS[part.verb], frame, name=name))
+    return [*found, Table(name, f"{part.verb.capitalize()}: {part.name}", frame, folded=part.verb in _CHARTS)]

@@ -1,0 +1,242 @@
+"""A small table for every chart of statistics, failure analysis and data, at any number of rows and with any names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from surgeval.report.answer_tables import LATENCY_SCHEMA, RELIABILITY_SCHEMA
+from surgeval.report.chart import Chart
+from surgeval.report.charts import CHARTS
+from surgeval.report.fit_tables import QUANTILE_SCHEMA, RANDOM_SCHEMA, normal_quantiles
+from surgeval.report.timeline_table import TIMELINE_SCHEMA, timeline_table
+from surgeval.schema.questions import Request
+from surgeval.schema.tracks import Event, EventKind, Phase, Procedure, Span, track_from_points
+from surgeval.stats.contrasts import ALL_MODELS
+
+Names = Sequence[str]
+EFFECT_SCHEMA = {
+    "term": pl.String, "estimate": pl.Float64, "std_error": pl.Float64, "z": pl.Float64, "p_value": pl.Float64,
+    "p_holm": pl.Float64, "odds_ratio": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64, "symbol": pl.String,
+}  # fmt: skip
+
+
+def _table(rows: Sequence[Sequence[Any]], schema: dict[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame(list(rows), schema=schema, orient="row")
+
+
+def interval_pairs(names: Names) -> pl.DataFrame:
+    rows = []
+    for place, name in enumerate(names):
+        for resample, half in (("naive", 0.02), ("cluster", 0.05)):
+            value = 0.4 + 0.004 * place
+            rows.append((name, "mean", value, value - half, value + half, 200, 20, resample, 0.95))
+    schema = {"model": pl.String, "statistic": pl.String, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64,
+              "cases": pl.Int64, "videos": pl.Int64, "resample": pl.String, "level": pl.Float64}  # fmt: skip
+    return _table(rows, schema)
+
+
+def strata_table(strata: Names, models: Names) -> pl.DataFrame:
+    rows = []
+    for place, stratum in enumerate(strata):
+        for model in (*models, ALL_MODELS) if len(models) > 1 else models:
+            delta = -0.2 + 0.05 * (place % 7)
+            rows.append((stratum, stratum, model, "mean", 50, 8, delta, delta - 0.06, delta + 0.06, None))
+    schema = {"column": pl.String, "stratum": pl.String, "model": pl.String, "statistic": pl.String, "cases": pl.Int64,
+              "videos": pl.Int64, "delta": pl.Float64, "low": pl.Float64, "high": pl.Float64,
+              "note": pl.String}  # fmt: skip
+    return _table(rows, schema)
+
+
+def aggregation_table(names: Names, strategies: Names = ("frame-wise", "video-wise", "phase-wise")) -> pl.DataFrame:
+    rows = []
+    for place, strategy in enumerate(strategies):
+        ranks = np.roll(np.arange(1, len(names) + 1), place) if place < 2 else np.arange(len(names), 0, -1)
+        rows += [(strategy, name, 0.5, int(rank), 0) for name, rank in zip(names, ranks, strict=True)]
+    schema = {"strategy": pl.String, "model": pl.String, "value": pl.Float64, "rank": pl.Int64, "rank_change": pl.Int64}
+    return _table(rows, schema)
+
+
+def comparison_table(names: Names) -> pl.DataFrame:
+    if not names:
+        return pl.DataFrame(schema=COMPARISON_SCHEMA)
+    pairs = [(names[0], name) for name in names] if len(names) == 1 else list(combinations(names[:12], 2))
+    pairs += [(names[0], name) for name in names[12:]]
+    rows = [(a, b, 0.002 * place - 0.03, 0.002 * place - 0.06, 0.002 * place, a, 0.1, 200, 20)
+            for place, (a, b) in enumerate(pairs)]  # fmt: skip
+    return _table(rows, COMPARISON_SCHEMA)
+
+
+COMPARISON_SCHEMA = {
+    "model_a": pl.String, "model_b": pl.String, "difference": pl.Float64, "low": pl.Float64, "high": pl.Float64,
+    "favours": pl.String, "p_false_claim": pl.Float64, "cases": pl.Int64, "videos": pl.Int64,
+}  # fmt: skip
+
+
+def leverage_table(names: Names) -> pl.DataFrame:
+    rows = [
+        (name, 10, 0.5 + (-1) ** place * 0.001 * place, (-1) ** place * 0.001 * place)
+        for place, name in enumerate(names)
+    ]
+    schema = {"video": pl.String, "questions": pl.Int64, "headline_without": pl.Float64, "change": pl.Float64}
+    return _table(rows, schema)
+
+
+def reliability_rows(names: Names) -> pl.DataFrame:
+    rows = [(name, bin_, 0.05 + 0.1 * bin_, 0.09 * bin_, 0.1, 30 + bin_) for name in names for bin_ in range(10)]
+    return _table(rows, RELIABILITY_SCHEMA)
+
+
+def time_rows(names: Names) -> pl.DataFrame:
+    rows = [(name, 0.4 * question + 0.05 * place) for place, name in enumerate(names) for question in range(40)]
+    return _table(rows, {"model": pl.String, "value": pl.Float64})
+
+
+def count_rows(names: Names) -> pl.DataFrame:
+    rows = [(place % 5, None if place % 11 == 10 else (place % 5) + (place % 3 == 0)) for place in range(len(names))]
+    return _table(rows, {"reference": pl.Int64, "response": pl.Int64})
+
+
+def latency_rows(names: Names) -> pl.DataFrame:
+    rows = [
+        (name, 1.0 + 0.1 * place, 2.0 + 0.2 * place, 4.0 + 0.3 * place, 0.01 * place / 4, 80)
+        for place, name in enumerate(names)
+    ]
+    return _table(rows, LATENCY_SCHEMA)
+
+
+def effects_rows(names: Names) -> pl.DataFrame:
+    rows: list[tuple[Any, ...]] = []
+    for place, name in enumerate(names):
+        if place % 9 == 8:
+            rows.append((name, *[None] * 8, "x"))
+            continue
+        size = -1.0 + 0.3 * (place % 7)
+        p_value = 0.0004 if abs(size) > 0.5 else 0.3
+        mark = "" if p_value > 0.05 else "---" if size < 0 else "+++"
+        ends = (float(np.exp(size - 0.5)), float(np.exp(size + 0.5)))
+        rows.append((name, size, 0.25, size / 0.25, p_value, p_value, float(np.exp(size)), *ends, mark))
+    return _table([("(Intercept)", 1.0, 0.1, 10.0, 0.0, None, 2.7, 2.2, 3.3, ""), *rows] if rows else [], EFFECT_SCHEMA)
+
+
+def per_model_rows(models: Names, terms: Names = ("smoke", "blood", "motion")) -> pl.DataFrame:
+    effects = effects_rows(terms)
+    parts = [effects.select(pl.lit(name).alias("model"), pl.all(), pl.lit("").alias("note")) for name in models]
+    return pl.concat(parts) if parts else effects.clear().with_columns(pl.lit("").alias("model"))
+
+
+def random_rows(names: Names) -> pl.DataFrame:
+    return _table([("patient", name, 0.1 * place - 1.0, 0.3) for place, name in enumerate(names)], RANDOM_SCHEMA)
+
+
+def quantile_rows(names: Names) -> pl.DataFrame:
+    rng = np.random.default_rng(3)
+    parts = [normal_quantiles(name, rng.normal(size=40)) for name in names]
+    return pl.concat(parts) if parts else pl.DataFrame(schema=QUANTILE_SCHEMA)
+
+
+def residual_rows(names: Names) -> pl.DataFrame:
+    return pl.DataFrame({"residual": np.linspace(0.01, 0.99, len(names))}, schema={"residual": pl.Float64})
+
+
+def prevalence_rows(names: Names) -> pl.DataFrame:
+    rows = [(name, 0.5 / (place + 1), 400 // (place + 1), 100 // (place + 1)) for place, name in enumerate(names)]
+    return _table(rows, {"term": pl.String, "share": pl.Float64, "rows": pl.Int64, "units": pl.Int64})
+
+
+def marginal_rows(names: Names) -> pl.DataFrame:
+    rows = []
+    for place, name in enumerate(names):
+        for scale in ("conditional", "population"):
+            for value in (0.0, 1.0):
+                mean = 0.6 - value * 0.02 * (place % 9 - 3)
+                rows.append((name, value, scale, mean, mean - 0.05, mean + 0.05))
+    schema = {"term": pl.String, "value": pl.Float64, "scale": pl.String, "mean": pl.Float64, "ci_low": pl.Float64,
+              "ci_high": pl.Float64}  # fmt: skip
+    return _table(rows, schema)
+
+
+def procedure(names: Names) -> Procedure:
+    """A procedure with one object per name, each in view twice and retrieved in the end."""
+    tracks, events = [], []
+    for place, name in enumerate(names):
+        start = 5 * place
+        points = [(t, (0, 0, 9, 9)) for t in (*range(start + 1, start + 20), *range(start + 40, start + 50))]
+        tracks.append(track_from_points(f"{name} #{place}", "Sponge", points))
+        events += [
+            Event(EventKind.INSERTED, start, f"{name} #{place}"),
+            Event(EventKind.RETRIEVED, start + 60, f"{name} #{place}"),
+        ]
+    phases = (Phase(names[0], 0, 300), Phase("Closure", 300, 600))
+    return Procedure(
+        "video 1", "Cholecystectomy", "A", 600, 64, 48, tuple(tracks), tuple(events), phases, masked=(Span(10, 30),)
+    )
+
+
+def timeline_rows(names: Names) -> pl.DataFrame:
+    if not names:
+        return pl.DataFrame(schema=TIMELINE_SCHEMA)
+    asked = [
+        Request(name, "video 1", 3.0 * place, 3.0 * place + 10 * (place % 3), "x", f"Where is {name}?")
+        for place, name in enumerate(names)
+    ]
+    return timeline_table(procedure(names), questions=asked)
+
+
+def agreement_rows(names: Names) -> pl.DataFrame:
+    others = [*names, "one more"] if names else []
+    rows: list[tuple[Any, ...]] = [
+        (a, b, 0.5 + 0.4 * ((i * 7) % 10) / 10, 50.0, 9) for i, (a, b) in enumerate(combinations(others, 2))
+    ]
+    rows += [(None, None, 0.7, 50.0, 9)] if names else []
+    schema = {"rater_a": pl.String, "rater_b": pl.String, "value": pl.Float64, "units": pl.Float64, "videos": pl.Int64}
+    return _table(rows, schema)
+
+
+TABLES: dict[str, Callable[[Names], pl.DataFrame]] = {
+    "naive_against_cluster": interval_pairs,
+    "strata_deltas": lambda names: strata_table(names, list(names[:3])),
+    "aggregation_flips": aggregation_table,
+    "difference_intervals": comparison_table,
+    "video_leverage": leverage_table,
+    "calibration": reliability_rows,
+    "time_error": time_rows,
+    "count_confusion": count_rows,
+    "latency_against_budget": latency_rows,
+    "effects_forest": effects_rows,
+    "model_effects": per_model_rows,
+    "caterpillar": random_rows,
+    "normal_qq": quantile_rows,
+    "simulated_residuals": residual_rows,
+    "property_prevalence": prevalence_rows,
+    "marginal_means": marginal_rows,
+    "timeline": timeline_rows,
+    "agreement_matrix": agreement_rows,
+}
+"""By the chart's name, a function from names (of models, terms, levels, videos, raters or objects) to its table."""
+OPTIONS: dict[str, dict[str, Any]] = {
+    "latency_against_budget": {"budget_s": 5.0},
+    "simulated_residuals": {"tests": {"uniformity_p": 0.4, "conditional": False}},
+    "effects_forest": {"rows": 1200},
+}
+
+
+def draw_analysis(name: str, table: pl.DataFrame) -> Chart:
+    """The chart of that name from a table."""
+    return CHARTS[name](table, **OPTIONS.get(name, {}))
+
+
+def _example(name: str, names: Names) -> Chart:
+    return draw_analysis(name, TABLES[name](names))
+
+
+EXAMPLES_ANALYSIS: dict[str, Callable[[Names], Chart]] = {
+    **{name: partial(_example, name) for name in TABLES},
+    "count_confusion": lambda names: CHARTS["count_confusion"](count_rows(names), model=names[0] if names else ""),
+}
+"""By the chart's name, a function from names to the chart."""

@@ -1,0 +1,74 @@
+"""`surgeval report` from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from report_folder import shared_challenge
+from surgeval.cli import build_app
+from surgeval.errors import FileUnreadable, Misuse, UnknownName, WouldOverwrite
+
+
+def run(*arguments: str | Path) -> str:
+    result = CliRunner().invoke(build_app(), ["report", *map(str, arguments)], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def refused(*arguments: str | Path) -> BaseException:
+    result = CliRunner().invoke(build_app(), ["report", *map(str, arguments)])
+    assert result.exception is not None
+    return result.exception
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    rows = [(m, f"q{q}", f"v{q % 5}", float(q % 3 > 0)) for m in ("a", "b") for q in range(30)]
+    path = tmp_path / "scores.csv"
+    pl.DataFrame(rows, schema=["algorithm", "case", "video", "value"], orient="row").write_csv(path)
+    return path
+
+
+def test_it_ends_with_the_path_of_the_page(tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    assert run(shared_challenge(), "--out", out, "--title", "My challenge") == f"{out}\n"
+    assert "<h1>My challenge</h1>" in out.read_text()
+
+
+def test_pdf_lies_beside_the_page(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    said = run(table, "--columns", "model=algorithm", "--out", out, "--pdf")
+    assert said.splitlines() == [str(out), str(tmp_path / "page.pdf")]
+    assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_json_says_what_was_written_found_and_missing(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    said = json.loads(run(table, "--columns", "model=algorithm", "--out", out, "--json", "--template", "challenge"))
+    assert said["written"] == [str(out)]
+    assert said["template"] == "challenge"
+    assert any("surgeval rank" in text for text in said["missing"])
+    assert any("Only 5 videos" in text for text in said["limitations"])
+
+
+def test_nothing_is_overwritten_without_force(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    out.write_text("mine")
+    assert isinstance(refused(table, "--out", out), WouldOverwrite)
+    assert out.read_text() == "mine"
+    run(table, "--columns", "model=algorithm", "--out", out, "--force")
+    assert "surgeval" in out.read_text()
+
+
+def test_misuse_is_refused_before_any_work(table: Path, tmp_path: Path) -> None:
+    assert isinstance(refused(table, "--out", tmp_path / "x.docx"), Misuse)
+    assert isinstance(refused(table, "--out", tmp_path / "no" / "x.html"), Misuse)
+    assert isinstance(refused(tmp_path / "nowhere", "--out", tmp_path / "x.html"), FileUnreadable)
+    wrong = refused(table, "--columns", "model=algorithm", "--template", "single-model", "--out", tmp_path / "x.html")
+    assert isinstance(wrong, UnknownName)
+    assert not (tmp_path / "x.html").exists()

@@ -1,0 +1,97 @@
+"""Limitations are found where they are, and only there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from surgeval.report.inputs import Inputs, Part, read_inputs
+from surgeval.report.limits import limitations
+from surgeval.report.verdicts import KEPT_WRONG, in_short
+from surgeval.schema.score_table import ScoreTable
+
+
+def found(inputs: Inputs) -> str:
+    return "\n".join(note.text for note in limitations(inputs))
+
+
+def part(verb: str, *, tables: dict[str, pl.DataFrame] | None = None, **records: Any) -> Part:
+    return Part(f"my {verb}", verb, Path("nowhere"), {}, tables or {}, records)
+
+
+def scores(videos: int, *, unscored: int = 0, named: bool = True) -> ScoreTable:
+    rows = [
+        ("m", f"q{n}", f"v{n}", None if n < unscored else float(n % 2))
+        for n in range(videos)
+    ]  # fmt: skip
+    frame = pl.DataFrame(rows, schema=["model", "case", "video", "value"], orient="row")
+    return ScoreTable.of(frame if named else frame.drop("video"))
+
+
+def test_sound_results_have_none() -> None:
+    assert limitations(Inputs(Path("x"), scores=scores(40))) == []
+
+
+def test_few_videos_or_none_are_said() -> None:
+    assert "Only 5 videos" in found(Inputs(Path("x"), scores=scores(5)))
+    assert "names no videos" in found(Inputs(Path("x"), scores=scores(40, named=False)))
+
+
+def test_unscored_answers_are_counted_and_grave_when_many() -> None:
+    few = found(Inputs(Path("x"), scores=scores(100, unscored=1)))
+    assert "1.0 % of the answers were not scored" in few
+    assert "favour" not in few
+    assert "favour" in found(Inputs(Path("x"), scores=scores(100, unscored=10)))
+
+
+def test_judges_that_disagree_are_counted() -> None:
+    said = [("a", "q1", True), ("b", "q1", False), ("a", "q2", True), ("b", "q2", True)]
+    votes = [{"judge": j, "qID": q, "candidate": "x", "verdict": v} for j, q, v in said]
+    text = found(Inputs(Path("x"), (part("score", verdicts=in_short(votes)),)))
+    assert "The judges disagree on 1 of 2 free-text answers (50 %)" in text
+    one = found(Inputs(Path("x"), (part("score", verdicts=in_short(votes[::2])),)))
+    assert "single judge (a)" in one
+
+
+def test_of_many_verdicts_only_a_few_are_kept() -> None:
+    rows = ({"judge": "a", "qID": str(n), "candidate": "x", "verdict": False} for n in range(1000))
+    short = in_short(rows)
+    assert (short.answers, short.apart, len(short.wrong)) == (1000, 0, KEPT_WRONG)
+
+
+def test_floors_that_models_do_not_exceed_are_named() -> None:
+    rows = [("m", "bucket", "a_id", -0.1), ("m", "bucket", "a_ood", 0.2), ("n", "headline", "h", -0.5)]
+    margins = pl.DataFrame(rows, schema=["model", "level", "name", "margin"], orient="row")
+    text = found(Inputs(Path("x"), (part("floors", tables={"margins": margins}),)))
+    assert "m (1)" in text
+    assert "n (" not in text
+
+
+def test_empty_and_heavy_buckets_are_named() -> None:
+    weights = pl.DataFrame(
+        {"bucket": ["aggregation_id", "aggregation_ood"], "questions": [1, 99], "weight_of_question": [0.5, 0.005]}
+    )
+    text = found(Inputs(Path("x"), (part("score", tables={"leverage_questions": weights}),)))
+    assert "Only 2 of 10 buckets have a question" in text
+    assert "2 % or more of the headline in Aggregation, ID." in text
+
+
+def test_a_ranking_without_any_significant_difference_says_so() -> None:
+    pairs = pl.DataFrame({"significant": [False, False]})
+    assert "rests on tie-breaks" in found(Inputs(Path("x"), (part("rank", tables={"pairs": pairs}),)))
+    pairs = pl.DataFrame({"significant": [False, True]})
+    assert "tie-breaks" not in found(Inputs(Path("x"), (part("rank", tables={"pairs": pairs}),)))
+
+
+def test_a_fit_that_did_not_converge_must_not_be_used() -> None:
+    assert "must not be used" in found(Inputs(Path("x"), (part("failures", fit={"converged": False}),)))
+    assert found(Inputs(Path("x"), (part("failures", fit={"converged": True}),))) == ""
+
+
+def test_what_could_not_be_read_is_a_limitation_too(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text(json.dumps({"verb": "failures"}))
+    (tmp_path / "fit.json").write_text("{")
+    assert "fit.json: is no JSON" in found(read_inputs(tmp_path))

@@ -1,0 +1,83 @@
+"""The printed report: pages, numbers, and text that stays text whatever it looks like."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from chart_examples import EXAMPLES, HOSTILE, plain_names
+from surgeval.report.pdf import PRINTED_COLUMNS, PRINTED_ROWS, listing, pdf
+from surgeval.report.section import Note, Prose, Section, Table
+
+MARKUP = ("#panic(1)", "$x^2$", "\\input{/etc/passwd}", "@cite", "*bold* _it_ `raw`", "= heading", "<label>", "// gone")
+needs_poppler = pytest.mark.skipif(
+    shutil.which("pdftotext") is None, reason="pdftotext (poppler-utils) is not installed"
+)
+
+
+def text_of(data: bytes, tmp_path: Path) -> str:
+    path = tmp_path / "report.pdf"
+    path.write_bytes(data)
+    done = subprocess.run(["pdftotext", "-layout", str(path), "-"], check=True, capture_output=True)
+    return done.stdout.decode()
+
+
+@needs_poppler
+def test_markup_of_any_language_is_printed_as_it_is(tmp_path: Path) -> None:
+    table = Table("t", MARKUP[0], pl.DataFrame({"answer": MARKUP, "#head": range(len(MARKUP))}), MARKUP[1])
+    blocks = (*(Prose(text) for text in MARKUP), *(Note(text) for text in MARKUP), table)
+    made = pdf("#title $x$", "kind", "facts", [Section("a", "= section #x", blocks)], footer="#foot")
+    text = text_of(made, tmp_path).replace("\u200b", "")
+    for word in (*MARKUP, "#title $x$", "= section #x", "#head", "#foot"):
+        assert word in text, word
+    assert text.count("\\input{/etc/passwd}") == 3
+
+
+@needs_poppler
+def test_pages_are_numbered_and_heads_of_long_tables_repeated(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"model": [f"m{i} " + "word " * 30 for i in range(60)], "value": [0.5] * 60})
+    made = pdf("T", "k", "f", [Section("a", "A", (Table("t", "Long", frame),))])
+    pages = text_of(made, tmp_path).split("\f")[:-1]
+    assert len(pages) > 1
+    assert f"1/{len(pages)}" in pages[0].replace(" ", "")
+    assert "model" in pages[1]
+    assert f"{PRINTED_ROWS} of 60 rows" in pages[0]
+
+
+def test_hostile_names_and_letters_of_other_scripts_do_not_stop_it() -> None:
+    chart = EXAMPLES["value_intervals"](list(HOSTILE))
+    words = (*HOSTILE, "漢字 かな 한글 عربى עברית 🩺🫀", "\ud800 lone", "x" * 5000, "")
+    made = pdf("漢字 🩺", "k", "f", [Section("a", "A", (*(Prose(word) for word in words), chart))])
+    assert made.startswith(b"%PDF")
+
+
+@needs_poppler
+def test_a_figure_is_drawn_with_text_that_can_be_searched(tmp_path: Path) -> None:
+    chart = EXAMPLES["value_intervals"](plain_names(3))
+    made = pdf("T", "k", "f", [Section("a", "A", (chart,))])
+    text = text_of(made, tmp_path)
+    assert "model 002" in text
+    assert chart.title in text
+    listed = subprocess.run(["pdfimages", "-list", str(tmp_path / "report.pdf")], check=True, capture_output=True)
+    assert len(listed.stdout.splitlines()) == 2, "a heading only: no picture of pixels"
+
+
+def test_equal_reports_give_equal_bytes() -> None:
+    sections = [Section("a", "A", (Prose("x"), EXAMPLES["value_intervals"](plain_names(3))))]
+    assert pdf("T", "k", "f", sections) == pdf("T", "k", "f", sections)
+
+
+def test_wide_tables_are_cut_to_what_a_page_holds() -> None:
+    frame = pl.DataFrame({f"column_{i}": [1.5] for i in range(30)})
+    made = listing(Table("t", "T", frame, "Caption."))
+    assert len(made["heads"]) == len(made["columns"]) == PRINTED_COLUMNS
+    assert made["caption"].endswith(f"Printed: {PRINTED_COLUMNS} of 30 columns.")
+    assert made["heads"][0] == "column 0"
+
+
+def test_an_empty_table_is_no_problem() -> None:
+    assert pdf("T", "k", "f", [Section("a", "A", (Table("t", "T", pl.DataFrame({"a": []})),))]).startswith(b"%PDF")

@@ -1,0 +1,278 @@
+"""The whole report: templates, what is missing, what is found, and that nothing hostile gets through."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from importlib import import_module
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import surgeval
+from report_folder import HOSTILE_ANSWER, HOSTILE_NAME, shared_challenge
+from surgeval.errors import UnknownName
+from surgeval.report import html
+from surgeval.report.chart import Chart
+from surgeval.report.published import FOCUS_TABLES
+from surgeval.report.report import Report, make_report
+from surgeval.report.section import Note, Prose, Section, Table
+from surgeval.report.sections._pictures import picture
+from surgeval.report.templates import TEMPLATES
+from surgeval.schema.score_table import read_score_table
+from surgeval.stats.ranking import rank
+
+
+@pytest.fixture(scope="module")
+def challenge() -> Report:
+    return make_report(shared_challenge())
+
+
+@pytest.fixture(scope="module")
+def page(challenge: Report) -> str:
+    return challenge.html()
+
+
+def words(section: Section) -> str:
+    return " ".join(block.text for block in section.blocks if isinstance(block, Prose | Note))
+
+
+def named(report: Report, name: str) -> Section:
+    return next(section for section in report.sections if section.name == name)
+
+
+def tables(section: Section) -> dict[str, Table]:
+    return {block.name: block for block in section.blocks if isinstance(block, Table)}
+
+
+def study(path: Path, *, models: tuple[str, ...] = ("a", "b", "c"), videos: int = 6) -> Path:
+    rows = [
+        (model, f"q{case}", f"v{case % videos}", "smoke" if case % 3 else "clear", ((case * 7 + 3 * number) % 10) / 10)
+        for number, model in enumerate(models)
+        for case in range(60)
+    ]
+    pl.DataFrame(rows, schema=["model", "case", "video", "phase", "value"], orient="row").write_csv(path)
+    return path
+
+
+def test_a_challenge_has_all_its_sections_and_lacks_nothing(challenge: Report) -> None:
+    assert challenge.template.name == "challenge"
+    assert challenge.missing == []
+    assert challenge.title == "endo challenge"
+    assert challenge.facts == "6 models · 230 questions · 20 videos"
+    names = [section.name for section in challenge.sections]
+    assert names[0] == "summary"
+    assert names[-3:] == ["limitations", "methods", "reproduction"]
+    assert {"board", "buckets", "stability", "significance", "statistics", "answers", "failures", "data"} <= set(names)
+
+
+def test_every_picture_of_a_challenge_can_be_drawn(challenge: Report) -> None:
+    charts = [block for section in challenge.sections for block in section.blocks if isinstance(block, Chart)]
+    assert len(charts) > 25
+    assert len({chart.name for chart in charts}) == len(charts)
+    assert "could not be drawn" not in " ".join(words(section) for section in challenge.sections)
+
+
+def test_a_picture_that_cannot_be_drawn_is_a_sentence() -> None:
+    block = picture("board", pl.DataFrame({"board": ["x"], "model": [None], "place": ["first"]}))
+    assert isinstance(block, Note)
+    assert "'board' could not be drawn" in block.text
+
+
+def test_the_summary_says_who_leads_and_how_firmly(challenge: Report) -> None:
+    text = words(named(challenge, "summary"))
+    assert text.startswith("6 models were compared on 230 questions from 20 videos.")
+    assert "On the technical board atlas leads and is first in " in text
+    assert "limitations of these results are listed below" in text
+
+
+def test_the_board_has_the_places_of_the_ranking(challenge: Report) -> None:
+    shown = tables(named(challenge, "board"))["places-technical"].frame
+    written = pl.read_csv(shared_challenge() / "rank" / "places.csv").filter(pl.col("board") == "technical")
+    assert shown["model"].to_list() == written["model"].to_list()
+    assert shown["place"].to_list() == written["place"].to_list()
+
+
+def test_floors_and_margins_stand_beside_the_buckets(challenge: Report) -> None:
+    section = named(challenge, "buckets")
+    assert {"floors", "margins"} <= set(tables(section))
+    assert "do not reach" in words(section) or "does not reach" in words(section)
+
+
+def test_every_answer_has_one_outcome(challenge: Report) -> None:
+    frame = tables(named(challenge, "answers"))["outcomes"].frame
+    counts = frame.drop("model", "questions", "not_scored")
+    assert counts.sum_horizontal().to_list() == frame["questions"].to_list() == [230] * 6
+
+
+def test_examples_of_failures_are_in_the_words_of_the_models(challenge: Report) -> None:
+    frame = tables(named(challenge, "answers"))["examples"].frame
+    assert any(HOSTILE_ANSWER[:40] in answer for answer in frame["answer"])
+
+
+def test_limitations_are_found_without_being_told(challenge: Report) -> None:
+    found = " ".join(challenge.limitations)
+    assert "Only 20 videos" in found
+    assert "of 10 buckets of the clinical board rest on fewer than 13 videos" in found
+    assert "never looks at the video" in found
+    assert "single judge (exact)" in found
+    assert "can be any of" in found
+
+
+def test_methods_are_ready_for_a_paper(challenge: Report) -> None:
+    text = words(named(challenge, "methods"))
+    assert "6 models answered 230 questions on 20 videos" in text
+    assert "sign-flip test by video" in text
+    assert "binomial mixed model" in text
+    assert "Floors are" in text
+    assert "polars" in text
+    assert "Warning:" not in text
+
+
+def test_every_run_and_hash_is_listed_for_reproduction(challenge: Report) -> None:
+    found = tables(named(challenge, "reproduction"))
+    assert set(found["runs"].frame["verb"]) >= {"score", "rank", "failures", "floors", "questions", "simulate"}
+    manifest = json.loads((shared_challenge() / "rank" / "manifest.json").read_text())
+    assert manifest["inputs"][0]["sha256"] in found["inputs"].frame["sha256"].to_list()
+
+
+def test_nothing_hostile_gets_through_to_the_page(page: str) -> None:
+    assert HOSTILE_NAME not in page
+    assert "<img" not in page
+    assert page.count("<script") == 3
+    assert "&lt;/script&gt;&lt;script&gt;window.hacked=1" in page
+
+
+def test_the_page_of_a_challenge_stays_small(page: str) -> None:
+    assert len(page.encode()) < 5_000_000
+
+
+@pytest.mark.parametrize("gone", [("rank",), ("failures", "floors"), ("questions", "procedures", "model-0")])
+def test_a_missing_part_is_said_to_be_missing(gone: tuple[str, ...], tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(shared_challenge(), tmp_path / "c"))
+    for name in gone:
+        shutil.rmtree(folder / name)
+    made = make_report(folder)
+    said = " ".join(made.missing)
+    assert [name for name in ("rank", "failures", "floors") if f"surgeval {name}" in said] == [
+        name for name in ("rank", "failures", "floors") if name in gone
+    ]
+    assert made.sections[-1].name == "reproduction"
+
+
+def test_a_ranking_alone_makes_a_report_that_says_what_is_missing(tmp_path: Path) -> None:
+    shutil.copytree(shared_challenge() / "rank", tmp_path / "rank")
+    made = make_report(tmp_path)
+    assert made.template.name == "challenge"
+    assert "surgeval score" in " ".join(made.missing)
+    assert "atlas" in words(named(made, "summary"))
+
+
+def test_any_table_of_a_ranking_may_be_lost_or_empty(tmp_path: Path) -> None:
+    whole = shared_challenge() / "rank"
+    for number, name in enumerate(name for name in FOCUS_TABLES if name != "prizes"):
+        folder = Path(shutil.copytree(whole, tmp_path / name / "rank"))
+        head = (folder / f"{name}.csv").read_text().splitlines()[0]
+        if number % 2:
+            (folder / f"{name}.csv").unlink()
+        else:
+            (folder / f"{name}.csv").write_text(head + "\n")
+        made = make_report(folder.parent, template="challenge")
+        assert "could not be drawn" not in " ".join(words(section) for section in made.sections), name
+
+
+def test_several_rankings_are_all_shown_under_the_names_of_their_folders(tmp_path: Path) -> None:
+    for track in ("frame", "segment"):
+        shutil.copytree(shared_challenge() / "rank", tmp_path / f"rank-{track}")
+    made = make_report(tmp_path)
+    assert {"places-technical-rank-frame", "places-technical-rank-segment"} <= set(tables(named(made, "board")))
+    assert "On the technical board of rank-segment atlas leads" in words(named(made, "summary"))
+    charts = [block.name for section in made.sections for block in section.blocks if isinstance(block, Chart)]
+    assert len(charts) == len(set(charts))
+
+
+def test_one_scored_model_gets_the_report_for_one_model(tmp_path: Path) -> None:
+    shutil.copytree(shared_challenge() / "model-0", tmp_path / "atlas")
+    made = make_report(tmp_path)
+    assert made.template.name == "single"
+    assert "1 model was scored on 230 questions" in words(named(made, "summary"))
+    assert "buckets" in tables(named(made, "buckets"))
+
+
+def test_any_score_table_makes_a_study(tmp_path: Path) -> None:
+    made = make_report(study(tmp_path / "dice.csv"), title="Dice <study>")
+    assert made.template.name == "study"
+    assert "3 models were compared on 60 cases from 6 videos" in words(named(made, "summary"))
+    assert {"intervals", "dependence", "strata"} <= set(tables(named(made, "statistics")))
+    assert "could not be drawn" not in " ".join(words(section) for section in made.sections)
+    (chart,) = [block for block in named(made, "summary").blocks if isinstance(block, Chart)]
+    assert chart.data.height == 3
+    assert "Dice &lt;study&gt;" in made.html()
+
+
+def test_a_study_with_a_generic_ranking_shows_its_tasks(tmp_path: Path) -> None:
+    source = study(tmp_path / "dice.csv")
+    rank(read_score_table(source), "mean-then-rank", task_column="phase", boot=20).to_dir(tmp_path / "rank")
+    made = make_report(tmp_path)
+    assert made.template.name == "study"
+    assert {"consensus", "ranks", "kendall"} <= set(tables(named(made, "tasks")))
+    assert "could not be drawn" not in " ".join(words(section) for section in made.sections)
+
+
+def test_one_video_gives_words_instead_of_intervals(tmp_path: Path) -> None:
+    made = make_report(study(tmp_path / "dice.csv", videos=1))
+    assert "could not be computed" in words(named(made, "statistics"))
+
+
+def test_a_template_can_be_chosen_and_an_unknown_one_is_refused(tmp_path: Path) -> None:
+    source = study(tmp_path / "dice.csv")
+    for name in TEMPLATES:
+        made = make_report(source, template=name)
+        assert made.template.name == name
+        assert made.sections[0].name == "summary"
+    with pytest.raises(UnknownName, match="did you mean 'study'"):
+        make_report(source, template="studdy")
+
+
+def test_every_section_of_every_template_exists_and_every_section_is_used() -> None:
+    folder = Path(import_module("surgeval.report.sections").__file__ or "").parent
+    files = {path.stem for path in folder.glob("[a-z]*.py")}
+    assert {name for template in TEMPLATES.values() for name in template.sections} == files
+    for template in TEMPLATES.values():
+        assert template.optional <= set(template.sections)
+
+
+def test_hostile_names_of_columns_conditions_and_files_are_no_problem(tmp_path: Path) -> None:
+    evil = '"><script>window.hacked=1</script>'
+    frame = pl.read_csv(study(tmp_path / "dice.csv", models=("a", evil, "=1+1")))
+    frame = frame.with_columns(phase=pl.col("phase") + evil).rename({"phase": evil})
+    path = tmp_path / f"x {evil.replace('/', '_')}.csv"
+    frame.write_csv(path)
+    text = make_report(path).html()
+    assert text.count("<script") == 3
+    assert "window.hacked=1&lt;/script&gt;" in text
+
+
+def test_the_public_name_does_not_hide_the_package() -> None:
+    assert surgeval.make_report is make_report
+    assert import_module("surgeval.report").__name__ == "surgeval.report"
+
+
+def test_a_notebook_shows_the_summary(challenge: Report) -> None:
+    text = challenge._repr_html_()
+    assert "6 models were compared" in text
+    assert "<li>Methods</li>" in text
+    assert "<script" not in text
+    assert repr(challenge).startswith("Report('endo challenge', challenge: summary, ")
+
+
+def test_equal_sections_give_equal_pages_whatever_was_drawn_before(challenge: Report) -> None:
+    sections = [named(challenge, "buckets"), named(challenge, "reproduction")]
+    assert html.page("t", "k", "f", sections) == html.page("t", "k", "f", sections)
+
+
+def test_no_clock_and_no_path_of_this_machine_is_in_the_page(page: str) -> None:
+    assert str(shared_challenge().parent) not in page
+    assert not re.search(r"20[2-9]\d-\d\d-\d\d", page)
