@@ -10,17 +10,22 @@ WORKERS ?= auto
 
 setup: $(VENV)/.ready
 
-$(VENV)/.ready: pyproject.toml
+# The package alone, as a user would install it: enough for the demo.
+$(VENV)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "surgeval needs Python 3.11 or newer; '$(PYTHON)' is older. Try: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --editable '.[fast,report,video]' --group test --group lint --group docs
+	$(BIN)/python -m pip install --quiet --editable '.[fast,report,video]'
+	@touch $@
+
+$(VENV)/.ready: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group test --group lint --group docs
 	@# Oracles whose declared dependencies (torch, OpenCV, Matplotlib, ...) are not needed for what they are asked here.
 	$(BIN)/python -m pip install --quiet --no-deps orena-focus==0.4.0 trackeval==1.3.0
 	@touch $@
 
-demo: setup
+demo: $(VENV)/.installed
 	$(BIN)/surgeval demo --out demo-out --force
 
 lint: setup
@@ -58,7 +63,6 @@ bench: setup
 
 docs: setup
 	$(BIN)/python -m docs.generate
-	$(BIN)/python -m docs.datasets_page
 	$(BIN)/mkdocs build --quiet --strict --site-dir site
 	@echo "open site/index.html"
 

@@ -18,10 +18,11 @@ from surgeval.video.images import write_png
 VIDEOS, FRAMES = 100, 10_000
 MOST_MB = 1_000
 _CODE = """
-import resource, sys, time
+import sys, time
+from bench.harness import peak_memory_mb
 from surgeval.cli import build_app
 build_app()(["evaluate", *sys.argv[1:]], standalone_mode=False)
-print(time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, file=sys.stderr)
+print(time.process_time(), peak_memory_mb(), file=sys.stderr)
 """
 
 

@@ -6,7 +6,6 @@ No peer makes such a page from such tables, so the goals are those of the projec
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -73,15 +72,21 @@ def challenge(folder: Path, *, models: int) -> Path:
     return folder
 
 
+_CODE = """
+import sys, time
+from bench.harness import peak_memory_mb
+from surgeval.cli import build_app
+build_app()(["report", *sys.argv[1:]], standalone_mode=False)
+print(time.process_time(), peak_memory_mb())
+"""
+
+
 def report_of(folder: Path) -> Run:
     """The verb on that folder, in a process of its own."""
     page = folder.with_suffix(".html")
-    command = [sys.executable, "-m", "surgeval", "report", str(folder), "--out", str(page), "--force"]
+    command = [sys.executable, "-c", _CODE, str(folder), "--out", str(page), "--force"]
     start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     wall_s = time.perf_counter() - start
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"the verb ended with {process.returncode}")
-    return Run(usage.ru_utime + usage.ru_stime, wall_s, usage.ru_maxrss / 1024, page.stat().st_size / 1e6)
+    cpu_s, memory_mb = map(float, done.stdout.splitlines()[-1].split())
+    return Run(cpu_s, wall_s, memory_mb, page.stat().st_size / 1e6)

@@ -1,4 +1,4 @@
-"""Write `docs/reference/datasets.md` from the adapters' own facts: `python -m docs.datasets_page`."""
+"""The page of data sets, from the adapters' own facts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ PAGE = Path(__file__).parent / "reference" / "datasets.md"
 
 _HEAD = """# Data sets
 
-Made by `python -m docs.datasets_page` from the adapters' own facts; a test keeps it true. None of the data comes with
+Made by `make docs` from the adapters' own facts; a test keeps it true. None of the data comes with
 surgeval: you download it under its own licence and name the folder.
 
 ```python
@@ -93,7 +93,3 @@ def _section(data_set) -> str:  # type: ignore[no-untyped-def]
         if texts:
             lines += ["", f"{title}:", "", *(f"- {text}" for text in texts)]
     return "\n".join(lines) + "\n"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Write `docs/reference/metrics.md` from the metrics' own facts: `python -m docs.metrics_page`."""
+"""The page of metrics, from the metrics' own facts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PAGE = Path(__file__).parent / "reference" / "metrics.md"
 
 _HEAD = """# Metrics
 
-Made by `python -m docs.metrics_page` from the metrics' own facts; a test keeps it true. These are the default
+Made by `make docs` from the metrics' own facts; a test keeps it true. These are the default
 conventions; options change them, and every output carries the record of what was used. What the conventions do to a
 number, and which traps they close, is on the page of each family.
 
@@ -53,7 +53,3 @@ def _section(name, factory) -> str:  # type: ignore[no-untyped-def]
 def _needed(factory) -> list[str]:  # type: ignore[no-untyped-def]
     parameters = signature(factory._chosen()).parameters
     return [n for n, p in parameters.items() if p.default is Parameter.empty and n not in factory.options]
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")

@@ -3,8 +3,8 @@
     python clock_and_colours.py
 
 Needs PyAV and numpy. White cloth is a sponge, yellow-brown a gallstone, green a specimen, strong blue a silicone
-loop. That is enough to beat a blind guess on simulated video, and no more: it shows how an entrant reads its
-input and keeps to its budget.
+loop. That is hardly better than a good blind guess, which is the lesson of the demo: seeing a little is not enough.
+It shows how an entrant reads its input and keeps to its budget.
 """
 
 from __future__ import annotations

@@ -10,14 +10,16 @@ from surgeval.report.chart import Chart
 
 def layers(chart: Chart) -> list[dict[str, Any]]:
     """All single pictures of a chart, in the order in which they are drawn, with their data beside them."""
-    return list(_walk(dict(chart.spec), []))
+    spec = dict(chart.spec)
+    return list(_walk(spec, [], spec.get("datasets", {})))
 
 
-def _walk(spec: dict[str, Any], values: list[Any]) -> Iterator[dict[str, Any]]:
-    values = spec.get("data", {}).get("values", values)
+def _walk(spec: dict[str, Any], values: list[Any], shared: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
+    data = spec.get("data", {})
+    values = data.get("values", shared.get(data.get("name", ""), values))
     for key in ("layer", "hconcat", "vconcat"):
         for part in spec.get(key, ()):
-            yield from _walk(part, values)
+            yield from _walk(part, values, shared)
     if "mark" in spec:
         yield {**spec, "values": values}
 

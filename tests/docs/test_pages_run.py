@@ -11,6 +11,17 @@ from pathlib import Path
 
 import pytest
 
+import surgeval
+from docs import generate
+from surgeval.cli import VERBS
+from surgeval.datasets import data_set_names
+from surgeval.metrics import METRICS
+from surgeval.questions.catalogue import TEMPLATES
+from surgeval.schema.formats import FORMATS
+from surgeval.scoring.profiles import PROFILES
+from surgeval.stats.paired_tests import TESTS
+from surgeval.stats.ranking import MERGES, RULES
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -59,15 +70,37 @@ def test_every_block_of_the_page_runs(page: Path, tmp_path: Path, monkeypatch: p
                 run_command(command, shown, tmp_path)
 
 
-def test_the_page_of_verbs_is_what_help_says() -> None:
-    from docs.generate import PAGE, page
+GENERATED = {module.PAGE.name: module for module in generate.PAGES}
 
-    assert PAGE.read_text(encoding="utf-8") == page(), "run make docs"
+
+@pytest.mark.parametrize("name", sorted(GENERATED))
+def test_a_generated_page_is_what_the_code_says_now(name: str) -> None:
+    assert GENERATED[name].PAGE.read_text(encoding="utf-8") == GENERATED[name].page(), "run make docs"
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        ("python.md", sorted(surgeval.__all__)),
+        ("cli.md", sorted(VERBS)),
+        ("metrics.md", sorted(METRICS)),
+        ("rules.md", sorted([*RULES, *MERGES, *TESTS, *PROFILES, *FORMATS])),
+        ("question-templates.md", sorted(template.name for template in TEMPLATES)),
+        ("datasets.md", sorted(data_set_names())),
+    ],
+)
+def test_everything_that_can_be_named_is_documented(page: str, names: list[str]) -> None:
+    text = GENERATED[page].PAGE.read_text(encoding="utf-8")
+    assert [name for name in names if not re.search(rf"(^#+ .*|`){re.escape(name)}\b", text, re.MULTILINE)] == []
+
+
+def test_every_page_is_in_the_table_of_contents() -> None:
+    nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = [str(page.relative_to(ROOT / "docs")) for page in PAGES[1:]]
+    assert [page for page in pages if f" {page}\n" not in nav] == []
 
 
 def test_every_public_name_has_a_docstring_and_a_home() -> None:
-    import surgeval
-
     for name in surgeval.__all__:
         assert getattr(surgeval, name).__doc__, name
 

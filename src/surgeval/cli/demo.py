@@ -1,64 +1,133 @@
-"""`surgeval demo`: the whole chain on a small bundled question set."""
+"""`surgeval demo`: a whole challenge in a minute or two, on simulated procedures."""
 
 from __future__ import annotations
 
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 import typer
 
-from surgeval.cli._console import emit, emit_table, new_folder, talk
+from surgeval.cli._console import emit, emit_table, new_folder, progress_bar, talk
+from surgeval.errors import FileUnreadable
+
+if TYPE_CHECKING:
+    from surgeval.cli._demo.chain import Demo
+    from surgeval.questions.benchmark import Benchmark
+    from surgeval.simulation.simulate import Simulation
+
+_PARTS = ("procedures", "questions", "answers", "submission", "scores", "floors", "rank", "failures")
 
 
 def register(app: typer.Typer) -> None:
     """Add the verb."""
-    app.command("demo", help="Score two models on a small bundled question set and print the board.")(demo)
+    app.command("demo", help="Run a small challenge on simulated procedures, from annotations to the report.")(demo)
 
 
 def demo(
     out: Path = typer.Option(Path("demo-out"), "--out", help="Folder for everything the demo writes."),
-    seed: int = typer.Option(42, "--seed", help="Seed of the simulated answers and of the random streams."),
+    seed: int = typer.Option(7, "--seed", help="The same seed gives the same challenge."),
+    quick: bool = typer.Option(False, "--quick", help="Fewer procedures, no pictures, no sandboxed entrant."),
+    pdf: bool = typer.Option(False, "--pdf", help="Write the report as PDF as well."),
     force: bool = typer.Option(False, "--force", help="Overwrite an earlier demo."),
 ) -> None:
-    """Score two models on a small bundled question set and print the board."""
-    from surgeval.cli._demo_questions import MODELS, answers, questions
-    from surgeval.schema.rows import write_json_rows
-    from surgeval.scoring.run import score
+    """Simulate, ask, answer, score, rank, explain and report."""
+    from surgeval.cli._demo import chain
+    from surgeval.cli._demo.truth import clue_table, clues
 
-    new_folder(out, force=force, files=("requests.json",))
-    requests, references = questions()
-    write_json_rows((r.as_row() for r in requests), out / "requests.json")
-    write_json_rows((r.as_row() for r in references), out / "references.json")
-    boards = []
-    for model in MODELS:
-        path = out / f"{model}.json"
-        write_json_rows((r.as_row() for r in answers(model, requests, references, seed=seed)), path)
-        result = score(
-            out / "requests.json",
-            out / "references.json",
-            path,
-            model=model,
-            track="segment",
-            judges=["exact"],
-            seed=seed,
-        )
-        result.to_dir(out / model)
-        boards.append(result.summary.filter(pl.col("estimand") == "rows").with_columns(pl.lit(model).alias("model")))
-        for warning in result.warnings:
-            if warning.code not in ("tiny-bucket", "unpopulated-bucket"):
-                talk(f"{model}: {warning.message}")
-    _show(pl.concat(boards))
-    talk(f"everything is in {out}: answer files, results, summaries, score tables")
-
-
-def _show(board: pl.DataFrame) -> None:
-    cells = board.filter(pl.col("level").is_in(["headline", "bucket", "overall"])).with_columns(
-        pl.struct("accuracy", "ci_low", "ci_high").map_elements(_interval, return_dtype=pl.String).alias("cell")
-    )
-    wide = cells.pivot(on="model", index=["level", "name", "videos"], values="cell", aggregate_function="first")
-    emit("Accuracy with 95 % intervals that resample whole videos (estimand: questions)")
-    emit_table(wide)
+    folder = _fresh(out, force)
+    run = chain.Demo(folder, chain.QUICK if quick else chain.FULL, seed)
+    say = _Speaker(8 if run.size.pictures else 6)
+    with say.step("simulating procedures", run.size.procedures):
+        simulation = chain.simulated(run)
+    with say.step("making questions from their annotations", run.size.procedures) as step:
+        made = chain.asked(run, step)
+    with say.step("letting models of known skill answer"):
+        chain.answered(run, made, simulation)
+    _sandboxed(run, simulation, made, say)
+    boards = {}
+    with say.step("scoring and ranking three tracks", len(chain.TRACKS)) as step:
+        for track in chain.TRACKS:
+            chain.floored(run, track)
+            boards[track] = chain.ranked(run, track, chain.scored(run, track)).places
+            step(1)
+    with say.step("asking why models fail"):
+        why = chain.explained(run)
+    with say.step("writing the report"):
+        page = _report(folder, pdf=pdf)
+    _show_boards(boards)
+    emit("")
+    emit_table(clue_table(clues(run, why)), title="What was planted, and what was found of it:")
+    emit("")
+    emit(f"report: {page}")
+    talk(_LOOK.format(folder=folder))
 
 
-def _interval(row: dict[str, float]) -> str:
-    return f"{row['accuracy']:.2f} [{row['ci_low']:.2f}, {row['ci_high']:.2f}]"
+_LOOK = """What to look at first:
+  1. {folder}/report.html: the board, then the bucket matrix, then `Why models fail`.
+  2. {folder}/questions/data_card.md: what the questions are, and what blind systems reach on them.
+  3. {folder}/scores/*/*/lint.json: what is wrong with each answer file."""
+
+
+def _fresh(out: Path, force: bool) -> Path:
+    """The folder, without the files of an earlier demo."""
+    folder = new_folder(out, force=force, files=("report.html", *_PARTS))
+    for part in _PARTS:
+        shutil.rmtree(folder / part, ignore_errors=True)
+    return folder
+
+
+def _sandboxed(run: Demo, simulation: Simulation, made: Benchmark, say: _Speaker) -> None:
+    """Paint what is asked about and let the entrant that is a program see it, where pictures are wanted."""
+    from surgeval.cli._demo import pictures
+    from surgeval.cli._demo.entrant import program, run_entrant
+
+    path = program()
+    if not run.size.pictures:
+        return
+    if path is None:
+        raise FileUnreadable("examples", ["the demo's entrant is not installed; clone the repository, or use --quick"])
+    with say.step("painting pictures", pictures.pieces(made)) as step:
+        pictures.paint(run, simulation, made, step)
+    asked = sum((question.split, question.track) == ("test", "frame") for question in made.questions)
+    with say.step("asking a program in a sandbox", asked) as step:
+        ran = run_entrant(run, path, step)
+    facts = ran.rehearsal.facts
+    talk(f"      {facts.answered} of {facts.questions} answered in {ran.engine}, slowest {facts.max_s:.3f} s of 5 s")
+
+
+class _Speaker:
+    """Says which step runs and how long it took."""
+
+    def __init__(self, steps: int) -> None:
+        self.number, self.steps = 0, steps
+
+    @contextmanager
+    def step(self, what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+        """A numbered step with a bar."""
+        self.number += 1
+        began = time.monotonic()
+        talk(f"[{self.number}/{self.steps}] {what} ...")
+        with progress_bar(what, total) as step:
+            yield step
+        talk(f"      {time.monotonic() - began:.1f} s")
+
+
+def _show_boards(boards: dict[str, pl.DataFrame]) -> None:
+    for track, places in boards.items():
+        shown = places.filter(board="technical").select("place", "model", "copeland", "macro_accuracy", "baseline")
+        emit_table(shown, title=f"\n{track.upper()} track, technical board:")
+
+
+def _report(folder: Path, *, pdf: bool) -> Path:
+    """Write the page, and the PDF where wanted."""
+    from surgeval.report.report import make_report
+
+    made = make_report(folder, title="A challenge on simulated procedures")
+    if pdf:
+        made.to_pdf(folder / "report.pdf")
+    return made.to_html(folder / "report.html")

@@ -10,7 +10,6 @@ import polars as pl
 from surgeval.metrics.classification.calibration import Reliability
 from surgeval.metrics.latency import DeadlineMisses, LatencyCases, LatencyQuantile
 from surgeval.metrics.metric import value_of
-from surgeval.scoring.targeted import TargetedItem
 
 LATENCY_SCHEMA = {
     "model": pl.String, "p50_s": pl.Float64, "p95_s": pl.Float64, "max_s": pl.Float64, "late_share": pl.Float64,
@@ -22,12 +21,12 @@ RELIABILITY_SCHEMA = {
 }  # fmt: skip
 
 
-def latency_table(latencies_s: Mapping[str, Iterable[float | None]], *, budget_s: float) -> pl.DataFrame:
+def latency_table(latencies_s: Mapping[str, Iterable[float | None]], *, budget_s: float | None = None) -> pl.DataFrame:
     """Per model: median, 95th percentile and longest time of its answers, and the share of questions that were late.
 
     Args:
         latencies_s: By model, the seconds of every question; None or NaN where there was no answer, which is late.
-        budget_s: Seconds allowed; a time equal to it is in time.
+        budget_s: Seconds allowed; a time equal to it is in time. Without one no share is late, and none is given.
 
     Example:
         >>> latency_table({"A": [1.0, 2.0, 9.0, None]}, budget_s=5).row(0)
@@ -49,29 +48,8 @@ def _quantiles(seconds: np.ndarray) -> list[float | None]:
     return [value_of(LatencyQuantile(quantile=q), cases) for q in (0.5, 0.95, 1.0)]
 
 
-def _late(seconds: np.ndarray, budget_s: float) -> float:
-    return value_of(DeadlineMisses(deadline_s=budget_s), LatencyCases(seconds))
-
-
-def count_table(items: Iterable[TargetedItem]) -> pl.DataFrame:
-    """One row per counting question: case, video, reference and response (null where there is no usable one).
-
-    Example:
-        >>> count_table([TargetedItem("q1", "v", "number", 3, 5), TargetedItem("q2", "v", "time", (4.0,))]).rows()
-        [('q1', 'v', 3, 5)]
-    """
-    schema = {"case": pl.String, "video": pl.String, "reference": pl.Int64, "response": pl.Int64}
-    rows = [
-        (item.case, item.video, _int64(item.reference), _int64(item.response))
-        for item in items
-        if item.format == "number" and item.reference is not None
-    ]
-    return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def _int64(count: int | None) -> int | None:
-    """The count, or the largest number a column holds."""
-    return None if count is None else min(int(count), 2**62)
+def _late(seconds: np.ndarray, budget_s: float | None) -> float | None:
+    return None if budget_s is None else value_of(DeadlineMisses(deadline_s=budget_s), LatencyCases(seconds))
 
 
 def reliability_table(tables: Mapping[str, Reliability], *, cases: Mapping[str, int]) -> pl.DataFrame:

@@ -17,7 +17,7 @@ from surgeval.schema.findings import Finding
 from surgeval.schema.score_table import ScoreTable, read_score_table
 from surgeval.schema.tabular import first_line
 
-__all__ = ["Inputs", "Part", "read_inputs", "stacked"]
+__all__ = ["SCORES", "Inputs", "Part", "read_inputs", "stacked", "without_rehearsed"]
 
 _EXPECTED = (
     "expected a folder that holds what surgeval score, rank, failures, floors, evaluate, questions, rehearse or"
@@ -96,7 +96,7 @@ def read_inputs(source: str | Path, *, columns: Mapping[str, str] | None = None)
     if columns:
         raise Misuse("columns can be renamed only where a single table is reported, not a folder")
     reader = FolderReader(place)
-    parts = tuple(part for folder in reader.folders() for part in reader.parts(folder))
+    parts = without_rehearsed([part for folder in reader.folders() for part in reader.parts(folder)])
     scores = _scores(reader, parts)
     if not parts and scores is None:
         said = [str(finding.message) for finding in reader.findings[:5]]
@@ -106,16 +106,22 @@ def read_inputs(source: str | Path, *, columns: Mapping[str, str] | None = None)
 
 def _scores(reader: FolderReader, parts: Sequence[Part]) -> ScoreTable | None:
     """The scores of all models, stacked; one table that cannot be read does not spoil the others."""
-    rehearsals = [part.path for part in parts if part.verb == "rehearse"]
     folders = [part.path for part in parts if part.verb in ("score", "evaluate")]
-    own = [folder for folder in folders if folder.parent not in rehearsals] or folders
-    paths = [folder / SCORES for folder in own if is_file(folder / SCORES)] or reader.loose_tables()
+    paths = [folder / SCORES for folder in folders if is_file(folder / SCORES)] or reader.loose_tables()
     tables = [table for path in paths if (table := reader.score_table(path)) is not None]
     try:
         return stacked(tables)
     except (SurgevalError, pl.exceptions.PolarsError) as error:
         reader.complain(reader.root, f"the score tables do not fit together ({plain(first_line(error), limit=300)})")
         return None
+
+
+def without_rehearsed(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """The parts without the scores that a rehearsal gave itself, where others scored the models."""
+    rehearsals = {part.path for part in parts if part.verb == "rehearse"}
+    own = {part.path for part in parts if part.verb in ("score", "evaluate") and part.path.parent in rehearsals}
+    others = [part for part in parts if part.verb in ("score", "evaluate") and part.path not in own]
+    return tuple(part for part in parts if part.path not in own) if others else tuple(parts)
 
 
 def stacked(tables: Sequence[ScoreTable]) -> ScoreTable | None:

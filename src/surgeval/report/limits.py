@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from surgeval.report.competitions import competitions
 from surgeval.report.inputs import Inputs, Part
 from surgeval.report.section import Note
 from surgeval.report.sections._wording import bucket_label, count_of, names_of, percent, slice_label
@@ -25,8 +26,12 @@ _WIDE = 0.5
 
 def limitations(inputs: Inputs) -> list[Note]:
     """Everything found that limits what the report can claim, the gravest first."""
-    sources = (_videos, _small_buckets, _empty_buckets, _floors, _unscored, _judges, _ties, _spread, _said, _unread)
-    return [Note(text) for source in sources for text in source(inputs)]
+    found = [text for source in (_videos, _unscored, _judges) for text in source(inputs)]
+    for competition in competitions(inputs):
+        sources = (_small_buckets, _empty_buckets, _floors, _ties, _spread, _warned)
+        found += [competition.said(text) for source in sources for text in source(competition.inputs)]
+    found += [text for source in (_said, _unread) for text in source(inputs)]
+    return [Note(text) for text in dict.fromkeys(found)]
 
 
 def _videos(inputs: Inputs) -> Iterator[str]:
@@ -154,10 +159,14 @@ def _spread(inputs: Inputs) -> Iterator[str]:
                 )
 
 
-def _said(inputs: Inputs) -> Iterator[str]:
-    """What the parts warned of themselves, without the buckets counted above."""
+def _warned(inputs: Inputs) -> Iterator[str]:
+    """What the rankings warned of themselves, without the buckets counted above."""
     for part in inputs.of("rank", "rank-tasks"):
         yield from (plain(note, limit=400) + "." for note in part.notes if not _SMALL_BUCKET.match(note))
+
+
+def _said(inputs: Inputs) -> Iterator[str]:
+    """What the other parts say about themselves."""
     for part in inputs.of("failures"):
         yield from _fit(part)
     for part in inputs.of("questions"):

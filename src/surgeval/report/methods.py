@@ -26,18 +26,22 @@ def _scoring(inputs: Inputs) -> Iterator[str]:
         return
     profiles = sorted({str(part.options.get("profile", "native")) for part in parts})
     judges = sorted({str(judge) for part in parts for judge in _listed(part.options.get("judges"))})
-    limits = sorted(
-        {f"{limit:g} s" for part in parts if isinstance(limit := part.options.get("max_latency_s"), int | float)}
-    )
+    seconds = {limit for part in parts if isinstance(limit := part.options.get("max_latency_s"), int | float)}
+    limits = [f"{limit:g} s" for limit in sorted(seconds)]
+    models = len({str(part.options.get("model", part.name)) for part in parts})
     text = (
-        f"{count_of(len(parts), 'model')} answered {count_of(inputs.rows['case'].n_unique(), 'question')} on"
+        f"{count_of(models, 'model')} answered {count_of(inputs.rows['case'].n_unique(), 'question')} on"
         f" {count_of(inputs.rows['video'].n_unique(), 'video')}." if not inputs.rows.is_empty() else
-        f"{count_of(len(parts), 'model')} were scored."
+        f"{count_of(models, 'model')} were scored."
     )  # fmt: skip
     text += f" Answers were scored under the profile {names_of(profiles)}; questions without an answer count as wrong"
-    text += f", and so do answers later than {names_of(limits)}." if limits else "."
+    text += f", and so do answers later than {_either(limits)}." if limits else "."
     text += f" Free text was judged by {names_of(judges)}." if judges else " Free text was not scored."
     yield text + " Intervals of accuracies resample whole videos."
+
+
+def _either(limits: list[str]) -> str:
+    return limits[0] if len(limits) == 1 else f"{', '.join(limits[:-1])} or {limits[-1]} (as their track allows)"
 
 
 def _listed(value: Any) -> list[Any]:

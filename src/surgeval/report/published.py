@@ -55,6 +55,7 @@ TABLES: Mapping[str, Mapping[str, Columns]] = {
     "score": {
         "summary": _columns("level:t name:t accuracy:n ci_low:n ci_high:n count:w"),
         "targeted": _columns("format:t metric:t estimand:t value:n n:w n_missing:w videos:w"),
+        "counts": _columns("case:t video:t reference:w response:w"),
         "leverage_questions": _columns("bucket:t questions:w weight_of_bucket:n weight_of_question:n"),
         "leverage_videos": _columns("video:t questions:w headline_without:n change:n"),
     },
@@ -72,6 +73,8 @@ TABLES: Mapping[str, Mapping[str, Columns]] = {
         "random_effects": _columns("group:t level:t mean:n sd:n"),
         "quantiles": _columns("group:t expected:n observed:n n:w"),
         "marginal_means": _columns("term:t value:n scale:t mean:n ci_low:n ci_high:n"),
+        "residuals": _columns("residual:n"),
+        "residual_tests": _columns("test:t value:n"),
     },
     "floors": {
         "floors": _columns("floor:t level:t name:t accuracy:n right:w questions:w videos:w"),
@@ -86,6 +89,7 @@ TABLES: Mapping[str, Mapping[str, Columns]] = {
         "per_video": _columns("video:t"),
         "per_class": _columns("metric:t"),
         "per_stratum": _columns("metric:t"),
+        "reliability": _columns("metric:t task:t share:n confidence:n observed:n"),
     },
     "simulate": {"procedures": _columns("video:t procedure_type:t center:t duration_s:n")},
     "questions": {},

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from importlib import import_module
 from pathlib import Path
 
+from surgeval.report.competitions import Competition, competitions, named_after
 from surgeval.report.html import page
 from surgeval.report.inputs import Inputs, read_inputs
 from surgeval.report.section import Note, Prose, Section
 from surgeval.report.sections._wording import count_of, is_empty
-from surgeval.report.templates import Template, template_for
+from surgeval.report.templates import OF_A_RANKING, Template, template_for
 from surgeval.report.words import plain
 from surgeval.schema.manifest import version_of
 
@@ -123,13 +124,23 @@ def make_report(
     chosen = template_for(inputs, template)
     step(1)
     sections = []
-    for name in chosen.sections:
-        section = _section(name, inputs)
+    for name, competition in _planned(chosen, inputs):
+        section = _section(name, competition.inputs)
         if name not in chosen.optional or not is_empty(section):
-            sections.append(section)
+            sections.append(named_after(section, competition.label))
         step(1)
     heading = title if title is not None else inputs.source.resolve().stem.replace("_", " ").replace("-", " ")
     return Report(plain(heading, limit=200) or "Report", chosen, tuple(sections), inputs)
+
+
+def _planned(chosen: Template, inputs: Inputs) -> Iterator[tuple[str, Competition]]:
+    """Every section with what it is about; those of a ranking once for each, one ranking after the other."""
+    own = [name for name in chosen.sections if name in OF_A_RANKING]
+    for name in chosen.sections:
+        if name not in own:
+            yield name, Competition("", inputs)
+        elif name == own[0]:
+            yield from ((member, competition) for competition in competitions(inputs) for member in own)
 
 
 def _section(name: str, inputs: Inputs) -> Section:

@@ -21,6 +21,8 @@ class Template:
     """Sections that vanish when the folder holds nothing for them; the others say what is missing."""
 
 
+OF_A_RANKING = frozenset({"board", "buckets", "stability", "significance", "statistics"})
+"""Sections that a folder with several rankings has once for each."""
 _END = ("limitations", "methods", "reproduction")
 TEMPLATES: dict[str, Template] = {
     template.name: template
@@ -28,7 +30,7 @@ TEMPLATES: dict[str, Template] = {
         Template(
             "challenge",
             "Challenge report",
-            ("summary", "board", "buckets", "stability", "significance", "tasks", "statistics", "answers", "failures",
+            ("summary", "board", "buckets", "stability", "significance", "statistics", "tasks", "answers", "failures",
              "evaluation", "data", "latency", *_END),
             frozenset({"tasks", "evaluation", "latency", "data"}),
         ),

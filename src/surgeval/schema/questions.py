@@ -86,7 +86,7 @@ class Reference:
     strata: Mapping[str, str] = field(default_factory=dict)
 
     def as_row(self) -> dict[str, Any]:
-        """The row of an official references file."""
+        """The row of an official references file; strata follow, which the official toolkit passes over."""
         return {
             "qID": self.case,
             "primary": self.capability.value,
@@ -96,6 +96,7 @@ class Reference:
             "secondaries": [c.value for c in self.secondaries],
             "ood": bool(self.ood),
             "clinical": self.clinical,
+            **self.strata,
         }
 
 

@@ -87,6 +87,7 @@ def score_native(
             "leverage_questions": question_weights(buckets),
             "leverage_videos": video_influence(values, codes, names.tolist(), buckets),
             "targeted": targeted.summary,
+            **({} if targeted.counts.is_empty() else {"counts": targeted.counts}),
         },
         verdicts=tuple(_verdicts(outcomes, options.definitions)),
     )

@@ -64,6 +64,8 @@ class TargetedResult(NamedTuple):
     """`case, metric, value`: further rows for the score table."""
     summary: pl.DataFrame
     """Per format, metric and estimand: `value`, `n`, `n_missing`, `videos` and the worst-value rule."""
+    counts: pl.DataFrame
+    """Counting questions: what `count_table` gives."""
 
 
 def targeted_scores(items: Sequence[TargetedItem]) -> TargetedResult:
@@ -91,8 +93,31 @@ def targeted_scores(items: Sequence[TargetedItem]) -> TargetedResult:
         summary += _summary_rows(name, chosen, columns)
     schema = {"case": pl.String, "metric": pl.String, "value": pl.Float64}
     return TargetedResult(
-        pl.DataFrame(cases, schema=schema, orient="row"), pl.DataFrame(summary, schema=SUMMARY_SCHEMA, orient="row")
+        pl.DataFrame(cases, schema=schema, orient="row"),
+        pl.DataFrame(summary, schema=SUMMARY_SCHEMA, orient="row"),
+        count_table(items),
     )
+
+
+def count_table(items: Iterable[TargetedItem]) -> pl.DataFrame:
+    """One row per counting question: case, video, reference and response (null where there is no usable one).
+
+    Example:
+        >>> count_table([TargetedItem("q1", "v", "number", 3, 5), TargetedItem("q2", "v", "time", (4.0,))]).rows()
+        [('q1', 'v', 3, 5)]
+    """
+    schema = {"case": pl.String, "video": pl.String, "reference": pl.Int64, "response": pl.Int64}
+    rows = [
+        (item.case, item.video, _int64(item.reference), _int64(item.response))
+        for item in items
+        if item.format == "number" and item.reference is not None
+    ]
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _int64(count: int | None) -> int | None:
+    """The count, or the largest number a column holds."""
+    return None if count is None else min(int(count), 2**62)
 
 
 # --- per format ----------------------------------------------------------------------------------

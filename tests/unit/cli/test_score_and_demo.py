@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from small_questions import MODELS, answers, questions
 from surgeval.cli import main
 from surgeval.cli.list import KINDS
+from surgeval.schema.rows import write_json_rows
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
@@ -18,10 +20,16 @@ def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
 
 
 @pytest.fixture
-def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
-    assert run(monkeypatch, "demo", "--out", str(tmp_path / "demo")) == 0
-    capsys.readouterr()
-    return tmp_path / "demo"
+def demo(tmp_path: Path) -> Path:
+    folder = tmp_path / "demo"
+    folder.mkdir()
+    requests, references = questions()
+    write_json_rows((request.as_row() for request in requests), folder / "requests.json")
+    write_json_rows((reference.as_row() for reference in references), folder / "references.json")
+    for model in MODELS:
+        responses = answers(model, requests, references, seed=42)
+        write_json_rows((response.as_row() for response in responses), folder / f"{model}.json")
+    return folder
 
 
 def score_words(demo: Path, *more: str) -> list[str]:
@@ -76,13 +84,6 @@ def test_a_truncated_answer_file_is_an_error_with_line_and_column(
     assert error.startswith("FileUnreadable: ")
     assert "line 68" in error
     assert "column" in error
-
-
-def test_both_demo_models_are_scored_and_the_manifest_names_the_inputs(demo: Path) -> None:
-    for model in ("steady", "moody"):
-        manifest = json.loads((demo / model / "manifest.json").read_text())
-        assert [entry["file"] for entry in manifest["inputs"]] == ["requests.json", "references.json", f"{model}.json"]
-        assert manifest["options"]["profile"] == "native"
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

@@ -5,9 +5,9 @@ import pytest
 from chart_examples_analysis import latency_rows, reliability_rows, time_rows
 from chart_reading import drawn_as, row_order
 from surgeval.metrics.classification.calibration import Reliability
-from surgeval.report.answer_tables import count_table, latency_table, reliability_table
+from surgeval.report.answer_tables import latency_table, reliability_table
 from surgeval.report.charts import calibration, count_confusion, latency_against_budget, time_error
-from surgeval.scoring.targeted import TargetedItem, targeted_scores
+from surgeval.scoring.targeted import TargetedItem, count_table, targeted_scores
 
 
 def test_the_curve_of_times_counts_questions_within_each_tolerance() -> None:

@@ -183,16 +183,6 @@ def test_any_table_of_a_ranking_may_be_lost_or_empty(tmp_path: Path) -> None:
         assert "could not be drawn" not in " ".join(words(section) for section in made.sections), name
 
 
-def test_several_rankings_are_all_shown_under_the_names_of_their_folders(tmp_path: Path) -> None:
-    for track in ("frame", "segment"):
-        shutil.copytree(shared_challenge() / "rank", tmp_path / f"rank-{track}")
-    made = make_report(tmp_path)
-    assert {"places-technical-rank-frame", "places-technical-rank-segment"} <= set(tables(named(made, "board")))
-    assert "On the technical board of rank-segment atlas leads" in words(named(made, "summary"))
-    charts = [block.name for section in made.sections for block in section.blocks if isinstance(block, Chart)]
-    assert len(charts) == len(set(charts))
-
-
 def test_one_scored_model_gets_the_report_for_one_model(tmp_path: Path) -> None:
     shutil.copytree(shared_challenge() / "model-0", tmp_path / "atlas")
     made = make_report(tmp_path)

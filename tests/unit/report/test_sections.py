@@ -17,7 +17,7 @@ from surgeval.report.fit_files import write_fit_tables
 from surgeval.report.inputs import read_inputs
 from surgeval.report.report import make_report
 from surgeval.report.section import Note, Prose, Section, Table
-from surgeval.report.sections import _pictures, data, evaluation, failures, latency, statistics
+from surgeval.report.sections import _pictures, answers, data, evaluation, failures, latency, statistics
 from surgeval.schema.manifest import Manifest
 from surgeval.scoring.evaluate.run import evaluate
 from surgeval.stats.comparison import compare
@@ -78,7 +78,8 @@ def test_a_fit_leaves_what_its_pictures_are_drawn_from(tmp_path: Path) -> None:
     write_fit_tables(found, tmp_path / "fit")
     after = charts(failures.section(read_inputs(tmp_path)))
     assert before == ["effects-forest", "property-prevalence"]
-    assert set(after) - set(before) == {"marginal-means", "caterpillar-algorithm", "caterpillar-patient", "normal-qq"}
+    assert set(after) - set(before) == {"marginal-means", "caterpillar-algorithm", "caterpillar-patient", "normal-qq",
+                                        "simulated-residuals"}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -122,3 +123,31 @@ def test_documents_with_odd_values_do_no_harm(odd: object, tmp_path: Path, monke
     verdicts = tmp_path / "model-0" / "verdicts.jsonl"
     verdicts.write_text(json.dumps(dict.fromkeys(("judge", "qID", "reference", "candidate", "verdict"), odd)) + "\n")
     assert make_report(tmp_path, template="challenge").sections
+
+
+def test_confidences_of_an_evaluated_model_become_a_reliability_curve(tmp_path: Path) -> None:
+    rows = [(f"v{v}", f, "ab"[f % 2], 0.1 + 0.08 * ((v + f) % 10)) for v in range(4) for f in range(20)]
+    frame = pl.DataFrame(rows, schema=["video", "frame", "reference", "score:a"], orient="row")
+    frame.with_columns((1 - pl.col("score:a")).alias("score:b")).write_csv(tmp_path / "both.csv")
+    evaluate("classification", tmp_path / "both.csv", model="net", metrics=["ece"], replicates=20).to_dir(
+        tmp_path / "net"
+    )
+    section = evaluation.section(read_inputs(tmp_path))
+    [curve] = [block for block in section.blocks if isinstance(block, Chart) and block.name == "calibration"]
+    assert curve.data["cases"].sum() == 80
+
+
+def test_counts_of_the_best_and_the_worst_model_are_tabled() -> None:
+    section = answers.section(read_inputs(shared_challenge()))
+    named = [name for name in charts(section) if name.startswith("count-confusion")]
+    assert named == ["count-confusion-best", "count-confusion-worst"]
+
+
+def test_residuals_against_simulated_data_come_with_their_tests(tmp_path: Path) -> None:
+    found = analyse(nested_table(), outcome="correct", fixed=["smoke"], random=["algorithm", "patient"])
+    found.to_dir(tmp_path / "fit")
+    write_fit_tables(found, tmp_path / "fit")
+    [part] = read_inputs(tmp_path).of("failures")
+    tests = dict(part.table("residual_tests").rows())
+    assert {"uniformity_p", "dispersion", "outlier_p"} <= set(tests)
+    assert part.table("residuals")["residual"].is_between(0, 1).all()

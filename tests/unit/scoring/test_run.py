@@ -4,8 +4,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from small_questions import answers, questions
 from surgeval import Response
-from surgeval.cli._demo_questions import answers, questions
 from surgeval.errors import Misuse, OfficialAborts, QuestionsInvalid, ResponsesMissing, UnknownName
 from surgeval.schema.rows import write_json_rows
 from surgeval.schema.score_table import read_score_table

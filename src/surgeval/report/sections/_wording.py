@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-from surgeval.report.chart import Chart
-from surgeval.report.inputs import Inputs, Part
-from surgeval.report.section import Block, Note, Prose, Section, Table
+from surgeval.report.inputs import Part
+from surgeval.report.section import Block, Note, Section
 from surgeval.report.words import plain
 from surgeval.schema.taxonomy import Capability
 
@@ -58,10 +56,10 @@ def bucket_label(capability: str, ood: bool | None) -> str:
 
     Example:
         >>> bucket_label("object_recognition", True), bucket_label("my own", None)
-        ('Object recognition, OOD', 'my own')
+        ('Object recognition and instance matching, OOD', 'my own')
     """
     known = Capability.named(capability)
-    label = known.value.replace("_", " ").capitalize() if known is not None else plain(capability, limit=60)
+    label = known.label if known is not None else plain(capability, limit=60)
     return label if ood is None else f"{label}, {'OOD' if ood else 'ID'}"
 
 
@@ -87,25 +85,6 @@ def boards_of(part: Part) -> list[str]:
     """The boards of a ranking, in their order."""
     places = part.table("places")
     return places["board"].unique(maintain_order=True).to_list() if "board" in places.columns else []
-
-
-def every_ranking(inputs: Inputs, blocks_of: Callable[[Part], Sequence[Block]]) -> list[Block]:
-    """The blocks of every ranking by the challenge's rule; where there are several, each carries its folder's name."""
-    parts = inputs.of("rank")
-    if len(parts) < 2:
-        return [block for part in parts for block in blocks_of(part)]
-    found: list[Block] = []
-    for part in parts:
-        own = blocks_of(part)
-        found += [Prose(f"Ranking in {part.name}:")] if own else []
-        found += [_marked(block, part.name) for block in own]
-    return found
-
-
-def _marked(block: Block, where: str) -> Block:
-    if isinstance(block, Table | Chart):
-        return replace(block, name=f"{block.name}-{slug(where)}", title=f"{block.title} ({where})")
-    return block
 
 
 def optional(part: Part, table: str) -> pl.DataFrame | None:

@@ -79,13 +79,30 @@ def _targeted(inputs: Inputs) -> list[Block]:
     ]
     caption = "How far wrong answers are off: error of times, counts and percentages, overlap of sets."
     table = Table("targeted", "Metrics by answer format", frame.select(wanted), caption, shown_rows=60, folded=True)
-    return [*_times(inputs), table]
+    return [*_times(inputs), *_counts(inputs), table]
 
 
 def _times(inputs: Inputs) -> list[Block]:
     if inputs.scores is None or "time_error_s" not in inputs.scores.metrics:
         return []
     return [picture("time_error", inputs.scores.frame.filter(pl.col("metric") == "time_error_s"))]
+
+
+def _counts(inputs: Inputs) -> list[Block]:
+    """Counts answered against reference counts, of the models with the fewest and the most wrong ones."""
+    found: dict[str, pl.DataFrame] = {}
+    for part in inputs.of("score"):
+        if not (frame := part.table("counts")).is_empty():
+            found[_model(part)] = pl.concat([found[_model(part)], frame]) if _model(part) in found else frame
+    wrong = {model: (frame["reference"] != frame["response"]).fill_null(True).mean() for model, frame in found.items()}
+    order = sorted(found, key=lambda model: (wrong[model], model))
+    return [
+        picture(
+            "count_confusion", found[model], model=model, name=f"count-confusion-{place}",
+            title=f"Counts answered against reference counts: {name_of(model)}",
+        )
+        for place, model in zip(("best", "worst"), dict.fromkeys([*order[:1], *order[-1:]]), strict=False)
+    ]  # fmt: skip
 
 
 def _examples(inputs: Inputs) -> list[Block]:

@@ -7,9 +7,9 @@ import polars as pl
 from surgeval.report.inputs import Inputs, Part
 from surgeval.report.section import Block, Note, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
-from surgeval.report.sections._wording import boards_of, every_ranking, missing, names_of, on_board, optional, slug
+from surgeval.report.sections._wording import boards_of, missing, names_of, on_board, optional, slug
 
-TITLE = "Boards"
+TITLE = "Board"
 _LABELS = {
     "copeland": "Copeland score",
     "win_rate": "win rate in tie",
@@ -25,17 +25,12 @@ _ORDER = (
 
 
 def section(inputs: Inputs) -> Section:
-    """The boards of every ranking by the challenge's rule."""
-    blocks = every_ranking(inputs, _boards)
-    if not blocks:
+    """The boards of the first ranking by the challenge's rule."""
+    part = inputs.first("rank")
+    if part is None or part.table("places").is_empty():
         return missing("board", TITLE, "There is no board.", "surgeval rank SCORES... --out DIR/rank")
-    return Section("board", TITLE, tuple(blocks))
-
-
-def _boards(part: Part) -> list[Block]:
-    if part.table("places").is_empty():
-        return []
-    return [*(block for board in boards_of(part) for block in _board(part, board)), *_gate(part)]
+    blocks = [block for board in boards_of(part) for block in _board(part, board)]
+    return Section("board", "Boards" if len(boards_of(part)) > 1 else TITLE, (*blocks, *_gate(part)))
 
 
 def _board(part: Part, board: str) -> list[Block]:

@@ -11,7 +11,6 @@ from surgeval.report.sections._wording import (
     CROWD,
     boards_of,
     bucket_label,
-    every_ranking,
     missing,
     name_of,
     names_of,
@@ -26,10 +25,14 @@ TITLE = "Buckets, floors and margins"
 
 def section(inputs: Inputs) -> Section:
     """Accuracy per bucket, from the ranking or else from the scorings, then floors and margins."""
-    floors = inputs.first("floors")
-    known = None if floors is None else optional(floors, "floors")
-    blocks = every_ranking(inputs, lambda part: [b for board in boards_of(part) for b in _of_board(part, board, known)])
-    blocks = blocks or _of_scores(inputs)
+    ranking = inputs.first("rank")
+    blocks: list[Block] = []
+    if ranking is not None and not ranking.table("buckets").is_empty():
+        floors = inputs.first("floors")
+        known = None if floors is None else optional(floors, "floors")
+        blocks += [block for board in boards_of(ranking) for block in _of_board(ranking, board, known)]
+    else:
+        blocks += _of_scores(inputs)
     blocks += _floors(inputs)
     if not blocks:
         return missing("buckets", TITLE, "There are no buckets.", "surgeval score ... --out DIR/MODEL")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from surgeval.report.inputs import Inputs, Part
+import polars as pl
+
+from surgeval.report.inputs import SCORES, Inputs, Part
 from surgeval.report.section import Block, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
 from surgeval.report.sections._wording import missing, name_of
@@ -25,6 +27,8 @@ def _evaluated(part: Part) -> list[Block]:
     blocks: list[Block] = [Prose(part.prose.split("\n")[0])] if part.prose else []
     if (within := _within_one(part)) is not None:
         blocks.append(within)
+    if (curve := _calibration(part)) is not None:
+        blocks.append(curve)
     wanted = [
         name for name in ("metric", "value", "low", "high", "videos", "estimand", "note") if name in metrics.columns
     ]
@@ -45,3 +49,16 @@ def _within_one(part: Part) -> Block | None:
     rows = frame.select(model="metric", value="value", ci_low="low", ci_high="high", n="videos")
     title = f"Metrics of {name_of(part.options.get('model', part.name))}"
     return picture("value_intervals", rows, name="metric-intervals", title=title, estimand="value of the metric")
+
+
+def _calibration(part: Part) -> Block | None:
+    """Reliability curves, one for each calibration error and class."""
+    bins, scores = part.table("reliability"), part.path / SCORES
+    if bins.is_empty() or not scores.is_file():
+        return None
+    total = pl.read_parquet(scores, columns=["case"])["case"].n_unique()
+    rows = bins.select(
+        "confidence", "observed", model=pl.col("metric") + ", " + pl.col("task"),
+        cases=(pl.col("share") * total).round().cast(pl.Int64),
+    )  # fmt: skip
+    return picture("calibration", rows)

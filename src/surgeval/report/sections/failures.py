@@ -67,6 +67,9 @@ def _pictures(part: Part, fit: dict[str, Any]) -> list[Block]:
         blocks.append(picture("caterpillar", effects, group=group, name=f"caterpillar-{slug(group)}", title=title))
     if not part.table("quantiles").is_empty():
         blocks.append(picture("normal_qq", part.table("quantiles")))
+    if not (residuals := part.table("residuals")).is_empty():
+        rows = part.table("residual_tests").to_dicts()
+        blocks.append(picture("simulated_residuals", residuals, tests={row["test"]: row["value"] for row in rows}))
     return blocks
 
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from surgeval.errors import SurgevalError
 from surgeval.report.answer_tables import latency_table
-from surgeval.report.inputs import Inputs, Part
+from surgeval.report.inputs import SCORES, Inputs, Part
 from surgeval.report.section import Block, Note, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
 from surgeval.report.sections._wording import missing, percent
@@ -41,16 +41,45 @@ def _latencies(inputs: Inputs) -> list[Block]:
     if known.is_empty() or known["latency"].max() == 0:
         return []
     limits = limits_s(inputs)
-    limit = limits[0] if len(limits) == 1 else math.inf
-    taken = {model: own["latency"].to_list() for (model,), own in known.group_by("model", maintain_order=True)}
-    frame = latency_table({model: taken[model] for model in inputs.models if model in taken}, budget_s=limit)
-    if math.isinf(limit):
-        text = "Latencies as the models reported them; no common limit applied."
-        return [Prose(text), Table("latency", "Latency in seconds", frame.drop("late_share"))]
+    if not limits:
+        frame = latency_table(_by_model(inputs, known)).drop("late_share")
+        text = "Latencies as the models reported them; no limit applied."
+        return [Prose(text), Table("latency", "Latency in seconds", frame)]
+    if len(limits) == 1:
+        return _under_limit(inputs, known, limits[0], "latency")
+    timed = known.join(_limit_of_each(inputs), on=["model", "case"], how="inner")
+    blocks: list[Block] = []
+    for limit in limits:
+        name = f"latency-{limit:g}-s".replace(".", "-")
+        blocks += _under_limit(inputs, timed.filter(pl.col("limit_s") == limit), limit, name)
+    return blocks
+
+
+def _under_limit(inputs: Inputs, known: pl.DataFrame, limit: float, name: str) -> list[Block]:
+    """What was asked under one time limit."""
+    if known.is_empty():
+        return []
+    frame = latency_table(_by_model(inputs, known), budget_s=limit)
     late = known.filter(pl.col("latency") > limit).height / known.height
-    text = f"Answers were allowed {limit:g} s each; {percent(late)} took longer and count as wrong."
-    table = Table("latency", "Latency in seconds", frame, "One row per model.", folded=True)
-    return [Prose(text), picture("latency_against_budget", frame, budget_s=limit), table]
+    text = f"Answers were allowed {limit:g} s each; {percent(late)} of {known.height:,} took longer and count as wrong."
+    table = Table(name, "Latency in seconds", frame, "One row per model.", folded=True)
+    return [Prose(text), picture("latency_against_budget", frame, budget_s=limit, name=f"{name}-against-budget"), table]
+
+
+def _by_model(inputs: Inputs, known: pl.DataFrame) -> dict[str, list[float]]:
+    taken = {model: own["latency"].to_list() for (model,), own in known.group_by("model", maintain_order=True)}
+    return {model: taken[model] for model in inputs.models if model in taken}
+
+
+def _limit_of_each(inputs: Inputs) -> pl.DataFrame:
+    """The time limit under which each model's answer to each case was scored."""
+    frames = []
+    for part in inputs.of("score"):
+        limit = part.options.get("max_latency_s")
+        if (part.path / SCORES).is_file() and isinstance(limit, int | float):
+            keys = pl.read_parquet(part.path / SCORES, columns=["model", "case"]).cast(pl.String).unique()
+            frames.append(keys.with_columns(pl.lit(float(limit)).alias("limit_s")))
+    return pl.concat(frames).unique(["model", "case"], keep="first", maintain_order=True)
 
 
 def _rehearsal(part: Part) -> list[Block]:

@@ -7,28 +7,18 @@ import polars as pl
 from surgeval.report.inputs import Inputs, Part
 from surgeval.report.section import Block, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
-from surgeval.report.sections._wording import (
-    CROWD,
-    boards_of,
-    bucket_label,
-    every_ranking,
-    missing,
-    on_board,
-    optional,
-    percent,
-    slug,
-)
+from surgeval.report.sections._wording import CROWD, boards_of, bucket_label, missing, on_board, optional, percent, slug
 
 TITLE = "Significance"
 _SHOWN = 60
 
 
 def section(inputs: Inputs) -> Section:
-    """Tests of all pairs in all buckets, of every ranking."""
-    blocks = every_ranking(inputs, lambda part: [b for board in boards_of(part) for b in _board(part, board)])
-    if not blocks:
+    """Tests of all pairs in all buckets, of the first ranking."""
+    part = inputs.first("rank")
+    if part is None or part.table("pairs").is_empty():
         return missing("significance", TITLE, "Pairs were not tested.", "surgeval rank SCORES... --out DIR/rank")
-    return Section("significance", TITLE, tuple(blocks))
+    return Section("significance", TITLE, tuple(block for board in boards_of(part) for block in _board(part, board)))
 
 
 def _board(part: Part, board: str) -> list[Block]:

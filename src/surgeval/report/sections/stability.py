@@ -9,23 +9,15 @@ import polars as pl
 from surgeval.report.inputs import Inputs, Part
 from surgeval.report.section import Block, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
-from surgeval.report.sections._wording import (
-    CROWD,
-    boards_of,
-    every_ranking,
-    missing,
-    on_board,
-    optional,
-    percent,
-    slug,
-)
+from surgeval.report.sections._wording import CROWD, boards_of, missing, on_board, optional, percent, slug
 
 TITLE = "Stability"
 
 
 def section(inputs: Inputs) -> Section:
     """Places under resampled videos and under other merge rules."""
-    blocks = every_ranking(inputs, lambda part: [b for board in boards_of(part) for b in _board(part, board)])
+    part = inputs.first("rank")
+    blocks = [] if part is None else [block for board in boards_of(part) for block in _board(part, board)]
     if not blocks:
         command = "surgeval rank SCORES... --boot 10000 --out DIR/rank"
         return missing("stability", TITLE, "How firm the places are is not known.", command)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 
+from surgeval.report.competitions import Competition, competitions
 from surgeval.report.inputs import Inputs, Part
 from surgeval.report.limits import limitations
 from surgeval.report.section import Block, Note, Prose, Section
 from surgeval.report.sections._pictures import picture
-from surgeval.report.sections._wording import boards_of, count_of, name_of, names_of, on_board, percent
+from surgeval.report.sections._wording import boards_of, count_of, name_of, names_of, on_board, percent, slug
 from surgeval.report.sections.buckets import summary_rows
 from surgeval.report.words import plain
 
@@ -17,9 +18,9 @@ TITLE = "Summary"
 
 def section(inputs: Inputs) -> Section:
     """The headline in words, one picture, and the number of limitations."""
-    sentences = [compared(inputs), *_leaders(inputs)]
-    blocks: list[Block] = [Prose(" ".join(sentence for sentence in sentences if sentence))]
-    blocks += _picture(inputs)
+    paragraphs = [" ".join(sentence for sentence in part if sentence) for part in _paragraphs(inputs)]
+    blocks: list[Block] = [Prose(text) for text in paragraphs if text]
+    blocks += _pictures(inputs)
     if found := len(limitations(inputs)):
         verb = "is" if found == 1 else "are"
         text = f"{count_of(found, 'limitation')} of these results {verb} listed below; read before you quote a number."
@@ -39,11 +40,20 @@ def compared(inputs: Inputs) -> str:
     return f"{models} {verb} on {count_of(cases, noun)}{where}."
 
 
-def _leaders(inputs: Inputs) -> list[str]:
-    rankings, tasks = [part for part in inputs.of("rank") if boards_of(part)], inputs.first("rank-tasks")
-    if rankings:
-        named = len(rankings) > 1
-        return [_board(part, board, named=named) for part in rankings for board in boards_of(part)]
+def _paragraphs(inputs: Inputs) -> list[list[str]]:
+    """One paragraph, or one more for each of several competitions."""
+    found = [(one.label, [b for part in one.inputs.of("rank") for b in _boards(part)]) for one in competitions(inputs)]
+    if len(found) > 1:
+        return [[compared(inputs)], *([f"{label}:", *boards] for label, boards in found)]
+    return [[compared(inputs), *(found[0][1] or _without_boards(inputs))]]
+
+
+def _boards(part: Part) -> list[str]:
+    return [_board(part, board) for board in boards_of(part)]
+
+
+def _without_boards(inputs: Inputs) -> list[str]:
+    tasks = inputs.first("rank-tasks")
     if tasks is not None and not tasks.table("consensus").is_empty():
         frame = tasks.table("consensus")
         first = frame.filter(pl.col("rank") == frame["rank"].min())["model"]
@@ -52,13 +62,12 @@ def _leaders(inputs: Inputs) -> list[str]:
     return _by_value(inputs)
 
 
-def _board(part: Part, board: str, *, named: bool) -> str:
+def _board(part: Part, board: str) -> str:
     places = on_board(part, "places", board).filter(~pl.col("baseline").fill_null(False))
     if places.is_empty():
         return ""
     first = places.filter(pl.col("place") == places["place"].min())["model"].to_list()
-    where = f" of {part.name}" if named else ""
-    text = f"On the {board} board{where} {names_of(first)} {'leads' if len(first) == 1 else 'lead together'}"
+    text = f"On the {board} board {names_of(first)} {'leads' if len(first) == 1 else 'lead together'}"
     stability = on_board(part, "stability", board)
     if len(first) == 1 and "p_first" in stability.columns:
         sure = stability.filter(pl.col("model") == first[0])["p_first"].to_list()
@@ -94,15 +103,23 @@ def _by_value(inputs: Inputs) -> list[str]:
     return [text + " (95 % interval over videos); no ranking was asked for, so this is no claim of superiority."]
 
 
-def _picture(inputs: Inputs) -> list[Block]:
-    """The headline of every model with its interval; where there is none, the value of the main metric."""
-    headline = summary_rows(inputs, "headline")
+def _pictures(inputs: Inputs) -> list[Block]:
+    """The headline of every model with its interval, once for each competition; else values of the main metric."""
+    return [block for one in competitions(inputs) for block in _headline(one)] or _values(inputs)
+
+
+def _headline(competition: Competition) -> list[Block]:
+    headline = summary_rows(competition.inputs, "headline")
     if headline.is_empty() or headline["ci_low"].null_count() == headline.height:
-        return _values(inputs)
+        return []
     rows = headline.unique("model", keep="first", maintain_order=True).with_columns(value=pl.col("accuracy"))
     rows = rows.with_columns(n=pl.col("videos")) if "videos" in rows.columns else rows
-    estimand = "headline accuracy, mean over buckets"
-    return [picture("value_intervals", rows, name="headline", title="Headline accuracy", estimand=estimand)]
+    estimand, title = "headline accuracy, mean over buckets", "Headline accuracy"
+    label = competition.label
+    name = f"headline-{slug(label)}" if label else "headline"
+    return [
+        picture("value_intervals", rows, name=name, title=f"{title}, {label}" if label else title, estimand=estimand)
+    ]
 
 
 def _values(inputs: Inputs) -> list[Block]:

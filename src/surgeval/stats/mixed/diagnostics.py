@@ -15,6 +15,7 @@ from surgeval.schema.findings import Finding, Severity
 from surgeval.stats.mixed.design import Design
 from surgeval.stats.mixed.residuals import normal_correlation
 from surgeval.stats.mixed.result import MixedFit
+from surgeval.stats.mixed.separation import separating_terms
 from surgeval.stats.mixed.structure import is_nested
 
 SPARSE = 10
@@ -130,12 +131,17 @@ def _sparse(prevalence: pl.DataFrame) -> list[Finding]:
 def _separation(found: MixedFit) -> list[Finding]:
     if found.family == "gaussian":
         return []
+    together = separating_terms(found.design) if found.family == "binomial" else []
+    said = [
+        _warning("separation", f"{', '.join(together)} separate the outcome, so odds ratios have no finite best value. "
+                 "Leave one out, or use a penalised (Firth) logit", together[0])
+    ] if together else []  # fmt: skip
     extreme = (np.abs(found.beta) > 10) | (found.standard_errors > 10)
-    return [
+    return said + [
         _warning("separation", f"{name} has estimate {value:.1f} with standard error {error:.1f}; properties "
                  "probably separate the outcome. Leave it out, or use a penalised (Firth) logit for it", name)
         for name, value, error, bad in zip(found.names, found.beta, found.standard_errors, extreme, strict=True)
-        if bad and name in found.names[1:]
+        if bad and name in found.names[1:] and name not in together
     ]  # fmt: skip
 
 

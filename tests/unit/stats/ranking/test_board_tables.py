@@ -100,3 +100,22 @@ def test_without_resampling_there_is_no_stability_and_the_prose_says_so() -> Non
     assert "No resampling was asked for" in result.prose
     with pytest.raises(AttributeError, match="unknown table of a focus ranking 'stability'"):
         result.stability
+
+
+def test_the_macro_accuracy_has_the_interval_of_a_cluster_bootstrap_by_hand() -> None:
+    table = focus_table(3, seed=5)
+    summary = rank(table, "focus", board="technical", boot=400, seed=9).summary
+    wide = table.frame.filter(metric="correct")
+    rng = np.random.default_rng(1)
+    videos = wide["video"].unique().sort()
+    found: dict[str, list[float]] = {name: [] for name in summary["model"]}
+    for _ in range(400):
+        drawn = pl.DataFrame({"video": videos.gather(rng.integers(0, len(videos), len(videos)))})
+        buckets = drawn.join(wide, on="video").group_by("model", "capability", "ood").agg(pl.col("value").mean())
+        for name, value in buckets.group_by("model").agg(pl.col("value").mean()).iter_rows():
+            found[name].append(value)
+    for row in summary.iter_rows(named=True):
+        low, high = np.quantile(found[row["model"]], [0.025, 0.975])
+        assert row["macro_low"] <= row["macro_accuracy"] <= row["macro_high"]
+        assert row["macro_low"] == pytest.approx(low, abs=0.02)
+        assert row["macro_high"] == pytest.approx(high, abs=0.02)

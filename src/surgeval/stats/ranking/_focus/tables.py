@@ -191,6 +191,7 @@ def summary_table(found: Standing, drawn: Replicates, *, alpha: float) -> pl.Dat
 
     Letters compare macro accuracies (bootstrap standard errors over videos, Holm); the confidence set
     holds the models not told apart from the best; `mean_rank` is the mean display rank over buckets.
+    `macro_low` and `macro_high` are the 2.5 and 97.5 % quantiles over resampled videos.
     """
     macro, replicated = found.board.macro[found.members], drawn.macro[:, found.members]
     first, second = pair_indices(len(found.members))
@@ -204,12 +205,15 @@ def summary_table(found: Standing, drawn: Replicates, *, alpha: float) -> pl.Dat
     inside = confidence_set_p(macro, replicated)
     display = bucket_rank(found.relation.beats, found.evidence.accuracy[:, found.members], "losses") + 1
     low, high = np.quantile(drawn.place.astype(float), [0.025, 0.975], axis=0)
+    macro_low, macro_high = np.quantile(replicated, [0.025, 0.975], axis=0)
     frame = pl.DataFrame(
         {
             "board": [found.board.name] * len(found.names),
             "model": found.names,
             "place": found.place,
             "macro_accuracy": macro,
+            "macro_low": macro_low,
+            "macro_high": macro_high,
             "mean_rank": display.mean(axis=0),
             "letters": compact_letters(different, order),
             "confidence_set_p": inside,

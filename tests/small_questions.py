@@ -1,4 +1,4 @@
-"""The demo's question set: twelve invented procedures, and answers of two invented models.
+"""A small question set: twelve invented procedures, and answers of two invented models.
 
 Every reference follows from the few facts noted per procedure, so the set can be read and checked by
 hand. The two models differ in a way that a plain average hides: one fails mostly on a few videos.

@@ -1,0 +1,42 @@
+"""Who takes part in the demo, and what is wrong with them: the truth that the analyses have to find."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from surgeval.simulation.models import SimulatedModel
+
+SMOKE, SMOKE_EFFECT = "background_smoke", -5.0
+LATE_S = 4.2
+"""Typical seconds per answer of the slow model; the FRAME track allows 5."""
+
+
+def _model(name: str, skill: float, flaw: SimulatedModel | None = None) -> SimulatedModel:
+    """A model on the same questions as the others: some videos and questions are hard for everybody, and every
+    model has bad days of its own."""
+    return replace(flaw or _FLAWLESS, name=name, skill=skill, video_sd=0.5, own_video_sd=0.4, case_sd=0.8)
+
+
+_FLAWLESS = SimulatedModel("")
+COMPETITORS = (
+    _model("all-rounder", 0.80),
+    _model("smoke-blind", 0.82, SimulatedModel("", sensitivity={SMOKE: SMOKE_EFFECT})),
+    _model("stay-at-home", 0.80, SimulatedModel("", ood_shift=-1.6)),
+    _model("cannot-count", 0.80, SimulatedModel("", skills={"aggregation": 0.25})),
+    _model("slow-thinker", 0.85, SimulatedModel("", latency_s=LATE_S)),
+)
+"""Models of known skill, each with one flaw except the first."""
+
+BASELINES = (
+    _model("baseline-small", 0.45, SimulatedModel("", refuses=0.03)),
+    _model("baseline-large", 0.60),
+)
+"""The organisers' own: competitors must beat them."""
+
+BLIND = "blind-prior"
+"""Answers from the wording alone, learned on the training questions."""
+RULES = "clock-and-colours"
+"""The rule-based entrant in examples/; it runs in a sandbox and sees pictures only."""
+
+HELD_OUT_CENTER = "Center F"
+"""Only the test set shows it, so its questions are out of distribution."""

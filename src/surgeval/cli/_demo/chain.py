@@ -1,0 +1,170 @@
+"""The steps of the demo, each with the files it leaves for the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from surgeval.cli._demo.cast import BASELINES, BLIND, COMPETITORS, HELD_OUT_CENTER, RULES
+from surgeval.questions.benchmark import Benchmark
+from surgeval.questions.make import make_questions
+from surgeval.report.fit_files import write_fit_tables
+from surgeval.schema.questions import Response
+from surgeval.schema.rows import write_json_rows
+from surgeval.scoring.floors import TEXT_PRIOR, FloorsResult, floors
+from surgeval.scoring.run import score
+from surgeval.simulation.artefacts import BACKGROUND, IMAGE, TICKED_FROM
+from surgeval.simulation.models import answer, conditions_of
+from surgeval.simulation.simulate import Simulation, simulate
+from surgeval.stats.mixed.failures import failures
+from surgeval.stats.mixed.report import Failures
+from surgeval.stats.ranking import RankResult, rank
+
+Step = Callable[[int], None]
+TRACKS = ("frame", "segment", "procedure")
+PROPERTIES = (*BACKGROUND, *IMAGE)
+"""Image conditions whose effect on success is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How large the demo is."""
+
+    procedures: int
+    per_video: int
+    replicates: int
+    pictures: bool
+
+
+FULL = Size(procedures=160, per_video=10, replicates=2000, pictures=True)
+QUICK = Size(procedures=60, per_video=8, replicates=500, pictures=False)
+"""Without pictures, and so without the entrant that needs them."""
+MINUTES = (10.0, 14.0)
+WIDTH_PX, HEIGHT_PX = 320, 180
+TEST_SHARE = 0.6
+FILMS = 1
+"""Whole videos that are painted to be looked at: the shortest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """Where everything is, and how large."""
+
+    folder: Path
+    size: Size
+    seed: int
+
+    def questions(self, split: str, track: str, name: str) -> Path:
+        """A file of the benchmark."""
+        return self.folder / "questions" / split / track / f"{name}.json"
+
+    def answers(self, track: str, model: str) -> Path:
+        """A model's answers."""
+        return self.folder / "answers" / track / f"{model}.json"
+
+
+def simulated(demo: Demo) -> Simulation:
+    """The procedures: their true annotations and image conditions."""
+    found = simulate(
+        demo.size.procedures, seed=demo.seed, minutes=MINUTES, width_px=WIDTH_PX, height_px=HEIGHT_PX
+    )  # fmt: skip
+    found.to_dir(demo.folder / "procedures", force=True)
+    return found
+
+
+def asked(demo: Demo, step: Step) -> Benchmark:
+    """Questions for three tracks; one centre is kept for testing."""
+    made = make_questions(
+        demo.folder / "procedures" / "procedures",
+        per_video=demo.size.per_video,
+        test_share=TEST_SHARE,
+        ood_centers=[HELD_OUT_CENTER],
+        seed=demo.seed,
+        progress=step,
+    )
+    made.to_dir(demo.folder / "questions")
+    return made
+
+
+def answered(demo: Demo, made: Benchmark, simulation: Simulation) -> None:
+    """Answers of the simulated models, and the table of image conditions behind them."""
+    tests = [question for question in made.questions if question.split == "test"]
+    requests = [question.request for question in tests]
+    conditions = conditions_of(requests, simulation.scenes())
+    _write_properties(conditions, demo.folder / "properties.csv")
+    for track in TRACKS:
+        part = [question for question in tests if question.track == track]
+        for model in (*COMPETITORS, *BASELINES):
+            given = answer(
+                model, [q.request for q in part], [q.reference for q in part], seed=demo.seed, conditions=conditions
+            )
+            _write_answers(given.responses, demo.answers(track, model.name))
+
+
+def _write_properties(conditions: dict[str, dict[str, float]], path: Path) -> None:
+    rows = [
+        {"case": case, **{name: "yes" if levels.get(name, 0.0) >= TICKED_FROM else "no" for name in PROPERTIES}}
+        for case, levels in conditions.items()
+    ]
+    pl.DataFrame(rows).write_csv(path)
+
+
+def _write_answers(responses: Sequence[Response], path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json_rows((response.as_row() for response in responses), path)
+
+
+def floored(demo: Demo, track: str) -> FloorsResult:
+    """What systems reach that never look; the blind prior enters the competition with its answers."""
+    found = floors(
+        demo.questions("test", track, "requests"),
+        demo.questions("test", track, "references"),
+        train_requests=demo.questions("train", track, "requests"),
+        train_references=demo.questions("train", track, "references"),
+        seed=demo.seed,
+    )
+    found.to_dir(demo.folder / "floors" / track)
+    blind = [Response(case, text, 0.01) for case, text in found.answers[TEXT_PRIOR].items()]
+    _write_answers(blind, demo.answers(track, BLIND))
+    return found
+
+
+def scored(demo: Demo, track: str) -> list[str]:
+    """Scores of every answer file of a track; returns the models."""
+    names = []
+    for path in sorted((demo.folder / "answers" / track).glob("*.json")):
+        result = score(
+            demo.questions("test", track, "requests"), demo.questions("test", track, "references"), path,
+            model=path.stem, track=track, judges=["exact"], replicates=demo.size.replicates, seed=demo.seed,
+        )  # fmt: skip
+        result.to_dir(demo.folder / "scores" / track / path.stem)
+        names.append(path.stem)
+    return names
+
+
+def ranked(demo: Demo, track: str, models: Sequence[str]) -> RankResult:
+    """Both boards of a track, with their stability."""
+    tables = [demo.folder / "scores" / track / name / "scores.parquet" for name in models]
+    frame = pl.concat([pl.read_parquet(path) for path in tables], how="diagonal_relaxed")
+    result = rank(
+        frame, "focus", baselines=[model.name for model in BASELINES],
+        outside=[name for name in (BLIND, RULES) if name in models], boot=demo.size.replicates, seed=demo.seed,
+    )  # fmt: skip
+    result.to_dir(demo.folder / "rank" / track, inputs=tables, force=True)
+    return result
+
+
+def explained(demo: Demo) -> Failures:
+    """Why the simulated models fail: odds ratios of image conditions, overall and for each model."""
+    names = {model.name for model in (*COMPETITORS, *BASELINES)}
+    tables = [path for path in sorted((demo.folder / "scores").glob("*/*/scores.parquet")) if path.parent.name in names]
+    result = failures(
+        list(tables), outcome="value", fixed=[*PROPERTIES, "ood"], random=["model", "video", "template", "case"],
+        properties=demo.folder / "properties.csv", per_model=True, metric="correct",
+    )  # fmt: skip
+    result.to_dir(demo.folder / "failures", inputs=[*tables, demo.folder / "properties.csv"], force=True)
+    write_fit_tables(result, demo.folder / "failures")
+    return result

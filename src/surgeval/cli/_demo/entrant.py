@@ -1,0 +1,117 @@
+"""The demo's one real entrant: a program in a sandbox that gets pictures and questions over the protocol.
+
+bubblewrap shows its command nothing of this machine but `/usr`, so the program, the two packages it imports and,
+where it lives elsewhere, the interpreter are laid out in one folder (as links where the disk allows) that becomes
+`/app`. Without bubblewrap the program runs as a plain process, and the demo says so.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import surgeval
+from surgeval.cli._demo.cast import RULES
+from surgeval.cli._demo.chain import Demo, Step
+from surgeval.errors import ExtraNeeded
+from surgeval.sandbox import open_engine
+from surgeval.submissions.plan import State
+from surgeval.submissions.rehearsal import Rehearsal, Settings, rehearse
+from surgeval.submissions.results import RESPONSES
+
+PROGRAM = "clock_and_colours.py"
+TRACK = "frame"
+"""The track it enters: one picture per question."""
+_IMPORTS = ("av", "numpy")
+_START = "import runpy, sys; sys.path[:0] = ['/app', '/app/packages']; runpy.run_path(sys.argv[1], run_name='__main__')"
+_NOT_NEEDED = shutil.ignore_patterns("test", "tests", "__pycache__", "site-packages", "idlelib", "ensurepip", "*.a")
+
+
+class Ran(NamedTuple):
+    """The rehearsal and the engine it ran in."""
+
+    rehearsal: Rehearsal
+    engine: str
+
+
+def program() -> Path | None:
+    """The entrant's file: inside an installed package, or in the repository beside it."""
+    package = Path(surgeval.__file__).parent
+    places = (package / "examples" / PROGRAM, package.parents[1] / "examples" / PROGRAM)
+    return next((place for place in places if place.is_file()), None)
+
+
+def run_entrant(demo: Demo, path: Path, step: Step) -> Ran:
+    """Ask the entrant every question of its track, one at a time, on the host's clock; frames must be painted."""
+    folder = demo.folder / "submission"
+    given = folder / "input"
+    for name in ("requests", "references"):
+        shutil.copyfile(demo.questions("test", TRACK, name), given / f"{name}.json")
+    way = _in_bubblewrap(path, folder / "app") if open_engine("bubblewrap").available() is None else _as_process(path)
+    found = rehearse(
+        given, out=folder / "run", command=way.command, code=way.code, engine=way.engine, progress=step,
+        settings=Settings(track=TRACK, state=State.FREE, replicates=demo.size.replicates, judges=["exact"]),
+    )  # fmt: skip
+    if way.code is not None:
+        shutil.rmtree(way.code)
+    target = demo.answers(TRACK, RULES)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(folder / "run" / RESPONSES, target)
+    return Ran(found, way.engine)
+
+
+class _Way(NamedTuple):
+    engine: str
+    command: list[str]
+    code: Path | None
+
+
+def _as_process(path: Path) -> _Way:
+    return _Way("process", [sys.executable, str(path)], None)
+
+
+def _in_bubblewrap(path: Path, app: Path) -> _Way:
+    """The command that runs the program inside, and the folder that has all it needs."""
+    shutil.rmtree(app, ignore_errors=True)
+    (app / "packages").mkdir(parents=True)
+    shutil.copyfile(path, app / PROGRAM)
+    shutil.copyfile(Path(surgeval.__file__).parent / "submissions" / "serve.py", app / "serve.py")
+    for name in _IMPORTS:
+        for place in _package_folders(name):
+            shutil.copytree(place, app / "packages" / place.name, copy_function=_link, ignore=_NOT_NEEDED)
+    interpreter = Path(sys.executable).resolve()
+    if not interpreter.is_relative_to("/usr"):
+        interpreter = _moved_interpreter(interpreter, app / "python")
+    return _Way("bubblewrap", [str(interpreter), "-I", "-B", "-c", _START, f"/app/{PROGRAM}"], app)
+
+
+def _package_folders(name: str) -> list[Path]:
+    """The package, and the libraries that its wheel brought along."""
+    found = importlib.util.find_spec(name)
+    if found is None or found.origin is None:
+        raise ExtraNeeded("the demo's entrant", name, "video")
+    package = Path(found.origin).parent
+    return [place for place in (package, package.with_name(f"{name}.libs")) if place.is_dir()]
+
+
+def _moved_interpreter(interpreter: Path, target: Path) -> Path:
+    """Where the interpreter is inside, after its own files were laid out below `target`."""
+    library = f"lib/python{sys.version_info.major}.{sys.version_info.minor}"
+    shutil.copytree(Path(sys.base_prefix) / library, target / library, copy_function=_link, ignore=_NOT_NEEDED)
+    for shared in (Path(sys.base_prefix) / "lib").glob("libpython*.so*"):
+        _link(str(shared), str(target / "lib" / shared.name))
+    (target / "bin").mkdir()
+    _link(str(interpreter), str(target / "bin" / interpreter.name))
+    return Path("/app/python/bin") / interpreter.name
+
+
+def _link(source: str, target: str) -> None:
+    """A second name for the file where the disk allows, else a copy."""
+    try:
+        os.link(source, target, follow_symlinks=True)
+    except OSError:
+        shutil.copy2(source, target)

@@ -1,0 +1,101 @@
+"""The demo as a newcomer runs it: every part is written, what was planted is found, the entrant is really asked."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from docs.figures.report_page import PICTURE, RECORD, shown
+
+from surgeval.cli._demo import chain, entrant, pictures
+from surgeval.cli._demo.cast import BASELINES, BLIND, COMPETITORS
+
+ROOT = Path(__file__).parents[2]
+
+
+def surgeval(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", "surgeval", *words],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=400,
+    )
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
+    folder = tmp_path_factory.mktemp("demo")
+    done = surgeval("demo", "--quick", "--out", "demo", folder=folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "demo", done.stdout, done.stderr
+
+
+def test_every_planted_weakness_is_found(demo: tuple[Path, str, str]) -> None:
+    _, printed, _ = demo
+    lines = printed[printed.index("What was planted") :].splitlines()[3:7]
+    assert [line.split()[0] for line in lines] == ["smoke-blind", "stay-at-home", "cannot-count", "slow-thinker"]
+    assert all(line.endswith("yes") for line in lines), lines
+
+
+def test_every_part_of_the_chain_leaves_its_files(demo: tuple[Path, str, str]) -> None:
+    folder, printed, talked = demo
+    for track in chain.TRACKS:
+        assert (folder / "questions" / "test" / track / "references.json").is_file()
+        assert (folder / "floors" / track / "floors.csv").is_file()
+        models = {path.name for path in (folder / "scores" / track).iterdir()}
+        assert models == {model.name for model in (*COMPETITORS, *BASELINES)} | {BLIND}
+        boards = set(pl.read_csv(folder / "rank" / track / "places.csv")["board"])
+        assert boards == {"technical", "clinical"}
+    assert (folder / "failures" / "per_model.csv").is_file()
+    assert (folder / "report.html").stat().st_size > 100_000
+    assert f"report: {Path('demo') / 'report.html'}" in printed
+    assert "What to look at first" in talked
+    assert "[6/6] writing the report" in talked
+
+
+def test_scores_carry_the_strata_of_their_questions(demo: tuple[Path, str, str]) -> None:
+    table = pl.read_parquet(demo[0] / "scores" / "segment" / "all-rounder" / "scores.parquet")
+    assert set(table["track"]) == {"segment"}
+    assert table.filter("ood")["center"].unique().to_list() == ["Center F"]
+
+
+def test_nothing_is_overwritten_unless_asked(demo: tuple[Path, str, str]) -> None:
+    again = surgeval("demo", "--quick", "--out", str(demo[0]), folder=demo[0].parent)
+    assert again.returncode == 2
+    assert "WouldOverwrite" in again.stderr
+
+
+def test_the_entrant_sees_pictures_and_answers_over_the_protocol(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chain, "MINUTES", (1.0, 1.2))
+    demo = chain.Demo(tmp_path, chain.Size(procedures=8, per_video=6, replicates=20, pictures=True), 7)
+    simulation = chain.simulated(demo)
+    made = chain.asked(demo, lambda _: None)
+    painted: list[int] = []
+    frames = pictures.paint(demo, simulation, made, painted.append)
+    asked = {q.request.case for q in made.questions if (q.split, q.track) == ("test", "frame")}
+    assert {path.stem for path in frames.iterdir()} == asked
+    assert len(painted) == pictures.pieces(made)
+    program = entrant.program()
+    assert program is not None
+    ran = entrant.run_entrant(demo, program, lambda _: None)
+    assert ran.engine in ("bubblewrap", "process")
+    assert ran.rehearsal.facts.answered == len(asked)
+    given = json.loads(demo.answers("frame", "clock-and-colours").read_text(encoding="utf-8"))
+    assert {row["qID"] for row in given} == asked
+    assert all(row["latency"] > 0 for row in given)
+
+
+def test_the_picture_in_the_readme_is_of_this_demo(demo: tuple[Path, str, str]) -> None:
+    assert json.loads(RECORD.read_text(encoding="utf-8")) == shown(demo[0]), "run python -m docs.figures.report_page"
+    assert PICTURE.read_bytes().startswith(b"\x89PNG")
+    assert "docs/figures/report.png" in (ROOT / "README.md").read_text(encoding="utf-8")

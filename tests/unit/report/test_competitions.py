@@ -1,0 +1,90 @@
+"""A folder with several rankings: each gets its own sections, scores and sentences."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from ranking_tables import focus_frame
+from surgeval.report.competitions import competitions, distinct_parts
+from surgeval.report.inputs import Part, read_inputs, without_rehearsed
+from surgeval.report.report import make_report
+from surgeval.report.section import Prose
+from surgeval.schema.manifest import Manifest
+from surgeval.stats.ranking import rank
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("tracks")
+    for track, seed in (("segment", 1), ("frame", 2)):
+        frame = focus_frame(3, seed=seed).with_columns(
+            pl.col("case").cast(pl.String) + f"-{track}", latency=pl.lit(6.0)
+        )
+        rank(frame, "focus", boot=50).to_dir(root / "rank" / track)
+        for (model,), own in frame.group_by("model", maintain_order=True):
+            if (track, model) == ("segment", frame["model"][0]):
+                continue
+            place = root / "scores" / track / str(model)
+            place.mkdir(parents=True)
+            own.write_parquet(place / "scores.parquet")
+            Manifest("score", {"model": model, "max_latency_s": 5.0 if track == "frame" else 15.0}).to_dir(place)
+    return root
+
+
+def test_what_tells_paths_apart_names_the_competitions() -> None:
+    assert distinct_parts(["rank/frame", "rank/segment"]) == ["frame", "segment"]
+    assert distinct_parts(["frame/rank", "segment/rank"]) == ["frame", "segment"]
+    assert distinct_parts(["2025/a/rank", "2026/a/rank"]) == ["2025", "2026"]
+    assert distinct_parts(["rank", "rank/again"]) == ["rank", "rank/again"]
+
+
+def test_tracks_come_in_their_usual_order_each_with_its_own_scores(folder: Path) -> None:
+    found = competitions(read_inputs(folder))
+    assert [one.label for one in found] == ["frame", "segment"]
+    for one in found:
+        assert [part.name for part in one.inputs.of("rank")] == [f"rank/{one.label}"]
+        assert {part.name.split("/")[1] for part in one.inputs.of("score")} == {one.label}
+        assert all(case.endswith(one.label) for case in one.inputs.rows["case"])
+    assert [len(one.inputs.scores.models) for one in found if one.inputs.scores] == [3, 2]
+
+
+def test_sections_figures_and_sentences_name_their_competition(folder: Path) -> None:
+    made = make_report(folder)
+    names = [section.name for section in made.sections]
+    assert names.index("board-frame") < names.index("statistics-frame") < names.index("board-segment")
+    assert len(names) == len(set(names))
+    blocks = [block.name for section in made.sections for block in section.blocks if hasattr(block, "name")]
+    assert len(blocks) == len(set(blocks))
+    summary = [block.text for block in made.sections[0].blocks if isinstance(block, Prose)]
+    assert [text.split(":")[0] for text in summary[1:]] == ["frame", "segment"]
+    assert any(text.startswith("frame: ") for text in made.limitations)
+
+
+def test_a_single_ranking_needs_no_name(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder / "rank" / "frame", tmp_path / "rank" / "frame")
+    made = make_report(tmp_path)
+    assert "board" in [section.name for section in made.sections]
+
+
+def test_every_time_limit_is_looked_at_by_itself(folder: Path) -> None:
+    [section] = [section for section in make_report(folder).sections if section.name == "latency"]
+    said = [block.text for block in section.blocks if isinstance(block, Prose)]
+    assert [text.split(" took")[0].split(";")[0] for text in said] == [
+        "Answers were allowed 5 s each",
+        "Answers were allowed 15 s each",
+    ]
+    assert "100 % of" in said[0]
+    assert "0 % of" in said[1]
+
+
+def test_scores_that_a_rehearsal_gave_itself_do_not_compete(tmp_path: Path) -> None:
+    def part(name: str, verb: str) -> Part:
+        return Part(name, verb, tmp_path / name)
+
+    rehearsal, own, other = part("run", "rehearse"), part("run/scores", "score"), part("scores/a", "score")
+    assert without_rehearsed([rehearsal, own, other]) == (rehearsal, other)
+    assert without_rehearsed([rehearsal, own]) == (rehearsal, own)
