@@ -299,3 +299,23 @@ MAKERS = {
     "places": places, "stability": stability, "shares": place_shares, "sensitivity": sensitivity, "buckets": buckets,
     "pairs": pairs, "summary": summary, "dominance": dominance,
 }  # fmt: skip
+
+
+def test_the_interval_of_the_macro_accuracy_stands_on_the_board() -> None:
+    result = rank(focus_table(4, seed=3), "focus", board="technical", boot=60)
+    chart = board(result.places, result.stability, summary=result.summary)
+    first = result.summary.sort("place").row(0, named=True)
+    assert f"[{first['macro_low']:.3f}, {first['macro_high']:.3f}]" in chart.alt
+    spans = [row for rows in dict(chart.spec)["datasets"].values() for row in rows if row.get("macro_low") is not None]
+    assert {round(row["macro_high"], 9) for row in spans} == {round(v, 9) for v in result.summary["macro_high"]}
+    assert "macro_low" not in str(board(result.places).spec)
+
+
+def test_entries_outside_the_competition_are_marked_as_such() -> None:
+    result = rank(
+        focus_table(4, seed=3), "focus", board="technical", boot=60, outside=[focus_table(4, seed=3).models[0]]
+    )
+    chart = board(result.places, result.stability)
+    assert [row for row in row_order(chart) if row.endswith(", outside")]
+    assert "3 competitors and 1 outside the competition" in chart.alt
+    assert "Triangles" in chart.caption

@@ -21,7 +21,8 @@ from surgeval.report.charts._ranking import (
 )
 from surgeval.report.theme import ACCENT, INK, QUIET, label_px, row_step_px
 
-PANEL_PX = (170, 130, 240)
+_KINDS = ("competitor", "baseline", "outside")
+PANEL_PX = (190, 130, 230)
 """Widths of macro accuracy, Copeland score and place interval."""
 
 
@@ -29,6 +30,7 @@ def board(
     places: pl.DataFrame,
     stability: pl.DataFrame | None = None,
     *,
+    summary: pl.DataFrame | None = None,
     buckets: pl.DataFrame | None = None,
     group: str | None = None,
     name: str = "board",
@@ -39,6 +41,7 @@ def board(
     Args:
         places: Columns `board, model, place, copeland, macro_accuracy, baseline`.
         stability: Columns `board, model, place_low, place_high`; adds the intervals of places.
+        summary: Columns `board, model, macro_low, macro_high`; adds the intervals of macro accuracies.
         buckets: Columns `board, capability, ood, questions, videos`; adds n to the caption.
         group: Which board; the first of the table by default.
         name: Of the chart.
@@ -48,7 +51,7 @@ def board(
     title += part.suffix
     if part.frame.is_empty():
         return nothing_to_show(name, title, "no model has a place")
-    rows = _rows(part, stability)
+    rows = _with_intervals(_rows(part, stability), same_part(summary, part))
     firm = "place_low" in rows.columns
     panels = [_macro_panel(rows), _copeland_panel(rows), *([_place_panel(rows)] if firm else [])]
     return drawn(
@@ -58,15 +61,25 @@ def board(
 
 
 def _rows(part: Part, stability: pl.DataFrame | None) -> pl.DataFrame:
-    rows = labelled(part.frame)
-    mark = pl.when("baseline").then(pl.lit("baseline")).otherwise(pl.lit("competitor"))
-    competes = pl.col("place").cast(pl.String) + ". " + pl.col(LABEL)
-    would_be = "(" + pl.col("place").cast(pl.String) + ".) " + pl.col(LABEL) + ", baseline"
-    rows = rows.with_columns(mark.alias("kind"), pl.when("baseline").then(would_be).otherwise(competes).alias("row"))
-    spread = same_part(stability, part)
-    if spread is None:
+    rows, spread = labelled(part.frame), same_part(stability, part)
+    competes = ~pl.col("baseline")
+    if spread is not None:
+        ends = spread.select("model", "place_low", "place_high")
+        rows = rows.join(ends, on="model", how="left", maintain_order="left")
+        competes &= pl.col("place_low").is_not_null()
+    kind = pl.when(competes).then(pl.lit("competitor")).when("baseline").then(pl.lit("baseline"))
+    rows = rows.with_columns(kind.otherwise(pl.lit("outside")).alias("kind"))
+    place = pl.col("place").cast(pl.String)
+    inside = place + ". " + pl.col(LABEL)
+    would_be = "(" + place + ".) " + pl.col(LABEL) + ", " + pl.col("kind")
+    return rows.with_columns(pl.when(pl.col("kind") == "competitor").then(inside).otherwise(would_be).alias("row"))
+
+
+def _with_intervals(rows: pl.DataFrame, summary: pl.DataFrame | None) -> pl.DataFrame:
+    """The rows with the ends of the macro accuracy's interval; null for baselines, which are not in the summary."""
+    if summary is None or not {"macro_low", "macro_high"} <= set(summary.columns):
         return rows
-    return rows.join(spread.select("model", "place_low", "place_high"), on="model", how="left", maintain_order="left")
+    return rows.join(summary.select("model", "macro_low", "macro_high"), on="model", how="left", maintain_order="left")
 
 
 def _panel(rows: pl.DataFrame, width_px: int, *layers: Any) -> Any:
@@ -75,13 +88,13 @@ def _panel(rows: pl.DataFrame, width_px: int, *layers: Any) -> Any:
 
 def _encodings(rows: pl.DataFrame) -> dict[str, Any]:
     alt = altair()
-    scale = alt.Scale(domain=["competitor", "baseline"], range=[ACCENT, QUIET])
+    scale = alt.Scale(domain=list(_KINDS), range=[ACCENT, QUIET, QUIET])
     return {"color": alt.Color("kind:N", scale=scale, legend=None), "tooltip": tooltips(_TIPS, rows.columns)}
 
 
 def _points(rows: pl.DataFrame, **place: Any) -> Any:
     alt = altair()
-    shapes = alt.Scale(domain=["competitor", "baseline"], range=["circle", "diamond"])
+    shapes = alt.Scale(domain=list(_KINDS), range=["circle", "diamond", "triangle-up"])
     size = min(60, row_step_px(rows.height) ** 2 // 2)
     shape = alt.Shape("kind:N", scale=shapes, legend=None)
     return marks(rows).mark_point(filled=True, size=size, opacity=1).encode(shape=shape, **_encodings(rows), **place)
@@ -97,14 +110,21 @@ def _letters(rows: pl.DataFrame) -> dict[str, Any]:
 
 def _macro_panel(rows: pl.DataFrame) -> Any:
     alt = altair()
-    values = rows["macro_accuracy"].drop_nulls().to_list() or [0.0]
+    ends = [name for name in ("macro_accuracy", "macro_low", "macro_high") if name in rows.columns]
+    values = [value for name in ends for value in rows[name].drop_nulls()] or [0.0]
     room = max(max(values) - min(values), 0.05)
     scale = alt.Scale(domain=[max(0.0, min(values) - 0.1 * room), max(values) + 0.4 * room], nice=False)
-    x = alt.X("macro_accuracy:Q", title="macro accuracy", scale=scale, axis=alt.Axis(tickCount=4))
+    title = "macro accuracy (bars: 95 %)" if len(ends) > 1 else "macro accuracy"
+    x = alt.X("macro_accuracy:Q", title=title, scale=scale, axis=alt.Axis(tickCount=4))
     y = _y(rows, labels=True)
+    rows = rows.with_columns(pl.coalesce(*reversed(ends)).alias("beside"))
     words = marks(rows).mark_text(align="left", dx=7, **_letters(rows))
-    words = words.encode(y=y, x=x, text=alt.Text("macro_accuracy:Q", format=".3f"))
-    return _panel(rows, PANEL_PX[0], _points(rows, y=y, x=x), words)
+    words = words.encode(y=y, x=alt.X("beside:Q", scale=scale), text=alt.Text("macro_accuracy:Q", format=".3f"))
+    layers = [_points(rows, y=y, x=x), words]
+    if len(ends) > 1:
+        span = marks(rows.filter(pl.col("macro_low").is_not_null())).mark_rule(strokeWidth=2)
+        layers.insert(0, span.encode(y=y, x=alt.X("macro_low:Q", scale=scale), x2="macro_high:Q", **_encodings(rows)))
+    return _panel(rows, PANEL_PX[0], *layers)
 
 
 def _copeland_panel(rows: pl.DataFrame) -> Any:
@@ -137,7 +157,7 @@ def _place_panel(rows: pl.DataFrame) -> Any:
 
 _TIPS = (
     ("model", "N", ""), ("kind", "N", ""), ("place", "Q", "d"), ("place_low", "Q", ".1f"), ("place_high", "Q", ".1f"),
-    ("macro_accuracy", "Q", ".3f"), ("copeland", "Q", "+d"),
+    ("macro_accuracy", "Q", ".3f"), ("macro_low", "Q", ".3f"), ("macro_high", "Q", ".3f"), ("copeland", "Q", "+d"),
 )  # fmt: skip
 
 
@@ -146,22 +166,31 @@ def _caption(rows: pl.DataFrame, firm: bool) -> str:
         "Macro accuracy: the mean over buckets of the share of questions answered rightly. Copeland score: models"
         " dominated minus models dominating."
     )
+    if "macro_low" in rows.columns:
+        words += " Its bar: the middle 95 % when whole videos are resampled."
     if firm:
         words += " Points on the right: the place; bars: the middle 95 % of its places when whole videos are resampled."
-    if rows["baseline"].any():
+    kinds = set(rows["kind"])
+    if "baseline" in kinds:
         words += " Diamonds and places in brackets: baselines, which do not compete, at the place each would take."
+    if "outside" in kinds:
+        words += " Triangles: other entries outside the competition, likewise."
     return words
 
 
 def _spoken(rows: pl.DataFrame, part: Part, firm: bool) -> str:
-    competitors = rows.filter(~pl.col("baseline"))
+    competitors = rows.filter(pl.col("kind") == "competitor")
     told = []
     for row in competitors.head(3).iter_rows(named=True):
         words = f"place {row['place']}: {row[LABEL]}, macro accuracy {number(row['macro_accuracy'])}"
+        if row.get("macro_low") is not None:
+            words += f" [{number(row['macro_low'])}, {number(row['macro_high'])}]"
         if firm and row["place_low"] is not None:
             words += f", places {row['place_low']:g} to {row['place_high']:g} in 95 % of resamples"
         told.append(words)
     told += [""] * (competitors.height - len(told))
-    outside = rows.height - competitors.height
-    beside = f" and {outside} baseline{'s' if outside > 1 else ''}" if outside else ""
+    baselines = rows.filter(pl.col("kind") == "baseline").height
+    beside = f" and {baselines} baseline{'s' if baselines > 1 else ''}" if baselines else ""
+    others = rows.height - competitors.height - baselines
+    beside += f" and {others} outside the competition" if others else ""
     return f"{competitors.height} competitors{beside}{part.suffix}: {listed(told)}."

@@ -15,12 +15,14 @@ _LABELS = {
     "win_rate": "win rate in tie",
     "place_low": "place from",
     "place_high": "place to",
+    "macro_low": "from",
+    "macro_high": "to",
     "p_first": "share first",
     "p_top3": "share top 3",
 }
 _ORDER = (
-    "place", "model", "macro_accuracy", "letters", "copeland", "win_rate", "place_low", "place_high", "p_first",
-    "p_top3", "baseline",
+    "place", "model", "macro_accuracy", "macro_low", "macro_high", "letters", "copeland", "win_rate", "place_low",
+    "place_high", "p_first", "p_top3", "baseline",
 )  # fmt: skip
 
 
@@ -39,18 +41,21 @@ def _board(part: Part, board: str) -> list[Block]:
     if "p_first" in stability.columns:
         spread = stability.select("model", "place_low", "place_high", "p_first", "p_top3")
         places = places.join(spread, on="model", how="left", maintain_order="left")
-    if "letters" in summary.columns:
-        places = places.join(summary.select("model", "letters"), on="model", how="left", maintain_order="left")
+    told = [name for name in ("letters", "macro_low", "macro_high") if name in summary.columns]
+    if told:
+        places = places.join(summary.select("model", *told), on="model", how="left", maintain_order="left")
     order = [name for name in _ORDER if name in places.columns]
     caption = (
         "Place: by Copeland's rule over buckets; ties at the top are broken by the win rate. Macro accuracy: mean over"
-        " buckets of the mean over questions. Models that share a letter cannot be told apart over all buckets"
+        " buckets of the mean over questions, with its 95 % interval over videos. Models that share a letter cannot be"
+        " told apart over all buckets"
         " together. Place from and to: the middle 95 % of places in resamples of whole videos; shares: how often first"
         " and among the first three. Baselines carry the place they would take."
     )
     table = Table(f"places-{slug(board)}", f"Places, {board} board", places.select(order), caption, labels=_LABELS)
     chart = picture(
-        "board", part.table("places"), optional(part, "stability"), buckets=optional(part, "buckets"), group=board,
+        "board", part.table("places"), optional(part, "stability"), summary=optional(part, "summary"),
+        buckets=optional(part, "buckets"), group=board,
         name=f"board-{slug(board)}",
     )  # fmt: skip
     return [Prose(_spoken(board, places)), chart, table]
