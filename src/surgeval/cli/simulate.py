@@ -31,7 +31,8 @@ def simulate_verb(
     force: bool = typer.Option(False, "--force", help="Overwrite what is in OUT."),
 ) -> None:
     """Simulate procedures with phases, foreign objects, artefacts and, where wanted, video."""
-    from surgeval.simulation.simulate import all_cores, film_spec, simulate
+    from surgeval.simulation.simulate import film_spec, simulate
+    from surgeval.simulation.workers import all_cores
 
     simulation = simulate(
         procedures,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +21,7 @@ from surgeval.simulation.film import write_film
 from surgeval.simulation.scene import Scene
 from surgeval.simulation.stage import draw_scenes
 from surgeval.simulation.truth import true_procedure
+from surgeval.simulation.workers import worker_pool
 from surgeval.video._pyav import pyav
 from surgeval.video.encoding import OFFICIAL_CLIP, ClipSpec
 
@@ -191,7 +190,7 @@ class _Job:
 def _in_pool(job: _Job, workers: int, step: Step | None) -> list[dict[str, Any]]:
     count = job.simulation.count
     rows: dict[int, dict[str, Any]] = {}
-    with ProcessPoolExecutor(min(workers, count), mp_context=get_context("spawn")) as pool:
+    with worker_pool(min(workers, count)) as pool:
         running = {pool.submit(job.write, number): number for number in range(count)}
         for done in as_completed(running):
             rows[running[done]] = done.result()
@@ -219,11 +218,6 @@ def _row(scene: Scene, procedure: Procedure) -> dict[str, Any]:
         "events": len(procedure.events),
         "masked_s": sum(span.length_s for span in procedure.masked),
     }
-
-
-def all_cores() -> int:
-    """How many processes this machine runs at once."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def film_spec(fps: int, height_px: int) -> ClipSpec:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from concurrent.futures import as_completed
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,8 @@ from surgeval.questions.benchmark import Benchmark
 from surgeval.schema.questions import Request
 from surgeval.simulation.film import write_film
 from surgeval.simulation.renderer import Renderer
-from surgeval.simulation.simulate import Simulation, all_cores
+from surgeval.simulation.simulate import Simulation
+from surgeval.simulation.workers import all_cores, worker_pool
 from surgeval.video.images import write_png
 
 
@@ -26,7 +26,7 @@ def paint(demo: Demo, simulation: Simulation, made: Benchmark, step: Step) -> Pa
     wanted = _by_video(q.request for q in made.questions if (q.split, q.track) == ("test", "frame"))
     scenes = [(number, scene) for number, scene in enumerate(simulation.scenes()) if scene.video in wanted]
     shortest = sorted(scenes, key=lambda pair: pair[1].duration_s)[:FILMS]
-    with ProcessPoolExecutor(all_cores(), mp_context=get_context("spawn")) as pool:
+    with worker_pool(all_cores()) as pool:
         jobs = [pool.submit(_film, simulation, number, films) for number, _ in shortest]
         jobs += [pool.submit(_frames, simulation, number, wanted[scene.video], frames) for number, scene in scenes]
         for job in as_completed(jobs):
