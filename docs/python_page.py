@@ -22,12 +22,13 @@ def page() -> str:
     members = {name: getattr(surgeval, name) for name in surgeval.__all__}
     functions = [name for name, member in members.items() if not inspect.isclass(member)]
     classes = [name for name in members if name not in functions]
-    parts = [_HEAD, "## Functions\n", *(_function(name, members[name]) for name in functions)]
+    parts = [_HEAD, "## Functions\n", *(described(name, members[name]) for name in functions)]
     return "\n".join([*parts, "## Classes\n", *(_class(name, members[name]) for name in classes)])
 
 
-def _function(name: str, member: object) -> str:
-    return f"### {name}\n\n```text\n{name}{_signature(member)}\n```\n\n{_text(member)}\n"
+def described(name: str, member: object, *, level: int = 3) -> str:
+    """A function's heading, signature and docstring as Markdown."""
+    return f"{'#' * level} {name}\n\n```text\n{name}{_signature(member)}\n```\n\n{_text(member)}\n"
 
 
 def _class(name: str, member: object) -> str:

@@ -17,6 +17,7 @@ from surgeval.cli import VERBS
 from surgeval.datasets import data_set_names
 from surgeval.metrics import METRICS
 from surgeval.questions.catalogue import TEMPLATES
+from surgeval.report.charts import CHARTS
 from surgeval.schema.formats import FORMATS
 from surgeval.scoring.profiles import PROFILES
 from surgeval.stats.paired_tests import TESTS
@@ -87,6 +88,7 @@ def test_a_generated_page_is_what_the_code_says_now(name: str) -> None:
         ("rules.md", sorted([*RULES, *MERGES, *TESTS, *PROFILES, *FORMATS])),
         ("question-templates.md", sorted(template.name for template in TEMPLATES)),
         ("datasets.md", sorted(data_set_names())),
+        ("charts.md", sorted(CHARTS)),
     ],
 )
 def test_everything_that_can_be_named_is_documented(page: str, names: list[str]) -> None:
