@@ -120,6 +120,11 @@ class Running(ABC):
         """
         return _given(self._sockets, MountKind.SOCKET).connect(name, timeout_s=timeout_s)
 
+    @property
+    def has_output(self) -> bool:
+        """Whether the output folder could be opened; a run that ends at once may be gone before that."""
+        return self._output is not None
+
     def read_output(self, name: str, *, max_bytes: int) -> bytes:
         """The bytes of one regular file in the output folder, which may be nested.
 
