@@ -15,7 +15,7 @@ import polars as pl
 from surgeval.report.chart import Chart
 from surgeval.report.inputs import SCORES, Inputs, Part
 from surgeval.report.published import RESULT_FILES
-from surgeval.report.section import Block, Section, Table
+from surgeval.report.section import Block, Section, Sheet, Table
 from surgeval.report.sections._wording import slug
 from surgeval.schema.score_table import ScoreTable
 from surgeval.scoring.profiles import TRACK_LIMITS_S
@@ -74,7 +74,7 @@ def named_after(section: Section, label: str) -> Section:
 
 
 def _renamed(block: Block, label: str) -> Block:
-    if isinstance(block, Chart | Table):
+    if isinstance(block, Chart | Table | Sheet):
         return replace(block, name=f"{block.name}-{slug(label)}", title=f"{block.title}, {label}")
     return block
 

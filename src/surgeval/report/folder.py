@@ -77,6 +77,7 @@ class FolderReader:
         self.root = root
         self.findings: list[Finding] = []
         self.procedures: list[Path] = []
+        self.frames: list[Path] = []
         self._entries = 0
 
     def complain(self, path: Path, why: str, *, severity: Severity = Severity.WARNING) -> None:
@@ -118,6 +119,8 @@ class FolderReader:
         if folder.name == "procedures":
             files = [e for e in listed if e.name.endswith(".json") and e.name != "manifest.json"]
             self.procedures += [Path(entry.path) for entry in files if not entry.is_symlink()]
+        if folder.name == "frames":
+            self.frames += [Path(e.path) for e in listed if e.name.endswith(".png") and not e.is_symlink()]
         return [
             Path(entry.path)
             for entry in listed

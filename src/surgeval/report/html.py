@@ -13,6 +13,7 @@ import hashlib
 import json
 import re
 import zlib
+from base64 import b64encode
 from collections.abc import Sequence
 from functools import cache
 from html import escape
@@ -22,7 +23,7 @@ from typing import Any
 import polars as pl
 
 from surgeval.report.chart import Chart, renderer
-from surgeval.report.section import Block, Note, Prose, Section, Table
+from surgeval.report.section import Block, Note, Prose, Section, Sheet, Table
 from surgeval.report.words import csv_text, plain
 from surgeval.schema.shown_tables import shown_column
 
@@ -92,7 +93,23 @@ class _Writer:
         if isinstance(block, Note):
             label = f"<b>{_KIND_OF_NOTE[block.kind]}</b>"
             return f'<div class="note {block.kind}" role="note">{label}{_text(block.text)}</div>'
+        if isinstance(block, Sheet):
+            return self.sheet(block)
         return self.table(block) if isinstance(block, Table) else self.chart(block)
+
+    def sheet(self, sheet: Sheet) -> str:
+        """A figure of small pictures side by side."""
+        self.figures += 1
+        pictures = "".join(
+            f'<img src="data:image/png;base64,{b64encode(data).decode("ascii")}" alt="{_text(label)}">'
+            for label, data in sheet.pictures
+        )
+        return (
+            f'<figure class="sheet" id="figure-{self.figures}" data-name="{escape(sheet.name)}">'
+            f'<h3><span class="no">Figure {self.figures}</span>{_text(sheet.title)}</h3>'
+            f'<div class="picture">{pictures}</div>'
+            f"<figcaption>{_text(sheet.caption)}</figcaption></figure>"
+        )
 
     def chart(self, chart: Chart) -> str:
         """A figure: the still picture, its words, and buttons to save it."""

@@ -37,6 +37,8 @@ class Inputs:
     """What could not be read, and why."""
     procedures: tuple[Path, ...] = ()
     """Files of annotated procedures."""
+    frames: tuple[Path, ...] = ()
+    """Pictures that questions are about."""
 
     @cached_property
     def live(self) -> Live | None:
@@ -101,7 +103,7 @@ def read_inputs(source: str | Path, *, columns: Mapping[str, str] | None = None)
     if not parts and scores is None:
         said = [str(finding.message) for finding in reader.findings[:5]]
         raise FileUnreadable(str(place), [f"nothing to report; {_EXPECTED}", *said])
-    return Inputs(place, parts, scores, tuple(reader.findings), tuple(reader.procedures))
+    return Inputs(place, parts, scores, tuple(reader.findings), tuple(reader.procedures), tuple(reader.frames))
 
 
 def _scores(reader: FolderReader, parts: Sequence[Part]) -> ScoreTable | None:

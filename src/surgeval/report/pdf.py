@@ -19,7 +19,7 @@ import polars as pl
 
 from surgeval.errors import ExtraNeeded, InputInvalid
 from surgeval.report.chart import Chart, renderer
-from surgeval.report.section import Block, Note, Prose, Section, Table
+from surgeval.report.section import Block, Note, Prose, Section, Sheet, Table
 from surgeval.report.words import plain
 from surgeval.schema.shown_tables import shown_column
 
@@ -77,7 +77,20 @@ class _Writer:
             return {"what": "prose", "parts": [_text(part) for part in block.text.split("\n\n")]}
         if isinstance(block, Note):
             return {"what": "note", "kind": block.kind, "label": _LABELS[block.kind], "text": _text(block.text)}
+        if isinstance(block, Sheet):
+            return self.sheet(block)
         return listing(block) if isinstance(block, Table) else self.chart(block)
+
+    def sheet(self, sheet: Sheet) -> dict[str, Any]:
+        """A contact sheet: its pictures become files."""
+        self.figures += 1
+        names = [f"figure-{self.figures}-{number}.png" for number, _ in enumerate(sheet.pictures)]
+        for name, (_, data) in zip(names, sheet.pictures, strict=True):
+            (self.folder / name).write_bytes(data)
+        return {
+            "what": "sheet", "files": names, "title": _text(sheet.title), "caption": _text(sheet.caption),
+            "alt": plain(sheet.alt),
+        }  # fmt: skip
 
     def chart(self, chart: Chart) -> dict[str, Any]:
         """A figure: its picture becomes a file."""

@@ -43,7 +43,19 @@ class Table:
     """Whether it starts folded, because a picture says the same; in print it is shortened."""
 
 
-Block = Prose | Note | Table | Chart
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A contact sheet: small pictures side by side."""
+
+    name: str
+    title: str
+    alt: str
+    caption: str
+    pictures: tuple[tuple[str, bytes], ...] = field(repr=False)
+    """Label and PNG file of each."""
+
+
+Block = Prose | Note | Table | Chart | Sheet
 
 
 @dataclass(frozen=True, slots=True)

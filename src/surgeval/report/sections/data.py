@@ -8,9 +8,10 @@ import polars as pl
 
 from surgeval.errors import SurgevalError
 from surgeval.report.inputs import Inputs, Part
-from surgeval.report.section import Block, Note, Prose, Section, Table
+from surgeval.report.section import Block, Note, Prose, Section, Sheet, Table
 from surgeval.report.sections._pictures import picture
 from surgeval.report.sections._wording import count_of, missing
+from surgeval.report.sheets import sound_frames
 from surgeval.report.timeline_table import timeline_table
 from surgeval.report.words import plain
 from surgeval.schema.procedure_files import read_procedure
@@ -23,13 +24,14 @@ _TRIED = 3
 """Files that are tried before a timeline is given up."""
 _MOST_BYTES = 50_000_000
 _SHOWN_QUESTIONS = 12
+_SHOWN_FRAMES = 6
 
 
 def section(inputs: Inputs) -> Section:
     """The data card of the questions and the list of procedures."""
     blocks = [block for part in inputs.of("questions") for block in _card(part)]
     blocks += [block for part in inputs.of("simulate") for block in _procedures(part)]
-    blocks += _timeline(inputs)
+    blocks += [*_timeline(inputs), *_frames(inputs)]
     if not blocks:
         return missing("data", TITLE, "There is no data card.", "surgeval questions ANNOTATIONS --out DIR/questions")
     return Section("data", TITLE, tuple(blocks))
@@ -86,6 +88,16 @@ def _timeline(inputs: Inputs) -> list[Block]:
             continue
         return [picture("timeline", frame, video=procedure.video)]
     return []
+
+
+def _frames(inputs: Inputs) -> list[Block]:
+    """A contact sheet of frames that questions are about."""
+    shown = sound_frames(inputs.frames, most=_SHOWN_FRAMES)
+    if not shown:
+        return []
+    text = f"{len(shown)} of {count_of(len(inputs.frames), 'frame')} that questions are about, as entrants saw them."
+    alt = f"Contact sheet of the frames {', '.join(plain(name, limit=40) for name, _ in shown)}."
+    return [Sheet("frames", "Frames", alt, text, tuple(shown))]
 
 
 def _hardest(inputs: Inputs) -> str | None:

@@ -1,0 +1,82 @@
+"""Contact sheets show sound pictures only, whatever lies in the folder."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from surgeval.report import sheets
+from surgeval.report.html import page
+from surgeval.report.pdf import pdf
+from surgeval.report.section import Section, Sheet
+from surgeval.report.sheets import is_sound_png, sound_frames
+from surgeval.video.images import png_bytes
+
+FRAME = png_bytes(np.arange(6 * 8 * 3, dtype=np.uint8).reshape(6, 8, 3))
+
+
+def chunk(name: bytes, body: bytes) -> bytes:
+    return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+
+
+def png(width: int, height: int, raw: bytes, *, interlaced: int = 0) -> bytes:
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, interlaced)
+    return FRAME[:8] + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND", b"")
+
+
+def test_a_plain_picture_is_sound() -> None:
+    assert is_sound_png(FRAME)
+    assert is_sound_png(png(2, 1, bytes(7)))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"", b"GIF89a", FRAME[:-1], FRAME + b"x", FRAME[:40] + b"\0" + FRAME[41:],
+        png(2, 1, bytes(6)), png(2, 1, bytes(8)), png(10_000, 1, bytes(30_001)), png(2, 1, b"\x09" + bytes(6)),
+        png(4000, 4000, bytes(100_000)), png(2, 1, bytes(7), interlaced=1),
+        FRAME[:8] + chunk(b"IEND", b""), FRAME[:33] + chunk(b"PLTE", b"abc") + FRAME[33:],
+    ],
+    ids=["empty", "gif", "cut", "longer", "flipped", "short", "long", "wide", "filter", "bomb", "interlaced", "none",
+         "palette"],
+)  # fmt: skip
+def test_anything_else_is_left_out(data: bytes) -> None:
+    assert not is_sound_png(data)
+
+
+@given(st.integers(0, len(FRAME) - 1), st.integers(1, 255))
+def test_one_changed_byte_is_noticed(place: int, change: int) -> None:
+    broken = bytearray(FRAME)
+    broken[place] ^= change
+    assert not is_sound_png(bytes(broken))
+
+
+@given(st.binary(max_size=300))
+def test_no_bytes_whatever_raise_an_error(data: bytes) -> None:
+    is_sound_png(FRAME[:8] + data)
+
+
+def test_frames_are_spread_over_the_folder_and_bad_ones_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [tmp_path / f"q{number:02d}.png" for number in range(20)]
+    for number, path in enumerate(paths):
+        path.write_bytes(b"no picture" if number == 0 else FRAME)
+    assert [name for name, _ in sound_frames(paths, most=4)] == ["q01", "q05", "q10", "q15"]
+    monkeypatch.setattr(sheets, "MOST_BYTES", 10)
+    assert sound_frames(paths, most=4) == []
+
+
+def test_a_sheet_is_on_the_page_and_in_the_print() -> None:
+    sheet = Sheet("frames", "Frames", "alt", "two frames", (("<b>q1", FRAME), ("q2", FRAME)))
+    sections = (Section("data", "Data", (sheet,)),)
+    text = page("Title", "Report", "", sections)
+    assert text.count('src="data:image/png;base64,') == 2
+    assert 'alt="&lt;b&gt;q1"' in text
+    assert pdf("Title", "Report", "", sections).startswith(b"%PDF")
