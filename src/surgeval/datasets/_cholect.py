@@ -19,8 +19,6 @@ _CHALLENGE = {"val": (5, 18, 36, 65, 74), "test": (92, 96, 103, 110, 111)}
 _KIT = {"val": (8, 29, 50, 78), "test": (6, 51, 10, 73, 14, 74, 32, 80, 42)}
 
 SIZES = {"triplet": 100, "instrument": 6, "verb": 10, "target": 15}
-NULL_TRIPLETS = range(94, 100)
-"""Triplets with the null verb and the null target."""
 LAST_CHOLEC80_VIDEO = 80
 
 

@@ -29,8 +29,6 @@ CODES = {
     5: "ligament",
 }
 """Grey code of the watershed mask and its class."""
-IGNORED_CODE = 255
-"""White frame around the picture: belongs to no class and is left out of every count."""
 _MASKS = ("mask", "color_mask", "watershed_mask")
 _FRAME = re.compile(r"frame_(\d{1,9})_endo\.png")
 

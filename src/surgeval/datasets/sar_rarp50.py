@@ -15,7 +15,7 @@ from surgeval.datasets._folder import Folder, whole_number
 
 KIND = "data set"
 PARTS = {"train1": "train", "train2": "train", "test": "test"}
-ACTIONS, MASK_CLASSES = 8, 9
+ACTIONS = 8
 FRAMES_PER_ACTION, FRAMES_PER_MASK = 6, 60
 _CLOCK = "frames of the video (6 per action row)"
 _SCHEMA: dict[str, type[pl.DataType]] = {"case": pl.String, "video": pl.String, "frame": pl.Int64, "split": pl.String}

@@ -22,16 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from surgeval.errors import Misuse
-from surgeval.schema.metric_facts import KNOWN_METRICS, MetricFacts
 
 Floats = npt.NDArray[np.float64]
-
-_MISSING = {"missing": "worst cost within 0..largest reference", "normalisation": "best constant answer"}
-COUNT_ERROR = KNOWN_METRICS["count_error"]
-EXPECTED_COST = MetricFacts("expected_cost", 0.0, math.inf, False, conventions={**_MISSING, "cost": "|i-j| or (i-j)^2"})
-NORMALISED_EXPECTED_COST = MetricFacts("normalised_expected_cost", 0.0, math.inf, False, conventions=_MISSING)
-FACTS = (COUNT_ERROR, EXPECTED_COST, NORMALISED_EXPECTED_COST)
-"""Ranges and conventions of what this file computes."""
 
 
 class ExpectedCost(NamedTuple):

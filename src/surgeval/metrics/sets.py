@@ -17,10 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from surgeval.errors import Misuse
-from surgeval.schema.metric_facts import KNOWN_METRICS
-
-FACTS = tuple(KNOWN_METRICS[name] for name in ("set_jaccard", "set_f1", "set_exact"))
-"""Ranges and conventions of what this file computes."""
 
 
 def memberships(sets: Iterable[Iterable[str]], *, names: Sequence[str]) -> npt.NDArray[np.bool_]:

@@ -13,10 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from surgeval.errors import Misuse
-from surgeval.schema.metric_facts import KNOWN_METRICS
-
-FACTS = (KNOWN_METRICS["percentage_points_error"],)
-"""Ranges and conventions of what this file computes."""
 
 
 def percentage_points_errors(reference: npt.ArrayLike, prediction: npt.ArrayLike) -> npt.NDArray[np.float64]:

@@ -19,12 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from surgeval.errors import Misuse
-from surgeval.schema.metric_facts import KNOWN_METRICS, TIME_TOLERANCES_S
 
 Floats = npt.NDArray[np.float64]
 
-FACTS = tuple(KNOWN_METRICS[n] for n in ("time_error_s", *(f"time_within_{t}s" for t in TIME_TOLERANCES_S)))
-"""Ranges and conventions of what this file computes."""
 
 LEAST_WORST_S = 30.0
 """A missing point never costs less than the widest tolerance, however short the window."""

@@ -35,7 +35,7 @@ BASELINES = (
 
 BLIND = "blind-prior"
 """Answers from the wording alone, learned on the training questions."""
-RULES = "clock-and-colours"
+RULE_BASED = "clock-and-colours"
 """The rule-based entrant in examples/; it runs in a sandbox and sees pictures only."""
 
 HELD_OUT_CENTER = "Center F"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from surgeval.cli._demo.cast import BASELINES, BLIND, COMPETITORS, HELD_OUT_CENTER, RULES
+from surgeval.cli._demo.cast import BASELINES, BLIND, COMPETITORS, HELD_OUT_CENTER, RULE_BASED
 from surgeval.questions.benchmark import Benchmark
 from surgeval.questions.make import make_questions
 from surgeval.report.fit_files import write_fit_tables
@@ -151,7 +151,7 @@ def ranked(demo: Demo, track: str, models: Sequence[str]) -> RankResult:
     frame = pl.concat([pl.read_parquet(path) for path in tables], how="diagonal_relaxed")
     result = rank(
         frame, "focus", baselines=[model.name for model in BASELINES],
-        outside=[name for name in (BLIND, RULES) if name in models], boot=demo.size.replicates, seed=demo.seed,
+        outside=[name for name in (BLIND, RULE_BASED) if name in models], boot=demo.size.replicates, seed=demo.seed,
     )  # fmt: skip
     result.to_dir(demo.folder / "rank" / track, inputs=tables, force=True)
     return result

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import surgeval
-from surgeval.cli._demo.cast import RULES
+from surgeval.cli._demo.cast import RULE_BASED
 from surgeval.cli._demo.chain import Demo, Step
 from surgeval.errors import ExtraNeeded
 from surgeval.sandbox import open_engine
@@ -64,7 +64,7 @@ def run_entrant(demo: Demo, path: Path, step: Step) -> Ran:
         if found.facts.answered:
             break
     shutil.rmtree(folder / "app", ignore_errors=True)
-    target = demo.answers(TRACK, RULES)
+    target = demo.answers(TRACK, RULE_BASED)
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(folder / "run" / RESPONSES, target)
     return Ran(found, way.engine)

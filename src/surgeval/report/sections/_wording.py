@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import polars as pl
 
 from surgeval.report.inputs import Part
-from surgeval.report.section import Block, Note, Section
+from surgeval.report.section import Note, Section
 from surgeval.report.words import plain
 from surgeval.schema.taxonomy import Capability
 
@@ -108,8 +108,3 @@ def slug(text: str) -> str:
     """
     kept = "".join(char if char.isascii() and char.isalnum() else " " for char in text.lower())
     return "-".join(kept.split()) or "x"
-
-
-def joined(blocks: Sequence[Block | None]) -> tuple[Block, ...]:
-    """The blocks that are there."""
-    return tuple(block for block in blocks if block is not None)

@@ -54,11 +54,6 @@ class Design:
         """How many rows are kept."""
         return len(self.response)
 
-    @property
-    def is_binary(self) -> bool:
-        """Whether every row is one trial."""
-        return self.model.family == "binomial" and bool(np.all(self.trials == 1))
-
 
 def design_of(table: pl.DataFrame, model: Model, *, where: str = "table") -> Design:
     """The arrays of `model` over `table`.
