@@ -86,7 +86,7 @@ def test_every_figure_wakes_up_and_stays_a_picture(visit: Visit) -> None:
         figure.scroll_into_view_if_needed()
         before = figure.locator(".picture svg").bounding_box()
         figure.dispatch_event("pointerenter")
-        visit.page.wait_for_function("figure => figure.dataset.state === 'live'", arg=figure.element_handle())
+        playwright.expect(figure).to_have_attribute("data-state", "live")
         after = figure.locator(".picture svg").bounding_box()
         assert figure.locator(".picture .vega-embed svg").count() == 1
         assert before is not None
@@ -131,7 +131,7 @@ def test_sections_fold_and_links_open_them(visit: Visit) -> None:
     visit.page.locator("#fold-all").click()
     assert visit.page.locator("main section > details[open]").count() == 0
     visit.page.locator('nav a[href="#failures"]').click()
-    visit.page.wait_for_function("document.querySelector('#failures > details').open")
+    playwright.expect(visit.page.locator("#failures > details")).to_have_attribute("open", "")
     visit.page.locator("#open-all").click()
     assert visit.page.locator("main section > details:not([open])").count() == 0
 
