@@ -229,9 +229,10 @@ def _read_track(row: Any) -> Track:
     problems: list[str] = []
     instance, name = (_of_kind(row, key, str, problems) for key in ("instance", "class"))
     boxes = _numbers(row.get("boxes"), problems)
-    attributes = row.get("attributes") or {}
-    if not isinstance(attributes, dict):
-        problems.append(f"'attributes' must be an object, got {_shown(attributes)}")
+    attributes, changes = row.get("attributes", {}), row.get("changes", [])
+    for key, value, kind in (("attributes", attributes, dict), ("changes", changes, list)):
+        if not isinstance(value, kind):
+            problems.append(f"{key!r} must be {_KINDS[kind]}, got {_shown(value)}")
     if problems:
         raise ProcedureInvalid("track", problems)
     return Track(
@@ -241,7 +242,7 @@ def _read_track(row: Any) -> Track:
         boxes,
         _visibility_of(_runs(row, "visibility", str)),
         {str(key): str(value) for key, value in attributes.items()},
-        tuple(AttributeChange(*_row(change, int, str, str)) for change in row.get("changes") or ()),
+        tuple(AttributeChange(*_row(change, int, str, str)) for change in changes),
     )
 
 
