@@ -141,7 +141,11 @@ def _groups(text: str) -> list[str]:
 def _parts(parts: Iterable[str]) -> list[str]:
     """Names, or `C(name)`, of a fixed term."""
     stripped = [part.strip() for part in parts]
-    _names(column_of(part) for part in stripped)
+    names = _names(column_of(part) for part in stripped)
+    if "1" in names:
+        raise Misuse("'1' is the intercept, which every model has; rename a column of that name")
+    if repeated := next((name for name in names if names.count(name) > 1), None):
+        raise Misuse(f"a term names {repeated!r} twice; a column has no interaction with itself")
     return [f"C({column_of(part)})" if part != column_of(part) else part for part in stripped]
 
 

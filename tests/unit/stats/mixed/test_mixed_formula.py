@@ -47,6 +47,18 @@ def test_what_cannot_be_read_is_refused_or_harmless(text: str) -> None:
             Model.parse(text)
 
 
+@pytest.mark.parametrize("term", ["1*1", "a:1", "C(1)"])
+def test_the_intercept_is_part_of_no_term(term: str) -> None:
+    with pytest.raises(Misuse, match="'1' is the intercept"):
+        Model.parse(f"y ~ {term}")
+
+
+@pytest.mark.parametrize("term", ["a*a", "a:b:a", "a:C(a)"])
+def test_a_column_has_no_interaction_with_itself(term: str) -> None:
+    with pytest.raises(Misuse, match="'a' twice"):
+        Model.parse(f"y ~ {term}")
+
+
 @given(st.text(alphabet="ab~|()+*:/ 1", max_size=25))
 def test_any_text_is_a_model_or_a_misuse(text: str) -> None:
     try:
