@@ -118,7 +118,8 @@ def test_a_batch_is_answered(place: Place, tmp_path: Path) -> None:
         inputs(tmp_path), engine=place.engine, entrant=entrant, rules=BatchRules(share_s=60.0), out=tmp_path / "out"
     )
     assert outcomes(records(out)) == {f"q{i}": "ok" for i in range(4)}
-    assert events(out, "batch")[0]["evidence"]
+    (batch,) = events(out, "batch")
+    assert batch["evidence"]
 
 
 def test_a_container_of_grand_challenges_long_lived_mode_is_asked(place: Place, tmp_path: Path) -> None:

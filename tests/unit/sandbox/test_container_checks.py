@@ -123,6 +123,17 @@ def test_this_very_process_is_no_container() -> None:
     assert checks.world_problems(2**22 + 1, LAUNCH) == []
 
 
+@pytest.mark.parametrize("lacking", ["nosuid", "nodev", "noexec", "size=4k"])
+def test_a_writable_folder_without_one_of_its_limits_is_noticed(lacking: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = frozenset({"rw", "nosuid", "nodev", "noexec", "size=4k"})
+    mounts = dict.fromkeys(("/tmp", "/output", "/run/surgeval"), (full, "tmpfs"))
+    mounts |= {"/": (frozenset({"ro"}), "overlay"), "/input": (frozenset({"ro"}), "ext4")}
+    monkeypatch.setattr(checks, "mounts_of", lambda pid: mounts)
+    assert list(checks._kernel_mount_problems(1, LAUNCH)) == []
+    mounts["/output"] = (full - {lacking}, "tmpfs")
+    assert list(checks._kernel_mount_problems(1, LAUNCH)) == ["/output is no folder with a size limit"]
+
+
 class _Forgetful(PodmanEngine):
     """Leaves one flag out, as a future podman might."""
 

@@ -75,11 +75,11 @@ def test_without_references_there_is_no_score_and_it_says_so(pack: Path, tmp_pat
 
 def test_late_invalid_and_crashed_answers_are_listed_with_reasons(pack: Path, tmp_path: Path) -> None:
     body = (
-        "if 'sponge' in question['question']: time.sleep(3)\n"
+        "if 'sponge' in question['question']: time.sleep(4.5)\n"
         "if 'clips' in question['question']: raise ValueError('no clips today')\n"
         "return 'none'"
     )
-    found = go(pack, good(tmp_path, body), budget_s=2.0)
+    found = go(pack, good(tmp_path, body), budget_s=4.0)
     assert found.facts.outcomes == {"ok": 1, "timeout": 1, "invalid": 1}
     assert {f.code for f in found.findings} == {"answer-timeout", "answer-invalid", "container-said"}
     assert "headroom   none: 1 late" in found.text

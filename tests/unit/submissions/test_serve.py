@@ -89,7 +89,7 @@ def served(
             yield address
         finally:
             program.send_signal(signal.SIGTERM)
-            assert program.wait(30) == 0
+            assert program.wait(60) == 0
 
 
 def talk(address: Address, method: str, path: str, message: object = ASK) -> Reply:
