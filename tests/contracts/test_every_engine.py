@@ -37,6 +37,7 @@ say capabilities "$($b grep ^Cap /proc/self/status | $b grep -vc '00000000000000
 say privileges "$($b grep NoNewPrivs /proc/self/status | $b cut -f2)"
 say seccomp "$($b grep ^Seccomp: /proc/self/status | $b cut -f2)"
 can write_root $b touch /x
+can keep_root_read_only $b grep -qE '^[^ ]+ / [^ ]+ ro[, ]' /proc/mounts
 can write_bin $b touch /bin/x
 can write_input $b touch /input/x
 can write_proc $b sh -c "echo x > /proc/sys/kernel/domainname"
@@ -141,7 +142,7 @@ def test_18_abstract_sockets_of_the_host_cannot_be_reached(survey: dict[str, str
 
 
 def test_19_nothing_but_its_own_folders_can_be_written(survey: dict[str, str]) -> None:
-    wanted = dict.fromkeys(("write_output", "write_tmp", "read_input"), "yes")
+    wanted = dict.fromkeys(("write_output", "write_tmp", "read_input", "keep_root_read_only"), "yes")
     wanted |= dict.fromkeys(("write_root", "write_bin", "write_input", "write_proc", "write_sys", "write_volume"), "no")
     assert {key: survey[key] for key in wanted} == wanted
 

@@ -139,7 +139,8 @@ def test_a_disk_that_is_full_stops_the_run_which_goes_on_when_there_is_room(plac
     mounted = ["mount", "-t", "tmpfs", "-o", "size=1m,mode=755", "tmpfs", str(small)]
     if os.geteuid() != 0 or subprocess.run(mounted, capture_output=True).returncode:
         pytest.skip("a small disk can be mounted by root only")
-    command = raw(tmp_path / "programs", "reply(connection, good.replace(b'yes', b'x' * 60000))")
+    body = "print('y' * 60000, flush=True)\nreply(connection, good.replace(b'yes', b'x' * 60000))"
+    command = raw(tmp_path / "programs", body)
     entrant, word = marked_entrant(place, command)
     asked, out = tasks(tmp_path / "media", 30), small / "out"
     answered: list[int] = []

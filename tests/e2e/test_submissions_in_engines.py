@@ -122,6 +122,18 @@ def test_a_batch_is_answered(place: Place, tmp_path: Path) -> None:
     assert batch["evidence"]
 
 
+def test_one_of_that_mode_that_ends_at_once_has_crashed_and_nothing_failed_on_our_side(
+    place: Place, tmp_path: Path
+) -> None:
+    out = run_tasks(
+        tasks(tmp_path / "media", 2), engine=place.engine, out=tmp_path / "out",
+        entrant=place.entrant(script(tmp_path / "p", "raise SystemExit(7)")), rules=rules(stop_s=0.3, most_restarts=1),
+        open_with=partial(open_invoke_session, port=free_port()),
+    )  # fmt: skip
+    assert outcomes(records(out)) == {"q0": "crashed", "q1": "crashed"}, events(out)
+    assert all("exit code 7" in failed["detail"] for failed in events(out, "start_failed"))
+
+
 def test_a_container_of_grand_challenges_long_lived_mode_is_asked(place: Place, tmp_path: Path) -> None:
     text = SERVER.replace("BODY", "pass")
     for name, default in (("SURG_INPUT", "/input"), ("SURG_OUTPUT", "/output"), ("SURG_PORT", "4743")):

@@ -148,7 +148,7 @@ def _run(
             detail = f"ended with exit code {running.exit_code()}"
         death = running.kill()
         answers, why = _fetched(running, journal.folder / f"answer-{number}.json")
-    (journal.folder / "log.txt").write_bytes(logs)
+    journal.keep_log(logs, in_trouble=bool(detail) or answers is None)
     journal.event(
         "batch", number=number, questions=questions, used_s=round(used_s, 3), allowed_s=allowed_s, detail=detail,
         peak_memory_mb=peak_mb, id=death.id, evidence=death.evidence,

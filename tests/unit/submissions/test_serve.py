@@ -118,6 +118,10 @@ def test_it_reports_ready_and_answers(tmp_path: Path, tcp: bool) -> None:
         assert said(talk(address, "POST", "/answer")) == {"qID": "a", "content": "?!"}
 
 
+def test_it_is_written_in_the_grammar_of_python_3_9() -> None:
+    ast.parse(SERVE.read_text("utf-8"), feature_version=(3, 9))
+
+
 def test_it_runs_on_python_3_9(tmp_path: Path) -> None:
     python = oldest()
     if not python:
