@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -26,6 +27,7 @@ from surgeval.submissions import driver
 from surgeval.submissions.journal import ANSWERS
 from surgeval.submissions.messages import Question
 from surgeval.submissions.plan import Rules, State, Task
+from surgeval.submissions.results import run_facts, write_responses
 from surgeval.submissions.session import Answered, Entrant, Session, Workplace
 
 SHORT: dict[str, Any] = {"budget_s": 0.5}
@@ -38,6 +40,29 @@ def test_every_question_is_answered_and_timed(tmp_path: Path) -> None:
     assert {r.content for r in found.values()} == {"Question 0?", "Question 1?", "Question 2?"}
     assert sorted(r.extra["n"] for r in found.values()) == [1, 2, 3]  # type: ignore[index]
     assert all(0 < r.latency_s < 20 for r in found.values())
+
+
+def test_answers_are_streamed_and_none_is_kept_in_memory(tmp_path: Path) -> None:
+    """Thirty megabytes of answers pass through; what the host holds does not grow with them."""
+    held: list[int] = []
+    tracemalloc.start()
+    try:
+        out = driver.run_tasks(
+            tasks(tmp_path / "media", 600), engine=open_engine("process"), rules=rules(), out=tmp_path / "out",
+            entrant=Entrant(command=good(tmp_path, "return 'x' * 50000")),
+            progress=lambda _: held.append(tracemalloc.get_traced_memory()[0]),
+        )  # fmt: skip
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        facts = run_facts(out)
+        write_responses(out, with_late=True)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert facts.answered == 600
+    assert (tmp_path / "out" / ANSWERS).stat().st_size > 30_000_000
+    assert held[-1] - held[99] < 1_000_000
+    assert peak - before < 3_000_000
 
 
 def test_every_container_is_proven_dead(tmp_path: Path) -> None:
