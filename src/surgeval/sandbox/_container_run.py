@@ -20,6 +20,7 @@ from surgeval.sandbox._watchdog import Watchdog
 UNFORGOTTEN: set[str] = set()
 """Dead containers of this process whose engine did not answer when they ended; the next sweep removes them."""
 _DEATH_S = 15.0
+_GONE_S = 5.0
 _KILLED = 128 + 9
 _UNFINISHED = ("running", "stopping", "stopped", "removing")
 """States after which another comes; podman still cleans up after a container that is `stopped`."""
@@ -27,7 +28,7 @@ _UNFINISHED = ("running", "stopping", "stopped", "removing")
 
 class ContainerRun(Running):
     """A started container. Its output and socket folders are its own: made for it by the host, or reached through
-    its first process, which waits to be started."""
+    its first process, which at best still waits to be started."""
 
     def __init__(
         self,
@@ -44,7 +45,9 @@ class ContainerRun(Running):
         try:
             found = _opened(pid, launch) if folders is None else folders
         except OSError as error:
-            raise EngineFailed(engine, f"the container's folders cannot be opened ({error.strerror})") from error
+            if not self._wait(_GONE_S):
+                raise EngineFailed(engine, f"the container's folders cannot be opened ({error.strerror})") from error
+            found = {}  # it ended at once and took them along
         super().__init__(found.get(MountKind.OUTPUT), found.get(MountKind.SOCKET))
         self.id = container
         self.unenforced = () if os.geteuid() == 0 else (Guarantee.OUTPUT_QUOTA,)

@@ -207,5 +207,6 @@ def refuse_hidden(engine: Engine, launch: Launch) -> None:
 
 def _given(folder: Folder | None, kind: MountKind) -> Folder:
     if folder is None:
-        raise FileNotFoundError(f"the launch had no {kind.value} folder")
+        text = f"no {kind.value} folder: the launch had none, or the run was over before it could be opened"
+        raise FileNotFoundError(text)
     return folder

@@ -28,6 +28,16 @@ _NAME = re.compile(rf"{_PREFIX}(?P<host>[0-9]+\.[0-9]+\.[0-9a-f-]+)_[0-9a-f]+")
 _NOSUID, _NODEV, _NOEXEC, _DETACH = 2, 4, 8, 2
 
 
+def can_show_mounts() -> bool:
+    """Whether what is mounted here is seen by the machine's services: not in a service with mounts of its own."""
+    if os.geteuid() != 0:
+        return False
+    try:
+        return os.readlink("/proc/self/ns/mnt") == os.readlink("/proc/1/ns/mnt")
+    except OSError:
+        return False
+
+
 @contextmanager
 def sized_folders(engine: str, launch: Launch) -> Iterator[tuple[Launch, Mapping[MountKind, Folder]]]:
     """The launch with output and socket folders of the host's own making, and these held open.

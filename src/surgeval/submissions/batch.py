@@ -171,11 +171,18 @@ def _fetched(running: Running, target: Path) -> tuple[Path | None, str]:
     try:
         target.write_bytes(running.read_output(_ANSWER, max_bytes=_MOST_ANSWER_BYTES))
     except FileNotFoundError:
-        found = ", ".join(running.output_names()[:5]) or "nothing"
-        return None, f"there is no {_ANSWER} in /output (found: {found})"
+        return None, _found(running)
     except (OutputRefused, EngineFailed) as error:
         return None, str(error)
     return target, ""
+
+
+def _found(running: Running) -> str:
+    try:
+        found = ", ".join(running.output_names()[:5]) or "nothing"
+    except FileNotFoundError as error:
+        return str(error)
+    return f"there is no {_ANSWER} in /output (found: {found})"
 
 
 def _records(

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from hostile_programs import script
 from submission_runs import events, outcomes, records
 from surgeval.errors import UnknownName
-from surgeval.sandbox import open_engine
+from surgeval.sandbox import Launch, Running, open_engine
+from surgeval.sandbox.process import ProcessEngine
 from surgeval.schema.questions import Request
 from surgeval.submissions.batch import NOT_VERIFIED, BatchRules, run_batches
 from surgeval.submissions.batch_budget import allowance_s, forfeited, forfeited_count
@@ -148,6 +149,25 @@ def test_rules_that_nobody_knows_are_refused() -> None:
         BatchRules(share_s=5, budget="pool")
     with pytest.raises(UnknownName):
         BatchRules(share_s=5, layout="tar")
+
+
+class BlinkingEngine(ProcessEngine):
+    """Its runs are over before anybody can open their output."""
+
+    def start(self, launch: Launch) -> Running:
+        running = super().start(launch)
+        running._output = None
+        return running
+
+
+def test_where_the_output_could_not_be_opened_the_reason_is_recorded(tmp_path: Path) -> None:
+    entrant = Entrant(command=script(tmp_path / "programs", READ + WRITE))
+    rules = BatchRules(share_s=5.0, setup_s=60.0)
+    found = records(
+        run_batches(inputs(tmp_path), engine=BlinkingEngine(), entrant=entrant, rules=rules, out=tmp_path / "out")
+    )
+    assert set(outcomes(found).values()) == {"invalid"}
+    assert all("over before it could be opened" in record.detail for record in found.values())
 
 
 # --- the pooled rule ------------------------------------------------------------------------------
