@@ -143,6 +143,8 @@ def rehearse(
     chosen, settings, folder = _engine(engine, image, runtime), settings or Settings(), Path(out)
     if (image is None) == (not command):
         raise Misuse("give either an image or a command")
+    if command and chosen.name == "process" and shutil.which(command[0]) is None:
+        raise Misuse(f"{command[0]!r} is no program of this machine; name one on the PATH, or its path")
     scratch, held, stored = folder / ".unpacked", chosen.images(), None
     try:
         inputs = read_inputs(Path(input_folder), scratch=scratch)

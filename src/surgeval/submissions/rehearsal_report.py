@@ -145,7 +145,8 @@ def _batch_rows(facts: RunFacts, rules: Rules, setup_s: float, pooled: bool) -> 
         rows.append(("forfeited", f"{lost} of {facts.questions} (pooled: {setup_s:g} s + {rules.budget_s:g} s each)"))
     else:
         late = facts.outcomes.get(Outcome.TIMEOUT.value, 0)
-        rows.append(("latency", f"p50 {facts.p50_s:.3f} s, p95 {facts.p95_s:.3f} s, max {facts.max_s:.3f} s"))
-        rows.append(("", "as reported by the container itself: not verified"))
+        if facts.answered:
+            rows.append(("latency", f"p50 {facts.p50_s:.3f} s, p95 {facts.p95_s:.3f} s, max {facts.max_s:.3f} s"))
+            rows.append(("", "as reported by the container itself: not verified"))
         rows.append(("forfeited", f"{late} late by their own report; a pooled budget would lose {lost}"))
     return rows

@@ -134,6 +134,20 @@ def test_what_was_printed_where_an_answer_was_lost_outlives_later_containers(pac
     assert "this is another" not in found.text
 
 
+def test_a_program_that_is_not_there_is_said_before_anything_is_asked(pack: Path, tmp_path: Path) -> None:
+    with pytest.raises(Misuse, match="'no-such-program' is no program of this machine"):
+        go(pack, ("no-such-program", "app.py"))
+    assert not (pack.parent / "out").exists()
+
+
+def test_a_server_that_is_given_a_batch_is_told_what_it_is(pack: Path, tmp_path: Path) -> None:
+    found = go(pack, good(tmp_path), protocol="batch")
+    assert found.facts.outcomes == {"crashed": 3}
+    assert "SURG_SOCKET is not set" in found.text
+    assert "(no batch)" in found.text
+    assert "nan" not in found.text
+
+
 def test_many_lost_questions_are_counted_not_listed(pack: Path, tmp_path: Path) -> None:
     rows = json.loads((pack / "example_input" / "request.json").read_text())
     for number in range(30):
