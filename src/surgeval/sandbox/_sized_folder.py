@@ -29,13 +29,16 @@ _NOSUID, _NODEV, _NOEXEC, _DETACH = 2, 4, 8, 2
 
 
 def can_show_mounts() -> bool:
-    """Whether what is mounted here is seen by the machine's services: not in a service with mounts of its own."""
+    """Whether what is mounted here is seen by the machine's services: not in a service with mounts of its own.
+
+    Where the machine does not tell, it is taken for seen: a run that is shown something else is refused.
+    """
     if os.geteuid() != 0:
         return False
     try:
         return os.readlink("/proc/self/ns/mnt") == os.readlink("/proc/1/ns/mnt")
     except OSError:
-        return False
+        return True
 
 
 @contextmanager

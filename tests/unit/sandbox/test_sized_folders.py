@@ -16,7 +16,7 @@ from sandbox_engines import reason_not_to_run, until
 from surgeval.errors import EngineFailed
 from surgeval.sandbox import Launch, Limits, Mount, MountKind, bubblewrap, open_engine
 from surgeval.sandbox._kernel import mounts_of
-from surgeval.sandbox._sized_folder import sized_folders, sweep_folders
+from surgeval.sandbox._sized_folder import can_show_mounts, sized_folders, sweep_folders
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
 
@@ -93,6 +93,22 @@ def test_what_a_killed_host_left_mounted_is_swept_and_no_live_ones(home: Path, t
         assert sorted(mounted_below(home)) == sorted(map(str, live))
     for folder in folders.values():
         folder.close()
+
+
+@pytest.mark.parametrize(("of_first", "can"), [("mnt:[1]", True), ("mnt:[2]", False), (None, True)])
+def test_a_service_with_mounts_of_its_own_cannot_show_them(
+    of_first: str | None, can: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(path: str) -> str:
+        if path.startswith("/proc/1/") and of_first is None:
+            raise PermissionError
+        return of_first if path.startswith("/proc/1/") and of_first else "mnt:[1]"
+
+    monkeypatch.setattr(os, "readlink", told)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert can_show_mounts() is can
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert not can_show_mounts()
 
 
 def test_a_command_in_bubblewrap_waits_until_its_folders_are_open(
