@@ -33,8 +33,13 @@ WITHOUT_TRAINING = {"binary": "yes", "time": "00:00:00", "percentage": "50%", "n
 
 
 def template_of(text: str) -> str:
-    """The wording with every number masked."""
-    return NUMBERS.sub("#", text.casefold()).strip()
+    """The wording with every number masked and without the options of a choice, which differ from case to case."""
+    return NUMBERS.sub("#", text.casefold().partition("select one")[0]).strip()
+
+
+def options_of(text: str) -> list[str]:
+    """What can be chosen from, or nothing where the answer is free."""
+    return [option.strip(" .") for option in text.partition("Select one:")[2].split(";") if option.strip(" .")]
 
 
 def format_of(text: str) -> str:
@@ -54,11 +59,15 @@ class Prior:
             self.counts[key][answer] += 1
 
     def answer(self, request: dict[str, Any]) -> str:
-        """The most frequent answer under the most specific key that was seen; ties go to the first by name."""
-        for key in self.keys(request):
-            if key in self.counts:
-                return min(self.counts[key].items(), key=lambda item: (-item[1], item[0]))[0]
-        return WITHOUT_TRAINING.get(format_of(request["question"]), "unknown")
+        """The most frequent answer under the most specific key that was seen."""
+        return (self.ranked(request) or [WITHOUT_TRAINING.get(format_of(request["question"]), "unknown")])[0]
+
+    def ranked(self, request: dict[str, Any]) -> list[str]:
+        """Possible answers, the most specific key and the most frequent first; ties go to the first by name."""
+        known = [self.counts[key] for key in self.keys(request) if key in self.counts]
+        ordered = [answer for counts in known for answer in sorted(counts, key=lambda one: (-counts[one], one))]
+        options = options_of(request["question"])
+        return [answer for answer in ordered if answer in options] + options if options else ordered
 
     @staticmethod
     def keys(request: dict[str, Any]) -> tuple[Hashable, ...]:

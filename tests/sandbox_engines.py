@@ -48,7 +48,7 @@ class DockerDaemon:
         flags = ["--bridge=none", "--iptables=false", "--ip6tables=false", "-H", self.host, *places]
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(["dockerd", *flags], stdout=log, stderr=log, start_new_session=True)
-        until(self._answers, 60, f"dockerd did not come up; see {self.log}")
+        until(self._answers, 180, f"dockerd did not come up; see {self.log}")
 
     def _answers(self) -> bool:
         assert self.process.poll() is None, self.log.read_text()[-2000:]

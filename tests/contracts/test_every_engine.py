@@ -13,6 +13,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -36,6 +37,7 @@ say capabilities "$($b grep ^Cap /proc/self/status | $b grep -vc '00000000000000
 say privileges "$($b grep NoNewPrivs /proc/self/status | $b cut -f2)"
 say seccomp "$($b grep ^Seccomp: /proc/self/status | $b cut -f2)"
 can write_root $b touch /x
+can keep_root_read_only $b grep -qE '^[^ ]+ / [^ ]+ ro[, ]' /proc/mounts
 can write_bin $b touch /bin/x
 can write_input $b touch /input/x
 can write_proc $b sh -c "echo x > /proc/sys/kernel/domainname"
@@ -140,7 +142,7 @@ def test_18_abstract_sockets_of_the_host_cannot_be_reached(survey: dict[str, str
 
 
 def test_19_nothing_but_its_own_folders_can_be_written(survey: dict[str, str]) -> None:
-    wanted = dict.fromkeys(("write_output", "write_tmp", "read_input"), "yes")
+    wanted = dict.fromkeys(("write_output", "write_tmp", "read_input", "keep_root_read_only"), "yes")
     wanted |= dict.fromkeys(("write_root", "write_bin", "write_input", "write_proc", "write_sys", "write_volume"), "no")
     assert {key: survey[key] for key in wanted} == wanted
 
@@ -251,7 +253,7 @@ def test_24_a_run_that_ignores_signals_and_hides_its_children_dies(any_engine: B
     mark = f"{uuid.uuid4().int % 10**8 + 10**8}"
     script = f'trap "" TERM; (/bin/busybox setsid /bin/busybox sleep {mark} &); /bin/busybox sleep {mark}; echo no'
     with any_engine.start(script) as running:
-        until(lambda: len(processes_with(mark)) == 2, 20, "it did not start")
+        until(lambda: len(processes_with(mark)) == 2, 60, "it did not start")
         death = running.kill(grace_s=0.2)
         assert processes_with(mark) == []
     assert death.exit_code in (137, 143)
@@ -271,18 +273,18 @@ def test_25_no_run_outlives_a_host_that_is_killed(any_engine: Bench) -> None:
     source = str(Path(__file__).resolve().parents[2] / "src")
     child = subprocess.Popen([sys.executable, "-c", host], env={**os.environ, "PYTHONPATH": source})
     try:
-        until(lambda: len(processes_with(mark)) == 2, 30, "it did not start")
+        until(lambda: len(processes_with(mark)) == 2, 60, "it did not start")
     finally:
         child.kill()
         child.wait()
-    until(lambda: not processes_with(mark), 30, "it lives on")
+    until(lambda: not processes_with(mark), 60, "it lives on")
     any_engine.engine.sweep()
 
 
 def test_25_the_lifetime_ends_a_run_that_nobody_ends(any_engine: Bench) -> None:
     brief = Limits(memory_mb=64, pids=32, lifetime_s=2.5, output_mb=1)
     with any_engine.start("/bin/busybox sleep 600", limits=brief) as running:
-        until(lambda: not running.alive(), 30, "it lives on")
+        until(lambda: not running.alive(), 60, "it lives on")
         assert running.exit_code() == 137
         assert not running.out_of_memory()
 
@@ -296,7 +298,7 @@ def test_26_planted_files_are_not_followed(closed_engine: Bench) -> None:
         "$b truncate -s 1099511627776 huge; $b ln -s / root; echo '{}' > good.json; $b touch ready; $b sleep 600"
     )
     with closed_engine.start(script) as running:
-        until(lambda: "ready" in running.output_names(), 20, "it did not start")
+        until(lambda: "ready" in running.output_names(), 60, "it did not start")
         running.kill()
         for name in ("answers.json", "pipe", "folder", "huge", "root/etc/shadow"):
             with pytest.raises(OutputRefused):
@@ -310,7 +312,7 @@ def test_27_a_link_in_place_of_the_socket_is_not_followed(closed_engine: Bench, 
         other.listen()
         planted = f"/bin/busybox ln -s {tmp_path}/engine.sock /run/surgeval/model.sock; /bin/busybox sleep 600"
         with closed_engine.start(planted) as running:
-            until(lambda: _refuses(running), 20, "the link did not appear")
+            until(lambda: _refuses(running), 60, "the link did not appear")
 
 
 def _refuses(running: object) -> bool:
@@ -344,16 +346,29 @@ def test_a_file_that_comes_late_is_seen_and_goes_again(any_engine: Bench) -> Non
     with engine.start(fresh) as running:
         assert running.alive()
         (any_engine.input / "late").write_text("hello")
-        until(lambda: "seen" in running.output_names(), 20, "the file was not seen")
+        until(lambda: "seen" in running.output_names(), 60, "the file was not seen")
         (any_engine.input / "late").unlink()
-        until(lambda: "gone" in running.output_names(), 20, "the file did not go")
+        until(lambda: "gone" in running.output_names(), 60, "the file did not go")
         assert running.read_output("seen", max_bytes=10) == b"hello"
         assert running.peak_memory_mb() is None or running.peak_memory_mb() > 0  # type: ignore[operator]
 
 
+def test_what_a_run_leaves_that_is_over_at_once_can_be_read(any_engine: Bench) -> None:
+    for _ in range(4):
+        launch = any_engine.launch("true")
+        output = any_engine.engine.inside(launch.mount(MountKind.OUTPUT))  # type: ignore[arg-type]
+        command = (*launch.command[:3], f"echo done > {output}/answer")
+        with any_engine.engine.start(replace(launch, command=command)) as running:
+            until(lambda: not running.alive(), 60, "it did not end")
+            assert running.read_output("answer", max_bytes=10) == b"done\n"
+            running.kill()
+            assert running.read_output("answer", max_bytes=10) == b"done\n"
+            assert running.output_names() == ("answer",)
+
+
 def test_exit_code_and_log_of_a_short_run_are_kept(any_engine: Bench) -> None:
     with any_engine.start("echo out; echo err >&2; exit 7") as running:
-        until(lambda: not running.alive(), 20, "it did not end")
+        until(lambda: not running.alive(), 60, "it did not end")
         assert running.exit_code() == 7
         assert sorted(running.logs().split()) == [b"err", b"out"]
         assert not running.out_of_memory()
@@ -368,10 +383,10 @@ def test_the_host_can_prepare_and_remove_a_file_in_the_output_folder(closed_engi
     )
     with closed_engine.start(script) as running:
         running.write_output("request", b"question\n")
-        until(lambda: running.logs() == b"question\n", 20, "the file was not seen")
+        until(lambda: running.logs() == b"question\n", 60, "the file was not seen")
         running.remove_output("request")
-        until(lambda: "request" in running.output_names(), 20, "the file did not go")
-        until(lambda: running.read_output("request", max_bytes=10) == b"own\n", 20, "it could not write its own")
+        until(lambda: "request" in running.output_names(), 60, "the file did not go")
+        until(lambda: running.read_output("request", max_bytes=10) == b"own\n", 60, "it could not write its own")
 
 
 def test_nothing_is_left_of_an_engine_that_was_used(any_engine: Bench) -> None:

@@ -69,7 +69,7 @@ def rehearsed(pack: Path, data: Path, tools: Path, tag: str) -> subprocess.Compl
     """The pack's own script, as its maker would run it."""
     places = os.pathsep.join((str(tools), os.environ["PATH"]))
     env = {**os.environ, "PATH": places, "PYTHON": sys.executable, "TAG": tag}
-    return subprocess.run([pack / "rehearse.sh", data], env=env, capture_output=True, text=True, timeout=300)
+    return subprocess.run([pack / "rehearse.sh", data], env=env, capture_output=True, text=True, timeout=900)
 
 
 def test_a_starter_pack_answers_questions_about_simulated_videos_in_podman_and_is_scored(

@@ -118,7 +118,20 @@ def test_a_batch_is_answered(place: Place, tmp_path: Path) -> None:
         inputs(tmp_path), engine=place.engine, entrant=entrant, rules=BatchRules(share_s=60.0), out=tmp_path / "out"
     )
     assert outcomes(records(out)) == {f"q{i}": "ok" for i in range(4)}
-    assert events(out, "batch")[0]["evidence"]
+    (batch,) = events(out, "batch")
+    assert batch["evidence"]
+
+
+def test_one_of_that_mode_that_ends_at_once_has_crashed_and_nothing_failed_on_our_side(
+    place: Place, tmp_path: Path
+) -> None:
+    out = run_tasks(
+        tasks(tmp_path / "media", 2), engine=place.engine, out=tmp_path / "out",
+        entrant=place.entrant(script(tmp_path / "p", "raise SystemExit(7)")), rules=rules(stop_s=0.3, most_restarts=1),
+        open_with=partial(open_invoke_session, port=free_port()),
+    )  # fmt: skip
+    assert outcomes(records(out)) == {"q0": "crashed", "q1": "crashed"}, events(out)
+    assert all("exit code 7" in failed["detail"] for failed in events(out, "start_failed"))
 
 
 def test_a_container_of_grand_challenges_long_lived_mode_is_asked(place: Place, tmp_path: Path) -> None:

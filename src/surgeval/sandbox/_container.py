@@ -7,7 +7,8 @@ import os
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,15 +17,16 @@ from surgeval.sandbox._cli import Cli
 from surgeval.sandbox._container_checks import GPU_VOID, declared_problems, rights_problems, world_problems
 from surgeval.sandbox._container_run import UNFORGOTTEN, ContainerRun
 from surgeval.sandbox._engine import Guarantee, Problem, Running
+from surgeval.sandbox._folders import Folder
 from surgeval.sandbox._intake import ImageLimits, write_clean_image
 from surgeval.sandbox._kernel import host_lives, host_mark
 from surgeval.sandbox._launch import Launch, Mount, MountKind
 from surgeval.sandbox._machine import first_blocking, gpu_request_problem
 from surgeval.sandbox._seccomp import oci_profile
+from surgeval.sandbox._sized_folder import SOCKET_MB
 from surgeval.sandbox._watchdog import Watchdog
 
 LABEL = "surgeval.host"
-_SOCKET_MB = 1
 _SETTLE_S = 5.0
 
 
@@ -125,18 +127,12 @@ class ContainerEngine:
         return tuple(gone)
 
     def _started(self, name: str, launch: Launch, watchdog: Watchdog) -> ContainerRun:
-        with tempfile.NamedTemporaryFile("w", prefix="surgeval-seccomp-", suffix=".json") as profile:
-            profile.write(oci_profile())
-            profile.flush()
-            self._cli(*self._create(name, launch, profile.name))
-        declared = self._record(name)
-        _fail_on(self.name, declared_problems(declared, launch))
-        self._cli(*self.bring_up, name, folder=_own_folder(declared))
-        record = self._record(name)
-        pid = int(record["State"]["Pid"])
-        if os.geteuid() == 0 and pid:
-            _fail_on(self.name, world_problems(pid, launch))
-        run = ContainerRun(self.name, self._cli, str(record["Id"]), pid, launch, self.removal, watchdog)
+        with self._folders(launch) as (launch, folders):
+            record = self._brought_up(name, launch)
+            pid = int(record["State"]["Pid"])
+            if os.geteuid() == 0 and pid:
+                _fail_on(self.name, world_problems(pid, launch))
+        run = ContainerRun(self.name, self._cli, str(record["Id"]), pid, launch, self.removal, watchdog, folders)
         try:
             if self.bring_up != ("start",):
                 self._cli("start", name)
@@ -144,7 +140,23 @@ class ContainerEngine:
         except BaseException:
             run.close()
             raise
+        watchdog.begin()
         return run
+
+    def _brought_up(self, name: str, launch: Launch) -> dict[str, Any]:
+        """The engine's record of a container that was checked and then brought up."""
+        with tempfile.NamedTemporaryFile("w", prefix="surgeval-seccomp-", suffix=".json") as profile:
+            profile.write(oci_profile())
+            profile.flush()
+            self._cli(*self._create(name, launch, profile.name))
+        declared = self._record(name)
+        _fail_on(self.name, declared_problems(declared, launch))
+        self._cli(*self.bring_up, name, folder=_own_folder(declared))
+        return self._record(name)
+
+    def _folders(self, launch: Launch) -> AbstractContextManager[tuple[Launch, Mapping[MountKind, Folder] | None]]:
+        """The launch with folders that the host made for it, where the engine makes none that can be opened in time."""
+        return nullcontext((launch, None))
 
     def _record(self, name: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self._cli("inspect", "--type", "container", name))[0]
@@ -184,7 +196,7 @@ class ContainerEngine:
             return ["--volume", f"{mount.source}:{mount.target}:ro{self._volume_options()}"]
         if os.geteuid() != 0:
             return ["--volume", f"{mount.source}:{mount.target}:rw{self._volume_options()}"]
-        return self._tmpfs(mount.target, launch.limits.output_mb if mount.kind is MountKind.OUTPUT else _SOCKET_MB)
+        return self._tmpfs(mount.target, launch.limits.output_mb if mount.kind is MountKind.OUTPUT else SOCKET_MB)
 
     def _tmpfs(self, target: str, size_mb: int) -> list[str]:
         return ["--tmpfs", f"{target}:rw,size={size_mb}m,noexec,nosuid,nodev,mode=1777"]

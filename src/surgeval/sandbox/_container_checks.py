@@ -14,7 +14,7 @@ from surgeval.sandbox._kernel import ControlGroup, interfaces_of, is_over, mount
 from surgeval.sandbox._launch import Launch, MountKind
 
 GPU_VOID = "NVIDIA_VISIBLE_DEVICES=void"
-_GOING_S = 1.0
+_GOING_S = 5.0
 _NAMESPACES = ("net", "pid", "mnt", "ipc", "uts")
 
 
@@ -118,7 +118,8 @@ def _kernel_mount_problems(pid: int, launch: Launch) -> Iterator[str]:
             yield f"{point} is not mounted read-only"
     for point in ("/tmp", *(m.target for m in launch.mounts if m.kind is not MountKind.INPUT)):
         options, kind = mounts.get(point, (frozenset(), ""))
-        if kind != "tmpfs" or not {"nosuid", "nodev"} <= options or not any(o.startswith("size=") for o in options):
+        flags = {"nosuid", "nodev", "noexec"}
+        if kind != "tmpfs" or not flags <= options or not any(o.startswith("size=") for o in options):
             yield f"{point} is no folder with a size limit"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -19,16 +20,15 @@ from surgeval.sandbox._watchdog import Watchdog
 UNFORGOTTEN: set[str] = set()
 """Dead containers of this process whose engine did not answer when they ended; the next sweep removes them."""
 _DEATH_S = 15.0
+_GONE_S = 5.0
 _KILLED = 128 + 9
-_FOLDERS_GO_S = 2.0
 _UNFINISHED = ("running", "stopping", "stopped", "removing")
 """States after which another comes; podman still cleans up after a container that is `stopped`."""
-_STARTED_WITHIN_S = 2.0
-"""The watchdog's clock starts before the container does, by less than this."""
 
 
 class ContainerRun(Running):
-    """A started container. Its output and socket folders are its own, reached through its first process."""
+    """A started container. Its output and socket folders are its own: made for it by the host, or reached through
+    its first process, which at best still waits to be started."""
 
     def __init__(
         self,
@@ -39,15 +39,16 @@ class ContainerRun(Running):
         launch: Launch,
         removal: tuple[str, ...],
         watchdog: Watchdog,
+        folders: Mapping[MountKind, Folder] | None,
     ) -> None:
         self._process = _watched(pid)
         try:
-            folders = [_folder(pid, launch, kind) for kind in (MountKind.OUTPUT, MountKind.SOCKET)]
+            found = _opened(pid, launch) if folders is None else folders
         except OSError as error:
-            if not self._wait(_FOLDERS_GO_S):
+            if not self._wait(_GONE_S):
                 raise EngineFailed(engine, f"the container's folders cannot be opened ({error.strerror})") from error
-            folders = [None, None]  # it ended at once and took them along
-        super().__init__(*folders)
+            found = {}  # it ended at once and took them along
+        super().__init__(found.get(MountKind.OUTPUT), found.get(MountKind.SOCKET))
         self.id = container
         self.unenforced = () if os.geteuid() == 0 else (Guarantee.OUTPUT_QUOTA,)
         self._engine, self._cli, self._removal, self._watchdog = engine, cli, removal, watchdog
@@ -56,7 +57,6 @@ class ContainerRun(Running):
         self._state: dict[str, Any] | None = None
         self._last_words: bytes | None = None
         self._killed = False
-        self._over_at = time.monotonic() + launch.limits.lifetime_s - _STARTED_WITHIN_S
 
     def alive(self) -> bool:
         """Whether the first process still runs, by its descriptor: no call to the engine."""
@@ -77,7 +77,7 @@ class ContainerRun(Running):
         if self.alive():
             return False
         ended = self._ended()
-        by_us = self._killed or time.monotonic() >= self._over_at
+        by_us = self._killed or self._watchdog.has_ended_it()
         return bool(ended["OOMKilled"]) or (ended["ExitCode"] == _KILLED and not by_us)
 
     def logs(self, limit: int = 65536) -> bytes:
@@ -198,8 +198,10 @@ def _own_group(pid: int) -> ControlGroup | None:
     return None if group is None or group.is_everyones() else group
 
 
-def _folder(pid: int, launch: Launch, kind: MountKind) -> Folder | None:
-    mount = launch.mount(kind)
-    if mount is None:
-        return None
-    return Folder(f"/proc/{pid}/root{mount.target}" if os.geteuid() == 0 else mount.source)
+def _opened(pid: int, launch: Launch) -> dict[MountKind, Folder]:
+    is_root = os.geteuid() == 0
+    return {
+        mount.kind: Folder(f"/proc/{pid}/root{mount.target}" if is_root else mount.source)
+        for mount in launch.mounts
+        if mount.kind is not MountKind.INPUT
+    }

@@ -120,11 +120,6 @@ class Running(ABC):
         """
         return _given(self._sockets, MountKind.SOCKET).connect(name, timeout_s=timeout_s)
 
-    @property
-    def has_output(self) -> bool:
-        """Whether the output folder could be opened; a run that ends at once may be gone before that."""
-        return self._output is not None
-
     def read_output(self, name: str, *, max_bytes: int) -> bytes:
         """The bytes of one regular file in the output folder, which may be nested.
 
@@ -212,6 +207,6 @@ def refuse_hidden(engine: Engine, launch: Launch) -> None:
 
 def _given(folder: Folder | None, kind: MountKind) -> Folder:
     if folder is None:
-        text = f"no {kind.value} folder: the launch had none, or the run ended before it could be opened"
+        text = f"no {kind.value} folder: the launch had none, or the run was over before it could be opened"
         raise FileNotFoundError(text)
     return folder

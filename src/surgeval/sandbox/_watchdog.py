@@ -1,16 +1,19 @@
 """Ends a run when its host process dies, however it dies, or when its lifetime is over.
 
 Run as a script with a lifetime in seconds and the arguments of a command that ends the run. The host
-holds the other end of this script's standard input: a byte there means that the run is over. The end of
-the stream without one means that the host is gone; then, or when the time is up, the command is executed.
+holds the other end of this script's standard input: one byte there says that the run is up and its lifetime
+begins, another that it is over. The end of the stream without that means that the host is gone; then, or
+when the time is up, the command is executed.
 
-It is started before the run, so that no moment is unwatched. For a run without an engine that could be
+It is started before the run, so that no moment is unwatched. How long an engine takes to start a run is not
+taken from the run's lifetime. For a run without an engine that could be
 asked by name, `by_mark` gives a command: this script again, killing whatever carries the run's mark.
 """
 
 from __future__ import annotations
 
 import glob
+import math
 import os
 import select
 import signal
@@ -22,6 +25,9 @@ from contextlib import suppress
 MARK = "SURGEVAL_RUN"
 """Variable that names the run in the environment of the process that starts it."""
 _PATIENCE_S = 10.0
+_STARTING_S = 3600.0
+"""A run that is not up after this time, and its lifetime, is ended."""
+_UP, _OVER = b"+", b"."
 
 
 def by_mark(run: str) -> tuple[str, ...]:
@@ -59,7 +65,7 @@ def kill_marked(run: str) -> list[int]:
 
 
 class Watchdog:
-    """A watching child; `release` tells it that the run is over."""
+    """A watching child; `begin` tells it that the run is up, `release` that it is over."""
 
     def __init__(self, command: tuple[str, ...], *, lifetime_s: float) -> None:
         self._child = subprocess.Popen(
@@ -71,21 +77,40 @@ class Watchdog:
             start_new_session=True,  # Ctrl-C in the host's terminal must not end it first.
         )
 
+        self._lifetime_s = lifetime_s
+        self._ends_at = math.inf
+
+    def begin(self) -> None:
+        """The run is up: from now on its lifetime counts."""
+        self._ends_at = time.monotonic() + self._lifetime_s
+        self._tell(_UP)
+
+    def has_ended_it(self) -> bool:
+        """Whether the lifetime is over, and with it the run."""
+        return time.monotonic() >= self._ends_at
+
     def release(self) -> None:
         """The run is over: nothing is left to watch."""
         pipe = self._child.stdin
         if pipe is not None and not pipe.closed:
-            with suppress(BrokenPipeError):
-                pipe.write(b".")
-                pipe.flush()
+            self._tell(_OVER)
             with suppress(BrokenPipeError):
                 pipe.close()
         self._child.wait()
 
+    def _tell(self, what: bytes) -> None:
+        assert self._child.stdin is not None
+        with suppress(BrokenPipeError):
+            self._child.stdin.write(what)
+            self._child.stdin.flush()
+
 
 def _watch(lifetime_s: float, command: list[str]) -> None:
-    ready, _, _ = select.select([0], [], [], lifetime_s)
-    if not ready or not os.read(0, 1):
+    left_s, told = _STARTING_S + lifetime_s, _UP
+    while told == _UP:
+        ready, _, _ = select.select([0], [], [], left_s)
+        left_s, told = lifetime_s, os.read(0, 1) if ready else b""
+    if told != _OVER:
         os.execvp(command[0], command)
 
 

@@ -15,6 +15,7 @@ import subprocess
 import time
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
@@ -25,14 +26,16 @@ from surgeval.sandbox._engine import Guarantee, Problem, Running, Severity
 from surgeval.sandbox._kernel import OwnGroup, mounts_of
 from surgeval.sandbox._launch import Launch, Mount, MountKind
 from surgeval.sandbox._seccomp import bpf_program
+from surgeval.sandbox._sized_folder import SOCKET_MB
 from surgeval.sandbox._watchdog import MARK, Watchdog, by_mark, kill_marked
 
 BY_GROUP = frozenset({Guarantee.MEMORY, Guarantee.PIDS})
 _HOST_PLACES = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/alternatives")
 _NAMESPACES = ("ipc", "pid", "net", "uts", "cgroup-try")
-_SOCKET_MB = 1
 _INFO_BYTES = 4096
-_MOUNT_S = 10.0
+_MOUNT_S = 60.0
+_GATE = 'read -r _ && exec "$@" </dev/null'
+"""Holds the command back until the host has opened the folders of the run; ends it should the host be gone."""
 
 
 class BubblewrapEngine:
@@ -134,12 +137,16 @@ class BubblewrapEngine:
                 group.admit([first])
             os.write(block_write, b".")
             _await_mounts(first, child, launch)
-            return BubblewrapRun(run_id, child, first, launch, group, watchdog)
+            run = BubblewrapRun(run_id, child, first, launch, group, watchdog)
+            _let_go(child)
+            watchdog.begin()
+            return run
         except BaseException:
             kill_marked(run_id)
             child.wait()
-            if child.stdout:
-                child.stdout.close()
+            for pipe in (child.stdin, child.stdout):
+                if pipe:
+                    pipe.close()
             watchdog.release()
             raise
         finally:
@@ -151,7 +158,7 @@ def _spawn(run_id: str, arguments: list[str], inherited: tuple[int, ...]) -> sub
     try:
         return subprocess.Popen(
             arguments,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             pass_fds=inherited,
@@ -186,6 +193,16 @@ def _await_mounts(first: int, child: subprocess.Popen[bytes], launch: Launch) ->
         time.sleep(0.002)
 
 
+def _let_go(child: subprocess.Popen[bytes]) -> None:
+    """Open the gate behind which the command waits."""
+    assert child.stdin is not None
+    with suppress(BrokenPipeError):
+        child.stdin.write(b"\n")
+        child.stdin.flush()
+    with suppress(BrokenPipeError):
+        child.stdin.close()
+
+
 def _sized(first: int) -> set[str]:
     try:
         return {point for point, (_, kind) in mounts_of(first).items() if kind == "tmpfs"}
@@ -210,7 +227,7 @@ def _flags(launch: Launch, descriptors: tuple[int, ...]) -> list[str]:
     else:
         uid, _, gid = launch.user.partition(":")
         flags += ["--unshare-user", "--disable-userns", "--uid", uid, "--gid", gid]
-    for name, value in {"PATH": "/usr/bin:/bin", "HOME": "/tmp", **launch.env}.items():
+    for name, value in _environment(launch).items():
         flags += ["--setenv", name, value]
     flags += ["--perms", "0755", "--dir", "/etc", "--perms", "0755", "--dir", "/run"]
     for place in _HOST_PLACES:
@@ -233,20 +250,27 @@ def _mounted(mount: Mount, launch: Launch) -> list[str]:
         if not mount.source.is_dir():
             raise Misuse(f"the input folder {mount.source} is not there")
         return ["--ro-bind", str(mount.source), mount.target]
-    return _tmpfs(mount.target, launch.limits.output_mb if mount.kind is MountKind.OUTPUT else _SOCKET_MB)
+    return _tmpfs(mount.target, launch.limits.output_mb if mount.kind is MountKind.OUTPUT else SOCKET_MB)
 
 
 def _tmpfs(target: str, size_mb: int) -> list[str]:
     return ["--perms", "1777", "--size", str(size_mb << 20), "--tmpfs", target]
 
 
+def _environment(launch: Launch) -> dict[str, str]:
+    return {"PATH": "/usr/bin:/bin", "HOME": "/tmp", **launch.env}
+
+
 def _command(launch: Launch) -> list[str]:
+    """The command behind its gate, without rights; the shell of the gate leaves nothing in the environment."""
+    variables = [f"{name}={value}" for name, value in _environment(launch).items()]
+    gated = ["/bin/sh", "-c", _GATE, "gate", "/usr/bin/env", "-i", *variables, *launch.command]
     if os.geteuid() != 0:
-        return list(launch.command)
+        return gated
     uid, _, gid = launch.user.partition(":")
     setpriv = shutil.which("setpriv") or "setpriv"
     dropped = ["--clear-groups", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"]
-    return [setpriv, f"--reuid={uid}", f"--regid={gid}", *dropped, "--", *launch.command]
+    return [setpriv, f"--reuid={uid}", f"--regid={gid}", *dropped, "--", *gated]
 
 
 ENGINE = BubblewrapEngine

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import ClassVar
 
 from surgeval.errors import EngineFailed
@@ -11,11 +13,17 @@ from surgeval.sandbox import _machine as machine
 from surgeval.sandbox._cli import Cli
 from surgeval.sandbox._container import ContainerEngine
 from surgeval.sandbox._engine import Problem, Severity
-from surgeval.sandbox._launch import Launch
+from surgeval.sandbox._folders import Folder
+from surgeval.sandbox._launch import Launch, Mount, MountKind
+from surgeval.sandbox._sized_folder import can_show_mounts, sized_folders, sweep_folders
 
 
 class DockerEngine(ContainerEngine):
-    """Containers by docker. Users are mapped away from the host's only when its daemon was told to."""
+    """Containers by docker. Users are mapped away from the host's only when its daemon was told to.
+
+    It starts a container in one step, so output and socket folders are made by the host; see `_sized_folder`. Where
+    the daemon could not see them it makes them itself, and a run that is over at once may take them along unread.
+    """
 
     name: ClassVar[str] = "docker"
 
@@ -71,6 +79,20 @@ class DockerEngine(ContainerEngine):
 
     def _volume_options(self) -> str:
         return ",rprivate"
+
+    def _folders(self, launch: Launch) -> AbstractContextManager[tuple[Launch, Mapping[MountKind, Folder] | None]]:
+        return sized_folders(self.name, launch) if can_show_mounts() else nullcontext((launch, None))
+
+    def _mounted(self, mount: Mount, launch: Launch) -> list[str]:
+        if mount.kind is MountKind.INPUT or not can_show_mounts():
+            return super()._mounted(mount, launch)
+        return ["--volume", f"{mount.source}:{mount.target}:rw{self._volume_options()}"]
+
+    def sweep(self) -> tuple[str, ...]:
+        """Identifiers of containers that are dead or whose host process is, now removed."""
+        if os.geteuid() == 0:
+            sweep_folders()
+        return super().sweep()
 
 
 ENGINE = DockerEngine

@@ -92,6 +92,7 @@ class _Process(Running):
             self._watchdog.release()
             self._let_go()
             raise EngineFailed("process", f"cannot start {launch.command[0]!r}: {error.strerror}") from error
+        self._watchdog.begin()
         assert self._child.stdout is not None
         self._log = LogTail(self._child.stdout, keep_bytes=launch.limits.log_mb << 20)
 

@@ -30,8 +30,6 @@ BUDGETS = ("per-question", "pooled")
 NOT_VERIFIED = "latency as reported by the container, not verified"
 _ANSWER, _MOST_ANSWER_BYTES = "answer.json", 64 * 2**20
 _FIRST_POLL_S, _LAST_POLL_S = 0.01, 0.25
-_ATTEMPTS = 5
-_NEVER_OPENED = "the run was over before its output could be opened"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +63,6 @@ class _Ended(NamedTuple):
     """Empty when the container ended by itself with exit code 0."""
     answers: Path | None
     why_no_answers: str
-    opened: bool = True
-    """False for a run that ended well, but before its output could be opened."""
 
 
 def run_batches(
@@ -97,7 +93,8 @@ def run_batches(
     }  # fmt: skip
     with Journal(out, identity) as journal, working_folders(out) as (root, _):
         done = journal.done()
-        journal.event("resumed" if journal.resumed else "begun", questions=len(inputs.requests), done=len(done))
+        facts = {"questions": len(inputs.requests), "done": len(done), "swept": list(engine.sweep())}
+        journal.event("resumed" if journal.resumed else "begun", **facts)
         names = batch_names(inputs.requests, aliases)
         for number, batch in enumerate(_batches(inputs, rules), start=1):
             if all(request.case in done for request in batch):
@@ -132,18 +129,6 @@ def _video(inputs: Inputs, case: str) -> str:
 def _run(
     engine: Engine, entrant: Entrant, rules: BatchRules, root: Path, number: int, questions: int, journal: Journal
 ) -> _Ended:
-    """How the batch ended. A run that was over before its output could be opened is our failure, and is run again."""
-    for attempt in range(1, _ATTEMPTS + 1):
-        ended = _attempt(engine, entrant, rules, root, number, questions, journal)
-        if ended.opened:
-            return ended
-        journal.event("again", number=number, attempt=attempt, detail=_NEVER_OPENED)
-    return ended
-
-
-def _attempt(
-    engine: Engine, entrant: Entrant, rules: BatchRules, root: Path, number: int, questions: int, journal: Journal
-) -> _Ended:
     output = root / f"output-{number}"
     output.mkdir(exist_ok=True)
     output.chmod(0o777)
@@ -161,14 +146,14 @@ def _attempt(
             detail = "ended by the memory limit"
         elif in_time and running.exit_code() != 0:
             detail = f"ended with exit code {running.exit_code()}"
-        death, opened = running.kill(), running.has_output
-        answers, why = _fetched(running, journal.folder / f"answer-{number}.json") if opened else (None, _NEVER_OPENED)
-    (journal.folder / "log.txt").write_bytes(logs)
+        death = running.kill()
+        answers, why = _fetched(running, journal.folder / f"answer-{number}.json")
+    journal.keep_log(logs, in_trouble=bool(detail) or answers is None)
     journal.event(
         "batch", number=number, questions=questions, used_s=round(used_s, 3), allowed_s=allowed_s, detail=detail,
         peak_memory_mb=peak_mb, id=death.id, evidence=death.evidence,
     )  # fmt: skip
-    return _Ended(used_s, detail, answers, why, opened or not in_time or bool(detail))
+    return _Ended(used_s, detail, answers, why)
 
 
 def _wait(running: Running, deadline: float) -> bool:
@@ -186,11 +171,18 @@ def _fetched(running: Running, target: Path) -> tuple[Path | None, str]:
     try:
         target.write_bytes(running.read_output(_ANSWER, max_bytes=_MOST_ANSWER_BYTES))
     except FileNotFoundError:
-        found = ", ".join(running.output_names()[:5]) or "nothing"
-        return None, f"there is no {_ANSWER} in /output (found: {found})"
+        return None, _found(running)
     except (OutputRefused, EngineFailed) as error:
         return None, str(error)
     return target, ""
+
+
+def _found(running: Running) -> str:
+    try:
+        found = ", ".join(running.output_names()[:5]) or "nothing"
+    except FileNotFoundError as error:
+        return str(error)
+    return f"there is no {_ANSWER} in /output (found: {found})"
 
 
 def _records(

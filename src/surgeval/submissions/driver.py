@@ -106,6 +106,8 @@ class _Host:
         self.start_is_planned = True
         self.gave_up = ""
         self.failures_in_a_row = 0
+        self.in_trouble = False
+        """Whether the container that is up has lost an answer, or given an empty one."""
 
     def run(self, groups: Sequence[Sequence[Task]], progress: Callable[[int], None]) -> None:
         uses = dict(uses_of(groups))
@@ -148,6 +150,7 @@ class _Host:
         question = self.aliases.question(task, self.rules, self.inside)
         given = session.ask(question, before=lambda: self.shelf.show(name))
         record = self._record(task, given.outcome, given.detail, attempt, given)
+        self.in_trouble |= not (given.content or "").strip()
         if not given.usable:
             self.journal.event("unusable", session=self.sessions, after=task.request.case, detail=given.detail)
             self._end_session()
@@ -180,6 +183,7 @@ class _Host:
             detail=report.detail, name=report.name,
             unenforced=[str(lack) for lack in self.session.running.unenforced],
         )  # fmt: skip
+        self.in_trouble = not report.ready
         if not report.ready:
             self._end_session()
 
@@ -199,7 +203,7 @@ class _Host:
         with session:
             logs = session.running.logs()
             death = session.end(grace_s=grace_s)
-        (self.journal.folder / "log.txt").write_bytes(logs)
+        self.journal.keep_log(logs, in_trouble=self.in_trouble)
         self.journal.event(
             "ended", session=self.sessions, id=death.id, exit_code=death.exit_code, evidence=death.evidence,
             peak_memory_mb=session.peak_memory_mb,

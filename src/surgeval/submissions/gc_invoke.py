@@ -10,6 +10,7 @@ connection inside its network namespace, which needs root on the host.
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import os
 import socket
@@ -19,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from surgeval.errors import EngineFailed, OutputRefused
+from surgeval.errors import OutputRefused
 from surgeval.sandbox import Engine, Guarantee, Launch, Mount, Running
 from surgeval.submissions.exchange import Address, Contact, TcpAddress, exchange, request_bytes
 from surgeval.submissions.messages import MOST_BODY_BYTES, NotAnAnswer, Outcome, Question, read_answer
@@ -61,10 +62,19 @@ class NamespaceAddress:
             made.append(error)
 
 
+class Nowhere:
+    """The port of a container that is over already: its own end, and no failure on our side."""
+
+    def connect(self, timeout_s: float) -> socket.socket:  # noqa: ARG002
+        """Never a socket."""
+        raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
+
+
 class InvokeSession(Session):
     """A container that is asked through files and `POST /invoke`."""
 
     may_lack_length = True
+    expects = f"answer GET /health on port {PORT} with status 200, and load the model in that time"
 
     def __init__(self, engine: Engine, launch: Launch, rules: Rules, input_folder: Path, port: int) -> None:
         self._input = input_folder
@@ -94,7 +104,8 @@ class InvokeSession(Session):
         if reply.contact is not Contact.REPLY:
             return self.without_reply(reply, question.budget_s)
         if reply.status != 201:
-            return Answered(Outcome.INVALID, reply.latency_s, detail=f"POST /invoke gave status {reply.status}")
+            detail = f"POST /invoke gave status {reply.status}, expected 201; what the program printed tells why"
+            return Answered(Outcome.INVALID, reply.latency_s, detail=detail)
         try:
             body = self.running.read_output(_RESPONSE, max_bytes=MOST_BODY_BYTES)
             answer = read_answer(body, question.case)
@@ -141,6 +152,4 @@ def _address(engine: Engine, running: Running, port: int) -> Address:
     if Guarantee.NO_NETWORK not in engine.guarantees:
         return TcpAddress(port)
     pid = running.host_pid()
-    if pid is None:
-        raise EngineFailed(engine.name, "the container ended before its port could be reached")
-    return NamespaceAddress(pid, port)
+    return Nowhere() if pid is None else NamespaceAddress(pid, port)

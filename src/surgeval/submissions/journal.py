@@ -21,6 +21,7 @@ from surgeval.errors import FileUnreadable, Misuse, RunInterrupted
 from surgeval.submissions.messages import Outcome
 
 ANSWERS, EVENTS, RUN, RESERVE = "answers.jsonl", "events.jsonl", "run.json", "reserve"
+LOG, TROUBLE_LOG = "log.txt", "log-of-trouble.txt"
 _RESERVE_BYTES = 256 * 1024
 _FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 
@@ -94,6 +95,15 @@ class Journal:
         """Store what happened besides answers."""
         line = json.dumps({"event": what, **facts}, ensure_ascii=False, default=str).encode() + b"\n"
         self._write(self._events, line, f"the event {what!r}")
+
+    def keep_log(self, printed: bytes, *, in_trouble: bool) -> None:
+        """Keep the end of what the last container printed, and of the last one in which an answer was lost.
+
+        These words are not worth a run: where the disk is full they are left out.
+        """
+        for name in (LOG, TROUBLE_LOG) if in_trouble and printed.strip() else (LOG,):
+            with suppress(OSError):
+                (self.folder / name).write_bytes(printed)
 
     def close(self) -> None:
         """Close the files and give the reserve back."""
@@ -199,7 +209,7 @@ def stored_run(folder: str | Path) -> dict[str, Any] | None:
 
 def forget_run(folder: Path) -> None:
     """Remove the journal in a folder, so that another run can begin there; other files stay."""
-    for name in (ANSWERS, EVENTS, RUN, RESERVE):
+    for name in (ANSWERS, EVENTS, RUN, RESERVE, LOG, TROUBLE_LOG):
         (folder / name).unlink(missing_ok=True)
 
 

@@ -97,12 +97,12 @@ def read_answer(body: bytes, case: str) -> Answer:
     """
     message = strict_object(body)
     if "qID" not in message:
-        raise NotAnAnswer("the answer has no 'qID'")
+        raise NotAnAnswer("the answer has no 'qID'; send back the one of the question")
     if message["qID"] != case:
-        raise NotAnAnswer(f"the answer is for another question: 'qID' is {_short(message['qID'])}")
+        raise NotAnAnswer(f"the answer is for another question: 'qID' is {_short(message['qID'])}; send back its own")
     content = message.get("content")
     if not isinstance(content, str):
-        raise NotAnAnswer(f"'content' must be text, got {_short(content)}")
+        raise NotAnAnswer(f"'content' must be text, got {_short(content)}; answer with a string, also for a number")
     extra, note = _extra(message.get("extra"))
     return Answer(content, extra, note)
 

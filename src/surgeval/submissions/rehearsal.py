@@ -28,6 +28,7 @@ from surgeval.submissions.batch import BUDGETS, BatchRules, run_batches
 from surgeval.submissions.driver import run_tasks
 from surgeval.submissions.gc_invoke import PORT, open_invoke_session
 from surgeval.submissions.inputs import Inputs, read_inputs
+from surgeval.submissions.journal import LOG, TROUBLE_LOG
 from surgeval.submissions.plan import Rules, State
 from surgeval.submissions.rehearsal_report import Findings, findings_of, report_text
 from surgeval.submissions.results import RunFacts, run_facts, write_responses
@@ -142,6 +143,8 @@ def rehearse(
     chosen, settings, folder = _engine(engine, image, runtime), settings or Settings(), Path(out)
     if (image is None) == (not command):
         raise Misuse("give either an image or a command")
+    if command and chosen.name == "process" and shutil.which(command[0]) is None:
+        raise Misuse(f"{command[0]!r} is no program of this machine; name one on the PATH, or its path")
     scratch, held, stored = folder / ".unpacked", chosen.images(), None
     try:
         inputs = read_inputs(Path(input_folder), scratch=scratch)
@@ -222,7 +225,8 @@ def _told(inputs: Inputs, rules: Rules, settings: Settings, engine: Engine, fold
     pooled = settings.budget == "pooled"
     responses = write_responses(folder, with_late=not pooled)
     facts = run_facts(folder)
-    findings = findings_of(facts, inputs, log=_tail(folder / "log.txt"))
+    log = _tail(folder / TROUBLE_LOG) or _tail(folder / LOG)
+    findings = findings_of(facts, inputs, protocol=settings.protocol, log=log)
     result = None
     if inputs.references_file is not None:
         result = score(
@@ -245,7 +249,7 @@ def _told(inputs: Inputs, rules: Rules, settings: Settings, engine: Engine, fold
     return Rehearsal(folder, facts, findings, text, result)
 
 
-def _tail(path: Path, lines: int = 8) -> list[str]:
+def _tail(path: Path, lines: int = 12) -> list[str]:
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from surgeval.schema.findings import Finding, Severity
 from surgeval.submissions.batch_budget import allowance_s, forfeited_count
 from surgeval.submissions.inputs import Inputs
+from surgeval.submissions.journal import ANSWERS
 from surgeval.submissions.messages import Outcome
 from surgeval.submissions.plan import Rules
 from surgeval.submissions.results import RunFacts
 
 Findings = tuple[Finding, ...]
-_FEW = 5
+_FEW, _NAMED = 5, 3
+_NEVER_READY = (
+    "no container became ready. A server stays up and answers GET /health: end your program with serve(answer). "
+    "One that reads /input/request.json, writes /output/answer.json and ends is rehearsed with --protocol batch"
+)
 
 
 class Scored(Protocol):
@@ -25,18 +31,38 @@ class Scored(Protocol):
         """The headline value with its interval."""
 
 
-def findings_of(facts: RunFacts, inputs: Inputs, *, log: Sequence[str] = ()) -> Findings:
+def findings_of(facts: RunFacts, inputs: Inputs, *, protocol: str = "server", log: Sequence[str] = ()) -> Findings:
     """Everything that a participant should look at before handing in."""
     found = [Finding("input-unreadable", Severity.ERROR, why, case=case) for case, why in inputs.problems.items()]
     for record in facts.lost:
         if record.outcome is not Outcome.NOT_ASKED:
             what = record.detail or "no answer"
             found.append(Finding(f"answer-{record.outcome.value}", Severity.ERROR, what, case=record.case))
+    lost = facts.questions - facts.answered - facts.outcomes.get(Outcome.NOT_ASKED.value, 0)
+    if lost > len(facts.lost):
+        more = f"{lost - len(facts.lost)} more questions were lost; {ANSWERS} has the reason of each"
+        found.append(Finding("more-lost", Severity.NOTE, more))
     found += [Finding("start-failed", Severity.ERROR, problem) for problem in facts.start_problems]
+    if facts.start_problems and not facts.starts_s and protocol == "server":
+        found.append(Finding("never-ready", Severity.NOTE, _NEVER_READY))
     found += _silent_zero(facts)
     if log and (facts.answered < facts.questions or facts.empty):
-        found.append(Finding("container-said", Severity.NOTE, " | ".join(log)))
+        found.append(Finding("container-said", Severity.NOTE, "\n".join(log)))
     return tuple(found)
+
+
+def _grouped(findings: Findings) -> Iterator[str]:
+    """A paragraph for all findings that say the same, the first few questions named."""
+    groups: dict[Finding, list[str | None]] = {}
+    for finding in findings:
+        groups.setdefault(replace(finding, case=None), []).append(finding.case)
+    for finding, cases in groups.items():
+        named = ", ".join(case for case in cases[:_NAMED] if case)
+        if named and len(cases) > _NAMED:
+            named += f" and {len(cases) - _NAMED} more"
+        times = f" ({len(cases)} times)" if len(cases) > 1 and not named else ""
+        told = replace(finding, message=finding.message.replace("\n", "\n    ") + times, case=named or None)
+        yield str(told)
 
 
 def _silent_zero(facts: RunFacts) -> list[Finding]:
@@ -83,7 +109,7 @@ def report_text(
     else:
         rows.append(("score", "none: there are no references beside the requests"))
     lines = [f"{name:<10} {text}" for name, text in rows]
-    return "\n".join([*lines, *(str(finding) for finding in findings)])
+    return "\n".join([*lines, *_grouped(findings)])
 
 
 def _clock_rows(facts: RunFacts, rules: Rules, setup_s: float) -> list[tuple[str, str]]:
@@ -119,7 +145,8 @@ def _batch_rows(facts: RunFacts, rules: Rules, setup_s: float, pooled: bool) -> 
         rows.append(("forfeited", f"{lost} of {facts.questions} (pooled: {setup_s:g} s + {rules.budget_s:g} s each)"))
     else:
         late = facts.outcomes.get(Outcome.TIMEOUT.value, 0)
-        rows.append(("latency", f"p50 {facts.p50_s:.3f} s, p95 {facts.p95_s:.3f} s, max {facts.max_s:.3f} s"))
-        rows.append(("", "as reported by the container itself: not verified"))
+        if facts.answered:
+            rows.append(("latency", f"p50 {facts.p50_s:.3f} s, p95 {facts.p95_s:.3f} s, max {facts.max_s:.3f} s"))
+            rows.append(("", "as reported by the container itself: not verified"))
         rows.append(("forfeited", f"{late} late by their own report; a pooled budget would lose {lost}"))
     return rows

@@ -47,7 +47,7 @@ def serve(answer: Callable[[Question], str | dict[str, Any]], *, name: str = "",
     """
     where = listen or os.environ.get("SURG_SOCKET", "")
     if not where:
-        sys.exit("serve: SURG_SOCKET is not set; run this under `surgeval rehearse`, or pass listen=")
+        sys.exit("serve: SURG_SOCKET is not set; run this under `surgeval rehearse` (no batch), or pass listen=")
     server = _server(where)
     server.answer, server.name = answer, name  # type: ignore[attr-defined]
     _end_on_signals()

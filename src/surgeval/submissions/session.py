@@ -100,6 +100,8 @@ class SocketOf:
 class Session:
     """A running container and the conversation with it. Leaving its `with` block kills it."""
 
+    expects = "listen on the Unix socket that SURG_SOCKET names, as serve.py does, and load the model in that time"
+    """What a program must do to become ready."""
     may_lack_length = False
     """Whether a reply without a declared length is taken as one without a body."""
 
@@ -119,6 +121,7 @@ class Session:
         """
         self.rules, self.clock = rules, clock
         self.peak_memory_mb: float | None = None
+        self.memory_mb = launch.limits.memory_mb
         self.running = engine.start(launch)
         try:
             self.address = address(self.running)
@@ -147,10 +150,11 @@ class Session:
                     return StartUp(False, self.clock() - start, str(error))
             detail = reply.detail or f"GET /health answered with status {reply.status}"
             if not self.running.alive():
-                return StartUp(False, self.clock() - start, self.obituary())
+                return StartUp(False, self.clock() - start, f"{self.obituary()} before it was ready")
             time.sleep(min(pause_s, max(0.0, self.rules.start_up_s - (self.clock() - start))))
             pause_s = min(2 * pause_s, self.rules.poll_s)
-        return StartUp(False, self.clock() - start, f"not ready within {self.rules.start_up_s:g} s ({detail})")
+        detail = f"not ready within {self.rules.start_up_s:g} s ({detail}); {self.expects}"
+        return StartUp(False, self.clock() - start, detail)
 
     def ready_name(self, body: bytes) -> str:
         """The name that the program gives itself in its health message.
@@ -200,7 +204,7 @@ class Session:
     def obituary(self) -> str:
         """How the container ended, in the words of the system and never in its own."""
         if self.running.out_of_memory():
-            return "it was ended by the memory limit"
+            return f"it was ended by the memory limit of {self.memory_mb} MB"
         code = self.running.exit_code()
         return "it does not answer any more" if code is None else f"it ended with exit code {code}"
 
@@ -245,7 +249,8 @@ OpenSession = Callable[[Engine, Entrant, Rules, Workplace], Session]
 
 def _read(reply: Reply, case: str) -> Answered:
     if reply.status != 200:
-        return Answered(Outcome.INVALID, reply.latency_s, detail=f"POST /answer gave status {reply.status}")
+        detail = f"POST /answer gave status {reply.status}, expected 200; what the program printed tells why"
+        return Answered(Outcome.INVALID, reply.latency_s, detail=detail)
     try:
         answer = read_answer(reply.body, case)
     except NotAnAnswer as error:

@@ -20,6 +20,7 @@ from surgeval.submissions.rehearsal import Settings, rehearse
 
 FOLDER = Path(__file__).parents[3] / "examples"
 WHITE, GREEN, DARK = (240, 240, 238), (90, 140, 50), (120, 50, 45)
+BLUE, PURPLE = (12, 40, 150), (140, 70, 215)
 
 
 def load(name: str) -> types.ModuleType:
@@ -91,6 +92,15 @@ def test_the_prior_prefers_what_is_closest() -> None:
     assert prior.answer(ask("Why?")) == "unknown"
 
 
+def test_the_prior_chooses_among_the_options_given() -> None:
+    prior = load("template_prior").Prior()
+    for answer in ("red", "red", "blue"):
+        prior.learn(ask("Which colour has it? Select one: blue; green; red."), answer)
+    assert prior.answer(ask("Which colour has it? Select one: blue; red; white.")) == "red"
+    assert prior.answer(ask("Which colour has it? Select one: blue; white.")) == "blue"
+    assert prior.ranked(ask("Which colour has it? Select one: white.")) == ["white"]
+
+
 def test_the_blind_entrant_can_be_rehearsed(tmp_path: Path) -> None:
     rows = [Request(f"q{i}", "v", 0, 0, "p", "How many clips? Answer with a number.") for i in range(4)]
     known = [Reference(f"q{i}", Capability.read("3a"), "number", "7" if i else "2") for i in range(4)]
@@ -114,7 +124,7 @@ def with_path(command: tuple[str, ...]) -> tuple[str, ...]:
     """The command with our source in reach, whether the package is installed or not."""
     source = str(Path(__file__).parents[3] / "src")
     start = (
-        f"import runpy, sys; sys.path.insert(0, {source!r}); sys.argv = sys.argv[1:]\n"
+        f"import runpy, sys; sys.path[:0] = [{source!r}, {str(FOLDER)!r}]; sys.argv = sys.argv[1:]\n"
         "runpy.run_path(sys.argv[0], run_name='__main__')"
     )
     return (command[0], "-c", start, *command[1:])
@@ -140,9 +150,16 @@ def test_the_clock_of_our_own_videos_is_read(rules: Any) -> None:
     assert rules.read_clock(np.repeat(luma[..., None], 3, axis=2)) == 3725
 
 
-@pytest.mark.parametrize(("colour", "found"), [(WHITE, {"Sponge"}), (GREEN, {"Specimen"}), (None, set())])
-def test_colours_are_told_apart(rules: Any, colour: Any, found: set[str]) -> None:
-    assert rules.classes_in(picture(rules, colour, 5)) == found
+@pytest.mark.parametrize(
+    ("colour", "found"),
+    [(WHITE, "Sponge"), (GREEN, "Specimen"), (BLUE, "Specimen Bag"), (PURPLE, "Clip"), (None, None)],
+)
+@pytest.mark.parametrize("light", [0.4, 1.0])
+def test_colours_are_told_apart_in_any_light(rules: Any, colour: Any, found: str | None, light: float) -> None:
+    seen = rules.classes_in((picture(rules, colour, 5) * light).astype(np.uint8))
+    assert set(seen) == ({found} if found else set())
+    for down, right in seen.values():
+        assert (down, right) == pytest.approx((85 / 144, 120 / 256), abs=0.05)
 
 
 @pytest.mark.parametrize(
@@ -158,8 +175,39 @@ def test_colours_are_told_apart(rules: Any, colour: Any, found: set[str]) -> Non
     ],
 )
 def test_answers_come_in_the_wanted_format(rules: Any, text: str, wanted: str) -> None:
-    seen = [(10.0, set()), (12.0, {"Sponge"}), (14.0, {"Sponge"}), (16.0, {"Specimen"})]
-    assert rules.worded(text, seen, 10.0) == wanted
+    sponge, specimen = {"Sponge": (0.2, 0.3)}, {"Specimen": (0.8, 0.7)}
+    seen = [(10.0, {}), (12.0, sponge), (14.0, sponge), (16.0, specimen)]
+    assert rules.worded(text, seen, 10.0, []) == wanted
+
+
+CLASSES = "Which classes of foreign objects are visible? Answer with the class names, separated by commas, or none."
+ONLY = "There is a single foreign object in this image. What is it? Answer with the class name."
+LARGEST = "Which foreign object appears largest in this image? Answer with the class name."
+QUADRANT = "In which quadrant of the image is the {}? Select one: lower left; lower right; upper left; upper right."
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "ranked", "wanted"),
+    [
+        (CLASSES, {"Clip": (0.1, 0.1)}, ["Sponge", "Clip, Needle", "Clip"], "Clip, Needle"),
+        (CLASSES, {"Clip": (0.1, 0.1), "Sponge": (0.1, 0.1)}, ["Needle"], "Clip, Sponge"),
+        (CLASSES, {}, ["Needle", "Clip"], "Needle"),
+        (ONLY, {"Clip": (0.1, 0.1)}, ["Needle", "Sponge", "Clip"], "Clip"),
+        (ONLY, {}, ["Sponge", "Needle"], "Needle"),
+        (LARGEST, {"Clip": (0.1, 0.1)}, ["Clip", "Mesh"], "Mesh"),
+        (QUADRANT.format("clip"), {"Clip": (0.9, 0.1)}, ["upper left"], "lower left"),
+        (QUADRANT.format("needle"), {"Clip": (0.9, 0.1)}, ["upper left"], "upper left"),
+        ("May the only foreign object be left in the body? Answer with yes or no.", {"Clip": (0, 0)}, ["no"], "yes"),
+        ("Is a mesh visible? Answer with yes or no.", {"Clip": (0, 0)}, ["yes"], "yes"),
+        ("How many clips are visible in this image? Answer with a number.", {"Clip": (0, 0)}, ["3"], "3"),
+        ("How many needles are visible? Answer with a number.", {}, ["two"], "0"),
+        ("What is it used for? Answer in a few words.", {}, ["closing a vessel"], "closing a vessel"),
+    ],
+)
+def test_a_guess_is_taken_that_agrees_with_what_was_seen(
+    rules: Any, text: str, known: Any, ranked: list[str], wanted: str
+) -> None:
+    assert rules.worded(text, [(0.0, known)], 0.0, ranked) == wanted
 
 
 def test_the_entrant_that_looks_can_be_rehearsed_on_video(rules: Any, tmp_path: Path) -> None:
@@ -174,7 +222,10 @@ def test_the_entrant_that_looks_can_be_rehearsed_on_video(rules: Any, tmp_path: 
     (tmp_path / "in" / "request.json").write_text(json.dumps(rows))
     (tmp_path / "in" / "references.json").write_text(json.dumps(known))
     command = (sys.executable, str(FOLDER / "clock_and_colours.py"))
-    found = rehearse(tmp_path / "in", out=tmp_path / "out", command=with_path(command), settings=SETTINGS)
-    assert found.facts.outcomes == {"ok": 2}
-    assert found.score is not None
-    assert found.score.headline["accuracy"] == pytest.approx(1.0)
+    training = (str(tmp_path / "in" / "request.json"), str(tmp_path / "in" / "references.json"))
+    for number, arguments in enumerate(((), training)):
+        out = tmp_path / f"out-{number}"
+        found = rehearse(tmp_path / "in", out=out, command=with_path((*command, *arguments)), settings=SETTINGS)
+        assert found.facts.outcomes == {"ok": 2}, found.text
+        assert found.score is not None
+        assert found.score.headline["accuracy"] == pytest.approx(1.0)

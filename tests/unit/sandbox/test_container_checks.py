@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from sandbox_engines import SMALL, bench
+from sandbox_engines import SMALL, bench, until
 from surgeval.errors import EngineFailed, HiddenDataRefused, Misuse
-from surgeval.sandbox import Launch, Mount, open_engine, trial_run
+from surgeval.sandbox import Launch, Mount, docker, open_engine, trial_run
 from surgeval.sandbox import _container_checks as checks
 from surgeval.sandbox._cli import Cli
 from surgeval.sandbox._container import LABEL
@@ -123,6 +123,17 @@ def test_this_very_process_is_no_container() -> None:
     assert checks.world_problems(2**22 + 1, LAUNCH) == []
 
 
+@pytest.mark.parametrize("lacking", ["nosuid", "nodev", "noexec", "size=4k"])
+def test_a_writable_folder_without_one_of_its_limits_is_noticed(lacking: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = frozenset({"rw", "nosuid", "nodev", "noexec", "size=4k"})
+    mounts = dict.fromkeys(("/tmp", "/output", "/run/surgeval"), (full, "tmpfs"))
+    mounts |= {"/": (frozenset({"ro"}), "overlay"), "/input": (frozenset({"ro"}), "ext4")}
+    monkeypatch.setattr(checks, "mounts_of", lambda pid: mounts)
+    assert list(checks._kernel_mount_problems(1, LAUNCH)) == []
+    mounts["/output"] = (full - {lacking}, "tmpfs")
+    assert list(checks._kernel_mount_problems(1, LAUNCH)) == ["/output is no folder with a size limit"]
+
+
 class _Forgetful(PodmanEngine):
     """Leaves one flag out, as a future podman might."""
 
@@ -187,6 +198,20 @@ def test_25_a_run_dies_and_is_proved_dead_when_its_engine_does_not_answer(
             death = running.kill()
         assert death.evidence == ("the first process ended", "its control group is empty or gone")
         assert death.exit_code is None
+
+
+def test_where_the_daemon_would_not_see_our_mounts_it_makes_the_folders_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(docker, "can_show_mounts", lambda: False)
+    with bench("docker", tmp_path) as made:
+        with made.start("echo done > /output/answer; exec /bin/busybox sleep 600") as running:
+            until(lambda: "answer" in running.output_names(), 60, "it wrote nothing")
+            running.kill()
+            assert running.read_output("answer", max_bytes=10) == b"done\n"
+        with made.start("exit 7") as brief:
+            until(lambda: not brief.alive(), 60, "it did not end")
+            assert brief.exit_code() == 7
 
 
 def test_without_root_hidden_data_is_refused_and_folders_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:

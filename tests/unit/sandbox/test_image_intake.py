@@ -119,6 +119,14 @@ def test_01_a_cut_archive_is_refused(packed: bool, share: float, tmp_path: Path)
     assert "cut off" in (message := refused(path)) or "middle" in message
 
 
+def test_01_a_header_that_no_digest_covers_is_checked_by_its_own_sum(tmp_path: Path) -> None:
+    path = image(tmp_path)
+    data = bytearray(path.read_bytes())
+    data[136 + 5] ^= 1  # the time of the first member: any digit will do
+    path.write_bytes(data)
+    assert "check sum" in refused(path)
+
+
 @settings(max_examples=60)
 @given(position=st.integers(0, 1 << 30), value=st.integers(0, 255), length=st.integers(0, 1 << 30))
 def test_01_damage_anywhere_never_escapes_as_another_error(

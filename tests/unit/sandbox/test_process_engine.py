@@ -12,6 +12,7 @@ import pytest
 
 from surgeval.errors import EngineFailed, HiddenDataRefused, Misuse
 from surgeval.sandbox import Launch, Limits, Mount, open_engine
+from surgeval.sandbox._watchdog import Watchdog
 
 LISTEN = "import socket,sys,time; s=socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); time.sleep(60)"
 ESCAPE = """
@@ -29,7 +30,7 @@ def python(code: str, *arguments: str) -> tuple[str, ...]:
     return (sys.executable, "-I", "-S", "-c", code, *arguments)
 
 
-def eventually(check: Callable[[], object], timeout_s: float = 20.0) -> None:
+def eventually(check: Callable[[], object], timeout_s: float = 60.0) -> None:
     deadline = time.monotonic() + timeout_s
     while not check():
         assert time.monotonic() < deadline, "it never happened"
@@ -111,6 +112,20 @@ def test_the_run_dies_with_a_host_that_is_killed(tmp_path: Path) -> None:
     eventually(lambda: not runs(pid))
 
 
+def test_the_lifetime_of_a_run_begins_when_it_is_up(tmp_path: Path) -> None:
+    ended = tmp_path / "ended"
+    watchdog = Watchdog((sys.executable, "-I", "-S", "-c", f"open({str(ended)!r}, 'w')"), lifetime_s=0.1)
+    try:
+        time.sleep(1.0)  # an engine on a busy machine takes longer to start a run than this one may live
+        assert not ended.exists()
+        assert not watchdog.has_ended_it()
+        watchdog.begin()
+        eventually(ended.exists)
+        assert watchdog.has_ended_it()
+    finally:
+        watchdog.release()
+
+
 def test_logs_are_kept_in_bounded_memory() -> None:
     code = "import sys\nfor _ in range(300): sys.stdout.write('x' * 65536)\nprint('end')"
     with open_engine("process").start(Launch(command=python(code), limits=Limits(log_mb=1))) as running:
@@ -125,7 +140,7 @@ def test_the_socket_is_reached_through_its_folder(tmp_path: Path) -> None:
     launch = Launch(command=python(LISTEN, f"{engine.inside(mount)}/model.sock"), mounts=(mount,))
     with engine.start(launch) as running:
         eventually(lambda: "model.sock" in os.listdir(tmp_path))
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while True:
             try:
                 connection = running.connect(timeout_s=5)

@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 from hostile_programs import script
 from submission_runs import events, outcomes, records
 from surgeval.errors import UnknownName
-from surgeval.sandbox import open_engine
-from surgeval.sandbox._engine import Running
-from surgeval.sandbox._launch import Launch
+from surgeval.sandbox import Launch, Running, open_engine
 from surgeval.sandbox.process import ProcessEngine
 from surgeval.schema.questions import Request
 from surgeval.submissions.batch import NOT_VERIFIED, BatchRules, run_batches
@@ -153,6 +151,25 @@ def test_rules_that_nobody_knows_are_refused() -> None:
         BatchRules(share_s=5, layout="tar")
 
 
+class BlinkingEngine(ProcessEngine):
+    """Its runs are over before anybody can open their output."""
+
+    def start(self, launch: Launch) -> Running:
+        running = super().start(launch)
+        running._output = None
+        return running
+
+
+def test_where_the_output_could_not_be_opened_the_reason_is_recorded(tmp_path: Path) -> None:
+    entrant = Entrant(command=script(tmp_path / "programs", READ + WRITE))
+    rules = BatchRules(share_s=5.0, setup_s=60.0)
+    found = records(
+        run_batches(inputs(tmp_path), engine=BlinkingEngine(), entrant=entrant, rules=rules, out=tmp_path / "out")
+    )
+    assert set(outcomes(found).values()) == {"invalid"}
+    assert all("over before it could be opened" in record.detail for record in found.values())
+
+
 # --- the pooled rule ------------------------------------------------------------------------------
 
 BUCKETS = st.dictionaries(st.text(min_size=1, max_size=6), st.sampled_from("abc"), min_size=1, max_size=60)
@@ -185,37 +202,3 @@ def test_the_ends_are_exact() -> None:
     assert forfeited_count(20, 220.0001, 220.0) == 1
     assert [forfeited_count(20, used, 220.0) for used in (264.0, 286.0, 300.0)] == [20, 20, 20]
     assert forfeited_count(20, 1e9, 220.0) == 20
-
-
-class BlinkingEngine(ProcessEngine):
-    """Its first runs are over before anybody can open their output."""
-
-    def __init__(self, blinks: int) -> None:
-        super().__init__()
-        self.blinks = blinks
-
-    def start(self, launch: Launch) -> Running:
-        running = super().start(launch)
-        if self.blinks:
-            self.blinks -= 1
-            running._output = None
-        return running
-
-
-def blinked(folder: Path, blinks: int) -> dict[str, Record]:
-    entrant = Entrant(command=script(folder / "programs", READ + WRITE))
-    rules = BatchRules(share_s=5.0, setup_s=60.0)
-    return records(
-        run_batches(inputs(folder), engine=BlinkingEngine(blinks), entrant=entrant, rules=rules, out=folder / "out")
-    )
-
-
-def test_a_run_that_was_over_before_its_output_could_be_opened_is_run_again(tmp_path: Path) -> None:
-    assert outcomes(blinked(tmp_path, 2)) == {f"q{i}": "ok" for i in range(4)}
-    assert [event["attempt"] for event in events(tmp_path / "out", "again")] == [1, 2]
-
-
-def test_where_the_output_can_never_be_opened_the_reason_is_recorded(tmp_path: Path) -> None:
-    found = blinked(tmp_path, 99)
-    assert "ok" not in outcomes(found).values()
-    assert all("over before its output could be opened" in record.detail for record in found.values())

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -26,6 +27,7 @@ from surgeval.submissions import driver
 from surgeval.submissions.journal import ANSWERS
 from surgeval.submissions.messages import Question
 from surgeval.submissions.plan import Rules, State, Task
+from surgeval.submissions.results import run_facts, write_responses
 from surgeval.submissions.session import Answered, Entrant, Session, Workplace
 
 SHORT: dict[str, Any] = {"budget_s": 0.5}
@@ -38,6 +40,29 @@ def test_every_question_is_answered_and_timed(tmp_path: Path) -> None:
     assert {r.content for r in found.values()} == {"Question 0?", "Question 1?", "Question 2?"}
     assert sorted(r.extra["n"] for r in found.values()) == [1, 2, 3]  # type: ignore[index]
     assert all(0 < r.latency_s < 20 for r in found.values())
+
+
+def test_answers_are_streamed_and_none_is_kept_in_memory(tmp_path: Path) -> None:
+    """Thirty megabytes of answers pass through; what the host holds does not grow with them."""
+    held: list[int] = []
+    tracemalloc.start()
+    try:
+        out = driver.run_tasks(
+            tasks(tmp_path / "media", 600), engine=open_engine("process"), rules=rules(), out=tmp_path / "out",
+            entrant=Entrant(command=good(tmp_path, "return 'x' * 50000")),
+            progress=lambda _: held.append(tracemalloc.get_traced_memory()[0]),
+        )  # fmt: skip
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        facts = run_facts(out)
+        write_responses(out, with_late=True)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert facts.answered == 600
+    assert (tmp_path / "out" / ANSWERS).stat().st_size > 30_000_000
+    assert held[-1] - held[99] < 1_000_000
+    assert peak - before < 3_000_000
 
 
 def test_every_container_is_proven_dead(tmp_path: Path) -> None:
@@ -106,19 +131,19 @@ def test_hanging_or_trickling_is_cut_and_the_program_restarted(tmp_path: Path, b
 def test_a_late_answer_to_an_earlier_question_is_no_answer_to_this_one(tmp_path: Path) -> None:
     """The program keeps the answer to its first question and gives it when asked the second."""
     body = (
-        "if count == 1:\n    kept = good; time.sleep(2.5)\n"
+        "if count == 1:\n    kept = good; connection.recv(1)  # until the host cuts it\n"
         "elif count == 2:\n    reply(connection, kept)\n"
         "else:\n    reply(connection, good)"
     )
-    found = run(tmp_path, raw(tmp_path, body), budget_s=2.0)
+    found = run(tmp_path, raw(tmp_path, body), budget_s=4.0)
     assert sorted(outcomes(found).values()) == ["invalid", "ok", "timeout"]
     assert "another question" in next(r.detail for r in found.values() if r.outcome == "invalid")
     assert len(events(tmp_path / "out", "started")) == 1
 
 
 def test_a_slow_program_gets_time_to_recover_before_it_is_restarted(tmp_path: Path) -> None:
-    body = "if state['asked'] == 1: time.sleep(2.5)\nreturn str(state['asked'])"
-    found = run(tmp_path, good(tmp_path, body), budget_s=2.0)
+    body = "if state['asked'] == 1: time.sleep(4.5)\nreturn str(state['asked'])"
+    found = run(tmp_path, good(tmp_path, body), budget_s=4.0)
     assert sorted(outcomes(found).values()) == ["ok", "ok", "timeout"]
     assert {r.content for r in found.values()} == {None, "2", "3"}
 
@@ -155,9 +180,9 @@ def test_a_slow_start_is_cut_by_a_clock_of_its_own(tmp_path: Path) -> None:
 
 
 def test_start_up_time_is_no_answering_time(tmp_path: Path) -> None:
-    found = run(tmp_path, good(tmp_path, start="time.sleep(1.5)"), budget_s=1.4)
+    found = run(tmp_path, good(tmp_path, start="time.sleep(4.1)"), budget_s=4.0)
     assert outcomes(found) == ALL_OK
-    assert events(tmp_path / "out", "started")[0]["seconds"] > 1.4
+    assert events(tmp_path / "out", "started")[0]["seconds"] > 4.0
 
 
 def test_false_health_buys_nothing(tmp_path: Path) -> None:
@@ -185,7 +210,7 @@ def test_health_of_another_protocol_is_not_ready(tmp_path: Path) -> None:
     ],
 )
 def test_a_socket_that_turns_into_something_else_is_a_crash(tmp_path: Path, swap: str) -> None:
-    body = f"path = os.environ['SURG_SOCKET']\nreply(connection, good)\n{swap}"
+    body = f"path = os.environ['SURG_SOCKET']\n{swap}\nreply(connection, good)"
     found = run(tmp_path, raw(tmp_path, body), health_s=0.3, most_restarts=0)
     assert sorted(outcomes(found).values()) == ["crashed", "crashed", "ok"]
 
@@ -330,13 +355,15 @@ def test_an_interrupted_run_keeps_its_answers_and_leaves_nothing_running(tmp_pat
 
 
 def test_a_killed_host_process_loses_no_answer_and_no_process_survives_it(tmp_path: Path) -> None:
-    command = good(tmp_path, "time.sleep(0.2)\nreturn str(os.getpid())")
+    go_on = tmp_path / "go-on"
+    wait = f"if state['asked'] == 5 and not os.path.exists({str(go_on)!r}): time.sleep(600)"
+    command = good(tmp_path, f"{wait}\nreturn str(os.getpid())")
     asked = tasks(tmp_path / "media", 12)
     host = f"""
 import sys; sys.path[:0] = {[str(Path(__file__).parents[2]), str(Path(surgeval.__file__).parents[1])]!r}
 from pathlib import Path
 from submission_runs import run, tasks
-run(Path({str(tmp_path)!r}), {command!r}, tasks(Path({str(tmp_path / "media")!r}), 12))
+run(Path({str(tmp_path)!r}), {command!r}, tasks(Path({str(tmp_path / "media")!r}), 12), budget_s=600.0)
 """
     child = subprocess.Popen([sys.executable, "-c", host])
     answers = tmp_path / "out" / ANSWERS
@@ -346,14 +373,15 @@ run(Path({str(tmp_path)!r}), {command!r}, tasks(Path({str(tmp_path / "media")!r}
     child.send_signal(signal.SIGKILL)
     child.wait()
     first = {row["case"]: row for row in map(json.loads, answers.read_text().splitlines())}
-    assert 2 <= len(first) < 12
+    assert 2 <= len(first) <= 4
     pid = int(next(iter(first.values()))["content"])
     while os.path.exists(f"/proc/{pid}") and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not os.path.exists(f"/proc/{pid}")
     sockets = Path((tmp_path / "out" / driver.WORK / "sockets").read_text())
     assert sockets.is_dir()
-    found = run(tmp_path, command, asked)
+    go_on.touch()
+    found = run(tmp_path, command, asked, budget_s=600.0)
     assert not sockets.exists()
     assert set(outcomes(found).values()) == {"ok"}
     assert len(found) == 12

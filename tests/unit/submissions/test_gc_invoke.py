@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -53,10 +55,17 @@ LINKED = """if count < 3 and os.path.lexists(target + "/response.json"):
             response = None"""
 
 
+PORTS = itertools.cycle(range(20_000 + os.getpid() % 1000 * 10, 20_000 + os.getpid() % 1000 * 10 + 10))
+
+
 def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    """A port below those that the kernel hands out, so that nobody gets it before the program binds it."""
+    while True:
+        port = next(PORTS)
+        with suppress(OSError), socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def run(folder: Path, body: str = "pass", **changes: Any) -> dict[str, Record]:

@@ -11,7 +11,17 @@ from pathlib import Path
 import pytest
 
 from surgeval.errors import FileUnreadable, Misuse, RunInterrupted
-from surgeval.submissions.journal import ANSWERS, RESERVE, RUN, Journal, Record, final_records, read_journal
+from surgeval.submissions.journal import (
+    ANSWERS,
+    LOG,
+    RESERVE,
+    RUN,
+    TROUBLE_LOG,
+    Journal,
+    Record,
+    final_records,
+    read_journal,
+)
 from surgeval.submissions.messages import Outcome
 
 ME = {"questions": "abc", "seed": 1}
@@ -161,3 +171,16 @@ def test_another_failure_of_the_disk_stops_the_run_plainly(tmp_path: Path, monke
         with pytest.raises(RunInterrupted, match="Input/output error"):
             journal.add(record("a"))
     journal.close()
+
+
+def test_what_a_container_printed_is_kept_and_never_stops_a_run(tmp_path: Path) -> None:
+    with Journal(tmp_path / "out", {"a": 1}) as journal:
+        journal.keep_log(b"trouble", in_trouble=True)
+        journal.keep_log(b"fine", in_trouble=False)
+        assert [(tmp_path / "out" / name).read_bytes() for name in (LOG, TROUBLE_LOG)] == [b"fine", b"trouble"]
+        journal.keep_log(b" \n", in_trouble=True)
+        assert (tmp_path / "out" / TROUBLE_LOG).read_bytes() == b"trouble"
+        (tmp_path / "out" / LOG).unlink()
+        (tmp_path / "out" / LOG).mkdir()  # cannot be written, as on a full disk
+        journal.keep_log(b"more", in_trouble=True)
+        assert (tmp_path / "out" / TROUBLE_LOG).read_bytes() == b"more"

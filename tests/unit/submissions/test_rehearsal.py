@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hostile_programs import good, script
+from hostile_programs import SERVE, good, script
 from submission_runs import events
 from surgeval.errors import Misuse, UnknownName
 from surgeval.sandbox import open_engine
@@ -75,11 +75,11 @@ def test_without_references_there_is_no_score_and_it_says_so(pack: Path, tmp_pat
 
 def test_late_invalid_and_crashed_answers_are_listed_with_reasons(pack: Path, tmp_path: Path) -> None:
     body = (
-        "if 'sponge' in question['question']: time.sleep(3)\n"
+        "if 'sponge' in question['question']: time.sleep(4.5)\n"
         "if 'clips' in question['question']: raise ValueError('no clips today')\n"
         "return 'none'"
     )
-    found = go(pack, good(tmp_path, body), budget_s=2.0)
+    found = go(pack, good(tmp_path, body), budget_s=4.0)
     assert found.facts.outcomes == {"ok": 1, "timeout": 1, "invalid": 1}
     assert {f.code for f in found.findings} == {"answer-timeout", "answer-invalid", "container-said"}
     assert "headroom   none: 1 late" in found.text
@@ -88,6 +88,77 @@ def test_late_invalid_and_crashed_answers_are_listed_with_reasons(pack: Path, tm
     assert found.score is not None
     late = found.score.results.filter(found.score.results["timed_out"])["qID"].to_list()
     assert late == ["example-1"]
+
+
+SERVING = "import importlib.util\nspec = importlib.util.spec_from_file_location('serve', {serve!r})\n"
+SERVING += "serve = importlib.util.module_from_spec(spec); spec.loader.exec_module(serve)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("serve.serve(lambda question: 3)", ["got 3; answer with a string, also for a number"]),
+        ("serve.serve(lambda question: print('yes'))", ["got nothing; answer with a string"]),
+        (
+            "serve.serve(lambda question: question['frame'])",
+            ["status 500", "what the program printed", "KeyError: 'frame'"],
+        ),
+        (
+            "open('/app/weights.pt')",
+            ["exit code 1 before it was ready", "(4 times)", "directory: '/app", "serve(answer)"],
+        ),
+        ("open('/input/request.json')", ["directory: '/input/request.json'", "--protocol batch"]),
+        ("serve.serve(lambda question: '', listen='127.0.0.1:0')", ["not ready within 1 s", "SURG_SOCKET names"]),
+        ("serve.serve(lambda question: '')", ["3 of 3 answers are empty"]),
+    ],
+)
+def test_a_usual_mistake_is_told_once_and_with_its_remedy(
+    pack: Path, tmp_path: Path, text: str, said: list[str]
+) -> None:
+    slow_to_start = {"start_up_s": 1.0} if "not ready within 1 s" in said else {}
+    command = script(tmp_path, SERVING.format(serve=str(SERVE)) + text)
+    found = go(pack, command, state=State.PER_VIDEO, **slow_to_start)
+    assert found.is_worrying
+    for part in said:
+        assert found.text.count(part) == 1, found.text
+
+
+def test_what_was_printed_where_an_answer_was_lost_outlives_later_containers(pack: Path, tmp_path: Path) -> None:
+    """Each question has a container of its own here, and only the first one fails."""
+    seen = tmp_path / "seen"
+    body = f"first = not os.path.exists({str(seen)!r}); open({str(seen)!r}, 'w').close()\n"
+    body += "print('this is', 'the first' if first else 'another', flush=True)\nreturn None if first else 'yes'"
+    found = go(pack, good(tmp_path, body), state=State.PER_QUESTION)
+    assert found.facts.outcomes == {"ok": 2, "invalid": 1}
+    assert "this is the first" in found.text
+    assert "this is another" not in found.text
+
+
+def test_a_program_that_is_not_there_is_said_before_anything_is_asked(pack: Path, tmp_path: Path) -> None:
+    with pytest.raises(Misuse, match="'no-such-program' is no program of this machine"):
+        go(pack, ("no-such-program", "app.py"))
+    assert not (pack.parent / "out").exists()
+
+
+def test_a_server_that_is_given_a_batch_is_told_what_it_is(pack: Path, tmp_path: Path) -> None:
+    found = go(pack, good(tmp_path), protocol="batch")
+    assert found.facts.outcomes == {"crashed": 3}
+    assert "SURG_SOCKET is not set" in found.text
+    assert "(no batch)" in found.text
+    assert "nan" not in found.text
+
+
+def test_many_lost_questions_are_counted_not_listed(pack: Path, tmp_path: Path) -> None:
+    rows = json.loads((pack / "example_input" / "request.json").read_text())
+    for number in range(30):
+        rows.append(rows[0] | {"qID": f"more-{number}"})
+        shutil.copy(pack / "example_input/frames/example-1.png", pack / f"example_input/frames/more-{number}.png")
+    (pack / "example_input" / "request.json").write_text(json.dumps(rows))
+    found = go(pack, good(tmp_path, "return 3"))
+    assert found.facts.outcomes == {"invalid": 33}
+    assert found.text.count("must be text") == 1
+    assert " and 17 more]" in found.text
+    assert "13 more questions were lost" in found.text
 
 
 def test_an_input_that_cannot_be_read_is_said_plainly(pack: Path, tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def served(
             yield address
         finally:
             program.send_signal(signal.SIGTERM)
-            assert program.wait(30) == 0
+            assert program.wait(60) == 0
 
 
 def talk(address: Address, method: str, path: str, message: object = ASK) -> Reply:
@@ -116,6 +116,10 @@ def test_it_reports_ready_and_answers(tmp_path: Path, tcp: bool) -> None:
     with served(tmp_path, "return question['question'] + '!'", tcp=tcp) as address:
         assert said(talk(address, "GET", "/health")) == {"protocol": "1", "name": "mine"}
         assert said(talk(address, "POST", "/answer")) == {"qID": "a", "content": "?!"}
+
+
+def test_it_is_written_in_the_grammar_of_python_3_9() -> None:
+    ast.parse(SERVE.read_text("utf-8"), feature_version=(3, 9))
 
 
 def test_it_runs_on_python_3_9(tmp_path: Path) -> None:
