@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from surgeval.cli import _tables as t
-from surgeval.schema.score_table import read_frame
+from surgeval.schema.table_files import read_frame
 
 
 def register(app: typer.Typer) -> None:

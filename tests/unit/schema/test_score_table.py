@@ -78,8 +78,8 @@ def test_values_beyond_0_and_1_without_a_metric_are_of_unknown_range() -> None:
 
 def test_absent_columns_and_rows_are_named() -> None:
     text = refusal({"algorithm": ["A"]})
-    assert "3 problems" in text
-    assert "column 'model' is missing; the table has 'algorithm'" in text
+    assert "columns 'model', 'case', 'value' are missing; the table has 'algorithm'" in text
+    assert "column 'case' is missing; the table has 'model', 'value'" in refusal({"model": ["A"], "value": [1]})
     assert "no rows" in refusal({"model": [], "case": [], "value": []})
 
 
