@@ -36,7 +36,7 @@ def compare(
     """The difference of two models with its interval, and the risk that a claim of superiority is false."""
     from surgeval.stats.comparison import compare as work
 
-    t.check_out(out, force=force)
+    t.check_out(out, force=force, inputs=table)
     options = {
         "statistic": statistic, "resample": resample, "estimand": estimand, "by": t.names_in(by), "level": level,
         "replicates": boot, "method": method, "seed": seed, "metric": metric, "missing": missing,

@@ -38,7 +38,7 @@ def interval(
     """Values of all models with intervals in which rows of one video are not taken as independent."""
     from surgeval.stats.interval import interval as work
 
-    t.check_out(out, force=force)
+    t.check_out(out, force=force, inputs=table)
     options = {
         "statistic": statistic, "resample": resample, "estimand": estimand, "by": t.names_in(by), "level": level,
         "replicates": boot, "method": method, "seed": seed, "metric": metric, "missing": missing,

@@ -46,7 +46,7 @@ def strata(
     """The value of every model in every stratum and its difference to the whole, with intervals."""
     from surgeval.stats.strata import strata as work
 
-    t.check_out(out, force=force)
+    t.check_out(out, force=force, inputs=table)
     options = {
         "statistic": statistic, "resample": resample, "estimand": estimand, "baseline": baseline, "rule": rule,
         "bins": read_bins(bins), "low_artifact": low_artifact, "level": level, "replicates": boot, "seed": seed,
