@@ -32,7 +32,9 @@ ColumnsOption = Annotated[
         show_default=False,
     ),
 ]
-MetricOption = Annotated[str | None, typer.Option("--metric", help="Metric of the table; may be left out if only one.")]
+MetricOption = Annotated[
+    str | None, typer.Option("--metric", help="Metric of the table; may be left out if there is one, or 'correct'.")
+]
 MissingOption = Annotated[
     str, typer.Option("--missing", help="A model without a row for a case: worst value, drop the case, or error.")
 ]

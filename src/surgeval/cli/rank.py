@@ -53,7 +53,9 @@ def rank(
     challenger_compat: bool = typer.Option(
         False, "--challenger-compat", help="Resample with challengeR's faults, to compare."
     ),
-    metric: str | None = typer.Option(None, help="The metric to rank by."),
+    metric: str | None = typer.Option(
+        None, help="The metric to rank by; may be left out if there is one, or 'correct'."
+    ),
     columns: ColumnsOption = "",
     json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
     out: Path | None = typer.Option(None, help="Write every table into this folder."),

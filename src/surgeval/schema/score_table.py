@@ -105,19 +105,32 @@ class ScoreTable:
         """The scores of one metric as an array of cases by models, the form statistics work on.
 
         Args:
-            metric: May be left out where the table has only one.
+            metric: May be left out where the table has only one, or has `correct`.
             missing: What a (model, case) pair without a row becomes: the metric's worst value, a
                 reason to drop the case for every model, or an error.
 
         Raises:
             UnknownName: The table has no such metric.
+            Misuse: The table has several, and none was chosen.
             TableInvalid: Pairs are missing and `missing="error"`, or the worst value is unknown.
         """
-        if metric is None:
-            metric = "correct" if "correct" in self.metrics else self.metrics[0]
-        if metric not in self.metrics:
+        return _matrix(self, self.chosen_metric(metric), missing)
+
+    def chosen_metric(self, metric: str | None = None) -> str:
+        """The metric of that name; without one, the only metric of the table, or `correct`.
+
+        Raises:
+            UnknownName: The table has no such metric.
+            Misuse: The table has several, and none was chosen.
+        """
+        if metric is None and "correct" in self.metrics:
+            return "correct"
+        if metric is None and len(self.metrics) > 1:
+            listed = ", ".join(map(repr, self.metrics))
+            raise Misuse(f"the table has {len(self.metrics)} metrics ({listed}); choose one with metric")
+        if metric is not None and metric not in self.metrics:
             raise UnknownName("metric", metric, self.metrics)
-        return _matrix(self, metric, missing)
+        return metric or self.metrics[0]
 
     def to_dir(self, path: str | Path) -> None:
         """Write `scores.parquet` into the folder."""

@@ -227,6 +227,14 @@ def test_the_worst_value_of_an_error_is_its_largest() -> None:
     assert ScoreTable.of(data, facts=facts).matrix().values.tolist() == [[1.0, 0.0], [1.0, 9.0]]
 
 
+def test_one_of_several_metrics_has_to_be_chosen_unless_one_says_correct() -> None:
+    two = {"model": ["A", "A"], "case": ["q1", "q1"], "value": [0.5, 1.0], "metric": ["dice", "iou"]}
+    with pytest.raises(Misuse, match=r"the table has 2 metrics \('dice', 'iou'\); choose one with metric"):
+        ScoreTable.of(two).matrix()
+    assert ScoreTable.of(two).matrix("iou").values.tolist() == [[1.0]]
+    assert ScoreTable.of({**two, "metric": ["correct", "iou"]}).matrix().metric.name == "correct"
+
+
 def test_missing_scores_may_drop_the_case_for_all() -> None:
     matrix = holes().matrix(missing="drop")
     assert matrix.values.tolist() == [[1.0, 0.0]]
