@@ -159,8 +159,8 @@ def test_every_double_rating_is_counted() -> None:
 
 
 def test_an_order_with_a_label_twice_and_endless_steps_are_misuse() -> None:
+    columns = {"rater": "rater", "label": "said", "unit": "unit", "video": "video"}
     with pytest.raises(Misuse, match="'1' is named twice"):
-        columns = {"rater": "rater", "label": "said", "unit": "unit", "video": "video"}
         agreement(rated(), **columns, scale="ordinal", order=["0", "1", "1", "2"])
     with pytest.raises(Misuse, match="positive and finite, got inf"):
         agreement(segments(), **COLUMNS, step_s=float("inf"))
