@@ -44,6 +44,14 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite what is th
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 SeedOption = Annotated[int, typer.Option("--seed", help="Seed of the random streams.")]
 BootOption = Annotated[int, typer.Option("--boot", help="Number of resamples.")]
+StatisticOption = Annotated[str, typer.Option("--statistic", help="mean, median, min, max, or q05, q95, ...")]
+ResampleOption = Annotated[
+    str, typer.Option("--resample", help="cluster, two-stage, naive, or a hierarchy such as 'center>video>rows'.")
+]
+EstimandOption = Annotated[
+    str, typer.Option("--estimand", help="rows (pooled) or videos (mean over videos of the statistic within).")
+]
+MethodOption = Annotated[str, typer.Option("--method", help="percentile, basic, bca or deterministic.")]
 LevelOption = Annotated[float, typer.Option("--level", help="Coverage of the intervals.")]
 
 

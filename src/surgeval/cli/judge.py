@@ -44,6 +44,8 @@ def check(
         emit("")
         emit(f"gold accuracy {report.gold_accuracy:.3f} (at least {min_accuracy:g} wanted)")
         emit(f"canaries accepted {report.accepted_canaries} (none may be)")
+    if report.failure is not None:
+        talk(f"{report.judge}: none of {check_size()} cases got an answer: {report.failure}")
     talk(f"{report.judge}: {'fit for use' if fit else 'NOT fit for use'}")
     if not fit:
         raise typer.Exit(1)
