@@ -24,11 +24,15 @@ if TYPE_CHECKING:
     from surgeval.schema.score_table import read_score_table as read_score_table
     from surgeval.schema.taxonomy import Capability as Capability
     from surgeval.schema.tracks import Procedure as Procedure
+    from surgeval.scoring.diff import DiffResult as DiffResult
     from surgeval.scoring.diff import diff as diff
     from surgeval.scoring.evaluate.result import EvaluationResult as EvaluationResult
     from surgeval.scoring.evaluate.run import evaluate as evaluate
+    from surgeval.scoring.floors import FloorsResult as FloorsResult
     from surgeval.scoring.floors import floors as floors
     from surgeval.scoring.lint import lint as lint
+    from surgeval.scoring.lint_report import LintReport as LintReport
+    from surgeval.scoring.result import ScoreResult as ScoreResult
     from surgeval.scoring.run import score as score
     from surgeval.simulation.simulate import Simulation as Simulation
     from surgeval.simulation.simulate import simulate as simulate
@@ -54,10 +58,12 @@ if TYPE_CHECKING:
     from surgeval.stats.interval import interval as interval
     from surgeval.stats.interval import metric_interval as metric_interval
     from surgeval.stats.mixed.failures import failures as failures
+    from surgeval.stats.mixed.report import Failures as Failures
     from surgeval.stats.ranking import RankResult as RankResult
     from surgeval.stats.ranking import rank as rank
     from surgeval.stats.strata import StrataResult as StrataResult
     from surgeval.stats.strata import strata as strata
+    from surgeval.submissions.rehearsal import Rehearsal as Rehearsal
     from surgeval.submissions.rehearsal import rehearse as rehearse
 
 _HOME = {
@@ -69,17 +75,23 @@ _HOME = {
     "ComparisonResult": "stats.comparison",
     "CooccurrenceResult": "stats.cooccurrence",
     "DependenceResult": "stats.dependence",
+    "DiffResult": "scoring.diff",
     "EnsembleResult": "stats.ensembles",
     "EvaluationResult": "scoring.evaluate.result",
+    "Failures": "stats.mixed.report",
+    "FloorsResult": "scoring.floors",
     "InfluenceResult": "stats.influence",
     "IntervalResult": "stats.interval",
     "Ledger": "schema.ledger",
+    "LintReport": "scoring.lint_report",
     "Procedure": "schema.tracks",
     "RankResult": "stats.ranking",
     "Reference": "schema.questions",
+    "Rehearsal": "submissions.rehearsal",
     "Report": "report.report",
     "Request": "schema.questions",
     "Response": "schema.questions",
+    "ScoreResult": "scoring.result",
     "ScoreTable": "schema.score_table",
     "Simulation": "simulation.simulate",
     "StrataResult": "stats.strata",

@@ -69,11 +69,14 @@ def table(seed: int = 0) -> str:
         "| videos x questions | studies | " + " | ".join(f"`{name}`" for name in TESTS) + " |",
         "|---" * (len(TESTS) + 2) + "|",
     ]
-    for setting in SETTINGS:
-        rates = rejection_rates(setting, seed=seed)
-        cells = [setting.label, str(setting.runs), *(f"{rates[name]:.3f}" for name in TESTS)]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    return "\n".join([*lines, *(line(setting, seed=seed) for setting in SETTINGS)])
+
+
+def line(setting: Setting, *, seed: int = 0) -> str:
+    """One line of the table."""
+    rates = rejection_rates(setting, seed=seed)
+    cells = [setting.label, str(setting.runs), *(f"{rates[name]:.3f}" for name in TESTS)]
+    return "| " + " | ".join(cells) + " |"
 
 
 if __name__ == "__main__":

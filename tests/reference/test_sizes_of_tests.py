@@ -1,8 +1,12 @@
 """The error rates that `docs/validation-tests.md` reports, simulated again with fewer studies."""
 
+from pathlib import Path
+
 import pytest
 
-from reference.sizes_of_tests import SETTINGS, rejection_rates
+from reference.sizes_of_tests import SETTINGS, line, rejection_rates
+
+PAGE = Path(__file__).parents[2] / "docs" / "validation-tests.md"
 
 
 @pytest.mark.slow
@@ -28,3 +32,9 @@ def test_the_sign_flip_test_has_the_power_of_the_other_tests_by_video() -> None:
     rates = rejection_rates(SETTINGS[5], seed=1, runs=250)
     assert rates["sign-flip"] > rates["video-means-t"] - 0.08
     assert rates["sign-flip"] > 0.4
+
+
+@pytest.mark.slow
+def test_the_page_shows_what_its_command_prints() -> None:
+    fewest_videos = min(SETTINGS, key=lambda setting: setting.videos)
+    assert line(fewest_videos) in PAGE.read_text().splitlines()

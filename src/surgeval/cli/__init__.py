@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from typing import NoReturn
 
 import typer
 
@@ -67,9 +68,18 @@ def _root(
 
 
 def main() -> None:
-    """Run the command line; deliberate errors become one line on stderr and exit code 2."""
+    """Run the command line; what is wrong with inputs or the machine becomes one line on stderr and exit code 2."""
     try:
         build_app()()
     except SurgevalError as error:
-        talk(f"{type(error).__name__}: {error}")
-        sys.exit(2)
+        _stop(f"{type(error).__name__}: {error}")
+    except OSError as error:
+        where = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+        _stop(f"{type(error).__name__}: {where}; a file could not be read or written")
+    except MemoryError as error:
+        _stop(f"MemoryError: {str(error) or 'no memory is left'}; ask for less at once, such as fewer resamples")
+
+
+def _stop(message: str) -> NoReturn:
+    talk(message)
+    sys.exit(2)

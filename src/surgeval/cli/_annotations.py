@@ -100,7 +100,7 @@ def read_plain_table(path: Path, *texts: str) -> pl.DataFrame:
     Raises:
         FileUnreadable: Missing, or of another kind.
     """
-    from surgeval.schema.score_table import read_frame
+    from surgeval.schema.table_files import read_frame
 
     return read_frame(path, texts)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from surgeval.errors import WouldOverwrite
+from surgeval.errors import Misuse, WouldOverwrite
 
 
 def talk(text: str) -> None:
@@ -63,11 +63,19 @@ def progress_bar(what: str, total: int | None = None) -> Iterator[Callable[[int]
 
 
 def new_folder(path: Path, *, force: bool, files: tuple[str, ...] = ("manifest.json",)) -> Path:
-    """The output folder, created; refused when it already holds results and `force` is off."""
+    """The output folder, created; refused when it already holds results and `force` is off.
+
+    Raises:
+        WouldOverwrite: One of `files` lies in it.
+        Misuse: A folder cannot be made there.
+    """
     taken = [name for name in files if (path / name).exists()]
     if taken and not force:
         raise WouldOverwrite(path / taken[0])
-    path.mkdir(parents=True, exist_ok=True)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Misuse(f"--out {path}: no folder can be made there ({error.strerror}); choose another place") from None
     return path
 
 

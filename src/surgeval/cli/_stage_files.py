@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ import polars as pl
 from surgeval.cli._annotations import TABLES, read_plain_table
 from surgeval.cli._console import talk
 from surgeval.errors import FileUnreadable, Misuse
+from surgeval.schema.documents import read_json
 from surgeval.schema.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -62,12 +62,7 @@ def detections(path: Path, images: Path | None, about: About) -> pl.DataFrame:
 
 
 def _results(path: Path) -> list[Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise FileUnreadable(str(path), [error.strerror or "cannot be opened"]) from None
-    except (ValueError, RecursionError) as error:
-        raise FileUnreadable(str(path), [f"no usable JSON ({str(error).splitlines()[0]})"]) from None
+    found = read_json(path)
     if not isinstance(found, list):
         raise FileUnreadable(str(path), ["expected COCO results: a list of detections"])
     return found

@@ -32,7 +32,9 @@ ColumnsOption = Annotated[
         show_default=False,
     ),
 ]
-MetricOption = Annotated[str | None, typer.Option("--metric", help="Metric of the table; may be left out if only one.")]
+MetricOption = Annotated[
+    str | None, typer.Option("--metric", help="Metric of the table; may be left out if there is one, or 'correct'.")
+]
 MissingOption = Annotated[
     str, typer.Option("--missing", help="A model without a row for a case: worst value, drop the case, or error.")
 ]
@@ -42,6 +44,14 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite what is th
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 SeedOption = Annotated[int, typer.Option("--seed", help="Seed of the random streams.")]
 BootOption = Annotated[int, typer.Option("--boot", help="Number of resamples.")]
+StatisticOption = Annotated[str, typer.Option("--statistic", help="mean, median, min, max, or q05, q95, ...")]
+ResampleOption = Annotated[
+    str, typer.Option("--resample", help="cluster, two-stage, naive, or a hierarchy such as 'center>video>rows'.")
+]
+EstimandOption = Annotated[
+    str, typer.Option("--estimand", help="rows (pooled) or videos (mean over videos of the statistic within).")
+]
+MethodOption = Annotated[str, typer.Option("--method", help="percentile, basic, bca or deterministic.")]
 LevelOption = Annotated[float, typer.Option("--level", help="Coverage of the intervals.")]
 
 
@@ -90,12 +100,17 @@ def names_in(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def check_out(out: Path | None, *, force: bool) -> None:
-    """Refuse an output file that exists, has an unknown ending, or lies in no folder, before any work is done.
+def input_files(paths: Sequence[Path]) -> list[Path]:
+    """The files that are read where files or folders of `surgeval score` are named."""
+    return [path / "scores.parquet" if path.is_dir() else path for path in paths]
+
+
+def check_out(out: Path | None, *, force: bool, inputs: Sequence[Path] = ()) -> None:
+    """Refuse an output file that exists, is read, has an unknown ending, or lies in no folder, before any work is done.
 
     Raises:
         WouldOverwrite: It exists and `force` is off.
-        Misuse: Neither `.csv` nor `.parquet`, or no such folder.
+        Misuse: Neither `.csv` nor `.parquet`, no such folder, or one of `inputs`.
     """
     if out is None:
         return
@@ -103,6 +118,10 @@ def check_out(out: Path | None, *, force: bool) -> None:
         raise Misuse(f"--out {out}: unknown kind of file {out.suffix!r}; expected .csv or .parquet")
     if not out.parent.is_dir():
         raise Misuse(f"--out {out}: folder {out.parent} does not exist")
+    if out.is_dir():
+        raise Misuse(f"--out {out}: is a folder; name a file in it")
+    if out.resolve() in [path.resolve() for path in input_files(inputs)]:
+        raise Misuse(f"--out {out}: is read as a table too and would be lost; choose another place")
     for path in (out, manifest_path(out)):
         if path.exists() and not force:
             raise WouldOverwrite(path)
@@ -134,7 +153,7 @@ def deliver(
     """
     if out is not None:
         result.to_file(out)
-        files = [path / "scores.parquet" if path.is_dir() else path for path in inputs]
+        files = input_files(inputs)
         seeds = {"seed": options["seed"]} if isinstance(options.get("seed"), int) else {}
         manifest = Manifest(verb, options, files, seeds, [result.prose, *result.notes]).as_dict()
         text = json.dumps(manifest, indent=2, ensure_ascii=False, default=str)

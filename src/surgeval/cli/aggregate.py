@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +10,7 @@ import typer
 from surgeval.cli import _tables as t
 from surgeval.cli._console import emit, emit_table
 from surgeval.errors import FileUnreadable
+from surgeval.schema.documents import read_json
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +36,7 @@ def aggregate(
     """Ranks of all models under six ways of aggregating, and how well these agree."""
     from surgeval.stats.aggregation import aggregate as work
 
-    t.check_out(out, force=force)
+    t.check_out(out, force=force, inputs=table)
     options = {"operator": operator, "phase": phase, "combine": combine, "metric": metric, "missing": missing}
     read = read_weights(weights) if weights else None
     result = work(t.read_tables(table, columns), weights=read, **options)  # type: ignore[arg-type]
@@ -52,12 +52,9 @@ def read_weights(path: Path) -> dict[str, float]:
     """The mapping from phase to weight in a JSON file.
 
     Raises:
-        FileUnreadable: No such file, no JSON, or no object; a bare list of weights says not which phase is which.
+        FileUnreadable: No such file, no JSON, or no object; a bare list of weights does not say which phase is which.
     """
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise FileUnreadable(str(path), [str(error).splitlines()[0]]) from None
+    data = read_json(path)
     if not isinstance(data, dict):
         raise FileUnreadable(str(path), [f'expected an object such as {{"phase 1": 2}}, got {type(data).__name__}'])
     return {str(key): value for key, value in data.items()}

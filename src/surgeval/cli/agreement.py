@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from surgeval.cli import _tables as t
-from surgeval.schema.score_table import read_frame
+from surgeval.schema.table_files import read_frame
 
 
 def register(app: typer.Typer) -> None:
@@ -42,7 +42,7 @@ def agreement(
     """Kappa, alpha and (for numbers) ICC with intervals over videos, from units or from segments."""
     from surgeval.stats.agreement.report import agreement as work
 
-    t.check_out(out, force=force)
+    t.check_out(out, force=force, inputs=[table])
     options = {
         "rater": rater, "label": label, "unit": unit, "video": video, "start": start, "end": end, "idle": idle,
         "step_s": step, "overlaps": overlaps, "scale": scale, "order": t.names_in(order),

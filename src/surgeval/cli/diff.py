@@ -26,9 +26,9 @@ def diff_verb(
     force: bool = typer.Option(False, "--force", help="Overwrite what is in --out."),
 ) -> None:
     """Show flipped verdicts, regrouped questions and what moved each number. Exit 1 if anything differs."""
-    from surgeval.scoring.diff import diff
+    from surgeval.scoring.diff import FILES, diff
 
-    folder = new_folder(out, force=force, files=("manifest.json", "moved.csv")) if out else None
+    folder = new_folder(out, force=force, files=FILES) if out else None
     found = diff(results_a, results_b)
     if folder:
         found.to_dir(folder)

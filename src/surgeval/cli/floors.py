@@ -41,12 +41,12 @@ def floors_verb(
     """Score constant answers and a text-only prior, and the margin of your models over them."""
     from surgeval.schema.foreign_objects import read_definitions
     from surgeval.schema.score_table import read_score_table
-    from surgeval.scoring.floors import floors
+    from surgeval.scoring.floors import FILES, floors
     from surgeval.scoring.margins import margins
 
     names = tuple(kind.name for kind in read_definitions(definitions)) if definitions else None
     table = read_score_table(results) if results else None
-    folder = new_folder(out, force=force, files=("manifest.json", "floors.csv")) if out else None
+    folder = new_folder(out, force=force, files=FILES) if out else None
     found = floors(
         requests,
         references,

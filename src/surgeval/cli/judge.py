@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import polars as pl
 import typer
-from rich.console import Console
-from rich.progress import Progress
 
-from surgeval.cli._console import emit, emit_json, emit_table, talk
+from surgeval.cli._console import emit, emit_json, emit_table, progress_bar, talk
 
 _SHOWN_LETTERS = 60
 
@@ -34,9 +31,8 @@ def check(
     from surgeval.judges import check_judge, check_size, open_judge
 
     opened = open_judge(judge)
-    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task(f"asking {opened.name}", total=check_size())
-        report = check_judge(opened, progress=lambda cases: bar.advance(task, cases))
+    with progress_bar(f"asking {opened.name}", check_size()) as step:
+        report = check_judge(opened, progress=step)
     fit = report.passes(min_accuracy)
     if json:
         emit_json(report.as_dict() | {"min_accuracy": min_accuracy, "fit": fit})
@@ -48,6 +44,8 @@ def check(
         emit("")
         emit(f"gold accuracy {report.gold_accuracy:.3f} (at least {min_accuracy:g} wanted)")
         emit(f"canaries accepted {report.accepted_canaries} (none may be)")
+    if report.failure is not None:
+        talk(f"{report.judge}: none of {check_size()} cases got an answer: {report.failure}")
     talk(f"{report.judge}: {'fit for use' if fit else 'NOT fit for use'}")
     if not fit:
         raise typer.Exit(1)

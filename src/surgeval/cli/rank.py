@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from surgeval.cli._console import emit, emit_json, emit_table, new_folder, talk
-from surgeval.cli._tables import ColumnsOption, TableArgument, read_tables
+from surgeval.cli._tables import ColumnsOption, TableArgument, input_files, read_tables
 from surgeval.errors import Misuse
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _SHOWN = {"focus": ("places", "summary", "sensitivity", "prizes")}
 _SHOWN_GENERIC = ("ranks", "consensus", "kendall")
 _TOO_LONG_FOR_JSON = ("challenger",)
+_MAIN_FILES = ("manifest.json", "places.csv", "ranks.csv", "methods.txt")
+"""Looked for before any work is done; every other file is looked for before it is written."""
 
 
 def register(app: typer.Typer) -> None:
@@ -51,7 +53,9 @@ def rank(
     challenger_compat: bool = typer.Option(
         False, "--challenger-compat", help="Resample with challengeR's faults, to compare."
     ),
-    metric: str | None = typer.Option(None, help="The metric to rank by."),
+    metric: str | None = typer.Option(
+        None, help="The metric to rank by; may be left out if there is one, or 'correct'."
+    ),
     columns: ColumnsOption = "",
     json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
     out: Path | None = typer.Option(None, help="Write every table into this folder."),
@@ -61,7 +65,7 @@ def rank(
     from surgeval.stats.ranking import rank as rank_models
 
     if out is not None:
-        new_folder(out, force=force)
+        new_folder(out, force=force, files=_MAIN_FILES)
     result = rank_models(
         read_tables(tables, columns),
         rule,
@@ -86,7 +90,7 @@ def rank(
         metric=metric,
     )
     if out is not None:
-        result.to_dir(out, inputs=_inputs(tables), force=True)
+        result.to_dir(out, inputs=input_files(tables), force=force)
     _show(result, json=json)
 
 
@@ -105,10 +109,13 @@ def _show(result: RankResult, *, json: bool) -> None:
 
 
 def _mapping(pairs: Sequence[str], option: str) -> dict[str, str]:
-    split = [pair.split("=", 1) for pair in pairs]
+    split = [tuple(part.strip() for part in pair.split("=", 1)) for pair in pairs]
     if bad := [pair for pair, parts in zip(pairs, split, strict=True) if len(parts) != 2 or not all(parts)]:
         raise Misuse(f"{option} expects name=value, got {', '.join(map(repr, bad))}")
-    return {parts[0].strip(): parts[1].strip() for parts in split}
+    names = [parts[0] for parts in split]
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise Misuse(f"{option}: {', '.join(map(repr, repeated))} is given twice")
+    return {parts[0]: parts[1] for parts in split}
 
 
 def _weights(pairs: Sequence[str], option: str) -> dict[str, float] | None:
@@ -131,7 +138,3 @@ def _number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
-
-
-def _inputs(paths: Sequence[Path]) -> list[Path]:
-    return [path / "scores.parquet" if path.is_dir() else path for path in paths]

@@ -18,9 +18,9 @@ def register(app: typer.Typer) -> None:
 def strata(
     table: t.TableArgument,
     by: Annotated[str, typer.Option("--by", metavar="COL,...", help="Columns that describe cases; they may overlap.")],
-    statistic: Annotated[str, typer.Option("--statistic", help="mean, median, min, max, or q05, q95, ...")] = "mean",
-    resample: Annotated[str, typer.Option("--resample", help="cluster, two-stage, naive, or a hierarchy.")] = "cluster",
-    estimand: Annotated[str, typer.Option("--estimand", help="rows or videos.")] = "rows",
+    statistic: t.StatisticOption = "mean",
+    resample: t.ResampleOption = "cluster",
+    estimand: t.EstimandOption = "rows",
     baseline: Annotated[
         str, typer.Option("--baseline", help="Compare with the whole table, or with the rest: the cases outside.")
     ] = "whole",
@@ -46,7 +46,7 @@ def strata(
     """The value of every model in every stratum and its difference to the whole, with intervals."""
     from surgeval.stats.strata import strata as work
 
-    t.check_out(out, force=force)
+    t.check_out(out, force=force, inputs=table)
     options = {
         "statistic": statistic, "resample": resample, "estimand": estimand, "baseline": baseline, "rule": rule,
         "bins": read_bins(bins), "low_artifact": low_artifact, "level": level, "replicates": boot, "seed": seed,

@@ -1,48 +1,15 @@
-"""JSON and text files of annotation tools, opened with errors that say what to do."""
+"""JSON and text files of annotation tools, and what their values spell."""
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
 
-from surgeval.errors import FileUnreadable, ProcedureInvalid
+from surgeval.errors import ProcedureInvalid
+from surgeval.schema.documents import read_json, read_text
 
-MOST_BYTES = 2 << 30
-"""Larger files are refused."""
-
-
-def read_text(path: str | Path) -> str:
-    """The text of a UTF-8 file, with or without byte order mark.
-
-    Raises:
-        FileUnreadable: No such file, too large, or not UTF-8.
-    """
-    path = Path(path)
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise FileUnreadable(str(path), [f"{path.stat().st_size} bytes; at most {MOST_BYTES} are read"])
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise FileUnreadable(str(path), [error.strerror or "cannot be opened"]) from None
-    except UnicodeDecodeError as error:
-        raise FileUnreadable(str(path), [f"not UTF-8 text (byte {error.start}); save it as UTF-8"]) from None
-
-
-def read_json(path: str | Path) -> Any:
-    """The JSON document at `path`.
-
-    Raises:
-        FileUnreadable: It cannot be read as UTF-8 JSON.
-    """
-    text = read_text(path)
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise FileUnreadable(str(path), [f"line {error.lineno} column {error.colno}: {error.msg}"]) from None
-    except (RecursionError, ValueError) as error:
-        raise FileUnreadable(str(path), [f"no usable JSON ({str(error).splitlines()[0]})"]) from None
+__all__ = ["number", "read_json", "read_text", "rows", "whole", "write_text"]
 
 
 def write_text(path: str | Path, text: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from surgeval.judges._canaries import canaries
-from surgeval.judges._case import Judge, JudgeCase, Verdict
+from surgeval.judges._case import FAILED, Judge, JudgeCase, Verdict
 from surgeval.judges._gold import gold_pairs
 from surgeval.judges._panel import Panel
 
@@ -51,6 +51,12 @@ class CheckReport(NamedTuple):
     def accepted_canaries(self) -> int:
         """Canaries the judge accepted."""
         return sum(item.part == "canary" and not item.as_expected for item in self.checked)
+
+    @property
+    def failure(self) -> str | None:
+        """Why not a single case got an answer (such as a server that cannot be reached); None where one did."""
+        failed = [item.verdict.text for item in self.checked if item.verdict.state == FAILED]
+        return failed[0] if failed and len(failed) == len(self.checked) else None
 
     def passes(self, min_accuracy: float) -> bool:
         """Whether no canary was accepted and the gold accuracy suffices."""

@@ -20,7 +20,8 @@ from surgeval.report.published import MARKS, RECORDS, RESULT_FILES, TABLES, chec
 from surgeval.report.verdicts import in_short
 from surgeval.report.words import plain
 from surgeval.schema.findings import Finding, Severity
-from surgeval.schema.score_table import FIXED, ScoreTable, read_frame
+from surgeval.schema.score_table import FIXED, ScoreTable
+from surgeval.schema.table_files import read_frame
 from surgeval.schema.tabular import first_line
 
 DEEPEST = 4

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from surgeval.errors import FileUnreadable, ProcedureInvalid, UnknownName
+from surgeval.schema.documents import read_json
 from surgeval.schema.procedure_problems import procedure_problems
 from surgeval.schema.tracks import AttributeChange, Event, EventKind, Phase, Procedure, Span, Track, Visibility
 
@@ -76,17 +77,7 @@ def read_procedure(path: str | Path) -> Procedure:
         FileUnreadable: No such file, or not JSON.
         ProcedureInvalid: Not a procedure, or an impossible one; every problem is listed.
     """
-    path = Path(path)
-    try:
-        document = json.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise FileUnreadable(str(path), [error.strerror or "cannot be opened"]) from None
-    except UnicodeDecodeError as error:
-        raise FileUnreadable(str(path), [f"not UTF-8 text (byte {error.start}); save it as UTF-8"]) from None
-    except json.JSONDecodeError as error:
-        raise FileUnreadable(str(path), [f"line {error.lineno} column {error.colno}: {error.msg}"]) from None
-    except (RecursionError, ValueError) as error:
-        raise FileUnreadable(str(path), [f"no usable JSON ({str(error).splitlines()[0]})"]) from None
+    document = read_json(path)
     return procedure_from_dict(document, where=str(path))
 
 

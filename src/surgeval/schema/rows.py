@@ -60,7 +60,7 @@ def read_rows(path: str | Path, *, report: Report | None = None) -> Iterator[Row
     try:
         yield from reader(path, report or _ignore)
     except UnicodeDecodeError:
-        raise FileUnreadable(str(path), [_not_utf8(path)]) from None
+        raise FileUnreadable(str(path), [not_utf8(path)]) from None
     except OSError as error:
         raise FileUnreadable(str(path), [f"cannot be read ({error.strerror or error})"]) from None
 
@@ -75,7 +75,7 @@ def _ignore(_: Finding) -> None:
     return None
 
 
-def _not_utf8(path: Path) -> str:
+def not_utf8(path: Path) -> str:
     """The place of the first byte that is not UTF-8, and the encoding that is more likely."""
     with open(path, "rb") as handle:
         if handle.read(2) in (b"\xff\xfe", b"\xfe\xff"):

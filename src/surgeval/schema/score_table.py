@@ -6,20 +6,22 @@ whole table and lists every problem; filling holes is always an explicit choice 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import polars as pl
 
-from surgeval.errors import FileUnreadable, Misuse, TableInvalid, UnknownName
+from surgeval.errors import Misuse, TableInvalid, UnknownName
 from surgeval.schema.metric_facts import KNOWN_METRICS, MetricFacts
+from surgeval.schema.table_files import read_frame, renamed, stacked
 from surgeval.schema.tabular import as_frame, first_line, mixed_kinds
 
 Missing = Literal["worst", "drop", "error"]
+MISSING: tuple[Missing, ...] = get_args(Missing)
 KEY = ("model", "case", "metric", "task")
 FIXED = ("model", "case", "video", "metric", "value", "status", "task")
 
@@ -71,7 +73,7 @@ class ScoreTable:
         """
         if mixed := mixed_kinds(data, columns or {}):
             raise TableInvalid(where, mixed)
-        frame = _renamed(as_frame(data), columns or {}, where)
+        frame = renamed(as_frame(data), columns or {}, where)
         try:
             frame, has_videos = _completed(frame, where)
         except pl.exceptions.PolarsError as error:
@@ -103,19 +105,32 @@ class ScoreTable:
         """The scores of one metric as an array of cases by models, the form statistics work on.
 
         Args:
-            metric: May be left out where the table has only one.
+            metric: May be left out where the table has only one, or has `correct`.
             missing: What a (model, case) pair without a row becomes: the metric's worst value, a
                 reason to drop the case for every model, or an error.
 
         Raises:
             UnknownName: The table has no such metric.
+            Misuse: The table has several, and none was chosen.
             TableInvalid: Pairs are missing and `missing="error"`, or the worst value is unknown.
         """
-        if metric is None:
-            metric = "correct" if "correct" in self.metrics else self.metrics[0]
-        if metric not in self.metrics:
+        return _matrix(self, self.chosen_metric(metric), missing)
+
+    def chosen_metric(self, metric: str | None = None) -> str:
+        """The metric of that name; without one, the only metric of the table, or `correct`.
+
+        Raises:
+            UnknownName: The table has no such metric.
+            Misuse: The table has several, and none was chosen.
+        """
+        if metric is None and "correct" in self.metrics:
+            return "correct"
+        if metric is None and len(self.metrics) > 1:
+            listed = ", ".join(map(repr, self.metrics))
+            raise Misuse(f"the table has {len(self.metrics)} metrics ({listed}); choose one with metric")
+        if metric is not None and metric not in self.metrics:
             raise UnknownName("metric", metric, self.metrics)
-        return _matrix(self, metric, missing)
+        return metric or self.metrics[0]
 
     def to_dir(self, path: str | Path) -> None:
         """Write `scores.parquet` into the folder."""
@@ -170,75 +185,27 @@ def read_score_table(
     if not paths:
         raise Misuse("no score table was given")
     texts = {*FIXED, *(columns or {}).values()} - {"value", (columns or {}).get("value", "value")}
-    frames = [_with_defaults(_renamed(read_frame(path, texts), columns or {}, path.name)) for path in paths]
+    frames = [renamed(read_frame(path, texts), columns or {}, path.name) for path in paths]
     where = ", ".join(path.name for path in paths)
-    try:
-        frame = pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
-    except pl.exceptions.PolarsError as error:
-        raise TableInvalid(where, [f"the tables do not fit together ({first_line(error)})"]) from None
-    return ScoreTable.of(frame, where=where, facts=facts)
-
-
-def read_frames(
-    sources: str | Path | Sequence[str | Path], *, columns: Mapping[str, str] | None = None
-) -> pl.DataFrame:
-    """Any table from one or more CSV or Parquet files or `score` folders, stacked, with columns renamed.
-
-    Unlike `read_score_table` it asks for no particular columns, so counts and properties can be read too.
-
-    Raises:
-        FileUnreadable: A file is missing or of an unknown kind.
-        TableInvalid: A column to rename does not exist.
-    """
-    paths = [Path(p) for p in ([sources] if isinstance(sources, str | Path) else sources)]
-    frames = [read_frame(path) for path in paths]
-    frame = pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
-    return _renamed(frame, columns or {}, ", ".join(path.name for path in paths))
-
-
-def read_frame(path: Path, texts: Iterable[str] = ()) -> pl.DataFrame:
-    """The rows of a CSV, TSV or Parquet file, or of the `scores.parquet` in a folder, unchecked.
-
-    Args:
-        path: The file or folder.
-        texts: Columns of a CSV that are text even where they look like numbers.
-
-    Raises:
-        FileUnreadable: Missing, or of an unknown kind.
-    """
-    if path.is_dir():
-        path = path / "scores.parquet"
-    if not path.is_file():
-        raise FileUnreadable(str(path), ["no such file"])
-    try:
-        if path.suffix.lower() == ".parquet":
-            return pl.read_parquet(path)
-        if path.suffix.lower() in (".csv", ".tsv"):
-            separator = "\t" if path.suffix.lower() == ".tsv" else ","
-            as_text = dict.fromkeys(texts, pl.String)  # an identifier 007 stays 007
-            return pl.read_csv(path, separator=separator, infer_schema_length=None, schema_overrides=as_text)
-    except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as error:
-        raise FileUnreadable(str(path), [first_line(error)]) from None
-    raise FileUnreadable(str(path), [f"unknown kind of file {path.suffix!r}; expected .csv or .parquet"])
-
-
-def _renamed(frame: pl.DataFrame, columns: Mapping[str, str], where: str) -> pl.DataFrame:
-    problems = [
-        f"column {theirs!r} (for {ours!r}) does not exist; the table has {', '.join(map(repr, frame.columns))}"
-        for ours, theirs in columns.items()
-        if theirs not in frame.columns
-    ]
-    if problems:
+    names = [f"{path.name}: " if len(paths) > 1 else "" for path in paths]
+    if problems := [name + problem for name, frame in zip(names, frames, strict=True) for problem in _absent(frame)]:
         raise TableInvalid(where, problems)
-    renamed = [pl.col(theirs).alias(ours) for ours, theirs in columns.items()]
-    gone = {*columns, *columns.values()}
-    return frame.select([*(pl.col(name) for name in frame.columns if name not in gone), *renamed])
+    return ScoreTable.of(stacked([_with_defaults(frame) for frame in frames], where), where=where, facts=facts)
+
+
+def _absent(frame: pl.DataFrame) -> list[str]:
+    """The columns that every score table needs and this one lacks."""
+    if not (absent := [name for name in ("model", "case", "value") if name not in frame.columns]):
+        return []
+    names = ", ".join(map(repr, absent))
+    lacking = f"column {names} is missing" if len(absent) == 1 else f"columns {names} are missing"
+    has = ", ".join(map(repr, frame.columns)) or "none"
+    return [f"{lacking}; the table has {has}; say which is which with columns, as in {absent[0]}=yours"]
 
 
 def _completed(frame: pl.DataFrame, where: str) -> tuple[pl.DataFrame, bool]:
-    if absent := [name for name in ("model", "case", "value") if name not in frame.columns]:
-        names = ", ".join(map(repr, frame.columns))
-        raise TableInvalid(where, [f"column {name!r} is missing; the table has {names}" for name in absent])
+    if problems := _absent(frame):
+        raise TableInvalid(where, problems)
     if frame.is_empty():
         raise TableInvalid(where, ["the table has no rows"])
     has_videos = "video" in frame.columns
@@ -381,6 +348,8 @@ def _matrix(table: ScoreTable, metric: str, missing: Missing) -> ScoreMatrix:
 def _fill(
     values: np.ndarray, present: np.ndarray, models: list[str], facts: MetricFacts, missing: Missing
 ) -> tuple[dict[str, int], np.ndarray]:
+    if missing not in MISSING:
+        raise UnknownName("rule for missing scores", missing, MISSING)
     holes = {model: int(n) for model, n in zip(models, (~present).sum(axis=0), strict=True) if n}
     keep = np.ones(len(values), dtype=bool)
     if not holes:
@@ -390,8 +359,6 @@ def _fill(
         raise TableInvalid("score table", [f"models without a row for some cases ({listed})"])
     if missing == "drop":
         return {}, np.asarray(present.all(axis=1))
-    if missing != "worst":
-        raise UnknownName("rule for missing scores", missing, ["worst", "drop", "error"])
     if not np.isfinite(facts.worst):
         raise TableInvalid(
             "score table",

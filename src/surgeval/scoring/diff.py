@@ -27,6 +27,8 @@ from surgeval.scoring.slices import HEADLINE, Slice, Slices
 
 GROUPING = ("primary", "group", "ood", "clinical", "format", "video")
 """What decides where a question counts."""
+FILES = ("moved.csv", "changes.csv", "settings.csv", "manifest.json")
+"""Everything that `surgeval diff` writes."""
 PARTS = ("verdicts", "regrouping", "questions")
 """The steps from A to B, in order."""
 

@@ -53,6 +53,8 @@ FLOORS = (*LEVELS, TEXT_PRIOR)
 ORACLES = tuple(f"oracle-{name}" for name in LEVELS)
 """The same constants fitted in hindsight."""
 
+FILES = ("floors.csv", "templates.csv", "unseen_templates.csv", "margins.csv", "floor_answers", "manifest.json")
+"""Everything that `surgeval floors` may write."""
 FOLDS = 10
 """Most parts into which the videos are dealt for the text prior when there is no training set."""
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from surgeval.errors import ResponsesMissing, UnknownName
+from surgeval.errors import QuestionsInvalid, ResponsesMissing, UnknownName
 from surgeval.judges import Panel, verdict_row
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.manifest import Manifest
@@ -54,7 +54,14 @@ def score_native(
     report: LintReport,
     manifest: Manifest,
 ) -> ScoreResult:
-    """The result of one model under our own rules."""
+    """The result of one model under our own rules.
+
+    Raises:
+        QuestionsInvalid: No question has a reference.
+        ResponsesMissing: Questions have no response, where that was declared an error.
+    """
+    if not questions.references:
+        raise QuestionsInvalid("questions", ["none has a reference, so there is nothing to score"])
     answers = _answers(questions, responses, options.missing)
     outcomes = decide_all(
         questions,

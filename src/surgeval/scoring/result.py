@@ -16,8 +16,19 @@ from surgeval.schema.score_table import ScoreTable
 from surgeval.schema.shown_tables import notebook_table
 from surgeval.scoring.lint_report import LintReport
 
-FILES = ("results.csv", "summary.csv", "scores.parquet", "lint.json", "manifest.json")
-"""What every scoring writes; the native profile adds tables of its own."""
+FILES = (
+    "results.csv",
+    "summary.csv",
+    "scores.parquet",
+    "lint.json",
+    "manifest.json",
+    "leverage_questions.csv",
+    "leverage_videos.csv",
+    "targeted.csv",
+    "counts.csv",
+    "verdicts.jsonl",
+)
+"""Everything that a scoring may write; the official profiles write the first five and the verdicts."""
 
 
 @dataclass(frozen=True)

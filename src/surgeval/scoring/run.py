@@ -16,6 +16,7 @@ from surgeval.scoring.official_score import score_official
 from surgeval.scoring.ood import Seen
 from surgeval.scoring.profiles import latency_limit_s, profile_named
 from surgeval.scoring.result import ScoreResult
+from surgeval.stats.draws import check_replicates, check_seed
 
 
 def score(
@@ -67,6 +68,8 @@ def score(
         ResponsesMissing: Questions have no response and `missing="error"`.
     """
     chosen = profile_named(profile)
+    check_replicates(replicates, least=0)
+    check_seed(seed)
     limit = latency_limit_s(track, max_latency_s)
     asked = [open_judge(judge) if isinstance(judge, str) else judge for judge in judges]
     panel = Panel(asked, store=None if store is None else VerdictStore(store))

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from surgeval.stats.draws import stream, video_counts
+from surgeval.stats.intervals import bounds
 
 ESTIMANDS = ("rows", "videos")
 """`rows`: mean over questions. `videos`: mean over videos of their means."""
@@ -86,18 +87,9 @@ class _Work(NamedTuple):
     def draws(self, videos: int, *purpose: str) -> np.ndarray:
         return video_counts(videos, self.replicates, stream(self.seed, "summary", *purpose)).astype(np.float64)
 
-    def ends(self, replicates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Percentile ends per model; resamples without a scored question are left out."""
-        tail = 50 * (1 - self.level)
-        quantiles = [tail, 100 - tail]
-        if not np.isnan(replicates).any():
-            low, high = np.percentile(np.ascontiguousarray(replicates.T), quantiles, axis=1)
-            return low, high
-        ends = np.full((2, replicates.shape[1]), np.nan)
-        for m, column in enumerate(replicates.T):
-            if len(known := column[~np.isnan(column)]):
-                ends[:, m] = np.percentile(known, quantiles)
-        return ends[0], ends[1]
+    def estimate(self, value: np.ndarray, replicates: np.ndarray) -> Estimate:
+        """The value with its percentile ends; resamples without a scored question are left out."""
+        return Estimate(value, *bounds(replicates, value, level=self.level))
 
 
 def tally(values: np.ndarray, videos: np.ndarray) -> Tally:
@@ -122,7 +114,7 @@ def _estimates(work: _Work, slice_: Slice, counts: Tally) -> dict[str, Estimate]
         unknown = np.full(counts.right.shape[1], np.nan)
         return {name: Estimate(point, unknown, unknown) for name, point in points.items()}
     ratios = _weighted_ratios(work.draws(videos, *slice_), list(parts.values()))
-    return {name: Estimate(points[name], *work.ends(ratio)) for name, ratio in zip(parts, ratios, strict=True)}
+    return {name: work.estimate(points[name], ratio) for name, ratio in zip(parts, ratios, strict=True)}
 
 
 def _weighted_ratios(draws: np.ndarray, parts: Sequence[Tally]) -> list[np.ndarray]:
@@ -172,13 +164,14 @@ def _headline_lines(
     parts = [_spread(tally(work.values[r], codes[r]), np.unique(codes[r]), len(names)) for r in buckets.values()]
     points = np.stack([_ratio(p.right.sum(axis=0), p.scored.sum(axis=0)) for p in parts])
     value = _mean_of_present(points)
-    low = high = np.full(len(models), np.nan)
+    unknown = np.full(len(models), np.nan)
+    estimate = Estimate(value, unknown, unknown)
     if len(names) > 1 and work.replicates:
         draws = work.draws(len(names), "headline")
-        low, high = work.ends(_mean_of_present(np.stack(_weighted_ratios(draws, parts))))
+        estimate = work.estimate(value, _mean_of_present(np.stack(_weighted_ratios(draws, parts))))
     whole = Tally(sum(p.right for p in parts), sum(p.scored for p in parts))  # type: ignore[arg-type]
     size = sum(len(rows) for rows in buckets.values())
-    return _lines(("headline", "mean over buckets"), {"rows": Estimate(value, low, high)}, whole, size, models)
+    return _lines(("headline", "mean over buckets"), {"rows": estimate}, whole, size, models)
 
 
 def _spread(counts: Tally, present: np.ndarray, videos: int) -> Tally:

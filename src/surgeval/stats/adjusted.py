@@ -20,7 +20,7 @@ from surgeval.errors import Misuse, UnknownName
 from surgeval.schema.score_table import Missing, ScoreMatrix
 from surgeval.stats.cooccurrence import labels_of
 from surgeval.stats.draws import stream
-from surgeval.stats.intervals import check_level
+from surgeval.stats.intervals import check_level, percent
 from surgeval.stats.logistic import KINDS, LogisticFit, cluster_bootstrap, cluster_covariance, fit_logistic
 from surgeval.stats.results import TableResult, as_table
 from surgeval.stats.strata import is_flag
@@ -95,7 +95,7 @@ def adjusted_effects(
         "clusters: "
         f"{' and '.join(cluster) if not isinstance(cluster, str) else cluster} ({kind}"
         + (f", {replicates:,} resamples, seed {seed}" if kind == "bootstrap" else ", t quantiles with clusters - 1 df")
-        + f"; {level:.0%} intervals)."
+        + f"; {percent(level)} intervals)."
     )
     return AdjustedResult(pl.DataFrame(rows, infer_schema_length=None), prose, tuple(notes))
 

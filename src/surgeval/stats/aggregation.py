@@ -91,11 +91,11 @@ def aggregate(
     matrix = scores.matrix(metric, missing=missing)
     notes = matrix_notes(matrix, has_videos=scores.has_videos)
     has_phase = phase in matrix.cases.columns
-    if not has_phase and weights:
+    if not has_phase and weights is not None:
         raise UnknownName("phase column", phase, matrix.cases.columns)
     if not has_phase:
         notes.append(f"The table has no column {phase!r}, so only frame-wise and video-wise aggregation are shown.")
-    elif not weights:
+    elif weights is None:
         notes.append("No weights were given, so the weighted phase-wise strategy is not shown.")
     values = _strategies(matrix, statistic, phase if has_phase else None, combine, weights)
     frame, agreement = summarise(matrix.models, values, larger_is_better=_larger(matrix, combine), default=FRAME_WISE)
@@ -205,7 +205,7 @@ def _strategies(
     cells = _grid(matrix.values, codes, video, statistic)
     found["phase-wise video-wise"] = _nested(cells, combine, larger)
     found["video-wise phase-wise"] = _nested(cells.transpose(1, 0, 2), combine, larger)
-    if weights:
+    if weights is not None:
         found["weighted phase-wise"] = _mean(by_phase, check_weights(weights, names.tolist()))
     return found
 

@@ -39,7 +39,7 @@ from surgeval.stats.nesting import Resample, label_of, need_units
 from surgeval.stats.replicates import Sample
 from surgeval.stats.resampling import Engine
 from surgeval.stats.results import TableResult, as_table
-from surgeval.stats.slices import Slice, slices
+from surgeval.stats.slices import Slice, labelled, slices
 
 POWER = 0.8
 
@@ -147,8 +147,7 @@ def _pair_row(part: Slice, settings: Settings, *, strict: bool) -> dict[str, Any
             raise
         note = "one unit only: its spread is unknowable"
     exact = settings.method == DETERMINISTIC
-    return {
-        **part.labels,
+    row = {
         "model_a": matrix.models[0], "model_b": matrix.models[1], "metric": matrix.metric.name,
         "statistic": settings.statistic, "estimand": settings.estimand,
         "value_a": float(value[0]), "value_b": float(value[1]), "difference": float(value[0] - value[1]),
@@ -156,6 +155,7 @@ def _pair_row(part: Slice, settings: Settings, *, strict: bool) -> dict[str, Any
         "resample": label_of(settings.resample), "method": settings.method, "level": settings.level,
         "replicates": None if exact else settings.replicates, "seed": None if exact else settings.seed, "note": note,
     }  # fmt: skip
+    return labelled(part.labels, row)
 
 
 def _uncertainty(

@@ -21,6 +21,7 @@ from surgeval.errors import Misuse, UnknownName
 from surgeval.schema.score_table import Missing
 from surgeval.stats.contrasts import Contrast, contrast_rows
 from surgeval.stats.interval import Settings, check_settings, matrix_notes
+from surgeval.stats.intervals import percent
 from surgeval.stats.nesting import Resample
 from surgeval.stats.results import TableResult, as_table
 
@@ -73,7 +74,7 @@ def cooccurrence(
         f"Marginal and conditional {statistic} of {matrix.metric.name!r} per {primary} and {secondary} "
         f"(estimand: rows; {len(matrix.values):,} cases, {len(matrix.video_names):,} videos), "
         f"with deltas against all cases (marginal, primary) or against all cases of the primary label (conditional); "
-        f"{level:.0%} percentile intervals from "
+        f"{percent(level)} percentile intervals from "
         f"{replicates:,} resamples, seed {seed}."
     )
     frame = pl.DataFrame(contrast_rows(matrix, contrasts, settings), infer_schema_length=None)

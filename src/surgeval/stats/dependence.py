@@ -22,6 +22,7 @@ from surgeval.errors import TooFewVideos
 from surgeval.schema.score_table import Missing
 from surgeval.stats.closed_form import mean_sd
 from surgeval.stats.interval import interval
+from surgeval.stats.intervals import percent
 from surgeval.stats.nesting import Resample, label_of
 from surgeval.stats.replicates import Sample, unit_sums
 from surgeval.stats.results import TableResult, as_table
@@ -123,7 +124,7 @@ def width_ratio(
         f"{row['operator']} {row['width_ratio']:.2f}" for row in summaries.to_dicts() if row["width_ratio"]
     )
     prose = (
-        f"Width of {level:.0%} percentile intervals of the {statistic} (estimand: {estimand}) under "
+        f"Width of {percent(level)} percentile intervals of the {statistic} (estimand: {estimand}) under "
         f"{label_of(resample)} over naive resampling, {replicates:,} replicates, seed {seed}: {head}."
     )
     return WidthRatioResult(frame, prose, nested.notes, summaries)

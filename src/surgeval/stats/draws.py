@@ -21,6 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from surgeval.errors import Misuse
+
 GOLDEN = 0x9E3779B97F4A7C15
 """Step between the words of one unit."""
 STRIDE = 0xD1342543DE82EF95
@@ -29,6 +31,8 @@ LEVEL_SHIFT = 40
 """Units of one level are numbered below 2**40; the level sits above."""
 BLOCK_DRAWS = 1 << 17
 """Draws worked on at once: about a megabyte, so that they stay in the cache."""
+MOST_REPLICATES = 10_000_000
+"""Far more than any interval needs; beyond it memory would run out before an answer comes."""
 
 
 def stream(seed: int, *purpose: str) -> np.random.Generator:
@@ -37,13 +41,37 @@ def stream(seed: int, *purpose: str) -> np.random.Generator:
     The name decides the stream, not the order of the calls: asking for one slice more never changes
     the result of another.
 
+    Raises:
+        Misuse: A seed that is negative or needs more than 63 bits.
+
     Example:
         >>> stream(42, "bootstrap", "overall").integers(0, 100, 3).tolist()
         [77, 69, 68]
     """
+    check_seed(seed)
     digest = hashlib.blake2b("\x1f".join(purpose).encode(), digest_size=16).digest()
     words = np.frombuffer(digest, dtype=np.uint32).tolist()
     return np.random.default_rng(np.random.SeedSequence([seed, *words]))
+
+
+def check_seed(seed: int) -> None:
+    """Refuse a seed that no stream can start from or no table can hold.
+
+    Raises:
+        Misuse: Negative, or of more than 63 bits.
+    """
+    if not 0 <= seed < 2**63:
+        raise Misuse(f"seed must lie between 0 and 2**63 - 1, got {seed}")
+
+
+def check_replicates(replicates: int, *, least: int = 2) -> None:
+    """Refuse a number of resamples that says nothing or cannot be worked off.
+
+    Raises:
+        Misuse: Fewer than `least`, or more than `MOST_REPLICATES`.
+    """
+    if not least <= replicates <= MOST_REPLICATES:
+        raise Misuse(f"the number of resamples must lie between {least} and {MOST_REPLICATES:,}, got {replicates}")
 
 
 def replicate_keys(replicates: int, rng: np.random.Generator) -> np.ndarray:

@@ -28,7 +28,7 @@ from surgeval.stats.intervals import bounds
 from surgeval.stats.nesting import Resample, need_units
 from surgeval.stats.replicates import Sample
 from surgeval.stats.results import TableResult, as_table
-from surgeval.stats.slices import Slice, slices
+from surgeval.stats.slices import Slice, labelled, slices
 
 KINDS = ("majority", "weighted", "oracle")
 Key = Callable[[str, str], Hashable | None]
@@ -223,13 +223,13 @@ def _bucket_rows(part: Slice, models: list[str], kinds: list[str], settings: Set
     except TooFewVideos:
         note = "one unit only: its spread is unknowable"
     return [
-        {
-            **part.labels, "ensemble": kind, "value": _number(value[len(models) + i]), "low": _number(ends[0][i]),
+        labelled(part.labels, {
+            "ensemble": kind, "value": _number(value[len(models) + i]), "low": _number(ends[0][i]),
             "high": _number(ends[1][i]), "sd": _number(sd[i]), "best_model": models[best],
             "best_value": _number(single[best]), "gain": _number(gain[i]), "gain_low": _number(gains[0][i]),
             "gain_high": _number(gains[1][i]), "cases": len(part.matrix.values),
             "videos": len(part.matrix.video_names), "note": note,
-        }
+        })
         for i, kind in enumerate(kinds)
     ]  # fmt: skip
 

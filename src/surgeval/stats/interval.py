@@ -17,14 +17,14 @@ from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.schema.score_table import Missing, ScoreMatrix
 from surgeval.stats.deterministic import two_stage_distribution
-from surgeval.stats.draws import replicate_keys, stream
-from surgeval.stats.intervals import METHODS, bounds, check_level
+from surgeval.stats.draws import check_replicates, check_seed, replicate_keys, stream
+from surgeval.stats.intervals import METHODS, bounds, check_level, percent
 from surgeval.stats.jackknife import leave_one_out
 from surgeval.stats.nesting import Resample, label_of, need_units
 from surgeval.stats.replicates import ESTIMAND_PROSE, Sample
 from surgeval.stats.resampling import Engine
 from surgeval.stats.results import TableResult, as_table
-from surgeval.stats.slices import Slice, slices
+from surgeval.stats.slices import Slice, labelled, slices
 from surgeval.stats.statistic import MetricStatistic, Statistic, Weighted
 
 DETERMINISTIC = "deterministic"
@@ -215,8 +215,8 @@ def check_settings(settings: Settings, *, methods: Sequence[str] = ALL_METHODS) 
     label = label_of(settings.resample)
     if settings.method not in methods:
         raise UnknownName("interval method", settings.method, methods)
-    if settings.replicates < 2:
-        raise Misuse(f"replicates must be at least 2, got {settings.replicates}")
+    check_replicates(settings.replicates)
+    check_seed(settings.seed)
     fits = (settings.statistic, label, settings.estimand) == ("mean", "two-stage", "videos")
     if settings.method == DETERMINISTIC and not fits:
         raise Misuse(
@@ -271,11 +271,11 @@ def interval_prose(settings: Settings, matrix: ScoreMatrix, *, what: str) -> str
     )
     if settings.method == DETERMINISTIC:
         return (
-            f"{head} {settings.level:.0%} intervals are percentiles of the two-stage bootstrap distribution (videos, "
-            "then rows within them), computed from its characteristic function without random numbers."
+            f"{head} {percent(settings.level)} intervals are percentiles of the two-stage bootstrap distribution "
+            "(videos, then rows within them), computed from its characteristic function without random numbers."
         )
     return (
-        f"{head} {settings.level:.0%} {settings.method} intervals come from {settings.replicates:,} "
+        f"{head} {percent(settings.level)} {settings.method} intervals come from {settings.replicates:,} "
         f"{resample_prose(label)} (seed {settings.seed}); all models share the draws."
     )
 
@@ -337,8 +337,7 @@ def _row(
     numbers: Mapping[str, float] = {name: float(column[place]) for name, column in found._asdict().items()}
     exact = settings.method == DETERMINISTIC
     scored = int(np.isfinite(part.matrix.values[:, place]).sum())
-    return {
-        **part.labels,
+    row = {
         "model": model,
         "metric": facts.name,
         "statistic": settings.statistic,
@@ -353,3 +352,4 @@ def _row(
         "seed": None if exact else settings.seed,
         "note": note or ("not scored" if scored == 0 else None),
     }
+    return labelled(part.labels, row)

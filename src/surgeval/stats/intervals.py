@@ -66,6 +66,16 @@ def check_level(level: float) -> None:
         raise Misuse(f"level must lie between 0 and 1, got {level!r}; for 95 % pass 0.95")
 
 
+def percent(level: float) -> str:
+    """A level as prose says it, unrounded.
+
+    Example:
+        >>> percent(0.95), percent(0.975)
+        ('95%', '97.5%')
+    """
+    return f"{100 * level:g}%"
+
+
 def bca_shares(replicates: np.ndarray, value: np.ndarray, left_out: np.ndarray, tails: np.ndarray) -> np.ndarray:
     """The shares of the replicates that BCa reads off: `[tail, column]`; the plain tails where all are equal."""
     known = np.isfinite(replicates)

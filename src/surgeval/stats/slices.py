@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from surgeval.errors import UnknownName
+from surgeval.errors import Misuse, UnknownName
 from surgeval.schema.score_table import ScoreMatrix
 
 OVERALL = "overall"
@@ -26,13 +26,41 @@ class Slice(NamedTuple):
         return ", ".join(f"{key}={value}" for key, value in self.labels.items()) or OVERALL
 
 
+def labelled(labels: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of a result behind the labels of its slice.
+
+    Example:
+        >>> labelled({"phase": "Packing"}, {"value": 0.5})
+        {'phase': 'Packing', 'value': 0.5}
+
+    Raises:
+        Misuse: A label has the name of a column of the result, which would be lost.
+    """
+    if clash := [name for name in labels if name in row]:
+        names = ", ".join(map(repr, clash))
+        raise Misuse(f"by: the result has a column {names} of its own; give yours another name in the table")
+    return {**labels, **row}
+
+
+def check_distinct(by: Sequence[str]) -> None:
+    """Refuse a column that is named more than once.
+
+    Raises:
+        Misuse: With every such column.
+    """
+    if repeated := sorted({column for column in by if list(by).count(column) > 1}):
+        raise Misuse(f"by: column {', '.join(map(repr, repeated))} is named twice; name each column once")
+
+
 def slices(matrix: ScoreMatrix, by: Sequence[str] = ()) -> Iterator[Slice]:
     """Every slice in the order of its labels; the whole matrix when no column is named.
 
     Raises:
         UnknownName: A column that the cases do not have.
+        Misuse: A column named twice.
     """
     by = [by] if isinstance(by, str) else list(by)
+    check_distinct(by)
     for column in by:
         if column not in matrix.cases.columns:
             raise UnknownName("column", column, matrix.cases.columns)

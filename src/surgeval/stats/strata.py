@@ -24,9 +24,11 @@ from surgeval.errors import Misuse, UnknownName
 from surgeval.schema.score_table import Missing, ScoreMatrix
 from surgeval.stats.contrasts import Contrast, contrast_rows, table_rows
 from surgeval.stats.interval import Settings, check_settings, matrix_notes, slice_keys
+from surgeval.stats.intervals import percent
 from surgeval.stats.nesting import Resample, label_of, nest_of
 from surgeval.stats.resampling import child_counts, unit_counts
 from surgeval.stats.results import TableResult, as_table
+from surgeval.stats.slices import check_distinct
 from surgeval.stats.statistic import Statistic, unweighted
 
 RULES = ("joint", "subset")
@@ -114,8 +116,9 @@ def stratum_masks(
 
     Raises:
         UnknownName: A column that the cases do not have.
-        Misuse: No column, bins for a column of text, or a column of numbers without bins.
+        Misuse: No column, one named twice, bins for a column of text, or a column of numbers without bins.
     """
+    check_distinct(by)
     bins = bins or {}
     names = [*by, *(name for name in bins if name not in by)]
     if not names:
@@ -160,8 +163,8 @@ def _values(column: pl.Series) -> list[tuple[dict[str, str], np.ndarray]]:
 def _binned(column: pl.Series, edges: list[float]) -> list[tuple[dict[str, str], np.ndarray]]:
     if not column.dtype.is_numeric():
         raise Misuse(f"column {column.name!r} holds no numbers and cannot be cut into bins")
-    if not edges or sorted(set(edges)) != edges:
-        raise Misuse(f"bins of {column.name!r} must be rising edges, got {edges}")
+    if not edges or not np.isfinite(edges).all() or sorted(set(edges)) != edges:
+        raise Misuse(f"bins of {column.name!r} must be rising, finite edges, got {edges}")
     values = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
     limits = [-np.inf, *edges, np.inf]
     out = []
@@ -226,5 +229,6 @@ def _prose(settings: Settings, matrix: ScoreMatrix, rule: str, baseline: str) ->
         f"Deltas are the {settings.statistic} of {matrix.metric.name!r} in the stratum minus that of {against} "
         f"(estimand: {settings.estimand}; {len(matrix.values):,} cases, {len(matrix.video_names):,} videos); "
         "strata overlap. "
-        f"{settings.level:.0%} percentile intervals come from {settings.replicates:,} {how} (seed {settings.seed})."
+        f"{percent(settings.level)} percentile intervals come from {settings.replicates:,} {how} "
+        f"(seed {settings.seed})."
     )

@@ -55,6 +55,13 @@ def test_a_dead_judge_is_not_fit() -> None:
     assert json.loads(result.stdout)["gold_accuracy"] == 0.0
 
 
+def test_a_judge_that_cannot_be_reached_says_so() -> None:
+    result = run("check", "--judge", "openai:m@http://127.0.0.1:9/v1")
+    assert result.exit_code == 1
+    assert "none of 89 cases got an answer: cannot be reached" in result.stderr
+    assert "got an answer" not in run("check", "--judge", "exact").stderr
+
+
 def test_check_prints_json() -> None:
     with serving(comparing) as server:
         report = json.loads(run("check", "--judge", f"openai:m@{server.url}", "--json").stdout)

@@ -96,3 +96,23 @@ def test_several_files_are_stacked(tmp_path: Path) -> None:
         frame.filter(pl.col("model") == model).write_parquet(paths[-1])
     result = run(*paths, "--rule", "mean-then-rank", "--boot", 0, "--json")
     assert len(json.loads(result.stdout)["ranks"]) == 3
+
+
+def test_options_of_another_rule_are_warned_about(table: Path) -> None:
+    result = run(
+        table, "--rule", "mean-then-rank", "--boot", 0, "--baseline", "C", "--board", "clinical", "--alpha", 0.1
+    )
+    said = [line for line in result.stderr.splitlines() if "has no use for" in line]
+    assert said == [
+        f"Warning: rule 'mean-then-rank' has no use for {name!r}; what was given for it was ignored"
+        for name in ("board", "alpha", "baselines")
+    ]
+    assert "no use for 'task_column'" in run(table, "--boot", 0, "--task-column", "video").stderr
+    quiet = run(table, "--rule", "test-then-rank", "--boot", 0, "--alpha", 0.1, "--test", "sign-flip")
+    assert "no use for" not in quiet.stderr
+
+
+def test_a_weight_given_twice_is_misuse(table: Path) -> None:
+    result = run(table, "--boot", 0, "--bucket-weight", "aggregation=1", "--bucket-weight", "aggregation=2")
+    assert isinstance(result.exception, Misuse)
+    assert "'aggregation' is given twice" in str(result.exception)

@@ -78,8 +78,8 @@ def test_values_beyond_0_and_1_without_a_metric_are_of_unknown_range() -> None:
 
 def test_absent_columns_and_rows_are_named() -> None:
     text = refusal({"algorithm": ["A"]})
-    assert "3 problems" in text
-    assert "column 'model' is missing; the table has 'algorithm'" in text
+    assert "columns 'model', 'case', 'value' are missing; the table has 'algorithm'" in text
+    assert "column 'case' is missing; the table has 'model', 'value'" in refusal({"model": ["A"], "value": [1]})
     assert "no rows" in refusal({"model": [], "case": [], "value": []})
 
 
@@ -225,6 +225,14 @@ def test_the_worst_value_of_an_error_is_its_largest() -> None:
     facts = {"error": MetricFacts("error", 0, 9, larger_is_better=False)}
     data = {"model": ["A", "A", "B"], "case": ["q1", "q2", "q1"], "value": [1, 1, 0], "metric": ["error"] * 3}
     assert ScoreTable.of(data, facts=facts).matrix().values.tolist() == [[1.0, 0.0], [1.0, 9.0]]
+
+
+def test_one_of_several_metrics_has_to_be_chosen_unless_one_says_correct() -> None:
+    two = {"model": ["A", "A"], "case": ["q1", "q1"], "value": [0.5, 1.0], "metric": ["dice", "iou"]}
+    with pytest.raises(Misuse, match=r"the table has 2 metrics \('dice', 'iou'\); choose one with metric"):
+        ScoreTable.of(two).matrix()
+    assert ScoreTable.of(two).matrix("iou").values.tolist() == [[1.0]]
+    assert ScoreTable.of({**two, "metric": ["correct", "iou"]}).matrix().metric.name == "correct"
 
 
 def test_missing_scores_may_drop_the_case_for_all() -> None:

@@ -109,7 +109,7 @@ def test_settings_that_contradict_themselves_are_refused() -> None:
         interval(FRAME, method="deterministic")
     with pytest.raises(UnknownName, match="unknown column 'smoke'"):
         interval(FRAME, by=["smoke"])
-    with pytest.raises(Misuse, match="at least 2"):
+    with pytest.raises(Misuse, match="between 2 and 10,000,000, got 0"):
         interval(FRAME, replicates=0)
 
 
@@ -190,3 +190,8 @@ def test_resamples_in_which_a_value_is_undefined_are_counted_and_left_aside() ->
     assert found.undefined[0] == 0
     assert 30 < found.undefined[1] < 90  # the first video is missing from (2/3)^3 of the resamples
     assert (found.low[1], found.value[1], found.high[1]) == (1.0, 1.0, 1.0)
+
+
+def test_the_paragraph_says_the_level_unrounded() -> None:
+    assert "97.5% percentile intervals" in interval(FRAME, level=0.975, replicates=20).prose
+    assert "99.9% percentile intervals" in interval(FRAME, level=0.999, replicates=20).prose

@@ -127,7 +127,7 @@ def test_what_cannot_be_stratified_is_refused() -> None:
         strata(FRAME, ["haze"])
     with pytest.raises(Misuse, match="give bins"):
         strata(FRAME, ["window_s"])
-    with pytest.raises(Misuse, match="rising edges"):
+    with pytest.raises(Misuse, match="rising, finite edges"):
         strata(FRAME, [], bins={"window_s": [8, 4]})
     with pytest.raises(Misuse, match="at least one"):
         strata(FRAME, [])

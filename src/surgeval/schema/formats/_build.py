@@ -10,6 +10,7 @@ from typing import Any
 
 from surgeval.errors import Misuse, UnknownName
 from surgeval.schema.formats._base import AnswerFormat, Rules, shown
+from surgeval.schema.formats._pattern import why_unsupported
 from surgeval.schema.formats.binary import Binary
 from surgeval.schema.formats.fo_class import FOClass
 from surgeval.schema.formats.free_text import Matching, MultipleChoice, OpenEnded
@@ -88,7 +89,7 @@ _EXPECTED = {
     "threshold_pp": "a finite number",
     "threshold_seconds": "a finite number",
     "max_length": "a whole number",
-    "pattern": "a regular expression",
+    "pattern": "a regular expression without back-references, atomic groups or possessive repeats",
     "valid_names": "a list of names",
 }
 
@@ -113,6 +114,6 @@ def _is_finite(value: float) -> bool:
 def _compiles(pattern: str) -> bool:
     try:
         re.compile(pattern)
+        return why_unsupported(pattern) is None
     except (re.error, RecursionError, OverflowError):
         return False
-    return True

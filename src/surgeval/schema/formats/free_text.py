@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from surgeval.schema.formats._base import AnswerFormat, Unreadable, Why, shown
+from surgeval.schema.formats._pattern import Unsupported, matches
 
 
 def tidied(text: str) -> str:
@@ -62,8 +63,9 @@ class MultipleChoice(OpenEnded):
 class Matching(OpenEnded):
     """Text that must match `pattern` from end to end before it is judged.
 
-    The pattern comes from the organisers, the text from a participant: keep patterns free of nested
-    repetition, since `max_length` alone does not bound the time a careless pattern may take.
+    The pattern comes from the organisers, the text from a participant who may be hostile: `matches` bounds
+    the time that any pattern takes on any text. Patterns that it does not support (back-references, ...) are
+    refused when questions are read; only the official profile, which checks no parameters, tries them.
     """
 
     name: ClassVar[str] = "matching"
@@ -72,7 +74,11 @@ class Matching(OpenEnded):
     def parse(self, text: str) -> str:
         """The stripped text."""
         stripped = OpenEnded.parse(self, text)
-        if re.fullmatch(self.pattern, stripped) is None:
+        try:
+            fits = matches(self.pattern, stripped)
+        except Unsupported:
+            fits = re.fullmatch(self.pattern, stripped) is not None
+        if not fits:
             raise Unreadable
         return stripped
 

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse
-from surgeval.schema.score_table import read_frame
+from surgeval.schema.table_files import read_frame
 from surgeval.schema.tabular import as_frame
 
 MOMENTS = ("frame", "second", "case")

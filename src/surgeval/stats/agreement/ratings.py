@@ -57,7 +57,7 @@ def unit_ratings(
     """Ratings from a table with one row per unit and rater; an empty label means not rated.
 
     Raises:
-        TableInvalid: Columns are missing, a rater rated a unit twice, or a unit lies in two videos.
+        TableInvalid: Columns are missing or empty, or a rater rated a unit of a video twice; every problem is listed.
     """
     frame = _needed(as_frame(table), [unit, rater, label, *([video] if video else [])])
     frame = frame.select(
@@ -69,9 +69,7 @@ def unit_ratings(
     problems = [f"column {name!r} is empty in {n} rows" for name in ("unit", "rater", "video")
                 if (n := frame[name].null_count())]  # fmt: skip
     repeated = frame.group_by("video", "unit", "rater").len().filter(pl.col("len") > 1).sort("unit", "rater")
-    problems += [
-        f"rater {row['rater']!r} rated unit {row['unit']!r} {row['len']} times" for row in repeated.head(20).to_dicts()
-    ]
+    problems += [f"rater {row['rater']!r} rated unit {row['unit']!r} {row['len']} times" for row in repeated.to_dicts()]
     if problems:
         raise TableInvalid("ratings", problems)
     keys = frame.select("video", "unit").unique().sort("video", "unit")
@@ -106,8 +104,8 @@ def segment_ratings(
         TableInvalid: With every segment that ends before it starts, starts before 0, or overlaps another one
             of its rater where that is an error.
     """
-    if not step_s > 0:
-        raise Misuse(f"step_s must be positive, got {step_s!r}")
+    if not 0 < step_s < np.inf:
+        raise Misuse(f"step_s must be positive and finite, got {step_s!r}")
     frame = _needed(as_frame(table), [video, rater, label, start, end])
     frame = frame.select(
         pl.col(video).cast(pl.String).alias("video"),
@@ -163,6 +161,8 @@ def _categories(labels: pl.Series, order: Sequence[str]) -> list[str]:
     """The labels in the declared order, as numbers where all are numbers, alphabetically otherwise."""
     names = labels.drop_nulls().unique().to_list()
     if order:
+        if repeated := sorted({name for name in order if list(order).count(name) > 1}):
+            raise Misuse(f"order: {', '.join(map(repr, repeated))} is named twice; name each label once")
         if unknown := sorted(set(names) - set(order)):
             raise Misuse(f"labels {', '.join(map(repr, unknown))} are not in the declared order")
         return list(order)
@@ -179,7 +179,7 @@ def _segment_problems(frame: pl.DataFrame, overlaps: str) -> list[str]:
     wrong = whole.filter((pl.col("end") <= pl.col("start")) | (pl.col("start") < 0) | ~pl.col("end").is_finite())
     problems += [
         f"segment {row['start']:g} to {row['end']:g} of rater {row['rater']!r} in video {row['video']!r} has no length"
-        for row in wrong.head(20).to_dicts()
+        for row in wrong.to_dicts()
     ]
     if overlaps != "error":
         return problems
@@ -188,5 +188,5 @@ def _segment_problems(frame: pl.DataFrame, overlaps: str) -> list[str]:
     return problems + [
         f"segments of rater {row['rater']!r} in video {row['video']!r} overlap at {row['start']:g}; "
         "correct them, or pass overlaps='first' or 'last' to say which one counts"
-        for row in overlap.head(20).to_dicts()
+        for row in overlap.to_dicts()
     ]

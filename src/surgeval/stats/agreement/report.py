@@ -27,9 +27,9 @@ from surgeval.stats.agreement.coefficients import (
     percent_agreement,
 )
 from surgeval.stats.agreement.ratings import Ratings, segment_ratings, unit_ratings
-from surgeval.stats.draws import stream, video_counts
+from surgeval.stats.draws import check_replicates, check_seed, stream, video_counts
 from surgeval.stats.interval import replicate_sd
-from surgeval.stats.intervals import bounds, check_level
+from surgeval.stats.intervals import bounds, check_level, percent
 from surgeval.stats.results import TableResult
 
 
@@ -84,6 +84,8 @@ def agreement(
         Misuse: Options that do not fit together.
     """
     check_level(level)
+    check_replicates(replicates)
+    check_seed(seed)
     for kind, got, known in (("scale", scale, SCALES), ("kappa weights", kappa_weights, KAPPA_WEIGHTS)):
         if got not in known:
             raise UnknownName(kind, got, known)
@@ -144,7 +146,7 @@ def agreement_of(
     what = f"time in steps of {step_s:g} s" if segments else "units"
     prose = (
         f"Agreement of {len(ratings.raters)} raters on {ratings.weights.sum():,.0f} {what} from {videos:,} videos, "
-        f"{len(ratings.categories)} labels, scale {scale}; {level:.0%} percentile intervals from {replicates:,} "
+        f"{len(ratings.categories)} labels, scale {scale}; {percent(level)} percentile intervals from {replicates:,} "
         f"cluster bootstrap resamples of whole videos (seed {seed})."
     )
     return AgreementResult(frame, prose, tuple(notes))

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid, UnknownName
-from surgeval.schema.score_table import read_frames
+from surgeval.schema.table_files import read_frames
 from surgeval.schema.tabular import as_frame
 from surgeval.stats.mixed.design import Design, design_of
 from surgeval.stats.mixed.diagnostics import diagnose

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -46,28 +46,55 @@ class Rule:
     name: str
     summary: str
     run: Callable[[ScoreTable, RankOptions], RankResult]
+    unused: tuple[str, ...] = ()
+    """Options of other rules that mean nothing here; giving one is warned about."""
+
+
+_FOR_BOARDS = ("board", "merge", "baselines", "outside", "unpaid", "prize_pool", "bucket_weights")
+_FOR_TESTS = ("test", "alpha", "correction")
+_FOR_TASKS = ("task_column", "task_weights", "consensus", "challenger_compat")
+_UNTESTED = (*_FOR_BOARDS, *_FOR_TESTS, "aggregate")
 
 
 def _aggregate(operator: str, words: str) -> Rule:
-    return Rule(
-        f"{operator}-then-rank", f"{words} of each task, ranked", partial(aggregate_then_rank, operator=operator)
-    )
+    run = partial(aggregate_then_rank, operator=operator)
+    return Rule(f"{operator}-then-rank", f"{words} of each task, ranked", run, _UNTESTED)
+
+
+def _ranks_of_cases(operator: str) -> Rule:
+    run = partial(rank_then_aggregate, operator=operator)
+    return Rule(f"rank-then-{operator}", f"{operator} of the ranks on each case", run, _UNTESTED)
 
 
 RULES: dict[str, Rule] = {
     rule.name: rule
     for rule in (
-        Rule("focus", "significance in buckets, Copeland over buckets, win rates for ties at the top", focus),
+        Rule(
+            "focus",
+            "significance in buckets, Copeland over buckets, win rates for ties at the top",
+            focus,
+            (*_FOR_TASKS, "aggregate"),
+        ),
         _aggregate("mean", "mean score"),
         _aggregate("median", "median score"),
         _aggregate("min", "lowest score"),
         _aggregate("max", "highest score"),
         _aggregate("q05", "5 % quantile of the scores (any qNN may be named)"),
         _aggregate("q95", "95 % quantile of the scores (any qNN may be named)"),
-        Rule("aggregate-then-rank", "any function of the scores of each task, ranked (Python)", aggregate_then_rank),
-        Rule("rank-then-mean", "mean of the ranks on each case", partial(rank_then_aggregate, operator="mean")),
-        Rule("rank-then-median", "median of the ranks on each case", partial(rank_then_aggregate, operator="median")),
-        Rule("test-then-rank", "share of the other models significantly beaten", rank_by_wins),
+        Rule(
+            "aggregate-then-rank",
+            "any function of the scores of each task, ranked (Python)",
+            aggregate_then_rank,
+            (*_FOR_BOARDS, *_FOR_TESTS),
+        ),
+        _ranks_of_cases("mean"),
+        _ranks_of_cases("median"),
+        Rule(
+            "test-then-rank",
+            "share of the other models significantly beaten",
+            rank_by_wins,
+            (*_FOR_BOARDS, "aggregate"),
+        ),
     )
 }
 """Every ranking rule by name."""
@@ -177,7 +204,13 @@ def rank(
         aggregate=aggregate,
         challenger_compat=challenger_compat,
     )
-    return chosen.run(_as_score_table(table, columns), options)
+    result = chosen.run(_as_score_table(table, columns), options)
+    return replace(result, warnings=(*_unused(chosen, options), *result.warnings))
+
+
+def _unused(rule: Rule, options: RankOptions) -> list[str]:
+    given = [name for name in options.chosen() if name in rule.unused]
+    return [f"rule {rule.name!r} has no use for {name!r}; what was given for it was ignored" for name in given]
 
 
 def _as_score_table(table: Any, columns: Mapping[str, str] | None) -> ScoreTable:

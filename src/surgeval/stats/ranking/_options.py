@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from surgeval.errors import Misuse, UnknownName
+from surgeval.stats.draws import MOST_REPLICATES
 from surgeval.stats.paired_tests import CORRECTIONS, TESTS
 
 BOARDS = ("technical", "clinical", "both")
@@ -28,7 +29,7 @@ CONSENSUS = ("euclidean", "case-ranks")
 
 @dataclass(frozen=True)
 class RankOptions:
-    """What was asked of a ranking. Options that a rule does not use are ignored by it."""
+    """What was asked of a ranking. Options that a rule does not use are ignored by it, with a warning."""
 
     metric: str | None = None
     board: str = "both"
@@ -87,10 +88,10 @@ def _problems(options: RankOptions) -> list[str]:
     problems = []
     if not 0 < options.alpha < 1:
         problems.append(f"alpha must lie between 0 and 1, got {options.alpha}")
-    if options.boot is not None and options.boot < 0:
-        problems.append(f"boot must be 0 (no resampling) or more, got {options.boot}")
-    if options.seed < 0:
-        problems.append(f"seed must be 0 or more, got {options.seed}")
+    if options.boot is not None and not 0 <= options.boot <= MOST_REPLICATES:
+        problems.append(f"boot must be 0 (no resampling) or at most {MOST_REPLICATES:,}, got {options.boot}")
+    if not 0 <= options.seed < 2**63:
+        problems.append(f"seed must lie between 0 and 2**63 - 1, got {options.seed}")
     if options.prize_pool is not None and not (math.isfinite(options.prize_pool) and options.prize_pool >= 0):
         problems.append(f"the prize pool must be an amount of money, got {options.prize_pool}")
     for kind, weights in (("bucket", options.bucket_weights), ("task", options.task_weights)):

@@ -44,15 +44,22 @@ class RankResult:
             raise AttributeError(str(UnknownName(f"table of a {self.rule} ranking", name, self.tables)))
         return self.tables[name]
 
+    @property
+    def files(self) -> list[str]:
+        """The names of the files that `to_dir` writes."""
+        tables, records = [f"{name}.csv" for name in self.tables], [f"{name}.json" for name in self.records]
+        return ["manifest.json", *tables, *records, "methods.txt"]
+
     def to_dir(self, path: str | Path, *, inputs: Iterable[str | Path] = (), force: bool = False) -> None:
         """Write every table as CSV, records as JSON, the prose, and `manifest.json` into the folder.
 
         Raises:
-            WouldOverwrite: The folder holds results and `force` is off.
+            WouldOverwrite: The folder holds a file of one of these names and `force` is off.
         """
         folder = Path(path)
-        if (folder / "manifest.json").exists() and not force:
-            raise WouldOverwrite(folder / "manifest.json")
+        taken = [folder / name for name in self.files if (folder / name).exists()]
+        if taken and not force:
+            raise WouldOverwrite(taken[0])
         folder.mkdir(parents=True, exist_ok=True)
         for name, frame in self.tables.items():
             frame.write_csv(folder / f"{name}.csv")

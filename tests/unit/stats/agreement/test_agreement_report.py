@@ -152,6 +152,20 @@ def test_double_ratings_and_missing_columns_are_refused() -> None:
         agreement(rated(), unit="unit", rater="rater", label="said", scale="ratio")
 
 
+def test_every_double_rating_is_counted() -> None:
+    twice = pl.concat([rated(), rated()])
+    with pytest.raises(TableInvalid, match=r"ratings: 240 problems: .*; and 220 more"):
+        agreement(twice, rater="rater", label="said", unit="unit", video="video")
+
+
+def test_an_order_with_a_label_twice_and_endless_steps_are_misuse() -> None:
+    columns = {"rater": "rater", "label": "said", "unit": "unit", "video": "video"}
+    with pytest.raises(Misuse, match="'1' is named twice"):
+        agreement(rated(), **columns, scale="ordinal", order=["0", "1", "1", "2"])
+    with pytest.raises(Misuse, match="positive and finite, got inf"):
+        agreement(segments(), **COLUMNS, step_s=float("inf"))
+
+
 def test_an_ordinal_scale_needs_an_order() -> None:
     words = rated().with_columns(
         said=pl.col("said").replace_strict({0: "low", 1: "mid", 2: "top"}, return_dtype=pl.String)

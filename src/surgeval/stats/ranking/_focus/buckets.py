@@ -86,7 +86,7 @@ def prepare(table: ScoreTable, options: RankOptions) -> Prepared:
         TableInvalid: A column is missing or unreadable, with every problem found.
         TooFewVideos: There is only one video.
     """
-    metric = options.metric or ("correct" if "correct" in table.metrics else table.metrics[0])
+    metric = table.chosen_metric(options.metric)
     facts = table.facts.get(metric)
     if options.smaller_is_better or (facts is not None and not facts.larger_is_better):
         raise Misuse("rule 'focus' ranks accuracies, where larger is better; use a generic rule for this metric")

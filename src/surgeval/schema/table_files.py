@@ -1,0 +1,133 @@
+"""Tables from files: CSV, TSV, Parquet, or the `scores.parquet` of a folder, unchecked beyond being tables.
+
+What spreadsheets do to CSV files (semicolons, UTF-16, a heading twice, a cell too many) is told in
+words that help, with the line where it happens.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from surgeval.errors import FileUnreadable, TableInvalid
+from surgeval.schema.rows import not_utf8
+from surgeval.schema.tabular import first_line
+
+_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+_NAMES = {",": "commas", "\t": "tabs", ";": "semicolons"}
+
+
+def read_frames(
+    sources: str | Path | Sequence[str | Path], *, columns: Mapping[str, str] | None = None
+) -> pl.DataFrame:
+    """Any table from one or more CSV or Parquet files or `score` folders, stacked, with columns renamed.
+
+    Unlike `read_score_table` it asks for no particular columns, so counts and properties can be read too.
+
+    Raises:
+        FileUnreadable: A file is missing or of an unknown kind.
+        TableInvalid: A column to rename does not exist, or the tables do not fit together.
+    """
+    paths = [Path(p) for p in ([sources] if isinstance(sources, str | Path) else sources)]
+    where = ", ".join(path.name for path in paths)
+    return renamed(stacked([read_frame(path) for path in paths], where), columns or {}, where)
+
+
+def read_frame(path: Path, texts: Iterable[str] = ()) -> pl.DataFrame:
+    """The rows of a CSV, TSV or Parquet file, or of the `scores.parquet` in a folder, unchecked.
+
+    Args:
+        path: The file or folder.
+        texts: Columns of a CSV that are text even where they look like numbers.
+
+    Raises:
+        FileUnreadable: Missing, or of an unknown kind.
+    """
+    if path.is_dir():
+        path = path / "scores.parquet"
+    if not path.is_file():
+        raise FileUnreadable(str(path), ["no such file"])
+    suffix = path.suffix.lower()
+    try:
+        if suffix == ".parquet":
+            return pl.read_parquet(path)
+        if suffix in _SEPARATORS:
+            return _read_csv(path, _SEPARATORS[suffix], texts)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise FileUnreadable(str(path), [first_line(error)]) from None
+    raise FileUnreadable(str(path), [f"unknown kind of file {path.suffix!r}; expected .csv or .parquet"])
+
+
+def stacked(frames: Sequence[pl.DataFrame], where: str) -> pl.DataFrame:
+    """All rows of some tables in one; a column that one of them lacks is empty in its rows.
+
+    Raises:
+        TableInvalid: A column holds numbers in one and text in another.
+    """
+    try:
+        return pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
+    except pl.exceptions.PolarsError as error:
+        raise TableInvalid(where, [f"the tables do not fit together ({first_line(error)})"]) from None
+
+
+def renamed(frame: pl.DataFrame, columns: Mapping[str, str], where: str) -> pl.DataFrame:
+    """The table under our column names.
+
+    Args:
+        frame: The table.
+        columns: Our name to theirs.
+        where: What to call the table in error messages.
+
+    Raises:
+        TableInvalid: With every column that does not exist.
+    """
+    problems = [
+        f"column {theirs!r} (for {ours!r}) does not exist; the table has {', '.join(map(repr, frame.columns))}"
+        for ours, theirs in columns.items()
+        if theirs not in frame.columns
+    ]
+    if problems:
+        raise TableInvalid(where, problems)
+    aliases = [pl.col(theirs).alias(ours) for ours, theirs in columns.items()]
+    gone = {*columns, *columns.values()}
+    return frame.select([*(pl.col(name) for name in frame.columns if name not in gone), *aliases])
+
+
+def _read_csv(path: Path, separator: str, texts: Iterable[str]) -> pl.DataFrame:
+    try:
+        header = _header(path, separator)
+    except (UnicodeDecodeError, csv.Error):
+        raise FileUnreadable(str(path), [not_utf8(path)]) from None
+    if repeated := sorted({name for name in header if header.count(name) > 1}):
+        raise FileUnreadable(str(path), [f"column {name!r} appears twice" for name in repeated])
+    if len(header) == 1 and (other := next((mark for mark in _NAMES if mark in header[0]), None)):
+        found, wanted = _NAMES[other], _NAMES[separator]
+        raise FileUnreadable(str(path), [f"its columns are separated by {found}; save it with {wanted} instead"])
+    as_text = dict.fromkeys(texts, pl.String)  # an identifier 007 stays 007
+    try:
+        return pl.read_csv(path, separator=separator, infer_schema_length=None, schema_overrides=as_text)
+    except pl.exceptions.PolarsError as error:
+        raise FileUnreadable(str(path), [_what_is_wrong(path, separator, len(header), error)]) from None
+
+
+def _header(path: Path, separator: str) -> list[str]:
+    with open(path, encoding="utf-8-sig", newline="") as handle:
+        return next(csv.reader(handle, delimiter=separator), [])
+
+
+def _what_is_wrong(path: Path, separator: str, width: int, error: Exception) -> str:
+    """Where a row has more cells than there are columns, which is the usual fault; else what the reader said."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as handle:
+            reader = csv.reader(handle, delimiter=separator)
+            for row in reader:
+                if len(row) > width > 0:
+                    return f"line {reader.line_num} has {len(row)} cells, but there are {width} columns"
+    except UnicodeDecodeError:
+        return not_utf8(path)
+    except csv.Error:
+        return first_line(error)
+    return first_line(error)

@@ -1,0 +1,249 @@
+"""Verbs meet files and options that people really give: each says what is wrong and ends with code 2."""
+
+import json
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from nested_tables import nested_frame
+from surgeval.cli import main
+
+TABLE_VERBS = {
+    "interval": ["interval", "TABLE", "--boot", "20"],
+    "compare": ["compare", "TABLE", "M0", "M1", "--boot", "20"],
+    "strata": ["strata", "TABLE", "--by", "view", "--boot", "20"],
+    "aggregate": ["aggregate", "TABLE"],
+    "rank": ["rank", "TABLE", "--rule", "mean-then-rank", "--boot", "20"],
+    "agreement": ["agreement", "TABLE", "--rater", "model", "--unit", "case", "--label", "value", "--boot", "20"],
+}
+BAD_TABLES: dict[str, tuple[bytes, str]] = {
+    "empty.csv": (b"", "FileUnreadable: "),
+    "no_rows.csv": (b"model,case,value\n", "the table has no rows"),
+    "binary.csv": (bytes(range(256)) * 8, "not UTF-8 text"),
+    "binary.parquet": (bytes(range(256)) * 8, "FileUnreadable: "),
+    "foreign.csv": (b"a,b,c\n1,2,3\n", "the table has 'a', 'b', 'c'"),
+    "utf16.csv": ("model,case,value\nA,q,1\n".encode("utf-16"), "not UTF-8 text but UTF-16; save it as UTF-8"),
+    "semicolons.csv": (b"model;case;value\nA;q;1\n", "separated by semicolons; save it with commas instead"),
+    "twice.csv": (b"model,case,value,value\nA,q,1,0\nB,q,1,0\n", "column 'value' appears twice"),
+    "ragged.csv": (b"model,case,value\nA,q,1\nB,q,1,0\n", "line 3 has 4 cells, but there are 3 columns"),
+    "scores.xlsx": (b"PK", "unknown kind of file '.xlsx'"),
+}
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    path = tmp_path / "good.csv"
+    nested_frame().with_columns(phase=pl.col("view"), level=pl.col("view")).write_csv(path)
+    return path
+
+
+def outcome(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str]:
+    monkeypatch.setattr(sys, "argv", ["surgeval", *map(str, words)])
+    try:
+        main()
+    except SystemExit as end:
+        return int(end.code or 0), capsys.readouterr().err
+    return 0, capsys.readouterr().err
+
+
+def words_of(verb: str, table: Path) -> list[object]:
+    return [table if word == "TABLE" else word for word in TABLE_VERBS[verb]]
+
+
+@pytest.mark.parametrize("verb", TABLE_VERBS)
+def test_good_input_is_taken(
+    verb: str, good: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert outcome(monkeypatch, capsys, *words_of(verb, good))[0] == 0
+
+
+@pytest.mark.parametrize("verb", TABLE_VERBS)
+@pytest.mark.parametrize("name", BAD_TABLES)
+def test_a_bad_table_is_named_with_what_is_wrong(
+    verb: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content, said = BAD_TABLES[name]
+    (tmp_path / name).write_bytes(content)
+    code, text = outcome(monkeypatch, capsys, *words_of(verb, tmp_path / name))
+    assert code == 2
+    assert said in text
+    assert text.count("\n") == 1, "one line, no traceback"
+
+
+@pytest.mark.parametrize("verb", TABLE_VERBS)
+def test_an_absent_table_and_a_folder_without_one_are_named(
+    verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for place, said in ((tmp_path / "absent.csv", "absent.csv: no such file"), (tmp_path, "scores.parquet: no such")):
+        code, text = outcome(monkeypatch, capsys, *words_of(verb, place))
+        assert (code, said in text) == (2, True)
+
+
+SEEDED = [verb for verb in TABLE_VERBS if verb != "aggregate"]
+
+
+@pytest.mark.parametrize("verb", SEEDED)
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--seed", "-1", "seed must lie between 0 and 2**63 - 1, got -1"),
+        ("--seed", str(10**30), "seed must lie between 0 and 2**63 - 1"),
+        ("--boot", "-3", "got -3"),
+        ("--boot", str(10**12), "10,000,000, got 1000000000000"),
+    ],
+)
+def test_seeds_and_resamples_out_of_reach_are_misuse(
+    verb: str,
+    option: str,
+    value: str,
+    said: str,
+    good: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, text = outcome(monkeypatch, capsys, *words_of(verb, good), option, value)
+    assert (code, text[:7], said in text) == (2, "Misuse:", True)
+
+
+@pytest.mark.parametrize("verb", ["interval", "compare", "strata", "aggregate"])
+def test_an_unknown_rule_for_missing_scores_is_refused_though_nothing_is_missing(
+    verb: str, good: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, text = outcome(monkeypatch, capsys, *words_of(verb, good), "--missing", "skip")
+    assert (code, "unknown rule for missing scores 'skip'" in text) == (2, True)
+
+
+@pytest.mark.parametrize("verb", ["interval", "compare"])
+@pytest.mark.parametrize(
+    ("by", "said"),
+    [
+        ("view,view", "column 'view' is named twice"),
+        ("level", "the result has a column 'level' of its own"),
+        ("nope", "unknown column 'nope'"),
+    ],
+)
+def test_columns_that_cannot_be_reported_by_are_refused(
+    verb: str, by: str, said: str, good: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, text = outcome(monkeypatch, capsys, *words_of(verb, good), "--by", by)
+    assert (code, said in text) == (2, True)
+
+
+@pytest.mark.parametrize("bins", ["window_s=nan", "window_s=1:inf", "window_s=3:2"])
+def test_bins_need_rising_finite_edges(
+    bins: str, good: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = pl.read_csv(good).with_columns(window_s=pl.lit(2.5))
+    frame.write_csv(good)
+    code, text = outcome(monkeypatch, capsys, "strata", good, "--by", "window_s", "--bins", bins)
+    assert (code, "must be rising, finite edges" in text) == (2, True)
+
+
+FILE_VERBS = [verb for verb in TABLE_VERBS if verb != "rank"]
+
+
+@pytest.mark.parametrize("verb", FILE_VERBS)
+def test_the_table_that_is_read_is_never_written_over(
+    verb: str, good: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = good.read_bytes()
+    code, text = outcome(monkeypatch, capsys, *words_of(verb, good), "--out", good, "--force")
+    assert (code, "is read as a table too and would be lost" in text) == (2, True)
+    assert good.read_bytes() == before
+
+
+@pytest.mark.parametrize("verb", FILE_VERBS)
+def test_an_output_file_that_cannot_be_written_is_misuse(
+    verb: str, good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    places = {"folder.csv": "is a folder", "no/such.csv": "does not exist", "a.txt": "unknown kind of file '.txt'"}
+    for place, said in places.items():
+        code, text = outcome(monkeypatch, capsys, *words_of(verb, good), "--out", tmp_path / place, "--force")
+        assert (code, said in text) == (2, True)
+
+
+def question_files(folder: Path) -> list[object]:
+    request = {"qID": "q1", "videoID": "v1", "start_time": 0, "end_time": 0, "procedure_type": "x", "question": "Any?"}
+    reference = {"qID": "q1", "primary": "counting", "format": "number", "answer": "1", "ood": False}
+    for name, row in (("requests", request), ("references", reference), ("answers", {"qID": "q1", "content": "1"})):
+        (folder / f"{name}.json").write_text(json.dumps([row]))
+    return ["--requests", folder / "requests.json", "--references", folder / "references.json"]
+
+
+def folder_verbs(folder: Path, good: Path) -> dict[str, list[object]]:
+    questions = question_files(folder)
+    answers = ["--responses", folder / "answers.json"]
+    return {
+        "score": ["score", *questions, *answers],
+        "lint": ["lint", *questions, *answers],
+        "floors": ["floors", *questions],
+        "rank": words_of("rank", good),
+    }
+
+
+@pytest.mark.parametrize("verb", ["score", "lint", "floors", "rank"])
+def test_an_output_folder_that_cannot_be_made_is_misuse(
+    verb: str, good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = folder_verbs(tmp_path, good)[verb]
+    (tmp_path / "file").write_text("mine")
+    for place in (tmp_path / "file", tmp_path / "file" / "inside"):
+        code, text = outcome(monkeypatch, capsys, *words, "--out", place)
+        assert (code, "no folder can be made there" in text) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("verb", "name"), [("score", "targeted.csv"), ("floors", "templates.csv"), ("rank", "consensus.csv")]
+)
+def test_no_file_of_a_result_is_written_over_without_force(
+    verb: str,
+    name: str,
+    good: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = folder_verbs(tmp_path, good)[verb]
+    mine = tmp_path / "out" / name
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    code, text = outcome(monkeypatch, capsys, *words, "--out", mine.parent)
+    assert (code, f"{name} exists already" in text, mine.read_text()) == (2, True, "mine")
+    assert [path.name for path in mine.parent.iterdir()] == [name], "nothing else was written either"
+
+
+def test_questions_without_any_reference_cannot_be_scored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*question_files(tmp_path), "--responses", tmp_path / "answers.json", "--out", tmp_path / "out"]
+    (tmp_path / "references.json").write_text("[]")
+    code, text = outcome(monkeypatch, capsys, "score", *words)
+    assert (code, "none has a reference" in text) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        (
+            PermissionError(13, "Permission denied", "/x/scores.csv"),
+            "PermissionError: /x/scores.csv: Permission denied;",
+        ),
+        (MemoryError(), "MemoryError: no memory is left; ask for less at once"),
+    ],
+)
+def test_what_the_machine_refuses_is_said_in_one_line(
+    failure: Exception,
+    said: str,
+    good: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise failure
+
+    monkeypatch.setattr("surgeval.stats.interval.interval", fail)
+    code, text = outcome(monkeypatch, capsys, "interval", good)
+    assert (code, text.count("\n"), said in text) == (2, 1, True)
