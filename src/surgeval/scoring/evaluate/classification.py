@@ -200,7 +200,7 @@ def material(
         notes.append(f"Classes were taken from the data: {', '.join(rows.classes)}. Declare them with --classes.")
     if rows.single and (unanswered := rows.frame["prediction"].null_count()):
         notes.append(f"{unanswered} cases have no prediction and count as wrong.")
-    notes += policy_notes(jobs)
+    notes += [*strange_names(rows), *policy_notes(jobs)]
     return Material(
         videos,
         rows.frame.height,
@@ -212,6 +212,17 @@ def material(
         extra_tables={"reliability": reliability_table(jobs, rows.classes)},
         notes=tuple(notes),
     )
+
+
+def strange_names(rows: LabelledRows) -> list[str]:
+    """A warning where predictions and references have no label in common, as '1.0' and '1' have none."""
+    if not rows.single:
+        return []
+    ours, theirs = (rows.frame[name].drop_nulls().unique().sort() for name in ("reference", "prediction"))
+    if theirs.is_empty() or theirs.is_in(ours.implode()).any():
+        return []
+    shown = [", ".join(side.head(5).to_list()) for side in (ours, theirs)]
+    return [f"No predicted label ({shown[1]}) occurs in the references ({shown[0]}); are both named alike?"]
 
 
 def videos_of(rows: pl.DataFrame) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from surgeval.metrics import METRICS, TIME
 from surgeval.metrics.classification.averages import ClassAverage, Measure
 from surgeval.metrics.phases import CHOLEC80_PHASES, PhaseVideo
 from surgeval.schema.metric_facts import KNOWN_METRICS
-from surgeval.scoring.evaluate.classification import LabelledRows, case_scores, read_labelled, videos_of
+from surgeval.scoring.evaluate.classification import LabelledRows, case_scores, read_labelled, strange_names, videos_of
 from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_of
 from surgeval.scoring.evaluate.per_class import ClassJob
 from surgeval.scoring.evaluate.records import typical_step
@@ -65,6 +65,7 @@ def material(
     notes = [f"Labels per second: {', '.join(sorted({f'{rate:g}' for rate in rates.values()}))}."]
     if not classes:
         notes.append(f"Phases were taken from the data: {', '.join(rows.classes)}. Declare them with --classes.")
+    notes += strange_names(rows)
     return Material(
         videos,
         rows.frame.height,

@@ -18,7 +18,7 @@ from surgeval.metrics import SEGMENTATION
 from surgeval.metrics.case_means import CaseMean
 from surgeval.metrics.segmentation import MaskCases, MultiInstanceDsc, MultiInstanceNsd
 from surgeval.metrics.segmentation.instances import InstanceCounts, instance_counts
-from surgeval.metrics.segmentation.overlap import class_counts, distinct_labels
+from surgeval.metrics.segmentation.overlap import LARGEST_LABEL, class_counts, distinct_labels
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.scoring.evaluate.class_overlaps import overlap_jobs
@@ -147,11 +147,17 @@ def _scan(ours: Maps, theirs: Maps, classes: list[int], ignore: int | None) -> l
         if any(one.ndim != 2 or one.dtype.kind not in "bui" for one in pair):
             shown = " and ".join(f"{one.dtype} of shape {one.shape}" for one in pair)
             problems.append(f"{name!r}: label maps are two-dimensional and of whole numbers, got {shown}")
+        elif not pair[0].size:
+            problems.append(f"{name!r}: the reference is {pair[0].shape} and has no pixels")
         elif pair[0].shape != pair[1].shape:
             problems.append(f"{name!r}: the reference is {pair[0].shape}, the prediction {pair[1].shape}; resize one")
         else:
             own = {label for one in pair for label in distinct_labels(one.ravel())} - {0, ignore}
-            if classes and (strange := sorted(own - set(classes))):
+            if outside := sorted(label for label in own if not 0 <= label <= LARGEST_LABEL):
+                problems.append(
+                    f"{name!r}: labels {outside[:5]} are not within 0 and {LARGEST_LABEL}; number them anew"
+                )
+            elif classes and (strange := sorted(own - set(classes))):
                 problems.append(f"{name!r}: labels {strange[:5]} are not among the classes {classes}")
             seen |= own
     if problems:

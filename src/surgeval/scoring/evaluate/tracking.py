@@ -28,6 +28,8 @@ DEFAULT = ("hota", "deta", "assa", "mota", "idf1", "id_switches")
 
 LARGEST = 1e12
 """No frame, identity or pixel is farther out."""
+FEWEST_TO_TELL = 10
+"""From so many reference frames on, a common step is how they were sampled and not chance."""
 
 
 class _Rows(NamedTuple):
@@ -187,6 +189,16 @@ def _same_clock(video: str, left: _Rows, right: _Rows, problems: list[str]) -> N
         problems.append(
             f"video {video!r}: references span {span[0]} frames and predictions {span[1]}, and few frames are shared; "
             "they count frames at different rates (25 fps against 1 fps?)"
+        )
+        return
+    step = int(np.gcd.reduce(np.diff(frames := np.unique(left.frame)), initial=0))
+    predicted = np.unique(right.frame)
+    between = int(((predicted - frames[0]) % max(step, 1) != 0).sum())
+    if frames.size >= FEWEST_TO_TELL and between:
+        problems.append(
+            f"video {video!r}: references are given on every {step}th frame, and {between} of {predicted.size} "
+            "predicted frames lie between, where every box would count as false; "
+            f"keep those at {frames[0]}, {frames[0] + step}, ..."
         )
 
 
