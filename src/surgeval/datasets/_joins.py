@@ -6,6 +6,8 @@ every 25th frame is one second only at 25 fps, and an interval is no moment.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
 from surgeval.datasets._data_set import STRATA, References
@@ -66,7 +68,7 @@ def sampled(references: References, *, rate_hz: float | None = None, every_frame
         raise Misuse(f"rate_hz must divide {', '.join(f'{rate:g}' for rate in rates)} fps, got {rate_hz}")
     step = (pl.col("fps") / hertz).cast(pl.Int64)
     kept = table.filter(pl.col("frame") % step == 0)
-    return References(references.data_set, references.task, kept, references.clock, hertz)
+    return replace(references, table=kept, rate_hz=hertz)
 
 
 def _rate(references: References) -> float:

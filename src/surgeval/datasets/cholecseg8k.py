@@ -9,6 +9,7 @@ import re
 
 import polars as pl
 
+from surgeval.datasets._comparison import Comparison
 from surgeval.datasets._data_set import DataSet, Task
 from surgeval.datasets._folder import Folder
 
@@ -29,6 +30,7 @@ CODES = {
     5: "ligament",
 }
 """Grey code of the watershed mask and its class."""
+BACKGROUND, WHITE_FRAME = 50, 255
 _MASKS = ("mask", "color_mask", "watershed_mask")
 _FRAME = re.compile(r"frame_(\d{1,9})_endo\.png")
 
@@ -65,6 +67,15 @@ DATA_SET = DataSet(
             read=_masks,
             clock="frames of the Cholec80 video or of its clip (not confirmed)",
             published={"cases": 8_080, "videos": 17},
+            compared=Comparison(
+                kind="segmentation",
+                masks="mask_file",
+                options={
+                    "classes": tuple(sorted(code for code in CODES if code != BACKGROUND)),
+                    "ignore": WHITE_FRAME,
+                    "recoded": {BACKGROUND: 0},
+                },
+            ),
         ),
     },
     notes=(

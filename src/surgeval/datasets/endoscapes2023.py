@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from surgeval.datasets._comparison import Comparison
 from surgeval.datasets._cvs import CRITERIA as CRITERIA
 from surgeval.datasets._data_set import DataSet, Schemes, Task
 from surgeval.datasets._endoscapes_files import (
@@ -139,6 +140,7 @@ DATA_SET = DataSet(
                 "cases in test": 1_799,
             },
             count=_per_part,
+            compared=Comparison(kind="cvs"),
         ),
         "raters": Task(
             summary="the three criteria by each of three raters",
@@ -163,12 +165,14 @@ DATA_SET = DataSet(
                 "boxes in test": 1_485,
             },
             count=_boxes_per_part,
+            compared=Comparison(kind="cvs"),
         ),
         "masks": Task(
             summary="files of instance and semantic masks of Seg50",
             read=read_masks,
             clock=_CLOCK,
             published={"cases": 493},
+            compared=Comparison(kind="segmentation", masks="classes_file"),
         ),
         "frames": Task(
             summary="every frame at 1 fps, without labels",

@@ -23,6 +23,8 @@ MOMENTS = ("frame", "second", "case")
 """The columns that can say which moment of a video a row is about; the first that exists is used."""
 
 _SHOWN_VIDEOS = 5
+_SECOND_DECIMALS = 9
+"""Frame 92 at 30 fps is one moment, however the division was rounded."""
 _USED = (*MOMENTS, "video", "reference", "prediction", "score")
 
 
@@ -71,8 +73,8 @@ def _renamed(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
     return frame.drop([ours for ours in theirs.values() if ours in frame.columns]).rename(theirs)
 
 
-def checked_rows(frame: pl.DataFrame, where: str) -> tuple[pl.DataFrame, str]:
-    """The rows with their video as text, and the column that says the moment.
+def checked_rows(frame: pl.DataFrame, where: str, moment: str | None = None) -> tuple[pl.DataFrame, str]:
+    """The rows with their video as text, and the column that says the moment: the first of `MOMENTS` unless told.
 
     Raises:
         InputInvalid: No video or moment column, empty cells, moments that are no numbers, repeated rows; all are named.
@@ -82,7 +84,7 @@ def checked_rows(frame: pl.DataFrame, where: str) -> tuple[pl.DataFrame, str]:
         raise InputInvalid(
             where, [f"column 'video' is missing; the table has {listed} (name yours with --video-column)"]
         )
-    moment = next((name for name in MOMENTS if name in frame.columns), None)
+    moment = moment or next((name for name in MOMENTS if name in frame.columns), None)
     if moment is None:
         raise InputInvalid(
             where, [f"one of the columns {', '.join(map(repr, MOMENTS))} must say the moment of each row"]
@@ -115,7 +117,9 @@ def _typed(moment: str, kind: Any) -> pl.Expr:
             .cast(pl.Int64, strict=False)
             .alias(moment)
         )
-    return pl.when(number.is_finite()).then(number).alias(moment) if kind == pl.Float64 else number
+    if kind == pl.Float64:
+        return pl.when(number.is_finite()).then(number.round(_SECOND_DECIMALS)).alias(moment)
+    return number
 
 
 def _empty_cells(rows: pl.DataFrame, frame: pl.DataFrame, moment: str) -> list[str]:
@@ -148,8 +152,9 @@ def joined(reference: pl.DataFrame, prediction: pl.DataFrame, *, wanted: Sequenc
     Raises:
         InputInvalid: The two do not hold the same moments; says for which videos, and what the likely reason is.
     """
-    left, moment = checked_rows(reference, "references")
-    right, theirs = checked_rows(prediction, "predictions")
+    both = next((name for name in MOMENTS if name in reference.columns and name in prediction.columns), None)
+    left, moment = checked_rows(reference, "references", both)
+    right, theirs = checked_rows(prediction, "predictions", both)
     if moment != theirs:
         raise InputInvalid(
             "references and predictions",
@@ -196,7 +201,8 @@ def _difference(video: str, ours: set[Any], theirs: set[Any], moment: str) -> st
     if steps[0] != steps[1]:
         parts.append(
             f"references step by {steps[0]:g} and predictions by {steps[1]:g}: they are sampled or numbered at "
-            "different frame rates, and equal numbers need not be equal moments; bring both to one numbering"
+            "different frame rates, and equal numbers need not be equal moments; bring both to one numbering "
+            "(references of a --data-set are thinned with --rate-hz)"
         )
     return f"video {video!r}: " + ", ".join(parts)
 
