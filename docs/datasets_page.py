@@ -24,8 +24,8 @@ print(data_set_names(), report.ok, report.missing)
 $ surgeval list datasets --json
 ```
 
-- `check(root, tasks=None)` says what is there, what is missing, which counts differ from the published ones, and where
-  the publications contradict themselves.
+- `check(root, tasks=None)`, or `surgeval check cholect50 FOLDER`, says what is there, what is missing, which counts
+  differ from the published ones, and where the publications contradict themselves.
 - `references(root, task=...)` returns a table with `case`, `video`, `frame`, strata and the reference, its clock (what
   `frame` counts) and its rate. Unusable files raise one error that lists every problem. Pickles are never opened.
 - `cases(root, task=...)` is the same without the reference; `splits(root)` adds the splits that the files state.

@@ -17,6 +17,7 @@ VERBS: tuple[str, ...] = (
     "aggregate",
     "agreement",
     "annotate",
+    "check",
     "compare",
     "demo",
     "diff",

@@ -124,7 +124,7 @@ class DataSet:
         folder.report_pickles()
         for task, what, found, published in counts.drop_nulls().iter_rows():
             if found != published:
-                folder.warn("count-differs", task, f"{found} {what}; published: {published}")
+                folder.warn("count-differs", task, f"{found:,} {what}; published: {published:,}")
         for text in self.disagreements:
             folder.note("published-disagreement", self.name, text)
         return Report(self.name, counts, tuple(folder.findings))

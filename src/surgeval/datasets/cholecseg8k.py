@@ -60,7 +60,7 @@ DATA_SET = DataSet(
     title="CholecSeg8k",
     citation="Hong et al., CholecSeg8k, arXiv 2012.12453, 2020",
     licence=None,
-    licence_note="believed CC BY-NC-SA; not confirmed",
+    licence_note="believed CC BY-NC-SA",
     tasks={
         "masks": Task(
             summary="files of semantic masks (grey codes)",

@@ -119,7 +119,7 @@ DATA_SET = DataSet(
     title="Dresden Surgical Anatomy Dataset",
     citation="Carstens et al., The Dresden Surgical Anatomy Dataset, Scientific Data 2023",
     licence=None,
-    licence_note="on figshare, believed CC BY; not confirmed",
+    licence_note="on figshare, believed CC BY",
     tasks={
         "organ": Task(
             summary="file of the mask of the folder's own organ", read=_single, clock=_CLOCK, compared=_BINARY

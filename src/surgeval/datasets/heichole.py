@@ -92,7 +92,7 @@ DATA_SET = DataSet(
     title="HeiChole",
     citation="Wagner et al., HeiChole benchmark, Medical Image Analysis 2023",
     licence=None,
-    licence_note="terms of the Synapse project; not confirmed",
+    licence_note="terms of the Synapse project",
     tasks={
         "phase": _task(
             "surgical phase of every frame, ids 0 to 6",

@@ -87,7 +87,7 @@ DATA_SET = DataSet(
     title="JIGSAWS",
     citation="Gao et al., JIGSAWS, M2CAI workshop at MICCAI 2014",
     licence=None,
-    licence_note="request form; not confirmed",
+    licence_note="access by request form",
     tasks={
         "gesture": Task(
             summary="gestures as intervals of frames",

@@ -81,7 +81,7 @@ DATA_SET = DataSet(
     title="SAR-RARP50",
     citation="Psychogyios et al., SAR-RARP50, arXiv 2401.00496, 2024",
     licence=None,
-    licence_note="not confirmed",
+    licence_note="not stated in the sources read",
     tasks={
         "action": Task(
             summary="one of eight actions, 10 Hz",
