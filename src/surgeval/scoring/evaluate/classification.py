@@ -38,6 +38,7 @@ FROM_SCORES = frozenset(
 LABEL_DEFAULT = ("accuracy", "balanced_accuracy", "macro_precision", "macro_recall", "macro_f1", "mcc")
 SET_DEFAULT = ("label_accuracy", "label_balanced_accuracy", "macro_precision", "macro_recall", "macro_f1")
 SCORE_DEFAULT = ("mean_ap", "macro_auroc")
+_SHOWN_CLASSES = 20
 EXACT = MetricFacts("set_exact", conventions={"score": "1 where the sets are equal, else 0"})
 
 
@@ -155,7 +156,8 @@ def _checked_labels(frame: pl.DataFrame, declared: Sequence[str], problems: list
         strange = frame[name].drop_nulls().filter(~frame[name].drop_nulls().is_in(list(declared)))
         if len(strange):
             listed = ", ".join(strange.unique().sort().to_list()[:5])
-            problems.append(f"column {name!r}: {len(strange)} labels are not among the classes ({listed})")
+            known = ", ".join(declared[:_SHOWN_CLASSES]) + (", ..." if len(declared) > _SHOWN_CLASSES else "")
+            problems.append(f"column {name!r}: {len(strange)} labels ({listed}) are not among the classes ({known})")
     if empty := frame["reference"].null_count():
         problems.append(f"column 'reference' is empty in {empty} rows; leave rows without a reference out")
     return frame

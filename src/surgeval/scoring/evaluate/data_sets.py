@@ -117,7 +117,7 @@ def _chosen(
         raise Misuse("--split and --videos both say which videos; give one of them")
     if split is not None and "split" in table.columns and split in table["split"].unique().to_list():
         return table.filter(pl.col("split") == split), split
-    wanted = _videos_of_split(known, root, split) if split is not None else list(videos)
+    wanted = _videos_of_split(known, root, table, split) if split is not None else list(videos)
     if not wanted:
         return table, "all in the folder"
     kept = table.filter(pl.col("video").is_in(wanted))
@@ -137,19 +137,20 @@ def _thinned(found: References, compared: Comparison, rate_hz: float | None) -> 
     return found if rate_hz is None or rate_hz == found.rate_hz else sampled(found, rate_hz=rate_hz)
 
 
-def _videos_of_split(known: DataSet, root: str | Path, split: str) -> list[str]:
-    table = known.splits(root)
+def _videos_of_split(known: DataSet, root: str | Path, table: pl.DataFrame, split: str) -> list[str]:
+    schemes = known.splits(root)
     scheme, _, part = split.rpartition(":")
-    fitting = table.filter((pl.col("split") == part) & (pl.lit(not scheme) | (pl.col("scheme") == scheme)))
-    schemes = fitting["scheme"].unique(maintain_order=True).to_list()
-    if not schemes:
-        pairs = table.select("scheme", "split").unique(maintain_order=True).rows()
-        sizes = (
-            "; of other splits only sizes are known, so list their videos with --videos" if known.split_sizes else ""
+    fitting = schemes.filter((pl.col("split") == part) & (pl.lit(not scheme) | (pl.col("scheme") == scheme)))
+    named = fitting["scheme"].unique(maintain_order=True).to_list()
+    if len(named) > 1:
+        raise Misuse(f"{len(named)} splits have a part {part!r}; say {', '.join(f'{one}:{part}' for one in named)}")
+    if not named:
+        parts = table["split"].unique(maintain_order=True).to_list() if "split" in table.columns else []
+        pairs = schemes.select("scheme", "split").unique(maintain_order=True).rows()
+        stated = ", ".join([*parts, *(f"{own}:{name}" for own, name in pairs)]) or "none"
+        raise Misuse(
+            f"{known.name} states no split {split!r}; it states {stated}. List the videos of another one with --videos"
         )
-        raise UnknownName(f"split of {known.name}{sizes}", split, [f"{own}:{name}" for own, name in pairs])
-    if len(schemes) > 1:
-        raise Misuse(f"{len(schemes)} splits have a part {part!r}; say {', '.join(f'{one}:{part}' for one in schemes)}")
     return [str(video) for video in fitting["video"]]
 
 

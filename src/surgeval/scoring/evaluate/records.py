@@ -41,6 +41,8 @@ def read_records(source: Any, columns: Mapping[str, str] | None = None) -> pl.Da
     if not isinstance(source, str | Path):
         return _renamed(as_frame(source), columns or {})
     path = Path(source)
+    if path.is_dir():
+        raise FileUnreadable(str(path), ["a folder instead of a table; name a public data set with --data-set"])
     if path.suffix.lower() not in (".json", ".jsonl"):
         texts = {"video", "case", (columns or {}).get("video", "video"), (columns or {}).get("case", "case")}
         return _renamed(read_frame(path, texts), columns or {})
@@ -187,7 +189,11 @@ def _unpaired(left: pl.DataFrame, right: pl.DataFrame, moment: str) -> list[str]
 
 
 def _one_sided(ours: Mapping[str, set[Any]], theirs: Mapping[str, set[Any]], text: str) -> list[str]:
-    return [f"video {video!r} {text} ({len(ours[video])} rows)" for video in ours if video not in theirs]
+    alone = [video for video in ours if video not in theirs]
+    problems = [f"video {video!r} {text} ({len(ours[video])} rows)" for video in alone[:_SHOWN_VIDEOS]]
+    if more := len(alone) - len(problems):
+        problems.append(f"{more} more videos, each of which {text} (videos of a --data-set: see --split and --videos)")
+    return problems
 
 
 def _difference(video: str, ours: set[Any], theirs: set[Any], moment: str) -> str:
@@ -199,10 +205,12 @@ def _difference(video: str, ours: set[Any], theirs: set[Any], moment: str) -> st
         parts.append(f"{len(extra)} {moment}s without reference (first: {extra[0]})")
     steps = [typical_step(side) if moment != "case" else 1.0 for side in (ours, theirs)]
     if steps[0] != steps[1]:
+        finer = "references of a --data-set are thinned with --rate-hz"
+        coarser = "if predictions count seconds, call their column 'second'"
         parts.append(
             f"references step by {steps[0]:g} and predictions by {steps[1]:g}: they are sampled or numbered at "
             "different frame rates, and equal numbers need not be equal moments; bring both to one numbering "
-            "(references of a --data-set are thinned with --rate-hz)"
+            f"({finer if steps[0] < steps[1] else coarser})"
         )
     return f"video {video!r}: " + ", ".join(parts)
 

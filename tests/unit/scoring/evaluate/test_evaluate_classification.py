@@ -122,8 +122,8 @@ def test_unknown_classes_are_listed() -> None:
     with pytest.raises(InputInvalid) as caught:
         surgeval.evaluate("classification", rows("abcb", "abzz"), classes=["a", "b"])
     assert caught.value.problems == [
-        "column 'reference': 1 labels are not among the classes (c)",
-        "column 'prediction': 2 labels are not among the classes (z)",
+        "column 'reference': 1 labels (c) are not among the classes (a, b)",
+        "column 'prediction': 2 labels (z) are not among the classes (a, b)",
     ]
 
 

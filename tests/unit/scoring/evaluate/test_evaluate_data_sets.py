@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import surgeval
 from data_set_files import BUILDERS, endoscapes_image, put_json, tracked_tool
 from surgeval.cli import build_app
-from surgeval.errors import InputInvalid, Misuse, UnknownName
+from surgeval.errors import FileUnreadable, InputInvalid, Misuse, UnknownName
 from surgeval.scoring.evaluate.png import read_label_map
 
 
@@ -52,7 +52,9 @@ def test_a_part_of_a_split_is_evaluated_alone(built: Any) -> None:
         surgeval.evaluate("phases", one, root, videos=["video02"], **options)
     with pytest.raises(InputInvalid, match="32 of 32 videos have no references here"):
         surgeval.evaluate("phases", one, root, split="test", **options)
-    with pytest.raises(UnknownName, match="only sizes are known, so list their videos with --videos"):
+    with pytest.raises(
+        Misuse, match=r"states no split 'endonet:test'; it states camma 40/8/32:train, .* with --videos"
+    ):
         surgeval.evaluate("phases", one, root, split="endonet:test", **options)
     with pytest.raises(Misuse, match="--split and --videos"):
         surgeval.evaluate("phases", one, root, split="train", videos=["video01"], **options)
@@ -61,6 +63,25 @@ def test_a_part_of_a_split_is_evaluated_alone(built: Any) -> None:
 def test_a_part_that_several_splits_have_must_be_named_in_full(built: Any) -> None:
     with pytest.raises(Misuse, match=r"6 splits have a part 'test'; say .*fold 1:test, fold 2:test"):
         surgeval.evaluate("triplets", {"video": ["VID111"]}, built("cholect50"), data_set="cholect50", split="test")
+
+
+def test_a_split_that_nobody_states_names_what_is_there(built: Any) -> None:
+    for name, kind, stated in (
+        ("multibypass140", "phases", "none"),
+        ("heico", "segmentation", "Stage_3, Training"),
+        ("cholectrack20", "tracking", "testing, training, folders:testing, folders:training"),
+    ):
+        with pytest.raises(Misuse, match=f"{name} states no split 'final'; it states {stated}. List"):
+            surgeval.evaluate(kind, {}, built(name), data_set=name, split="final")
+
+
+def test_numbering_by_seconds_under_the_name_of_frames_is_explained(built: Any) -> None:
+    root, options = built("cholec80"), {"data_set": "cholec80", "replicates": 10}
+    guess = {"video": ["video01"] * 3, "frame": [0, 1, 2], "prediction": ["Preparation"] * 3}
+    with pytest.raises(InputInvalid, match="call their column 'second'"):
+        surgeval.evaluate("phases", guess, root, rate_hz=1.0, videos=["video01"], **options)
+    with pytest.raises(FileUnreadable, match="a folder instead of a table; name a public data set with --data-set"):
+        surgeval.evaluate("phases", guess, root)
 
 
 def test_every_second_of_videos_at_25_and_at_50_fps_is_joined_by_its_second(built: Any) -> None:
