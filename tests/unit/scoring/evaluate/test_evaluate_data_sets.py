@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 import surgeval
 from data_set_files import BUILDERS, endoscapes_image, put_json, tracked_tool
 from surgeval.cli import build_app
+from surgeval.datasets import open_data_set
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse, UnknownName
 from surgeval.scoring.evaluate.png import read_label_map
 
@@ -166,6 +167,15 @@ def test_instances_are_no_classes(built: Any, tmp_path: Path) -> None:
     assert result.per_class.is_empty()
     assert not [note for note in result.notes if "Classes were taken" in note]
     assert result.per_stratum["stratum_value"].unique().to_list() == ["Sigmoid"]
+
+
+def test_masks_of_endoscapes_belong_to_the_part_of_their_video(built: Any) -> None:
+    root = built("endoscapes2023")
+    guess = {"semseg/8_125": read_label_map(root / "semseg" / "8_125.png")}
+    result = surgeval.evaluate("segmentation", guess, root, data_set="endoscapes2023", split="train")
+    assert result.value("dsc") == 1.0
+    report = open_data_set("endoscapes2023").check(root, tasks=["masks"])
+    assert report.counts.filter(what="cases in train").row(0) == ("masks", "cases in train", 1, 343)
 
 
 def test_codes_of_the_data_set_are_read_on_both_sides(built: Any, tmp_path: Path) -> None:
