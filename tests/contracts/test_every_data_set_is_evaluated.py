@@ -99,6 +99,7 @@ def test_which_data_sets_can_be_evaluated_from_their_folder() -> None:
         ("heichole", "classification"),
         ("heichole", "phases"),
         ("heico", "segmentation"),
+        ("jigsaws", "classification"),
         ("jigsaws", "phases"),
         ("multibypass140", "phases"),
         ("sar_rarp50", "phases"),

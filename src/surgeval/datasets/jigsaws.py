@@ -97,7 +97,14 @@ DATA_SET = DataSet(
                 kind="phases", label="gesture", fps=RATE_HZ, first_frame=1, arranged=gestures_per_frame
             ),
         ),
-        "skill": Task(summary="level of the surgeon, rating and six items per trial", read=_skill, clock="whole trial"),
+        "skill": Task(
+            summary="level of the surgeon, rating and six items per trial",
+            read=_skill,
+            clock="whole trial",
+            compared=Comparison(
+                kind="classification", label="skill", moment="case", options={"classes": tuple(LEVELS)}
+            ),
+        ),
     },
     further_checks=_compare,
     notes=(

@@ -126,6 +126,9 @@ def _objects(records: list[Record], name: str, known: _Known, kind: Kind, proble
 
 def _crowds(given: list[Any], problems: list[str]) -> np.ndarray:
     """Which annotations are crowds; a text such as "0" would be one to whoever asks for its truth."""
+    numbers = _numeric(given)
+    if numbers is not None and np.isin(numbers, (0, 1)).all():
+        return np.asarray(numbers == 1)
     wrong = [row for row, crowd in enumerate(given) if crowd is not None and not _is_flag(crowd)]
     if wrong:
         first = f"first: record {wrong[0]}, {given[wrong[0]]!r}"

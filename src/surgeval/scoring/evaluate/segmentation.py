@@ -145,7 +145,10 @@ def _rows(
     names: Sequence[str], pattern: str | None, video_of: Mapping[str, str] | None, properties: Any, by: Sequence[str]
 ) -> pl.DataFrame:
     """One row per image: `case`, `video` and the strata."""
-    videos = videos_of_paths(names, pattern) if video_of is None else [video_of[name] for name in names]
+    if video_of is None or pattern is not None:
+        videos = videos_of_paths(names, pattern)
+    else:
+        videos = [video_of[name] for name in names]
     rows = pl.DataFrame({"case": list(names), "video": videos})
     return with_properties(rows, properties, by, key="case") if by else rows
 
