@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from surgeval.datasets import STRATA, Comparison, DataSet, References, Task, open_data_set, sampled
+from surgeval.datasets import STRATA, Comparison, DataSet, References, open_data_set, sampled
 from surgeval.errors import InputInvalid, Misuse, UnknownName
 from surgeval.scoring.evaluate.mask_files import PngFiles
 from surgeval.scoring.evaluate.tracking import Tracks
@@ -69,8 +69,7 @@ def references_of(
     if not isinstance(root, str | Path):
         raise Misuse(f"--data-set {data_set} needs --references, the folder of the data set")
     known = open_data_set(data_set)
-    name = _task_name(known, kind, task)
-    compared = _comparison(known.tasks[name])
+    name, compared = _compared_task(known, kind, task)
     found = known.references(root, task=name)
     table, which = _chosen(known, root, found.table, split, videos)
     found = _thinned(compared.arranged(replace(found, table=table)), compared, rate_hz)
@@ -90,23 +89,18 @@ def references_of(
     return Prepared(rows, {**compared.options, **_declared(compared, kind)}, said, files)
 
 
-def _task_name(known: DataSet, kind: str, task: str | None) -> str:
-    fitting = [name for name, one in known.tasks.items() if one.compared is not None and one.compared.kind == kind]
+def _compared_task(known: DataSet, kind: str, task: str | None) -> tuple[str, Comparison]:
+    """The task asked for, or the only one that is compared in this kind."""
     if task is not None and task not in known.tasks:
         raise UnknownName(f"task of {known.name}", task, known.tasks)
-    if not fitting or (task is not None and task not in fitting):
-        offered = [f"{name} as {one.compared.kind}" for name, one in known.tasks.items() if one.compared is not None]
-        listed = ", ".join(offered) or "nothing"
+    offered = {name: one.compared for name, one in known.tasks.items() if one.compared is not None}
+    fitting = [name for name, one in offered.items() if one.kind == kind and task in (None, name)]
+    if not fitting:
+        listed = ", ".join(f"{name} as {one.kind}" for name, one in offered.items()) or "nothing"
         raise Misuse(f"{known.name} has no {task or 'task'} to evaluate as {kind}; it offers {listed}")
-    if task is None and len(fitting) > 1:
+    if len(fitting) > 1:
         raise Misuse(f"{known.name} has several tasks to evaluate as {kind}; say --task {' or --task '.join(fitting)}")
-    return task or fitting[0]
-
-
-def _comparison(task: Task) -> Comparison:
-    if task.compared is None:
-        raise Misuse(f"{task.summary}: cannot be evaluated from the folder")
-    return task.compared
+    return fitting[0], offered[fitting[0]]
 
 
 def _chosen(
@@ -122,19 +116,28 @@ def _chosen(
         return table, "all in the folder"
     kept = table.filter(pl.col("video").is_in(wanted))
     absent = [video for video in wanted if video not in set(kept["video"])]
-    shown = ", ".join(absent[:_SHOWN]) + (", ..." if len(absent) > _SHOWN else "")
+    shown = _first_few(absent)
     if absent and (split is None or kept.is_empty()):
         raise InputInvalid(str(root), [f"{len(absent)} of {len(wanted)} videos have no references here ({shown})"])
     if split is None:
-        return kept, ", ".join(wanted)
+        return kept, _first_few(wanted)
     return kept, f"{split}, {len(wanted) - len(absent)} of {len(wanted)}; without {shown}" if absent else split
+
+
+def _first_few(videos: Sequence[str]) -> str:
+    more = f" and {len(videos) - _SHOWN} more" if len(videos) > _SHOWN else ""
+    return ", ".join(videos[:_SHOWN]) + more
 
 
 def _thinned(found: References, compared: Comparison, rate_hz: float | None) -> References:
     """References at the rate asked for, with the frame rate of every row where it is known."""
     if compared.fps is not None and "fps" not in found.table.columns:
         found = replace(found, table=found.table.with_columns(pl.lit(compared.fps).alias("fps")))
-    return found if rate_hz is None or rate_hz == found.rate_hz else sampled(found, rate_hz=rate_hz)
+    return (
+        found
+        if rate_hz is None or rate_hz == found.rate_hz
+        else sampled(found, rate_hz=rate_hz, first_frame=compared.first_frame)
+    )
 
 
 def _videos_of_split(known: DataSet, root: str | Path, table: pl.DataFrame, split: str) -> list[str]:

@@ -41,7 +41,7 @@ def test_a_part_of_a_split_is_evaluated_alone(built: Any) -> None:
     result = surgeval.evaluate("phases", one, root, split="train", **options)
     assert result.value("phase_accuracy") == pytest.approx(2 / 3)
     said = result.conventions["phase_accuracy"]["conventions"]
-    assert said["videos"].startswith("train, 1 of 40; without video02, video03")
+    assert said["videos"].startswith("train, 1 of 40; without video02, video03, video04, video05, video06 and 34 more")
     assert said["sampling"] == "1 references per second"
     named = surgeval.evaluate("phases", two, root, split="camma 40/8/32:val", **options)
     assert named.value("phase_accuracy") == pytest.approx(2 / 3)
@@ -100,11 +100,13 @@ def test_frames_that_count_from_1_give_their_seconds_from_0(built: Any) -> None:
     seconds = [(frame - 1) / 30 for frame in range(80, 331)]
     labels = ["G1"] * 131 + ["G5"] * 120
     trials = {f"{task}_B001": labels for task in ("Suturing", "Knot_Tying", "Needle_Passing")}
-    result = surgeval.evaluate(
-        "phases", phases_at(seconds, **trials), built("jigsaws"), data_set="jigsaws", by=["surgery"]
-    )
+    root = built("jigsaws")
+    result = surgeval.evaluate("phases", phases_at(seconds, **trials), root, data_set="jigsaws", by=["surgery"])
     assert result.value("phase_accuracy") == 1.0
     assert result.per_stratum.filter(metric="phase_accuracy").height == 3
+    whole = phases_at([3, 4, 5, 6, 7, 8, 9, 10], **dict.fromkeys(trials, ["G1"] * 4 + ["G5"] * 4))
+    thinned = surgeval.evaluate("phases", whole, root, data_set="jigsaws", rate_hz=1.0)
+    assert thinned.value("phase_accuracy") == 1.0
 
 
 def mot(folder: Path, **videos: list[tuple[int, int, list[float]]]) -> Path:
