@@ -54,6 +54,8 @@ class Comparison:
     """The number of the frame at second 0."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """What the kind is told unless the caller says otherwise, such as `classes`."""
+    caution: str = ""
+    """What whoever reads the intervals must know."""
     arranged: Callable[[References], References] = unchanged
     """One row per moment, where the table is laid out otherwise."""
 

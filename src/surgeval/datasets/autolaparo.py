@@ -98,6 +98,7 @@ DATA_SET = DataSet(
                 kind="classification",
                 label="motion",
                 moment="case",
+                caution="Each clip stands as a video of its own; intervals are too narrow where clips share a patient.",
                 options={"classes": tuple(map(str, range(_MOTIONS)))},
             ),
         ),

@@ -71,6 +71,12 @@ def _skill(folder: Folder) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
+_CAUTION = (
+    "Each trial stands as a video of its own; trials of one surgeon are not independent, so intervals are too narrow "
+    "unless trials are joined by surgeon."
+)
+
+
 def _compare(folder: Folder, tables: Mapping[str, pl.DataFrame]) -> None:
     if {"gesture", "skill"} <= set(tables):
         bare = set(tables["skill"]["video"]) - set(tables["gesture"]["video"])
@@ -94,7 +100,12 @@ DATA_SET = DataSet(
             read=_gestures,
             clock="frames at 30 Hz, from 1",
             compared=Comparison(
-                kind="phases", label="gesture", fps=RATE_HZ, first_frame=1, arranged=gestures_per_frame
+                kind="phases",
+                label="gesture",
+                fps=RATE_HZ,
+                first_frame=1,
+                caution=_CAUTION,
+                arranged=gestures_per_frame,
             ),
         ),
         "skill": Task(
@@ -102,7 +113,11 @@ DATA_SET = DataSet(
             read=_skill,
             clock="whole trial",
             compared=Comparison(
-                kind="classification", label="skill", moment="case", options={"classes": tuple(LEVELS)}
+                kind="classification",
+                label="skill",
+                moment="case",
+                caution=_CAUTION,
+                options={"classes": tuple(LEVELS)},
             ),
         ),
     },

@@ -32,8 +32,10 @@ class Prepared(NamedTuple):
     """What the kind is told unless the caller says otherwise."""
     conventions: dict[str, str]
     """What every number must say."""
-    files: tuple[Path, ...] | None
+    files: tuple[Path, ...] | None = None
     """Those of the folder that were read."""
+    prose: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def references_of(
@@ -76,17 +78,26 @@ def references_of(
     said = {"references": f"{known.title}, {name}", "videos": which}
     if rate_hz is not None:
         said["sampling"] = f"{rate_hz:g} references per second"
-    files = (*found.files, *_mask_files(root, table, compared))
+    files = tuple(dict.fromkeys((*found.files, *_mask_files(root, table, compared))))
+    prose = f" References are those of {known.title} ({known.citation}), task {name}; videos: {which}."
+    notes = (compared.caution,) if compared.caution else ()
+    given, options = _given_to(kind, Path(root), found, compared, perspective)
+    if perspective is not None:
+        said["identity"] = perspective
+    return Prepared(given, {**compared.options, **options}, said, files, prose, notes)
+
+
+def _given_to(
+    kind: str, root: Path, found: References, compared: Comparison, perspective: str | None
+) -> tuple[Any, dict[str, Any]]:
+    """The references in the form that the kind takes, and options that follow from them."""
     if kind == "tracking":
-        column = _identity_column(compared, perspective)
-        said["identity"] = str(perspective)
-        return Prepared(_tracks(found.table, column), dict(compared.options), said, files)
+        return _tracks(found.table, _identity_column(compared, perspective)), {}
     if perspective is not None:
         raise Misuse(f"--perspective is for tracking; {kind} has no identities")
     if kind == "segmentation":
-        return _masks(Path(root), found.table, compared, said, files)
-    rows = _rows(found, compared)
-    return Prepared(rows, {**compared.options, **_declared(compared, kind)}, said, files)
+        return _masks(root, found.table, compared)
+    return _rows(found, compared), _declared(compared, kind)
 
 
 def _compared_task(known: DataSet, kind: str, task: str | None) -> tuple[str, Comparison]:
@@ -185,9 +196,7 @@ def _mask_files(root: str | Path, table: pl.DataFrame, compared: Comparison) -> 
     return [Path(root) / name for name in table[compared.masks]] if compared.masks else []
 
 
-def _masks(
-    root: Path, table: pl.DataFrame, compared: Comparison, said: dict[str, str], files: tuple[Path, ...]
-) -> Prepared:
+def _masks(root: Path, table: pl.DataFrame, compared: Comparison) -> tuple[PngFiles, dict[str, Any]]:
     """Masks under the path that they have in the folder, with their videos and strata."""
     names = [Path(name).with_suffix("").as_posix() for name in table[compared.masks]]
     strata = [name for name in STRATA if name in table.columns]
@@ -195,8 +204,7 @@ def _masks(
         "video_of": dict(zip(names, table["video"].to_list(), strict=True)),
         "properties": table.select(pl.Series("case", names), *strata),
     }
-    paths = {name: root / place for name, place in zip(names, table[compared.masks], strict=True)}
-    return Prepared(PngFiles(paths), {**own, **compared.options}, said, tuple(dict.fromkeys(files)))
+    return PngFiles({name: root / place for name, place in zip(names, table[compared.masks], strict=True)}), own
 
 
 def _identity_column(compared: Comparison, perspective: str | None) -> str:

@@ -85,11 +85,11 @@ def evaluate(
     step = progress or _quiet
     measured = _saying(measure(found, settings, step), prepared.conventions)
     flawed = compat_table(found.jobs, found.videos, settings)
-    notes = (*found.notes, *compat_notes(flawed), *(() if found.scores is not None else (PER_VIDEO,)))
+    notes = (*prepared.notes, *found.notes, *compat_notes(flawed), *(() if found.scores is not None else (PER_VIDEO,)))
     boards = found.finish(model, measured)
     recorded = {"kind": kind, "model": model, "metrics": list(metrics), "by": list(by), **settings._asdict()}
     recorded |= {name: _recorded(value) for name, value in chosen.items()}
-    prose = _prose(kind, model, found, settings)
+    prose = _prose(kind, model, found, settings) + prepared.prose
     return EvaluationResult(
         kind=kind,
         model=model,
@@ -152,7 +152,7 @@ def _recorded(value: Any) -> Any:
 def _prepared(kind: str, references: Any, wanted: dict[str, Any]) -> Prepared:
     """The references as given, or from the folder of a data set."""
     if not wanted:
-        return Prepared(references, {}, {}, None)
+        return Prepared(references, {}, {})
     if "data_set" not in wanted:
         listed = ", ".join(f"--{name.replace('_', '-')}" for name in wanted)
         raise Misuse(f"{listed}: choose from a public data set; name it with --data-set")

@@ -43,6 +43,7 @@ def test_a_part_of_a_split_is_evaluated_alone(built: Any) -> None:
     said = result.conventions["phase_accuracy"]["conventions"]
     assert said["videos"].startswith("train, 1 of 40; without video02, video03, video04, video05, video06 and 34 more")
     assert said["sampling"] == "1 references per second"
+    assert "those of Cholec80 (Twinanda et al., EndoNet, IEEE" in result.prose
     named = surgeval.evaluate("phases", two, root, split="camma 40/8/32:val", **options)
     assert named.value("phase_accuracy") == pytest.approx(2 / 3)
     listed = surgeval.evaluate("phases", two, root, videos=["video41"], **options)
@@ -107,6 +108,9 @@ def test_frames_that_count_from_1_give_their_seconds_from_0(built: Any) -> None:
     whole = phases_at([3, 4, 5, 6, 7, 8, 9, 10], **dict.fromkeys(trials, ["G1"] * 4 + ["G5"] * 4))
     thinned = surgeval.evaluate("phases", whole, root, data_set="jigsaws", rate_hz=1.0)
     assert thinned.value("phase_accuracy") == 1.0
+    assert thinned.notes[0].startswith(
+        "Each trial stands as a video of its own; trials of one surgeon are not independent"
+    )
 
 
 def mot(folder: Path, **videos: list[tuple[int, int, list[float]]]) -> Path:
