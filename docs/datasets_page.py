@@ -24,14 +24,18 @@ print(data_set_names(), report.ok, report.missing)
 $ surgeval list datasets --json
 ```
 
-- `check(root, tasks=None)` says what is there, what is missing, which counts differ from the published ones, and where
-  the publications contradict themselves.
+- `check(root, tasks=None)`, or `surgeval check cholect50 FOLDER`, says what is there, what is missing, which counts
+  differ from the published ones, and where the publications contradict themselves.
 - `references(root, task=...)` returns a table with `case`, `video`, `frame`, strata and the reference, its clock (what
   `frame` counts) and its rate. Unusable files raise one error that lists every problem. Pickles are never opened.
 - `cases(root, task=...)` is the same without the reference; `splits(root)` adds the splits that the files state.
 - `joined(a, b)` joins two tasks of a data set and refuses different clocks, and different rates unless
   `on_slower=True`. `sampled(references, rate_hz=1)` thins each video by its own frame rate and refuses a step in
   frames where rates differ.
+- The last column of the tables says which kind of `surgeval evaluate` compares predictions with the folder itself, as
+  in `surgeval evaluate phases --data-set cholec80 --references FOLDER --predictions FILE`
+  ([how to](../how-to/evaluate-predictions.md#straight-from-the-folder-of-a-data-set)). Where it is empty, references
+  are intervals or ratings that no kind compares.
 
 ## Findings
 
@@ -77,11 +81,15 @@ def _section(data_set) -> str:  # type: ignore[no-untyped-def]
     note = f" ({data_set.licence_note})" if data_set.licence_note else ""
     lines = [f"## {data_set.name}\n", f"{data_set.title}. {data_set.citation}.", ""]
     lines += [f"Licence: {data_set.licence or 'not confirmed'}{note}.", ""]
-    lines += ["| task | reference | `frame` counts | rate | published |", "|---|---|---|---|---|"]
+    lines += [
+        "| task | reference | `frame` counts | rate | published | `surgeval evaluate` |",
+        "|---|---|---|---|---|---|",
+    ]
     for name, task in data_set.tasks.items():
         rate = "" if task.rate_hz is None else f"{task.rate_hz:g} Hz"
         published = ", ".join(f"{number:,} {what}" for what, number in task.published.items())
-        lines.append(f"| `{name}` | {task.summary} | {task.clock} | {rate} | {published} |")
+        kind = f"`{task.compared.kind}`" if task.compared else ""
+        lines.append(f"| `{name}` | {task.summary} | {task.clock} | {rate} | {published} | {kind} |")
     schemes = sorted(set(data_set.splits()["scheme"]))
     if schemes:
         shown = [f"{name} (not official)" if name in data_set.unofficial else name for name in schemes]

@@ -160,9 +160,10 @@ def tracked_tool(**changes: object) -> dict[str, object]:
 
 def cholectrack20(root: Path) -> None:
     for part, video in (("training", "VID01"), ("testing", "VID92")):
+        other = {f"{name}_track": 7 for name in ("intraoperative", "intracorporeal", "visibility")}
         content = {
-            "video": {"name": video},
-            "annotations": {"25": [tracked_tool()], "50": [tracked_tool(), tracked_tool()]},
+            "video": {"name": video, "width": 854, "height": 480},
+            "annotations": {"25": [tracked_tool()], "50": [tracked_tool(), tracked_tool(**other, instrument=2)]},
         }
         put_json(root / part / video / f"{video}.json", content)
 

@@ -18,6 +18,7 @@ VERBS: tuple[str, ...] = (
     "aggregate",
     "agreement",
     "annotate",
+    "check",
     "compare",
     "demo",
     "diff",

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from surgeval.cli._console import emit, emit_json, emit_table, new_folder, progress_bar, talk
-from surgeval.cli._tables import BootOption, ForceOption, JsonOption, LevelOption, SeedOption
+from surgeval.cli._tables import BootOption, ForceOption, JsonOption, LevelOption, SeedOption, names_in, read_columns
+from surgeval.errors import Misuse
 
 OutOption = Annotated[Path | None, typer.Option("--out", help="Folder for the tables, conventions and manifest.")]
 ModelOption = Annotated[str, typer.Option("--model", help="What the model is called in the score table.")]
@@ -32,26 +33,40 @@ SHARED: dict[str, tuple[Any, Any]] = {
 """The options of every kind: type and default."""
 
 
-class Given(NamedTuple):
-    """What one kind makes of its own options."""
+DataSetOption = Annotated[
+    str, typer.Option("--data-set", help="A name of 'surgeval list datasets'; --references is then its folder.")
+]
+TaskOption = Annotated[str, typer.Option("--task", help="Which of its tasks, where several are of this kind.")]
+SplitOption = Annotated[
+    str, typer.Option("--split", metavar="[SCHEME:]PART", help="Which of its videos: a part such as test.")
+]
+VideosOption = Annotated[str, typer.Option("--videos", metavar="A,B,...", help="Which of its videos, by name.")]
 
-    predictions: Path | None
-    references: Path | None
-    options: dict[str, Any]
+FROM_DATA_SET: dict[str, tuple[Any, Any]] = {
+    "data_set": (DataSetOption, ""),
+    "task": (TaskOption, ""),
+    "split": (SplitOption, ""),
+    "videos": (VideosOption, ""),
+}
+"""The options of kinds whose references may lie in the folder of a data set."""
+
+Options = Mapping[str, tuple[Any, Any]]
+_LISTS = ("by", "classes", "videos")
 
 
-def command(kind: Callable[..., Given]) -> Callable[..., None]:
-    """A command with the options of a kind followed by those of every kind."""
+def command(kind: Callable[..., None], more: Options) -> Callable[..., None]:
+    """A command with the options in the signature of a kind, then `more`, then those of every kind."""
     own = inspect.signature(kind)
     types = get_type_hints(kind, include_extras=True)
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [p.replace(annotation=types[name], kind=keyword) for name, p in own.parameters.items()]
-    parameters += [inspect.Parameter(n, keyword, default=d, annotation=t) for n, (t, d) in SHARED.items()]
+    added = {**more, **SHARED}
+    parameters += [inspect.Parameter(n, keyword, default=d, annotation=t) for n, (t, d) in added.items()]
 
     @wraps(kind)
     def run(**given: Any) -> None:
         shared = {name: given.pop(name) for name in SHARED}
-        _run(kind.__name__, kind(**given), **shared)
+        _run(kind.__name__, given.pop("predictions"), given.pop("references"), _options(given), **shared)
 
     del run.__dict__["__wrapped__"]  # Typer would look at the kind's own signature
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {"return": None}
@@ -59,9 +74,29 @@ def command(kind: Callable[..., Given]) -> Callable[..., None]:
     return run
 
 
+def _options(given: dict[str, Any]) -> dict[str, Any]:
+    """The options of a kind as `evaluate` takes them: lists as lists, names of columns as one mapping."""
+    listed = {name: names_in(given[name]) for name in _LISTS if given.get(name)}
+    options = {name: value for name, value in given.items() if name not in _LISTS} | listed
+    if "columns" in options:
+        options["columns"] = _columns(options["columns"], options.pop("video_column"))
+    return options
+
+
+def _columns(text: str, video_column: str) -> dict[str, str]:
+    mapping = read_columns(text)
+    if video_column != "video":
+        if "video" in mapping:
+            raise Misuse("--video-column and --columns both name the video; give one of them")
+        mapping["video"] = video_column
+    return mapping
+
+
 def _run(
     kind: str,
-    given: Given,
+    predictions: Path | None,
+    references: Path | None,
+    options: dict[str, Any],
     *,
     metric: list[str] | None,
     model: str,
@@ -79,7 +114,7 @@ def _run(
         new_folder(out, force=force, files=FILES)
     chosen: dict[str, Any] = {"metrics": metric or [], "model": model, "replicates": boot, "level": level, "seed": seed}
     with progress_bar(f"evaluating {kind}") as step:
-        result = evaluate(kind, given.predictions, given.references, progress=step, **chosen, **given.options)
+        result = evaluate(kind, predictions, references, progress=step, **chosen, **options)
     if out is not None:
         result.to_dir(out)
         talk(f"wrote {', '.join(sorted(path.name for path in out.iterdir()))} to {out}")

@@ -1,20 +1,21 @@
 """`surgeval evaluate KIND`: predictions against references, with intervals over videos.
 
-Each kind says only which options it adds; those of every kind (`_evaluate.SHARED`) are appended to its signature.
+Each kind is a signature: the options that it adds to those of every kind (`_evaluate.SHARED`) and, where references may
+lie in the folder of a public data set, to those that choose from it (`_evaluate.FROM_DATA_SET`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from surgeval.cli._evaluate import Given, command
-from surgeval.cli._tables import names_in, read_columns
-from surgeval.errors import Misuse
+from surgeval.cli._evaluate import FROM_DATA_SET, Options, command
 
 _TABLE = "CSV, TSV, Parquet, JSON or JSON Lines"
+_FOLDER = "or the folder of a --data-set"
 ByOption = Annotated[str, typer.Option("--by", metavar="COL,...", help="Report every value of these columns.")]
 ClassesOption = Annotated[
     str, typer.Option("--classes", metavar="A,B,...", help="The declared classes; taken from the data if left out.")
@@ -29,7 +30,11 @@ PatternOption = Annotated[
 ]
 TablePredictions = Annotated[Path, typer.Option("--predictions", help=f"Table of predictions ({_TABLE}).")]
 TableReferences = Annotated[
-    Path | None, typer.Option("--references", help="Table of references; left out where one table holds both.")
+    Path | None,
+    typer.Option("--references", help=f"Table of references, {_FOLDER}; left out where one table holds both."),
+]
+RateOption = Annotated[
+    float | None, typer.Option("--rate-hz", help="Thin the references of a --data-set to so many per second.")
 ]
 
 
@@ -38,8 +43,17 @@ def register(app: typer.Typer) -> None:
     verb = typer.Typer(
         help="Evaluate predictions against references, with intervals over videos.", no_args_is_help=True
     )
-    for kind in (classification, cvs, detection, phases, segmentation, tracking, triplets):
-        verb.command(kind.__name__)(command(kind))
+    kinds: dict[Callable[..., None], Options] = {
+        classification: FROM_DATA_SET,
+        cvs: {},
+        detection: {},
+        phases: FROM_DATA_SET,
+        segmentation: FROM_DATA_SET,
+        tracking: FROM_DATA_SET,
+        triplets: FROM_DATA_SET,
+    }
+    for kind, more in kinds.items():
+        verb.command(kind.__name__)(command(kind, more))
     app.add_typer(verb, name="evaluate")
 
 
@@ -52,11 +66,10 @@ def classification(
     ] = "supported",
     columns: ColumnsOption = "",
     video_column: VideoOption = "video",
+    rate_hz: RateOption = None,
     by: ByOption = "",
-) -> Given:
+) -> None:
     """One label, several labels or scores per frame."""
-    options = {"classes": names_in(classes), "columns": _columns(columns, video_column), "by": names_in(by)}
-    return Given(predictions, references, {**options, "labels": labels})
 
 
 def cvs(
@@ -81,19 +94,8 @@ def cvs(
     columns: ColumnsOption = "",
     video_column: VideoOption = "video",
     by: ByOption = "",
-) -> Given:
+) -> None:
     """The benchmark of Endoscapes2023, beside its published rows."""
-    options = {
-        "split": split,
-        "threshold": threshold,
-        "boxes": boxes,
-        "masks": masks,
-        "box_references": box_references,
-        "mask_references": mask_references,
-        "columns": _columns(columns, video_column),
-        "by": names_in(by),
-    }
-    return Given(predictions, references, options)
 
 
 def phases(
@@ -103,11 +105,10 @@ def phases(
     classes: ClassesOption = "",
     columns: ColumnsOption = "",
     video_column: VideoOption = "video",
+    rate_hz: RateOption = None,
     by: ByOption = "",
-) -> Given:
+) -> None:
     """A label sequence per video: frames, segments, transitions and stability."""
-    options = {"classes": names_in(classes), "columns": _columns(columns, video_column), "by": names_in(by)}
-    return Given(predictions, references, {**options, "fps": fps})
 
 
 def detection(
@@ -117,18 +118,19 @@ def detection(
     video_column: VideoKeyOption = "",
     video_pattern: PatternOption = "",
     by: Annotated[str, typer.Option("--by", metavar="KEY,...", help="Report every value of these image keys.")] = "",
-) -> Given:
+) -> None:
     """Boxes or masks of objects in images, in COCO form."""
-    options = {"overlap": overlap, "video_column": video_column, "video_pattern": video_pattern}
-    return Given(predictions, references, {**options, "by": names_in(by)})
 
 
 def segmentation(
     predictions: Annotated[
         Path, typer.Option("--predictions", help="Folder of PNG label maps, NPZ, or JSON with RLE or polygons.")
     ],
-    references: Annotated[Path, typer.Option("--references", help="The same, with the same names.")],
+    references: Annotated[Path, typer.Option("--references", help=f"The same, with the same names, {_FOLDER}.")],
     classes: ClassesOption = "",
+    instances: Annotated[
+        bool | None, typer.Option("--instances", help="Labels are numbers of objects and not of classes.")
+    ] = None,
     ignore: Annotated[int | None, typer.Option("--ignore", help="A reference label whose pixels do not count.")] = None,
     tolerance_px: Annotated[float | None, typer.Option("--tolerance-px", help="For NSD: how far is near.")] = None,
     empty: Annotated[str, typer.Option("--empty", help="Rule for empty masks, such as default or robust-mis.")] = "",
@@ -137,18 +139,8 @@ def segmentation(
         Path | None, typer.Option("--properties", help="Table with 'case' and columns for --by.")
     ] = None,
     by: ByOption = "",
-) -> Given:
+) -> None:
     """Masks or label maps per image; the folder of a mask names its video."""
-    options = {
-        "classes": _whole_numbers(classes),
-        "ignore": ignore,
-        "tolerance_px": tolerance_px,
-        "empty": empty,
-        "video_pattern": video_pattern,
-        "properties": properties,
-        "by": names_in(by),
-    }
-    return Given(predictions, references, options)
 
 
 def triplets(
@@ -158,38 +150,24 @@ def triplets(
     columns: ColumnsOption = "",
     video_column: VideoOption = "video",
     by: ByOption = "",
-) -> Given:
+) -> None:
     """Instrument, verb and target triplets of CholecT45 and CholecT50."""
-    options: dict[str, Any] = {"null": null, "columns": _columns(columns, video_column), "by": names_in(by)}
-    return Given(predictions, references, options)
 
 
 def tracking(
     predictions: Annotated[Path, typer.Option("--predictions", help="Folder of VIDEO.txt in MOT form, or one file.")],
-    references: Annotated[Path, typer.Option("--references", help="Folder of VIDEO.txt or VIDEO/gt/gt.txt.")],
+    references: Annotated[
+        Path, typer.Option("--references", help=f"Folder of VIDEO.txt or VIDEO/gt/gt.txt, {_FOLDER}.")
+    ],
     use_classes: Annotated[
         bool, typer.Option("--use-classes", help="Boxes of different classes (eighth column) never match.")
     ] = False,
+    perspective: Annotated[
+        str, typer.Option("--perspective", help="What an identity means, where a --data-set has several.")
+    ] = "",
     properties: Annotated[
         Path | None, typer.Option("--properties", help="Table with 'video' and columns for --by.")
     ] = None,
     by: ByOption = "",
-) -> Given:
+) -> None:
     """Boxes with identities over time, in MOT form."""
-    return Given(predictions, references, {"use_classes": use_classes, "properties": properties, "by": names_in(by)})
-
-
-def _whole_numbers(text: str) -> list[int]:
-    listed = names_in(text)
-    if bad := [name for name in listed if not name.isdecimal()]:
-        raise Misuse(f"--classes of label maps are whole numbers, got {', '.join(bad)}")
-    return [int(name) for name in listed]
-
-
-def _columns(text: str, video_column: str) -> dict[str, str]:
-    mapping = read_columns(text)
-    if video_column != "video":
-        if "video" in mapping:
-            raise Misuse("--video-column and --columns both name the video; give one of them")
-        mapping["video"] = video_column
-    return mapping

@@ -39,6 +39,9 @@ def _data_sets() -> pl.DataFrame:
             "data set": [one.name for one in found],
             "title": [one.title for one in found],
             "tasks": [", ".join(one.tasks) for one in found],
+            "evaluate": [
+                ", ".join(dict.fromkeys(t.compared.kind for t in one.tasks.values() if t.compared)) for one in found
+            ],
             "licence": [one.licence or f"not confirmed ({one.licence_note})" for one in found],
         }
     )

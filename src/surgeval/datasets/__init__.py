@@ -7,6 +7,8 @@ other public files read and write what annotation tools use; `read_annotations` 
 from surgeval.datasets._about import UNKNOWN as UNKNOWN
 from surgeval.datasets._about import About as About
 from surgeval.datasets._about import Annotations as Annotations
+from surgeval.datasets._comparison import Comparison as Comparison
+from surgeval.datasets._data_set import STRATA as STRATA
 from surgeval.datasets._data_set import DataSet as DataSet
 from surgeval.datasets._data_set import References as References
 from surgeval.datasets._data_set import Report as Report
@@ -24,10 +26,12 @@ from surgeval.datasets._tools import recognised_tool as recognised_tool
 from surgeval.datasets._tools import write_annotations as write_annotations
 
 __all__ = [
+    "STRATA",
     "TOOLS",
     "UNKNOWN",
     "About",
     "Annotations",
+    "Comparison",
     "DataSet",
     "References",
     "Report",

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import polars as pl
 
+from surgeval.datasets._comparison import Comparison
+from surgeval.datasets._comparison import References as References
 from surgeval.datasets._folder import Folder
 from surgeval.errors import InputInvalid, UnknownName
 from surgeval.schema.findings import Finding, Severity
@@ -40,17 +42,8 @@ class Task:
     published: Mapping[str, int] = field(default_factory=dict)
     """Published counts: `rows`, `cases`, `videos`, or what `count` returns."""
     count: Callable[[pl.DataFrame], Mapping[str, int]] = lambda _: {}
-
-
-@dataclass(frozen=True)
-class References:
-    """References of one task, with what must be known before they are joined with anything."""
-
-    data_set: str
-    task: str
-    table: pl.DataFrame
-    clock: str
-    rate_hz: float | None
+    compared: Comparison | None = None
+    """How `surgeval evaluate` compares predictions with it; None where it cannot."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +124,7 @@ class DataSet:
         folder.report_pickles()
         for task, what, found, published in counts.drop_nulls().iter_rows():
             if found != published:
-                folder.warn("count-differs", task, f"{found} {what}; published: {published}")
+                folder.warn("count-differs", task, f"{found:,} {what}; published: {published:,}")
         for text in self.disagreements:
             folder.note("published-disagreement", self.name, text)
         return Report(self.name, counts, tuple(folder.findings))
@@ -147,7 +140,9 @@ class DataSet:
         table = self._read(folder, self._task(task))
         if folder.problems:
             raise InputInvalid(str(root), folder.problems)
-        return References(self.name, task, table, self._task(task).clock, self._task(task).rate_hz)
+        return References(
+            self.name, task, table, self._task(task).clock, self._task(task).rate_hz, tuple(folder.opened)
+        )
 
     def cases(self, root: str | Path, *, task: str) -> pl.DataFrame:
         """One row per case of a task: `case`, `video`, `frame` and strata, without the reference.

@@ -12,7 +12,9 @@ import polars as pl
 from surgeval.datasets._cvs import CRITERIA
 from surgeval.datasets._folder import Folder
 
-PARTS = ("train", "val", "test")
+OFFICIAL = {"train": range(1, 121), "val": range(121, 162), "test": range(162, 202)}
+"""The videos of every part."""
+PARTS = tuple(OFFICIAL)
 RATERS = ("cvs_annotator_1", "cvs_annotator_2", "cvs_annotator_3")
 _FRAME_NAME = re.compile(r"(\d{1,9})_(\d{1,9})\.\w+")
 _VIDEO_FACTOR = 1_000_000
@@ -177,7 +179,10 @@ def _votes(cell: str) -> list[int] | None:
 
 
 def read_masks(folder: Folder) -> pl.DataFrame:
-    """The mask files of each frame: instances (`.npy` with its `.csv` of labels) and classes (`.png`)."""
+    """The mask files of each frame: instances (`.npy` with its `.csv` of labels) and classes (`.png`).
+
+    They lie in one folder, so the part follows from the number of the video.
+    """
     rows = []
     for path in folder.files("insseg/*.npy"):
         match = _FRAME_NAME.fullmatch(path.name)
@@ -191,8 +196,11 @@ def read_masks(folder: Folder) -> pl.DataFrame:
         _check_array(folder, path)
         if classes.is_file():
             folder.png(classes)
-        rows.append((path.stem, match[1], int(match[2]), *(_inside(folder, p) for p in (path, labels, classes))))
+        part = next((name for name, numbers in OFFICIAL.items() if int(match[1]) in numbers), None)
+        files = (_inside(folder, p) for p in (path, labels, classes))
+        rows.append((path.stem, match[1], int(match[2]), part, *files))
     schema: dict[str, type[pl.DataType]] = {"case": pl.String, "video": pl.String, "frame": pl.Int64}
+    schema |= {"split": pl.String}
     schema |= dict.fromkeys(("instances_file", "labels_file", "classes_file"), pl.String)
     return pl.DataFrame(rows, schema=schema, orient="row")
 

@@ -37,6 +37,8 @@ class Folder:
     def __init__(self, root: str | Path) -> None:
         self.root = Path(root)
         self.findings: list[Finding] = []
+        self.opened: dict[Path, None] = {}
+        """The files that were read, in order."""
         self._seen: set[Finding] = set()
         if not self.root.is_dir():
             self.problem("missing", self.root, "no such folder")
@@ -78,6 +80,7 @@ class Folder:
 
     def text(self, path: Path) -> str | None:
         """The text of a file, or None where it is missing or no UTF-8."""
+        self.opened[path] = None
         try:
             return path.read_text(encoding="utf-8-sig")
         except FileNotFoundError:
@@ -138,6 +141,7 @@ class Folder:
 
     def png(self, path: Path) -> PngHeader | None:
         """The header of a PNG file, or None where it is none."""
+        self.opened[path] = None
         try:
             with open(path, "rb") as handle:
                 head = handle.read(26)
@@ -159,6 +163,7 @@ class Folder:
         if not path.is_file():
             self.problem("missing", path, "no such file")
             return None
+        self.opened[path] = None
         try:
             return pl.read_csv(path, separator=separator, has_header=header, infer_schema=False, quote_char='"')
         except pl.exceptions.NoDataError:

@@ -6,6 +6,8 @@ every 25th frame is one second only at 25 fps, and an interval is no moment.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
 from surgeval.datasets._data_set import STRATA, References
@@ -40,8 +42,10 @@ def joined(left: References, right: References, *, on_slower: bool = False) -> p
     return table
 
 
-def sampled(references: References, *, rate_hz: float | None = None, every_frames: int | None = None) -> References:
-    """References thinned to `rate_hz`, each video by its own frame rate.
+def sampled(
+    references: References, *, rate_hz: float | None = None, every_frames: int | None = None, first_frame: int = 0
+) -> References:
+    """References thinned to `rate_hz`, each video by its own frame rate, from frame `first_frame` on.
 
     Raises:
         Misuse: The videos have different frame rates and a step in frames was asked for, the frame rate is
@@ -65,8 +69,8 @@ def sampled(references: References, *, rate_hz: float | None = None, every_frame
     if hertz <= 0 or any((rate / hertz) % 1 for rate in rates):
         raise Misuse(f"rate_hz must divide {', '.join(f'{rate:g}' for rate in rates)} fps, got {rate_hz}")
     step = (pl.col("fps") / hertz).cast(pl.Int64)
-    kept = table.filter(pl.col("frame") % step == 0)
-    return References(references.data_set, references.task, kept, references.clock, hertz)
+    kept = table.filter((pl.col("frame") - first_frame) % step == 0)
+    return replace(references, table=kept, rate_hz=hertz)
 
 
 def _rate(references: References) -> float:

@@ -6,6 +6,7 @@ import re
 
 import polars as pl
 
+from surgeval.datasets._comparison import Comparison
 from surgeval.datasets._data_set import DataSet, Task
 from surgeval.datasets._folder import Folder, whole_number
 
@@ -86,12 +87,20 @@ DATA_SET = DataSet(
             clock="seconds",
             rate_hz=1.0,
             published={"videos": 21},
+            compared=Comparison(kind="phases", label="phase", options={"classes": tuple(map(str, PHASES))}),
         ),
         "motion": Task(
             summary="motion of the laparoscope per clip, 0 to 6",
             read=_motions,
             clock="whole clip",
             published={"cases": 300},
+            compared=Comparison(
+                kind="classification",
+                label="motion",
+                moment="case",
+                caution="Each clip stands as a video of its own; intervals are too narrow where clips share a patient.",
+                options={"classes": tuple(map(str, range(_MOTIONS)))},
+            ),
         ),
     },
     schemes={"official": {part: [f"{n:02}" for n in numbers] for part, numbers in _SPLIT.items()}},

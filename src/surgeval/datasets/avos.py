@@ -70,7 +70,7 @@ DATA_SET = DataSet(
     title="AVOS (annotated videos of open surgery)",
     citation="Goodman et al., Analyzing surgical technique in diverse open surgical videos, JAMA Surgery 2024",
     licence=None,
-    licence_note="not confirmed",
+    licence_note="not stated in the sources read",
     tasks={
         "action": Task(
             summary="actions as intervals of frames, without 'none' and 'abstain'",

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
+from surgeval.datasets._comparison import Comparison, names
 from surgeval.datasets._data_set import DataSet, Task, stacked
 from surgeval.datasets._folder import Folder
 
@@ -100,6 +101,7 @@ DATA_SET = DataSet(
             clock=_CLOCK,
             rate_hz=25.0,
             published={"rows": 4_612_532, "videos": 80},
+            compared=Comparison(kind="phases", label="phase", options={"classes": PHASES}),
         ),
         "tool": Task(
             summary="presence of seven tools, once a second",
@@ -107,6 +109,7 @@ DATA_SET = DataSet(
             clock=_CLOCK,
             rate_hz=1.0,
             published={"rows": 184_498, "videos": 80},
+            compared=Comparison(kind="classification", members=names(TOOLS)),
         ),
     },
     split_sizes={

@@ -9,6 +9,7 @@ import re
 
 import polars as pl
 
+from surgeval.datasets._comparison import Comparison
 from surgeval.datasets._data_set import DataSet, Task
 from surgeval.datasets._folder import Folder
 
@@ -29,6 +30,7 @@ CODES = {
     5: "ligament",
 }
 """Grey code of the watershed mask and its class."""
+BACKGROUND, WHITE_FRAME = 50, 255
 _MASKS = ("mask", "color_mask", "watershed_mask")
 _FRAME = re.compile(r"frame_(\d{1,9})_endo\.png")
 
@@ -58,13 +60,22 @@ DATA_SET = DataSet(
     title="CholecSeg8k",
     citation="Hong et al., CholecSeg8k, arXiv 2012.12453, 2020",
     licence=None,
-    licence_note="believed CC BY-NC-SA; not confirmed",
+    licence_note="believed CC BY-NC-SA",
     tasks={
         "masks": Task(
             summary="files of semantic masks (grey codes)",
             read=_masks,
             clock="frames of the Cholec80 video or of its clip (not confirmed)",
             published={"cases": 8_080, "videos": 17},
+            compared=Comparison(
+                kind="segmentation",
+                masks="mask_file",
+                options={
+                    "classes": tuple(sorted(code for code in CODES if code != BACKGROUND)),
+                    "ignore": WHITE_FRAME,
+                    "recoded": {BACKGROUND: 0},
+                },
+            ),
         ),
     },
     notes=(

@@ -12,6 +12,7 @@ from functools import partial
 import polars as pl
 
 from surgeval.datasets._cholect import SIZES, cross_validation, kit_split, videos_of
+from surgeval.datasets._comparison import Comparison, numbered
 from surgeval.datasets._data_set import DataSet, Task, stacked
 from surgeval.datasets._folder import Folder, whole_number
 
@@ -88,7 +89,16 @@ def _task(name: str, **published: int) -> Task:
         values = table.select(pl.col(rf"^{name}_\d+$"))
         return {"instances": int(values.sum_horizontal().sum()) if values.width else 0}
 
-    return Task(summary=summary, read=read, clock="frames at 1 fps", rate_hz=1.0, published=published, count=instances)
+    kind = "triplets" if name == "triplet" else "classification"
+    return Task(
+        summary=summary,
+        read=read,
+        clock="frames at 1 fps",
+        rate_hz=1.0,
+        published=published,
+        count=instances,
+        compared=Comparison(kind=kind, members=numbered(name, SIZES[name])),
+    )
 
 
 DATA_SET = DataSet(

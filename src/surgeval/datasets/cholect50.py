@@ -7,20 +7,22 @@ An annotation is a vector of 15: triplet, tool id, score, tool box, verb, target
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from surgeval.datasets._cholect import SIZES, challenge_split, cross_validation, videos_of
-from surgeval.datasets._data_set import NO_CASES, DataSet, Task
+from surgeval.datasets._comparison import Comparison, numbered
+from surgeval.datasets._data_set import NO_CASES, DataSet, References, Task
 from surgeval.datasets._folder import Folder, whole_number
 
 KIND = "data set"
 VECTOR_LENGTH = 15
 _PLACES = {"triplet": 0, "instrument": 1, "verb": 7, "target": 8, "phase": 14}
 _TOOL_BOX = slice(3, 7)
-_PHASES = 7
+_PHASES, _TRIPLETS = 7, SIZES["triplet"]
 
 
 def _triplets(folder: Folder) -> pl.DataFrame:
@@ -34,6 +36,13 @@ def _row(video: str, frame: int, vector: list[float]) -> tuple[object, ...]:
     parts = [None if vector[place] < 0 else int(vector[place]) for place in _PLACES.values()]
     box = [None if min(vector[_TOOL_BOX]) < 0 else float(number) for number in vector[_TOOL_BOX]]
     return (f"{video}/{frame}", video, frame, *parts, *box)
+
+
+def presence_per_frame(references: References) -> References:
+    """Whether each of the 100 triplets is there, one row per frame, as CholecT45 has it; instances are joined."""
+    columns = [pl.col("triplet").eq(place).any().cast(pl.Int64).alias(f"triplet_{place}") for place in range(_TRIPLETS)]
+    rows = references.table.with_columns(pl.col("triplet").fill_null(-1))
+    return replace(references, table=rows.group_by("case", "video", "frame", maintain_order=True).agg(columns))
 
 
 def _phases(folder: Folder) -> pl.DataFrame:
@@ -105,6 +114,7 @@ DATA_SET = DataSet(
             one_row_per_case=False,
             published={"videos": 50},
             count=lambda table: {"instances": table["triplet"].drop_nulls().len() if "triplet" in table.columns else 0},
+            compared=Comparison(kind="triplets", members=numbered("triplet", _TRIPLETS), arranged=presence_per_frame),
         ),
         "phase": Task(
             summary="surgical phase, once a second",
@@ -112,6 +122,7 @@ DATA_SET = DataSet(
             clock="frames at 1 fps",
             rate_hz=1.0,
             published={"videos": 50},
+            compared=Comparison(kind="phases", label="phase", options={"classes": tuple(map(str, range(_PHASES)))}),
         ),
     },
     schemes=cross_validation(outside_cholec80=True) | {"challenge": challenge_split()},

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from surgeval.datasets._comparison import Comparison
 from surgeval.datasets._data_set import DataSet, Schemes, Task
 from surgeval.datasets._folder import Folder, whole_number
 
@@ -28,6 +29,7 @@ _SCHEMA: dict[str, type[pl.DataType]] = {
     "instrument": pl.Int64,
     **dict.fromkeys((f"{name}_track" for name in PERSPECTIVES), pl.Int64),
     **dict.fromkeys(("x", "y", "width", "height"), pl.Float64),
+    **dict.fromkeys(("image_width_px", "image_height_px"), pl.Int64),
     "operator": pl.Int64,
     "phase": pl.Int64,
     **dict.fromkeys(CONDITIONS, pl.Int64),
@@ -50,7 +52,9 @@ def _files(folder: Folder) -> Iterator[tuple[str, Path]]:
 
 
 def _rows(folder: Folder, video: str, path: Path) -> Iterator[tuple[object, ...]]:
-    frames = (folder.json_object(path) or {"annotations": {}}).get("annotations")
+    content = folder.json_object(path) or {"annotations": {}}
+    frames, about = content.get("annotations"), content.get("video")
+    size = [_size(about.get(side)) if isinstance(about, dict) else None for side in ("width", "height")]
     if not isinstance(frames, dict):
         folder.problem("malformed", path, "lacks the object 'annotations'")
         return
@@ -66,7 +70,7 @@ def _rows(folder: Folder, video: str, path: Path) -> Iterator[tuple[object, ...]
             base = (f"{video}/{frame}", video, number, path.parent.parent.name, _first(box, _TOOL_KEYS))
             tracks = [_first(box, _track_keys(name)) for name in PERSPECTIVES]
             rest = [_whole(box.get(key)) for key in ("operator", "phase", *CONDITIONS)]
-            yield (*base, *tracks, *map(float, box["tool_bbox"]), *rest)
+            yield (*base, *tracks, *map(float, box["tool_bbox"]), *size, *rest)
 
 
 def _track_keys(perspective: str) -> tuple[str, str]:
@@ -76,6 +80,11 @@ def _track_keys(perspective: str) -> tuple[str, str]:
 def _whole(value: object) -> int | None:
     whole = isinstance(value, int | float) and abs(value) < _LARGEST and value == int(value)
     return int(value) if isinstance(value, int | float) and whole else None
+
+
+def _size(value: object) -> int | None:
+    pixels = _whole(value)
+    return pixels if pixels is not None and pixels > 0 else None
 
 
 def _first(box: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
@@ -115,6 +124,7 @@ DATA_SET = DataSet(
             rate_hz=1.0,
             one_row_per_case=False,
             published={"videos": 20},
+            compared=Comparison(kind="tracking", identities={name: f"{name}_track" for name in PERSPECTIVES}),
         ),
     },
     read_schemes=_schemes,

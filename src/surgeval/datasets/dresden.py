@@ -6,11 +6,13 @@ A folder of an organ annotates that organ only: the others are unknown there, no
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
-from surgeval.datasets._data_set import DataSet, Task
+from surgeval.datasets._comparison import Comparison
+from surgeval.datasets._data_set import DataSet, References, Task
 from surgeval.datasets._folder import Folder
 
 KIND = "data set"
@@ -103,24 +105,38 @@ def _presence(folder: Folder) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema | {"organ": pl.String, "present": pl.Int64}, orient="row")
 
 
+def _one_row_per_image(references: References) -> References:
+    """A column of 0 and 1 per organ; images of one folder state the same organs."""
+    wide = references.table.pivot("organ", index=["case", "video"], values="present", aggregate_function="first")
+    return replace(references, table=wide)
+
+
 _CLOCK = "images of a surgery, in no stated rate"
+_BINARY = Comparison(kind="segmentation", masks="mask_file", options={"classes": (1,), "recoded": {255: 1}})
 
 DATA_SET = DataSet(
     name="dresden",
     title="Dresden Surgical Anatomy Dataset",
     citation="Carstens et al., The Dresden Surgical Anatomy Dataset, Scientific Data 2023",
     licence=None,
-    licence_note="on figshare, believed CC BY; not confirmed",
+    licence_note="on figshare, believed CC BY",
     tasks={
-        "organ": Task(summary="file of the mask of the folder's own organ", read=_single, clock=_CLOCK),
+        "organ": Task(
+            summary="file of the mask of the folder's own organ", read=_single, clock=_CLOCK, compared=_BINARY
+        ),
         "organs": Task(
             summary="files of the masks of every organ (multilabel)",
             read=_several,
             clock=_CLOCK,
             one_row_per_case=False,
+            compared=_BINARY,
         ),
         "presence": Task(
-            summary="weak labels: whether an organ is visible", read=_presence, clock=_CLOCK, one_row_per_case=False
+            summary="weak labels: whether an organ is visible",
+            read=_presence,
+            clock=_CLOCK,
+            one_row_per_case=False,
+            compared=Comparison(kind="classification", moment="case", arranged=_one_row_per_image),
         ),
     },
     schemes={"official": {part: [f"{n:02}" for n in numbers] for part, numbers in _SPLIT.items()}},

@@ -12,9 +12,11 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from surgeval.datasets._comparison import Comparison
 from surgeval.datasets._cvs import CRITERIA as CRITERIA
 from surgeval.datasets._data_set import DataSet, Schemes, Task
 from surgeval.datasets._endoscapes_files import (
+    OFFICIAL,
     PARTS,
     fold_videos,
     images_of,
@@ -26,7 +28,6 @@ from surgeval.datasets._endoscapes_files import (
 from surgeval.datasets._folder import Folder
 
 KIND = "data set"
-_OFFICIAL = {"train": range(1, 121), "val": range(121, 162), "test": range(162, 202)}
 _CLOCK = "frames at 25 fps"
 _SCHEMA: dict[str, type[pl.DataType]] = {
     "case": pl.String,
@@ -79,7 +80,7 @@ def _boxes_per_part(table: pl.DataFrame) -> dict[str, int]:
 
 
 def _schemes(folder: Folder) -> Schemes:
-    official = {part: [str(n) for n in numbers] for part, numbers in _OFFICIAL.items()}
+    official = {part: [str(n) for n in numbers] for part, numbers in OFFICIAL.items()}
     listed = {part: listed_videos(folder, part) for part in PARTS}
     for part, videos in listed.items():
         if videos and sorted(videos) != sorted(official[part]):
@@ -139,6 +140,7 @@ DATA_SET = DataSet(
                 "cases in test": 1_799,
             },
             count=_per_part,
+            compared=Comparison(kind="cvs"),
         ),
         "raters": Task(
             summary="the three criteria by each of three raters",
@@ -163,12 +165,21 @@ DATA_SET = DataSet(
                 "boxes in test": 1_485,
             },
             count=_boxes_per_part,
+            compared=Comparison(kind="cvs"),
         ),
         "masks": Task(
             summary="files of instance and semantic masks of Seg50",
             read=read_masks,
             clock=_CLOCK,
-            published={"cases": 493},
+            published={
+                "cases": 493,
+                "videos": 50,
+                "cases in train": 343,
+                "cases in val": 76,
+                "cases in test": 74,
+            },
+            count=_per_part,
+            compared=Comparison(kind="segmentation", masks="classes_file"),
         ),
         "frames": Task(
             summary="every frame at 1 fps, without labels",
@@ -179,7 +190,7 @@ DATA_SET = DataSet(
             count=_per_part,
         ),
     },
-    schemes={"official": {part: [str(n) for n in numbers] for part, numbers in _OFFICIAL.items()}},
+    schemes={"official": {part: [str(n) for n in numbers] for part, numbers in OFFICIAL.items()}},
     read_schemes=_schemes,
     further_checks=_reconcile,
     disagreements=(

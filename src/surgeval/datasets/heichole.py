@@ -11,6 +11,7 @@ from functools import partial
 
 import polars as pl
 
+from surgeval.datasets._comparison import Comparison, names, numbered
 from surgeval.datasets._data_set import DataSet, Task, stacked
 from surgeval.datasets._folder import Folder, either_case
 
@@ -78,9 +79,12 @@ _INSTRUMENTS = tuple(f"instrument_{slot}" for slot in range(_INSTRUMENT_SLOTS))
 _CLOCK = "frames of the video (25 or 50 fps)"
 
 
-def _task(summary: str, kind: str, columns: tuple[str, ...], largest: int) -> Task:
+_ORDERED_PHASES = tuple(str(phase) for phase in range(_PHASES))
+
+
+def _task(summary: str, kind: str, columns: tuple[str, ...], largest: int, compared: Comparison) -> Task:
     read = partial(_per_frame, kind=kind, columns=columns, largest=largest)
-    return Task(summary=summary, read=read, clock=_CLOCK, published={"videos": PUBLIC_VIDEOS})
+    return Task(summary=summary, read=read, clock=_CLOCK, published={"videos": PUBLIC_VIDEOS}, compared=compared)
 
 
 DATA_SET = DataSet(
@@ -88,11 +92,29 @@ DATA_SET = DataSet(
     title="HeiChole",
     citation="Wagner et al., HeiChole benchmark, Medical Image Analysis 2023",
     licence=None,
-    licence_note="terms of the Synapse project; not confirmed",
+    licence_note="terms of the Synapse project",
     tasks={
-        "phase": _task("surgical phase of every frame, ids 0 to 6", "Phase", ("phase",), _PHASES - 1),
-        "instrument": _task("presence of instruments, 21 slots", "Instrument", _INSTRUMENTS, 1),
-        "action": _task("presence of four actions", "Action", ACTIONS, 1),
+        "phase": _task(
+            "surgical phase of every frame, ids 0 to 6",
+            "Phase",
+            ("phase",),
+            _PHASES - 1,
+            Comparison(kind="phases", label="phase", options={"classes": _ORDERED_PHASES}),
+        ),
+        "instrument": _task(
+            "presence of instruments, 21 slots",
+            "Instrument",
+            _INSTRUMENTS,
+            1,
+            Comparison(kind="classification", members=numbered("instrument", _INSTRUMENT_SLOTS)),
+        ),
+        "action": _task(
+            "presence of four actions",
+            "Action",
+            ACTIONS,
+            1,
+            Comparison(kind="classification", members=names(ACTIONS)),
+        ),
         "skill": Task(
             summary="five skill items, three files per video",
             read=_skill,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from surgeval.datasets._comparison import Comparison
 from surgeval.datasets._data_set import DataSet, Task
 from surgeval.datasets._folder import Folder, whole_number
 
@@ -58,6 +59,7 @@ DATA_SET = DataSet(
             read=_masks,
             clock="frames of the video",
             published={"cases": 10_040},
+            compared=Comparison(kind="segmentation", masks="mask_file", options={"instances": True}),
         ),
     },
     split_sizes={"frames": {"train": 5_983, "test": 4_057}},

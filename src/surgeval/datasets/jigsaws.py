@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 import polars as pl
 
-from surgeval.datasets._data_set import DataSet, Task
+from surgeval.datasets._comparison import Comparison
+from surgeval.datasets._data_set import DataSet, References, Task
 from surgeval.datasets._folder import Folder, whole_number
 
 KIND = "data set"
 TASKS = ("Suturing", "Knot_Tying", "Needle_Passing")
-KINEMATICS_COLUMNS = 76
+KINEMATICS_COLUMNS, RATE_HZ = 76, 30.0
 LEVELS = {"N": "novice", "I": "intermediate", "E": "expert"}
 _ITEMS = tuple(f"item_{number}" for number in range(1, 7))
 _GESTURE = re.compile(r"(\d{1,9})\s+(\d{1,9})\s+(G\d{1,2})\s*")
@@ -42,6 +44,14 @@ def _gestures(folder: Folder) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
+def gestures_per_frame(references: References) -> References:
+    """The gesture of every labelled frame; frames before, between and after gestures have no row."""
+    frames = pl.int_ranges("start_frame", pl.col("end_frame") + 1).alias("frame")
+    rows = references.table.with_columns(frames).explode("frame")
+    case = pl.format("{}/{}", "video", "frame").alias("case")
+    return replace(references, table=rows.select(case, "video", "frame", "surgery", "gesture"), rate_hz=RATE_HZ)
+
+
 def _skill(folder: Folder) -> pl.DataFrame:
     rows = []
     for task in TASKS:
@@ -61,6 +71,12 @@ def _skill(folder: Folder) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
+_CAUTION = (
+    "Each trial stands as a video of its own; trials of one surgeon are not independent, so intervals are too narrow "
+    "unless trials are joined by surgeon."
+)
+
+
 def _compare(folder: Folder, tables: Mapping[str, pl.DataFrame]) -> None:
     if {"gesture", "skill"} <= set(tables):
         bare = set(tables["skill"]["video"]) - set(tables["gesture"]["video"])
@@ -77,10 +93,33 @@ DATA_SET = DataSet(
     title="JIGSAWS",
     citation="Gao et al., JIGSAWS, M2CAI workshop at MICCAI 2014",
     licence=None,
-    licence_note="request form; not confirmed",
+    licence_note="access by request form",
     tasks={
-        "gesture": Task(summary="gestures as intervals of frames", read=_gestures, clock="frames at 30 Hz, from 1"),
-        "skill": Task(summary="level of the surgeon, rating and six items per trial", read=_skill, clock="whole trial"),
+        "gesture": Task(
+            summary="gestures as intervals of frames",
+            read=_gestures,
+            clock="frames at 30 Hz, from 1",
+            compared=Comparison(
+                kind="phases",
+                label="gesture",
+                fps=RATE_HZ,
+                first_frame=1,
+                caution=_CAUTION,
+                arranged=gestures_per_frame,
+            ),
+        ),
+        "skill": Task(
+            summary="level of the surgeon, rating and six items per trial",
+            read=_skill,
+            clock="whole trial",
+            compared=Comparison(
+                kind="classification",
+                label="skill",
+                moment="case",
+                caution=_CAUTION,
+                options={"classes": tuple(LEVELS)},
+            ),
+        ),
     },
     further_checks=_compare,
     notes=(

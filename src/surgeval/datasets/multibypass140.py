@@ -8,6 +8,7 @@ are published as pickles, which are not opened: labels are rebuilt from the inte
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 
 import polars as pl
 
+from surgeval.datasets._comparison import Comparison
 from surgeval.datasets._data_set import DataSet, References, Task
 from surgeval.datasets._folder import Folder
 from surgeval.errors import Misuse
@@ -101,12 +103,20 @@ def phases_at_seconds(references: References) -> References:
         .with_columns(pl.format("{}/{}", "video", "frame").alias("case"), pl.col("label_id").alias("phase"))
     )
     table = rows.select("case", "video", "frame", "center", "phase", "label")
-    return References("multibypass140", "phase", table, "seconds", 1.0)
+    return replace(references, table=table, clock="seconds", rate_hz=1.0)
 
 
-def _task(summary: str, kind: str, overlays: bool | None, **published: int) -> Task:
+_PHASES = Comparison(
+    kind="phases",
+    label="phase",
+    options={"classes": tuple(str(phase) for phase in range(min(OVERLAYS)))},
+    arranged=phases_at_seconds,
+)
+
+
+def _task(summary: str, kind: str, overlays: bool | None, compared: Comparison | None = None, **published: int) -> Task:
     read = partial(_segments, kind=kind, overlays=overlays)
-    return Task(summary=summary, read=read, clock="milliseconds", published=published)
+    return Task(summary=summary, read=read, clock="milliseconds", published=published, compared=compared)
 
 
 DATA_SET = DataSet(
@@ -115,7 +125,7 @@ DATA_SET = DataSet(
     citation="Lavanchy et al., Int. J. Computer Assisted Radiology and Surgery 2024",
     licence="CC BY-NC-SA 4.0",
     tasks={
-        "phase": _task("phases 0 to 11 as intervals that tile the video", "phases", False, videos=140),
+        "phase": _task("phases 0 to 11 as intervals that tile the video", "phases", False, _PHASES, videos=140),
         "overlay": _task("out of body (12) and severe index (13), over the phases", "phases", True, rows=689 + 334),
         "step": _task("46 steps as intervals", "steps", None, videos=140),
     },

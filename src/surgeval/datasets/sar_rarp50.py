@@ -10,12 +10,13 @@ from pathlib import Path
 
 import polars as pl
 
+from surgeval.datasets._comparison import Comparison
 from surgeval.datasets._data_set import DataSet, Schemes, Task
 from surgeval.datasets._folder import Folder, whole_number
 
 KIND = "data set"
 PARTS = {"train1": "train", "train2": "train", "test": "test"}
-ACTIONS = 8
+ACTIONS, MASK_CLASSES = 8, 9
 FRAMES_PER_ACTION, FRAMES_PER_MASK = 6, 60
 _CLOCK = "frames of the video (6 per action row)"
 _SCHEMA: dict[str, type[pl.DataType]] = {"case": pl.String, "video": pl.String, "frame": pl.Int64, "split": pl.String}
@@ -80,10 +81,31 @@ DATA_SET = DataSet(
     title="SAR-RARP50",
     citation="Psychogyios et al., SAR-RARP50, arXiv 2401.00496, 2024",
     licence=None,
-    licence_note="not confirmed",
+    licence_note="not stated in the sources read",
     tasks={
-        "action": Task(summary="one of eight actions, 10 Hz", read=_actions, clock=_CLOCK, rate_hz=10.0),
-        "masks": Task(summary="files of masks of nine classes, 1 Hz", read=_masks, clock=_CLOCK, rate_hz=1.0),
+        "action": Task(
+            summary="one of eight actions, 10 Hz",
+            read=_actions,
+            clock=_CLOCK,
+            rate_hz=10.0,
+            compared=Comparison(
+                kind="phases",
+                label="action",
+                fps=10.0 * FRAMES_PER_ACTION,
+                options={"classes": tuple(map(str, range(ACTIONS)))},
+            ),
+        ),
+        "masks": Task(
+            summary="files of masks of nine classes, 1 Hz",
+            read=_masks,
+            clock=_CLOCK,
+            rate_hz=1.0,
+            compared=Comparison(
+                kind="segmentation",
+                masks="mask_file",
+                options={"classes": tuple(range(1, MASK_CLASSES + 1)), "empty": "sar-rarp50"},
+            ),
+        ),
     },
     read_schemes=_schemes,
     notes=(

@@ -39,7 +39,8 @@ def check_probabilities(cases: ScoreCases) -> None:
     sums = cases.scores.sum(axis=1)
     if cases.single_label and (off := np.flatnonzero(np.abs(sums - 1) > SUM_TOLERANCE)).size:
         problems.append(
-            f"{off.size} cases whose probabilities do not add up to 1 (first: case {off[0]}, {sums[off[0]]:g})"
+            f"{off.size} cases whose probabilities do not add up to 1 (first: case {off[0]}, {sums[off[0]]:g}); "
+            "store more digits (half precision is too coarse) or divide each case by its sum"
         )
     if problems:
         raise InputInvalid("scores", problems)

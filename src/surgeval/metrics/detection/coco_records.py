@@ -115,13 +115,29 @@ def _objects(records: list[Record], name: str, known: _Known, kind: Kind, proble
     box = _boxes(records, name, problems, needed=kind == "box")
     mask = _masks(records, known.records, name, problems) if kind == "mask" else None
     if name == "annotations":
-        crowd = np.array([bool(record.get("iscrowd", 0)) for record in records], dtype=bool)
+        crowd = _crowds(_column(records, "iscrowd"), problems)
         area = _floats(_column(records, "area"), f"{name}: area", problems)
         numbered = [type(record.get("id")) is int and record["id"] == 0 for record in records]
         numbered_0 = np.array(numbered, dtype=bool) if any(numbered) else None
         return Objects(image, category, box, None, crowd, area, mask, numbered_0)
     score = _scores(_column(records, "score"), problems)
     return Objects(image, category, box, score, None, None, mask)
+
+
+def _crowds(given: list[Any], problems: list[str]) -> np.ndarray:
+    """Which annotations are crowds; a text such as "0" would be one to whoever asks for its truth."""
+    numbers = _numeric(given)
+    if numbers is not None and np.isin(numbers, (0, 1)).all():
+        return np.asarray(numbers == 1)
+    wrong = [row for row, crowd in enumerate(given) if crowd is not None and not _is_flag(crowd)]
+    if wrong:
+        first = f"first: record {wrong[0]}, {given[wrong[0]]!r}"
+        problems.append(f"annotations: {len(wrong)} records whose iscrowd is neither 0 nor 1 ({first})")
+    return np.array([_is_flag(crowd) and bool(crowd) for crowd in given], dtype=bool)
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool | int | float) and value in (0, 1)
 
 
 def _places(records: list[Record], key: str, known: dict[Any, int], name: str, problems: list[str]) -> np.ndarray:

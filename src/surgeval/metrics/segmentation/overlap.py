@@ -25,6 +25,8 @@ from surgeval.metrics.segmentation.empty import EmptyRule, empty_rule
 from surgeval.metrics.segmentation.masks import Labels, MaskCases, PixelCounts, pixel_counts
 from surgeval.schema.metric_facts import MetricFacts
 
+LARGEST_LABEL = 65535
+"""No class has a larger number: label maps are pictures, and pictures hold at most 16 bits."""
 Counts = npt.NDArray[np.float64]
 """Numbers of pixels with the columns of `PixelCounts` on the last axis."""
 
@@ -124,8 +126,8 @@ def class_counts(cases: MaskCases, *, classes: Sequence[int], ignore: int | None
         InputInvalid: Labels that are neither declared, nor 0, nor ignored; all are named.
     """
     declared = np.asarray(sorted(classes), dtype=np.int64)
-    if not declared.size or declared[0] < 0 or len(set(classes)) != len(classes):
-        raise Misuse(f"classes must be different whole numbers, zero or more, got {list(classes)!r}")
+    if not declared.size or declared[0] < 0 or declared[-1] > LARGEST_LABEL or len(set(classes)) != len(classes):
+        raise Misuse(f"classes must be different whole numbers from 0 to {LARGEST_LABEL}, got {list(classes)!r}")
     problems: list[str] = []
     rows = [_class_row(index, pair, declared, ignore, problems) for index, pair in enumerate(cases.pairs())]
     if problems:
@@ -136,7 +138,8 @@ def class_counts(cases: MaskCases, *, classes: Sequence[int], ignore: int | None
 def _class_row(
     index: int, pair: tuple[Labels, Labels], declared: npt.NDArray[np.int64], ignore: int | None, problems: list[str]
 ) -> Counts:
-    reference, prediction = (labels.ravel().astype(np.int64, copy=False) for labels in pair)
+    whole = (labels.clip(max=np.iinfo(np.int64).max) if labels.dtype == np.uint64 else labels for labels in pair)
+    reference, prediction = (labels.ravel().astype(np.int64, copy=False) for labels in whole)
     if ignore is not None:
         kept = reference != ignore
         reference, prediction = reference[kept], prediction[kept]
@@ -152,7 +155,7 @@ def _class_row(
 
 def distinct_labels(labels: npt.NDArray[np.int64]) -> list[int]:
     """The distinct labels; cheap for the small numbers that label maps hold."""
-    if labels.size and labels.min() >= 0 and labels.max() < 65536:
+    if labels.size and labels.min() >= 0 and labels.max() <= LARGEST_LABEL:
         return [int(label) for label in np.flatnonzero(np.bincount(labels))]
     return [int(label) for label in np.unique(labels)]
 

@@ -38,6 +38,7 @@ FROM_SCORES = frozenset(
 LABEL_DEFAULT = ("accuracy", "balanced_accuracy", "macro_precision", "macro_recall", "macro_f1", "mcc")
 SET_DEFAULT = ("label_accuracy", "label_balanced_accuracy", "macro_precision", "macro_recall", "macro_f1")
 SCORE_DEFAULT = ("mean_ap", "macro_auroc")
+_SHOWN_CLASSES = 20
 EXACT = MetricFacts("set_exact", conventions={"score": "1 where the sets are equal, else 0"})
 
 
@@ -155,7 +156,8 @@ def _checked_labels(frame: pl.DataFrame, declared: Sequence[str], problems: list
         strange = frame[name].drop_nulls().filter(~frame[name].drop_nulls().is_in(list(declared)))
         if len(strange):
             listed = ", ".join(strange.unique().sort().to_list()[:5])
-            problems.append(f"column {name!r}: {len(strange)} labels are not among the classes ({listed})")
+            known = ", ".join(declared[:_SHOWN_CLASSES]) + (", ..." if len(declared) > _SHOWN_CLASSES else "")
+            problems.append(f"column {name!r}: {len(strange)} labels ({listed}) are not among the classes ({known})")
     if empty := frame["reference"].null_count():
         problems.append(f"column 'reference' is empty in {empty} rows; leave rows without a reference out")
     return frame
@@ -200,7 +202,7 @@ def material(
         notes.append(f"Classes were taken from the data: {', '.join(rows.classes)}. Declare them with --classes.")
     if rows.single and (unanswered := rows.frame["prediction"].null_count()):
         notes.append(f"{unanswered} cases have no prediction and count as wrong.")
-    notes += policy_notes(jobs)
+    notes += [*strange_names(rows), *policy_notes(jobs)]
     return Material(
         videos,
         rows.frame.height,
@@ -212,6 +214,17 @@ def material(
         extra_tables={"reliability": reliability_table(jobs, rows.classes)},
         notes=tuple(notes),
     )
+
+
+def strange_names(rows: LabelledRows) -> list[str]:
+    """A warning where predictions and references have no label in common, as '1.0' and '1' have none."""
+    if not rows.single:
+        return []
+    ours, theirs = (rows.frame[name].drop_nulls().unique().sort() for name in ("reference", "prediction"))
+    if theirs.is_empty() or theirs.is_in(ours.implode()).any():
+        return []
+    shown = [", ".join(side.head(5).to_list()) for side in (ours, theirs)]
+    return [f"No predicted label ({shown[1]}) occurs in the references ({shown[0]}); are both named alike?"]
 
 
 def videos_of(rows: pl.DataFrame) -> tuple[str, ...]:

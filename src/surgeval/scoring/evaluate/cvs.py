@@ -11,7 +11,7 @@ References are the folder of the data set, or a table with `video`, `frame` and 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -112,22 +112,26 @@ def material(
     if predictions is None and boxes is None and masks is None:
         raise Misuse("nothing to evaluate; give --predictions, --boxes or --masks")
     root = references if isinstance(references, Path) and references.is_dir() else None
-    offers, rows = [], None
+    offers, rows, read = [], None, list[Path]()
     if predictions is not None:
-        frame, notes = joined_rows(predictions, references, split=split, threshold=threshold, columns=columns)
+        frame, notes, files = joined_rows(predictions, references, split=split, threshold=threshold, columns=columns)
+        read += files
         rows = read_labelled(frame, classes=CRITERIA)
         offers.append(_of_criteria(rows, by, 0.5 if threshold is None else threshold, notes))
     elif by:
         raise Misuse("--by reports strata of rated frames; give --predictions")
     if boxes is not None:
         source = _coco_file(box_references, root, split, "--box-references")
+        read += [source] if box_references is None else []
         offers.append(_of_detections("bbox", read_detections(boxes, source, video_pattern=VIDEO_OF_NAME)))
     if masks is not None:
         source = _coco_file(mask_references, root, f"{split}_seg", "--mask-references")
+        read += [source] if mask_references is None else []
         drawn = read_detections(masks, source, overlap="mask", video_pattern=VIDEO_OF_NAME)
         boxed = read_detections(masks, source, overlap="box", video_pattern=VIDEO_OF_NAME)
         offers += [_of_detections("segm", drawn), _of_detections("seg50_bbox", boxed)]
-    return _material(offers, metrics, rows, by, split)
+    found = _material(offers, metrics, rows, by, split)
+    return found if root is None else replace(found, files=tuple(read))
 
 
 def _material(

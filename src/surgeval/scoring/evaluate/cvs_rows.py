@@ -27,19 +27,20 @@ MAJORITY = 0.5
 
 def joined_rows(
     predictions: Any, references: Any, *, split: str, threshold: float | None, columns: Mapping[str, str] | None
-) -> tuple[pl.DataFrame, list[str]]:
-    """One row per rated frame with `reference:`, `score:` and `prediction:` columns, and what was noticed.
+) -> tuple[pl.DataFrame, list[str], tuple[Path, ...]]:
+    """One row per rated frame with `reference:`, `score:` and `prediction:` columns, what was noticed, and files read.
 
     Raises:
         InputInvalid: With every problem.
     """
     given = read_records(predictions, columns)
     problems: list[str] = []
+    files: tuple[Path, ...] = ()
     scores = _criteria(given, ("score:", ""), "scores", problems)
     if references is None:
         rated, truth = given, _criteria(given, ("reference:",), "references", problems)
     else:
-        rated = _rated(references, split, columns)
+        rated, files = _rated(references, split, columns)
         truth = _criteria(rated, ("reference:", ""), "references", problems)
     if problems:
         raise InputInvalid("critical view of safety", problems)
@@ -50,18 +51,18 @@ def joined_rows(
         rated, scored = _renamed(rated, {"reference": truth}), _renamed(given, {"score": scores})
         kept, notes = _rated_only(rated, scored)
         frame = joined(rated, kept, wanted=("score",))
-    return _decided(frame, threshold, problems), notes
+    return _decided(frame, threshold, problems), notes, files
 
 
-def _rated(references: Any, split: str, columns: Mapping[str, str] | None) -> pl.DataFrame:
-    """The rated frames of the data set, or of a table; strata stay."""
+def _rated(references: Any, split: str, columns: Mapping[str, str] | None) -> tuple[pl.DataFrame, tuple[Path, ...]]:
+    """The rated frames of the data set and the files that told them, or those of a table; strata stay."""
     if not (isinstance(references, Path) and references.is_dir()):
-        return read_records(references, columns)
-    table = open_data_set("endoscapes2023").references(references, task="cvs").table
-    chosen = table.filter(pl.col("split") == split).drop("case", "split", *(f"{name}_mean" for name in CRITERIA))
+        return read_records(references, columns), ()
+    found = open_data_set("endoscapes2023").references(references, task="cvs")
+    chosen = found.table.filter(pl.col("split") == split).drop("case", "split", *(f"{name}_mean" for name in CRITERIA))
     if chosen.is_empty():
         raise InputInvalid(str(references), [f"no rated frames in {split!r}"])
-    return chosen
+    return chosen, found.files
 
 
 def _criteria(frame: pl.DataFrame, prefixes: tuple[str, ...], what: str, problems: list[str]) -> dict[str, str]:

@@ -188,7 +188,7 @@ def _of_images(cases: DetectionCases, images: np.ndarray) -> DetectionCases:
 
 def class_jobs(found: Detections, grids: Sequence[tuple[str, str]]) -> tuple[ClassJob, ...]:
     """The AP of every class on some grids of thresholds."""
-    counts = np.bincount(found.cases.reference.category, minlength=len(found.names)).tolist()
+    counts = _reference_counts(found).tolist()
     metrics = ((name, CocoAP(ious=ious, kind=found.overlap, confidence=found.confidence)) for name, ious in grids)
     videos = tuple(dict.fromkeys(found.videos))
     return tuple(ClassJob(name, metric, found.cases, found.names, counts, videos) for name, metric in metrics)
@@ -219,7 +219,13 @@ def _notes(found: Detections) -> tuple[str, ...]:
         notes.append("No detection has a score: all detections of a class are ranked as one step.")
     if not len(found.cases.prediction):
         notes.append("The list of results is empty: the model detected nothing.")
-    counts = np.bincount(found.cases.reference.category, minlength=len(found.names))
+    counts = _reference_counts(found)
     if absent := [name for name, count in zip(found.names, counts, strict=True) if not count]:
         notes.append(f"Classes without a reference have no AP and are left out of the mean: {', '.join(absent)}.")
     return tuple(notes)
+
+
+def _reference_counts(found: Detections) -> np.ndarray:
+    """References of every class that can be found; a crowd is none of them."""
+    reference = found.cases.reference
+    return np.bincount(reference.category[~reference.crowds], minlength=len(found.names))

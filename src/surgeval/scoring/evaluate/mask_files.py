@@ -22,11 +22,11 @@ from surgeval.scoring.evaluate.png import LARGEST_PIXELS, read_label_map
 from surgeval.scoring.evaluate.records import read_json
 
 
-class PngFolder(Mapping[str, np.ndarray]):
-    """The PNG files below a folder, read on demand once; what was read is kept packed, a few kB a label map."""
+class PngFiles(Mapping[str, np.ndarray]):
+    """PNG files by name, read on demand once; what was read is kept packed, a few kB a label map."""
 
-    def __init__(self, folder: Path) -> None:
-        self._paths = {p.relative_to(folder).with_suffix("").as_posix(): p for p in sorted(folder.rglob("*.png"))}
+    def __init__(self, paths: Mapping[str, Path]) -> None:
+        self._paths = paths
         self._packed: dict[str, tuple[bytes, np.dtype[Any], tuple[int, ...]]] = {}
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -42,6 +42,31 @@ class PngFolder(Mapping[str, np.ndarray]):
 
     def __len__(self) -> int:
         return len(self._paths)
+
+
+def png_folder(folder: Path) -> PngFiles:
+    """The PNG files below a folder, named by their path in it."""
+    return PngFiles({p.relative_to(folder).with_suffix("").as_posix(): p for p in sorted(folder.rglob("*.png"))})
+
+
+class Recoded(Mapping[str, np.ndarray]):
+    """Label maps with some labels exchanged for others when they are read."""
+
+    def __init__(self, maps: Mapping[str, np.ndarray], codes: Mapping[int, int]) -> None:
+        self._maps, self._codes = maps, codes
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        found = np.asarray(self._maps[name])
+        changed = found.astype(np.int64) if found.dtype == bool else found.copy()
+        for old, new in self._codes.items():
+            changed[found == old] = new
+        return changed
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._maps)
+
+    def __len__(self) -> int:
+        return len(self._maps)
 
 
 class Chosen(Sequence[np.ndarray]):
@@ -64,11 +89,13 @@ def read_label_maps(source: Any, where: str) -> Mapping[str, np.ndarray]:
         FileUnreadable: Nothing there, or of an unknown kind.
         InputInvalid: Records that are no masks; all are named.
     """
+    if isinstance(source, PngFiles):
+        return source
     if isinstance(source, Mapping):
         return {str(name): np.asarray(array) for name, array in source.items()}
     path = Path(source)
     if path.is_dir():
-        found: Mapping[str, np.ndarray] = PngFolder(path)
+        found: Mapping[str, np.ndarray] = png_folder(path)
     elif path.suffix.lower() == ".npz":
         found = read_npz(path)
     elif path.suffix.lower() in (".json", ".jsonl"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,6 +83,8 @@ class Material:
     score_facts: Mapping[str, MetricFacts] = field(default_factory=dict)
     extra_tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    files: tuple[Path, ...] | None = None
+    """The files of a data set's folder that were read; where None, all files of the inputs are."""
     finish: Callable[[str, Measured], Mapping[str, pl.DataFrame]] = lambda *_: {}
     """Tables that need the name of the model and what was measured, such as a board; they are shown too."""
 

@@ -1,8 +1,8 @@
 """Phases frame by frame: a table with `video`, `frame` or `second`, `reference` and `prediction`.
 
-`fps` says how many frame numbers there are per second, so that windows and tolerances in seconds mean what they say;
-labels every 25th frame at 25 fps are one label per second. Gaps in a video are refused: a segment that lost frames
-is a shorter segment.
+`fps`, an option or a column, says how many frame numbers there are per second, so that windows and tolerances in
+seconds mean what they say; labels every 25th frame at 25 fps are one label per second. Gaps in a video are refused: a
+segment that lost frames is a shorter segment.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from surgeval.metrics import METRICS, TIME
 from surgeval.metrics.classification.averages import ClassAverage, Measure
 from surgeval.metrics.phases import CHOLEC80_PHASES, PhaseVideo
 from surgeval.schema.metric_facts import KNOWN_METRICS
-from surgeval.scoring.evaluate.classification import LabelledRows, case_scores, read_labelled, videos_of
+from surgeval.scoring.evaluate.classification import LabelledRows, case_scores, read_labelled, strange_names, videos_of
 from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_of
 from surgeval.scoring.evaluate.per_class import ClassJob
 from surgeval.scoring.evaluate.records import typical_step
@@ -65,6 +65,7 @@ def material(
     notes = [f"Labels per second: {', '.join(sorted({f'{rate:g}' for rate in rates.values()}))}."]
     if not classes:
         notes.append(f"Phases were taken from the data: {', '.join(rows.classes)}. Declare them with --classes.")
+    notes += strange_names(rows)
     return Material(
         videos,
         rows.frame.height,
@@ -97,10 +98,20 @@ def _rates(frame: pl.DataFrame, moment: str, fps: float | None) -> dict[str, flo
     rates = {}
     for (video,), rows in frame.group_by("video", maintain_order=True):
         moments = rows[moment].to_numpy().astype(np.float64)
-        rates[str(video)] = _rate(str(video), moments, moment, fps, problems)
+        own = _stated_fps(str(video), rows, problems) if fps is None and "fps" in rows.columns else fps
+        rates[str(video)] = _rate(str(video), moments, moment, own, problems)
     if problems:
         raise InputInvalid("rows", problems)
     return rates
+
+
+def _stated_fps(video: str, rows: pl.DataFrame, problems: list[str]) -> float | None:
+    """The frame rate that the rows of a video state."""
+    stated = rows["fps"].cast(pl.Float64, strict=False).unique().to_list()
+    if len(stated) == 1 and stated[0] is not None and np.isfinite(stated[0]) and stated[0] > 0:
+        return float(stated[0])
+    problems.append(f"video {video!r}: column 'fps' must state one positive number per video")
+    return None
 
 
 def _rate(video: str, moments: np.ndarray, moment: str, fps: float | None, problems: list[str]) -> float:

@@ -23,6 +23,8 @@ MOMENTS = ("frame", "second", "case")
 """The columns that can say which moment of a video a row is about; the first that exists is used."""
 
 _SHOWN_VIDEOS = 5
+_SECOND_DECIMALS = 9
+"""Frame 92 at 30 fps is one moment, however the division was rounded."""
 _USED = (*MOMENTS, "video", "reference", "prediction", "score")
 
 
@@ -39,6 +41,8 @@ def read_records(source: Any, columns: Mapping[str, str] | None = None) -> pl.Da
     if not isinstance(source, str | Path):
         return _renamed(as_frame(source), columns or {})
     path = Path(source)
+    if path.is_dir():
+        raise FileUnreadable(str(path), ["a folder instead of a table; name a public data set with --data-set"])
     if path.suffix.lower() not in (".json", ".jsonl"):
         texts = {"video", "case", (columns or {}).get("video", "video"), (columns or {}).get("case", "case")}
         return _renamed(read_frame(path, texts), columns or {})
@@ -71,8 +75,8 @@ def _renamed(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
     return frame.drop([ours for ours in theirs.values() if ours in frame.columns]).rename(theirs)
 
 
-def checked_rows(frame: pl.DataFrame, where: str) -> tuple[pl.DataFrame, str]:
-    """The rows with their video as text, and the column that says the moment.
+def checked_rows(frame: pl.DataFrame, where: str, moment: str | None = None) -> tuple[pl.DataFrame, str]:
+    """The rows with their video as text, and the column that says the moment: the first of `MOMENTS` unless told.
 
     Raises:
         InputInvalid: No video or moment column, empty cells, moments that are no numbers, repeated rows; all are named.
@@ -82,7 +86,7 @@ def checked_rows(frame: pl.DataFrame, where: str) -> tuple[pl.DataFrame, str]:
         raise InputInvalid(
             where, [f"column 'video' is missing; the table has {listed} (name yours with --video-column)"]
         )
-    moment = next((name for name in MOMENTS if name in frame.columns), None)
+    moment = moment or next((name for name in MOMENTS if name in frame.columns), None)
     if moment is None:
         raise InputInvalid(
             where, [f"one of the columns {', '.join(map(repr, MOMENTS))} must say the moment of each row"]
@@ -115,7 +119,9 @@ def _typed(moment: str, kind: Any) -> pl.Expr:
             .cast(pl.Int64, strict=False)
             .alias(moment)
         )
-    return pl.when(number.is_finite()).then(number).alias(moment) if kind == pl.Float64 else number
+    if kind == pl.Float64:
+        return pl.when(number.is_finite()).then(number.round(_SECOND_DECIMALS)).alias(moment)
+    return number
 
 
 def _empty_cells(rows: pl.DataFrame, frame: pl.DataFrame, moment: str) -> list[str]:
@@ -148,8 +154,9 @@ def joined(reference: pl.DataFrame, prediction: pl.DataFrame, *, wanted: Sequenc
     Raises:
         InputInvalid: The two do not hold the same moments; says for which videos, and what the likely reason is.
     """
-    left, moment = checked_rows(reference, "references")
-    right, theirs = checked_rows(prediction, "predictions")
+    both = next((name for name in MOMENTS if name in reference.columns and name in prediction.columns), None)
+    left, moment = checked_rows(reference, "references", both)
+    right, theirs = checked_rows(prediction, "predictions", both)
     if moment != theirs:
         raise InputInvalid(
             "references and predictions",
@@ -182,7 +189,11 @@ def _unpaired(left: pl.DataFrame, right: pl.DataFrame, moment: str) -> list[str]
 
 
 def _one_sided(ours: Mapping[str, set[Any]], theirs: Mapping[str, set[Any]], text: str) -> list[str]:
-    return [f"video {video!r} {text} ({len(ours[video])} rows)" for video in ours if video not in theirs]
+    alone = [video for video in ours if video not in theirs]
+    problems = [f"video {video!r} {text} ({len(ours[video])} rows)" for video in alone[:_SHOWN_VIDEOS]]
+    if more := len(alone) - len(problems):
+        problems.append(f"{more} more videos, each of which {text} (videos of a --data-set: see --split and --videos)")
+    return problems
 
 
 def _difference(video: str, ours: set[Any], theirs: set[Any], moment: str) -> str:
@@ -194,9 +205,12 @@ def _difference(video: str, ours: set[Any], theirs: set[Any], moment: str) -> st
         parts.append(f"{len(extra)} {moment}s without reference (first: {extra[0]})")
     steps = [typical_step(side) if moment != "case" else 1.0 for side in (ours, theirs)]
     if steps[0] != steps[1]:
+        finer = "references of a --data-set are thinned with --rate-hz"
+        coarser = "if predictions count seconds, call their column 'second'"
         parts.append(
             f"references step by {steps[0]:g} and predictions by {steps[1]:g}: they are sampled or numbered at "
-            "different frame rates, and equal numbers need not be equal moments; bring both to one numbering"
+            "different frame rates, and equal numbers need not be equal moments; bring both to one numbering "
+            f"({finer if steps[0] < steps[1] else coarser})"
         )
     return f"video {video!r}: " + ", ".join(parts)
 

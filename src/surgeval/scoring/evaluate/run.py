@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from surgeval.errors import Misuse, UnknownName
 from surgeval.schema.manifest import Manifest
 from surgeval.schema.score_table import FIXED, ScoreTable, Status
 from surgeval.scoring.evaluate.compat_table import compat_notes, compat_table
+from surgeval.scoring.evaluate.data_sets import OPTIONS, Prepared, references_of
 from surgeval.scoring.evaluate.measure import Material, Measured, Settings, Step, measure, measure_parts
 from surgeval.scoring.evaluate.result import EvaluationResult
 
@@ -43,7 +45,8 @@ def evaluate(
     Args:
         kind: One of `KINDS`.
         predictions: A file or folder as the kind reads it, or a table.
-        references: The same; may be left out where one table holds both.
+        references: The same, or the folder of a public data set (then `data_set` names it); may be left out where one
+            table holds both.
         model: What the model is called in the score table.
         metrics: Names from `surgeval list metrics`; a usual choice if left out.
         by: Columns whose values are reported one by one.
@@ -51,7 +54,8 @@ def evaluate(
         replicates: How often whole videos are drawn.
         seed: Seed of the draws.
         progress: Called with the number of further metrics that are done.
-        **options: Of the kind: `classes`, `columns`, `fps`, and so on.
+        **options: Of the kind: `classes`, `columns`, `fps`, and so on. With `data_set`, also `task`, `split`, `videos`,
+            `rate_hz` and `perspective`, as `references_of` takes them.
 
     Raises:
         InputInvalid: With every problem of the input.
@@ -66,35 +70,40 @@ def evaluate(
     build = import_module(f"surgeval.scoring.evaluate.{kind}").material
     chosen = {name: value for name, value in options.items() if _given(value)}
     known = set(build.__annotations__)
-    if strange := sorted(set(chosen) - known):
+    wanted = {name: chosen[name] for name in OPTIONS if name in chosen and name not in known}
+    if strange := sorted(set(chosen) - known - set(wanted)):
         raise Misuse(f"{kind} has no option {', '.join(strange)}")
     if reserved := [name for name in by if name in FIXED or list(by).count(name) > 1]:
         raise Misuse(f"cannot report by {', '.join(sorted(set(reserved)))}: a name of the score table, or given twice")
     predictions, references = (Path(side) if isinstance(side, str) else side for side in (predictions, references))
-    found: Material = build(predictions, references, metrics=tuple(metrics), by=tuple(by), **chosen)
+    prepared = _prepared(kind, references, wanted)
+    told = {**prepared.options, **{name: value for name, value in chosen.items() if name not in wanted}}
+    found: Material = build(predictions, prepared.references, metrics=tuple(metrics), by=tuple(by), **told)
+    if prepared.files is not None:
+        found = replace(found, files=prepared.files)
     settings = Settings(level, replicates, seed)
     step = progress or _quiet
-    measured = measure(found, settings, step)
+    measured = _saying(measure(found, settings, step), prepared.conventions)
     flawed = compat_table(found.jobs, found.videos, settings)
-    notes = (*found.notes, *compat_notes(flawed), *(() if found.scores is not None else (PER_VIDEO,)))
+    notes = (*prepared.notes, *found.notes, *compat_notes(flawed), *(() if found.scores is not None else (PER_VIDEO,)))
     boards = found.finish(model, measured)
     recorded = {"kind": kind, "model": model, "metrics": list(metrics), "by": list(by), **settings._asdict()}
     recorded |= {name: _recorded(value) for name, value in chosen.items()}
-    prose = _prose(kind, model, found, settings)
+    prose = _prose(kind, model, found, settings) + prepared.prose
     return EvaluationResult(
         kind=kind,
         model=model,
         metrics=measured.metrics,
         per_video=measured.per_video,
         per_class=measured.per_class,
-        per_stratum=measure_parts(found.parts, settings, step),
+        per_stratum=_said(measure_parts(found.parts, settings, step), prepared.conventions),
         scores=_score_table(found, measured, model),
         conventions=measured.conventions,
         prose=prose,
         manifest=Manifest(
             "evaluate",
             recorded,
-            _files(predictions, references, *chosen.values()),
+            _files(found, predictions, references, *chosen.values()),
             {"seed": seed},
             (prose, *notes),
         ),
@@ -140,7 +149,37 @@ def _recorded(value: Any) -> Any:
     return value if plain else type(value).__name__
 
 
-def _files(*sources: Any) -> list[Path]:
-    """The files read, those of folders in order of their names."""
+def _prepared(kind: str, references: Any, wanted: dict[str, Any]) -> Prepared:
+    """The references as given, or from the folder of a data set."""
+    if not wanted:
+        return Prepared(references, {}, {})
+    if "data_set" not in wanted:
+        listed = ", ".join(f"--{name.replace('_', '-')}" for name in wanted)
+        raise Misuse(f"{listed}: choose from a public data set; name it with --data-set")
+    return references_of(kind, references, **wanted)
+
+
+def _saying(measured: Measured, said: Mapping[str, str]) -> Measured:
+    """What was measured with the conventions of the data set in every record."""
+    if not said:
+        return measured
+    tables = {name: _said(getattr(measured, name), said) for name in ("metrics", "per_video", "per_class")}
+    records = {
+        name: {**record, "conventions": {**record["conventions"], **said}}
+        for name, record in measured.conventions.items()
+    }
+    return measured._replace(**tables, conventions=records)
+
+
+def _said(frame: pl.DataFrame, said: Mapping[str, str]) -> pl.DataFrame:
+    text = "".join(f"; {key}: {value}" for key, value in said.items())
+    return frame.with_columns(pl.col("conventions") + pl.lit(text)) if said else frame
+
+
+def _files(found: Material, predictions: Any, references: Any, *others: Any) -> list[Path]:
+    """The files read, those of folders in order of their names; of a data set only what was opened."""
+    if found.files is not None:
+        return [*_files(replace(found, files=None), predictions, None, *others), *found.files]
+    sources = (predictions, references, *others)
     paths = [Path(source) for source in sources if isinstance(source, Path)]
     return [file for path in paths for file in (sorted(path.rglob("*")) if path.is_dir() else [path]) if file.is_file()]

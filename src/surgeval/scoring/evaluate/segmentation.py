@@ -18,17 +18,18 @@ from surgeval.metrics import SEGMENTATION
 from surgeval.metrics.case_means import CaseMean
 from surgeval.metrics.segmentation import MaskCases, MultiInstanceDsc, MultiInstanceNsd
 from surgeval.metrics.segmentation.instances import InstanceCounts, instance_counts
-from surgeval.metrics.segmentation.overlap import class_counts, distinct_labels
+from surgeval.metrics.segmentation.overlap import LARGEST_LABEL, class_counts, distinct_labels
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.scoring.evaluate.class_overlaps import overlap_jobs
-from surgeval.scoring.evaluate.mask_files import Chosen, read_label_maps
+from surgeval.scoring.evaluate.mask_files import Chosen, Recoded, read_label_maps
 from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_of
 from surgeval.scoring.evaluate.records import with_properties
 from surgeval.scoring.evaluate.video_names import videos_of_paths
 
 MASK_METRICS = {name: factory for name, factory in SEGMENTATION.items() if name != "mask_stability_gap"}
 BINARY_DEFAULT = ("dsc", "iou")
+INSTANCE_DEFAULT = ("mi_dsc", "dsc")
 CLASS_DEFAULT = ("miou_pooled", "miou_per_image")
 Maps = Mapping[str, np.ndarray]
 
@@ -38,13 +39,16 @@ def material(
     references: Any = None,
     *,
     metrics: Sequence[str] = (),
-    classes: Sequence[int] = (),
+    classes: Sequence[int | str] = (),
     ignore: int | None = None,
     tolerance_px: float | None = None,
     empty: str | None = None,
     video_pattern: str | None = None,
     properties: Any = None,
     by: Sequence[str] = (),
+    instances: bool = False,
+    recoded: Mapping[int, int] | None = None,
+    video_of: Mapping[str, str] | None = None,
 ) -> Material:
     """What masks of references and predictions offer for measuring.
 
@@ -59,6 +63,9 @@ def material(
         video_pattern: Pattern on the names; the folder is the video if left out.
         properties: Table with `case` and the columns of `by`.
         by: Columns whose values are reported one by one.
+        instances: Labels are numbers of objects and not of classes.
+        recoded: Labels that stand for others on both sides.
+        video_of: The video of every name; told by pattern or folder if left out.
 
     Raises:
         InputInvalid: Names on one side only, shapes that differ, undeclared labels; all are named.
@@ -66,9 +73,12 @@ def material(
     if references is None:
         raise Misuse("segmentation needs --references, with masks of the same names")
     ours, theirs = read_label_maps(references, "references"), read_label_maps(predictions, "predictions")
-    found = _scan(ours, theirs, [int(label) for label in classes], ignore)
-    rows = _rows(sorted(ours), video_pattern, properties, by)
+    if recoded:
+        ours, theirs = Recoded(ours, recoded), Recoded(theirs, recoded)
+    found = _scan(ours, theirs, _whole_numbers(classes), ignore)
+    rows = _rows(sorted(ours), video_pattern, video_of, properties, by)
     default = BINARY_DEFAULT if len(found) == 1 and ignore is None else CLASS_DEFAULT
+    default = INSTANCE_DEFAULT if instances else default
     given = {"tolerance_px": tolerance_px, "empty": empty, "ignore": ignore}
     options = {name: value for name, value in given.items() if value is not None}
     opened = open_chosen(metrics, default, MASK_METRICS, classes=found, **options)
@@ -94,12 +104,12 @@ def material(
         videos,
         rows.height,
         jobs,
-        tuple(overlap_jobs(counts, rows["video"].to_list(), found, ignore)),
+        () if instances else tuple(overlap_jobs(counts, rows["video"].to_list(), found, ignore)),
         parts_of(rows, by, build),
         _score_rows(scores, rows),
         {name: metric.facts for name, metric in opened.items()},
         extra_tables=_instances(opened, whole, rows),
-        notes=(*_notes(opened, found, declared=bool(classes)), *_empty_notes(counts, scores)),
+        notes=(*(() if instances else _notes(opened, found, declared=bool(classes))), *_empty_notes(counts, scores)),
     )
 
 
@@ -131,9 +141,15 @@ def _cases(ours: Maps, theirs: Maps, rows: pl.DataFrame) -> MaskCases:
     return MaskCases(Chosen(ours, names), Chosen(theirs, names), rows["video"].to_list())
 
 
-def _rows(names: Sequence[str], pattern: str | None, properties: Any, by: Sequence[str]) -> pl.DataFrame:
+def _rows(
+    names: Sequence[str], pattern: str | None, video_of: Mapping[str, str] | None, properties: Any, by: Sequence[str]
+) -> pl.DataFrame:
     """One row per image: `case`, `video` and the strata."""
-    rows = pl.DataFrame({"case": list(names), "video": videos_of_paths(names, pattern)})
+    if video_of is None or pattern is not None:
+        videos = videos_of_paths(names, pattern)
+    else:
+        videos = [video_of[name] for name in names]
+    rows = pl.DataFrame({"case": list(names), "video": videos})
     return with_properties(rows, properties, by, key="case") if by else rows
 
 
@@ -147,16 +163,28 @@ def _scan(ours: Maps, theirs: Maps, classes: list[int], ignore: int | None) -> l
         if any(one.ndim != 2 or one.dtype.kind not in "bui" for one in pair):
             shown = " and ".join(f"{one.dtype} of shape {one.shape}" for one in pair)
             problems.append(f"{name!r}: label maps are two-dimensional and of whole numbers, got {shown}")
+        elif not pair[0].size:
+            problems.append(f"{name!r}: the reference is {pair[0].shape} and has no pixels")
         elif pair[0].shape != pair[1].shape:
             problems.append(f"{name!r}: the reference is {pair[0].shape}, the prediction {pair[1].shape}; resize one")
         else:
             own = {label for one in pair for label in distinct_labels(one.ravel())} - {0, ignore}
-            if classes and (strange := sorted(own - set(classes))):
+            if outside := sorted(label for label in own if not 0 <= label <= LARGEST_LABEL):
+                problems.append(
+                    f"{name!r}: labels {outside[:5]} are not within 0 and {LARGEST_LABEL}; number them anew"
+                )
+            elif classes and (strange := sorted(own - set(classes))):
                 problems.append(f"{name!r}: labels {strange[:5]} are not among the classes {classes}")
             seen |= own
     if problems:
         raise InputInvalid("masks", problems)
     return classes or sorted(label for label in seen if label is not None) or [1]
+
+
+def _whole_numbers(classes: Sequence[int | str]) -> list[int]:
+    if bad := [str(label) for label in classes if not str(label).isdecimal()]:
+        raise Misuse(f"--classes of label maps are whole numbers, got {', '.join(bad)}")
+    return [int(label) for label in classes]
 
 
 def _one_sided(ours: Maps, theirs: Maps, text: str) -> list[str]:

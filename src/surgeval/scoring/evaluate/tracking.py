@@ -28,16 +28,24 @@ DEFAULT = ("hota", "deta", "assa", "mota", "idf1", "id_switches")
 
 LARGEST = 1e12
 """No frame, identity or pixel is farther out."""
+LARGEST_SHARE = 2.0
+"""A box that reaches no farther is a share of the image and not in pixels."""
+FEWEST_TO_TELL = 10
+"""From so many reference frames on, a common step is how they were sampled and not chance."""
 
 
-class _Rows(NamedTuple):
-    """The rows of one file."""
+class Tracks(NamedTuple):
+    """The boxes of one video and side."""
 
     frame: np.ndarray
     identity: np.ndarray
     box: np.ndarray
     label: np.ndarray
     ignored: int = 0
+    size_px: tuple[int, int] | None = None
+    """Width and height of the images, where that is known."""
+    normalised: bool = False
+    """Whether boxes are shares of the image instead of pixels."""
 
 
 def material(
@@ -53,7 +61,7 @@ def material(
 
     Args:
         predictions: A folder of text files, or one file.
-        references: The same.
+        references: The same, or the boxes of every video by its name.
         metrics: Names of tracking metrics.
         use_classes: Boxes of different classes (eighth column) never match.
         properties: Table with `video` and the columns of `by`; MOT files name no strata.
@@ -64,7 +72,8 @@ def material(
     """
     if references is None:
         raise Misuse("tracking needs --references, a folder of MOT files or one file")
-    ours, theirs = _files(Path(references), "references"), _files(Path(predictions), "predictions")
+    theirs = _files(Path(predictions), "predictions")
+    ours = references if isinstance(references, Mapping) else _files(Path(references), "references")
     if len(ours) == len(theirs) == 1:
         theirs = dict.fromkeys(ours, next(iter(theirs.values())))
     sequences, ignored, frames = _sequences(ours, theirs, use_classes)
@@ -114,14 +123,16 @@ def _files(source: Path, where: str) -> dict[str, Path]:
 
 
 def _sequences(
-    ours: dict[str, Path], theirs: dict[str, Path], use_classes: bool
+    ours: Mapping[str, Path | Tracks], theirs: Mapping[str, Path], use_classes: bool
 ) -> tuple[list[TrackSequence], int, int]:
     problems = [f"video {video!r} has references but no predictions" for video in ours if video not in theirs]
     problems += [f"video {video!r} has predictions but no references" for video in theirs if video not in ours]
     sequences, ignored, frames = [], 0, 0
     for video in sorted(set(ours) & set(theirs)):
-        left = _read(ours[video], f"references of {video!r}", use_classes, problems, reference=True)
-        right = _read(theirs[video], f"predictions of {video!r}", use_classes, problems)
+        left = _references(ours[video], f"references of {video!r}", use_classes, problems)
+        right = _on_one_scale(
+            video, left, _read(theirs[video], f"predictions of {video!r}", use_classes, problems), problems
+        )
         _same_clock(video, left, right, problems)
         sequences.append(_sequence(video, left, right, use_classes))
         ignored, frames = ignored + left.ignored, frames + len(np.union1d(left.frame, right.frame))
@@ -130,7 +141,35 @@ def _sequences(
     return sequences, ignored, frames
 
 
-def _read(path: Path, where: str, use_classes: bool, problems: list[str], *, reference: bool = False) -> _Rows:
+def _references(source: Path | Tracks, where: str, use_classes: bool, problems: list[str]) -> Tracks:
+    if isinstance(source, Path):
+        return _read(source, where, use_classes, problems, reference=True)
+    _once_per_frame(np.stack([source.frame, source.identity], axis=1), where, problems)
+    return source
+
+
+def _on_one_scale(video: str, left: Tracks, right: Tracks, problems: list[str]) -> Tracks:
+    """Predictions as shares of the image where the references are; pixels need the size of the image."""
+    if not left.normalised or (right.box[:, :2] + right.box[:, 2:]).max(initial=0.0) <= LARGEST_SHARE:
+        return right
+    if left.size_px is None:
+        problems.append(
+            f"predictions of {video!r}: boxes are in pixels, but the data set states no size of the images; "
+            "divide x and width by the width, y and height by the height"
+        )
+        return right
+    return right._replace(box=right.box / np.tile(left.size_px, 2))
+
+
+def _once_per_frame(moments: np.ndarray, where: str, problems: list[str]) -> None:
+    """Refuse an identity that a frame holds twice; rows are frame and identity."""
+    keys, counts = np.unique(moments, axis=0, return_counts=True)
+    if (twice := np.flatnonzero(counts > 1)).size:
+        frame, identity = keys[twice[0]]
+        problems.append(f"{where}: {twice.size} identities twice in a frame (first: {identity:g} in frame {frame:g})")
+
+
+def _read(path: Path, where: str, use_classes: bool, problems: list[str], *, reference: bool = False) -> Tracks:
     table = _numbers(path, where, problems)
     if table.shape[1] < 6 or (use_classes and len(table) and table.shape[1] < 8):
         needed = 8 if use_classes else 6
@@ -145,13 +184,10 @@ def _read(path: Path, where: str, use_classes: bool, problems: list[str], *, ref
     if (bad := np.flatnonzero((table[:, 4:6] <= 0).any(axis=1))).size:
         problems.append(f"{where}: {bad.size} boxes without positive size (first: row {bad[0] + 1})")
     kept = table[table[:, 6] != 0] if reference and table.shape[1] > 6 else table
-    keys, counts = np.unique(kept[:, :2], axis=0, return_counts=True)
-    if (twice := np.flatnonzero(counts > 1)).size:
-        frame, identity = keys[twice[0]]
-        problems.append(f"{where}: {twice.size} identities twice in a frame (first: {identity:g} in frame {frame:g})")
+    _once_per_frame(kept[:, :2], where, problems)
     label = kept[:, 7].astype(np.int64) if kept.shape[1] > 7 else np.zeros(len(kept), np.int64)
     moment, identity = kept[:, 0].astype(np.int64), kept[:, 1].astype(np.int64)
-    return _Rows(moment, identity, kept[:, 2:6], label, len(table) - len(kept))
+    return Tracks(moment, identity, kept[:, 2:6], label, len(table) - len(kept))
 
 
 def _numbers(path: Path, where: str, problems: list[str]) -> np.ndarray:
@@ -177,7 +213,7 @@ def _numbers(path: Path, where: str, problems: list[str]) -> np.ndarray:
     return np.array(rows) if rows else np.zeros((0, 9))
 
 
-def _same_clock(video: str, left: _Rows, right: _Rows, problems: list[str]) -> None:
+def _same_clock(video: str, left: Tracks, right: Tracks, problems: list[str]) -> None:
     """Refuse predictions that count frames otherwise than the references."""
     if not left.frame.size or not right.frame.size:
         return
@@ -188,9 +224,19 @@ def _same_clock(video: str, left: _Rows, right: _Rows, problems: list[str]) -> N
             f"video {video!r}: references span {span[0]} frames and predictions {span[1]}, and few frames are shared; "
             "they count frames at different rates (25 fps against 1 fps?)"
         )
+        return
+    step = int(np.gcd.reduce(np.diff(frames := np.unique(left.frame)), initial=0))
+    predicted = np.unique(right.frame)
+    between = int(((predicted - frames[0]) % max(step, 1) != 0).sum())
+    if frames.size >= FEWEST_TO_TELL and between:
+        problems.append(
+            f"video {video!r}: references are given on every {step}th frame, and {between} of {predicted.size} "
+            "predicted frames lie between, where every box would count as false; "
+            f"keep those at {frames[0]}, {frames[0] + step}, ..."
+        )
 
 
-def _sequence(video: str, left: _Rows, right: _Rows, use_classes: bool) -> TrackSequence:
+def _sequence(video: str, left: Tracks, right: Tracks, use_classes: bool) -> TrackSequence:
     return TrackSequence(
         left.frame,
         left.identity,

@@ -122,8 +122,8 @@ def test_unknown_classes_are_listed() -> None:
     with pytest.raises(InputInvalid) as caught:
         surgeval.evaluate("classification", rows("abcb", "abzz"), classes=["a", "b"])
     assert caught.value.problems == [
-        "column 'reference': 1 labels are not among the classes (c)",
-        "column 'prediction': 2 labels are not among the classes (z)",
+        "column 'reference': 1 labels (c) are not among the classes (a, b)",
+        "column 'prediction': 2 labels (z) are not among the classes (a, b)",
     ]
 
 
@@ -188,3 +188,13 @@ def test_averages_say_what_other_label_policies_would_give() -> None:
     assert "union" in values["union"].conventions["macro_f1"]["conventions"]["labels"]
     agreed = surgeval.evaluate("classification", {**table, "prediction": list("aabb")}, replicates=10)
     assert not any("which classes count" in note for note in agreed.notes)
+
+
+def test_labels_named_differently_on_the_two_sides_are_noticed() -> None:
+    moments = {"video": list("uuvv"), "frame": [0, 1, 0, 1]}
+    table = {**moments, "reference": ["1.0", "2.0"] * 2, "prediction": [1, 2] * 2}
+    said = "No predicted label (1, 2) occurs in the references (1.0, 2.0); are both named alike?"
+    for kind in ("classification", "phases"):
+        assert said in surgeval.evaluate(kind, table, replicates=10).notes
+        alike = surgeval.evaluate(kind, {**table, "reference": [1, 3] * 2}, replicates=10)
+        assert not [note for note in alike.notes if "named alike" in note]

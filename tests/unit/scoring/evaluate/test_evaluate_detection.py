@@ -208,3 +208,23 @@ def test_all_twelve_numbers_of_polygons_and_packed_runs_equal_pycocotools() -> N
 
 def packed_runs(given: list | dict) -> dict:
     return given if isinstance(given, dict) else coco_mask.merge(coco_mask.frPyObjects(given, 100, 100))
+
+
+def test_a_class_of_crowds_alone_has_no_reference_that_can_be_found() -> None:
+    dataset, results = small()
+    dataset["annotations"].append({"id": 9, "image_id": 0, "category_id": 2, "bbox": [0, 0, 9, 9], "iscrowd": 1})
+    result = surgeval.evaluate("detection", results, dataset, replicates=10)
+    assert "left out of the mean: clip" in result.notes[0]
+    counted = result.per_class.filter(pl.col("metric") == "ap").select("class", "references", "value").rows()
+    assert counted[1] == ("clip", 0, None)
+
+
+@pytest.mark.parametrize("crowd", ["0", 2, [1], float("nan")])
+def test_a_crowd_is_said_with_0_or_1(crowd: object) -> None:
+    dataset, results = small()
+    dataset["annotations"][1]["iscrowd"] = crowd
+    with pytest.raises(InputInvalid, match="1 records whose iscrowd is neither 0 nor 1"):
+        surgeval.evaluate("detection", results, dataset, replicates=10)
+    for same in (None, False, 0.0):
+        dataset["annotations"][1]["iscrowd"] = same
+        assert surgeval.evaluate("detection", results, dataset, replicates=10).value("coco_ar") == 0.5

@@ -204,3 +204,20 @@ def test_strata_do_not_read_the_masks_again(tmp_path: Path, monkeypatch: pytest.
         surgeval.evaluate("segmentation", tmp_path, tmp_path, replicates=10, **options)
         found.append(len(reads))
     assert found[0] == found[1] > 0
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        (np.array([[10**12, 1]]), "'v/0': labels [1000000000000] are not within 0 and 65535"),
+        (np.array([[2**63 + 5, 1]], dtype=np.uint64), "'v/0': labels [9223372036854775813] are not within"),
+        (np.array([[-3, 1]]), "'v/0': labels [-3] are not within"),
+        (np.zeros((0, 4), np.uint8), "'v/0': the reference is (0, 4) and has no pixels"),
+    ],
+)
+def test_labels_that_no_picture_can_hold_are_named(labels: np.ndarray, said: str) -> None:
+    side = {"u/0": np.array([[1, 0]]), "v/0": labels}
+    for metrics in ([], ["mi_dsc"]):
+        with pytest.raises(InputInvalid) as caught:
+            surgeval.evaluate("segmentation", side, side, metrics=metrics, replicates=10)
+        assert said in "\n".join(caught.value.problems)

@@ -103,3 +103,13 @@ def test_labels_are_text_whatever_they_were_read_as() -> None:
     assert texts(pl.Series([1.0, None, 2.0])).to_list() == ["1", None, "2"]
     assert texts(pl.Series([" a ", "", None])).to_list() == ["a", None, None]
     assert typical_step([5]) == 1.0
+
+
+def test_many_videos_on_one_side_are_counted_instead_of_listed() -> None:
+    ours = pl.DataFrame({"video": [f"v{n}" for n in range(40)], "frame": 0, "reference": "a"})
+    theirs = pl.DataFrame({"video": ["v0"], "frame": 0, "prediction": "a"})
+    with pytest.raises(InputInvalid) as caught:
+        joined(ours, theirs, wanted=("prediction",))
+    assert len(caught.value.problems) == 6
+    assert caught.value.problems[0] == "video 'v1' has references but no predictions (1 rows)"
+    assert "34 more videos, each of which has references but no predictions" in caught.value.problems[-1]

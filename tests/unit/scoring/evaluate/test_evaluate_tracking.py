@@ -106,6 +106,19 @@ def test_tracks_at_different_frame_rates_are_refused(tmp_path: Path) -> None:
         surgeval.evaluate("tracking", theirs, ours)
 
 
+def test_predictions_between_the_annotated_frames_are_refused(tmp_path: Path) -> None:
+    """All frames predicted, every 25th annotated: 24 of 25 boxes would be false without a mistake of the tracker."""
+    ours = write(tmp_path / "ours", a=track(1, range(0, 1000, 25)))
+    theirs = write(tmp_path / "theirs", a=track(1, range(1000)))
+    with pytest.raises(InputInvalid, match="every 25th frame, and 960 of 1000 predicted frames lie between"):
+        surgeval.evaluate("tracking", theirs, ours)
+    write(theirs, a=track(1, range(0, 1000, 25)))
+    assert surgeval.evaluate("tracking", theirs, ours, replicates=10).value("mota") == 1.0
+    write(ours, a=track(1, range(0, 225, 25)))
+    write(theirs, a=track(1, range(225)))
+    assert surgeval.evaluate("tracking", theirs, ours, replicates=10).value("mota") < 0, "nine frames tell no step"
+
+
 def test_missing_sources_and_strata_are_refused(sides: tuple[Path, Path], tmp_path: Path) -> None:
     with pytest.raises(FileUnreadable):
         surgeval.evaluate("tracking", sides[0], tmp_path / "nothing")

@@ -1,0 +1,115 @@
+"""Every task that a data set says can be evaluated: its own references as predictions reach the best value."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import surgeval
+from data_set_files import BUILDERS
+from surgeval.datasets import data_set_names, open_data_set
+from surgeval.errors import Misuse
+from surgeval.scoring.evaluate.data_sets import references_of
+from surgeval.scoring.evaluate.run import KINDS
+
+COMPARED = [
+    (name, task, one.compared.kind)
+    for name in data_set_names()
+    for task, one in open_data_set(name).tasks.items()
+    if one.compared is not None
+]
+FROM_FOLDER = [(name, task, kind) for name, task, kind in COMPARED if kind != "cvs"]
+BEST = {
+    "phases": {"phase_accuracy": 1.0, "segment_edit": 1.0},
+    "classification": {"macro_f1": 1.0},
+    "triplets": {"triplet_map_ivt": 1.0},
+    "tracking": {"hota": 1.0, "idf1": 1.0, "id_switches": 0.0},
+}
+
+
+def perfect(kind: str, root: Path, options: dict[str, Any], folder: Path) -> Any:
+    """The references of a task as predictions."""
+    found = references_of(kind, root, **options).references
+    if kind == "segmentation":
+        for name in found:
+            (folder / f"{name}.png").parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(root / f"{name}.png", folder / f"{name}.png")
+        return folder
+    if kind == "tracking":
+        for video, one in found.items():
+            rows = zip(one.frame, one.identity, one.box.tolist(), one.label, strict=True)
+            lines = [f"{f},{i},{','.join(map(str, box))},1,{c}" for f, i, box, c in rows]
+            (folder / f"{video}.txt").write_text("\n".join(lines))
+        return folder
+    wanted = "score" if kind == "triplets" else "prediction"
+    renamed = {n: n.replace("reference", wanted, 1) for n in found.columns if n.split(":")[0] == "reference"}
+    return found.rename(renamed).select("video", pl.col("^(frame|case)$"), *renamed.values())
+
+
+def choice(name: str, task: str, kind: str) -> dict[str, Any]:
+    named = {"data_set": name, "task": task}
+    return {**named, "perspective": "visibility"} if kind == "tracking" else named
+
+
+@pytest.mark.parametrize(("name", "task", "kind"), FROM_FOLDER)
+def test_the_references_themselves_reach_the_best_value(name: str, task: str, kind: str, tmp_path: Path) -> None:
+    root, folder, out = (tmp_path / part for part in ("data", "predictions", "out"))
+    root.mkdir()
+    folder.mkdir()
+    BUILDERS[name](root)
+    (root / "videos").mkdir()
+    (root / "videos" / "video01.mp4").write_bytes(b"never read, let alone hashed")
+    options = choice(name, task, kind)
+    result = surgeval.evaluate(kind, perfect(kind, root, options, folder), root, replicates=20, **options)
+    values = {row["metric"]: row["value"] for row in result.metrics.to_dicts()}
+    best = BEST.get(kind, dict.fromkeys(values, 1.0))
+    assert {metric: values[metric] for metric in best} == pytest.approx(best)
+    for record in result.conventions.values():
+        assert record["conventions"]["references"] == f"{open_data_set(name).title}, {task}"
+    assert result.metrics["conventions"].str.contains("; videos: all in the folder").all()
+    result.to_dir(out)
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert {name, task} <= {manifest["options"][key] for key in ("data_set", "task")}
+    read = {entry["file"] for entry in manifest["inputs"]}
+    assert "video01.mp4" not in read
+    assert read
+
+
+def test_which_data_sets_can_be_evaluated_from_their_folder() -> None:
+    assert {(name, kind) for name, _, kind in COMPARED} == {
+        ("autolaparo", "classification"),
+        ("autolaparo", "phases"),
+        ("cholec80", "classification"),
+        ("cholec80", "phases"),
+        ("cholecseg8k", "segmentation"),
+        ("cholect45", "classification"),
+        ("cholect45", "triplets"),
+        ("cholect50", "phases"),
+        ("cholect50", "triplets"),
+        ("cholectrack20", "tracking"),
+        ("dresden", "classification"),
+        ("dresden", "segmentation"),
+        ("endoscapes2023", "cvs"),
+        ("endoscapes2023", "segmentation"),
+        ("heichole", "classification"),
+        ("heichole", "phases"),
+        ("heico", "segmentation"),
+        ("jigsaws", "classification"),
+        ("jigsaws", "phases"),
+        ("multibypass140", "phases"),
+        ("sar_rarp50", "phases"),
+        ("sar_rarp50", "segmentation"),
+    }
+    assert {kind for _, _, kind in COMPARED} <= set(KINDS)
+
+
+@pytest.mark.parametrize("name", ["avos", "cholec80_cvs"])
+def test_a_data_set_that_offers_nothing_says_so(name: str, tmp_path: Path) -> None:
+    for kind in ("phases", "classification"):
+        with pytest.raises(Misuse, match=f"{name} has no task to evaluate as {kind}; it offers nothing"):
+            surgeval.evaluate(kind, {"video": ["a"]}, tmp_path, data_set=name)
