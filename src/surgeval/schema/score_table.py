@@ -71,7 +71,7 @@ class ScoreTable:
         """
         if mixed := mixed_kinds(data, columns or {}):
             raise TableInvalid(where, mixed)
-        frame = _renamed(as_frame(data), columns or {}, where)
+        frame = renamed(as_frame(data), columns or {}, where)
         try:
             frame, has_videos = _completed(frame, where)
         except pl.exceptions.PolarsError as error:
@@ -170,7 +170,7 @@ def read_score_table(
     if not paths:
         raise Misuse("no score table was given")
     texts = {*FIXED, *(columns or {}).values()} - {"value", (columns or {}).get("value", "value")}
-    frames = [_with_defaults(_renamed(read_frame(path, texts), columns or {}, path.name)) for path in paths]
+    frames = [_with_defaults(renamed(read_frame(path, texts), columns or {}, path.name)) for path in paths]
     where = ", ".join(path.name for path in paths)
     try:
         frame = pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
@@ -193,7 +193,7 @@ def read_frames(
     paths = [Path(p) for p in ([sources] if isinstance(sources, str | Path) else sources)]
     frames = [read_frame(path) for path in paths]
     frame = pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
-    return _renamed(frame, columns or {}, ", ".join(path.name for path in paths))
+    return renamed(frame, columns or {}, ", ".join(path.name for path in paths))
 
 
 def read_frame(path: Path, texts: Iterable[str] = ()) -> pl.DataFrame:
@@ -222,7 +222,12 @@ def read_frame(path: Path, texts: Iterable[str] = ()) -> pl.DataFrame:
     raise FileUnreadable(str(path), [f"unknown kind of file {path.suffix!r}; expected .csv or .parquet"])
 
 
-def _renamed(frame: pl.DataFrame, columns: Mapping[str, str], where: str) -> pl.DataFrame:
+def renamed(frame: pl.DataFrame, columns: Mapping[str, str], where: str) -> pl.DataFrame:
+    """The table with columns under our names; one that has such a name already and was not meant gives way.
+
+    Raises:
+        TableInvalid: A column to rename does not exist.
+    """
     problems = [
         f"column {theirs!r} (for {ours!r}) does not exist; the table has {', '.join(map(repr, frame.columns))}"
         for ours, theirs in columns.items()
