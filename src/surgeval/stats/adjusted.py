@@ -21,11 +21,17 @@ from surgeval.schema.score_table import Missing, ScoreMatrix
 from surgeval.stats.cooccurrence import labels_of
 from surgeval.stats.draws import stream
 from surgeval.stats.intervals import check_level, percent
-from surgeval.stats.logistic import KINDS, LogisticFit, cluster_bootstrap, cluster_covariance, fit_logistic
+from surgeval.stats.logistic import (
+    FEW_CLUSTERS,
+    KINDS,
+    LogisticFit,
+    cluster_bootstrap,
+    cluster_covariance,
+    fit_logistic,
+)
 from surgeval.stats.results import TableResult, as_table
 from surgeval.stats.strata import is_flag
 
-FEW_CLUSTERS = 50
 INTERCEPT = "(Intercept)"
 COVARIANCES = ("auto", *KINDS, "bootstrap")
 

@@ -27,6 +27,9 @@ from surgeval.errors import Misuse, TooFewVideos, UnknownName
 from surgeval.stats.draws import video_counts
 
 KINDS = ("CR0", "CR1", "CR2")
+FEW_CLUSTERS = 50
+"""Clusters below which CR2 is the default: the sandwich is too narrow below 20 to 50 of them, the more so the less
+equal they are (Cameron and Miller 2015, section VI). The larger bound is the careful one."""
 SEPARATED = 15.0
 """A coefficient beyond this on the logit scale of a 0/1 column means separation, not evidence."""
 

@@ -8,14 +8,15 @@ one, or are the residual by another name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 
 import numpy as np
 import polars as pl
 
-from surgeval.errors import Misuse, TableInvalid, nearest
+from surgeval.errors import Misuse, TableInvalid
+from surgeval.stats.mixed.design_checks import check_columns, column_problems, is_numeric, outcome_problems
 from surgeval.stats.mixed.formula import Model, column_of
 from surgeval.stats.mixed.products import inner
 from surgeval.stats.mixed.structure import Factor, is_nested
@@ -55,25 +56,33 @@ class Design:
         return len(self.response)
 
 
-def design_of(table: pl.DataFrame, model: Model, *, where: str = "table") -> Design:
+def design_of(table: pl.DataFrame, model: Model, *, where: str = "table", also: Iterable[str] = ()) -> Design:
     """The arrays of `model` over `table`.
 
     Rows with a missing value in a column of the model, and rows with zero trials, are left out and counted.
+
+    Args:
+        table: The rows.
+        model: What to make of them.
+        where: What to call the table in error messages.
+        also: Columns to keep beside those of the model, such as clusters; rows without them are left out too.
 
     Raises:
         TableInvalid: With every problem: unknown columns, outcomes that are no numbers, successes above
             trials, a property without two values left in any column, too few rows.
     """
-    _check_columns(table, model, where)
-    frame = table.select(model.columns)
-    problems = _number_problems(frame, model)
+    columns_used = list(dict.fromkeys((*model.columns, *also)))
+    check_columns(table, columns_used, where)
+    frame = table.select(columns_used)
+    problems = column_problems(frame, model, columns_used)
     if problems:
         raise TableInvalid(where, problems)
     frame, kept, excluded = _complete_rows(frame, model)
     if frame.is_empty():
-        raise TableInvalid(where, ["no row has a value in every column of the model"])
+        reasons = "; ".join(f"{reason} in {count} rows" for reason, count in excluded.items())
+        raise TableInvalid(where, [f"no row is left that has everything the model needs ({reasons})"])
     response, trials = _outcome(frame, model)
-    if problems := _outcome_problems(response, trials, model):
+    if problems := outcome_problems(response, trials, model):
         raise TableInvalid(where, problems)
     named, columns = _columns(frame, model)
     fixed, names, dropped = _estimable(named, columns, response, trials, model)
@@ -85,49 +94,6 @@ def design_of(table: pl.DataFrame, model: Model, *, where: str = "table") -> Des
     weights = frame[model.weights].cast(pl.Float64) if model.weights else ones
     return Design(model, names, fixed, response, trials, weights.to_numpy(), offset.to_numpy(), factors, frame,
                   dropped, gone, excluded, kept)  # fmt: skip
-
-
-def _check_columns(table: pl.DataFrame, model: Model, where: str) -> None:
-    problems = []
-    for name in model.columns:
-        if name not in table.columns:
-            near = nearest(name, table.columns)
-            hint = f"did you mean {near!r}?" if near else f"the table has {', '.join(map(repr, table.columns))}"
-            problems.append(f"column {name!r} does not exist; {hint}")
-    fixed = {column_of(part) for term in model.fixed for part in term.split(":")}
-    both = [name for name in (model.outcome, model.trials) if name in fixed]
-    problems += [f"column {name!r} is both outcome and fixed effect" for name in both]
-    if problems:
-        raise TableInvalid(where, problems)
-    if table.is_empty():
-        raise TableInvalid(where, ["the table has no rows"])
-
-
-def _number_problems(frame: pl.DataFrame, model: Model) -> list[str]:
-    problems = []
-    for name in (model.outcome, model.trials, model.offset, model.weights):
-        if name is None:
-            continue
-        kind = frame.schema[name]
-        if not (kind.is_numeric() or kind == pl.Boolean):
-            problems.append(
-                f"column {name!r} must hold numbers, got {kind} (first: {frame[name].drop_nulls()[:1].to_list()})"
-            )
-        elif kind.is_float() and frame[name].is_infinite().any():
-            problems.append(f"column {name!r} has infinite entries (first: row {frame[name].is_infinite().arg_max()})")
-    for term in model.fixed:
-        for name in map(column_of, term.split(":")):
-            kind = frame.schema[name]
-            if kind.is_float() and frame[name].is_infinite().any():
-                problems.append(f"property {name!r} has infinite entries")
-            elif kind.is_nested():
-                problems.append(f"property {name!r} holds {kind}; expected numbers, yes/no or categories")
-    for name in dict.fromkeys(part for term in model.random for part in term.split(":")):
-        if frame.schema[name].is_nested() or frame.schema[name] == pl.Binary:
-            problems.append(f"random effect {name!r} holds {frame.schema[name]}; expected names or numbers of groups")
-    if model.weights is not None and frame.schema[model.weights].is_numeric() and (frame[model.weights] < 0).any():
-        problems.append(f"weights {model.weights!r} are negative in {int((frame[model.weights] < 0).sum())} rows")
-    return problems
 
 
 def _complete_rows(frame: pl.DataFrame, model: Model) -> tuple[pl.DataFrame, np.ndarray, dict[str, int]]:
@@ -160,36 +126,6 @@ def _outcome(frame: pl.DataFrame, model: Model) -> tuple[np.ndarray, np.ndarray]
     return response, trials
 
 
-def _outcome_problems(response: np.ndarray, trials: np.ndarray, model: Model) -> list[str]:
-    if model.family == "gaussian":
-        return [f"{model.outcome!r} never varies"] if np.ptp(response) == 0 else []
-    problems: list[str] = []
-    if np.any(response < 0):
-        problems.append(f"{model.outcome!r} is negative in {int(np.sum(response < 0))} rows")
-    if model.family == "poisson":
-        if np.all(response == 0):
-            problems.append(f"{model.outcome!r} is 0 in every row; no effect can be estimated")
-        if np.any(response != np.round(response)):
-            problems.append(f"{model.outcome!r} must hold counts, got {response[response != np.round(response)][0]:g}")
-        return problems
-    above = response > trials
-    if above.any():
-        first = int(np.argmax(above))
-        got = f"{response[first]:g} of {trials[first]:g}"
-        problems.append(
-            f"{model.outcome!r} exceeds {model.trials!r} in {int(above.sum())} rows (first: {got})"
-            if model.trials
-            else f"{model.outcome!r} must be 0 or 1, got {response[first]:g}; name trials, or treat it as continuous"
-        )
-    broken = (response != np.round(response)) | (trials != np.round(trials))
-    if broken.any() and not above.any():
-        problems.append(f"{model.outcome!r} must hold whole numbers, got {response[int(np.argmax(broken))]:g}")
-    if not problems and (np.all(response == 0) or np.all(response == trials)):
-        which = "never" if np.all(response == 0) else "always"
-        problems.append(f"{model.outcome!r} is {which} a success; no effect can be estimated")
-    return problems
-
-
 def _columns(frame: pl.DataFrame, model: Model) -> tuple[list[str], list[np.ndarray]]:
     """Named columns of the design matrix, intercept first, categories against their first level."""
     names, columns = [INTERCEPT], [np.ones(frame.height)]
@@ -202,7 +138,7 @@ def _columns(frame: pl.DataFrame, model: Model) -> tuple[list[str], list[np.ndar
 
 
 def _coded(series: pl.Series, *, category: bool) -> list[Column]:
-    if not category and (series.dtype.is_numeric() or series.dtype == pl.Boolean):
+    if not category and is_numeric(series.dtype):
         return [(series.name, series.cast(pl.Float64).to_numpy())]
     text = series.cast(pl.String)
     levels = text.unique().sort().to_list()
@@ -288,15 +224,27 @@ def _factors(frame: pl.DataFrame, model: Model, trials: np.ndarray) -> tuple[tup
         factor = factor_of(frame, name)
         if factor.levels < 2:
             gone[name] = "has one level"
+        elif name in _categories(frame, model):
+            gone[name] = "is a fixed effect already, which explains all that its levels differ in"
         elif residual and factor.levels == frame.height:
             gone[name] = "has one row per level, which is the residual"
         else:
             kept.append(factor)
     for i, factor in enumerate(kept):
-        twin = next((f for f in kept[i + 1 :] if f.levels == factor.levels and is_nested(factor, f)), None)
-        if twin is not None:
-            gone[factor.name] = f"groups the rows exactly as {twin.name} does (aliased)"
+        for twin in kept[i + 1 :]:
+            if twin.levels == factor.levels and factor.name not in gone and is_nested(factor, twin):
+                one, other = (twin, factor) if twin.name.count(":") > factor.name.count(":") else (factor, twin)
+                gone[one.name] = f"groups the rows exactly as {other.name} does (aliased)"
     return tuple(factor for factor in kept if factor.name not in gone), gone
+
+
+def _categories(frame: pl.DataFrame, model: Model) -> set[str]:
+    """Columns that enter as fixed effects with one coefficient per level."""
+    return {
+        column_of(term)
+        for term in model.fixed
+        if term.startswith("C(") or not (":" in term or is_numeric(frame.schema[term]))
+    }
 
 
 def factor_of(frame: pl.DataFrame, name: str) -> Factor:

@@ -13,6 +13,7 @@ import polars as pl
 
 from surgeval.schema.findings import Finding, Severity
 from surgeval.stats.mixed.design import Design
+from surgeval.stats.mixed.formula import column_of
 from surgeval.stats.mixed.residuals import normal_correlation
 from surgeval.stats.mixed.result import MixedFit
 from surgeval.stats.mixed.separation import separating_terms
@@ -39,6 +40,8 @@ class Diagnostics:
     """Condition number of the scaled design matrix."""
     prevalence: pl.DataFrame
     """Per 0/1 property: share of rows, and units of the finest random effect that have it."""
+    co_occurrence: pl.DataFrame
+    """Correlation (phi) of every pair of properties."""
     qq: dict[str, float]
     """Straightness of the Q-Q plot of each random effect's predictions."""
     findings: tuple[Finding, ...]
@@ -56,9 +59,10 @@ def diagnose(found: MixedFit) -> Diagnostics:
         *_separation(found),
         *_convergence(found),
         *_crossed(design),
+        *_lone_interactions(design),
         *_bent(qq),
     ]
-    return Diagnostics(vif, condition, prevalence, qq, tuple(findings))
+    return Diagnostics(vif, condition, prevalence, co_occurrence(design), qq, tuple(findings))
 
 
 def inflation(design: Design) -> tuple[dict[str, float], float]:
@@ -176,6 +180,20 @@ def _crossed(design: Design) -> list[Finding]:
                         f"if they are different things with equal names, write {coarse.name}:{fine.name}", fine.name)
             )  # fmt: skip
     return findings
+
+
+def _lone_interactions(design: Design) -> list[Finding]:
+    """Interactions of properties that do not enter by themselves, so that one has no effect where the other is zero."""
+    named = {column_of(term) for term in (*design.model.fixed, *design.model.random)}
+    found = []
+    for term in design.model.fixed:
+        parts = [column_of(part) for part in term.split(":")]
+        if lone := [part for part in parts if part not in named]:
+            message = (
+                f"{term} enters without {' and '.join(lone)}, whose own effect is thereby set to zero; name it too"
+            )
+            found.append(_warning("lone-interaction", message, term))
+    return found
 
 
 def _bent(qq: dict[str, float]) -> list[Finding]:

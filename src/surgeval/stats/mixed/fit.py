@@ -192,7 +192,6 @@ def _laplace_result(
         raise Misuse("the likelihood is not finite at its own optimum; rescale numeric properties or drop outliers")
     q, p = deviance.factors, deviance.coefficients
     sd, beta, extra = deviance.split(best.parameters)
-    variances = np.r_[np.arange(q), np.arange(q + p, deviance.size)]
     groups = _groups(design, factors, deviance.kernel.layout, sd, np.sqrt(np.diag(best.covariance))[:q],
                      found.mode.effects, found.spread.effects)  # fmt: skip
     predictor = np.empty(design.rows)
@@ -204,7 +203,6 @@ def _laplace_result(
         convergence=Convergence(_converged(best, errors), singular, best.iterations, deviance.evaluations,
                                 best.newton_decrement, best.smallest_eigenvalue, deviance.engine),
         linear_predictor=predictor, precision=float(np.exp(extra)) if family.extra else None,
-        variance_covariance=best.covariance[np.ix_(variances, variances)],
     )  # fmt: skip
 
 
@@ -298,5 +296,4 @@ def _linear_result(
         convergence=Convergence(_converged(best, errors), singular, iterations + best.iterations, deviance.evaluations,
                                 best.newton_decrement, best.smallest_eigenvalue, engine),
         linear_predictor=predictor + design.offset, sigma=sigma, log_sigma_error=float(log_errors[-1]), freedom=freedom,
-        variance_covariance=best.covariance,
     )  # fmt: skip

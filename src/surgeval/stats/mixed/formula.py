@@ -162,7 +162,10 @@ def _names(parts: Iterable[str]) -> list[str]:
     names = [part.strip() for part in parts]
     for name in names:
         if not _NAME.fullmatch(name):
-            raise Misuse(f"{name!r} is no column name; terms are names joined by '+', ':' or '*'")
+            raise Misuse(
+                f"{name!r} cannot be a name in a model: names are joined by '+', ':' or '*', and none of + * : ~ | ( ) "
+                "/ or a comma is part of one. Give a column of that name another one (option columns)"
+            )
     return names
 
 

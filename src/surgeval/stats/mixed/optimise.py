@@ -33,7 +33,6 @@ class Optimum:
     covariance: np.ndarray
     """Inverse of the Hessian; NaN where it is not positive definite."""
     iterations: int
-    polishes: int
     newton_decrement: float
     """Square root of g' H^-1 g: the distance to the optimum in standard errors."""
     smallest_eigenvalue: float
@@ -171,8 +170,8 @@ def optimum(
     whitened = scale.T @ raw
     if not smallest > 0:
         bad = np.full((len(point), len(point)), np.nan)
-        return Optimum(point, value, raw, bad, iterations, polish, float(np.linalg.norm(whitened)), smallest)
+        return Optimum(point, value, raw, bad, iterations, float(np.linalg.norm(whitened)), smallest)
     inverse = np.linalg.inv(matrix)
     decrement = float(np.sqrt(max(whitened @ inverse @ whitened, 0.0)))
     covariance = scale @ inverse @ scale.T
-    return Optimum(point, value, raw, covariance, iterations, polish, decrement, smallest)
+    return Optimum(point, value, raw, covariance, iterations, decrement, smallest)

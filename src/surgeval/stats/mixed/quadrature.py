@@ -107,7 +107,7 @@ def fit_quadrature(
     new = replace(group, sd=sd, log_sd_error=float(errors[0]), mean=sd * modes, spread=sd * widths)
     return replace(
         laplace, method="quadrature", beta=best.parameters[1:], covariance=best.covariance[1:, 1:], groups=(new,),
-        log_likelihood=deviance.family.saturated - best.value, variance_covariance=best.covariance[:1, :1],
+        log_likelihood=deviance.family.saturated - best.value,
         linear_predictor=table.fixed @ best.parameters[1:] + table.offset + new.mean[deviance.codes],
         convergence=replace(laplace.convergence, converged=best.converged, distance=best.newton_decrement,
                             iterations=best.iterations, evaluations=deviance.evaluations),

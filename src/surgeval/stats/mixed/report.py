@@ -84,13 +84,15 @@ class Failures:
         found = [f"{name} {reason}; not assessable" for name, reason in self.fit.design.not_assessable.items()]
         found += [f"random effect {n} {why}; left out" for n, why in self.fit.design.dropped_factors.items()]
         found += [f"{count} rows left out: {reason}" for reason, count in self.fit.design.excluded.items()]
-        if len(set(self.excluded_by_model.values())) > 1 or self.excluded_by_model:
+        if len(set(self.excluded_by_model.values())) > 1:
             counts = ", ".join(f"{model}: {n}" for model, n in self.excluded_by_model.items())
             found.append(f"rows without trials differ between models ({counts}); their effects rest on selected rows")
         if self.spec == "paper" and self.specifications is not None:
             found.append(PAPER_WARNING)
         return (
-            found + _decisive(self.influence) + [str(f) for f in self.diagnostics.findings if f.severity == "warning"]
+            found
+            + _decisive(self.influence)
+            + [f.message for f in self.diagnostics.findings if f.severity == "warning"]
         )
 
     @property
@@ -205,7 +207,8 @@ def _record(result: Failures) -> dict[str, Any]:
                         "smallest_eigenvalue": found.convergence.smallest_eigenvalue,
                         "engine": found.convergence.engine},
         "vif": result.diagnostics.vif, "condition_number": result.diagnostics.condition,
-        "prevalence": result.diagnostics.prevalence.to_dicts(), "qq_random_effects": result.diagnostics.qq,
+        "prevalence": result.diagnostics.prevalence.to_dicts(),
+        "co_occurrence": result.diagnostics.co_occurrence.to_dicts(), "qq_random_effects": result.diagnostics.qq,
         "findings": [finding.as_dict() for finding in result.diagnostics.findings],
         "warnings": result.warnings,
     }  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -64,8 +64,6 @@ class MixedFit:
     """Satterthwaite degrees of freedom of the coefficients of a linear mixed model."""
     precision: float | None = None
     """Of a beta-binomial model."""
-    variance_covariance: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
-    """Covariance of the logarithms of the standard deviations that are not zero (residual last)."""
 
     @property
     def names(self) -> tuple[str, ...]:

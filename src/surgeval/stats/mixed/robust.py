@@ -18,10 +18,16 @@ from scipy import stats
 
 from surgeval.errors import Misuse, TooFewVideos, UnknownName
 from surgeval.stats.draws import stream
-from surgeval.stats.logistic import KINDS, LogisticFit, cluster_bootstrap, cluster_covariance, fit_logistic
+from surgeval.stats.logistic import (
+    FEW_CLUSTERS,
+    KINDS,
+    LogisticFit,
+    cluster_bootstrap,
+    cluster_covariance,
+    fit_logistic,
+)
 from surgeval.stats.mixed.design import Design, factor_of
 
-FEW_CLUSTERS = 40
 Kind = Literal["auto", "CR0", "CR1", "CR2", "bootstrap"]
 
 
@@ -83,7 +89,7 @@ def robust_logit(
     Args:
         design: Its random effects are ignored; successes of trials count as so many rows of the same cluster.
         clusters: One or two columns of the design's table.
-        kind: `CR0`, `CR1`, `CR2`, `bootstrap` (one column only), or `auto`: CR2 below 40 clusters, else CR1.
+        kind: `CR0`, `CR1`, `CR2`, `bootstrap` (one column only), or `auto`: CR2 below `FEW_CLUSTERS`, else CR1.
         replicates: Bootstrap refits.
         seed: Of the bootstrap.
 
@@ -97,6 +103,9 @@ def robust_logit(
         raise Misuse("cluster-robust odds ratios need successes of trials or a 0/1 outcome; leave the clusters out")
     if kind == "bootstrap" and len(clusters) != 1:
         raise Misuse("the cluster bootstrap resamples one grouping; use CR1 or CR2 for two")
+    for name in (part for cluster in clusters for part in cluster.split(":")):
+        if name not in design.frame.columns:
+            raise UnknownName("column of the design", name, design.frame.columns)
     groups = [factor_of(design.frame, name) for name in clusters]
     for group in groups:
         if group.levels < 2:

@@ -7,16 +7,23 @@ residuals' Q-Q plot decides whether that was enough. If not, the outcome should 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
 
 import numpy as np
+import polars as pl
 from scipy import special
 
+from surgeval.errors import Misuse, TableInvalid, UnknownName
+from surgeval.stats.mixed.design import design_of
+from surgeval.stats.mixed.design_checks import check_columns, is_numeric
+from surgeval.stats.mixed.fit import fit
+from surgeval.stats.mixed.request import ModelRole, Request
 from surgeval.stats.mixed.residuals import normal_correlation
+from surgeval.stats.mixed.table import averaged_over_models
 
 Transform = Literal["none", "log", "logit"]
-ModelRole = Literal["random", "fixed", "removed", "aggregated"]
 STRAIGHT_ENOUGH = 0.98
 EPSILON = 1e-3
 """Distance from 0 and 1 (share of the smallest value for a logarithm) given to exact bounds before a transform."""
@@ -66,8 +73,17 @@ def choose_family(values: np.ndarray, trials: np.ndarray | None = None) -> Workf
         work.family = "binomial"
         work.log(question, "no", "every value is 0 or 1, so a GLMM for binary outcomes")
     else:
-        work.log(question, "yes", f"{len(np.unique(values))} different values, so a linear model")
+        work.log(question, "yes", f"{_described(values)}, so a linear model")
     return work
+
+
+def _described(values: np.ndarray) -> str:
+    """How many values there are, and what else they could be."""
+    different = np.unique(values)
+    if len(different) == 2:
+        return f"the values {different[0]:g} and {different[1]:g} (code them as 0 and 1 if they mean wrong and right)"
+    whole = len(different) and different[0] >= 0 and bool(np.all(different == np.round(different)))
+    return f"{len(different)} different values" + (" (if they count events, ask for family poisson)" if whole else "")
 
 
 def choose_transform(work: Workflow, values: np.ndarray, straight: float) -> None:
@@ -133,3 +149,109 @@ def log_role(work: Workflow, role: ModelRole, models: int) -> None:
         "aggregated": "values are averaged over models, as a first approximation",
     }
     work.log("How do models enter?", role, reasons[role])
+
+
+def settle_outcome(
+    frame: pl.DataFrame, request: Request, family: str, transform: str, where: str
+) -> tuple[pl.DataFrame, Request, Workflow]:
+    """The family and the transform of the outcome, the table with it, and the decisions that led there.
+
+    Raises:
+        UnknownName: There is no such family or transform.
+        Misuse: The family or transform asked for is not for this kind of outcome.
+        TableInvalid: The outcome holds values that the transform is not defined for.
+    """
+    if family not in ("auto", "binomial", "poisson", "gaussian"):
+        raise UnknownName("family", family, ["auto", "binomial", "poisson", "gaussian"])
+    if transform not in ("auto", "none", "log", "logit"):
+        raise UnknownName("transform", transform, ["auto", "none", "log", "logit"])
+    if request.trials is not None and family in ("poisson", "gaussian"):
+        raise Misuse(f"family {family} knows no trials; give the column as outcome, without trials")
+    work = Workflow()
+    if family != "auto":
+        work.family = family  # type: ignore[assignment]
+        work.log("Which family?", family, "asked for")
+    elif request.trials is not None:
+        work = choose_family(np.zeros(0), np.zeros(0))
+    elif _is_number(frame, request.outcome):
+        work = choose_family(frame[request.outcome].cast(pl.Float64).drop_nulls().to_numpy())
+    request = replace(request, family=work.family)
+    if work.family == "gaussian":
+        return (*_on_its_scale(frame, request, work, transform, where), work)
+    if transform in ("log", "logit"):
+        raise Misuse(
+            f"transform {transform} is for a continuous outcome; {request.outcome!r} enters a {work.family} model"
+        )
+    return frame, request, work
+
+
+def _is_number(frame: pl.DataFrame, name: str) -> bool:
+    return name in frame.columns and is_numeric(frame.schema[name])
+
+
+def _on_its_scale(
+    frame: pl.DataFrame, request: Request, work: Workflow, transform: str, where: str
+) -> tuple[pl.DataFrame, Request]:
+    """The table with the outcome on the scale of the linear model, under a name that says so."""
+    if transform == "auto":
+        plain = fit(design_of(frame, replace(request, role="random").model(extra=False), where=where), errors=False)
+        straight = normal_correlation(plain.design.response - plain.linear_predictor)
+        choose_transform(work, plain.design.response, straight)
+    else:
+        work.transform = transform  # type: ignore[assignment]
+        work.log("Does the outcome need a transform?", transform, "asked for")
+    if work.transform == "none":
+        return frame, request
+    if not _is_number(frame, request.outcome):
+        raise TableInvalid(where, [f"column {request.outcome!r} does not exist or holds no numbers"])
+    values = frame[request.outcome].cast(pl.Float64).to_numpy()
+    _check_range(request.outcome, values, work.transform, where)
+    name = f"{work.transform}({request.outcome})"
+    series = pl.Series(name, transformed(values, work.transform)).fill_nan(None)
+    return frame.with_columns(series), replace(request, outcome=name)
+
+
+def _check_range(name: str, values: np.ndarray, transform: Transform, where: str) -> None:
+    """Refuse values that a transform is not defined for; moving them inwards would invent data."""
+    bad = (values < 0) | (values > 1) if transform == "logit" else values < 0
+    if bad.any():
+        first = int(np.argmax(bad))
+        bounds = "outside 0 to 1" if transform == "logit" else "below 0"
+        what = f"column {name!r} has {int(bad.sum())} values {bounds} (first: row {first + 1}, {values[first]:g})"
+        raise TableInvalid(where, [f"{what}, where the {transform} does not exist; choose another transform"])
+
+
+class Settled(NamedTuple):
+    """The rows an analysis is made of once the role of models is settled."""
+
+    frame: pl.DataFrame
+    request: Request
+    excluded: Mapping[str, int]
+    """Rows that were left out on the way, by reason."""
+
+
+def settle_role(frame: pl.DataFrame, request: Request, work: Workflow, where: str) -> Settled:
+    """How models enter: the table and the request for it; the decision goes on record.
+
+    Raises:
+        Misuse: A role was given to models that no random effect names.
+        TableInvalid: The column of models does not exist.
+    """
+    if not request.random:
+        if request.role != "random":
+            raise Misuse(f"role {request.role} needs to know the models; name their column first among random effects")
+        work.log("How do rows depend on each other?", "not at all", "no random effect was named; errors assume "
+                 "independent rows")  # fmt: skip
+        return Settled(frame, request, {})
+    column = request.model_column
+    check_columns(frame, column.split(":"), where)
+    models = frame.select(column.split(":")).drop_nulls().n_unique()
+    if models == 1 and request.role in ("random", "fixed"):
+        request = replace(request, role="removed")
+    log_role(work, request.role, models)
+    if request.role != "aggregated":
+        return Settled(frame, request, {})
+    also = tuple(name for name in request.also if name != column)
+    design = design_of(frame, request.model(extra=False), where=where, also=also)
+    rows, model = averaged_over_models(design)
+    return Settled(rows, replace(request, trials=model.trials, offset=model.offset, also=also), design.excluded)

@@ -70,7 +70,9 @@ def test_rows_without_values_or_trials_are_left_out_and_counted() -> None:
         ({"hits": pl.lit(0)}, "never a success"),
         ({"hits": pl.col("total")}, "always a success"),
         ({"size": pl.lit(float("inf"))}, "'size' has infinite entries"),
-        ({"size": pl.lit(None, dtype=pl.Float64)}, "no row has a value in every column"),
+        ({"size": pl.lit(None, dtype=pl.Float64)}, r"no row is left .* \(no value in size in 120 rows\)"),
+        ({"total": pl.lit(0), "hits": pl.lit(0)}, r"no row is left .* \(total is 0 in 120 rows\)"),
+        ({"total": -pl.col("total"), "hits": pl.lit(0)}, "'total' is negative in 120 rows"),
     ],
 )
 def test_impossible_outcomes_are_refused(changes: dict[str, pl.Expr], message: str) -> None:
@@ -105,6 +107,51 @@ def test_random_effects_that_cannot_carry_a_variance_are_named() -> None:
         "row": "has one row per level, which is the residual",
         "frame": "groups the rows exactly as image does (aliased)",
     }
+
+
+def test_of_two_equal_groupings_the_interaction_is_dropped_and_the_model_keeps_its_name() -> None:
+    table = nested_table().with_columns(instance=pl.lit("only"))
+    found = design(table, "hits / total ~ smoke + (1 | algorithm) + (1 | algorithm:instance)")
+    assert [f.name for f in found.factors] == ["algorithm"]
+    assert found.dropped_factors == {"algorithm:instance": "groups the rows exactly as algorithm does (aliased)"}
+
+
+@pytest.mark.parametrize("term", ["algorithm", "C(algorithm)"])
+def test_what_is_a_fixed_effect_with_a_coefficient_per_level_is_no_random_effect_too(term: str) -> None:
+    found = design(nested_table(), f"hits / total ~ {term} + (1 | algorithm) + (1 | image)")
+    assert [f.name for f in found.factors] == ["image"]
+    assert "is a fixed effect already" in found.dropped_factors["algorithm"]
+
+
+def test_a_number_may_be_a_trend_and_a_group_at_once() -> None:
+    table = nested_table().with_columns(year=pl.int_range(120) % 7)
+    found = design(table, "hits / total ~ year + (1 | year)")
+    assert [f.name for f in found.factors] == ["year"]
+
+
+@pytest.mark.parametrize(
+    ("text", "what"), [("hits", "fixed effect"), ("total", "fixed effect"), ("(1 | smoke:hits)", "random effect")]
+)
+def test_the_outcome_cannot_explain_itself(text: str, what: str) -> None:
+    with pytest.raises(TableInvalid, match=f"is both outcome and {what}"):
+        design(nested_table(), f"hits / total ~ {text}")
+
+
+def test_columns_beside_the_model_are_kept_and_their_gaps_counted() -> None:
+    table = nested_table().with_columns(center=pl.Series([None, *["c"] * 119]))
+    found = design_of(table, Model.parse("hits / total ~ smoke"), also=["center", "smoke"])
+    assert found.frame.columns == ["hits", "total", "smoke", "center"]
+    assert found.excluded == {"no value in center": 1}
+    with pytest.raises(TableInvalid, match="'centre' does not exist; did you mean 'center'"):
+        design_of(table, Model.parse("hits / total ~ smoke"), also=["centre"])
+
+
+def test_weights_beyond_computing_are_refused_and_rows_are_counted_from_one() -> None:
+    table = nested_table().with_columns(w=pl.lit(1e300), o=pl.Series([0.0, float("inf"), *[0.0] * 118]))
+    with pytest.raises(TableInvalid, match=r"weights 'w' reach 1e\+300"):
+        design(table, "hits / total ~ smoke", weights="w")
+    with pytest.raises(TableInvalid, match=r"'o' has infinite entries \(first: row 2\)"):
+        design(table, "hits / total ~ smoke + offset(o)")
 
 
 def test_counts_may_have_a_factor_with_one_row_per_level() -> None:

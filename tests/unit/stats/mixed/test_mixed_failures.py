@@ -68,9 +68,18 @@ def test_undefined_precision_is_excluded_and_counted_per_model() -> None:
         total=pl.when((pl.col("algorithm") == "B") & (pl.col("smoke") == 1)).then(0).otherwise(pl.col("total"))
     ).with_columns(hits=pl.min_horizontal("hits", "total"))  # fmt: skip
     result = failures(table, **COUNTS)
-    assert list(result.excluded_by_model) == ["B"]
-    assert result.fit.design.rows == table.height - result.excluded_by_model["B"]
-    assert any("B:" in warning for warning in result.warnings)
+    missing = table.filter(pl.col("total") == 0).height
+    assert result.excluded_by_model == {"A": 0, "B": missing, "C": 0}
+    assert result.fit.design.rows == table.height - missing
+    assert any(f"differ between models (A: 0, B: {missing}, C: 0)" in warning for warning in result.warnings)
+
+
+def test_rows_without_trials_of_all_models_alike_are_counted_but_are_no_selection() -> None:
+    table = nested_table().with_columns(total=pl.when(pl.col("instance") == "i3").then(0).otherwise(pl.col("total")))
+    result = failures(table.with_columns(hits=pl.min_horizontal("hits", "total")), **COUNTS)
+    assert result.excluded_by_model == {"A": 1, "B": 1, "C": 1}
+    assert any("3 rows left out: total is 0" in warning for warning in result.warnings)
+    assert not any("differ" in warning for warning in result.warnings)
 
 
 def test_contrasts_of_models_carry_a_warning_under_the_paper_specification() -> None:
@@ -100,9 +109,11 @@ def test_models_may_be_removed_or_aggregated() -> None:
         removed.contrasts()
 
 
-def test_one_model_is_removed_by_itself_and_said() -> None:
-    result = failures(nested_table().filter(pl.col("algorithm") == "A"), **COUNTS)
+@pytest.mark.parametrize("random", [UNITS, ["algorithm"]])
+def test_one_model_is_removed_by_itself_and_said(random: list[str]) -> None:
+    result = failures(nested_table().filter(pl.col("algorithm") == "A"), **{**COUNTS, "random": random})
     assert result.role == "removed"
+    assert "algorithm" not in result.variance["group"].to_list()
     assert any("only one model" in str(decision) for decision in result.decisions)
 
 
@@ -124,6 +135,19 @@ def test_a_model_that_cannot_be_fitted_alone_is_marked_not_fatal() -> None:
     assert "never a success" in row["note"]
 
 
+def test_clusters_and_levels_to_leave_out_need_not_be_random_effects() -> None:
+    table = nested_table().with_columns(center=pl.col("image").str.slice(-1))
+    options = {"outcome": "correct", "fixed": "smoke", "random": ["algorithm", "instance"]}
+    result = failures(table, **options, cluster="center", leave_out="center")
+    inside = failures(table, **{**options, "random": ["algorithm", "center", "instance"]}, cluster=["center"])
+    assert result.marginal is not None
+    assert inside.marginal is not None
+    assert result.marginal.equals(inside.marginal)
+    assert result.influence is not None
+    assert result.influence["left_out"].n_unique() == table["center"].n_unique()
+    assert "center" not in result.variance["group"].to_list()
+
+
 def test_marginal_and_conditional_odds_ratios_stand_in_different_tables() -> None:
     result = failures(nested_table(), outcome="correct", fixed=["smoke"], random=UNITS, cluster=["image"])
     assert result.marginal is not None
@@ -142,6 +166,22 @@ def test_properties_join_by_the_columns_both_tables_have() -> None:
         failures(table, **COUNTS, properties=pl.DataFrame({"case": ["a"]}))
 
 
+def test_an_interaction_without_its_parts_is_warned_of() -> None:
+    table = nested_table().with_columns(phase=pl.Series(["a", "b", "c"] * 40))
+    lone = failures(table, **{**COUNTS, "fixed": ["smoke", "smoke:phase"]})
+    assert any("smoke:phase enters without phase" in warning for warning in lone.warnings)
+    whole = failures(table, **{**COUNTS, "fixed": ["smoke", "phase", "smoke:phase", "smoke:algorithm"]})
+    assert not any("enters without" in warning for warning in whole.warnings)
+
+
+def test_how_properties_go_together_is_on_record() -> None:
+    record = failures(nested_table(), **COUNTS).record()
+    (pair,) = record["co_occurrence"]
+    whole = np.corrcoef(nested_table()["smoke"], nested_table()["size"])[0, 1]
+    assert (pair["term_a"], pair["term_b"]) == ("size", "smoke")
+    assert pair["phi"] == pytest.approx(whole)
+
+
 def test_a_table_of_several_metrics_needs_a_choice() -> None:
     table = nested_table().with_columns(value=pl.col("correct"), metric=pl.Series(["dice", "nsd"] * 60))
     options = {"outcome": "value", "fixed": ["smoke"], "random": ["image"]}
@@ -156,7 +196,14 @@ def test_a_table_of_several_metrics_needs_a_choice() -> None:
     ("options", "error"),
     [
         ({"successes": "hits", "random": UNITS}, Misuse),
-        ({**COUNTS, "leave_out": ["hospital"]}, UnknownName),
+        ({**COUNTS, "leave_out": ["hospital"]}, TableInvalid),
+        ({**COUNTS, "cluster": ["hospital"]}, TableInvalid),
+        ({**COUNTS, "role": "fixed", "random": []}, Misuse),
+        ({**COUNTS, "role": "removed", "random": ["algoritm", "image"]}, TableInvalid),
+        ({**COUNTS, "family": "poisson"}, Misuse),
+        ({**COUNTS, "family": "gaussian"}, Misuse),
+        ({**COUNTS, "transform": "logit"}, Misuse),
+        ({"outcome": "correct", "random": UNITS, "transform": "log"}, Misuse),
         ({"random": UNITS}, Misuse),
         ({**COUNTS, "spec": "papr"}, UnknownName),
         ({**COUNTS, "role": "none"}, UnknownName),

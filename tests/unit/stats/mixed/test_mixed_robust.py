@@ -9,9 +9,10 @@ import pytest
 
 from mixed_data import nested_table
 from surgeval.errors import Misuse, TooFewVideos, UnknownName
+from surgeval.stats.logistic import FEW_CLUSTERS
 from surgeval.stats.mixed.design import Design, design_of
 from surgeval.stats.mixed.formula import Model
-from surgeval.stats.mixed.robust import FEW_CLUSTERS, robust_logit
+from surgeval.stats.mixed.robust import robust_logit
 
 TABLE = nested_table(11, trials=20, cell=0.0)
 
@@ -92,6 +93,8 @@ def test_what_cannot_be_clustered_is_refused() -> None:
         robust_logit(binary("image", "algorithm"), ("image", "algorithm"), kind="bootstrap")
     with pytest.raises(UnknownName, match="CR3"):
         robust_logit(binary("image"), ("image",), kind="CR3")  # type: ignore[arg-type]
+    with pytest.raises(UnknownName, match="did you mean 'image'"):
+        robust_logit(binary("image"), ("imag",))
     linear = design_of(TABLE, Model.parse("score ~ smoke + (1 | image)", family="gaussian"))
     with pytest.raises(Misuse, match="0/1 outcome"):
         robust_logit(linear, ("image",))

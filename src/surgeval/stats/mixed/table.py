@@ -1,0 +1,123 @@
+"""The table of a failure analysis: read, joined with properties, cut to one metric, averaged over models.
+
+Properties are matched by value, not by how a file happens to write it: the number 7 of one table is the 7.0 of another,
+and text is compared as text. The columns of the table keep their own types. Tables of instances, images and videos are
+joined one after the other, each by the columns it shares with the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from surgeval.errors import Misuse, TableInvalid, UnknownName
+from surgeval.schema.table_files import read_frames, renamed
+from surgeval.schema.tabular import as_frame
+from surgeval.stats.mixed.design import Design
+from surgeval.stats.mixed.formula import Model
+
+
+def rows_of(table: Any, columns: Mapping[str, str] | None = None, *, where: str = "table") -> pl.DataFrame:
+    """The rows of a table in memory or of files, their columns renamed to ours."""
+    if _is_path(table) or (isinstance(table, list | tuple) and table and all(map(_is_path, table))):
+        return read_frames(table, columns=columns)
+    return renamed(as_frame(table), columns or {}, where)
+
+
+def _is_path(table: Any) -> bool:
+    return isinstance(table, str | Path)
+
+
+def with_properties(frame: pl.DataFrame, properties: Any, where: str) -> pl.DataFrame:
+    """The table with its properties beside it, matched by the columns both have.
+
+    Args:
+        frame: The table.
+        properties: One table, or several: of instances, of images, of videos. Those with equal columns are stacked.
+        where: What to call the table in error messages.
+
+    Raises:
+        TableInvalid: The tables share no column, the properties say something twice, or not one row finds its own.
+    """
+    found, own = frame, frame.columns
+    for more in _stacked(properties):
+        if again := [name for name in more.columns if name in found.columns and name not in own]:
+            raise TableInvalid("properties", [f"column {name!r} is in several tables" for name in again])
+        keys = [name for name in more.columns if name in own]
+        if not keys:
+            raise TableInvalid(where, [f"shares no column with the properties ({', '.join(map(repr, more.columns))})"])
+        found = _matched(found, more, keys, where)
+    return found
+
+
+def _stacked(properties: Any) -> list[pl.DataFrame]:
+    """Tables of properties, those with equal columns as one."""
+    several = isinstance(properties, list | tuple) and not any(isinstance(part, Mapping) for part in properties)
+    tables = [rows_of(part) for part in (properties if several else [] if properties is None else [properties])]
+    alike: dict[frozenset[str], list[pl.DataFrame]] = {}
+    for table in tables:
+        alike.setdefault(frozenset(table.columns), []).append(table)
+    return [pl.concat(group, how="diagonal_relaxed") if len(group) > 1 else group[0] for group in alike.values()]
+
+
+def _matched(frame: pl.DataFrame, more: pl.DataFrame, keys: Sequence[str], where: str) -> pl.DataFrame:
+    """The table with the columns of `more` whose keys equal its own."""
+    named = {key: f"\0{key}" for key in keys}
+    left, right = (
+        table.with_columns(_comparable(table[key], other[key]).alias(name) for key, name in named.items())
+        for table, other in ((frame, more), (more, frame))
+    )
+    on, shown = list(named.values()), ", ".join(map(repr, keys))
+    if repeated := int(right.select(on).is_duplicated().sum()):
+        raise TableInvalid("properties", [f"{repeated} rows repeat a combination of {shown}"])
+    if left.height and left.join(right, on=on, how="semi").is_empty():
+        firsts = "; ".join(f"{key}: {frame[key][0]!r} here, {more[key][0]!r} there" for key in keys if len(more))
+        raise TableInvalid(
+            where, [f"no row has the {shown} of any row of the properties ({firsts or 'they are empty'})"]
+        )
+    return left.join(right.drop(keys), on=on, how="left").drop(on)
+
+
+def _comparable(series: pl.Series, other: pl.Series) -> pl.Series:
+    """A key as numbers where both sides hold numbers, else as text."""
+    numbers = series.dtype.is_numeric() and other.dtype.is_numeric()
+    if numbers and not (series.dtype.is_integer() and other.dtype.is_integer()):
+        return series.cast(pl.Float64)
+    return series.cast(pl.Int64, strict=False) if numbers else series.cast(pl.String)
+
+
+def of_metric(frame: pl.DataFrame, metric: str | None, outcome: str | None, where: str) -> pl.DataFrame:
+    """The rows of one metric, where the table holds several."""
+    if "metric" not in frame.columns:
+        return frame
+    known = frame["metric"].cast(pl.String).unique().drop_nulls().sort().to_list()
+    if metric is None:
+        if len(known) > 1 and outcome == "value":
+            raise TableInvalid(where, [f"holds {len(known)} metrics ({', '.join(known[:5])}); choose one with metric"])
+        return frame
+    if metric not in known:
+        raise UnknownName("metric", metric, known)
+    return frame.filter(pl.col("metric").cast(pl.String) == metric)
+
+
+def averaged_over_models(design: Design) -> tuple[pl.DataFrame, Model]:
+    """One row per unit, and the model of it: sums of counts, means of a continuous outcome.
+
+    0/1 answers become successes of answers. Events of a Poisson model are summed over the models that saw the unit,
+    and the number of those becomes the offset.
+    """
+    model, many = design.model, f"rows({design.model.outcome})"
+    values = [name for name in (model.outcome, model.trials) if name is not None]
+    keys = [name for name in design.frame.columns if name not in values]
+    if not keys:
+        raise Misuse("aggregating over models needs the units that remain; name them as random effects")
+    total = pl.col(values).mean() if model.family == "gaussian" else pl.col(values).cast(pl.Float64).sum()
+    frame = design.frame.group_by(keys, maintain_order=True).agg(total, pl.len().alias(many))
+    if model.family == "poisson":
+        exposure = f"log({many})"
+        return frame.with_columns(pl.col(many).log().alias(exposure)), replace(model, offset=exposure)
+    return frame, model if model.family == "gaussian" or model.trials else replace(model, trials=many)
