@@ -62,12 +62,14 @@ def with_gap(propose: Propose, lengths_s: Sequence[int]) -> Propose:
     return proposals
 
 
-def with_event(propose: Propose, kinds: Sequence[EventKind]) -> Propose:
-    """The same proposals, each with a kind of event."""
+def with_told_event(propose: Propose, kinds: Sequence[EventKind]) -> Propose:
+    """The same proposals, each with a kind of event that its class has at some time in the procedure."""
 
     def proposals(scene: Scene, draw: Draw) -> Iterator[Slots]:
         for slots in propose(scene, draw):
-            yield {**slots, "event": _one(kinds, draw).value}
+            told = {event.kind for entry in scene.ledger.of_class(slots["object"]) for event in entry.events}
+            if possible := [kind for kind in kinds if kind in told]:
+                yield {**slots, "event": _one(possible, draw).value}
 
     return proposals
 

@@ -291,6 +291,7 @@ def test_broken_promises_are_found(made):
         ([ahead], "out of distribution, but for training"),
         ([train], "one possible answer"),
         (lopsided(frames), "one answer makes up"),
+        (lopsided(frames), "times"),
         ([*frames, *doubled(frames)], "are near-duplicates"),
     ):
         assert words in "; ".join(broken_promises(broken, (), splits, options()))
