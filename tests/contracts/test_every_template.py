@@ -154,6 +154,15 @@ def test_all_phrasings_tell_the_same_and_the_wording_no_more(template):
                         assert str(spelled).lower() in text, (told, text)
 
 
+def test_a_least_duration_has_room_in_its_window():
+    """Ten seconds out of view within twelve: the answer would be 0 whatever the video shows."""
+    for template in TEMPLATES:
+        for seed in range(0, PROCEDURES, 4):
+            for scene, _, draw in scenes(template, seed):
+                for slots in template.propose(scene, draw):
+                    assert 4 * slots.get("gap_s", 0) <= scene.window.frames
+
+
 def test_every_capability_and_every_track_has_templates():
     leaves = {capability for capability in Capability if not capability.is_group}
     assert {template.capability for template in TEMPLATES} == leaves
