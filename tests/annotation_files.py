@@ -126,3 +126,78 @@ SEGMENTS = (
     "masked\t50\t60\t\n"
     "gaze\t1\t2\tleft\n"
 )
+
+RICH_CVAT = """<?xml version="1.0" encoding="utf-8"?>
+<annotations><version>1.1</version>
+  <meta><task><name>case</name><size>10</size><stop_frame>9</stop_frame>
+    <original_size><width>100</width><height>50</height></original_size></task></meta>
+  <track id="0" label="Clip" source="manual" group_id="3">
+    <box frame="0" outside="0" occluded="0" xtl="10" ytl="10" xbr="30" ybr="20" rotation="30" z_order="2"/>
+    <box frame="4" outside="1" occluded="0" xtl="10" ytl="10" xbr="30" ybr="20"/>
+    <hologram frame="2"/>
+  </track>
+  <track id="1" label="Sponge">
+    <polygon frame="1" outside="0" occluded="0" points="5,5;9,5;7,11"/>
+    <mask frame="2" outside="0" occluded="0" rle="1, 3, 2" left="40" top="5" width="3" height="2"/>
+  </track>
+  <image id="5" name="shot.png" width="100" height="50"><tag label="smoke"/>
+    <box label="Mesh" occluded="0" xtl="1" ytl="1" xbr="9" ybr="9"/></image>
+</annotations>"""
+
+RICH_COCO = {
+    "videos": [{"id": 1, "name": "case", "fps": 2}],
+    "images": [
+        {"id": i, "video_id": 1, "frame_index": i, "file_name": f"shot{i}.jpg", "width": 9, "height": 9, "blur": 0.4}
+        for i in range(3)
+    ],
+    "categories": [{"id": 1, "name": "Clip"}],
+    "annotations": [
+        {"id": 1, "image_id": 0, "category_id": 1, "bbox": [0, 0, 3, 3], "track_id": 1, "keypoints": [1, 1, 2],
+         "attributes": {"rotation": 30.0}, "segmentation": [[0, 0, 3, 0, 3, 3]]},
+        {"id": 2, "image_id": 1, "category_id": 1, "bbox": [0, 0, 3, 3], "track_id": 1},
+        {"id": 3, "image_id": 2, "category_id": 1, "bbox": [0, 0, 3, 3], "iscrowd": 1},
+        {"id": 4, "image_id": 2, "category_id": 1, "bbox": [1, 1, 3, 3], "score": 0.7},
+    ],
+}  # fmt: skip
+
+RICH_MOT = "1,4,1,1,5,5,0.8,1,0.3,7.5\n2,4,1,1,5,5,1,1,0\n3,4,1,1,5,5,0,1,1\n"
+
+_PLACE = {"x": 50, "y": 50, "width": 9, "height": 9}
+RICH_LABEL_STUDIO = [
+    {
+        "id": 1,
+        "data": {"video": "case.mp4", "surgeon": "A"},
+        "predictions": [{"result": []}],
+        "annotations": [
+            {
+                "id": 1,
+                "result": [
+                    {
+                        "id": "r", "type": "videorectangle", "original_width": 100, "original_height": 50, "score": 0.5,
+                        "meta": {"text": ["unsure"]},
+                        "value": {
+                            "framesCount": 10, "duration": 5.0, "labels": ["Clip"],
+                            "sequence": [
+                                {"frame": 1, "enabled": True, "rotation": 20, **_PLACE},
+                                {"frame": 2, "enabled": True, "rotation": 0, **_PLACE},
+                                {"frame": 5, "enabled": False, "rotation": 0, **_PLACE},
+                            ],
+                        },
+                    },
+                    {"id": "r", "type": "choices", "value": {"choices": ["blurred"]}},
+                ],
+            },
+            {"id": 2, "was_cancelled": True, "result": []},
+        ],
+    },
+    {"id": 2, "data": {"video": "other.mp4"}, "annotations": []},
+]  # fmt: skip
+
+RICH_SEGMENTS = (
+    "tier,start_s,end_s,label,instance,details,rater\n"
+    "phase,0,10.4,preparation,,,ann\n"
+    "object,,,Clip,c1,,\n"
+    "event,3,8,placed,c1,,\n"
+    "masked,5,6,face of staff,,,\n"
+    "gaze,1,2,left,,,\n"
+)

@@ -273,7 +273,7 @@ def main_use(p, a, b, k):
 
 def class_for(p, a, b, k):
     told = [e for e in happened(p, a, b, tuple(VERB)) if e.details.get("purpose") == k["purpose"]]
-    return listed(p.class_of[e.instance] for e in told) if told else None
+    return listed(p.class_of[e.instance] for e in told)
 
 
 def which_first(p, a, b, k):
@@ -301,14 +301,18 @@ def phase_of(p, a, b, k):
     return p.procedure.phase_at(seconds[0]) if seconds else None
 
 
+def stays(p: PlainReading, name: str, second: int) -> bool:
+    return p.class_of[name] in STAYS or p.state(name, second) == "left_in_situ"
+
+
 def must_leave(p, a, b, k):
     seen = p.seen(b)
-    return listed(p.class_of[n] for n in seen if p.class_of[n] not in STAYS) if seen else None
+    return listed(p.class_of[n] for n in seen if not stays(p, n, b)) if seen else None
 
 
 def may_remain(p, a, b, k):
     seen = p.seen(b)
-    return yn(p.class_of[seen[0]] in STAYS) if len(seen) == 1 else None
+    return yn(stays(p, seen[0], b)) if len(seen) == 1 else None
 
 
 def why_event(p, a, b, k):
@@ -318,7 +322,7 @@ def why_event(p, a, b, k):
 
 
 def harm_if_left(p, a, b, k):
-    found = [n for n in p.seen(b) if p.class_of[n] not in STAYS] if a == b else p.outstanding(b)
+    found = [n for n in p.seen(b) if not stays(p, n, b)] if a == b else p.outstanding(b)
     fact = HARM.get(p.class_of[found[0]]) if len(found) == 1 else None
     return fact.text if fact else None
 

@@ -119,7 +119,7 @@ def _random_object(name: str, class_name: str, duration_s: int, draw: np.random.
         for second in sorted(draw.integers(start, stop, int(draw.integers(0, 3))).tolist()):
             told.append(Event(kind, second, name, _details(class_name, draw)))
     fate = draw.random()
-    if class_name in MAY_STAY and fate < 0.5:
+    if class_name in (*MAY_STAY, "External Drain") and fate < 0.5:
         told.append(Event(EventKind.LEFT_IN_SITU, stop, name))
     elif fate < 0.75:
         told.append(Event(EventKind.RETRIEVED, stop, name))

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import surgeval.datasets
+from annotation_files import RICH_COCO, RICH_CVAT, RICH_LABEL_STUDIO, RICH_MOT, RICH_SEGMENTS
 from procedures import random_procedure, tiny_procedure
 from surgeval.datasets import TOOLS, About, read_annotations, recognised_tool, write_annotations
 from surgeval.errors import FileUnreadable, InputInvalid, ProcedureInvalid, UnknownName
@@ -82,6 +83,70 @@ def test_round_trips_lose_nothing_but_what_is_said(tool: str, tmp_path: Path) ->
         assert lost <= MAY_LOSE[tool]
         if lost <= GAPS:
             assert read_annotations(path).procedures == [in_view_only(procedure)]
+
+
+RICH = {
+    "cvat": (
+        RICH_CVAT,
+        {
+            "rotation": "1 rotated boxes", "mask-as-box": "1 masks", "shape-as-box": "1 shapes", "tags": "1 tags",
+            "not-kept": "1 elements of a kind", "groups": "2 shapes", "z-order": "1 shapes", "image-names": "1 names",
+            "no-identity": "1 shapes", "interpolated": "3 boxes",
+        },
+    ),
+    "coco": (
+        json.dumps(RICH_COCO),
+        {
+            "rotation": "1 rotated", "mask-as-box": "1 segmentations", "crowd": "1 crowd",
+            "no-identity": "1 annotations", "between-seconds": "1 boxes", "image-names": "3 names",
+            "not-kept": "1 annotations have 'keypoints'; 1 annotations have 'score'; 3 images have 'blur'",
+        },
+    ),
+    "mot": (
+        RICH_MOT,
+        {
+            "ignored": "1 rows", "hidden": "1 boxes", "partly-seen": "1 boxes", "confidence": "1 rows",
+            "more-columns": "1 rows", "no-labels": "no labels.txt",
+        },
+    ),
+    "label_studio": (
+        json.dumps(RICH_LABEL_STUDIO),
+        {
+            "rotation": "1 rotated", "predictions": "1 predictions", "cancelled": "1 cancelled",
+            "no-annotation": "1 tasks", "task-data": "'surgeon'", "between-seconds": "1 boxes",
+            "not-kept": "1 results of type 'choices'; 1 results have 'meta'; 1 results have 'score'",
+        },
+    ),
+    "segments": (
+        RICH_SEGMENTS,
+        {
+            "unknown-tier": "1 segments of tier 'gaze'", "rounded": "1 times",
+            "not-kept": "1 'ends of events'; 1 'labels of masked stretches'; 1 'rater'",
+        },
+    ),
+}  # fmt: skip
+"""A file with everything that the tool can say and a procedure cannot hold, and the finding that must name each."""
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_what_a_file_says_and_a_procedure_cannot_hold_is_named(tool: str, tmp_path: Path) -> None:
+    content, expected = RICH[tool]
+    path = tmp_path / {"mot": "gt.txt"}.get(tool, place(tool, tmp_path).name)
+    path.write_text(content, encoding="utf-8")
+    found: dict[str, list[str]] = {}
+    for finding in read_annotations(path, tool=tool).findings:
+        found.setdefault(finding.code, []).append(finding.message)
+    for code, message in expected.items():
+        for part in message.split("; "):
+            assert any(part in told for told in found.get(code, [])), (code, part, found)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_reading_what_we_wrote_loses_nothing_that_is_not_said_on_writing(tool: str, tmp_path: Path) -> None:
+    """Findings on reading tell of what the procedure cannot hold: of our own files that is nothing."""
+    write_annotations(tiny_procedure(), place(tool, tmp_path), tool=tool)
+    told = {finding.code for finding in read_annotations(place(tool, tmp_path)).findings}
+    assert told <= {"no-procedure-type", "no-center", "interpolated"}
 
 
 @pytest.mark.parametrize("tool", TOOLS)

@@ -28,6 +28,7 @@ def test_a_procedure_type_names_only_what_exists(kind):
         assert rule.class_name in CLASS_NAMES
         assert phases.index(rule.phase) <= phases.index(rule.until)
         assert rule.place in kind.sites
+        assert not {name.lower() for name in rule.structures} & {name.lower() for name in CLASS_NAMES}, "not anatomy"
         assert 0 < rule.chance <= 1
 
 

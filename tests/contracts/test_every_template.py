@@ -12,7 +12,16 @@ from brute_force_answers import ANSWERS
 from brute_force_ledger import PlainReading
 from procedures import random_procedure
 from surgeval.questions.catalogue import TEMPLATES, template_named
-from surgeval.questions.template import FRAME, PROCEDURE, SEGMENT, QuestionTrack, Scene, Template
+from surgeval.questions.template import (
+    FRAME,
+    PROCEDURE,
+    SEGMENT,
+    VERBS,
+    QuestionTrack,
+    Scene,
+    Template,
+    _shown_slots,
+)
 from surgeval.schema.formats import FORMATS, build_format
 from surgeval.schema.intervals import Window
 from surgeval.schema.ledger import Ledger
@@ -100,6 +109,58 @@ def test_every_phrasing_fills_its_blanks_and_states_the_format(template):
         assert STATED[template.format] in text.split("? ")[-1].split(". ")[-1] or STATED[template.format] in text
         assert not re.search(r"[{}]|  |\bNone\b", text), text
         assert text[0].isupper()
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
+def test_a_proof_names_nothing_that_comes_after_the_window(template):
+    for seed in range(0, PROCEDURES, 4):
+        for scene, _, draw in scenes(template, seed):
+            for slots in template.propose(scene, draw):
+                if answer := template.answer(scene, slots):
+                    assert max(answer.proof.seconds, default=0) <= scene.second, slots
+                    assert max((event.second for event in answer.proof.events), default=0) <= scene.second, slots
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
+def test_no_question_says_its_own_answer(template):
+    """An answer may be among the choices or classes that a question names, but then never alone."""
+    for seed in range(0, PROCEDURES, 4):
+        for scene, _, draw in scenes(template, seed):
+            for slots in template.propose(scene, draw):
+                answer = template.answer(scene, slots)
+                if answer is None or template.format in ("binary", "number"):
+                    continue
+                said = re.sub(r"Answer with .*", "", template.text(scene, slots, 0)).lower()
+                offered = slots.get("options", (slots.get("object"), slots.get("other")))
+                several = len({str(choice).lower() for choice in offered if choice} - {answer.text.lower()}) > 0
+                if template.format == "time" and slots.get("at_s") is not None:
+                    continue
+                assert several or not re.search(rf"\b{re.escape(answer.text.lower())}\b", said), said
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
+def test_all_phrasings_tell_the_same_and_the_wording_no_more(template):
+    """Floors go by the wording: it must hold what the text tells, times apart, and nothing that one has to see."""
+    shown = {frozenset(_shown_slots(phrasing)) for phrasing in template.phrasings}
+    assert len(shown) == 1
+    for seed in range(60):
+        for scene, _, draw in scenes(template, seed):
+            for slots in template.propose(scene, draw):
+                text = template.text(scene, slots, 0).lower()
+                for told in template.wording(slots)[1:]:
+                    key, value = told.split("=", 1)
+                    spelled = {"event": VERBS[value] if key == "event" else ""}.get(key, value)
+                    if key not in ("options", "each", "nth"):
+                        assert str(spelled).lower() in text, (told, text)
+
+
+def test_a_least_duration_has_room_in_its_window():
+    """Ten seconds out of view within twelve: the answer would be 0 whatever the video shows."""
+    for template in TEMPLATES:
+        for seed in range(0, PROCEDURES, 4):
+            for scene, _, draw in scenes(template, seed):
+                for slots in template.propose(scene, draw):
+                    assert 4 * slots.get("gap_s", 0) <= scene.window.frames
 
 
 def test_every_capability_and_every_track_has_templates():

@@ -31,7 +31,7 @@ def questions_verb(
     ood_procedure: list[str] | None = typer.Option(None, help="Procedure type for testing only; may be repeated."),
     ood_center: list[str] | None = typer.Option(None, help="Centre for testing only; may be repeated."),
     ood_template: list[str] | None = typer.Option(None, help="Template for testing only; may be repeated."),
-    most_common: float = typer.Option(0.5, help="Largest share of one answer within a template."),
+    most_common: float = typer.Option(0.5, help="Largest share of one answer within a template or wording."),
     duplicates: float = typer.Option(0.02, help="Largest share of near-duplicates."),
     definitions: Path | None = typer.Option(None, help="Foreign-object definitions (text or JSON)."),
     matching: bool = typer.Option(False, "--matching", help="Ask questions of the format 'matching' too."),

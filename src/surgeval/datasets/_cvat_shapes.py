@@ -7,6 +7,7 @@ mask count pixels row by row inside its own rectangle, beginning with background
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surgeval.datasets._json import number, whole
+from surgeval.schema.findings import Severity
 
 KINDS = ("box", "polygon", "polyline", "points", "ellipse", "cuboid", "mask", "skeleton")
 CORNERS = ("tl1", "bl1", "tr1", "br1", "tl2", "bl2", "tr2", "br2")
@@ -58,6 +60,10 @@ class CvatShape(NamedTuple):
     """The named points of a skeleton: label, points, occluded, outside."""
     z_order: int = 0
     source: str = "manual"
+    group: str = ""
+    """Number of the group it belongs to; empty for none."""
+    image: str | None = None
+    """Name of its image file, by which CVAT finds the frame; None in files of tracks."""
 
 
 def shapes_of(element: Element, problems: list[str]) -> Iterator[CvatShape]:
@@ -72,9 +78,40 @@ def shapes_of(element: Element, problems: list[str]) -> Iterator[CvatShape]:
                 raise ShapeOdd(f"frame {child.get('frame')!r} is no frame number")
             if not label:
                 raise ShapeOdd("has no label")
-            yield _shape(child, label, frame, None if image else element.get("id", ""))
+            shape = _shape(child, label, frame, None if image else element.get("id", ""))
+            group = child.get("group_id") or element.get("group_id") or ""
+            yield shape._replace(group=group, image=element.get("name") if image else None)
         except ShapeOdd as odd:
             problems.append(f"{title}, {child.tag} {number_}: {odd}")
+
+
+def more_than_boxes(element: Element, shapes: list[CvatShape]) -> Counter[str]:
+    """What a `<track>` or `<image>` says that a procedure of upright boxes does not hold, by the keys of `NOT_HELD`."""
+    found = Counter(shape.kind if shape.kind in ("box", "mask") else "other" for shape in shapes)
+    found["rotated"] = sum(shape.kind == "box" and shape.rotation_deg % 360 != 0 for shape in shapes)
+    found["layered"] = sum(shape.z_order != 0 for shape in shapes)
+    found["grouped"] = sum(bool(shape.group) for shape in shapes)
+    found["tags"] = sum(child.tag == "tag" for child in element)
+    found["unknown"] = sum(child.tag not in (*KINDS, "tag", "attribute") for child in element)
+    found["named"] = int(element.tag == "image" and bool(element.get("name")))
+    return found
+
+
+NOT_HELD = {
+    "rotated": ("rotation", "rotated boxes are kept as the upright box around them", Severity.WARNING),
+    "mask": ("mask-as-box", "masks are kept as the box around them; read_shapes has the pixels", Severity.WARNING),
+    "other": ("shape-as-box", "shapes that are no boxes are kept as the box around them", Severity.WARNING),
+    "tags": ("tags", "tags of images are not kept; read_image_tags in cvat_tags reads them", Severity.WARNING),
+    "unknown": ("not-kept", "elements of a kind that is not known here are not kept", Severity.WARNING),
+    "grouped": ("groups", "shapes belong to a group, which is not kept; read_shapes has it", Severity.WARNING),
+    "layered": ("z-order", "shapes have a z_order, which is not kept; read_shapes has it", Severity.NOTE),
+    "named": (
+        "image-names",
+        "names of image files are not kept, only their numbers; read_shapes has them",
+        Severity.NOTE,
+    ),
+}
+"""Code, text and severity of the finding on each."""
 
 
 def _shape(child: Element, label: str, frame: int, track: str | None) -> CvatShape:

@@ -31,6 +31,16 @@ TITLE = "COCO JSON, with videos and tracks where it has them"
 FILE_NAME = "instances.json"
 _IDENTITY = ("instance", "track_id", "instance_id")
 _RESERVED = (*_IDENTITY, "occluded", "rotation")
+_READ = {
+    "annotations": (
+        "id", "image_id", "category_id", "bbox", "area", "iscrowd", "segmentation", "attributes", *_IDENTITY,
+    ),
+    "images": (
+        "id", "video_id", "frame_index", "frame_id", "file_name", "width", "height", "license", "date_captured",
+        "coco_url", "flickr_url",
+    ),
+}  # fmt: skip
+"""Keys that are read, or tell nothing of what a frame shows; any other is named in a finding."""
 _LAST_DIGITS = re.compile(r"(\d{1,15})\D*$")
 
 
@@ -79,12 +89,21 @@ class _Reader:
         self.drafts: dict[str, VideoDraft] = {}
         self.frames: dict[Any, tuple[VideoDraft, int]] = {}
         self.counts: Counter[str] = Counter()
+        self.others: Counter[tuple[str, str]] = Counter()
         self.said: dict[tuple[str, str], list[tuple[int, dict[str, str]]]] = {}
 
     def result(self) -> tuple[list[Procedure], list[Finding]]:
         for key in ("images", "annotations", "categories", "videos"):
             self._check_ids(key)
         names = {row.get("id"): str(row.get("name", "")) for row in rows(self.document.get("categories"))}
+        for kind, known in _READ.items():
+            told = (
+                key
+                for row in rows(self.document.get(kind))
+                for key, value in row.items()
+                if value not in (None, "", [])
+            )
+            self.others.update((kind, key) for key in told if key not in known)
         videos = {row.get("id"): row for row in rows(self.document.get("videos"))}
         for image in rows(self.document["images"]):
             self._take_image(image, videos)
@@ -147,6 +166,7 @@ class _Reader:
                 f"image {image['id']!r} ({name!r}): no frame number in frame_index or at its name's end"
             )
             return
+        self.counts["named"] += bool(name) and name != _file_name(frame)
         self._take_size(draft, image)
         self.frames[image["id"]] = draft, frame
 
@@ -210,9 +230,13 @@ class _Reader:
             if SHELL in video:
                 take_shell(draft, video[SHELL])
         first = next(iter(self.drafts.values()), None)
+        if first is None:
+            return
         for what, (code, text) in _NOTES.items():
-            if self.counts[what] and first is not None:
+            if self.counts[what]:
                 first.note(code, f"{self.counts[what]} {text}")
+        for (kind, key), count in sorted(self.others.items()):
+            first.note("not-kept", f"{count} {kind} have {key[:40]!r}, which is not kept")
 
 
 _NOTES = {
@@ -220,6 +244,7 @@ _NOTES = {
     "segmentation": ("mask-as-box", "segmentations are kept as their boxes"),
     "rotated": ("rotation", "rotated boxes are kept as the file's upright bbox"),
     "anonymous": ("no-identity", "annotations bear no track_id; each is an object of its own"),
+    "named": ("image-names", "names of image files are not kept, only their frame numbers"),
 }
 
 
@@ -248,8 +273,12 @@ def write(procedure: Procedure, path: str | Path) -> list[Finding]:
     return losses(procedure, read(path).procedures[0], tool="coco")
 
 
+def _file_name(frame: int) -> str:
+    return f"{frame:06d}.png"
+
+
 def _image(procedure: Procedure, second: int) -> dict[str, Any]:
-    name = f"{second:06d}.png"
+    name = _file_name(second)
     size = {"width": procedure.width_px, "height": procedure.height_px}
     return {"id": second + 1, "video_id": 1, "frame_index": second, "file_name": name, **size}
 

@@ -21,7 +21,7 @@ from xml.etree.ElementTree import Element
 from xml.sax.saxutils import quoteattr
 
 from surgeval.datasets._about import About, Annotations
-from surgeval.datasets._cvat_shapes import CvatShape, mask_from_runs, runs_of_mask, shapes_of
+from surgeval.datasets._cvat_shapes import NOT_HELD, CvatShape, mask_from_runs, more_than_boxes, runs_of_mask, shapes_of
 from surgeval.datasets._cvat_text import attributes_text, escaped, xml_text
 from surgeval.datasets._draft import INSTRUMENT, LONGEST_S, ROLE, TrackDraft, VideoDraft, finish
 from surgeval.datasets._json import whole, write_text
@@ -92,9 +92,7 @@ class _Reader:
             return
         self.ids[(element.tag, element.get("id", ""))] += 1
         shapes = list(shapes_of(element, self.draft.problems))
-        for shape in shapes:
-            self.counts[shape.kind] += 1
-            self.counts["rotated"] += shape.kind == "box" and shape.rotation_deg % 360 != 0
+        self.counts += more_than_boxes(element, shapes)
         if element.tag == "track":
             self._take_track(element, shapes)
         else:
@@ -163,7 +161,6 @@ class _Reader:
         width, height = whole(element.get("width")), whole(element.get("height"))
         if width is not None and height is not None:
             self.sizes.add((width, height))
-        self.counts["tags"] += sum(child.tag == "tag" for child in element)
         for number, shape in enumerate(shapes, start=1):
             name = next((shape.attributes[key] for key in _IDENTITY if shape.attributes.get(key)), "")
             self.counts["anonymous"] += not name
@@ -186,15 +183,10 @@ class _Reader:
         for key, (code, text, severity) in _NOTES.items():
             if self.counts[key]:
                 draft.note(code, f"{self.counts[key]} {text}", severity)
-        others = sum(self.counts[kind] for kind in ("polygon", "polyline", "points", "ellipse", "cuboid", "skeleton"))
-        if others:
-            draft.note("shape-as-box", f"{others} shapes that are no boxes are kept as the box around them")
 
 
 _NOTES = {
-    "rotated": ("rotation", "rotated boxes are kept as the upright box around them", Severity.WARNING),
-    "mask": ("mask-as-box", "masks are kept as the box around them; read_shapes has the pixels", Severity.WARNING),
-    "tags": ("tags", "tags of images are not kept; read_image_tags in cvat_tags reads them", Severity.WARNING),
+    **NOT_HELD,
     "anonymous": (
         "no-identity",
         "shapes on images bear no 'instance' attribute; each is an object of its own",

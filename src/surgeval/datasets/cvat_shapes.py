@@ -96,16 +96,23 @@ def _lines(shapes: Sequence[CvatShape], video: str, width_px: int, height_px: in
         yield from (_shape(shape, f'frame="{shape.frame}" keyframe="{int(shape.keyframe)}"') for shape in own)
         yield "  </track>"
     for frame, own in sorted(images.items()):
-        yield f'  <image id="{frame}" name="frame_{frame:06d}" width="{width_px}" height="{height_px}">'
+        name = quoteattr(_image_name(own[0]))
+        yield f'  <image id="{frame}" name={name} width="{width_px}" height="{height_px}">'
         yield from (_shape(shape, f"label={quoteattr(shape.label)}") for shape in own)
         yield "  </image>"
     yield "</annotations>"
+
+
+def _image_name(shape: CvatShape) -> str:
+    return f"frame_{shape.frame:06d}" if shape.image is None else shape.image
 
 
 def _shape(shape: CvatShape, where: str) -> str:
     flags = f'{where} source={quoteattr(shape.source)} occluded="{int(shape.occluded)}"'
     if shape.track is not None:
         flags += f' outside="{int(shape.outside)}"'
+    if shape.group:
+        flags += f" group_id={quoteattr(shape.group)}"
     if shape.rotation_deg:
         flags += f' rotation="{shape.rotation_deg!r}"'
     inner = attributes_text(shape.attributes) + "".join(map(_part, shape.parts))
@@ -148,6 +155,7 @@ def _losses(before: Sequence[CvatShape], after: Sequence[CvatShape]) -> list[Fin
 def _key(shape: CvatShape) -> tuple[object, ...]:
     """All that is said of a shape, as something that can be compared and counted; its kind comes first."""
     told: dict[str, object] = shape._asdict()
+    told["image"] = _image_name(shape) if shape.track is None else None
     told["attributes"] = tuple(sorted(shape.attributes.items()))
     told["mask"] = None if shape.mask is None else (shape.mask.shape, np.packbits(shape.mask).tobytes())
     return tuple(told.values())

@@ -52,10 +52,14 @@ def read(path: str | Path, about: About | None = None) -> Annotations:
     if not isinstance(document, list) or len(rows(document)) != len(document):
         raise FileUnreadable(str(path), ["not Label Studio: expected a list of tasks"])
     drafts: list[VideoDraft] = []
+    empty = 0
     for position, task in enumerate(document, start=1):
-        drafts += _task_drafts(task, position, Path(path), about or About())
+        found = _task_drafts(task, position, Path(path), about or About())
+        drafts, empty = drafts + found, empty + (not found)
     if not drafts:
         raise ProcedureInvalid(str(path), ["no task has an annotation that was not cancelled"])
+    if empty:
+        drafts[0].note("no-annotation", f"{empty} tasks have no annotation that was not cancelled; they are not kept")
     return Annotations(*finish(drafts, str(path)))
 
 
@@ -81,6 +85,8 @@ def _task_drafts(task: dict[str, Any], position: int, path: Path, about: About) 
         drafts[0].note("cancelled", f"{len(annotations) - len(kept)} cancelled annotations are not kept")
     if drafts and (predictions := rows(task.get("predictions"))):
         drafts[0].note("predictions", f"{len(predictions)} predictions of models are not kept")
+    if drafts and (more := sorted(str(key) for key in data if key not in ("video", SHELL))):
+        drafts[0].note("task-data", f"the task's data {', '.join(map(repr, more))[:200]} are not kept")
     return drafts
 
 
@@ -103,8 +109,10 @@ class _Reader:
         self._take_clock(results)
         told = Counter(str(row.get("id")) for row in results if row.get("type") == "videorectangle")
         draft.problems += [f"{count} rectangles have the id {i!r}" for i, count in told.items() if count > 1]
+        more: Counter[str] = Counter()
         for row in results:
             kind, value = row.get("type"), row.get("value")
+            more.update(key for key in ("meta", "score") if row.get(key))
             if kind == "videorectangle" and isinstance(value, dict):
                 self._take_rectangle(row, value)
             elif kind == "timelinelabels" and isinstance(value, dict):
@@ -119,6 +127,8 @@ class _Reader:
             draft.note("interpolated", f"{between} boxes between listed frames were interpolated", Severity.NOTE)
         for kind, count in self.counts.items():
             draft.note("not-kept", f"{count} results of type {kind!r} are not kept")
+        for key, count in more.items():
+            draft.note("not-kept", f"{count} results have {key!r}, which is not kept")
 
     def _take_clock(self, results: list[dict[str, Any]]) -> None:
         values = [row["value"] for row in results if isinstance(row.get("value"), dict)]

@@ -57,11 +57,19 @@ def read(path: str | Path, about: About | None = None) -> Annotations:
     for line_number, line in enumerate(lines, start=1):
         if line.strip():
             _take_row(draft, line, line_number, names, counts)
-    if counts["ignored"]:
-        draft.note("ignored", f"{counts['ignored']} rows are marked as to be ignored and are not kept")
-    if counts["hidden"]:
-        draft.note("hidden", f"{counts['hidden']} boxes of visibility 0 are kept as occluded")
+    for what, text in _NOTES.items():
+        if counts[what]:
+            draft.note(what, f"{counts[what]} {text}")
     return Annotations(*finish([draft], str(path)))
+
+
+_NOTES = {
+    "ignored": "rows are marked as to be ignored and are not kept",
+    "hidden": "boxes of visibility 0 are kept as occluded",
+    "partly-seen": "boxes tell how much of them is seen; kept is only that they are occluded",
+    "confidence": "rows have a confidence other than 0 and 1, which is not kept",
+    "more-columns": "rows have more than nine columns, which are not kept",
+}
 
 
 def _take_sequence(draft: VideoDraft, path: Path) -> None:
@@ -107,6 +115,9 @@ def _take_row(draft: VideoDraft, line: str, line_number: int, names: list[str] |
         return
     seen = values[8] if len(values) > 8 else 1.0
     counts["hidden"] += seen == 0
+    counts["partly-seen"] += 0 < seen < 1 and seen != _HALF_SEEN
+    counts["confidence"] += values[6] != 1
+    counts["more-columns"] += len(values) > 9
     code = Visibility.OCCLUDED if seen < 1 else Visibility.VISIBLE
     draft.track(f"{label} {identity}", label).see(second, (values[2], values[3], values[4], values[5]), code)
 

@@ -45,6 +45,8 @@ _ALIASES = {
     "instance": ("instance",),
     "details": ("details",),
 }
+_DERIVED = ("duration", "duration - ss.msec", "duration - hh:mm:ss.ms", "")
+"""Columns that follow from others."""
 _COLUMNS = ("tier", "start_s", "end_s", "label", "instance", "details")
 _HEADER_TEXTS = ("video", "procedure_type", "center", "patient")
 _HEADER_SIZES = ("duration_s", "width_px", "height_px")
@@ -113,12 +115,18 @@ class _Reader:
         self.path, self.about, self.places, self.tiers = path, about, places, tiers
         self.drafts: dict[str, VideoDraft] = {}
         self.line, self.rounded, self.others = 0, 0, Counter[str]()
+        self.counts: Counter[str] = Counter()
+        self.unread: dict[int, str] = {}
 
     def take(self, row: list[str]) -> None:
         """Take over one row; the first is the header."""
         self.line += 1
+        if self.line == 1:
+            more = set(range(len(row))) - set(self.places.values())
+            self.unread = {at: row[at].strip() for at in sorted(more) if row[at].strip().casefold() not in _DERIVED}
         if self.line == 1 or not any(row):
             return
+        self.counts.update(name for at, name in self.unread.items() if at < len(row) and row[at].strip())
         cells = {name: row[at] if at < len(row) else "" for name, at in self.places.items()}
         key = cells.get("video") or self.path.stem
         draft = self.drafts.setdefault(key, VideoDraft(str(self.path), self.about, video=key))
@@ -142,6 +150,8 @@ class _Reader:
             drafts[0].note(
                 "unknown-tier", f"{count} segments of tier {tier!r} are not kept; tiers= can tell its meaning"
             )
+        for name, count in (+self.counts).items():
+            drafts[0].note("not-kept", f"{count} {name[:60]!r} are not kept")
         if self.rounded:
             drafts[0].note("rounded", f"{self.rounded} times were rounded to whole seconds")
         return finish(drafts, str(self.path))
@@ -162,6 +172,7 @@ class _Reader:
         draft.phases.append(Phase(cells["label"], self.second(cells, "start"), self.second(cells, "end")))
 
     def _masked(self, draft: VideoDraft, cells: Mapping[str, str]) -> None:
+        self.counts["labels of masked stretches"] += cells["label"] not in ("", "masked")
         draft.masked.append(Span(self.second(cells, "start"), self.second(cells, "end")))
 
     def _event(self, draft: VideoDraft, cells: Mapping[str, str]) -> None:
@@ -169,6 +180,8 @@ class _Reader:
             near = nearest(cells["label"], [kind.value for kind in EventKind])
             raise _Odd(f"unknown event {cells['label']!r}" + (f"; did you mean {near!r}?" if near else ""))
         details = _details(cells.get("details", ""))
+        lasting = cells.get("end", "").strip() and self.second(cells, "end") > self.second(cells, "start") + 1
+        self.counts["ends of events"] += bool(lasting)
         draft.events.append(
             Event(EventKind(cells["label"]), self.second(cells, "start"), cells.get("instance", ""), details)
         )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from surgeval.questions.answers import masked_doubt, number, proof
-from surgeval.questions.proposals import any_class, introduced_class, nothing, seen_class, with_event, with_gap
+from collections.abc import Iterator
+
+from surgeval.questions.answers import insertion_doubt, masked_doubt, number, proof
+from surgeval.questions.proposals import any_class, introduced_class, nothing, seen_class, with_gap, with_told_event
 from surgeval.questions.template import FRAME, PROCEDURE, SEGMENT, Answer, Draw, Scene, Slots, Template
 from surgeval.schema.intervals import Window
+from surgeval.schema.ledger_rules import COUNT_ONCE_PLACED, RETRIEVED_IN_BAG
 from surgeval.schema.taxonomy import Capability
 from surgeval.schema.tracks import EventKind
 
@@ -31,7 +34,8 @@ def class_count(scene: Scene, slots: Slots) -> Answer:
 def classes_count(scene: Scene, _: Slots) -> Answer:
     """How many classes are seen."""
     seen = scene.ledger.seen_in(scene.window)
-    return number(len({entry.class_name for entry in seen}), proof(seen))
+    why = proof(seen, [entry.views.first_in(scene.window) for entry in seen])
+    return number(len({entry.class_name for entry in seen}), why)
 
 
 def instances_seen(scene: Scene, slots: Slots) -> Answer:
@@ -49,7 +53,14 @@ def most_at_once(scene: Scene, slots: Slots) -> Answer:
 def inserted_count(scene: Scene, slots: Slots) -> Answer:
     """How many objects of a class are inserted."""
     told = scene.ledger.events(scene.window, kinds=[EventKind.INSERTED], class_name=slots["object"])
-    return number(len(told), proof(events=told))
+    return number(len(told), proof(events=told), doubt=insertion_doubt(scene, slots["object"]))
+
+
+def insertable(scene: Scene, draw: Draw) -> Iterator[Slots]:
+    """Any class whose objects are brought in from outside; tissue and stones are not, and clips count once placed."""
+    for slots in any_class(scene, draw):
+        if slots["object"] not in COUNT_ONCE_PLACED | RETRIEVED_IN_BAG:
+            yield slots
 
 
 def still_inside(scene: Scene, slots: Slots) -> Answer:
@@ -123,7 +134,7 @@ TEMPLATES: tuple[Template, ...] = (
     ),
     Template(
         "instances-seen", A.OBJECT_AGGREGATION, (SEGMENT, PROCEDURE), "number",
-        ("How many different {objects} are seen {here}?", "How many individual {objects} come into view {here}?"),
+        ("How many different {objects} are seen {here}?", "How many individual {objects} can be seen {here}?"),
         any_class, instances_seen, (A.INSTANCE_MATCHING,),
     ),
     Template(
@@ -137,21 +148,21 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         "inserted-count", A.OBJECT_AGGREGATION, (SEGMENT, PROCEDURE), "number",
         ("How many {objects} are inserted {here}?", "How many {objects} are brought into the body {here}?"),
-        any_class, inserted_count, (A.FO_INTERACTION_RECOGNITION,), clinical=True,
+        insertable, inserted_count, (A.FO_INTERACTION_RECOGNITION,), clinical=True,
     ),
     Template(
         "still-inside", A.OBJECT_AGGREGATION, (PROCEDURE,), "number",
         (
-            "How many {objects} are in the body now?",
-            "How many {objects} that came into the body have not been retrieved?",
+            "How many {objects} are in the body now and not retrieved?",
+            "How many {objects} of the procedure so far have not been retrieved?",
         ),
         introduced_class, still_inside, (A.MULTI_STEP_REASONING,), clinical=True,
     ),
     Template(
         "retrieved-count", A.OBJECT_AGGREGATION, (PROCEDURE,), "number",
         (
-            "How many of the {objects} that came into the body have been retrieved again?",
-            "Of the {objects} used so far, how many are retrieved?",
+            "How many {objects} have been retrieved by now?",
+            "Of all {objects} in the procedure so far, how many have been retrieved?",
         ),
         introduced_class, retrieved_count, (A.INSTANCE_MATCHING,), clinical=True,
     ),
@@ -166,7 +177,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         "event-count", A.EVENT_AGGREGATION, (SEGMENT, PROCEDURE), "number",
         ("How many times is {an_object} {event} {here}?", "Count how often {an_object} is {event} {here}."),
-        with_event(seen_class, COUNTED), event_count, (A.FO_INTERACTION_RECOGNITION,),
+        with_told_event(seen_class, COUNTED), event_count, (A.FO_INTERACTION_RECOGNITION,),
     ),
     Template(
         "events-in-phase", A.EVENT_AGGREGATION, (PROCEDURE,), "number",

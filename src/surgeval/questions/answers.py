@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from surgeval.questions.template import Answer, Proof, Scene, clock
 from surgeval.schema.foreign_objects import NONE
 from surgeval.schema.ledger import Entry
-from surgeval.schema.tracks import Event, Span
+from surgeval.schema.tracks import Event, EventKind, Span
 
 PROOF_INSTANCES, PROOF_SECONDS = 50, 20
 """A proof names at most so many; more would not be looked up by anybody."""
@@ -51,6 +51,24 @@ def masked_doubt(scene: Scene, gaps: Sequence[Span]) -> str | None:
     masked = scene.ledger.masked
     hidden = any(len(masked.within_span(gap)) for gap in gaps)
     return "a masked stretch hides whether it was in view" if hidden else None
+
+
+def border_doubt(scene: Scene, second: int, *, border_s: int) -> str | None:
+    """The doubt about a first or last sighting at a border of the window: it may be none, and nobody has to look."""
+    near = abs(second - border_s) <= scene.tolerance_s
+    return "it is in view at the border of the window" if near else None
+
+
+def intent_doubt(entries: Iterable[Entry], second: int) -> str | None:
+    """The doubt about objects that are left in the body on purpose, but not yet declared so at that second."""
+    declared = [event.second for entry in entries if (event := entry.event(EventKind.LEFT_IN_SITU))]
+    return "it is left in the body on purpose later" if any(at > second for at in declared) else None
+
+
+def insertion_doubt(scene: Scene, class_name: str) -> str | None:
+    """The doubt about insertions of a class of which some came without an annotated one."""
+    untold = [e for e in scene.ledger.introduced(class_name, scene.second) if not e.event(EventKind.INSERTED)]
+    return "some came without an annotated insertion" if untold else None
 
 
 def places(box_center: tuple[float, float], width_px: int, height_px: int) -> tuple[str, str | None]:

@@ -119,10 +119,11 @@ class Benchmark:
 def table_of(questions: Sequence[Question]) -> pl.DataFrame:
     """The questions in the fourteen columns of the public data sets.
 
-    Where any has the format `matching`, a fifteenth column `format_kwargs` holds what the format has to know.
+    Where any has a parameter that does not follow from these (the pattern of a `matching` question, the names of
+    classes of one's own), a fifteenth column `format_kwargs` holds it.
     """
     table = _fourteen(questions)
-    if not any(question.reference.format == "matching" for question in questions):
+    if not any(set(question.reference.parameters) - {"threshold_seconds"} for question in questions):
         return table
     told = [json.dumps(dict(q.reference.parameters)) if q.reference.parameters else None for q in questions]
     return table.with_columns(format_kwargs=pl.Series(told, dtype=pl.String))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from surgeval.questions.answers import classes, number, proof, time, yes_no
+from surgeval.questions.answers import classes, insertion_doubt, intent_doubt, number, proof, time, yes_no
 from surgeval.questions.knowledge import HARM, WHY
 from surgeval.questions.proposals import introduced_class, nothing, seen_class, told_event
 from surgeval.questions.story import nearby, the_event
-from surgeval.questions.template import FRAME, PROCEDURE, SEGMENT, Answer, Draw, Scene, Slots, Template
+from surgeval.questions.template import FRAME, PROCEDURE, SEGMENT, Answer, Draw, Proof, Scene, Slots, Template
 from surgeval.schema.ledger import Entry
+from surgeval.schema.ledger_rules import State
 from surgeval.schema.taxonomy import Capability
 from surgeval.schema.tracks import EventKind
 
@@ -22,8 +23,10 @@ TOLD = (EventKind.INSERTED, EventKind.GRASPED, EventKind.PLACED, EventKind.BAGGE
 def must_leave(scene: Scene, _: Slots) -> Answer | None:
     """The classes in view that have to leave the body."""
     seen = scene.ledger.in_view(scene.second)
-    names = [entry.class_name for entry in seen if scene.ledger.must_be_retrieved(entry.class_name)]
-    return classes(names, proof(seen, [scene.second])) if seen else None
+    leaving = _to_leave(scene, seen)
+    doubt = intent_doubt(leaving, scene.second)
+    names = [entry.class_name for entry in leaving]
+    return classes(names, proof(seen, [scene.second]), doubt=doubt) if seen else None
 
 
 def may_remain(scene: Scene, _: Slots) -> Answer | None:
@@ -31,7 +34,17 @@ def may_remain(scene: Scene, _: Slots) -> Answer | None:
     seen = scene.ledger.in_view(scene.second)
     if len(seen) != 1:
         return None
-    return yes_no(not scene.ledger.must_be_retrieved(seen[0].class_name), proof(seen, [scene.second]))
+    leaving = _to_leave(scene, seen)
+    return yes_no(not leaving, proof(seen, [scene.second]), doubt=intent_doubt(leaving, scene.second))
+
+
+def _to_leave(scene: Scene, entries: list[Entry]) -> list[Entry]:
+    """Those of a class that has to leave the body, unless they were declared to stay."""
+    return [
+        entry
+        for entry in entries
+        if scene.ledger.must_be_retrieved(entry.class_name) and entry.state_at(scene.second) is not State.LEFT_IN_SITU
+    ]
 
 
 def why_event(scene: Scene, slots: Slots) -> Answer | None:
@@ -51,18 +64,18 @@ def why_event(scene: Scene, slots: Slots) -> Answer | None:
 def harm_if_left(scene: Scene, _: Slots) -> Answer | None:
     """What the one object that should not stay would do if it stayed."""
     if scene.track is FRAME:
-        found = [e for e in scene.ledger.in_view(scene.second) if scene.ledger.must_be_retrieved(e.class_name)]
+        found = _to_leave(scene, scene.ledger.in_view(scene.second))
     else:
         found = scene.ledger.outstanding(None, scene.second)
     if len(found) != 1 or found[0].class_name not in HARM:
         return None
-    return Answer(HARM[found[0].class_name].text, proof(found, [scene.second]))
+    return Answer(HARM[found[0].class_name].text, proof(found, [scene.second]), intent_doubt(found, scene.second))
 
 
 def retained_if_closed(scene: Scene, _: Slots) -> Answer:
     """The classes that would be left behind unintentionally if the body were closed now."""
     left = scene.ledger.outstanding(None, scene.second)
-    return classes((entry.class_name for entry in left), proof(left))
+    return classes((entry.class_name for entry in left), proof(left), doubt=intent_doubt(left, scene.second))
 
 
 def count_effect(scene: Scene, slots: Slots) -> Answer | None:
@@ -73,6 +86,7 @@ def count_effect(scene: Scene, slots: Slots) -> Answer | None:
     entry = scene.ledger.entry(event.instance)
     step = _is_outstanding(scene, entry, event.second) - _is_outstanding(scene, entry, event.second - 1)
     doubt = "another event happens close by" if len(nearby(scene, slots, any_kind=True)) > 1 else None
+    doubt = doubt or (intent_doubt([entry], event.second) if step else None)
     return Answer(EFFECTS[{1: 0, -1: 1, 0: 2}[step]], proof(events=[event]), doubt)
 
 
@@ -81,8 +95,8 @@ def _is_outstanding(scene: Scene, entry: Entry, second: int) -> int:
 
 
 def effects(scene: Scene, draw: Draw) -> list[Slots]:
-    """An event, with the effects to choose from."""
-    return [{**slots, "options": EFFECTS} for slots in told_event(*TOLD)(scene, draw)]
+    """An event, with the effects to choose from; what it is, one has to see."""
+    return [{**slots, "options": EFFECTS} for slots in told_event(*TOLD, named=False)(scene, draw)]
 
 
 # --- several steps (5c) ----------------------------------------------------------------------------
@@ -92,7 +106,13 @@ def all_retrieved(scene: Scene, _: Slots) -> Answer | None:
     """Whether everything that has to leave the body has left it."""
     used = [e for e in scene.ledger.introduced(None, scene.second) if scene.ledger.must_be_retrieved(e.class_name)]
     left = scene.ledger.outstanding(None, scene.second)
-    return yes_no(not left, proof(left or used, [entry.back_s for entry in used])) if used else None
+    return yes_no(not left, _returns(scene, left, used), doubt=intent_doubt(left, scene.second)) if used else None
+
+
+def _returns(scene: Scene, left: list[Entry], used: list[Entry]) -> Proof:
+    """What is left or else all that was used, and when each of these came back until now."""
+    back = [entry.back_s for entry in used if entry.back_s is not None and entry.back_s <= scene.second]
+    return proof(left or used, back)
 
 
 def class_all_retrieved(scene: Scene, slots: Slots) -> Answer | None:
@@ -101,20 +121,20 @@ def class_all_retrieved(scene: Scene, slots: Slots) -> Answer | None:
     if not used or not scene.ledger.must_be_retrieved(slots["object"]):
         return None
     left = scene.ledger.inside(slots["object"], scene.second)
-    return yes_no(not left, proof(left or used, [entry.back_s for entry in used]))
+    return yes_no(not left, _returns(scene, left, used))
 
 
 def missing_count(scene: Scene, _: Slots) -> Answer:
     """How many objects that have to be retrieved are out of view."""
     lost = [e for e in scene.ledger.outstanding(None, scene.second) if not e.views.has(scene.second)]
-    return number(len(lost), proof(lost))
+    return number(len(lost), proof(lost), doubt=intent_doubt(lost, scene.second))
 
 
 def missing_last_seen(scene: Scene, _: Slots) -> Answer | None:
     """When the one object that has to be retrieved and is out of view was last seen."""
     lost = [e for e in scene.ledger.outstanding(None, scene.second) if not e.views.has(scene.second)]
     last = lost[0].views.last_in(scene.window) if len(lost) == 1 else None
-    return None if last is None else time(last, proof(lost, [last]))
+    return None if last is None else time(last, proof(lost, [last]), doubt=intent_doubt(lost, scene.second))
 
 
 def balance(scene: Scene, slots: Slots) -> Answer | None:
@@ -125,7 +145,8 @@ def balance(scene: Scene, slots: Slots) -> Answer | None:
         return None
     inserted = sum(event.kind is EventKind.INSERTED for event in told)
     step = 2 * inserted - len(told)
-    return Answer(BALANCES[0 if step > 0 else 1 if step < 0 else 2], proof(events=told))
+    text = BALANCES[0 if step > 0 else 1 if step < 0 else 2]
+    return Answer(text, proof(events=told), insertion_doubt(scene, slots["object"]))
 
 
 def balances(scene: Scene, draw: Draw) -> list[Slots]:
@@ -178,8 +199,9 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         "count-effect", A.CAUSAL_CONSEQUENCE_REASONING, (SEGMENT, PROCEDURE), "multiple_choice",
         (
-            "The {object} is {event} at {moment}. What does that do to the number of objects still to be retrieved?",
-            "At {moment} the {object} is {event}. How does the number of objects still to be retrieved change?",
+            "At {moment} something is done with a foreign object. What does that do to the number of foreign objects"
+            " still to be retrieved?",
+            "How does what is done at {moment} change the number of foreign objects still to be retrieved?",
         ),
         effects, count_effect, (A.FO_INTERACTION_RECOGNITION,), clinical=True,
     ),
@@ -194,8 +216,8 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         "class-all-retrieved", A.MULTI_STEP_REASONING, (PROCEDURE,), "binary",
         (
-            "Have all {objects} that came into the body been retrieved by now?",
-            "Is every {object} used so far retrieved?",
+            "Have all {objects} of the procedure so far been retrieved by now?",
+            "Has every {object} of the procedure so far been retrieved?",
         ),
         introduced_class, class_all_retrieved, (A.OBJECT_AGGREGATION,), clinical=True,
     ),

@@ -8,6 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ TRIES = 3
 """Scenes drawn per draft that is wanted."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Draft:
     """A question that could be asked, with its answer."""
 
@@ -39,17 +40,17 @@ class Draft:
     """What makes it hard: length of the window, objects, classes, hidden share."""
     phase: str | None
 
-    @property
+    @cached_property
     def stem(self) -> tuple[str, ...]:
         """The question without its times: what a system knows that reads the text and never looks."""
-        return (self.template.name, *(f"{k}={v}" for k, v in sorted(self.slots.items()) if not k.endswith("_s")))
+        return self.template.wording(self.slots)
 
-    @property
+    @cached_property
     def answer_group(self) -> str:
         """Answers that count as the same when answers are balanced: shares in steps of ten."""
         return str(int(self.answer.rstrip("%")) // 10) if self.template.format == "percentage" else self.answer
 
-    @property
+    @cached_property
     def case(self) -> str:
         """An identifier that follows from what is asked alone."""
         asked = [self.video, self.track.value, self.template.name, *self.window, dict(self.slots)]

@@ -68,16 +68,18 @@ def main_use(scene: Scene, _: Slots) -> Answer | None:
     return Answer(USE[seen[0].class_name].text, proof(seen, [scene.second]))
 
 
-def class_for(scene: Scene, slots: Slots) -> Answer | None:
-    """The classes that are used for a purpose."""
+def class_for(scene: Scene, slots: Slots) -> Answer:
+    """The classes that are used for a purpose, or none."""
     told = [e for e in scene.ledger.events(scene.window) if e.details.get(Detail.PURPOSE) == slots["purpose"]]
     names = {scene.ledger.entry(event.instance).class_name for event in told}
-    return classes(names, proof(events=told)) if told else None
+    return classes(names, proof(events=told))
 
 
 def purposes(scene: Scene, draw: Draw) -> list[Slots]:
-    """A purpose that something is used for."""
-    told = sorted({e.details[Detail.PURPOSE] for e in scene.ledger.events(scene.window) if Detail.PURPOSE in e.details})
+    """A purpose that something is used for: in the window, as often as elsewhere in the procedure only."""
+    here = {e.details[Detail.PURPOSE] for e in scene.ledger.events(scene.window) if Detail.PURPOSE in e.details}
+    ever = {e.details[Detail.PURPOSE] for e in scene.ledger.procedure.events if Detail.PURPOSE in e.details}
+    told = sorted(here if here and draw.random() < 0.5 else ever - here)
     return [{"purpose": told[int(draw.integers(0, len(told)))]}] if told else []
 
 
@@ -145,10 +147,10 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         "instrument-of", A.FO_INTERACTION_RECOGNITION, (SEGMENT, PROCEDURE), "open_ended",
         (
-            "With which instrument is the {object} {event} at {moment}?",
-            "Which instrument is used when the {object} is {event} at {moment}?",
+            "With which instrument is the foreign object {event} at {moment}?",
+            "Which instrument is used when a foreign object is {event} at {moment}?",
         ),
-        told_event(*HAPPENINGS, detail=Detail.INSTRUMENT), instrument_of,
+        told_event(*HAPPENINGS, detail=Detail.INSTRUMENT, named=False), instrument_of,
     ),
     Template(
         "handled-class", A.FO_INTERACTION_RECOGNITION, (SEGMENT, PROCEDURE), "fo_class",
@@ -158,10 +160,11 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         "purpose-of", A.FO_USAGE_PURPOSE, (SEGMENT, PROCEDURE), "open_ended",
         (
-            "For what purpose is the {object} {event} at {moment}?",
-            "What is the {object} that is {event} at {moment} used for?",
+            "For what purpose is the foreign object {event} at {moment}?",
+            "What is the foreign object that is {event} at {moment} used for?",
         ),
-        told_event(EventKind.PLACED, EventKind.GRASPED, detail=Detail.PURPOSE), purpose_of, clinical=True,
+        told_event(EventKind.PLACED, EventKind.GRASPED, detail=Detail.PURPOSE, named=False), purpose_of,
+        (A.OBJECT_IDENTIFICATION,), clinical=True,
     ),
     Template(
         "main-use", A.FO_USAGE_PURPOSE, (FRAME,), "open_ended",
@@ -182,7 +185,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         "which-first", A.TEMPORAL_ORDERING, (SEGMENT, PROCEDURE), "fo_class",
         (
-            "Which comes into view first {here}: {an_object} or {an_other}?",
+            "Which is seen first {here}: {an_object} or {an_other}?",
             "Is it {an_object} or {an_other} that is seen first {here}?",
         ),
         two_classes, which_first, (A.TEMPORAL_LOCALIZATION,),
@@ -190,7 +193,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         "order-of-appearance", A.TEMPORAL_ORDERING, (SEGMENT, PROCEDURE), "open_ended",
         (
-            "In which order do the classes of foreign objects first come into view {here}?",
+            "In which order are the classes of foreign objects first seen {here}?",
             "List all classes of foreign objects seen {here} in the order of their first appearance.",
         ),
         nothing, order_of_appearance, (A.OBJECT_IDENTIFICATION,),
@@ -198,7 +201,7 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         "retrieved-before", A.TEMPORAL_ORDERING, (SEGMENT, PROCEDURE), "binary",
         (
-            "Is {an_object} retrieved before the first {other} comes into view {here}?",
+            "Is {an_object} retrieved {here} before {an_other} is seen for the first time?",
             "Does the first retrieval of {an_object} come before {an_other} is first seen {here}?",
         ),
         two_classes, retrieved_before, (A.TEMPORAL_LOCALIZATION,),
@@ -207,7 +210,7 @@ TEMPLATES: tuple[Template, ...] = (
         "phase-of", A.TEMPORAL_ORDERING, (SEGMENT, PROCEDURE), "multiple_choice",
         (
             "During which phase is {an_object} first visible {here}?",
-            "In which phase of the procedure does {an_object} first come into view {here}?",
+            "In which phase of the procedure is {an_object} first seen {here}?",
         ),
         class_and_phases, phase_of, (A.TEMPORAL_LOCALIZATION,),
     ),

@@ -69,3 +69,22 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "state": ("clean", "soaked", "open", "closed", "folded", "intact", "torn"),
 }
 """Values an attribute may have, from which the choices of a question are made."""
+
+_ALIKE = (
+    frozenset({"grey", "gray", "metallic", "silver"}),
+    frozenset({"red", "pink", "brown", "red-brown", "purple"}),
+    frozenset({"white", "transparent", "grey", "gray"}),
+    frozenset({"clean", "intact"}),
+    frozenset({"closed", "folded"}),
+)
+"""Values that careful people confuse; they are never offered beside each other."""
+
+
+def look_alike(one: str, other: str) -> bool:
+    """Whether two values of an attribute are the same or easily taken for each other.
+
+    Example:
+        >>> look_alike("silver", "metallic"), look_alike("silver", "green")
+        (True, False)
+    """
+    return one == other or any({one, other} <= group for group in _ALIKE)

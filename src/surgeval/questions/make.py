@@ -77,7 +77,8 @@ def make_questions(
         ood_procedures: Procedure types that only the test set shows.
         ood_centers: Centres that only the test set shows.
         ood_templates: Templates that only the test set asks.
-        most_common_share: The most frequent answer of a template makes up at most this share.
+        most_common_share: The most frequent answer of a template, or of a wording that is asked more than once,
+            makes up at most this share.
         duplicate_share: At most this share of the questions may be near-duplicates.
         objects: The foreign-object classes.
         matching: Whether to ask questions of the format `matching` too. The official toolkit cannot load them from
@@ -278,12 +279,24 @@ def broken_promises(
             found.append(f"{where} has one possible answer")
         if most > max(1, options.most_common_share * len(group)):
             found.append(f"{where}: one answer makes up {most} of {len(group)} questions")
+        found += _given_away(where, group, options.most_common_share)
         if split == "train" and name in options.ood_templates:
             found.append(f"{where} is held out, but asked in training")
     doubles = near_duplicates(question.draft for question in questions)
     if doubles > options.duplicate_share * len(questions):
         found.append(f"{doubles} of {len(questions)} questions are near-duplicates")
     return found
+
+
+def _given_away(where: str, group: Sequence[Question], share: float) -> Iterable[str]:
+    """Wordings that are asked more than once and have one answer too often."""
+    wordings: dict[tuple[str, ...], Counter[str]] = {}
+    for question in group:
+        wordings.setdefault(question.draft.stem, Counter())[question.draft.answer_group] += 1
+    for stem, answers in wordings.items():
+        answer, most = answers.most_common(1)[0]
+        if most > max(1, share * answers.total()):
+            yield f"{where}: the wording {' '.join(stem[1:])!r} has {answer!r} {most} of {answers.total()} times"
 
 
 def _grouped(questions: Sequence[Question]) -> dict[tuple[str, str, str], list[Question]]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from surgeval.questions.answers import classes, number, places, proof, yes_no
-from surgeval.questions.knowledge import ATTRIBUTES
+from surgeval.questions.knowledge import ATTRIBUTES, look_alike
 from surgeval.questions.proposals import (
     any_class,
     inner_stretch,
@@ -65,7 +65,13 @@ def together(scene: Scene, slots: Slots) -> Answer:
     both = Spans.union((one, other)).seconds_in(scene.window)
     common = one.seconds_in(scene.window) + other.seconds_in(scene.window) - both
     seen = [e for key in ("object", "other") for e in scene.ledger.seen_in(scene.window, slots[key])]
-    return yes_no(common > 0, proof(seen))
+    return yes_no(common > 0, proof(seen, [_first_common(one, other, scene.window)]))
+
+
+def _first_common(one: Spans, other: Spans, window: Window) -> int | None:
+    """The first second of the window in which both are seen, or None: one of them comes into view in it."""
+    stretches = [*one.within(window), *other.within(window)]
+    return min((start_s for start_s, _ in stretches if one.has(start_s) and other.has(start_s)), default=None)
 
 
 def classes_for_frame_or_seen(scene: Scene, draw: Draw) -> list[Slots]:
@@ -162,7 +168,7 @@ def attributes_in_view(scene: Scene, draw: Draw) -> list[Slots]:
         entry = scene.the_one(slots["object"], scene.second)
         for attribute in sorted(entry.track.attributes) if entry else ():
             value = entry.track.attribute_at(attribute, scene.second) if entry else None
-            others = [other for other in _values_of(scene, attribute) if other != value]
+            others = [other for other in _values_of(scene, attribute) if value and not look_alike(value, other)]
             if value is not None and others:
                 drawn = draw.choice(others, size=min(3, len(others)), replace=False).tolist()
                 choices = tuple(sorted((value, *drawn)))
@@ -277,7 +283,9 @@ def last_place(scene: Scene, slots: Slots) -> Answer | None:
     if known.in_view or known.place is None:
         return None
     told = [e for e in inside[0].events if e.second <= scene.second and Detail.PLACE in e.details]
-    return Answer(known.place, proof(inside, [known.last_seen_s], told[-1:]))
+    since = [e for e in inside[0].events if told[-1].second < e.second <= scene.second]
+    doubt = "it was taken up since" if any(e.kind is EventKind.GRASPED for e in since) else None
+    return Answer(known.place, proof(inside, [known.last_seen_s], told[-1:]), doubt)
 
 
 A = Capability

@@ -53,21 +53,24 @@ def two_classes(scene: Scene, draw: Draw) -> Iterator[Slots]:
 
 
 def with_gap(propose: Propose, lengths_s: Sequence[int]) -> Propose:
-    """The same proposals, each with a least duration."""
+    """The same proposals, each with a least duration that has room in the window, not just once."""
 
     def proposals(scene: Scene, draw: Draw) -> Iterator[Slots]:
-        for slots in propose(scene, draw):
-            yield {**slots, "gap_s": int(draw.choice(lengths_s))}
+        fitting = [length_s for length_s in lengths_s if 4 * length_s <= scene.window.frames]
+        for slots in propose(scene, draw) if fitting else ():
+            yield {**slots, "gap_s": int(draw.choice(fitting))}
 
     return proposals
 
 
-def with_event(propose: Propose, kinds: Sequence[EventKind]) -> Propose:
-    """The same proposals, each with a kind of event."""
+def with_told_event(propose: Propose, kinds: Sequence[EventKind]) -> Propose:
+    """The same proposals, each with a kind of event that its class has at some time in the procedure."""
 
     def proposals(scene: Scene, draw: Draw) -> Iterator[Slots]:
         for slots in propose(scene, draw):
-            yield {**slots, "event": _one(kinds, draw).value}
+            told = {event.kind for entry in scene.ledger.of_class(slots["object"]) for event in entry.events}
+            if possible := [kind for kind in kinds if kind in told]:
+                yield {**slots, "event": _one(possible, draw).value}
 
     return proposals
 

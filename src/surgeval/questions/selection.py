@@ -3,8 +3,9 @@
 Templates take turns, in random order. Within a template the rarest answer goes first, and of it the rarest
 wording, so that rare events are kept and `yes` is as frequent as `no`; videos alternate. Afterwards the
 most frequent answer of each template is cut to a declared share, and a template with one possible answer
-is dropped: it would ask nothing. Questions that differ by a few seconds only count as near-duplicates, of which a
-declared share may stay.
+is dropped: it would ask nothing. The same holds for each wording, its times apart, that is asked more than
+once: if `Is a sponge visible?` were always answered with yes, nobody would have to look. Questions that
+differ by a few seconds only count as near-duplicates, of which a declared share may stay.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def select(
 ) -> Selection:
     """About `wanted` drafts, balanced as told above."""
     result = Selection()
-    groups = _by_template(drafts)
+    groups = [_evened(group, most_common_share, draw, result) for group in _by_template(drafts)]
     turns = deque(_Turns(groups[at], draw) for at in draw.permutation(len(groups)) if _asks(groups[at], result))
     known: dict[tuple[object, ...], list[tuple[int, ...]]] = defaultdict(list)
     cases: set[str] = set()
@@ -71,6 +72,29 @@ def near_duplicates(drafts: Iterable[Draft]) -> int:
     """How many drafts ask almost the same as one before them."""
     known: dict[tuple[object, ...], list[tuple[int, ...]]] = defaultdict(list)
     return sum(_seen_before(draft, known) for draft in drafts)
+
+
+def _evened(group: list[Draft], share: float, draw: Draw, result: Selection) -> list[Draft]:
+    """The drafts of a template in random order, less those that make one answer of a wording too frequent."""
+    shuffled = [group[at] for at in draw.permutation(len(group))]
+    left = [draft for wording in _by_wording(shuffled) for draft in _without_surplus(wording, share)]
+    result.cut_for_balance[group[0].template.name] += len(group) - len(left)
+    return left
+
+
+def _by_wording(drafts: Iterable[Draft]) -> list[list[Draft]]:
+    groups: dict[tuple[str, ...], list[Draft]] = defaultdict(list)
+    for draft in drafts:
+        groups[draft.stem].append(draft)
+    return list(groups.values())
+
+
+def _without_surplus(group: list[Draft], share: float) -> list[Draft]:
+    """The group with its most frequent answer cut to the share; one draft at least is left of it."""
+    top, most = Counter(draft.answer_group for draft in group).most_common(1)[0]
+    allowed = max(1, int((len(group) - most) * share / (1 - share)))
+    same = [draft for draft in group if draft.answer_group == top][:allowed]
+    return same + [draft for draft in group if draft.answer_group != top]
 
 
 def _asks(group: list[Draft], result: Selection) -> bool:
@@ -164,18 +188,13 @@ def _thin(result: Selection, share: float) -> None:
 
 
 def _cut(result: Selection, share: float) -> None:
-    """Cut the most frequent answer of every template, and drop templates with one answer."""
+    """Cut the most frequent answer of every wording and template, and drop templates with one answer."""
     keep: list[Draft] = []
     for group in _by_template(result.drafts):
-        name = group[0].template.name
-        counted = Counter(draft.answer_group for draft in group)
-        top, most = counted.most_common(1)[0]
-        others = len(group) - most
-        if not others:
-            result.single_answer[name] = top
+        evened = [draft for wording in _by_wording(group) for draft in _without_surplus(wording, share)]
+        if not _asks(evened, result):
             continue
-        allowed = max(1, int(others * share / (1 - share)))
-        same = [draft for draft in group if draft.answer_group == top][:allowed]
-        result.cut_for_balance[name] += most - len(same)
-        keep += same + [draft for draft in group if draft.answer_group != top]
+        left = _without_surplus(evened, share)
+        result.cut_for_balance[group[0].template.name] += len(group) - len(left)
+        keep += left
     result.drafts = keep

@@ -18,6 +18,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
+from string import Formatter
 from typing import Any
 
 import numpy as np
@@ -122,6 +124,12 @@ class Template:
         question = self.phrasings[phrasing % len(self.phrasings)].format_map(words)
         return f"{question[:1].upper()}{question[1:]} {self._ending(slots)}"
 
+    def wording(self, slots: Slots) -> tuple[str, ...]:
+        """The question without its times: what a system knows that reads the text and never looks."""
+        shown = _shown_slots(self.phrasings[0])
+        told = (f"{key}={value}" for key, value in sorted(slots.items()) if key in shown or key in ("options", "each"))
+        return (self.name, *told)
+
     def parameters(self, slots: Slots) -> dict[str, Any]:
         """What the answer format has to know of this question: for `matching`, the pattern of its answers."""
         if self.format != "matching":
@@ -187,6 +195,15 @@ def _words(scene: Scene, slots: Slots) -> dict[str, str]:
     if scene.track is not FRAME and "at_s" in slots:
         words["when"] = f" at {words['at']}"
     return words
+
+
+@cache
+def _shown_slots(phrasing: str) -> frozenset[str]:
+    """The slots that a phrasing tells of, times apart; all phrasings of a template tell of the same."""
+    blanks = {name for _, name, _, _ in Formatter().parse(phrasing) if name}
+    forms = {"object": {"object", "an_object", "objects"}, "other": {"other", "an_other", "others"}, "gap_s": {"gap"}}
+    named = {key for key, spelled in forms.items() if spelled & blanks}
+    return frozenset(named | blanks & {"nth", "event", "phase", "purpose", "attribute"})
 
 
 def clock(second: int) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from surgeval.questions.answers import masked_doubt, proof, share, time
+from surgeval.questions.answers import border_doubt, insertion_doubt, masked_doubt, proof, share, time
 from surgeval.questions.proposals import object_in_view, seen_class, with_gap
-from surgeval.questions.template import PROCEDURE, SEGMENT, Answer, Draw, Scene, Slots, Template, clock
+from surgeval.questions.template import PROCEDURE, SEGMENT, Answer, Draw, Proof, Scene, Slots, Template, clock
 from surgeval.schema.intervals import Window
 from surgeval.schema.taxonomy import Capability
 from surgeval.schema.tracks import EventKind
@@ -19,13 +19,19 @@ MOST_TIMES = 8
 def first_visible(scene: Scene, slots: Slots) -> Answer | None:
     """The first second in which a class is seen."""
     second = scene.ledger.class_views(slots["object"]).first_in(scene.window)
-    return None if second is None else time(second, proof(scene.ledger.in_view(second, slots["object"]), [second]))
+    if second is None:
+        return None
+    doubt = border_doubt(scene, second, border_s=scene.window.start_s)
+    return time(second, proof(scene.ledger.in_view(second, slots["object"]), [second]), doubt=doubt)
 
 
 def last_visible(scene: Scene, slots: Slots) -> Answer | None:
     """The last second in which a class is seen."""
     second = scene.ledger.class_views(slots["object"]).last_in(scene.window)
-    return None if second is None else time(second, proof(scene.ledger.in_view(second, slots["object"]), [second]))
+    if second is None:
+        return None
+    doubt = border_doubt(scene, second, border_s=scene.second)
+    return time(second, proof(scene.ledger.in_view(second, slots["object"]), [second]), doubt=doubt)
 
 
 def nth_inserted(scene: Scene, slots: Slots) -> Answer | None:
@@ -33,7 +39,8 @@ def nth_inserted(scene: Scene, slots: Slots) -> Answer | None:
     told = scene.ledger.events(scene.window, kinds=[EventKind.INSERTED], class_name=slots["object"])
     if len(told) < slots["nth"]:
         return None
-    return time(told[slots["nth"] - 1].second, proof(events=told[: slots["nth"]]))
+    doubt = insertion_doubt(scene, slots["object"])
+    return time(told[slots["nth"] - 1].second, proof(events=told[: slots["nth"]]), doubt=doubt)
 
 
 def insertions(scene: Scene, draw: Draw) -> list[Slots]:
@@ -72,7 +79,8 @@ def appearances(scene: Scene, slots: Slots) -> Answer | None:
         return None
     seconds = [first, *(gap.end_s for gap in gaps)]
     why = proof(scene.ledger.seen_in(scene.window, slots["object"]), seconds)
-    return Answer(", ".join(clock(second) for second in seconds), why, masked_doubt(scene, gaps))
+    doubt = border_doubt(scene, first, border_s=scene.window.start_s) or masked_doubt(scene, gaps)
+    return Answer(", ".join(clock(second) for second in seconds), why, doubt)
 
 
 # --- how long (2b) ---------------------------------------------------------------------------------
@@ -81,13 +89,20 @@ def appearances(scene: Scene, slots: Slots) -> Answer | None:
 def share_visible(scene: Scene, slots: Slots) -> Answer:
     """The share of the frames in which a class is seen."""
     seen = scene.ledger.seconds_in_view(slots["object"], scene.window)
-    return share(seen, scene.window.frames, proof(scene.ledger.seen_in(scene.window, slots["object"])))
+    return share(seen, scene.window.frames, _sightings(scene, slots["object"]))
 
 
 def time_in_view(scene: Scene, slots: Slots) -> Answer | None:
     """For how long a class is in view, all in all."""
     seen = scene.ledger.seconds_in_view(slots["object"], scene.window)
-    return time(seen, proof(scene.ledger.seen_in(scene.window, slots["object"]))) if seen else None
+    return time(seen, _sightings(scene, slots["object"])) if seen else None
+
+
+def _sightings(scene: Scene, class_name: str) -> Proof:
+    """The objects of a class and the first and last second of each of their stretches in view."""
+    stretches = scene.ledger.class_views(class_name).within(scene.window)
+    borders = [second for start_s, end_s in stretches for second in (start_s, end_s - 1)]
+    return proof(scene.ledger.seen_in(scene.window, class_name), borders)
 
 
 def longest_absence(scene: Scene, slots: Slots) -> Answer | None:

@@ -13,6 +13,7 @@ _SPONGE = ("white",)
 _STOP_BLEEDING = "stop a bleeding"
 _ASIDE = "hold the bowel aside"
 _CYSTIC = ("cystic duct", "cystic artery")
+_GROIN = ("hernia sac", "inferior epigastric artery")
 _MESENTERIC = ("inferior mesenteric artery", "inferior mesenteric vein")
 
 
@@ -33,7 +34,7 @@ def _clips(phase: str, place: str, count: tuple[int, int], structures: tuple[str
         last,
         place,
         1.0,
-        "fix the {structure}" if structures == ("mesh",) else "close the {structure}",
+        "close the {structure}",
         structures,
         colours=("silver", "purple"),
     )
@@ -241,7 +242,7 @@ INGUINAL_HERNIA_REPAIR = ProcedureType(
             "Mesh", "Mesh Placement", (1, 1), Ending.STAYS, "Mesh Placement", "preperitoneal space", 1.0,
             "reinforce the wall", moves=(1, 2), colours=("white", "blue"),
         ),
-        _clips("Mesh Placement", "preperitoneal space", (2, 5), ("mesh",), "Final Inspection"),
+        _clips("Hernia Sac Reduction", "cord structures", (1, 4), _GROIN, "Final Inspection"),
         _needles("Peritoneal Closure", "inguinal region", (1, 2), "close the peritoneum"),
         _agent("Final Inspection", "cord structures", "Final Inspection", 0.12),
     ),

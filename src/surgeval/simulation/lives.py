@@ -143,7 +143,8 @@ class _Draft:
         self.rests: list[Stretch] = []
         self.told: list[Event] = []
         self.changes: list[AttributeChange] = []
-        self.spot = self._spot(rule.place, position)
+        self.place = rule.place
+        self.spot = self._spot(self.place, position)
         self.angle = pi / 2 if rule.class_name == "Clip" else float(self.rng.uniform(-pi / 3, pi / 3))
 
     def finished(self) -> Life:
@@ -191,7 +192,7 @@ class _Draft:
             self._tell(EventKind.PLACED, self.now_s, **self._where())
 
     def _move_on(self) -> None:
-        """Taken up and put elsewhere, if there is time for it before the end."""
+        """Taken up and put where the work is now, if there is time for it before the end."""
         start_s = self.now_s + float(self.rng.gamma(2.0, 90.0)) * self.pace + 2
         if start_s + 12 * self.pace > self._last_chance_s():
             return
@@ -200,7 +201,8 @@ class _Draft:
         self._key(start_s, self.spot)
         self.now_s = start_s
         self.angle += float(self.rng.normal(0, 0.5))
-        self._carry(self._spot(self.rule.place, 0), 5.0)
+        self.place = self._working_site(start_s)
+        self._carry(self._spot(self.place, 0), 5.0)
         self._tell(EventKind.PLACED, self.now_s, **self._where())
 
     def _stitch(self) -> None:
@@ -253,6 +255,12 @@ class _Draft:
             return x - 0.16 + 0.07 * position + float(self.rng.normal(0, 0.006)), y + float(self.rng.normal(0, 0.008))
         return x + float(self.rng.normal(0, 0.16)), y + float(self.rng.normal(0, 0.09))
 
+    def _working_site(self, time_s: float) -> str:
+        """Where the surgeon works: a sponge is taken along, all else is put back to its own place."""
+        if self.rule.class_name != "Sponge":
+            return self.rule.place
+        return next((p.model.site for p in self.writer.phases.values() if p.start_s <= time_s < p.end_s), self.place)
+
     def _gate(self) -> tuple[float, float]:
         """Where the object comes into and goes out of the picture."""
         return self.spot[0] + (-1.15, 1.15)[self.slot], self.spot[1] + 0.4
@@ -286,7 +294,7 @@ class _Draft:
 
     def _where(self) -> dict[str, str]:
         return {
-            Detail.PLACE.value: self.rule.place,
+            Detail.PLACE.value: self.place,
             Detail.STRUCTURE.value: self.structure,
             Detail.INSTRUMENT.value: self.tool,
             Detail.PURPOSE.value: self.rule.purpose.format(structure=self.structure),

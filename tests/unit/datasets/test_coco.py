@@ -32,6 +32,7 @@ def test_boxes_of_one_track_id_are_one_object(tmp_path: Path) -> None:
         "crowd",
         "mask-as-box",
         "between-seconds",
+        "image-names",
         "no-center",
         "no-procedure-type",
     }

@@ -43,7 +43,8 @@ def shapes(draw: st.DrawFn) -> CvatShape:
         kind, f"label {kind}", draw(st.integers(0, 50)), f"{kind} 1" if in_track else None, (0, 0, 0, 0),
         draw(st.sampled_from([0.0, 12.5, 90.0, 271.25])), draw(st.booleans()), in_track and draw(st.booleans()),
         not in_track or draw(st.booleans()), draw(st.dictionaries(PLAIN, PLAIN, max_size=2)), points, mask, at, outline,
-        parts, draw(st.integers(-3, 3)), draw(st.sampled_from(["manual", "auto"])),
+        parts, draw(st.integers(-3, 3)), draw(st.sampled_from(["manual", "auto"])), draw(st.sampled_from(["", "7"])),
+        None,
     )  # fmt: skip
 
 
@@ -51,6 +52,7 @@ def content(shape: CvatShape) -> dict[str, object]:
     """What was put in: everything but the box around it and, for a skeleton, the points of its parts."""
     told = shape._asdict()
     told.pop("box")
+    told.pop("image")  # all shapes of a frame share one; its round trip has a test of its own
     told["mask"] = None if shape.mask is None else shape.mask.tolist()
     if shape.kind == "skeleton":
         told.pop("points")
@@ -92,6 +94,16 @@ def test_a_rotated_box_keeps_its_corners_and_is_read_as_the_box_around_it(tmp_pa
     procedures, findings = read(tmp_path / "a.xml")
     assert procedures[0].tracks[0].boxes[0] == pytest.approx(back.box, abs=1e-6)
     assert "rotation" in {finding.code for finding in findings}
+
+
+def test_image_files_keep_their_names_by_which_cvat_finds_the_frames(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text(CVAT_IMAGES)
+    came = read_shapes(tmp_path / "a.xml")
+    assert [shape.image for shape in came] == ["f0.png", "f0.png", "f1.png"]
+    assert write_shapes(came, tmp_path / "b.xml", video="v", width_px=100, height_px=50) == []
+    assert [shape.image for shape in read_shapes(tmp_path / "b.xml")] == ["f0.png", "f0.png", "f1.png"]
+    unnamed = [shape._replace(image=None) for shape in came]
+    assert write_shapes(unnamed, tmp_path / "c.xml", video="v", width_px=100, height_px=50) == []
 
 
 def test_a_loss_is_told(tmp_path: Path) -> None:

@@ -49,9 +49,79 @@ def test_an_event_near_the_end_of_the_window_is_in_doubt(end, clear):
 
 
 def test_a_time_may_move_within_its_tolerance():
-    procedure = procedure_of(*range(50, 400))
+    procedure = procedure_of(*range(50, 60), *range(62, 200))
     assert doubt("last-visible", procedure, (0, 300), PROCEDURE, object="Sponge") is None
-    assert doubt("first-visible", procedure, (60, 300), SEGMENT, object="Sponge") is None
+    assert doubt("first-visible", procedure, (40, 300), SEGMENT, object="Sponge") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "window", "more"),
+    [
+        ("first-visible", (60, 300), {}),
+        ("first-visible", (48, 300), {}),
+        ("last-visible", (10, 150), {}),
+        ("last-visible", (10, 201), {}),
+        ("appearances", (60, 300), {"gap_s": 5}),
+    ],
+)
+def test_a_sighting_at_the_border_of_the_window_is_no_coming_or_going(name, window, more):
+    """`When is it first visible?` of what is in view from the start: the start of the clip, without a look."""
+    reason = doubt(name, procedure_of(*range(50, 200)), window, SEGMENT, object="Sponge", **more)
+    assert reason == "it is in view at the border of the window"
+
+
+@pytest.mark.parametrize(
+    ("name", "track", "slots"),
+    [
+        ("must-leave", FRAME, {}),
+        ("may-remain", FRAME, {}),
+        ("harm-if-left", FRAME, {}),
+        ("retained-if-closed", PROCEDURE, {}),
+        ("all-retrieved", PROCEDURE, {}),
+        ("missing-count", PROCEDURE, {}),
+        ("missing-last-seen", PROCEDURE, {}),
+        ("count-effect", PROCEDURE, {"event": "inserted", "event_s": 40}),
+    ],
+)
+def test_a_drain_that_will_stay_on_purpose_is_in_doubt_until_it_is_declared(name, track, slots):
+    drain = track_from_points("d", "External Drain", [(s, BOX) for s in range(50, 90)])
+    events = (Event(EventKind.INSERTED, 40, "d"), Event(EventKind.LEFT_IN_SITU, 300, "d"))
+    second = 70 if track is FRAME else 200
+    window = (second if track is FRAME else 0, second)
+    kept = Procedure("v", "p", "c", 400, 640, 360, (drain,), events)
+    assert doubt(name, kept, window, track, **slots) == "it is left in the body on purpose later"
+    assert doubt(name, replace(kept, events=events[:1]), window, track, **slots) is None
+
+
+def test_a_drain_that_was_declared_to_stay_does_not_have_to_leave():
+    drain = track_from_points("d", "External Drain", [(s, BOX) for s in range(50, 90)])
+    events = (Event(EventKind.INSERTED, 40, "d"), Event(EventKind.LEFT_IN_SITU, 60, "d"))
+    scene = Scene(Ledger(Procedure("v", "p", "c", 400, 640, 360, (drain,), events)), Window(80, 80), FRAME)
+    assert template_named("must-leave").answer(scene, {}).text == "None"
+    assert template_named("may-remain").answer(scene, {}).text == "yes"
+    assert template_named("harm-if-left").answer(scene, {}) is None
+
+
+@pytest.mark.parametrize("name", ["inserted-count", "nth-inserted", "balance"])
+def test_insertions_cannot_be_counted_when_one_was_not_annotated(name):
+    other = track_from_points("s2", "Sponge", [(s, BOX) for s in range(60, 70)])
+    told = (Event(EventKind.INSERTED, 40, "s"), Event(EventKind.INSERTED, 58, "s2"))
+    procedure = replace(procedure_of(*range(50, 60)), tracks=(*procedure_of(*range(50, 60)).tracks, other), events=told)
+    slots = {"object": "Sponge", "nth": 1}
+    assert doubt(name, procedure, (0, 300), PROCEDURE, **slots) is None
+    untold = replace(procedure, events=told[:1])
+    assert doubt(name, untold, (0, 300), PROCEDURE, **slots) == "some came without an annotated insertion"
+
+
+def test_the_last_place_is_in_doubt_once_the_object_was_taken_up():
+    placed = Event(EventKind.PLACED, 52, "s", {"place": "pelvis"})
+    taken = Event(EventKind.GRASPED, 80, "s")
+    assert (
+        doubt("last-place", procedure_of(*range(50, 90), events=(placed,)), (0, 300), PROCEDURE, object="Sponge")
+        is None
+    )
+    moved = procedure_of(*range(50, 90), events=(placed, taken))
+    assert doubt("last-place", moved, (0, 300), PROCEDURE, object="Sponge") == "it was taken up since"
 
 
 def test_the_first_sighting_is_in_doubt_when_it_is_a_glimpse_long_before_the_next():

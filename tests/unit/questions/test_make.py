@@ -9,7 +9,7 @@ import pytest
 from procedures import random_procedure, tiny_procedure
 from surgeval import make_questions
 from surgeval.errors import FileUnreadable, Misuse, ProcedureInvalid, QuestionsInvalid, UnknownName
-from surgeval.questions.benchmark import Benchmark
+from surgeval.questions.benchmark import Benchmark, table_of
 from surgeval.questions.make import Options, _facts_of, broken_promises
 from surgeval.questions.selection import Selection
 from surgeval.questions.splits import Splits
@@ -163,6 +163,8 @@ def test_further_classes_come_from_the_definitions():
     objects = (*FOREIGN_OBJECTS, ForeignObject("Tack", ""))
     made = make_questions(procedure, objects=objects, tracks=["frame"], per_video=40, test_share=0)
     assert any("Tack" in reference.answer for reference in made.references)
+    table = table_of([question for question in made.questions if question.reference.format == "fo_class"])
+    assert all("Tack" in told for told in table["format_kwargs"])
 
 
 def test_impossible_annotations_are_refused_with_every_problem():
@@ -291,6 +293,7 @@ def test_broken_promises_are_found(made):
         ([ahead], "out of distribution, but for training"),
         ([train], "one possible answer"),
         (lopsided(frames), "one answer makes up"),
+        (lopsided(frames), "times"),
         ([*frames, *doubled(frames)], "are near-duplicates"),
     ):
         assert words in "; ".join(broken_promises(broken, (), splits, options()))

@@ -1,15 +1,15 @@
 """A recording that was annotated again, cut and rescaled is recognised; different recordings never are."""
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
+from docs.validate_stages import annotated_again
 
 from surgeval import make_questions
 from surgeval.questions.near_copies import LEAST, NO_LANDMARKS, Landmarks, landmarks_of, near_copies
 from surgeval.schema.tracks import Procedure, track_from_points
-from surgeval.simulation import BoxAnnotator, annotate, draw_scene, true_procedure
+from surgeval.simulation import draw_scene, true_procedure
 
 
 @cache
@@ -17,26 +17,11 @@ def recordings() -> list[Procedure]:
     return [true_procedure(draw_scene(8, number, minutes=(12, 30)), instruments=False) for number in range(30)]
 
 
-def again(procedure: Procedure, name: str, *, cut_s: int = 0, scale: float = 1.0) -> Procedure:
-    """The recording as another person annotates it, from `cut_s` on, at another resolution."""
-    drawn = annotate(procedure, BoxAnnotator(name, jitter=0.06, missed=0.05), seed=3).procedure
-    tracks = []
-    for track in drawn.tracks:
-        kept = track.seconds >= cut_s
-        tracks.append(
-            replace(track, seconds=track.seconds[kept] - cut_s, boxes=track.boxes[kept] * scale,
-                    visibility=track.visibility[kept], changes=())
-        )  # fmt: skip
-    size = {"width_px": round(procedure.width_px * scale), "height_px": round(procedure.height_px * scale)}
-    shorter = {"duration_s": procedure.duration_s - cut_s, "tracks": tuple(tracks), "patient": name}
-    return replace(procedure, video=name, events=(), phases=(), masked=(), **shorter, **size)
-
-
 @pytest.mark.parametrize(("cut_s", "scale"), [(0, 1.0), (120, 1.0), (0, 1.6), (240, 0.5)])
 def test_a_recording_annotated_again_is_recognised(cut_s, scale):
     found = 0
     for procedure in recordings()[:12]:
-        pair = [landmarks_of(procedure), landmarks_of(again(procedure, "other", cut_s=cut_s, scale=scale))]
+        pair = [landmarks_of(procedure), landmarks_of(annotated_again(procedure, "other", cut_s=cut_s, scale=scale))]
         found += (0, 1) in near_copies(pair)
     assert found >= 11
 
@@ -81,7 +66,7 @@ def test_the_same_landmarks_at_random_distances_prove_nothing():
 
 def test_the_benchmark_keeps_a_recording_and_its_second_annotation_on_one_side():
     first = recordings()[0]
-    procedures = [*recordings()[1:8], first, again(first, "renamed", cut_s=60, scale=1.5)]
+    procedures = [*recordings()[1:8], first, annotated_again(first, "renamed", cut_s=60, scale=1.5)]
     for seed in range(3):
         made = make_questions(procedures, tracks=["frame"], per_video=3, test_share=0.5, seed=seed)
         sides = dict(made.card.videos.select("video", "split").iter_rows())

@@ -36,9 +36,18 @@ def test_a_template_with_one_answer_is_dropped_and_named():
     assert result.single_answer == {"class-visible": "yes"}
 
 
+def test_a_wording_with_one_answer_is_asked_once():
+    """`Is a clip visible?` is always answered with yes and `Is a mesh visible?` with no: together they are balanced."""
+    drafts = [draft("yes", at=100 * i, obj="Clip") for i in range(20)]
+    drafts += [draft("no", at=100 * i, obj="Mesh") for i in range(20)]
+    result = chosen(drafts)
+    assert sorted((d.slots["object"], d.answer) for d in result.drafts) == [("Clip", "yes"), ("Mesh", "no")]
+    assert result.cut_for_balance["class-visible"] == 38
+
+
 def test_rare_answers_come_first():
     drafts = [draft("1", at=100 * i, name="most-at-once") for i in range(200)]
-    drafts += [draft(str(n), at=100 * n, name="most-at-once") for n in range(2, 9)]
+    drafts += [draft(str(n), at=100 * n + 50, name="most-at-once") for n in range(2, 9)]
     result = chosen(drafts, wanted=10)
     assert {d.answer for d in result.drafts} == {str(n) for n in range(1, 9)}
 
@@ -96,4 +105,7 @@ def test_promises_hold_whatever_the_drafts(drafts, share, duplicates):
     for name in {d.template.name for d in result.drafts}:
         answers = Counter(d.answer for d in result.drafts if d.template.name == name)
         assert len(answers) > 1
+        assert max(answers.values()) <= max(1, share * sum(answers.values()))
+    for stem in {d.stem for d in result.drafts}:
+        answers = Counter(d.answer for d in result.drafts if d.stem == stem)
         assert max(answers.values()) <= max(1, share * sum(answers.values()))

@@ -145,3 +145,21 @@ def test_an_object_that_is_held_follows_the_hand_and_rests_otherwise():
             continue
         places = life.path.at(np.linspace(life.born_s, life.gone_s, 20))
         assert np.ptp(places[:, :2], axis=0).max() < 1e-9, "a clip stays where it was closed"
+
+
+@pytest.mark.parametrize("kind", PROCEDURE_TYPES)
+def test_a_sponge_that_is_taken_up_is_put_where_the_work_is(kind):
+    """So the class alone does not tell where it lies, and its path goes to the place that the event names."""
+    sites = PROCEDURE_TYPES[kind].sites
+    for scene, life in lives(kind):
+        if life.class_name != "Sponge":
+            continue
+        taken = [e for e in life.told if e.kind is EventKind.GRASPED]
+        for number, event in enumerate([e for e in life.told if e.kind is EventKind.PLACED]):
+            place = event.details[Detail.PLACE]
+            x, y, _ = life.path.at(np.array([event.second + 1.0]))[0]
+            assert np.hypot(x - sites[place][0], y - sites[place][1]) < 0.8, (life.instance, place)
+            if number:
+                phase = next(p for p in scene.phases if p.start_s <= taken[number - 1].second + 0.999 < p.end_s + 1)
+                near = {p.model.site for p in scene.phases if abs(p.start_s - taken[number - 1].second) <= 1}
+                assert place in near | {phase.model.site}

@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 import polars as pl
 import pytest
+from docs.validate_stages import link_errors, painted_boxes
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -120,27 +121,15 @@ def study() -> list[tuple[pl.DataFrame, np.ndarray]]:
     """Annotated boxes of simulated procedures, with the histograms of the painted frames."""
     found = []
     careful = BoxAnnotator("careful", jitter=0.04, missed=0.03)
-    for number in (0, 1):
+    for number in range(4):
         scene = draw_scene(21, number, minutes=(10, 12), width_px=320, height_px=180)
         found.append(painted_boxes(scene, annotate(true_procedure(scene), careful, seed=4).procedure))
     return found
 
 
-def switches(boxes: pl.DataFrame, looks: np.ndarray | None) -> tuple[int, int, int]:
-    """Wrong links (an instance goes on as another object), breaks, and boxes in the right instance."""
-    proposed = propose_instances(boxes.drop("instance"), looks=looks).boxes
-    both = proposed.with_columns(truth=boxes["instance"])
-    wrong = sum((g["truth"][1:] != g["truth"][:-1]).sum() for _, g in both.group_by("instance", maintain_order=True))
-    breaks = sum(
-        (g["instance"][1:] != g["instance"][:-1]).sum() for _, g in both.group_by("truth", maintain_order=True)
-    )
-    pure = sum(g["truth"].unique_counts().max() for _, g in both.group_by("instance"))
-    return int(wrong), int(breaks), int(pure)
-
-
 def test_appearance_lowers_identity_switches_on_simulated_annotators():
-    motion = np.sum([switches(boxes, None) for boxes, _ in study()], axis=0)
-    both = np.sum([switches(boxes, looks) for boxes, looks in study()], axis=0)
+    motion = np.sum([link_errors(boxes, None) for boxes, _ in study()], axis=0)
+    both = np.sum([link_errors(boxes, looks) for boxes, looks in study()], axis=0)
     assert motion[0] > 30
     assert both[0] <= 0.8 * motion[0], "identities go on as another object less often"
     assert both[1] < 1.1 * motion[1], "and objects are hardly broken in more pieces for it"
@@ -149,8 +138,8 @@ def test_appearance_lowers_identity_switches_on_simulated_annotators():
 
 def test_looks_that_belong_to_other_boxes_do_not_help():
     shuffled = [looks[np.random.default_rng(0).permutation(len(looks))] for _, looks in study()]
-    both = np.sum([switches(boxes, wrong) for (boxes, _), wrong in zip(study(), shuffled, strict=True)], axis=0)
-    right = np.sum([switches(boxes, looks) for boxes, looks in study()], axis=0)
+    both = np.sum([link_errors(boxes, wrong) for (boxes, _), wrong in zip(study(), shuffled, strict=True)], axis=0)
+    right = np.sum([link_errors(boxes, looks) for boxes, looks in study()], axis=0)
     assert both[0] > 1.5 * right[0]
 
 
@@ -196,16 +185,6 @@ def test_names_that_were_exchanged_out_of_view_are_found_by_looks_alone():
     assert consistency_flags(rows, looks=looks).is_empty()
     with pytest.raises(TableInvalid, match="expected 40 vectors"):
         consistency_flags(rows, looks=looks[:3])
-
-
-def painted_boxes(scene, procedure) -> tuple[pl.DataFrame, np.ndarray]:
-    """Boxes of a procedure in order of time, with the histograms of the painted frames."""
-    boxes = boxes_of(procedure).sort("video", "second", maintain_order=True)
-    times, sides = boxes["second"].unique().sort().to_list(), boxes.select(SIDES).to_numpy()
-    pictures = zip(times, map(np.array, Renderer(scene).frames(np.array(times, float))), strict=True)
-    shown = dict(pictures)
-    looks = [colour_histogram(shown[s], box) for s, box in zip(boxes["second"].to_list(), sides, strict=True)]
-    return boxes, np.array(looks)
 
 
 def test_exchanges_of_simulated_annotators_are_found_by_looks_where_motion_is_blind():

