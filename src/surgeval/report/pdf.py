@@ -76,7 +76,10 @@ class _Writer:
         if isinstance(block, Prose):
             return {"what": "prose", "parts": [_text(part) for part in block.text.split("\n\n")]}
         if isinstance(block, Note):
-            return {"what": "note", "kind": block.kind, "label": _LABELS[block.kind], "text": _text(block.text)}
+            return {
+                "what": "note", "kind": block.kind, "label": _LABELS[block.kind], "text": _text(block.text),
+                "items": [_text(item) for item in block.items],
+            }  # fmt: skip
         if isinstance(block, Sheet):
             return self.sheet(block)
         return listing(block) if isinstance(block, Table) else self.chart(block)

@@ -49,7 +49,7 @@ class Report:
     def limitations(self) -> list[str]:
         """The limitations found."""
         own = [section for section in self.sections if section.name == "limitations"]
-        return [block.text for section in own for block in section.blocks if isinstance(block, Note)]
+        return [block.said for section in own for block in section.blocks if isinstance(block, Note)]
 
     def html(self) -> str:
         """The report as one page that needs nothing else."""
