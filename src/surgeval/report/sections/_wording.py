@@ -13,7 +13,9 @@ from surgeval.schema.taxonomy import Capability
 
 NAME_LIMIT = 48
 CROWD = 40
-"""More models than this get only the pictures that stay readable with a hundred."""
+"""With more models than this, pictures that would not stay readable show the foremost only."""
+FOREMOST = 20
+"""How many these are."""
 _SHOWN_NAMES = 4
 
 

@@ -6,9 +6,10 @@ import polars as pl
 
 from surgeval.report.inputs import Inputs, Part
 from surgeval.report.section import Block, Prose, Section, Table
-from surgeval.report.sections._pictures import picture
+from surgeval.report.sections._pictures import picture, picture_of_foremost
 from surgeval.report.sections._wording import (
     CROWD,
+    FOREMOST,
     boards_of,
     bucket_label,
     competitors,
@@ -62,14 +63,17 @@ def _pictures(part: Part, board: str) -> list[Block]:
             name=f"significance-map-{slug(board)}",
         )
     ]  # fmt: skip
-    crowd = places is not None and places["model"].n_unique() > CROWD
-    if not part.table("dominance").is_empty() and not crowd:
+    if not part.table("dominance").is_empty():
         name = f"dominance-matrix-{slug(board)}"
-        blocks.append(picture("dominance_matrix", part.table("dominance"), places, group=board, name=name))
+        blocks.append(picture_of_foremost("dominance_matrix", part, board, "dominance", name=name))
     if not part.table("differences").is_empty():
         name = f"pair-differences-{slug(board)}"
-        rivals = tuple(competitors(part, board))
-        blocks.append(picture("pair_differences", part.table("differences"), group=board, models=rivals, name=name))
+        rivals = competitors(part, board)
+        crowd = len(rivals) > CROWD
+        title = f"Differences between the first {FOREMOST} models" if crowd else "Differences between models"
+        models = tuple(rivals[:FOREMOST] if crowd else rivals)
+        differences = part.table("differences")
+        blocks.append(picture("pair_differences", differences, group=board, models=models, name=name, title=title))
     return blocks
 
 

@@ -8,8 +8,8 @@ import polars as pl
 
 from surgeval.report.inputs import Inputs, Part
 from surgeval.report.section import Block, Prose, Section, Table
-from surgeval.report.sections._pictures import picture
-from surgeval.report.sections._wording import CROWD, boards_of, missing, on_board, optional, percent, slug, whole_places
+from surgeval.report.sections._pictures import picture, picture_of_foremost
+from surgeval.report.sections._wording import boards_of, missing, on_board, optional, percent, slug, whole_places
 
 TITLE = "Stability"
 _LABELS = {
@@ -70,15 +70,15 @@ def _pictures(part: Part, board: str) -> list[Block]:
                 "place_frequencies", frequencies, spread, places, name=f"place-frequencies-{slug(board)}", **options
             )
         )
-        if frequencies["model"].n_unique() <= CROWD:
-            blocks.append(picture("place_shares", frequencies, places, name=f"place-shares-{slug(board)}", **options))
+        name = f"place-shares-{slug(board)}"
+        evidence, table = options["evidence"], "place_frequencies"
+        blocks.append(picture_of_foremost("place_shares", part, board, table, name=name, evidence=evidence))
     tau = part.table("tau_frequencies")
     if not tau.is_empty() and board == boards_of(part)[0]:
         blocks.append(picture("tau_violin", tau, evidence=options["evidence"]))
-    rules = part.table("sensitivity")
-    if not rules.is_empty() and rules["model"].n_unique() <= CROWD:
+    if not part.table("sensitivity").is_empty():
         name = f"places-by-rule-{slug(board)}"
-        blocks.append(picture("places_by_rule", rules, group=board, name=name))
+        blocks.append(picture_of_foremost("places_by_rule", part, board, "sensitivity", ordered=False, name=name))
     return blocks
 
 
