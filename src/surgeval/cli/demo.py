@@ -125,9 +125,12 @@ def _show_boards(boards: dict[str, pl.DataFrame]) -> None:
 
 def _report(folder: Path, *, pdf: bool) -> Path:
     """Write the page, and the PDF where wanted."""
+    from surgeval.cli._tables import manifest_path
+    from surgeval.cli.report import write_manifest
     from surgeval.report.report import make_report
 
     made = make_report(folder, title="A challenge on simulated procedures")
+    write_manifest(made, manifest_path(folder / "report.html"))
     if pdf:
         made.to_pdf(folder / "report.pdf")
     return made.to_html(folder / "report.html")

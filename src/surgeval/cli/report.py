@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from surgeval.cli._console import emit, emit_json, progress_bar, talk
-from surgeval.cli._tables import ColumnsOption, read_columns
+from surgeval.cli._tables import ColumnsOption, manifest_path, read_columns
 from surgeval.errors import Misuse, WouldOverwrite
+
+if TYPE_CHECKING:
+    from surgeval.report.report import Report
 
 
 def register(app: typer.Typer) -> None:
@@ -37,7 +42,8 @@ def report(
     from surgeval.report.templates import TEMPLATES
 
     targets = [out, *([out.with_suffix(".pdf")] if pdf else [])]
-    _check(targets, force=force)
+    record = manifest_path(out)
+    _check([*targets, record], force=force)
     steps = max(len(kind.sections) for kind in TEMPLATES.values()) + 1 + len(targets)
     with progress_bar("writing the report", steps) as step:
         made = make_report(source, template=template, title=title, columns=read_columns(columns) or None, progress=step)
@@ -46,12 +52,14 @@ def report(
         if pdf:
             made.to_pdf(targets[1])
             step(1)
+    write_manifest(made, record)
     for finding in made.inputs.findings:
         talk(f"left out: {finding.message}")
     if as_json:
         emit_json(
             {
                 "written": [str(path) for path in targets],
+                "manifest": str(record),
                 "template": made.template.name,
                 "title": made.title,
                 "sections": [section.name for section in made.sections],
@@ -65,6 +73,12 @@ def report(
         talk(f"not here: {text}")
     for path in targets:
         emit(str(path))
+
+
+def write_manifest(made: Report, path: Path) -> None:
+    """Write what the report was made from beside it."""
+    text = json.dumps(made.manifest, indent=2, ensure_ascii=False, default=str)
+    path.write_text(text + "\n", encoding="utf-8", errors="replace")
 
 
 def _check(targets: list[Path], *, force: bool) -> None:

@@ -31,10 +31,6 @@ class Competition(NamedTuple):
     """Empty where there is only one."""
     inputs: Inputs
 
-    def said(self, text: str) -> str:
-        """A sentence, with the competition's name before it where there are several."""
-        return f"{self.label}: {text}" if self.label else text
-
 
 def competitions(inputs: Inputs) -> list[Competition]:
     """One per ranking; a single one without a name where there are fewer than two."""

@@ -79,6 +79,8 @@ class FolderReader:
         self.findings: list[Finding] = []
         self.procedures: list[Path] = []
         self.frames: list[Path] = []
+        self.read: dict[Path, None] = {}
+        """Files whose content was looked at, in order."""
         self._entries = 0
 
     def complain(self, path: Path, why: str, *, severity: Severity = Severity.WARNING) -> None:
@@ -161,6 +163,7 @@ class FolderReader:
     def _result_file(self, path: Path) -> Iterator[Part]:
         manifest = self.document(path)
         if not isinstance(manifest, dict) or manifest.get("verb") not in RESULT_FILES:
+            self.read.pop(path, None)  # such as that of an earlier report, which is no part of this one
             return
         for ending in (".csv", ".parquet"):
             file = path.with_name(path.name.removesuffix(".manifest.json") + ending)
@@ -231,7 +234,9 @@ class FolderReader:
         size = path.stat().st_size
         if size > most_bytes:
             self.complain(path, f"{size / 1e6:.0f} MB are more than is read ({most_bytes / 1e6:.0f} MB); left out")
-        return size <= most_bytes
+            return False
+        self.read[path] = None
+        return True
 
     def loose_tables(self) -> list[Path]:
         """Tables in the folder itself that look like score tables, where no verb wrote any."""

@@ -29,7 +29,7 @@ from surgeval.schema.shown_tables import shown_column
 
 SAVED_ROWS = 5_000
 """Rows of a table that the page carries for `Save CSV`; the folder has all."""
-_SHORT = 30
+_SHORT = 24
 """Letters of a cell that stay on one line."""
 _KIND_OF_NOTE = {"limitation": "Limitation", "missing": "Not here", "hint": "Hint"}
 
@@ -92,7 +92,9 @@ class _Writer:
             return "".join(f"<p>{_text(part)}</p>" for part in block.text.split("\n\n"))
         if isinstance(block, Note):
             label = f"<b>{_KIND_OF_NOTE[block.kind]}</b>"
-            return f'<div class="note {block.kind}" role="note">{label}{_text(block.text)}</div>'
+            items = "".join(f"<li>{_text(item)}</li>" for item in block.items)
+            listed = f"<ul>{items}</ul>" if items else ""
+            return f'<div class="note {block.kind}" role="note">{label}{_text(block.text)}{listed}</div>'
         if isinstance(block, Sheet):
             return self.sheet(block)
         return self.table(block) if isinstance(block, Table) else self.chart(block)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -39,6 +40,10 @@ class Inputs:
     """Files of annotated procedures."""
     frames: tuple[Path, ...] = ()
     """Pictures that questions are about."""
+    files: tuple[Path, ...] = ()
+    """Every file whose content was read for tables and words."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """How the report was asked for."""
 
     @cached_property
     def live(self) -> Live | None:
@@ -92,7 +97,7 @@ def read_inputs(source: str | Path, *, columns: Mapping[str, str] | None = None)
     """
     place = Path(source)
     if place.is_file():
-        return Inputs(place, scores=read_score_table(place, columns=columns))
+        return Inputs(place, scores=read_score_table(place, columns=columns), files=(place,))
     if not place.is_dir():
         raise FileUnreadable(str(place), [f"no such folder or file; {_EXPECTED}"])
     if columns:
@@ -103,7 +108,9 @@ def read_inputs(source: str | Path, *, columns: Mapping[str, str] | None = None)
     if not parts and scores is None:
         said = [str(finding.message) for finding in reader.findings[:5]]
         raise FileUnreadable(str(place), [f"nothing to report; {_EXPECTED}", *said])
-    return Inputs(place, parts, scores, tuple(reader.findings), tuple(reader.procedures), tuple(reader.frames))
+    return Inputs(
+        place, parts, scores, tuple(reader.findings), tuple(reader.procedures), tuple(reader.frames), tuple(reader.read)
+    )
 
 
 def _scores(reader: FolderReader, parts: Sequence[Part]) -> ScoreTable | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import polars as pl
 
-from surgeval.report.competitions import competitions
+from surgeval.report.competitions import Competition, competitions
 from surgeval.report.inputs import Inputs, Part
 from surgeval.report.section import Note
-from surgeval.report.sections._wording import bucket_label, count_of, names_of, percent, slice_label
+from surgeval.report.sections._wording import count_of, names_of, percent, slice_label
 from surgeval.report.sections.buckets import below_floor
 from surgeval.report.words import plain
 from surgeval.scoring.leverage import TINY_VIDEOS
@@ -19,19 +20,44 @@ from surgeval.scoring.leverage import TINY_VIDEOS
 FEW_VIDEOS = 30
 """Below, percentile intervals over videos are known to be too narrow."""
 _SMALL_BUCKET = re.compile(r"^(.*) board, (.*): (?:only )?\d+ videos")
+_OF_A_BOARD = re.compile(r"^(?P<board>[^:]{1,40} board): (?P<what>[^()]*?)(?: \((?P<names>.*)\))?$")
+"""A warning about one board, with what it names at its end."""
 _MANY_UNSCORED = 0.02
 _WIDE = 0.5
 """A place that can be anywhere in half of the field says little."""
 
 
+class Found(NamedTuple):
+    """A limitation of one board or competition; those with the same words are told together."""
+
+    words: str
+    where: str = ""
+    """What it applies to; empty where the words say it all."""
+
+
 def limitations(inputs: Inputs) -> list[Note]:
     """Everything found that limits what the report can claim, the gravest first."""
-    found = [text for source in (_videos, _unscored, _judges) for text in source(inputs)]
-    for competition in competitions(inputs):
-        sources = (_small_buckets, _empty_buckets, _floors, _ties, _spread, _warned)
-        found += [competition.said(text) for source in sources for text in source(competition.inputs)]
-    found += [text for source in (_said, _unread) for text in source(inputs)]
-    return [Note(text) for text in dict.fromkeys(found)]
+    found = [Found(text) for source in (_videos, _unscored, _judges) for text in source(inputs)]
+    several = competitions(inputs)
+    for source in (_small_buckets, _empty_buckets, _floors, _ties, _spread, _warned):
+        found += [_named(one, competition) for competition in several for one in source(competition.inputs)]
+    found += [Found(text) for source in (_said, _unread) for text in source(inputs)]
+    places: dict[str, list[str]] = {}
+    for words, where in found:
+        places.setdefault(words, []).append(where)
+    return [_note(words, list(dict.fromkeys(where))) for words, where in places.items()]
+
+
+def _named(found: Found, competition: Competition) -> Found:
+    """The limitation with its competition named: before where it holds, or as that where nothing is said."""
+    if not competition.label:
+        return found
+    return found._replace(where=f"{competition.label}, {found.where}" if found.where else competition.label)
+
+
+def _note(words: str, where: list[str]) -> Note:
+    listed = tuple(place for place in where if place)
+    return Note(f"{words.rstrip('.')}:", items=listed) if listed else Note(words)
 
 
 def _videos(inputs: Inputs) -> Iterator[str]:
@@ -48,7 +74,7 @@ def _videos(inputs: Inputs) -> Iterator[str]:
         )
 
 
-def _small_buckets(inputs: Inputs) -> Iterator[str]:
+def _small_buckets(inputs: Inputs) -> Iterator[Found]:
     """Buckets with few videos, as one sentence per board instead of one per bucket."""
     for part in inputs.of("rank"):
         frame = part.table("buckets")
@@ -58,17 +84,22 @@ def _small_buckets(inputs: Inputs) -> Iterator[str]:
         small = sizes.filter(pl.col("videos") < TINY_VIDEOS)
         for board in small["board"].unique(maintain_order=True):
             own = small.filter(pl.col("board") == board)
-            named = [f"{bucket_label(str(c), o)} ({v})" for _, c, o, v in own.iter_rows()]
+            _, capability, ood, videos = own.sort("videos", maintain_order=True).row(0)
             total = sizes.filter(pl.col("board") == board).height
-            yield (
-                f"{own.height} of {total} buckets of the {board} board rest on fewer than {TINY_VIDEOS} videos, where"
-                f" differences can hardly show: {names_of(named, most=10)}."
-            )
+            words = f"Buckets that rest on fewer than {TINY_VIDEOS} videos, where differences can hardly show."
+            smallest = f"the smallest: {_short(str(capability), ood)}, {count_of(videos, 'video')}"
+            yield Found(words, f"{board} board {own.height} of {total} ({smallest})")
     if inputs.first("rank") is None:
         yield from _small_scored(inputs)
 
 
-def _small_scored(inputs: Inputs) -> Iterator[str]:
+def _short(capability: str, ood: bool | None) -> str:
+    """A bucket in few words."""
+    words = plain(capability.replace("_", " "), limit=40)
+    return words if ood is None else f"{words} {'OOD' if ood else 'ID'}"
+
+
+def _small_scored(inputs: Inputs) -> Iterator[Found]:
     for part in inputs.of("score")[:1]:
         frame = part.table("summary")
         if "videos" not in frame.columns or "estimand" not in frame.columns:
@@ -78,33 +109,32 @@ def _small_scored(inputs: Inputs) -> Iterator[str]:
         )
         if not small.is_empty():
             named = [f"{slice_label(str(n))} ({v})" for n, v in small.select("name", "videos").iter_rows()]
-            yield f"{small.height} buckets rest on fewer than {TINY_VIDEOS} videos: {names_of(named, most=10)}."
+            yield Found(f"{small.height} buckets rest on fewer than {TINY_VIDEOS} videos.", names_of(named, most=10))
 
 
-def _empty_buckets(inputs: Inputs) -> Iterator[str]:
+def _empty_buckets(inputs: Inputs) -> Iterator[Found]:
     for part in inputs.of("score")[:1]:
         frame = part.table("leverage_questions")
         if frame.is_empty():
             continue
         if frame.height < 10:
-            yield (
-                f"Only {frame.height} of 10 buckets have a question; the headline is a mean over these, so it is not"
-                " comparable with that of another set."
-            )
+            words = "The headline is a mean over the buckets that have a question, so it is not comparable with that of"
+            yield Found(f"{words} another set.", f"only {frame.height} of 10 buckets have one")
         heavy = frame.filter(pl.col("weight_of_question") >= 0.02)
         if not heavy.is_empty():
             named = [slice_label(str(name)) for name in heavy["bucket"]]
-            yield f"Single questions carry 2 % or more of the headline in {names_of(named)}."
+            yield Found("Single questions carry 2 % or more of the headline.", names_of(named))
 
 
-def _floors(inputs: Inputs) -> Iterator[str]:
+def _floors(inputs: Inputs) -> Iterator[Found]:
     for part in inputs.of("floors"):
         below = below_floor(part.table("margins"))
         if below.is_empty():
             continue
         worst = Counter(below["model"].to_list())
         named = [f"{plain(model, limit=40)} ({count})" for model, count in worst.most_common()]
-        yield f"Models that in some buckets do not exceed a floor that never looks at the video: {names_of(named)}."
+        words = "Models that in some buckets do not exceed a floor that never looks at the video (number of buckets)."
+        yield Found(words, names_of(named))
 
 
 def _unscored(inputs: Inputs) -> Iterator[str]:
@@ -131,38 +161,41 @@ def _judges(inputs: Inputs) -> Iterator[str]:
         yield f"The judges disagree on {apart:,} of {answers:,} free-text answers ({percent(apart / answers)})."
 
 
-def _ties(inputs: Inputs) -> Iterator[str]:
+def _ties(inputs: Inputs) -> Iterator[Found]:
     for part in inputs.of("rank"):
         pairs, summary = part.table("pairs"), part.table("summary")
         if not pairs.is_empty() and not pairs["significant"].any():
-            yield "No difference between two models in any bucket is significant; the order rests on tie-breaks."
+            yield Found("No difference between two models in any bucket is significant; the order rests on tie-breaks.")
         for board in summary["board"].unique(maintain_order=True) if "board" in summary.columns else ():
             own = summary.filter(pl.col("board") == board)
             inside = own.filter(pl.col("in_confidence_set").fill_null(False))
             if inside.height > 1:
-                yield (
-                    f"{board.capitalize()} board: over all buckets together, the best of {own.height} models can be any"
-                    f" of {inside.height} ({names_of(inside['model'])})."
-                )
+                where = f"{board} board any of {inside.height} of {own.height} ({names_of(inside['model'])})"
+                yield Found("Over all buckets together, which model is the best is open.", where)
 
 
-def _spread(inputs: Inputs) -> Iterator[str]:
+def _spread(inputs: Inputs) -> Iterator[Found]:
     for part in inputs.of("rank"):
         summary = part.table("summary")
         for board in summary["board"].unique(maintain_order=True) if "board" in summary.columns else ():
             own = summary.filter(pl.col("board") == board)
             wide = own.filter(pl.col("rank_width") >= max(2.0, _WIDE * own.height))
             if not wide.is_empty():
-                yield (
-                    f"{board.capitalize()} board: the place of {wide.height} of {own.height} models spans half of the"
-                    " field or more when videos are resampled."
-                )
+                words = "Places that span half of the field or more when videos are resampled."
+                yield Found(words, f"{board} board {wide.height} of {own.height} models")
 
 
-def _warned(inputs: Inputs) -> Iterator[str]:
+def _warned(inputs: Inputs) -> Iterator[Found]:
     """What the rankings warned of themselves, without the buckets counted above."""
     for part in inputs.of("rank", "rank-tasks"):
-        yield from (plain(note, limit=400) + "." for note in part.notes if not _SMALL_BUCKET.match(note))
+        for note in part.notes:
+            if _SMALL_BUCKET.match(note):
+                continue
+            board = _OF_A_BOARD.match(note)
+            text = plain(note if board is None else board["what"], limit=400)
+            detail, words = (board["names"] or "", board["board"]) if board is not None else ("", "")
+            text = f"{text[:1].upper()}{text[1:]}."
+            yield Found(text, f"{words} ({plain(detail, limit=200).replace('_', ' ')})" if detail else words)
 
 
 def _said(inputs: Inputs) -> Iterator[str]:

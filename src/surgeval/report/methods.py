@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from surgeval.report.inputs import Inputs
+from surgeval.report.competitions import competitions
+from surgeval.report.inputs import Inputs, Part
 from surgeval.report.live import SEED
 from surgeval.report.sections._wording import count_of, names_of
-from surgeval.report.words import plain
+from surgeval.report.words import plain, terms_in_words
 from surgeval.schema.manifest import version_of
 
-_PARAGRAPHS = ("rank", "rank-tasks", "failures", "evaluate", "interval", "compare", "strata", "aggregate", "agreement")
+_PARAGRAPHS = ("rank-tasks", "failures", "evaluate", "interval", "compare", "strata", "aggregate", "agreement")
+_SENTENCE = re.compile(r"(?<=[.)])\s+(?=[A-Z0-9])")
 
 
 def methods(inputs: Inputs) -> list[str]:
@@ -58,10 +61,32 @@ def _floors(inputs: Inputs) -> Iterator[str]:
 
 
 def _told(inputs: Inputs) -> Iterator[str]:
-    for part in inputs.of(*_PARAGRAPHS):
-        lines = [line.strip() for line in part.prose.splitlines() if line.strip()]
-        own = [line for line in lines[:1] if not line.startswith("Warning:")]
-        yield from (plain(line) for line in own)
+    """What every part says of itself; of several rankings, what they share once and the rest by name."""
+    rankings = [(one.label, _first_line(part)) for one in competitions(inputs) for part in one.inputs.of("rank")]
+    told = [(label, text) for label, text in rankings if text]
+    yield from merged(told) if len(told) > 1 else [text for _, text in told]
+    yield from (text for part in inputs.of(*_PARAGRAPHS) if (text := _first_line(part)))
+
+
+def merged(told: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Paragraphs with a name each, so that sentences common to all are told once.
+
+    Example:
+        >>> list(merged([("a", "5 ran. All were tested."), ("b", "7 ran. All were tested.")]))
+        ['a: 5 ran. b: 7 ran. Common to all: All were tested.']
+    """
+    sentences = {label: _SENTENCE.split(text) for label, text in told}
+    shared = [one for one in sentences[told[0][0]] if all(one in own for own in sentences.values())]
+    own = [(label, [one for one in listed if one not in shared]) for label, listed in sentences.items()]
+    yield " ".join(
+        [*(f"{label}: {' '.join(listed)}" for label, listed in own if listed),
+         *([f"Common to all: {' '.join(shared)}"] if shared else [])]
+    )  # fmt: skip
+
+
+def _first_line(part: Part) -> str:
+    lines = [line.strip() for line in part.prose.splitlines() if line.strip()]
+    return terms_in_words(plain(lines[0])) if lines and not lines[0].startswith("Warning:") else ""
 
 
 def _own(inputs: Inputs) -> Iterator[str]:

@@ -25,6 +25,7 @@ from surgeval.schema.shown_tables import shown_column
 
 PRINTED_ROWS = 30
 FOLDED_ROWS = 10
+"""Longer tables that start folded are left to the page."""
 PRINTED_COLUMNS = 12
 _FIXED_DATE = datetime(2000, 1, 1, tzinfo=UTC)
 _LABELS = {"limitation": "Limitation", "missing": "Not here", "hint": "Hint"}
@@ -50,7 +51,7 @@ def pdf(title: str, kind: str, facts: str, sections: Sequence[Section], *, foote
         data = {
             "title": _text(title), "short_title": plain(title, limit=70), "kind": _text(kind), "facts": _text(facts),
             "footer": plain(footer, limit=110), "fonts": list(_FONTS),
-            "sections": [{"title": _text(s.title), "blocks": [writer.block(b) for b in s.blocks]} for s in sections],
+            "sections": [{"title": _text(s.title), "blocks": writer.blocks(s)} for s in sections],
         }  # fmt: skip
         (folder / "data.json").write_text(json.dumps(data, ensure_ascii=True), encoding="utf-8")
         template = files("surgeval.report").joinpath("assets", "report.typ").read_text(encoding="utf-8")
@@ -71,12 +72,20 @@ class _Writer:
         self.folder = folder
         self.figures = 0
 
+    def blocks(self, section: Section) -> list[dict[str, Any]]:
+        """The blocks of a section; long tables that a picture stands for are named at its end instead."""
+        kept = [block for block in section.blocks if not _only_on_the_page(block)]
+        return [self.block(block) for block in [*kept, *_named(section.blocks)]]
+
     def block(self, block: Block) -> dict[str, Any]:
         """One block as data."""
         if isinstance(block, Prose):
             return {"what": "prose", "parts": [_text(part) for part in block.text.split("\n\n")]}
         if isinstance(block, Note):
-            return {"what": "note", "kind": block.kind, "label": _LABELS[block.kind], "text": _text(block.text)}
+            return {
+                "what": "note", "kind": block.kind, "label": _LABELS[block.kind], "text": _text(block.text),
+                "items": [_text(item) for item in block.items],
+            }  # fmt: skip
         if isinstance(block, Sheet):
             return self.sheet(block)
         return listing(block) if isinstance(block, Table) else self.chart(block)
@@ -103,9 +112,19 @@ class _Writer:
         }  # fmt: skip
 
 
+def _only_on_the_page(block: Block) -> bool:
+    """Whether print leaves the table out: a picture says the same, and the first rows of many say nothing."""
+    return isinstance(block, Table) and block.folded and block.frame.height > FOLDED_ROWS
+
+
+def _named(blocks: Sequence[Block]) -> list[Block]:
+    titles = [f"{b.title} ({b.frame.height:,} rows)" for b in blocks if isinstance(b, Table) and _only_on_the_page(b)]
+    return [Note(f"On the page, not in print: {'; '.join(titles)}.", "hint")] if titles else []
+
+
 def listing(table: Table) -> dict[str, Any]:
     """A table as data: the first rows and as many columns as a page holds; the caption says what is left out."""
-    frame = table.frame.head(min(table.shown_rows, FOLDED_ROWS if table.folded else PRINTED_ROWS))
+    frame = table.frame.head(min(table.shown_rows, PRINTED_ROWS))
     frame = frame.select(frame.columns[:PRINTED_COLUMNS])
     columns = [shown_column(frame[name], digits=table.digits) for name in frame.columns]
     numeric = [frame.schema[name].is_numeric() for name in frame.columns]

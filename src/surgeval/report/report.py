@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from surgeval.report.competitions import Competition, competitions, named_after
 from surgeval.report.html import page
 from surgeval.report.inputs import Inputs, read_inputs
+from surgeval.report.record import report_manifest
 from surgeval.report.section import Note, Prose, Section
 from surgeval.report.sections._wording import count_of, is_empty
 from surgeval.report.templates import OF_A_RANKING, Template, template_for
@@ -49,7 +51,7 @@ class Report:
     def limitations(self) -> list[str]:
         """The limitations found."""
         own = [section for section in self.sections if section.name == "limitations"]
-        return [block.text for section in own for block in section.blocks if isinstance(block, Note)]
+        return [block.said for section in own for block in section.blocks if isinstance(block, Note)]
 
     def html(self) -> str:
         """The report as one page that needs nothing else."""
@@ -69,6 +71,11 @@ class Report:
         target = Path(path)
         target.write_text(self.html(), encoding="utf-8", errors="replace")
         return target
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """What the report was made from: versions, options and the hash of every file that was read."""
+        return report_manifest(self.inputs)
 
     def to_pdf(self, path: str | Path) -> Path:
         """Write the report as a paginated PDF, without a browser and without LaTeX.
@@ -120,7 +127,8 @@ def make_report(
         UnknownName: There is no such template.
     """
     step = progress or _silent
-    inputs = read_inputs(source, columns=columns)
+    asked = {"template": template, "title": title, "columns": dict(columns or {}) or None}
+    inputs = replace(read_inputs(source, columns=columns), options={k: v for k, v in asked.items() if v is not None})
     chosen = template_for(inputs, template)
     step(1)
     sections = []

@@ -24,6 +24,13 @@ class Note:
 
     text: str
     kind: Literal["limitation", "missing", "hint"] = "limitation"
+    items: tuple[str, ...] = ()
+    """What the sentence lists, where it ends in a colon."""
+
+    @property
+    def said(self) -> str:
+        """The sentence with what it lists, on one line."""
+        return f"{self.text} {'; '.join(self.items)}." if self.items else self.text
 
 
 @dataclass(frozen=True, slots=True)

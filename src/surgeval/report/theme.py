@@ -36,6 +36,7 @@ CONFIG: dict[str, Any] = {
         "labelLimit": 260,
         "labelFontSize": 11,
         "titleFontSize": 12,
+        "labelFlush": False,  # a label under its tick; pushed inwards it runs into its neighbour
     },
     "legend": {"labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal", "labelLimit": 240},
     "header": {"labelFontSize": 12, "titleFontSize": 12, "labelLimit": 260},

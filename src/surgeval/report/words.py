@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
@@ -48,6 +49,41 @@ def short_names(names: Iterable[object], *, limit: int = 28) -> dict[str, str]:
         taken.add(label)
         labels[name] = label
     return labels
+
+
+def term_words(term: object) -> str:
+    """A term of a mixed model as people say it: `background_smoke[yes]` is smoke in the background.
+
+    Example:
+        >>> term_words("background_smoke[yes]"), term_words("center[B]"), term_words("ood")
+        ('background smoke', 'center: B', 'ood')
+    """
+    text = plain(term)
+    named, bracket, level = text.partition("[")
+    if not bracket or not named or not level.endswith("]") or "[" in level:
+        return text.replace("_", " ") if ":" not in text else text
+    shown = named.replace("_", " ")
+    return shown if level in ("yes]", "true]", "True]") else f"{shown}: {level[:-1]}"
+
+
+def terms_in_words(text: str) -> str:
+    """The text with every term of a mixed model in it as people say it.
+
+    Example:
+        >>> terms_in_words("Most harmful: background_smoke[yes] (odds ratio 0.5).")
+        'Most harmful: background smoke (odds ratio 0.5).'
+    """
+    return re.sub(r"\w+\[[\w -]+\]", lambda found: term_words(found[0]), text)
+
+
+def term_names(terms: Sequence[str], *, limit: int = 28) -> dict[str, str]:
+    """A short, distinct label for every term of a mixed model, in words."""
+    distinct = list(dict.fromkeys(terms))
+    spoken = [term_words(term) for term in distinct]
+    if len(set(spoken)) < len(spoken):
+        return short_names(distinct, limit=limit)
+    labels = short_names(spoken, limit=limit)
+    return {term: labels[words] for term, words in zip(distinct, spoken, strict=True)}
 
 
 def csv_text(frame: pl.DataFrame) -> str:

@@ -51,6 +51,7 @@ def test_json_says_what_was_written_found_and_missing(table: Path, tmp_path: Pat
     out = tmp_path / "page.html"
     said = json.loads(run(table, "--columns", "model=algorithm", "--out", out, "--json", "--template", "challenge"))
     assert said["written"] == [str(out)]
+    assert json.loads(Path(said["manifest"]).read_text())["inputs"][0]["file"] == "scores.csv"
     assert said["template"] == "challenge"
     assert any("surgeval rank" in text for text in said["missing"])
     assert any("Only 5 videos" in text for text in said["limitations"])

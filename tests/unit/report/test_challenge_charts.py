@@ -8,7 +8,7 @@ from surgeval.errors import UnknownName
 from surgeval.report.charts import CHARTS
 from surgeval.report.charts.board import board
 from surgeval.report.charts.buckets import FLOOR_ROW, SIZE_ROW, bucket_matrix
-from surgeval.report.charts.differences import pair_differences
+from surgeval.report.charts.differences import ROWS, pair_differences
 from surgeval.report.charts.pairs import dominance_matrix, significance_map
 from surgeval.report.charts.places import place_frequencies, places_by_rule
 from surgeval.report.charts.places import place_shares as place_shares_chart
@@ -206,13 +206,13 @@ def test_the_model_ahead_is_named_first_and_its_interval_turned_with_it() -> Non
     assert "1 of 2 intervals leave out 0" in chart.alt
 
 
-def test_the_largest_forty_differences_are_shown() -> None:
+def test_only_the_largest_differences_are_shown() -> None:
     names = [f"m{at:02d}" for at in range(12)]
     chart = pair_differences(pairs(names), bucket="aggregation, ID")
     shown = [row["difference"] for row in rows_with(chart, "row")]
-    assert len(shown) == 40
+    assert len(shown) == ROWS
     assert shown == sorted(shown, reverse=True)
-    assert "the first 40 of 66 pairs" in chart.caption
+    assert f"the first {ROWS} of 66 pairs" in chart.caption
     assert set(rows_with(pair_differences(pairs(names), models=("m01", "m04")), "row")[0]["row"].split()[:3]) == {
         "m01", "−", "m04",
     }  # fmt: skip

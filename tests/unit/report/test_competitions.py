@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from ranking_tables import focus_frame
+from surgeval.report.chart import Chart
 from surgeval.report.competitions import competitions, distinct_parts
 from surgeval.report.inputs import Part, read_inputs, without_rehearsed
 from surgeval.report.report import make_report
-from surgeval.report.section import Prose
+from surgeval.report.section import Prose, Table
+from surgeval.report.sections import summary
 from surgeval.schema.manifest import Manifest
 from surgeval.stats.ranking import rank
 
@@ -59,9 +62,36 @@ def test_sections_figures_and_sentences_name_their_competition(folder: Path) -> 
     assert len(names) == len(set(names))
     blocks = [block.name for section in made.sections for block in section.blocks if hasattr(block, "name")]
     assert len(blocks) == len(set(blocks))
-    summary = [block.text for block in made.sections[0].blocks if isinstance(block, Prose)]
-    assert [text.split(":")[0] for text in summary[1:]] == ["frame", "segment"]
-    assert any(text.startswith("frame: ") for text in made.limitations)
+    [leaders] = [block for block in made.sections[0].blocks if isinstance(block, Table)]
+    assert leaders.frame["competition"].unique(maintain_order=True).to_list() == ["frame", "segment"]
+    assert any(": frame, technical board" in text for text in made.limitations)
+
+
+def test_what_holds_for_several_competitions_is_said_once(folder: Path) -> None:
+    made = make_report(folder)
+    beginnings = [text.partition(":")[0] for text in made.limitations]
+    assert len(beginnings) == len(set(beginnings))
+    [methods] = [section for section in made.sections if section.name == "methods"]
+    told = " ".join(block.text for block in methods.blocks if isinstance(block, Prose))
+    assert told.count("every pair of models was compared") == 1
+    assert "frame: 3 models were ranked" in told
+    assert "segment: 3 models were ranked" in told
+
+
+def test_headlines_of_several_competitions_stand_side_by_side_on_one_scale(folder: Path) -> None:
+    table = pl.DataFrame({
+        "level": ["headline"], "name": ["headline"], "accuracy": [0.5], "ci_low": [0.4], "ci_high": [0.6], "count": [9],
+        "videos": [7],
+    })  # fmt: skip
+    inputs = read_inputs(folder)
+    parts = tuple(replace(p, tables={"summary": table}) if p.verb == "score" else p for p in inputs.parts)
+    [chart] = [block for block in summary.section(replace(inputs, parts=parts)).blocks if isinstance(block, Chart)]
+    assert chart.name == "headline"
+    assert chart.data["panel"].unique(maintain_order=True).to_list() == ["frame", "segment"]
+    assert chart.alt.startswith("frame: ")
+    assert " segment: " in chart.alt
+    assert "n = 7 videos" in chart.caption
+    assert chart.svg().startswith("<svg")
 
 
 def test_a_single_ranking_needs_no_name(folder: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from chart_reading import drawn_as, layers, row_order, rows_of
 from surgeval.report.charts import effects_forest, marginal_means, model_effects, property_prevalence
 from surgeval.report.charts._forest import stars
 from surgeval.report.fit_tables import marginal_table
+from surgeval.report.words import term_words
 from surgeval.stats.mixed.diagnostics import prevalences
 from surgeval.stats.mixed.failures import failures
 from surgeval.stats.mixed.report import Failures
@@ -41,7 +42,7 @@ def test_the_forest_shows_log_odds_with_their_limits(found: Failures) -> None:
 def test_the_most_harmful_property_is_on_top_and_what_cannot_be_assessed_below(found: Failures) -> None:
     chart = effects_forest(found.table)
     assessed = found.table.filter((pl.col("term") != "(Intercept)") & pl.col("estimate").is_not_null()).sort("estimate")
-    assert row_order(chart) == [*assessed["term"].to_list(), "never"]
+    assert row_order(chart) == [*(term_words(term) for term in assessed["term"]), "never"]
     assert "never" in {row["label"] for row in rows_of(chart, "rule", "low") if row["size_text"] == "not assessable"}
 
 
@@ -126,7 +127,7 @@ def test_the_two_kinds_of_marginal_means_have_panels_of_their_own(found: Failure
     means = {
         (row["term"], row["value"]): row["mean"] for row in table.iter_rows(named=True) if row["scale"] == "population"
     }
-    assert f"i_instrument from {means['i_instrument', 0.0]:.3f} to {means['i_instrument', 1.0]:.3f}" in chart.alt
+    assert f"i instrument from {means['i_instrument', 0.0]:.3f} to {means['i_instrument', 1.0]:.3f}" in chart.alt
 
 
 def test_marginal_means_run_from_the_largest_loss_to_the_largest_gain() -> None:

@@ -15,7 +15,7 @@ from surgeval.schema.score_table import ScoreTable
 
 
 def found(inputs: Inputs) -> str:
-    return "\n".join(note.text for note in limitations(inputs))
+    return "\n".join(note.said for note in limitations(inputs))
 
 
 def part(verb: str, *, tables: dict[str, pl.DataFrame] | None = None, **records: Any) -> Part:
@@ -75,8 +75,8 @@ def test_empty_and_heavy_buckets_are_named() -> None:
         {"bucket": ["aggregation_id", "aggregation_ood"], "questions": [1, 99], "weight_of_question": [0.5, 0.005]}
     )
     text = found(Inputs(Path("x"), (part("score", tables={"leverage_questions": weights}),)))
-    assert "Only 2 of 10 buckets have a question" in text
-    assert "2 % or more of the headline in Aggregation, ID." in text
+    assert "only 2 of 10 buckets have one" in text
+    assert "2 % or more of the headline: Aggregation, ID." in text
 
 
 def test_a_ranking_without_any_significant_difference_says_so() -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from chart_examples import EXAMPLES, HOSTILE, plain_names
-from surgeval.report.pdf import PRINTED_COLUMNS, PRINTED_ROWS, listing, pdf
+from surgeval.report.chart import Chart
+from surgeval.report.pdf import FOLDED_ROWS, PRINTED_COLUMNS, PRINTED_ROWS, listing, pdf
 from surgeval.report.section import Note, Prose, Section, Table
 
 MARKUP = ("#panic(1)", "$x^2$", "\\input{/etc/passwd}", "@cite", "*bold* _it_ `raw`", "= heading", "<label>", "// gone")
@@ -46,6 +48,36 @@ def test_pages_are_numbered_and_heads_of_long_tables_repeated(tmp_path: Path) ->
     assert f"1/{len(pages)}" in pages[0].replace(" ", "")
     assert "model" in pages[1]
     assert f"{PRINTED_ROWS} of 60 rows" in pages[0]
+
+
+@needs_poppler
+def test_long_tables_that_a_picture_stands_for_are_named_in_print_and_short_ones_printed(tmp_path: Path) -> None:
+    long, short = (pl.DataFrame({"model": [f"row-{rows}-{at}" for at in range(rows)]}) for rows in (FOLDED_ROWS + 1, 2))
+    tables = (Table("l", "Behind #it", long, folded=True), Table("s", "Few", short, folded=True))
+    text = text_of(pdf("T", "k", "f", [Section("a", "A", tables)]), tmp_path)
+    assert f"On the page, not in print: Behind #it ({FOLDED_ROWS + 1} rows)." in " ".join(text.split())
+    assert "row-2-1" in text
+    assert f"row-{FOLDED_ROWS + 1}-0" not in text
+
+
+@needs_poppler
+def test_two_narrow_pictures_share_the_width_of_a_page(tmp_path: Path) -> None:
+    narrow, wide = (EXAMPLES[name](plain_names(4)) for name in ("dominance_matrix", "value_intervals"))
+
+    def lines(*charts: Chart) -> list[str]:
+        named = [replace(chart, title=f"Title{at}") for at, chart in enumerate(charts)]
+        return text_of(pdf("T", "k", "f", [Section("a", "A", tuple(named))]), tmp_path).splitlines()
+
+    assert any("Title0" in line and "Title1" in line for line in lines(narrow, narrow))
+    assert not any("Title0" in line and "Title1" in line for line in lines(narrow, wide))
+
+
+@needs_poppler
+def test_what_a_note_lists_is_printed(tmp_path: Path) -> None:
+    note = Note("It holds in:", items=("#panic(1)", "the second board"))
+    text = text_of(pdf("T", "k", "f", [Section("a", "A", (note,))]), tmp_path)
+    assert "#panic(1)" in text
+    assert "the second board" in text
 
 
 def test_hostile_names_and_letters_of_other_scripts_do_not_stop_it() -> None:

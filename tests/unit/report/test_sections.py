@@ -14,10 +14,11 @@ from mixed_data import nested_table
 from report_folder import HOSTILE_NAME, shared_challenge
 from surgeval.report.chart import Chart
 from surgeval.report.fit_files import write_fit_tables
-from surgeval.report.inputs import read_inputs
+from surgeval.report.inputs import Part, read_inputs
 from surgeval.report.report import make_report
 from surgeval.report.section import Note, Prose, Section, Table
 from surgeval.report.sections import _pictures, answers, data, evaluation, failures, latency, statistics
+from surgeval.report.sections._wording import CROWD, FOREMOST
 from surgeval.schema.manifest import Manifest
 from surgeval.scoring.evaluate.run import evaluate
 from surgeval.stats.comparison import compare
@@ -151,3 +152,22 @@ def test_residuals_against_simulated_data_come_with_their_tests(tmp_path: Path) 
     tests = dict(part.table("residual_tests").rows())
     assert {"uniformity_p", "dispersion", "outlier_p"} <= set(tests)
     assert part.table("residuals")["residual"].is_between(0, 1).all()
+
+
+def test_of_a_crowd_the_foremost_are_shown_and_counted() -> None:
+    names = [f"m{at:03d}" for at in range(CROWD + 5)]
+    rows = [("technical", name, at + 1, 40 - at, at >= CROWD) for at, name in enumerate(names)]
+    places = pl.DataFrame(rows, schema=["board", "model", "place", "copeland", "baseline"], orient="row")
+    pairs = [("technical", a, b, 2, 1, True) for a in names[:30] for b in names[:30] if a < b]
+    columns = ["board", "model_a", "model_b", "buckets_a_ahead", "buckets_b_ahead", "a_dominates_b"]
+    tables = {"places": places, "dominance": pl.DataFrame(pairs, schema=columns, orient="row")}
+    part = Part("rank", "rank", Path("nowhere"), {}, tables)
+    found = _pictures.picture_of_foremost("dominance_matrix", part, "technical", "dominance", name="x")
+    assert isinstance(found, Chart)
+    assert found.title.endswith(f", the first {FOREMOST} of {CROWD + 5} models")
+    assert f"Shown: the first {FOREMOST} of {CROWD + 5} models" in found.caption
+    assert set(found.data["model_a"]) | set(found.data["model_b"]) == set(names[:FOREMOST])
+    tables["places"] = places.head(CROWD)
+    everybody = _pictures.picture_of_foremost("dominance_matrix", part, "technical", "dominance", name="x")
+    assert isinstance(everybody, Chart)
+    assert set(everybody.data["model_a"]) | set(everybody.data["model_b"]) == set(names[:30])

@@ -236,7 +236,9 @@ def latency_against_budget(
     base = alt.Chart(chart_data(rows), width=WIDTH_PX, height=rows_height(len(order)))
     y = rows_axis(order, scale=row_scale(order))
     tooltip = tips(rows, "model", "p50_s .2f", "p95_s .2f", "max_s .2f", "late", "questions")
-    x = alt.X("p50_drawn:Q", title="seconds per answer (log scale)", scale=alt.Scale(type="log", nice=True, padding=8))
+    x = alt.X(
+        "p50_drawn:Q", title="seconds per answer (log scale)", scale=alt.Scale(type="log", nice=False, padding=12)
+    )
     layers: list[Any] = [
         line_at(budget_s, dash=(4, 3), color=CONTRAST),
         base.mark_rule(color=QUIET, strokeWidth=1).encode(y=y, x=x, x2="max_drawn:Q", tooltip=tooltip),

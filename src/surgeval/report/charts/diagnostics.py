@@ -207,7 +207,7 @@ def _tests_in_words(tests: Mapping[str, Any]) -> str:
     if "dispersion" in tests:
         parts.append(f"dispersion {number(tests['dispersion'], 2)} (p = {tests.get('dispersion_p', float('nan')):.3g})")
     if "outliers" in tests:
-        parts.append(f"{tests['outliers']} outliers (p = {tests.get('outlier_p', float('nan')):.3g})")
+        parts.append(f"{tests['outliers']:.0f} outliers (p = {tests.get('outlier_p', float('nan')):.3g})")
     if not parts:
         return "No tests are given."
     how = {True: " Estimated random effects were kept.", False: " Random effects were drawn anew."}

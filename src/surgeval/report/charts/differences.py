@@ -21,7 +21,7 @@ from surgeval.report.charts._ranking import (
 from surgeval.report.theme import ACCENT, INK, WIDTH_PX
 from surgeval.report.words import short_names
 
-ROWS = 40
+ROWS = 24
 """Most pairs that are drawn."""
 
 

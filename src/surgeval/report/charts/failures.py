@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from surgeval.report.chart import Chart, altair, drawn, nothing_to_show
-from surgeval.report.charts._encode import LABEL, chart_data, labelled, rows_axis, rows_height
+from surgeval.report.charts._encode import LABEL, chart_data, rows_axis, rows_height
 from surgeval.report.charts._forest import forest_axis, forest_marks, prepared, typed_effects
 from surgeval.report.charts._marks import (
     DARK,
@@ -21,7 +21,7 @@ from surgeval.report.charts._marks import (
     tips,
 )
 from surgeval.report.theme import DIVERGING, INK, label_px, row_step_px
-from surgeval.report.words import plain, short_names
+from surgeval.report.words import plain, short_names, term_names
 from surgeval.stats.mixed.design import INTERCEPT
 from surgeval.stats.mixed.symbols import NOT_ASSESSABLE
 
@@ -63,7 +63,8 @@ def effects_forest(
     if table.height > MOST_TERMS:
         note = f" The {MOST_TERMS} of {table.height:,} properties with the smallest p values are shown."
         table = table.sort(p_column, nulls_last=True, maintain_order=True).head(MOST_TERMS)
-    table = labelled(table.sort("estimate", nulls_last=True, maintain_order=True), "term")
+    table = table.sort("estimate", nulls_last=True, maintain_order=True)
+    table = table.with_columns(pl.col("term").replace_strict(term_names(table["term"].to_list())).alias(LABEL))
     ratio = bool(table["odds_ratio"].is_not_null().any())
     order = table[LABEL].to_list()
     y = rows_axis(order, scale=row_scale(order))
@@ -137,7 +138,7 @@ def model_effects(
         terms = terms.head(MOST_TERMS)
         table = table.filter(pl.col("term").is_in(terms["term"].to_list()))
     models = table["model"].cast(pl.String).unique(maintain_order=True).to_list()
-    named = short_names(terms["term"].to_list())
+    named = term_names(terms["term"].to_list())
     called = short_names(models, limit=24)
     table = table.with_columns(
         pl.col("term").replace_strict(named).alias(LABEL),

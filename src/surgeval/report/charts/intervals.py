@@ -21,7 +21,8 @@ def value_intervals(
     """One row per model: its value and interval, the best on top.
 
     Args:
-        frame: Columns `model`, `value`, `ci_low`, `ci_high`, and `n` (independent units) where known.
+        frame: Columns `model`, `value`, `ci_low`, `ci_high`, `n` (independent units) where known, and `panel` where
+            values of several competitions stand side by side on one scale.
         name: Of the chart.
         title: Of the chart.
         estimand: What the value estimates.
@@ -31,18 +32,40 @@ def value_intervals(
     if frame.is_empty():
         return nothing_to_show(name, title, "no model has a value")
     alt = altair()
-    rows = labelled(frame.sort("value", descending=largest_is_best, nulls_last=True))
-    base = alt.Chart(chart_data(rows), width=WIDTH_PX, height=rows_height(rows.height))
-    y = rows_axis(rows[LABEL].to_list())
+    rows = labelled(_sorted(frame, largest_is_best=largest_is_best))
+    order = rows[LABEL].unique(maintain_order=True).to_list()
+    panels = rows["panel"].unique(maintain_order=True).to_list() if "panel" in rows.columns else []
+    width = WIDTH_PX if not panels else (_PANELS_PX - _GAP_PX * (len(panels) - 1)) // len(panels)
+    base = alt.Chart(width=width, height=rows_height(len(order)))
+    y = rows_axis(order)
     tips = [alt.Tooltip(f"{column}:{kind}", format=form) for column, kind, form in _TIPS if column in rows.columns]
-    x = alt.X("ci_low:Q", title=f"{estimand} (bars: 95 % interval)", scale=alt.Scale(zero=False, padding=8))
+    words = estimand if panels else f"{estimand} (bars: 95 % interval)"
+    axis = alt.Axis(tickCount=4) if panels else alt.Axis(tickCount=8)
+    x = alt.X("ci_low:Q", title=words if len(panels) < 3 else None, scale=alt.Scale(zero=False, padding=8), axis=axis)
     span = base.mark_rule(strokeWidth=2, color=ACCENT).encode(y=y, x=x, x2="ci_high:Q", tooltip=tips)
     point = base.mark_point(filled=True, size=45, color=ACCENT, opacity=1).encode(y=y, x="value:Q", tooltip=tips)
+    picture = alt.layer(span, point, data=chart_data(rows))
+    if panels:
+        head = alt.Column("panel:N", sort=panels, title=None, header=alt.Header(labelFontWeight="bold"))
+        picture = picture.facet(column=head, spacing=_GAP_PX)
     return drawn(
-        name, alt.layer(span, point), title=title, alt=_spoken(rows, estimand),
-        caption=f"Points: {estimand}. Bars: 95 % intervals from resampling whole {unit}{_units(rows, unit)}.",
+        name, picture, title=title, alt=_told(rows, estimand, largest_is_best=largest_is_best),
+        caption=f"Points: {estimand}. Bars: 95 % intervals from resampling whole {unit}{_units(rows, unit)}."
+        + (" One scale for all panels; the best on average on top." if panels else ""),
         data=frame,
     )  # fmt: skip
+
+
+_PANELS_PX, _GAP_PX = 660, 30
+"""Width of several panels together, and the room between two."""
+
+
+def _sorted(frame: pl.DataFrame, *, largest_is_best: bool) -> pl.DataFrame:
+    """The best on top: by the value, or by its mean over panels."""
+    if "panel" not in frame.columns:
+        return frame.sort("value", descending=largest_is_best, nulls_last=True)
+    mean = frame.with_columns(mean=pl.col("value").mean().over("model"))
+    return mean.sort("mean", "model", descending=[largest_is_best, False], nulls_last=True, maintain_order=True)
 
 
 _TIPS = (("model", "N", ""), ("value", "Q", ".3f"), ("ci_low", "Q", ".3f"), ("ci_high", "Q", ".3f"), ("n", "Q", ""))
@@ -54,6 +77,14 @@ def _units(rows: pl.DataFrame, unit: str) -> str:
     counts = [int(n) for n in rows["n"].drop_nulls()]
     few, many = min(counts), max(counts)
     return f" (n = {few} {unit})" if few == many else f" (n = {few} to {many} {unit})"
+
+
+def _told(rows: pl.DataFrame, estimand: str, *, largest_is_best: bool) -> str:
+    if "panel" not in rows.columns:
+        return _spoken(rows, estimand)
+    panels = rows.sort("value", descending=largest_is_best, nulls_last=True).group_by("panel")
+    told = {str(panel): _spoken(own, estimand) for (panel,), own in panels}
+    return " ".join(f"{panel}: {told[panel]}" for panel in rows["panel"].unique(maintain_order=True))
 
 
 def _spoken(rows: pl.DataFrame, estimand: str) -> str:

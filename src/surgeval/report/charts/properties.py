@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from surgeval.report.chart import Chart, altair, drawn, nothing_to_show
-from surgeval.report.charts._encode import LABEL, chart_data, labelled, rows_axis, rows_height
+from surgeval.report.charts._encode import LABEL, chart_data, rows_axis, rows_height
 from surgeval.report.charts._marks import (
     first_rows,
     head_beside,
@@ -19,7 +19,7 @@ from surgeval.report.charts._marks import (
     typed,
 )
 from surgeval.report.theme import ACCENT, CONTRAST, INK, QUIET, WIDTH_PX, row_step_px
-from surgeval.report.words import short_names
+from surgeval.report.words import term_names
 from surgeval.stats.mixed.diagnostics import SPARSE
 
 MOST_TERMS = 100
@@ -50,7 +50,8 @@ def property_prevalence(
     alt = altair()
     ranked, note = first_rows(frame.sort("share", "term", descending=[True, False]), MOST_TERMS, "properties")
     kind = pl.when(pl.col("units") < SPARSE).then(pl.lit("hardly assessable")).otherwise(pl.lit("enough"))
-    rows = labelled(ranked.with_columns(kind.alias("units_are")), "term")
+    label = pl.col("term").replace_strict(term_names(ranked["term"].to_list())).alias(LABEL)
+    rows = ranked.with_columns(kind.alias("units_are"), label)
     text = [
         f"{percent(row['share'])}  ({row['units']:,}{' !' if row['units'] < SPARSE else ''})" for row in rows.to_dicts()
     ]
@@ -109,7 +110,7 @@ def marginal_means(
     frame = typed(frame, name, texts=("term", "scale"), numbers=("value", "mean", "ci_low", "ci_high"))
     change = _changes(frame)
     ranked, note = first_rows(change, MOST_TERMS, "properties")
-    names = short_names(ranked["term"].to_list())
+    names = term_names(ranked["term"].to_list())
     side = pl.when(pl.col("value") == 0).then(pl.lit(_SIDES["without"])).otherwise(pl.lit(_SIDES["with"]))
     rows = frame.filter(pl.col("term").is_in(list(names)))
     rows = rows.with_columns(pl.col("term").replace_strict(names).alias(LABEL), side.alias("side"))

@@ -2,15 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from surgeval.errors import ExtraNeeded, SurgevalError
-from surgeval.report.chart import altair
+from surgeval.report.chart import Chart, altair
 from surgeval.report.charts import CHARTS
+from surgeval.report.folder import Part
 from surgeval.report.section import Block, Note
+from surgeval.report.sections._wording import CROWD, FOREMOST, competitors, on_board, optional
 from surgeval.report.words import plain
+
+
+def picture_of_foremost(
+    chart: str, part: Part, board: str, table: str, *, ordered: bool = True, **options: Any
+) -> Block:
+    """A picture of one board that a crowd would make unreadable: of all models, or of the first twenty of a crowd.
+
+    Args:
+        chart: Its name.
+        part: The ranking.
+        board: The board.
+        table: The table of the ranking that it is drawn from.
+        ordered: Whether the chart takes the table of places as well, for its order.
+        options: Of the chart.
+    """
+    frame, places = part.table(table), optional(part, "places")
+    rivals = competitors(part, board)
+    everybody = on_board(part, "places", board)["model"].n_unique() if places is not None else len(rivals)
+    if everybody <= CROWD or places is None:
+        return picture(chart, *([frame, places] if ordered else [frame]), group=board, **options)
+    shown = rivals[:FOREMOST]
+    tables = [_among(frame, shown), *([_among(places, shown)] if ordered else [])]
+    found = picture(chart, *tables, group=board, **options)
+    if not isinstance(found, Chart):
+        return found
+    told = f"the first {len(shown)} of {everybody:,} models"
+    caption = f"{found.caption} Shown: {told}, by place."
+    return replace(found, title=f"{found.title}, {told}", caption=caption, alt=f"Of {told}: {found.alt}")
+
+
+def _among(frame: pl.DataFrame, models: Sequence[str]) -> pl.DataFrame:
+    """The rows in which all models are among those."""
+    columns = [name for name in ("model", "model_a", "model_b") if name in frame.columns]
+    return frame.filter(pl.all_horizontal(pl.col(name).is_in(models) for name in columns))
 
 
 def picture(chart: str, *tables: Any, **options: Any) -> Block:

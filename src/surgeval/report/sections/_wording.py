@@ -13,7 +13,9 @@ from surgeval.schema.taxonomy import Capability
 
 NAME_LIMIT = 48
 CROWD = 40
-"""More models than this get only the pictures that stay readable with a hundred."""
+"""With more models than this, pictures that would not stay readable show the foremost only."""
+FOREMOST = 20
+"""How many these are."""
 _SHOWN_NAMES = 4
 
 
@@ -85,6 +87,19 @@ def boards_of(part: Part) -> list[str]:
     """The boards of a ranking, in their order."""
     places = part.table("places")
     return places["board"].unique(maintain_order=True).to_list() if "board" in places.columns else []
+
+
+def competitors(part: Part, board: str) -> list[str]:
+    """The models that compete on a board, best first; all that have a place where the ranking does not say."""
+    ranked, places = on_board(part, "stability", board), on_board(part, "places", board)
+    rivals = places.filter(~pl.col("baseline").fill_null(False)).sort("place")["model"].to_list()
+    known = set(ranked["model"]) if "model" in ranked.columns else set(rivals)
+    return [model for model in rivals if model in known]
+
+
+def whole_places(stability: pl.DataFrame) -> pl.DataFrame:
+    """Ranges of places as whole places, rounded outwards: quantiles between two places are places nobody took."""
+    return stability.with_columns(pl.col("place_low").floor(), pl.col("place_high").ceil())
 
 
 def optional(part: Part, table: str) -> pl.DataFrame | None:

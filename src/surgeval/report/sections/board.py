@@ -7,11 +7,20 @@ import polars as pl
 from surgeval.report.inputs import Inputs, Part
 from surgeval.report.section import Block, Note, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
-from surgeval.report.sections._wording import boards_of, missing, names_of, on_board, optional, slug
+from surgeval.report.sections._wording import (
+    boards_of,
+    competitors,
+    missing,
+    names_of,
+    on_board,
+    optional,
+    slug,
+    whole_places,
+)
 
 TITLE = "Board"
 _LABELS = {
-    "copeland": "Copeland score",
+    "copeland": "Copeland",
     "win_rate": "win rate in tie",
     "place_low": "place from",
     "place_high": "place to",
@@ -20,6 +29,9 @@ _LABELS = {
     "p_first": "share first",
     "p_top3": "share top 3",
 }
+_GATE_LABELS = {"baseline_macro_accuracy": "that of the baseline", "ci_low": "from", "ci_high": "to"}
+_FEW = 10
+"""Rows of a table that need not be folded."""
 _ORDER = (
     "place", "model", "macro_accuracy", "macro_low", "macro_high", "letters", "copeland", "win_rate", "place_low",
     "place_high", "p_first", "p_top3", "baseline",
@@ -39,18 +51,20 @@ def _board(part: Part, board: str) -> list[Block]:
     places, stability = on_board(part, "places", board), on_board(part, "stability", board)
     summary = on_board(part, "summary", board)
     if "p_first" in stability.columns:
-        spread = stability.select("model", "place_low", "place_high", "p_first", "p_top3")
+        spread = whole_places(stability).select("model", "place_low", "place_high", "p_first", "p_top3")
         places = places.join(spread, on="model", how="left", maintain_order="left")
     told = [name for name in ("letters", "macro_low", "macro_high") if name in summary.columns]
     if told:
         places = places.join(summary.select("model", *told), on="model", how="left", maintain_order="left")
     order = [name for name in _ORDER if name in places.columns]
     caption = (
-        "Place: by Copeland's rule over buckets; ties at the top are broken by the win rate. Macro accuracy: mean over"
-        " buckets of the mean over questions, with its 95 % interval over videos. Models that share a letter cannot be"
-        " told apart over all buckets"
-        " together. Place from and to: the middle 95 % of places in resamples of whole videos; shares: how often first"
-        " and among the first three. Baselines carry the place they would take."
+        "Place: by Copeland's rule over buckets (models dominated minus models dominating); ties at the top are broken"
+        " by the win rate. Macro accuracy: mean over buckets of the mean over questions, with its 95 % interval over"
+        " videos. Models that share a letter cannot be told apart over all buckets together. Place from and to: the"
+        " middle 95 % of places in resamples of whole videos, rounded outwards; shares: how often first"
+        " and among the first three. Ties are not broken in resamples: equal Copeland scores share the better place, so"
+        " that shares add up to more than one, and a place that rests on a tie-break can lie outside its range."
+        " Baselines and entries outside the competition carry the place they would take."
     )
     table = Table(f"places-{slug(board)}", f"Places, {board} board", places.select(order), caption, labels=_LABELS)
     chart = picture(
@@ -58,11 +72,10 @@ def _board(part: Part, board: str) -> list[Block]:
         buckets=optional(part, "buckets"), group=board,
         name=f"board-{slug(board)}",
     )  # fmt: skip
-    return [Prose(_spoken(board, places)), chart, table]
+    return [Prose(_spoken(board, places.filter(pl.col("model").is_in(competitors(part, board))))), chart, table]
 
 
-def _spoken(board: str, places: pl.DataFrame) -> str:
-    own = places.filter(~pl.col("baseline").fill_null(False)).sort("place")
+def _spoken(board: str, own: pl.DataFrame) -> str:
     if own.is_empty():
         return f"Nobody competes on the {board} board."
     first = own.filter(pl.col("place") == own["place"].min())
@@ -85,9 +98,12 @@ def _gate(part: Part) -> list[Block]:
     )
     found: list[Block] = [Prose(text + (f" Not: {names_of(failed)}." if failed else ""))]
     evidence = part.table("gate_evidence")
+    caption = "Gap: macro accuracy minus that of the baseline, with its 95 % interval over videos."
     if not evidence.is_empty():
         found.append(
-            Table("gate", "Gaps to the baselines", evidence, "Gap of macro accuracies, 95 % interval over videos.")
+            Table(
+                "gate", "Gaps to the baselines", evidence, caption, labels=_GATE_LABELS, folded=evidence.height > _FEW
+            )
         )
     if not part.table("prizes").is_empty():
         found.append(Table("prizes", "Prizes", part.table("prizes")))

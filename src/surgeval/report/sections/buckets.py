@@ -6,9 +6,8 @@ import polars as pl
 
 from surgeval.report.inputs import Inputs, Part
 from surgeval.report.section import Block, Note, Prose, Section, Table
-from surgeval.report.sections._pictures import picture
+from surgeval.report.sections._pictures import picture, picture_of_foremost
 from surgeval.report.sections._wording import (
-    CROWD,
     boards_of,
     bucket_label,
     missing,
@@ -56,8 +55,8 @@ def _of_board(part: Part, board: str, floors: pl.DataFrame | None) -> list[Block
         picture("bucket_matrix", *tables, floors, group=board, name=f"bucket-matrix-{slug(board)}"),
         picture("podium", *tables, group=board, name=f"podium-{slug(board)}"),
     ]
-    if frame["model"].n_unique() <= CROWD:
-        blocks.append(picture("ranking_heat_map", *tables, group=board, name=f"ranking-heat-map-{slug(board)}"))
+    name = f"ranking-heat-map-{slug(board)}"
+    blocks.append(picture_of_foremost("ranking_heat_map", part, board, "buckets", name=name))
     shown = frame.select(order)
     return [*blocks, Table(f"buckets-{slug(board)}", f"Buckets, {board} board", shown, caption, folded=True)]
 

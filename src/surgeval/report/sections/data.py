@@ -17,6 +17,7 @@ from surgeval.report.words import plain
 from surgeval.schema.procedure_files import read_procedure
 from surgeval.schema.question_files import load_questions
 from surgeval.schema.questions import Request
+from surgeval.schema.taxonomy import Capability
 
 TITLE = "Data"
 _MOST_DEFECTS = 8
@@ -48,7 +49,7 @@ def _card(part: Part) -> list[Block]:
     ]
     keys = [name for name in ("split", "track", "capability", "ood") if name in counts.columns]
     if keys:
-        shown = counts.group_by(keys, maintain_order=True).agg(pl.col("questions").sum())
+        shown = _in_words(counts.group_by(keys, maintain_order=True).agg(pl.col("questions").sum()))
         blocks.append(Table("question-counts", "Questions by split, track and capability", shown, folded=True))
     for key, title in (("classes", "Classes of foreign objects"), ("videos", "Videos")):
         if not (frame := _rows(card, key)).is_empty():
@@ -59,6 +60,15 @@ def _card(part: Part) -> list[Block]:
     if len(listed) > _MOST_DEFECTS:
         blocks.append(Note(f"{len(listed) - _MOST_DEFECTS} more defects are in data_card.json"))
     return blocks
+
+
+def _in_words(counts: pl.DataFrame) -> pl.DataFrame:
+    """The counts with capabilities by name; a code that is not known stays as it is."""
+    if "capability" not in counts.columns:
+        return counts
+    known = {code: Capability.named(code) for code in counts["capability"].cast(pl.String).drop_nulls().unique()}
+    words = {code: f"{found.code} {found.label.lower()}" for code, found in known.items() if found is not None}
+    return counts.with_columns(pl.col("capability").cast(pl.String).replace(words))
 
 
 def _rows(card: dict[str, Any], key: str) -> pl.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import polars as pl
@@ -10,7 +11,7 @@ from surgeval.report.inputs import Inputs, Part
 from surgeval.report.section import Block, Note, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
 from surgeval.report.sections._wording import missing, slug
-from surgeval.report.words import plain
+from surgeval.report.words import plain, terms_in_words
 
 TITLE = "Why models fail"
 _LABELS = {"p_value": "p", "p_holm": "p (Holm)", "odds_ratio": "odds ratio", "std_error": "standard error"}
@@ -29,7 +30,7 @@ def section(inputs: Inputs) -> Section:
 
 def _analysis(part: Part) -> list[Block]:
     effects, fit = part.table("effects"), part.records.get("fit", {})
-    blocks: list[Block] = [Prose(part.prose.split("\n")[0])] if part.prose else []
+    blocks: list[Block] = [Prose(terms_in_words(part.prose.split("\n")[0]))] if part.prose else []
     if fit.get("converged") is False:
         blocks.append(Note("The fit did not converge; its numbers must not be used."))
     caption = (
@@ -49,7 +50,7 @@ def _analysis(part: Part) -> list[Block]:
         caption = "Each model fitted by itself."
         blocks.append(Table("per-model", "Effects model by model", own, caption, labels=_LABELS, folded=True))
     blocks += _pictures(part, fit)
-    blocks += [Note(plain(warning, limit=400), "hint") for warning in _warnings(fit)]
+    blocks += [Note(_said(warning), "hint") for warning in _warnings(fit)]
     return blocks
 
 
@@ -81,6 +82,12 @@ def _prevalence(fit: dict[str, Any]) -> pl.DataFrame:
         return pl.DataFrame([{name: row.get(name) for name in kinds} for row in listed], schema=kinds)
     except (pl.exceptions.PolarsError, TypeError, OverflowError):
         return pl.DataFrame()
+
+
+def _said(warning: str) -> str:
+    """A warning as a sentence: without its code, terms in words."""
+    text = re.sub(r"^(?:error|warning|note) [a-z-]+ (?:\[.{1,80}?\]+: )?", "", plain(warning, limit=400))
+    return terms_in_words(f"{text[:1].upper()}{text[1:]}") + ("" if text.endswith(".") else ".")
 
 
 def _warnings(fit: dict[str, Any]) -> list[str]:

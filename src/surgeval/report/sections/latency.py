@@ -15,6 +15,7 @@ from surgeval.report.sections._wording import missing, percent
 from surgeval.submissions.results import run_facts
 
 TITLE = "Latency and rehearsal"
+_LABELS = {"p50_s": "median", "p95_s": "95th percentile", "max_s": "longest", "late_share": "late"}
 
 
 def section(inputs: Inputs) -> Section:
@@ -44,7 +45,7 @@ def _latencies(inputs: Inputs) -> list[Block]:
     if not limits:
         frame = latency_table(_by_model(inputs, known)).drop("late_share")
         text = "Latencies as the models reported them; no limit applied."
-        return [Prose(text), Table("latency", "Latency in seconds", frame)]
+        return [Prose(text), Table("latency", "Seconds per answer", frame, labels=_LABELS)]
     if len(limits) == 1:
         return _under_limit(inputs, known, limits[0], "latency")
     timed = known.join(_limit_of_each(inputs), on=["model", "case"], how="inner")
@@ -62,8 +63,11 @@ def _under_limit(inputs: Inputs, known: pl.DataFrame, limit: float, name: str) -
     frame = latency_table(_by_model(inputs, known), budget_s=limit)
     late = known.filter(pl.col("latency") > limit).height / known.height
     text = f"Answers were allowed {limit:g} s each; {percent(late)} of {known.height:,} took longer and count as wrong."
-    table = Table(name, "Latency in seconds", frame, "One row per model.", folded=True)
-    return [Prose(text), picture("latency_against_budget", frame, budget_s=limit, name=f"{name}-against-budget"), table]
+    title = f"Time per answer against the budget of {limit:g} s"
+    chart = picture("latency_against_budget", frame, budget_s=limit, name=f"{name}-against-budget", title=title)
+    caption = f"One row per model; late: share of its questions answered after {limit:g} s or not at all."
+    listed = Table(name, f"Seconds per answer, budget of {limit:g} s", frame, caption, labels=_LABELS, folded=True)
+    return [Prose(text), chart, listed]
 
 
 def _by_model(inputs: Inputs, known: pl.DataFrame) -> dict[str, list[float]]:

@@ -8,6 +8,8 @@ from typing import Any
 import polars as pl
 
 from surgeval.report.inputs import Inputs, Part
+from surgeval.report.live import SEED
+from surgeval.report.record import report_manifest, reproduction_line
 from surgeval.report.section import Block, Note, Prose, Section, Table
 from surgeval.report.words import plain
 
@@ -17,27 +19,40 @@ _SHOWN_HASHES = 200
 
 
 def section(inputs: Inputs) -> Section:
-    """The manifests of all parts as tables."""
-    name = plain(inputs.source.name, limit=80)
-    blocks: list[Block] = [Prose(f"This page: surgeval report {name} --out report.html")]
+    """The line that makes the page again, what it was made from, and the manifests of all parts."""
+    blocks: list[Block] = [Prose(f"This page: {reproduction_line(inputs)}"), *_own(inputs)]
     runs = [_run(part) for part in inputs.parts]
     if runs:
         caption = (
             "Each line can be run again from the manifest.json beside the results; equal inputs give equal results."
         )
         kinds = dict.fromkeys(("part", "verb", "options", "seeds", "surgeval", "python"), pl.String)
-        blocks.append(Table("runs", "Runs", pl.DataFrame(runs, schema=kinds, orient="row"), caption))
+        blocks.append(Table("runs", "Runs", pl.DataFrame(runs, schema=kinds, orient="row"), caption, folded=True))
     hashes = [row for part in inputs.parts for row in _hashes(part)]
     if hashes:
         kinds = dict.fromkeys(("part", "file", "sha256"), pl.String)
         frame = pl.DataFrame(hashes, schema=kinds, orient="row")
         caption = "SHA-256 of what each run read."
-        blocks.append(Table("inputs", "Inputs", frame, caption, shown_rows=_SHOWN_HASHES))
+        blocks.append(Table("inputs", "Inputs of the runs", frame, caption, shown_rows=_SHOWN_HASHES, folded=True))
     if not runs:
         blocks.append(
             Note("There is no manifest: the table was given by itself, so its origin is not recorded.", "hint")
         )
     return Section("reproduction", TITLE, tuple(blocks), folded=True)
+
+
+def _own(inputs: Inputs) -> list[Block]:
+    """Versions and files of this very page, as its manifest has them."""
+    made = report_manifest(inputs)
+    packages = ", ".join(f"{name} {version}" for name, version in made["packages"].items())
+    text = f"Made with surgeval {made['surgeval']}, Python {made['python']}, {packages}; seed {SEED} for its intervals."
+    found: list[Block] = [Prose(text)]
+    if made["inputs"]:
+        frame = pl.DataFrame(made["inputs"], schema=dict.fromkeys(("file", "sha256"), pl.String))
+        caption = "SHA-256 of every file whose numbers or words are on this page, named as seen from the folder."
+        title = "What this page was made from"
+        found.append(Table("page-inputs", title, frame, caption, shown_rows=_SHOWN_HASHES, folded=True))
+    return found
 
 
 def _run(part: Part) -> tuple[str, ...]:

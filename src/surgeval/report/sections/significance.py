@@ -6,8 +6,19 @@ import polars as pl
 
 from surgeval.report.inputs import Inputs, Part
 from surgeval.report.section import Block, Prose, Section, Table
-from surgeval.report.sections._pictures import picture
-from surgeval.report.sections._wording import CROWD, boards_of, bucket_label, missing, on_board, optional, percent, slug
+from surgeval.report.sections._pictures import picture, picture_of_foremost
+from surgeval.report.sections._wording import (
+    CROWD,
+    FOREMOST,
+    boards_of,
+    bucket_label,
+    competitors,
+    missing,
+    on_board,
+    optional,
+    percent,
+    slug,
+)
 
 TITLE = "Significance"
 _SHOWN = 60
@@ -33,6 +44,7 @@ def _board(part: Part, board: str) -> list[Block]:
     blocks: list[Block] = [Prose(text), *_pictures(part, board)]
     differences = on_board(part, "differences", board)
     shown = _with_intervals(found if not found.is_empty() else pairs, differences).sort("p_adjusted")
+    shown = shown.drop("significant") if not found.is_empty() else shown
     caption = (
         "Difference: accuracy of the first minus that of the second model in the bucket, with a 95 % interval over"
         " videos. p-values: paired test with the video as unit, two-sided; adjusted by Holm within the bucket."
@@ -51,21 +63,31 @@ def _pictures(part: Part, board: str) -> list[Block]:
             name=f"significance-map-{slug(board)}",
         )
     ]  # fmt: skip
-    crowd = places is not None and places["model"].n_unique() > CROWD
-    if not part.table("dominance").is_empty() and not crowd:
+    if not part.table("dominance").is_empty():
         name = f"dominance-matrix-{slug(board)}"
-        blocks.append(picture("dominance_matrix", part.table("dominance"), places, group=board, name=name))
+        blocks.append(picture_of_foremost("dominance_matrix", part, board, "dominance", name=name))
     if not part.table("differences").is_empty():
         name = f"pair-differences-{slug(board)}"
-        blocks.append(picture("pair_differences", part.table("differences"), group=board, name=name))
+        rivals = competitors(part, board)
+        crowd = len(rivals) > CROWD
+        title = f"Differences between the first {FOREMOST} models" if crowd else "Differences between models"
+        models = tuple(rivals[:FOREMOST] if crowd else rivals)
+        differences = part.table("differences")
+        blocks.append(picture("pair_differences", differences, group=board, models=models, name=name, title=title))
     return blocks
 
 
 def _with_intervals(pairs: pl.DataFrame, differences: pl.DataFrame) -> pl.DataFrame:
+    """The pairs with the intervals of their differences, whichever of the two models either table names first."""
     keys = ["capability", "ood", "model_a", "model_b"]
     if not differences.is_empty():
         ends = differences.select(*keys, "ci_low", "ci_high")
-        pairs = pairs.join(ends, on=keys, how="left", maintain_order="left")
+        turned = differences.select(
+            "capability", "ood", model_a="model_b", model_b="model_a", ci_low=-pl.col("ci_high"),
+            ci_high=-pl.col("ci_low"),
+        )  # fmt: skip
+        both = pl.concat([ends, turned]).unique(keys, keep="first", maintain_order=True)
+        pairs = pairs.join(both, on=keys, how="left", maintain_order="left", nulls_equal=True)
     named = pairs.select("capability", "ood").unique()
     labels = {(c, o): bucket_label(str(c), o) for c, o in named.iter_rows()}
     bucket = pl.Series(

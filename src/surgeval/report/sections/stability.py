@@ -8,10 +8,17 @@ import polars as pl
 
 from surgeval.report.inputs import Inputs, Part
 from surgeval.report.section import Block, Prose, Section, Table
-from surgeval.report.sections._pictures import picture
-from surgeval.report.sections._wording import CROWD, boards_of, missing, on_board, optional, percent, slug
+from surgeval.report.sections._pictures import picture, picture_of_foremost
+from surgeval.report.sections._wording import boards_of, missing, on_board, optional, percent, slug, whole_places
 
 TITLE = "Stability"
+_LABELS = {
+    "place_low": "place from",
+    "place_high": "place to",
+    "p_first": "share first",
+    "p_top3": "share top 3",
+    "tau_b": "tau-b with the places as they are",
+}
 
 
 def section(inputs: Inputs) -> Section:
@@ -32,12 +39,14 @@ def _board(part: Part, board: str) -> list[Block]:
         blocks.append(Prose(text))
     blocks += _pictures(part, board)
     if not stability.is_empty():
-        caption = "Places over resamples of whole videos. The tests inside make this spread pessimistic."
-        blocks.append(
-            Table(
-                f"stability-{slug(board)}", f"Places under resampling, {board} board", stability, caption, folded=True
-            )
+        caption = (
+            "Places over resamples of whole videos: mean, standard deviation, the middle 95 % (rounded outwards), and"
+            " how often first and among the first three. Equal Copeland scores share the better place. The tests inside"
+            " make this spread pessimistic."
         )
+        title = f"Places under resampling, {board} board"
+        name = f"stability-{slug(board)}"
+        blocks.append(Table(name, title, whole_places(stability), caption, labels=_LABELS, folded=True))
     if not sensitivity.is_empty():
         caption = "The place of each model under every published way to merge buckets."
         blocks.append(
@@ -61,15 +70,15 @@ def _pictures(part: Part, board: str) -> list[Block]:
                 "place_frequencies", frequencies, spread, places, name=f"place-frequencies-{slug(board)}", **options
             )
         )
-        if frequencies["model"].n_unique() <= CROWD:
-            blocks.append(picture("place_shares", frequencies, places, name=f"place-shares-{slug(board)}", **options))
+        name = f"place-shares-{slug(board)}"
+        evidence, table = options["evidence"], "place_frequencies"
+        blocks.append(picture_of_foremost("place_shares", part, board, table, name=name, evidence=evidence))
     tau = part.table("tau_frequencies")
     if not tau.is_empty() and board == boards_of(part)[0]:
         blocks.append(picture("tau_violin", tau, evidence=options["evidence"]))
-    rules = part.table("sensitivity")
-    if not rules.is_empty() and rules["model"].n_unique() <= CROWD:
+    if not part.table("sensitivity").is_empty():
         name = f"places-by-rule-{slug(board)}"
-        blocks.append(picture("places_by_rule", rules, group=board, name=name))
+        blocks.append(picture_of_foremost("places_by_rule", part, board, "sensitivity", ordered=False, name=name))
     return blocks
 
 
@@ -108,13 +117,17 @@ def _influence(board: str, influence: pl.DataFrame) -> list[Block]:
         return []
     changing = influence.filter(pl.col("first_changes").fill_null(False)).height
     text = (
-        f"Leaving out one video or bucket at a time moves places in {moved.height} of {influence.height} cases, and the"
-        f" first place in {changing}, on the {board} board."
+        f"Leaving out one video, bucket or model at a time moves places in {moved.height} of {influence.height} cases,"
+        f" and the first place in {changing}, on the {board} board."
     )
     if moved.is_empty():
         return [Prose(text)]
     shown = moved.sort("first_changes", "models_moved", descending=True)
     return [
         Prose(text),
-        Table(f"influence-{slug(board)}", f"What moves places, {board} board", shown, shown_rows=30, folded=True),
-    ]
+        Table(
+            f"influence-{slug(board)}", f"What moves places, {board} board", shown,
+            "One row per video, bucket or model left out; first changes: whether another model is first then.",
+            labels=_LABELS, shown_rows=30, folded=True,
+        ),
+    ]  # fmt: skip

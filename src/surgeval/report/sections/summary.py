@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import polars as pl
 
 from surgeval.report.competitions import Competition, competitions
-from surgeval.report.inputs import Inputs, Part
+from surgeval.report.inputs import Inputs
 from surgeval.report.limits import limitations
-from surgeval.report.section import Block, Note, Prose, Section
+from surgeval.report.section import Block, Note, Prose, Section, Table
+from surgeval.report.sections._leaders import Leader, leader_table, leaders
 from surgeval.report.sections._pictures import picture
-from surgeval.report.sections._wording import boards_of, count_of, name_of, names_of, on_board, percent, slug
+from surgeval.report.sections._wording import count_of, name_of, names_of, slug
 from surgeval.report.sections.buckets import summary_rows
 from surgeval.report.words import plain
 
 TITLE = "Summary"
+_SIDE_BY_SIDE = 4
+"""Competitions that fit beside each other in one picture."""
 
 
 def section(inputs: Inputs) -> Section:
     """The headline in words, one picture, and the number of limitations."""
     paragraphs = [" ".join(sentence for sentence in part if sentence) for part in _paragraphs(inputs)]
     blocks: list[Block] = [Prose(text) for text in paragraphs if text]
-    blocks += _pictures(inputs)
+    blocks += [*_table(inputs), *_pictures(inputs)]
     if found := len(limitations(inputs)):
         verb = "is" if found == 1 else "are"
         text = f"{count_of(found, 'limitation')} of these results {verb} listed below; read before you quote a number."
@@ -41,15 +46,46 @@ def compared(inputs: Inputs) -> str:
 
 
 def _paragraphs(inputs: Inputs) -> list[list[str]]:
-    """One paragraph, or one more for each of several competitions."""
-    found = [(one.label, [b for part in one.inputs.of("rank") for b in _boards(part)]) for one in competitions(inputs)]
-    if len(found) > 1:
-        return [[compared(inputs)], *([f"{label}:", *boards] for label, boards in found)]
-    return [[compared(inputs), *(found[0][1] or _without_boards(inputs))]]
+    """What was compared and who leads; of several competitions, who leads how many boards."""
+    found = _leaders(inputs)
+    if len({label for label, _ in found}) > 1:
+        return [[compared(inputs), *_counted([leader for _, leader in found])]]
+    return [[compared(inputs), *([leader.sentence for _, leader in found] or _without_boards(inputs))]]
 
 
-def _boards(part: Part) -> list[str]:
-    return [_board(part, board) for board in boards_of(part)]
+def _leaders(inputs: Inputs) -> list[tuple[str, Leader]]:
+    return [
+        (one.label, leader)
+        for one in competitions(inputs)
+        for part in one.inputs.of("rank")
+        for leader in leaders(part)
+    ]
+
+
+def _counted(found: list[Leader]) -> list[str]:
+    """Who leads how many boards, and on how many that is firm."""
+    boards = Counter(names_of(leader.models) for leader in found).most_common()
+    told = [f"{name} leads {count} of {len(found)} boards" for name, count in boards[:1]]
+    told += [f"{name} {count}" for name, count in boards[1:]]
+    shared = sum(bool(leader.also) for leader in found)
+    ties = sum(leader.tied > 1 for leader in found)
+    firm = f"On {shared} of {len(found)} boards others cannot be told apart from the best"
+    return [", ".join(told) + ".", firm + (f"; {count_of(ties, 'first place')} rest on tie-breaks." if ties else ".")]
+
+
+def _table(inputs: Inputs) -> list[Block]:
+    """The leaders of several competitions, side by side."""
+    found = _leaders(inputs)
+    if len({label for label, _ in found}) < 2:
+        return []
+    caption = (
+        "Macro accuracy: mean over buckets of the share of questions answered rightly, with its 95 % interval over"
+        " videos. First in resamples: how often it is first when whole videos are drawn again; equal Copeland scores"
+        " share a place there, so that several models can be first at once. Not told apart: models whose macro accuracy"
+        " does not differ significantly from the best."
+    )
+    labels = {"macro_low": "from", "macro_high": "to", "p_first": "first in resamples"}
+    return [Table("leaders", "Who leads, and how firmly", leader_table(found), caption, labels=labels)]
 
 
 def _without_boards(inputs: Inputs) -> list[str]:
@@ -60,26 +96,6 @@ def _without_boards(inputs: Inputs) -> list[str]:
         rule = tasks.options.get("rule", "the rule")
         return [f"By {rule}, {names_of(first)} {'is' if len(first) == 1 else 'are'} first."]
     return _by_value(inputs)
-
-
-def _board(part: Part, board: str) -> str:
-    places = on_board(part, "places", board).filter(~pl.col("baseline").fill_null(False))
-    if places.is_empty():
-        return ""
-    first = places.filter(pl.col("place") == places["place"].min())["model"].to_list()
-    text = f"On the {board} board {names_of(first)} {'leads' if len(first) == 1 else 'lead together'}"
-    stability = on_board(part, "stability", board)
-    if len(first) == 1 and "p_first" in stability.columns:
-        sure = stability.filter(pl.col("model") == first[0])["p_first"].to_list()
-        if sure and sure[0] is not None:
-            text += f" and is first in {percent(sure[0])} of the resamples"
-    summary = on_board(part, "summary", board)
-    if "in_confidence_set" in summary.columns:
-        others = summary.filter(pl.col("in_confidence_set").fill_null(False) & ~pl.col("model").is_in(first)).height
-        text += (
-            f"; {others} more cannot be told apart from the best" if others else "; all others are told apart from it"
-        )
-    return text + "."
 
 
 def _by_value(inputs: Inputs) -> list[str]:
@@ -104,22 +120,29 @@ def _by_value(inputs: Inputs) -> list[str]:
 
 
 def _pictures(inputs: Inputs) -> list[Block]:
-    """The headline of every model with its interval, once for each competition; else values of the main metric."""
-    return [block for one in competitions(inputs) for block in _headline(one)] or _values(inputs)
+    """The headline of every model with its interval, competitions side by side; else values of the main metric."""
+    found = [_headline(one) for one in competitions(inputs)]
+    rows = [frame for frame in found if not frame.is_empty()]
+    if not rows:
+        return _values(inputs)
+    estimand, title = "headline accuracy, mean over buckets", "Headline accuracy"
+    if len(rows) <= _SIDE_BY_SIDE:
+        both = pl.concat(rows, how="diagonal_relaxed")
+        return [picture("value_intervals", both, name="headline", title=title, estimand=estimand)]
+    return [
+        picture("value_intervals", frame.drop("panel"), name=f"headline-{slug(label)}", title=f"{title}, {label}",
+                estimand=estimand)
+        for frame, label in ((frame, str(frame["panel"][0])) for frame in rows)
+    ]  # fmt: skip
 
 
-def _headline(competition: Competition) -> list[Block]:
+def _headline(competition: Competition) -> pl.DataFrame:
     headline = summary_rows(competition.inputs, "headline")
     if headline.is_empty() or headline["ci_low"].null_count() == headline.height:
-        return []
+        return pl.DataFrame()
     rows = headline.unique("model", keep="first", maintain_order=True).with_columns(value=pl.col("accuracy"))
     rows = rows.with_columns(n=pl.col("videos")) if "videos" in rows.columns else rows
-    estimand, title = "headline accuracy, mean over buckets", "Headline accuracy"
-    label = competition.label
-    name = f"headline-{slug(label)}" if label else "headline"
-    return [
-        picture("value_intervals", rows, name=name, title=f"{title}, {label}" if label else title, estimand=estimand)
-    ]
+    return rows.with_columns(panel=pl.lit(competition.label)) if competition.label else rows
 
 
 def _values(inputs: Inputs) -> list[Block]:

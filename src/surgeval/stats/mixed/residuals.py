@@ -30,6 +30,7 @@ class ResidualCheck:
     outliers: int
     """Rows outside every simulated outcome."""
     outlier_p: float
+    """Whether there are more than a right model gives; outcomes of few values have fewer (0/1 outcomes none)."""
     conditional: bool
 
 
@@ -58,7 +59,7 @@ def quantile_residuals(found: MixedFit, *, draws: int = 250, conditional: bool =
     variance = np.maximum(square / draws - mean**2, 1e-12)
     dispersion, dispersion_p = _dispersion(found, observed, mean, variance, draws, conditional, seed)
     outliers = int(np.sum((below == draws) | (below + equal == 0)))
-    outlier_p = float(stats.binomtest(outliers, rows, 2 / (draws + 1)).pvalue)
+    outlier_p = float(stats.binomtest(outliers, rows, 2 / (draws + 1), alternative="greater").pvalue)
     uniformity = float(stats.kstest(residuals, "uniform").pvalue)
     return ResidualCheck(residuals, uniformity, dispersion, dispersion_p, outliers, outlier_p, conditional)
 

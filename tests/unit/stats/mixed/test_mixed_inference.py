@@ -173,11 +173,22 @@ def test_residuals_of_a_right_model_are_uniform_and_of_a_wrong_one_are_not() -> 
     good = quantile_residuals(fit(right, "y / n ~ (1 | g)"), draws=100)
     bad = quantile_residuals(fit(wrong, "y / n ~ (1 | g)"), draws=100, conditional=True)
     assert good.uniformity_p > 0.01
+    assert good.outlier_p > 0.01
     assert np.corrcoef(good.residuals, right["y"])[0, 1] > 0.8
     assert good.dispersion == pytest.approx(1.0, abs=0.3)
     assert bad.dispersion > 1.5
     assert bad.dispersion_p < 0.05
+    assert bad.outlier_p < 1e-6
     assert pearson_dispersion(fit(wrong, "y / n ~ (1 | g)")) > 2
+
+
+def test_outcomes_that_can_have_no_outliers_are_no_sign_of_a_wrong_model() -> None:
+    rng = np.random.default_rng(5)
+    group = np.repeat(np.arange(40), 20)
+    chance = special.expit(rng.normal(0, 0.7, 40)[group])
+    right = pl.DataFrame({"y": (rng.random(800) < chance).astype(int), "g": group})
+    check = quantile_residuals(fit(right, "y ~ (1 | g)"), draws=60)
+    assert (check.outliers, check.outlier_p) == (0, 1.0)
 
 
 def test_the_straightness_of_a_normal_sample_is_near_one() -> None:

@@ -1,0 +1,88 @@
+"""Who leads each board, by what, and how firmly: facts that the summary says and lists."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import polars as pl
+
+from surgeval.report.inputs import Part
+from surgeval.report.sections._wording import boards_of, competitors, names_of, on_board, percent
+
+MOST_NAMES = 6
+"""Names that a cell of the table lists."""
+
+
+class Leader(NamedTuple):
+    """The first place of one board."""
+
+    board: str
+    models: tuple[str, ...]
+    """Several where the first place is shared."""
+    accuracy: float | None
+    low: float | None
+    high: float | None
+    first_share: float | None
+    """Share of resamples in which the leader is first, alone or with others; None where the place is shared."""
+    tied: int
+    """How many models have the leader's Copeland score; 1 where it leads without a tie-break."""
+    also: tuple[str, ...] | None
+    """Models that cannot be told apart from the best over all buckets; None where it is not known."""
+
+    @property
+    def sentence(self) -> str:
+        """The leader in words."""
+        verb = "leads" if len(self.models) == 1 else "lead together"
+        text = f"On the {self.board} board {names_of(self.models)} {verb}"
+        if len(self.models) == 1 and self.tied > 1:
+            text += f" by tie-break, {self.tied} models having the same Copeland score"
+        if self.first_share is not None:
+            text += f"; in {percent(self.first_share)} of the resamples it is first, alone or with others"
+        if self.also is None:
+            return text + "."
+        others = f"{len(self.also)} more cannot" if self.also else "all others can"
+        return f"{text}; {others} be told apart from the best."
+
+
+def leaders(part: Part) -> list[Leader]:
+    """The leader of every board of a ranking on which somebody competes."""
+    return [_leader(part, board) for board in boards_of(part) if competitors(part, board)]
+
+
+def leader_table(rows: list[tuple[str, Leader]]) -> pl.DataFrame:
+    """The leaders as a table, one row per competition and board."""
+    listed = [
+        (
+            label, found.board, names_of(found.models, most=MOST_NAMES), found.accuracy, found.low, found.high,
+            f"tie-break of {found.tied}" if found.tied > 1 else "Copeland", found.first_share,
+            "" if found.also is None else names_of(found.also, most=MOST_NAMES) if found.also else "nobody",
+        )
+        for label, found in rows
+    ]  # fmt: skip
+    texts = dict.fromkeys(("competition", "board", "leader"), pl.String)
+    numbers = dict.fromkeys(("macro_accuracy", "macro_low", "macro_high"), pl.Float64)
+    rest = {"decided_by": pl.String, "p_first": pl.Float64, "not_told_apart": pl.String}
+    return pl.DataFrame(listed, schema={**texts, **numbers, **rest}, orient="row")
+
+
+def _leader(part: Part, board: str) -> Leader:
+    places = on_board(part, "places", board).filter(pl.col("model").is_in(competitors(part, board)))
+    first = places.filter(pl.col("place") == places["place"].min())
+    models = tuple(first["model"].to_list())
+    own, alone = first.row(0, named=True), len(models) == 1
+    tied = places.filter(pl.col("copeland") == own["copeland"]).height if own["win_rate"] is not None else 1
+    summary, stability = on_board(part, "summary", board), on_board(part, "stability", board)
+    low, high = (_of(summary, models[0], name) if alone else None for name in ("macro_low", "macro_high"))
+    also = None
+    if "in_confidence_set" in summary.columns:
+        inside = summary.filter(pl.col("in_confidence_set").fill_null(False) & ~pl.col("model").is_in(models))
+        also = tuple(inside["model"].to_list())
+    share = _of(stability, models[0], "p_first") if alone else None
+    return Leader(board, models, own["macro_accuracy"] if alone else None, low, high, share, max(tied, 1), also)
+
+
+def _of(frame: pl.DataFrame, model: str, column: str) -> float | None:
+    if column not in frame.columns:
+        return None
+    found = frame.filter(pl.col("model") == model)[column].to_list()
+    return found[0] if found else None
