@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Any
 
 from surgeval.errors import UnknownName
+from surgeval.schema.documents import is_whole
 from surgeval.schema.formats import shown, time_tolerance_s
 from surgeval.schema.rows import HugeNumber
 from surgeval.schema.taxonomy import Capability
@@ -139,6 +140,7 @@ def case_of(row: Mapping[str, Any], namespace: str | None, complain: Complain) -
 def request_from_row(row: Mapping[str, Any], namespace: str | None, complain: Complain) -> Request | None:
     """The request in a row, or None when it lacks an identifier."""
     case = case_of(row, namespace, complain)
+    _complain_of_halves(row, complain)
     if case is None:
         return None
     data_set = is_data_set_row(row)
@@ -165,6 +167,7 @@ def request_from_row(row: Mapping[str, Any], namespace: str | None, complain: Co
 def reference_from_row(row: Mapping[str, Any], namespace: str | None, complain: Complain) -> Reference | None:
     """The reference in a row, or None when identifier, capability or answer cannot be read."""
     case = case_of(row, namespace, complain)
+    _complain_of_halves(row, complain)
     data_set = is_data_set_row(row)
     primary = row.get("primary_capability" if data_set else "primary")
     capability = _capability(primary, complain)
@@ -190,6 +193,12 @@ def reference_from_row(row: Mapping[str, Any], namespace: str | None, complain: 
         clinical=bool(_flag(row.get("clinical_relevance" if data_set else "clinical"), "clinical", complain)),
         strata=_strata(row),
     )
+
+
+def _complain_of_halves(row: Mapping[str, Any], complain: Complain) -> None:
+    halves = [key for key, value in row.items() if isinstance(value, str) and not is_whole(value)]
+    if halves:
+        complain("half-character", f"{', '.join(map(shown, halves))} holds half a character, which no table can hold")
 
 
 def response_from_row(row: Mapping[str, Any], namespace: str | None, complain: Complain) -> Response | None:
