@@ -299,3 +299,16 @@ def test_names_cannot_steer_the_terminal(
     printed = capsys.readouterr()
     assert "\\x1b[2JM0\\u202e" in printed.out
     assert "\x1b" not in printed.out + printed.err
+
+
+def test_a_file_name_in_another_encoding_goes_into_the_manifest(
+    good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = tmp_path / "caf\udce9.csv"
+    odd.write_bytes(good.read_bytes())
+    for out in ("interval.csv", "places"):
+        verb = "rank" if out == "places" else "interval"
+        code, text = outcome(monkeypatch, capsys, *words_of(verb, odd), "--out", tmp_path / out)
+        assert code == 0, text
+    for manifest in (tmp_path / "interval.manifest.json", tmp_path / "places" / "manifest.json"):
+        assert json.loads(manifest.read_text())["inputs"][0]["file"] == odd.name
