@@ -140,7 +140,6 @@ def case_of(row: Mapping[str, Any], namespace: str | None, complain: Complain) -
 def request_from_row(row: Mapping[str, Any], namespace: str | None, complain: Complain) -> Request | None:
     """The request in a row, or None when it lacks an identifier."""
     case = case_of(row, namespace, complain)
-    _complain_of_halves(row, complain)
     if case is None:
         return None
     data_set = is_data_set_row(row)
@@ -161,13 +160,14 @@ def request_from_row(row: Mapping[str, Any], namespace: str | None, complain: Co
         extra = [key for key in row if key not in _REQUEST_KEYS]
         complain("extra-request-keys", f"unexpected keys {', '.join(map(shown, extra[:5]))} (ignored)")
     procedure = sys.intern(str(row.get("procedure_type") or ""))
+    if not f"{case}{video}{procedure}{question}".isascii():
+        _complain_of_halves(row, complain)
     return Request(case, sys.intern(str(video)), start, end, procedure, str(question or ""))
 
 
 def reference_from_row(row: Mapping[str, Any], namespace: str | None, complain: Complain) -> Reference | None:
     """The reference in a row, or None when identifier, capability or answer cannot be read."""
     case = case_of(row, namespace, complain)
-    _complain_of_halves(row, complain)
     data_set = is_data_set_row(row)
     primary = row.get("primary_capability" if data_set else "primary")
     capability = _capability(primary, complain)
@@ -177,6 +177,9 @@ def reference_from_row(row: Mapping[str, Any], namespace: str | None, complain: 
     if case is None or capability is None or not isinstance(answer, str):
         return None
     format_name = sys.intern(str(row.get("answer_format" if data_set else "format")))
+    strata = _strata(row)
+    if not f"{case}{format_name}{answer}{''.join(strata.values())}".isascii():
+        _complain_of_halves(row, complain)
     parameters = _parameters(row.get("format_kwargs"), complain)
     if data_set and format_name == "time":
         window = [_seconds(row.get(key), key, _quiet) for key in ("timestamp_start", "timestamp_end")]
@@ -191,7 +194,7 @@ def reference_from_row(row: Mapping[str, Any], namespace: str | None, complain: 
         secondaries=_secondaries(listed, complain),
         ood=_flag(row.get("ood"), "ood", complain),
         clinical=bool(_flag(row.get("clinical_relevance" if data_set else "clinical"), "clinical", complain)),
-        strata=_strata(row),
+        strata=strata,
     )
 
 
