@@ -167,7 +167,7 @@ def test_an_output_file_that_cannot_be_written_is_misuse(
 
 def question_files(folder: Path) -> list[object]:
     request = {"qID": "q1", "videoID": "v1", "start_time": 0, "end_time": 0, "procedure_type": "x", "question": "Any?"}
-    reference = {"qID": "q1", "primary": "counting", "format": "number", "answer": "1", "ood": False}
+    reference = {"qID": "q1", "primary": "event_aggregation", "format": "number", "answer": "1", "ood": False}
     for name, row in (("requests", request), ("references", reference), ("answers", {"qID": "q1", "content": "1"})):
         (folder / f"{name}.json").write_text(json.dumps([row]))
     return ["--requests", folder / "requests.json", "--references", folder / "references.json"]
@@ -247,3 +247,68 @@ def test_what_the_machine_refuses_is_said_in_one_line(
     monkeypatch.setattr("surgeval.stats.interval.interval", fail)
     code, text = outcome(monkeypatch, capsys, "interval", good)
     assert (code, text.count("\n"), said in text) == (2, 1, True)
+
+
+@pytest.mark.parametrize("profile", ["native", "orena-focus-0.4.0"])
+def test_an_answer_that_no_file_can_hold_is_scored_and_written(
+    profile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    questions = question_files(tmp_path)
+    free = {"qID": "q1", "primary": "event_aggregation", "format": "open_ended", "answer": "a clip", "ood": False}
+    (tmp_path / "references.json").write_text(json.dumps([free]))
+    (tmp_path / "answers.json").write_text(
+        json.dumps([{"qID": "q1", "content": "\ud800"}, {"qID": "\udfff", "content": "1"}])
+    )
+    words = ["score", *questions, "--responses", tmp_path / "answers.json", "--profile", profile, "--judge", "exact"]
+    code, text = outcome(monkeypatch, capsys, *words, "--out", tmp_path / "out", "--boot", "10")
+    assert code == 0, text
+    assert json.loads((tmp_path / "out" / "verdicts.jsonl").read_text())["candidate"] == "\ud800"
+
+
+@pytest.mark.parametrize("profile", ["native", "orena-focus-0.4.0"])
+def test_questions_that_no_file_can_hold_are_refused(
+    profile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    questions = question_files(tmp_path)
+    for name in ("requests", "references"):
+        path = tmp_path / f"{name}.json"
+        path.write_text(path.read_text().replace("q1", "q\\ud800"))
+    words = ["score", *questions, "--responses", tmp_path / "answers.json", "--profile", profile]
+    code, text = outcome(monkeypatch, capsys, *words, "--out", tmp_path / "out")
+    assert (code, "holds half a character" in text) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["", " ", "\udcff"])
+def test_a_model_needs_a_name_that_tables_can_hold(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["score", *question_files(tmp_path), "--responses", tmp_path / "answers.json", "--model", name]
+    code, text = outcome(monkeypatch, capsys, *words, "--out", tmp_path / "out")
+    assert (code, "model must be a name" in text) == (2, True)
+
+
+def test_names_cannot_steer_the_terminal(
+    good: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = pl.read_csv(good).with_columns(pl.col("model").replace("M0", "\x1b[2JM0\u202e"))
+    frame.write_csv(good)
+    monkeypatch.setattr(sys, "argv", ["surgeval", "rank", str(good), "--rule", "mean-then-rank", "--boot", "0"])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert not end.value.code
+    printed = capsys.readouterr()
+    assert "\\x1b[2JM0\\u202e" in printed.out
+    assert "\x1b" not in printed.out + printed.err
+
+
+def test_a_file_name_in_another_encoding_goes_into_the_manifest(
+    good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = tmp_path / "caf\udce9.csv"
+    odd.write_bytes(good.read_bytes())
+    for out in ("interval.csv", "places"):
+        verb = "rank" if out == "places" else "interval"
+        code, text = outcome(monkeypatch, capsys, *words_of(verb, odd), "--out", tmp_path / out)
+        assert code == 0, text
+    for manifest in (tmp_path / "interval.manifest.json", tmp_path / "places" / "manifest.json"):
+        assert json.loads(manifest.read_text())["inputs"][0]["file"] == odd.name

@@ -96,6 +96,7 @@ CASES: list[tuple[str, dict[str, str], float | None, bool]] = [
     ("window-reversed", {"requests": changed(REQUESTS, start_time=900.0)}, None, False),
     ("no-question", {"requests": changed(REQUESTS, question=...)}, None, True),
     ("no-question", {"requests": changed(REQUESTS, question="")}, None, False),
+    ("half-character", {"requests": changed(REQUESTS, procedure_type="Sig\ud800")}, None, False),
     ("no-video", {"requests": changed(REQUESTS, videoID=...)}, None, True),
     ("no-video", {"requests": changed(REQUESTS, videoID=None)}, None, False),
     ("extra-request-keys", {"requests": changed(REQUESTS, note="x")}, None, True),

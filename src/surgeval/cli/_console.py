@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
+import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,21 +12,37 @@ from typing import Any
 import polars as pl
 
 from surgeval.errors import Misuse, WouldOverwrite
+from surgeval.schema.documents import json_text
+
+_UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Kinds of characters that steer a terminal or turn text round instead of showing something."""
+
+
+def visible(text: str) -> str:
+    """The text with what a terminal would obey, hide or refuse spelled out; names and answers may be hostile.
+
+    Example:
+        >>> visible("two" + chr(27) + "[2Jlines")
+        'two\\\\x1b[2Jlines'
+    """
+    if text.isprintable():
+        return text
+    return "".join(_seen(letter) for letter in text)
 
 
 def talk(text: str) -> None:
     """Say something to the person at the terminal; it never mixes with results."""
-    print(text, file=sys.stderr, flush=True)
+    print(visible(text), file=sys.stderr, flush=True)
 
 
 def emit(text: str) -> None:
     """Print a result."""
-    print(text, flush=True)
+    print(visible(text), flush=True)
 
 
 def emit_json(data: Any) -> None:
-    """Print a result as JSON."""
-    emit(json.dumps(data, indent=2, ensure_ascii=False, default=str))
+    """Print a result as JSON; half characters, which no terminal or file can take, stay escaped."""
+    print(json_text(data, indent=2), flush=True)
 
 
 def emit_table(frame: pl.DataFrame, *, title: str = "", digits: int = 3) -> None:
@@ -34,7 +50,7 @@ def emit_table(frame: pl.DataFrame, *, title: str = "", digits: int = 3) -> None
     if title:
         emit(title)
     header = frame.columns
-    rows = [[_cell(value, digits) for value in row] for row in frame.iter_rows()]
+    rows = [[visible(_cell(value, digits)) for value in row] for row in frame.iter_rows()]
     widths = [max(len(name), *(len(row[i]) for row in rows)) if rows else len(name) for i, name in enumerate(header)]
     right = [dtype.is_numeric() for dtype in frame.dtypes]
     for row in [header, ["-" * width for width in widths], *rows]:
@@ -77,6 +93,11 @@ def new_folder(path: Path, *, force: bool, files: tuple[str, ...] = ("manifest.j
     except OSError as error:
         raise Misuse(f"--out {path}: no folder can be made there ({error.strerror}); choose another place") from None
     return path
+
+
+def _seen(letter: str) -> str:
+    unseen = letter not in "\n\t" and unicodedata.category(letter) in _UNSEEN
+    return letter.encode("unicode_escape", "backslashreplace").decode() if unseen else letter
 
 
 def _cell(value: Any, digits: int) -> str:

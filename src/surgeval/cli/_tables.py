@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -155,9 +154,7 @@ def deliver(
         result.to_file(out)
         files = input_files(inputs)
         seeds = {"seed": options["seed"]} if isinstance(options.get("seed"), int) else {}
-        manifest = Manifest(verb, options, files, seeds, [result.prose, *result.notes]).as_dict()
-        text = json.dumps(manifest, indent=2, ensure_ascii=False, default=str)
-        manifest_path(out).write_text(text + "\n", encoding="utf-8")
+        Manifest(verb, options, files, seeds, [result.prose, *result.notes]).to_file(manifest_path(out))
         talk(f"wrote {out}")
     if as_json:
         emit_json(result.as_dict())

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import typer
 
-from surgeval.cli._console import emit, emit_json, emit_table, progress_bar, talk
+from surgeval.cli._console import emit, emit_json, emit_table, progress_bar, talk, visible
 
 _SHOWN_LETTERS = 60
 
@@ -76,14 +76,14 @@ def agreement(
 
 def _shortened(frame: pl.DataFrame) -> pl.DataFrame:
     """The table with long texts cut and invisible characters made visible, fit for a terminal."""
-    visible = [
-        pl.col(name).map_elements(_visible, return_dtype=pl.String)
+    texts = [
+        pl.col(name).map_elements(_short, return_dtype=pl.String)
         for name, kind in frame.schema.items()
         if kind == pl.String
     ]
-    return frame.with_columns(visible)
+    return frame.with_columns(texts)
 
 
-def _visible(text: str) -> str:
-    shown = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+def _short(text: str) -> str:
+    shown = visible(text).replace("\n", "\\n").replace("\t", "\\t")
     return shown if len(shown) <= _SHOWN_LETTERS else f"{shown[: _SHOWN_LETTERS - 3]}..."

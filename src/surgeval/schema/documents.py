@@ -47,3 +47,25 @@ def read_json(path: str | Path) -> Any:
         raise FileUnreadable(str(path), [f"line {error.lineno} column {error.colno}: {error.msg}"]) from None
     except (RecursionError, ValueError) as error:
         raise FileUnreadable(str(path), [f"no usable JSON ({str(error).splitlines()[0]})"]) from None
+
+
+def json_text(data: Any, *, indent: int | None = None) -> str:
+    """Data as JSON that any file can hold: letters as they are, but escaped where half a character is among them.
+
+    Example:
+        >>> json_text({"candidate": chr(0xD800)})
+        '{"candidate": "\\\\ud800"}'
+    """
+    text = json.dumps(data, indent=indent, ensure_ascii=False, default=str)
+    return text if is_whole(text) else json.dumps(data, indent=indent, default=str)
+
+
+def is_whole(text: str) -> bool:
+    """Whether UTF-8 can hold the text; half a character (a lone surrogate, as JSON may spell it) it cannot."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from surgeval.schema.documents import json_text
 
 SCHEMA_VERSION = "1"
 
@@ -42,8 +43,11 @@ class Manifest:
 
     def to_dir(self, path: str | Path) -> None:
         """Write `manifest.json` into the folder."""
-        text = json.dumps(self.as_dict(), indent=2, ensure_ascii=False, default=str)
-        (Path(path) / "manifest.json").write_text(text + "\n", encoding="utf-8")
+        self.to_file(Path(path) / "manifest.json")
+
+    def to_file(self, path: str | Path) -> None:
+        """Write the manifest as JSON."""
+        Path(path).write_text(json_text(self.as_dict(), indent=2) + "\n", encoding="utf-8")
 
 
 def sha256_of(path: str | Path) -> str:

@@ -35,7 +35,7 @@ Sources = Source | Iterable[Source] | Iterable[Request] | Iterable[Reference] | 
 _NOTES = {"no-video", "unknown-secondary", "id-not-text", "extra-keys", "extra-request-keys", "content-not-text"}
 _FATAL_IN_QUESTIONS = {
     "no-id", "no-question", "unknown-capability", "answer-not-text", "bad-parameters", "bad-time",
-    "window-reversed", "bad-flag", "not-an-object", "repeated-key", "too-many-cells",
+    "window-reversed", "bad-flag", "not-an-object", "repeated-key", "too-many-cells", "half-character",
 }  # fmt: skip
 _REMEMBERED_FORMATS = 4096
 

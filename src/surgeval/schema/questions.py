@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Any
 
 from surgeval.errors import UnknownName
+from surgeval.schema.documents import is_whole
 from surgeval.schema.formats import shown, time_tolerance_s
 from surgeval.schema.rows import HugeNumber
 from surgeval.schema.taxonomy import Capability
@@ -159,6 +160,8 @@ def request_from_row(row: Mapping[str, Any], namespace: str | None, complain: Co
         extra = [key for key in row if key not in _REQUEST_KEYS]
         complain("extra-request-keys", f"unexpected keys {', '.join(map(shown, extra[:5]))} (ignored)")
     procedure = sys.intern(str(row.get("procedure_type") or ""))
+    if not f"{case}{video}{procedure}{question}".isascii():
+        _complain_of_halves(row, complain)
     return Request(case, sys.intern(str(video)), start, end, procedure, str(question or ""))
 
 
@@ -174,6 +177,9 @@ def reference_from_row(row: Mapping[str, Any], namespace: str | None, complain: 
     if case is None or capability is None or not isinstance(answer, str):
         return None
     format_name = sys.intern(str(row.get("answer_format" if data_set else "format")))
+    strata = _strata(row)
+    if not f"{case}{format_name}{answer}{''.join(strata.values())}".isascii():
+        _complain_of_halves(row, complain)
     parameters = _parameters(row.get("format_kwargs"), complain)
     if data_set and format_name == "time":
         window = [_seconds(row.get(key), key, _quiet) for key in ("timestamp_start", "timestamp_end")]
@@ -188,8 +194,14 @@ def reference_from_row(row: Mapping[str, Any], namespace: str | None, complain: 
         secondaries=_secondaries(listed, complain),
         ood=_flag(row.get("ood"), "ood", complain),
         clinical=bool(_flag(row.get("clinical_relevance" if data_set else "clinical"), "clinical", complain)),
-        strata=_strata(row),
+        strata=strata,
     )
+
+
+def _complain_of_halves(row: Mapping[str, Any], complain: Complain) -> None:
+    halves = [key for key, value in row.items() if isinstance(value, str) and not is_whole(value)]
+    if halves:
+        complain("half-character", f"{', '.join(map(shown, halves))} holds half a character, which no table can hold")
 
 
 def response_from_row(row: Mapping[str, Any], namespace: str | None, complain: Complain) -> Response | None:

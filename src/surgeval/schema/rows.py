@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from surgeval.errors import FileUnreadable
+from surgeval.schema.documents import json_text
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.formats import shown
 
@@ -66,9 +67,8 @@ def read_rows(path: str | Path, *, report: Report | None = None) -> Iterator[Row
 
 
 def write_json_rows(rows: Iterable[Row], path: str | Path) -> None:
-    """Write rows as the official files are written: a UTF-8 array, two spaces, non-ASCII kept."""
-    with open(path, "w", encoding="utf-8") as handle:
-        json.dump(list(rows), handle, indent=2, ensure_ascii=False)
+    """Write rows as the official files are written: a UTF-8 array, two spaces, non-ASCII kept where it can be."""
+    Path(path).write_text(json_text(list(rows), indent=2), encoding="utf-8")
 
 
 def _ignore(_: Finding) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from surgeval.errors import FileUnreadable, TableInvalid
+from surgeval.schema.documents import is_whole
 from surgeval.schema.rows import not_utf8
 from surgeval.schema.tabular import first_line
 
@@ -53,7 +54,7 @@ def read_frame(path: Path, texts: Iterable[str] = ()) -> pl.DataFrame:
     suffix = path.suffix.lower()
     try:
         if suffix == ".parquet":
-            return pl.read_parquet(path)
+            return pl.read_parquet(_opened(path))
         if suffix in _SEPARATORS:
             return _read_csv(path, _SEPARATORS[suffix], texts)
     except (pl.exceptions.PolarsError, OSError) as error:
@@ -108,9 +109,14 @@ def _read_csv(path: Path, separator: str, texts: Iterable[str]) -> pl.DataFrame:
         raise FileUnreadable(str(path), [f"its columns are separated by {found}; save it with {wanted} instead"])
     as_text = dict.fromkeys(texts, pl.String)  # an identifier 007 stays 007
     try:
-        return pl.read_csv(path, separator=separator, infer_schema_length=None, schema_overrides=as_text)
+        return pl.read_csv(_opened(path), separator=separator, infer_schema_length=None, schema_overrides=as_text)
     except pl.exceptions.PolarsError as error:
         raise FileUnreadable(str(path), [_what_is_wrong(path, separator, len(header), error)]) from None
+
+
+def _opened(path: Path) -> Path | bytes:
+    """The path, or the bytes there where its name is in an encoding that polars cannot open."""
+    return path if is_whole(str(path)) else path.read_bytes()
 
 
 def _header(path: Path, separator: str) -> list[str]:

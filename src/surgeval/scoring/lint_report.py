@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from surgeval.schema.documents import json_text
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.formats import shown
 from surgeval.schema.manifest import Manifest
@@ -121,8 +121,7 @@ class LintReport:
         """Write `lint.json` and `manifest.json` into the folder, which is created."""
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
-        (folder / "lint.json").write_text(text + "\n", encoding="utf-8")
+        (folder / "lint.json").write_text(json_text(self.as_dict(), indent=2) + "\n", encoding="utf-8")
         self.manifest.to_dir(folder)
 
     def summary(self, *, examples: int = SHOWN_EXAMPLES) -> str:

@@ -90,6 +90,7 @@ RULES: dict[str, Rule] = {
     "bad-time": Rule(_W, "The start or end of a window is no time; read as 0.", "if the key is absent"),
     "window-reversed": Rule(_W, "A window ends before it starts."),
     "no-question": Rule(_W, "A request has no question text.", "if the key is absent"),
+    "half-character": Rule(_E, "A request or reference holds half a character (a lone surrogate); no table can."),
     "no-video": Rule(_W, "A request names no video; the question is its own video.", "if the key is absent"),
     "extra-request-keys": Rule(_W, "A request has keys beyond the official six.", ABORTS),
 }  # fmt: skip

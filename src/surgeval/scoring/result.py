@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from surgeval.schema.documents import json_text
 from surgeval.schema.findings import Finding
 from surgeval.schema.manifest import Manifest
 from surgeval.schema.score_table import ScoreTable
@@ -74,12 +74,10 @@ class ScoreResult:
             else:
                 frame.write_csv(folder / f"{name}.csv")
         self.scores.to_dir(folder)
-        lines = [json.dumps(verdict, ensure_ascii=False) + "\n" for verdict in self.verdicts]
+        lines = [json_text(verdict) + "\n" for verdict in self.verdicts]
         if lines:
             (folder / "verdicts.jsonl").write_text("".join(lines), encoding="utf-8")
-        (folder / "lint.json").write_text(
-            json.dumps(self.lint.as_dict(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
-        )
+        (folder / "lint.json").write_text(json_text(self.lint.as_dict(), indent=2) + "\n", encoding="utf-8")
         self.manifest.to_dir(folder)
 
     def __repr__(self) -> str:

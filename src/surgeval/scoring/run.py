@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from surgeval.errors import Misuse
 from surgeval.judges import Judge, Panel, VerdictStore, open_judge
+from surgeval.schema.documents import is_whole
 from surgeval.schema.foreign_objects import definitions_text, read_definitions
 from surgeval.schema.manifest import Manifest
 from surgeval.schema.question_files import Sources, load_questions, split_source
@@ -63,11 +65,14 @@ def score(
         progress: Called with the number of further free-text answers that were judged.
 
     Raises:
+        Misuse: An option that cannot mean anything.
         QuestionsInvalid: The question set contradicts itself.
         OfficialAborts: The official toolkit would stop (official profiles only).
         ResponsesMissing: Questions have no response and `missing="error"`.
     """
     chosen = profile_named(profile)
+    if not model.strip() or not is_whole(model):
+        raise Misuse(f"model must be a name, got {model!a}")
     check_replicates(replicates, least=0)
     check_seed(seed)
     limit = latency_limit_s(track, max_latency_s)

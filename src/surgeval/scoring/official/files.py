@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from surgeval.errors import OfficialAborts
+from surgeval.schema.documents import is_whole
 from surgeval.schema.formats import time_tolerance_s
 from surgeval.schema.question_files import Source, load_responses, split_source
 from surgeval.schema.questions import Reference, Request, Response, reference_from_row, request_from_row
@@ -48,7 +49,16 @@ def load_rows(sources: Any, kind: Kind) -> list[Row]:
             rows.append(member)
         else:
             rows += _rows_in_file(member, kind)
+    if kind != "response":
+        _check_names(rows)
     return rows
+
+
+def _check_names(rows: Sequence[Row]) -> None:
+    """Refuse identifiers of questions and videos that cannot be written into `results.csv`."""
+    names = [row.get(key) for row in rows for key in ("qID", "videoID")]
+    if bad := [f"{name!a} holds half a character" for name in names if isinstance(name, str) and not is_whole(name)]:
+        raise OfficialAborts("results.csv cannot be written", bad)
 
 
 def _rows_in_file(source: Source, kind: Kind) -> list[Row]:

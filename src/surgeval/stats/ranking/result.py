@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from surgeval.errors import UnknownName, WouldOverwrite
+from surgeval.schema.documents import json_text
 from surgeval.schema.manifest import Manifest
 from surgeval.schema.shown_tables import notebook_table
 
@@ -88,4 +88,4 @@ class RankResult:
 
 
 def _write_json(path: Path, record: Any) -> None:
-    path.write_text(json.dumps(record, indent=2, ensure_ascii=False, default=str) + "\n", encoding="utf-8")
+    path.write_text(json_text(record, indent=2) + "\n", encoding="utf-8")
