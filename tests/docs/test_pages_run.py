@@ -49,7 +49,7 @@ def run_command(command: str, shown: list[str], folder: Path) -> None:
         return
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1"}
     done = subprocess.run(
-        [sys.executable, "-m", *words], cwd=folder, capture_output=True, text=True, env=environment, timeout=120
+        [sys.executable, "-m", *words], cwd=folder, capture_output=True, text=True, env=environment, timeout=1800
     )
     assert done.returncode in (0, 1), f"{command}\n{done.stderr}"
     assert "Traceback" not in done.stderr, done.stderr
