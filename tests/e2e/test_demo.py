@@ -27,7 +27,7 @@ def surgeval(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=400,
+        timeout=1800,
     )
 
 

@@ -30,6 +30,7 @@ BUDGETS = ("per-question", "pooled")
 NOT_VERIFIED = "latency as reported by the container, not verified"
 _ANSWER, _MOST_ANSWER_BYTES = "answer.json", 64 * 2**20
 _FIRST_POLL_S, _LAST_POLL_S = 0.01, 0.25
+_NAMED = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,9 +152,15 @@ def _run(
     journal.keep_log(logs, in_trouble=bool(detail) or answers is None)
     journal.event(
         "batch", number=number, questions=questions, used_s=round(used_s, 3), allowed_s=allowed_s, detail=detail,
-        peak_memory_mb=peak_mb, id=death.id, evidence=death.evidence,
+        peak_memory_mb=peak_mb, id=death.id, evidence=death.evidence, input=_names_in(mounts[0].source),
     )  # fmt: skip
     return _Ended(used_s, detail, answers, why)
+
+
+def _names_in(folder: Path) -> list[str]:
+    """What the container found in its input, as far as a participant wants to know; folders end in a stroke."""
+    names = sorted(f"{path.name}/" if path.is_dir() else path.name for path in folder.iterdir())
+    return names[:_NAMED]
 
 
 def _wait(running: Running, deadline: float) -> bool:

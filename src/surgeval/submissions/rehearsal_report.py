@@ -46,8 +46,10 @@ def findings_of(facts: RunFacts, inputs: Inputs, *, protocol: str = "server", lo
     if facts.start_problems and not facts.starts_s and protocol == "server":
         found.append(Finding("never-ready", Severity.NOTE, _NEVER_READY))
     found += _silent_zero(facts)
-    if log and (facts.answered < facts.questions or facts.empty):
-        found.append(Finding("container-said", Severity.NOTE, "\n".join(log)))
+    if facts.answered < facts.questions or facts.empty:
+        held = {", ".join(batch.get("input", ())) for batch in facts.batches} - {""}
+        found += [Finding("input-held", Severity.NOTE, f"in /input lay: {names}") for names in sorted(held)]
+        found += [Finding("container-said", Severity.NOTE, "\n".join(log))] if log else []
     return tuple(found)
 
 

@@ -157,15 +157,27 @@ def test_a_container_that_is_not_as_asked_for_never_runs(flag: str, arguments: i
         assert subprocess.check_output(ours) == before
 
 
-def test_a_trial_tells_of_a_limit_that_did_not_take_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_trial_tells_of_a_limit_that_did_not_take_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with bench("podman", tmp_path) as made:
-        held = made.engine.images()
+        stored: list[str] = []
+        store = PodmanEngine.store
+
+        def noting(engine: PodmanEngine, archive: Path) -> str:
+            stored.append(store(engine, archive))
+            return stored[-1]
+
+        monkeypatch.setattr(PodmanEngine, "store", noting)
         tried = trial_run(_Forgetful("--pids-limit", 1))
         assert tried.problem is not None
         assert "not as asked for" in tried.problem.message
         assert tried.evidence == ()
         assert trial_run(made.engine).problem is None
-        assert held <= made.engine.images()
+        left = made.engine.images()  # those of tests that run at the same time come and go
+        assert made.image in left
+        assert len(set(stored)) == 2
+        assert not left & set(stored)
 
 
 def test_the_program_of_a_trial_is_an_elf_file_for_each_machine(tmp_path: Path) -> None:

@@ -174,11 +174,14 @@ def test_a_container_that_misses_its_input_is_no_silent_zero(pack: Path, tmp_pat
     command = script(tmp_path, BATCH)
     fine = go(pack, command, "folder", protocol="batch", budget="pooled")
     assert fine.facts.empty == 0
+    assert "in /input lay" not in fine.text
     for layout in ("zip", "nested-zip"):
         lost = go(pack, command, layout, protocol="batch", budget="pooled", layout=layout)
         assert lost.facts.outcomes == {"ok": 3}
         assert lost.is_worrying
         assert "3 of 3 answers are empty" in lost.text
+        (held,) = (finding.message for finding in lost.findings if finding.code == "input-held")
+        assert held == "in /input lay: FO_definitions.json, batch-frames.zip, batch.json, request.json"
         assert "cannot open" in lost.text
 
 
