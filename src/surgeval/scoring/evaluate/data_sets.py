@@ -159,7 +159,7 @@ def _videos_of_split(known: DataSet, root: str | Path, table: pl.DataFrame, spli
     if len(named) > 1:
         raise Misuse(f"{len(named)} splits have a part {part!r}; say {', '.join(f'{one}:{part}' for one in named)}")
     if not named:
-        parts = table["split"].unique(maintain_order=True).to_list() if "split" in table.columns else []
+        parts = table["split"].drop_nulls().unique(maintain_order=True).to_list() if "split" in table.columns else []
         pairs = schemes.select("scheme", "split").unique(maintain_order=True).rows()
         stated = ", ".join([*parts, *(f"{own}:{name}" for own, name in pairs)]) or "none"
         raise Misuse(
@@ -178,7 +178,7 @@ def _rows(found: References, compared: Comparison) -> pl.DataFrame:
     columns = [pl.col("video"), pl.col(compared.moment)]
     if compared.moment == "frame" and (second := _seconds(found, compared)) is not None:
         columns.append(second.alias("second"))
-    columns += [pl.col(name) for name in (*STRATA,) if name in table.columns]
+    columns += [pl.col(name) for name in STRATA if name in table.columns]
     if compared.label:
         return table.select(*columns, pl.col(compared.label).alias("reference"))
     members = compared.members or {name: name for name in table.columns if name not in ("case", "video", *STRATA)}

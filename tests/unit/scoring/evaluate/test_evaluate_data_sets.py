@@ -182,6 +182,11 @@ def test_masks_of_endoscapes_belong_to_the_part_of_their_video(built: Any) -> No
     assert result.value("dsc") == 1.0
     report = open_data_set("endoscapes2023").check(root, tasks=["masks"])
     assert report.counts.filter(what="cases in train").row(0) == ("masks", "cases in train", 1, 343)
+    (root / "insseg" / "8_125.npy").rename(root / "insseg" / "999_125.npy")
+    (root / "insseg" / "8_125.csv").rename(root / "insseg" / "999_125.csv")
+    (root / "semseg" / "8_125.png").rename(root / "semseg" / "999_125.png")
+    with pytest.raises(Misuse, match="endoscapes2023 states no split 'last'; it states official:train"):
+        surgeval.evaluate("segmentation", guess, root, data_set="endoscapes2023", split="last")
 
 
 def test_codes_of_the_data_set_are_read_on_both_sides(built: Any, tmp_path: Path) -> None:
