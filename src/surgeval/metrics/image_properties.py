@@ -7,10 +7,14 @@ Scores are for sorting and pre-filling an annotation form, not for a table of ef
 * overexposure, underexposure: share of the visible field that is clipped (small spots aside) or nearly black.
 * blur: share of neighbour-to-neighbour variation that survives blurring once more (Crete et al. 2007), in the sharper
   parts of the image, so that a dirty lens is not taken for it.
-* reflections: share of the field in small, compact, bright, colourless spots.
+* reflections: share of the field in small, compact, colourless spots that outshine what is around them, where that is
+  as coloured as tissue is here. A shining tip of an instrument lies among grey, a reflection on tissue among red.
 * haze: the dark channel, the least of the three colours in a neighbourhood (He, Sun and Tang 2009), relative to the
   brightest, so that a bright image is not taken for a hazy one.
-* dirty lens: share of the field that is much less sharp than the rest of the image, dark and clipped parts aside.
+* dirty lens: what sticks to the lens is out of focus and colours the picture by itself. Counted are parts that are far
+  less sharp than is usual in the image (a drop, a smear), or that lose colour against their surroundings gradually,
+  without growing brighter or grey (a film of blood, fat or bile; smoke is brighter and grey). Edges, clipped and dark
+  parts are set aside, and in an image that is blurred as a whole nothing can be told.
 """
 
 from __future__ import annotations
@@ -23,7 +27,13 @@ from scipy import ndimage
 
 from surgeval.errors import Misuse
 
-_DARK, _BRIGHT, _BLACK, _CLIPPED, _SHINE = 0.12, 0.9, 0.02, 0.91, 0.85
+_DARK, _BRIGHT, _BLACK, _CLIPPED, _SHINE = 0.12, 0.9, 0.02, 0.91, 0.6
+_OUTSHINE = 0.2
+"""How much brighter than its surroundings a reflection is, of full brightness."""
+_FILM_SIDE_PX = 144
+"""Shorter side to which an image is reduced before a film is looked for: films are large, and detail is in the way."""
+_BLURRED = 0.6
+"""Blur from which it is proposed."""
 _FULL = 0.5
 """Share of its bounding box that a reflection fills; the bright edge of an instrument fills less."""
 _SPOT_SHARE = 0.01
@@ -70,13 +80,28 @@ def blur(image: np.ndarray) -> float:
 
 
 def reflections(image: np.ndarray) -> float:
-    """Share of the visible field in small bright spots without colour."""
+    """Share of the visible field in small spots without colour that outshine the tissue around them."""
     pixels, field = _prepared(image)
-    light = _luminance(pixels)
-    colour = pixels.max(axis=2) - pixels.min(axis=2)
-    typical = float(np.median(light[field])) if field.any() else 0.0
-    spots = (light > max(_SHINE, typical + 0.25)) & (colour < 0.15)
-    return _share(_small(spots, field), field)
+    light, colour = _luminance(pixels), pixels.max(axis=2) - pixels.min(axis=2)
+    around = ndimage.uniform_filter(light, max(3, min(light.shape) // 10), mode="nearest")
+    spots = _small((light > np.maximum(_SHINE, around + _OUTSHINE)) & (colour < 0.15), field)
+    return _share(_on_tissue(spots, light, _saturation(pixels), field), field)
+
+
+def _on_tissue(spots: np.ndarray, light: np.ndarray, saturation: np.ndarray, field: np.ndarray) -> np.ndarray:
+    """The spots whose surroundings are darker than they are, and coloured as the image is."""
+    labels, count = ndimage.label(spots)
+    reach = max(4, min(light.shape) // 36)
+    kept, usual = np.zeros(count + 1, dtype=bool), float(np.median(saturation[field])) if field.any() else 0.0
+    for spot, box in enumerate(ndimage.find_objects(labels), start=1):
+        rows, columns = (slice(max(side.start - reach, 0), side.stop + reach) for side in box)
+        own = labels[rows, columns] == spot
+        ring = ndimage.binary_dilation(own, iterations=reach) & ~ndimage.binary_dilation(own, iterations=reach // 2)
+        if ring.any():
+            coloured = float(np.quantile(saturation[rows, columns][ring], 0.25)) >= 0.7 * usual
+            outside = float(np.quantile(light[rows, columns][ring], 0.75))
+            kept[spot] = coloured and float(light[rows, columns][own].mean()) >= outside + _OUTSHINE
+    return np.asarray(kept[labels])
 
 
 def haze(image: np.ndarray) -> float:
@@ -94,27 +119,63 @@ def haze(image: np.ndarray) -> float:
 
 
 def dirty_lens(image: np.ndarray) -> float:
-    """Share of the visible field that is far less sharp than the image as a whole, clipped and dark parts aside."""
+    """Share of the visible field behind something on the lens, be it a smear (unsharp) or a film (pale).
+
+    The larger of both shares; 0 for an image that is blurred as a whole.
+    """
     pixels, field = _prepared(image)
+    return 0.0 if blur(image) >= _BLURRED else max(_unsharp(pixels, field), _filmed(pixels, field))
+
+
+def _unsharp(pixels: np.ndarray, field: np.ndarray) -> float:
+    """Share of the field that is far less sharp than is usual in the image, clipped and dark parts aside."""
     light = _luminance(pixels)
-    detail = np.abs(ndimage.laplace(light, mode="nearest"))
     size = max(5, min(light.shape) // 12)
-    sharp = ndimage.uniform_filter(detail, size, mode="nearest")
+    sharp = ndimage.uniform_filter(np.abs(ndimage.laplace(light, mode="nearest")), size, mode="nearest")
     local = sharp / np.maximum(ndimage.uniform_filter(light, size, mode="nearest"), 0.05)
     clipped = ndimage.maximum_filter(pixels.max(axis=2), size, mode="nearest") >= _CLIPPED
     inside = field & (light > _DARK) & ~clipped
     if inside.sum() < 0.2 * field.sum():
         return 0.0
-    return _share(local < 0.3 * float(np.quantile(local[inside], 0.75)), inside)
+    return _share(local < 0.3 * float(np.median(local[inside])), inside)
+
+
+def _filmed(pixels: np.ndarray, field: np.ndarray) -> float:
+    """Share of the field that has less colour than what is around it, though neither brighter nor grey."""
+    step = max(1, min(field.shape) // _FILM_SIDE_PX)
+    if step > 1:
+        pixels = ndimage.uniform_filter(pixels, (step, step, 1), mode="nearest")[::step, ::step]
+        field = field[::step, ::step]
+    side = min(field.shape)
+    soft = np.stack([_mean_near(pixels[..., c], field, max(1.0, side / 60)) for c in range(3)], axis=2)
+    bright, colour, light = soft.max(axis=2), _saturation(soft), _luminance(pixels)
+    edges = ndimage.gaussian_gradient_magnitude(light, 1.0) > 0.05 * np.maximum(_luminance(soft), 0.1)
+    hard = ndimage.maximum_filter(edges | (pixels.max(axis=2) >= _CLIPPED), size=max(3, side // 20))
+    inside = field & ~hard & (bright > _DARK)
+    if inside.sum() < 0.2 * field.sum():
+        return 0.0
+    usual, light_near = (_mean_near(part, inside, side / 4) for part in (colour, bright))
+    labels, count = ndimage.label(inside & (usual - colour > 0.12 * usual))
+    film = (bright < 1.1 * light_near) & (colour > 0.25)
+    whole, own = (np.bincount(labels.ravel(), part.ravel(), count + 1) for part in (np.ones(film.shape), film))
+    mostly = own > 0.7 * np.maximum(whole, 1)
+    mostly[0] = False
+    return _share(mostly[labels], inside)
+
+
+def _mean_near(values: np.ndarray, inside: np.ndarray, reach_px: float) -> np.ndarray:
+    """Gaussian mean over the pixels inside."""
+    weight = ndimage.gaussian_filter(inside.astype(float), reach_px)
+    return np.asarray(ndimage.gaussian_filter(values * inside, reach_px) / np.maximum(weight, 1e-6))
 
 
 ESTIMATORS: Mapping[str, tuple[Callable[[np.ndarray], float], float]] = {
     "image_bright": (overexposure, 0.05),
     "image_dark": (underexposure, 0.2),
-    "image_blur": (blur, 0.6),
-    "image_reflections": (reflections, 0.003),
+    "image_blur": (blur, _BLURRED),
+    "image_reflections": (reflections, 0.001),
     "image_haze": (haze, 0.52),
-    "image_dirty_lens": (dirty_lens, 0.08),
+    "image_dirty_lens": (dirty_lens, 0.05),
 }
 """Property to its estimator and the score from which it is proposed (by hand, checked on simulated artefacts)."""
 
@@ -167,6 +228,11 @@ def _small(mask: np.ndarray, field: np.ndarray) -> np.ndarray:
 
 def _luminance(pixels: np.ndarray) -> np.ndarray:
     return np.asarray(pixels @ np.array([0.299, 0.587, 0.114]))
+
+
+def _saturation(pixels: np.ndarray) -> np.ndarray:
+    most = pixels.max(axis=2)
+    return np.asarray((most - pixels.min(axis=2)) / np.maximum(most, 0.05))
 
 
 def _share(mask: np.ndarray, field: np.ndarray) -> float:

@@ -220,11 +220,12 @@ def _factors(frame: pl.DataFrame, model: Model, trials: np.ndarray) -> tuple[tup
     gone: dict[str, str] = {}
     kept: list[Factor] = []
     residual = model.family == "gaussian" or (model.family == "binomial" and bool(np.all(trials == 1)))
+    categories = _categories(frame, model)
     for name in model.random:
         factor = factor_of(frame, name)
         if factor.levels < 2:
             gone[name] = "has one level"
-        elif name in _categories(frame, model):
+        elif name in categories:
             gone[name] = "is a fixed effect already, which explains all that its levels differ in"
         elif residual and factor.levels == frame.height:
             gone[name] = "has one row per level, which is the residual"

@@ -289,16 +289,20 @@ def trace_of(layout: Layout, effects: Effects) -> np.ndarray:
     return np.asarray(total)
 
 
-def predictor_of(layout: Layout, effects: Effects, sd: np.ndarray) -> np.ndarray:
-    """What all factors together add to the linear predictor of the sorted rows."""
-    path = np.append(sd, 0.0)[layout.node_factor] * effects.nodes
+def predictor_of(layout: Layout, effects: Effects, sd: np.ndarray, *, rows: bool = True) -> np.ndarray:
+    """What all factors together add to the linear predictor of the sorted rows; not the row effects if `rows` is off.
+
+    Effects may have several columns, which then give as many predictors.
+    """
+    wide = (slice(None), *[None] * (effects.border.ndim - 1))
+    path = np.append(sd, 0.0)[layout.node_factor][wide] * effects.nodes
     for start, stop in reversed(layout.spans[:-1]):
         path[start:stop] += path[layout.node_parent[start:stop]]
     result = path[layout.leaf]
-    border = sd[layout.column_factor] * effects.border
+    border = sd[layout.column_factor][wide] * effects.border
     for column in layout.columns.T:
         result += border[column]
-    if layout.row_factor >= 0:
+    if layout.row_factor >= 0 and rows:
         result += sd[layout.row_factor] * effects.rows
     return np.asarray(result)
 

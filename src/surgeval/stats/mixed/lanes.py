@@ -42,7 +42,7 @@ def _eliminate(weight, row_sd, leaf, columns, row_pair, node_var, column_sd, par
             k = columns[i, f]
             for q in range(LANES):
                 coupling[row_pair[i, f], q] += thin[q] * column_sd[k]
-            for e in range(per_row):
+            for e in range(f + 1):
                 m = columns[i, e]
                 both = column_sd[k] * column_sd[m]
                 for q in range(LANES):
@@ -61,10 +61,15 @@ def _eliminate(weight, row_sd, leaf, columns, row_pair, node_var, column_sd, par
                 for q in range(LANES):
                     coupling[pair_parent[a], q] += coupling[a, q] * shrink[q]
             if var > 0:
-                for b in range(pair_start[g], pair_start[g + 1]):
+                for q in range(LANES):
+                    thin[q] = var * shrink[q] * coupling[a, q]
+                for b in range(pair_start[g], a + 1):
                     k, m = pair_column[a], pair_column[b]
                     for q in range(LANES):
-                        schur[k, m, q] -= var * shrink[q] * coupling[a, q] * coupling[b, q]
+                        schur[k, m, q] -= thin[q] * coupling[b, q]
+    for k in range(width):
+        for m in range(k):
+            schur[m, k] = schur[k, m]
     return below, scale, coupling, schur
 
 

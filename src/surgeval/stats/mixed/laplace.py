@@ -154,8 +154,8 @@ class LaplaceDeviance:
         if self._kernel_at is None or not np.array_equal(self._kernel_at, point):
             self.kernel.factorise(center.mode.terms.weight, self.split(point)[0])
         own = scale[inside, inside]
-        gram, _ = self.kernel.gram(self.kernel.collect(self.fixed), effects=False)
-        moved = self._moved(center, own)
+        gram, effects = self.kernel.gram(self.kernel.collect(self.fixed))
+        moved = self._moved(center, point, own, effects)
         tangents = self._tangents(center, point)
         self._kernel_at = None
         matrix = np.zeros((self.size, self.size))
@@ -170,17 +170,27 @@ class LaplaceDeviance:
         matrix[inside, others] = matrix[np.ix_(others, range(inside.start, inside.stop))].T
         return np.asarray((matrix + matrix.T) / 2)
 
-    def _moved(self, center: Evaluation, axes: np.ndarray) -> list[np.ndarray]:
-        """Linear predictors a little along each of `axes` (of coefficients), random effects moving with them."""
-        direct, weight = outer(self.fixed, axes), center.mode.terms.weight
-        return [center.mode.eta + _CURVED_STEP * (d - self.kernel.solve(weight * d)[0]) for d in direct.T]
+    def _moved(self, center: Evaluation, point: np.ndarray, axes: np.ndarray, effects: Effects) -> np.ndarray:
+        """Linear predictors a little along each of `axes` (of coefficients), random effects moving with them.
 
-    def _bent(self, point: np.ndarray, predictors: list[np.ndarray]) -> np.ndarray:
-        """The part of the coefficients' gradient that stems from log|H|, for each of several linear predictors."""
+        `effects` are those that the weighted columns of the design matrix give.
+        """
+        sd, layout = self.split(point)[0], self.kernel.layout
+        along = Effects(np.zeros((0, len(axes))), outer(effects.nodes, axes), outer(effects.border, axes))
+        rest = outer(self.fixed, axes)
+        rest -= predictor_of(layout, along, sd, rows=False)
+        if layout.row_factor >= 0:
+            rest /= (1.0 + sd[layout.row_factor] ** 2 * center.mode.terms.weight)[:, None]
+        rest *= _CURVED_STEP
+        rest += center.mode.eta[:, None]
+        return rest
+
+    def _bent(self, point: np.ndarray, predictors: np.ndarray) -> np.ndarray:
+        """The part of the coefficients' gradient that stems from log|H|, for each column of linear predictors."""
         sd, _, extra = self.split(point)
         found = []
-        for start in range(0, len(predictors), _TOGETHER):
-            some = predictors[start : start + _TOGETHER]
+        for start in range(0, predictors.shape[1], _TOGETHER):
+            some = np.ascontiguousarray(predictors[:, start : start + _TOGETHER].T)
             weights = np.column_stack([self.family.terms(eta, extra).weight for eta in some])
             slopes = np.column_stack([self.family.slope(eta, extra) for eta in some])
             found.append(0.5 * inner(self.fixed, self.kernel.bend(weights, slopes, sd)))
@@ -298,7 +308,8 @@ class LaplaceDeviance:
                 break
         parameters = np.concatenate([np.log(sd), beta, np.full(self.family.extra, extra)])
         self._best = (np.inf, parameters, predictor)
-        rough = np.concatenate([1 / np.sqrt(2 * np.maximum(freedom, 0.5)), np.ones(self.family.extra)])
+        known = trace_of(layout, Effects(*((1 - part) ** 2 for part in spread.effects)))
+        rough = np.concatenate([1 / np.sqrt(2 * np.maximum(known, 0.5)), np.ones(self.family.extra)])
         scale = linalg.block_diag(np.diag(rough[: self.factors]), _root(covariance), np.diag(rough[self.factors :]))
         return Start(parameters, scale)
 
@@ -318,10 +329,19 @@ class LaplaceDeviance:
         both[:, -1] = working
         gram, _ = self.kernel.gram(self.kernel.collect(both), effects=False)
         p = self.coefficients
-        covariance = np.linalg.pinv((gram[:p, :p] + gram[:p, :p].T) / 2)
+        covariance = _inverse((gram[:p, :p] + gram[:p, :p].T) / 2)
         beta = covariance @ gram[:p, p]
         predictor, effects = self.kernel.solve(weight * (working - times(self.fixed, beta)))
         return beta, covariance, predictor, effects
+
+
+def _inverse(matrix: np.ndarray) -> np.ndarray:
+    """The inverse of a symmetric matrix, or its pseudo-inverse where it is not positive definite."""
+    try:
+        root = linalg.cho_factor(matrix, check_finite=False)
+    except linalg.LinAlgError:
+        return np.asarray(np.linalg.pinv(matrix))
+    return np.asarray(linalg.cho_solve(root, np.eye(len(matrix)), check_finite=False))
 
 
 def _root(covariance: np.ndarray) -> np.ndarray:
