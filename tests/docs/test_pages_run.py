@@ -13,6 +13,7 @@ import pytest
 
 import surgeval
 from docs import generate
+from quick_demo import quick_demo
 from surgeval.cli import VERBS
 from surgeval.datasets import data_set_names
 from surgeval.metrics import METRICS
@@ -43,24 +44,53 @@ def commands(block: str) -> list[tuple[str, list[str]]]:
     return found
 
 
-def run_command(command: str, shown: list[str], folder: Path) -> None:
+def run_command(command: str, shown: list[str], folder: Path, factory: pytest.TempPathFactory) -> None:
     words = shlex.split(command, comments=True)
     if words[0] != "surgeval":
         return
+    code, stdout, stderr = outcome(words, folder, factory)
+    assert code in (0, 1), f"{command}\n{stderr}"
+    assert "Traceback" not in stderr, stderr
+    printed = {" ".join(line.split()) for line in (stdout + stderr).splitlines()}
+    for line in shown:
+        if (wanted := " ".join(line.split())) and wanted != "...":
+            assert wanted in printed, f"{command}\nshows {wanted!r}, but printed:\n{stdout}"
+
+
+def outcome(words: list[str], folder: Path, factory: pytest.TempPathFactory) -> tuple[int, str, str]:
+    """Exit code and output of a command; the quick demo, which several pages begin with, is run once for all."""
+    name = demo_out(words)
+    if name is not None and not (folder / name).exists():
+        ran = quick_demo(factory, folder / name, name=name)
+        return ran.code, ran.stdout, ran.stderr
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1"}
     done = subprocess.run(
         [sys.executable, "-m", *words], cwd=folder, capture_output=True, text=True, env=environment, timeout=900
     )
-    assert done.returncode in (0, 1), f"{command}\n{done.stderr}"
-    assert "Traceback" not in done.stderr, done.stderr
-    printed = {" ".join(line.split()) for line in (done.stdout + done.stderr).splitlines()}
-    for line in shown:
-        if (wanted := " ".join(line.split())) and wanted != "...":
-            assert wanted in printed, f"{command}\nshows {wanted!r}, but printed:\n{done.stdout}"
+    return done.returncode, done.stdout, done.stderr
+
+
+def demo_out(words: list[str]) -> str | None:
+    """The folder of a plain quick demo, nothing but its name being chosen; None for any other command."""
+    plain = [word for word in words if word != "--force"]
+    return plain[4] if plain[:4] == ["surgeval", "demo", "--quick", "--out"] and len(plain) == 5 else None
+
+
+def test_only_the_plain_quick_demo_is_shared() -> None:
+    assert demo_out("surgeval demo --quick --out here --force".split()) == "here"
+    for other in (
+        "demo --out x",
+        "demo --quick --out x --seed 3",
+        "score --quick --out x",
+        "demo --quick --pdf --out x",
+    ):
+        assert demo_out(["surgeval", *other.split()]) is None
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda p: str(p.relative_to(ROOT)))
-def test_every_block_of_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_block_of_the_page_runs(
+    page: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     for kind, text in blocks(page):
@@ -68,7 +98,7 @@ def test_every_block_of_the_page_runs(page: Path, tmp_path: Path, monkeypatch: p
             exec(compile(text, str(page), "exec"), names)
         else:
             for command, shown in commands(text):
-                run_command(command, shown, tmp_path)
+                run_command(command, shown, tmp_path, tmp_path_factory)
 
 
 GENERATED = {module.PAGE.name: module for module in generate.PAGES}

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from docs.figures.report_page import PICTURE, RECORD, shown
 
+from quick_demo import quick_demo
 from surgeval.cli._demo import chain, entrant, pictures
 from surgeval.cli._demo.cast import BASELINES, BLIND, COMPETITORS
 from surgeval.sandbox import open_engine
@@ -33,10 +34,9 @@ def surgeval(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
-    folder = tmp_path_factory.mktemp("demo")
-    done = surgeval("demo", "--quick", "--out", "demo", folder=folder)
-    assert done.returncode == 0, done.stderr
-    return folder / "demo", done.stdout, done.stderr
+    ran = quick_demo(tmp_path_factory, tmp_path_factory.mktemp("demo") / "demo", name="demo")
+    assert ran.code == 0, ran.stderr
+    return ran.folder, ran.stdout, ran.stderr
 
 
 def test_every_planted_weakness_is_found(demo: tuple[Path, str, str]) -> None:

@@ -87,7 +87,7 @@ def term_names(terms: Sequence[str], *, limit: int = 28) -> dict[str, str]:
 
 
 def csv_text(frame: pl.DataFrame) -> str:
-    """The table as CSV in which no cell of text can run as a spreadsheet's formula.
+    """The table as CSV in which no cell of text, heads of columns included, can run as a spreadsheet's formula.
 
     Example:
         >>> csv_text(pl.DataFrame({"model": ["=1+1"], "value": [-0.5]}))
@@ -102,7 +102,20 @@ def csv_text(frame: pl.DataFrame) -> str:
     )
     texts = [name for name, kind in flat.schema.items() if kind in (pl.String, pl.Categorical, pl.Enum)]
     guarded = flat.with_columns(_guarded(pl.col(name).cast(pl.String)).alias(name) for name in texts)
-    return str(guarded.write_csv())
+    return str(guarded.rename(_guarded_heads(guarded.columns)).write_csv())
+
+
+def _guarded_heads(columns: Sequence[str]) -> dict[str, str]:
+    """New names for heads that would run; a name that another column has already gets one apostrophe more."""
+    taken, renamed = set(columns), {}
+    for name in columns:
+        if name.startswith(_FORMULA_STARTS):
+            head = f"'{name}"
+            while head in taken:
+                head = f"'{head}"
+            taken.add(head)
+            renamed[name] = head
+    return renamed
 
 
 def _guarded(column: pl.Expr) -> pl.Expr:

@@ -57,7 +57,7 @@ def hostile_page() -> str:
     frame = pl.DataFrame(
         {"model": ATTACKS[:-1], "value": range(len(ATTACKS) - 1), 'x"><script>': ["a"] * (len(ATTACKS) - 1)}
     )
-    blocks = [Prose(text) for text in ATTACKS] + [Note(text) for text in ATTACKS]
+    blocks = [Prose(text) for text in ATTACKS] + [Note(text, items=(text,)) for text in ATTACKS]
     table = Table("t", ATTACKS[0], frame, ATTACKS[0], labels={"model": ATTACKS[0]})
     chart = EXAMPLES["value_intervals"](list(HOSTILE))
     sections = [Section("one", ATTACKS[0], (*blocks, table, chart))]

@@ -162,14 +162,14 @@ _TIPS = (
 
 
 def _caption(rows: pl.DataFrame, firm: bool) -> str:
-    words = (
-        "Macro accuracy: the mean over buckets of the share of questions answered rightly. Copeland score: models"
-        " dominated minus models dominating."
-    )
-    if "macro_low" in rows.columns:
-        words += " Its bar: the middle 95 % when whole videos are resampled."
+    words = "Macro accuracy: the mean over buckets of the share of questions answered rightly"
+    words += "; bars: its middle 95 % when whole videos are resampled." if "macro_low" in rows.columns else "."
+    words += " Copeland score: models dominated minus models dominating."
     if firm:
-        words += " Points on the right: the place; bars: the middle 95 % of its places when whole videos are resampled."
+        words += (
+            " Points on the right: the place; bars: the middle 95 % of places in the same resamples, where ties are"
+            " shared and not broken, so that a place that rests on a tie-break can lie outside."
+        )
     kinds = set(rows["kind"])
     if "baseline" in kinds:
         words += " Diamonds and places in brackets: baselines, which do not compete, at the place each would take."
