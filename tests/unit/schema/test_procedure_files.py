@@ -100,3 +100,9 @@ def test_a_mutated_document_is_read_or_refused_but_never_crashes(data):
     parent[key] = data.draw(_LEAVES)
     with contextlib.suppress(SurgevalError):
         procedure_from_dict(document)
+
+
+def test_a_folder_of_simulations_is_told_where_its_procedures_are(tmp_path):
+    (tmp_path / "procedures").mkdir()
+    with pytest.raises(FileUnreadable, match=r"no procedure .* did you mean .*procedures\?"):
+        procedure_paths(tmp_path)
