@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from surgeval.cli._annotations import TABLES, read_plain_table
-from surgeval.cli._console import talk
+from surgeval.cli._console import emit_json, emit_table, talk
 from surgeval.errors import FileUnreadable, Misuse
 from surgeval.schema.documents import read_json
 from surgeval.schema.manifest import Manifest
@@ -36,6 +37,22 @@ def write_stage(
     seeds = {} if seed is None else {"seed": seed}
     Manifest(f"annotate {stage}", options, inputs, seeds).to_dir(folder)
     talk(f"written to {folder}: {', '.join(f'{name}.csv' for name in tables)}")
+
+
+def show(tables: Mapping[str, pl.DataFrame], as_json: bool, said: str) -> None:
+    """Print small tables as a result, and one line of talk."""
+    if said:
+        talk(said)
+    if as_json:
+        emit_json({name: table.to_dicts() for name, table in tables.items()})
+        return
+    for name, table in tables.items():
+        emit_table(table, title=name.capitalize())
+
+
+def now() -> str:
+    """This moment, for the history (ISO 8601, UTC)."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def detections(path: Path, images: Path | None, about: About) -> pl.DataFrame:

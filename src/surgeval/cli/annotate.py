@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -10,8 +9,8 @@ import polars as pl
 import typer
 
 from surgeval.cli._annotations import SOURCE_HELP, FpsOption, read_boxes, read_plain_table, read_procedures
-from surgeval.cli._console import emit_json, emit_table, new_folder, progress_bar, talk
-from surgeval.cli._stage_files import detections, films, procedures_of, write_stage
+from surgeval.cli._console import new_folder, progress_bar, talk
+from surgeval.cli._stage_files import detections, films, now, procedures_of, show, write_stage
 from surgeval.cli._tables import BootOption, ForceOption, JsonOption, SeedOption
 
 SourcesArgument = Annotated[list[str], typer.Argument(metavar="BOXES...", help=SOURCE_HELP, show_default=False)]
@@ -51,7 +50,7 @@ def screen(
     found = work(read_plain_table(answers, "video", "worker", "class_name"), certain=certain, least_votes=least_votes)
     tables = {"clips": found.clips, "workers": found.workers, "queue": found.queue}
     write_stage(folder, "screen", tables, options, [answers])
-    _show({"workers": found.workers}, json, f"{found.queue.height} of {found.clips.height} clips are queued")
+    show({"workers": found.workers}, json, f"{found.queue.height} of {found.clips.height} clips are queued")
 
 
 def boxes(
@@ -87,7 +86,7 @@ def boxes(
     inputs = [*found.paths, *(path for path in (gold, shown) if path)]
     write_stage(folder, "boxes", tables, options, inputs, seed=seed)
     queued = fused.boxes.filter("queued").height
-    _show(
+    show(
         {name: tables[name] for name in ("agreement", "gold") if name in tables},
         json, f"{fused.kept.height} of {fused.boxes.height} boxes are kept; {queued} hung on one vote",
     )  # fmt: skip
@@ -126,7 +125,7 @@ def cross_check(
     write_stage(folder, "cross-check", {"flags": flags}, options, inputs)
     write_review(flags, folder / "review", sizes=found.sizes, fps=review_fps)
     counted = flags.group_by("kind").agg(flags=pl.len(), strong=(pl.col("strength") >= 0.8).sum()).sort("kind")
-    _show({"flags": counted}, json, f"the CVAT review task is in {folder / 'review'}")
+    show({"flags": counted}, json, f"the CVAT review task is in {folder / 'review'}")
 
 
 def reviewed(
@@ -143,7 +142,7 @@ def reviewed(
     flags = pl.concat([read_review(path, fps=fps) for path in files])
     write_stage(folder, "reviewed", {"flags": flags}, {"fps": fps}, files)
     said = [(pl.col("review") == name).sum().alias(name) for name in ("open", "right", "wrong")]
-    _show({"flags": flags.group_by("kind").agg(pl.len().alias("flags"), *said).sort("kind")}, json, "")
+    show({"flags": flags.group_by("kind").agg(pl.len().alias("flags"), *said).sort("kind")}, json, "")
 
 
 def instances(
@@ -187,13 +186,13 @@ def instances(
     events = {one.video: one.events for one in found.procedures} if check else None
     tables["flags"] = consistency_flags(table, events=events, looks=looks)
     table = tables["boxes"] = checked_boxes(table, "boxes", extra=("instance",))
-    tables["history"] = first_proposals(table, by, at=at or _now()).table()
+    tables["history"] = first_proposals(table, by, at=at or now()).table()
     options = {"check": check, "longest_gap_s": longest_gap, "by": by, "at": at, "fps": fps, "appearance": bool(video)}
     write_stage(folder, "instances", tables, options, found.paths)
     procedures_of(table, found.procedures, about, folder / "procedures", renamed=not check)
     named = table.group_by("video", "class_name").agg(pl.col("instance").n_unique().alias("instances"), boxes=pl.len())
     counted = tables["flags"].group_by("kind").len("flags").sort("kind")
-    _show({"instances": named.sort("video", "class_name"), "flags": counted}, json, "")
+    show({"instances": named.sort("video", "class_name"), "flags": counted}, json, "")
 
 
 def verify(
@@ -217,7 +216,7 @@ def verify(
     told = history_from(read_plain_table(history, *HISTORY_TEXTS))
     if item is not None:
         more = {"field": field, "before": before, "after": after, "note": note}
-        told = told.add(item, action_named(action), who, at=at or _now(), **more)
+        told = told.add(item, action_named(action), who, at=at or now(), **more)
         told.table().write_csv(history)
         talk(f"added to {history}")
     states = told.states()
@@ -225,7 +224,7 @@ def verify(
         [(name, state.value, len(told.of(name))) for name, state in states.items()],
         schema={"item": pl.String, "state": pl.String, "entries": pl.Int64}, orient="row",
     )  # fmt: skip
-    _show({"items": frame}, json, "")
+    show({"items": frame}, json, "")
     raise typer.Exit(int(any(state is not ReviewState.CONFIRMED for state in states.values())))
 
 
@@ -258,9 +257,9 @@ def experts(
         proposed,
         read_form,
         repetitions,
-        tolerance_from_spread,
     )
     from surgeval.questions.stages.history import history_from
+    from surgeval.questions.stages.tolerance import tolerance_from_spread
     from surgeval.schema.ledger import Ledger
     from surgeval.schema.rows import write_json_rows
 
@@ -281,7 +280,7 @@ def experts(
     data_set_table(questions).write_parquet(folder / "questions.parquet")
     found = [(one.case, one.code, one.severity.value, one.message) for one in findings]
     kinds = dict.fromkeys(("case", "code", "severity", "message"), pl.String)
-    reviewed_so_far = told or proposed(questions, at=at or _now())
+    reviewed_so_far = told or proposed(questions, at=at or now())
     tables = {
         "findings": pl.DataFrame(found, schema=kinds, orient="row"),
         "history": reviewed_so_far.table(),
@@ -292,20 +291,5 @@ def experts(
         summary["tolerance"] = tables["tolerance"] = pl.DataFrame([spread._asdict()])
     inputs = [form, *annotations, *(path for path in (ratings, history) if path)]
     write_stage(folder, "experts", tables, {"at": at, "fps": fps}, inputs)
-    _show(summary, json, f"{len(questions)} questions, {len(findings)} findings")
+    show(summary, json, f"{len(questions)} questions, {len(findings)} findings")
     raise typer.Exit(int(bool(findings)))
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _show(tables: dict[str, pl.DataFrame], as_json: bool, said: str) -> None:
-    """Print small tables as a result, and one line of talk."""
-    if said:
-        talk(said)
-    if as_json:
-        emit_json({name: table.to_dicts() for name, table in tables.items()})
-        return
-    for name, table in tables.items():
-        emit_table(table, title=name.capitalize())

@@ -1,7 +1,8 @@
 """The data card: what a set of questions holds, how far one comes without looking, what was left out.
 
-Floors shown here are the simplest two, by equality of texts: the most frequent answer of each template, in
-hindsight, and the most frequent answer that the same wording (times masked) has in all *other* videos.
+Floors shown here are the simplest three. Two go by equality of texts: the most frequent answer of each template, in
+hindsight, and the most frequent answer that the same wording (times masked) has in all *other* videos. The third, for
+times of one moment, answers with a border of the window, within the tolerance.
 `surgeval floors` computes more of them, with the tolerance of each format.
 """
 
@@ -19,6 +20,8 @@ import polars as pl
 from surgeval.questions.drafts import Draft, Tally
 from surgeval.questions.selection import Selection
 from surgeval.questions.splits import Splits, VideoFacts
+from surgeval.questions.template import clock
+from surgeval.schema.formats import Time, time_tolerance_s
 from surgeval.schema.ledger_rules import RULES
 
 
@@ -181,7 +184,19 @@ def _floors(placed: Sequence[Placed]) -> dict[str, float]:
         drafts = [item.draft for item in placed if item.split == split]
         floors[f"{split}, most frequent answer per template, in hindsight"] = _constant_hits(drafts) / len(drafts)
         floors[f"{split}, most frequent answer per wording in other videos"] = _wording_hits(drafts) / len(drafts)
+        if times := [draft for draft in drafts if draft.template.format == Time.name and "," not in draft.answer]:
+            floors[f"{split}, times only: a border of the window"] = _border_hits(times) / len(times)
     return floors
+
+
+def _border_hits(drafts: Sequence[Draft]) -> int:
+    """How many times the start of the window gets right, or its end, whichever gets more."""
+    return max(sum(_is_near(draft, draft.window[side]) for draft in drafts) for side in (0, 1))
+
+
+def _is_near(draft: Draft, second: int) -> bool:
+    kind = Time(threshold_seconds=time_tolerance_s(draft.window.length_s))
+    return kind.compare(kind.parse(draft.answer), kind.parse(clock(second)))
 
 
 def _videos(videos: Sequence[VideoFacts], splits: Splits, asked: Mapping[str, int]) -> pl.DataFrame:

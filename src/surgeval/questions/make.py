@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
-from surgeval.errors import Misuse, ProcedureInvalid, QuestionsInvalid, SurgevalError, UnknownName
+from surgeval.errors import ProcedureInvalid, QuestionsInvalid, SurgevalError
 from surgeval.questions.benchmark import GENERATION, Benchmark, Question
-from surgeval.questions.catalogue import template_named, templates_for
+from surgeval.questions.catalogue import templates_for
 from surgeval.questions.data_card import Placed, data_card
 from surgeval.questions.drafts import Draft, Tally, drafts_of
 from surgeval.questions.near_copies import landmarks_of
+from surgeval.questions.options import Options, checked_options
 from surgeval.questions.selection import Selection, near_duplicates, select
 from surgeval.questions.splits import Splits, VideoFacts, frame_signatures, leaks, split_videos
 from surgeval.questions.template import QuestionTrack
@@ -33,22 +34,6 @@ OVERSAMPLE = 2.5
 Annotations = str | Path | Procedure | Iterable[str | Path | Procedure]
 Progress = Callable[[int], None]
 """Called with how many procedures were drafted since the last call."""
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What the caller decided."""
-
-    tracks: tuple[str, ...]
-    per_video: int
-    test_share: float
-    ood_procedures: tuple[str, ...]
-    ood_centers: tuple[str, ...]
-    ood_templates: tuple[str, ...]
-    most_common_share: float
-    duplicate_share: float
-    seed: int
-    matching: bool = False
 
 
 def make_questions(
@@ -98,7 +83,7 @@ def make_questions(
         >>> make_questions(procedure, tracks=["frame"], per_video=40, test_share=0).card.videos.height
         1
     """
-    options = _checked(
+    options = checked_options(
         Options(
             tuple(tracks or QuestionTrack), per_video, test_share, tuple(ood_procedures), tuple(ood_centers),
             tuple(ood_templates), most_common_share, duplicate_share, seed, matching,
@@ -119,24 +104,6 @@ def make_questions(
     if broken := broken_promises(questions, videos, splits, options, objects=objects):
         raise QuestionsInvalid("benchmark", broken)
     return Benchmark(questions, card, Manifest("questions", asdict(options), paths, {"seed": seed}))
-
-
-def _checked(options: Options) -> Options:
-    known = [track.value for track in QuestionTrack]
-    for track in options.tracks:
-        if track not in known:
-            raise UnknownName("track", track, known)
-    for name in options.ood_templates:
-        template_named(name)
-    if options.per_video < 1:
-        raise Misuse(f"per_video must be at least 1, got {options.per_video}")
-    if not 0 <= options.test_share <= 1:
-        raise Misuse(f"test_share must lie between 0 and 1, got {options.test_share}")
-    if not 0 < options.most_common_share < 1:
-        raise Misuse(f"most_common_share must lie strictly between 0 and 1, got {options.most_common_share}")
-    if not 0 <= options.duplicate_share < 1:
-        raise Misuse(f"duplicate_share must be at least 0 and below 1, got {options.duplicate_share}")
-    return options
 
 
 def _silent(_done: int) -> None:

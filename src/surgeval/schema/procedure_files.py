@@ -93,6 +93,7 @@ def procedure_paths(sources: str | Path | Iterable[str | Path]) -> list[Path]:
         inside = sorted(p for p in member.glob("*.json") if p.name != "manifest.json") if member.is_dir() else [member]
         if not inside or not inside[0].is_file():
             what = "no procedure (*.json) in this folder" if member.is_dir() else "no such file or folder"
+            what += f"; did you mean {member / 'procedures'}?" if (member / "procedures").is_dir() else ""
             raise FileUnreadable(str(member), [what])
         found += inside
     return found

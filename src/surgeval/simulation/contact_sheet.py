@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypedDict
 
 import numpy as np
@@ -13,8 +13,9 @@ from surgeval.schema.tracks import Visibility
 from surgeval.simulation.artefacts import CHARACTERISTICS
 from surgeval.simulation.catalogue import PROCEDURE_TYPES
 from surgeval.simulation.centers import CENTERS
+from surgeval.simulation.lives import Life
 from surgeval.simulation.renderer import Renderer
-from surgeval.simulation.scene import Scene
+from surgeval.simulation.scene import Scene, Sight, View
 from surgeval.simulation.stage import draw_scene
 from surgeval.video.lettering import letter_mask
 
@@ -27,6 +28,8 @@ class _Size(TypedDict):
 
 
 _BAR_PX = 20
+_MORE = 40
+"""Procedures among which a strong episode of every artefact is looked for; few have all of them."""
 _SHOWN_ARTEFACTS = (
     "background_blood",
     "background_smoke",
@@ -80,8 +83,9 @@ def _pictures(
     for center in CENTERS:
         scene = draw_scene(seed, 0, center=center, minutes=(12, 20), **size)
         yield center, Renderer(scene).frame(_clearest([scene], "Clip")[1])
+    more = [draw_scene(seed, _MORE + number, minutes=(12, 20), **size) for number in range(_MORE)]
     for kind in _SHOWN_ARTEFACTS:
-        scene, time_s = _strongest(scenes, kind)
+        scene, time_s = _strongest(more, kind)
         yield kind.replace("_", " "), _renderer(scene, renderers).frame(time_s)
 
 
@@ -93,7 +97,7 @@ def _renderer(scene: Scene, renderers: dict[str, Renderer]) -> Renderer:
 
 
 def _clearest(scenes: Sequence[Scene], class_name: str) -> tuple[Scene, float, NDArray[np.float64]]:
-    """Where an object of the class is seen best: wholly visible, large, near the middle, without artefacts."""
+    """Where an object of the class is seen best: visible, large, near the middle, alone, without artefacts."""
     best: tuple[float, Scene, float, NDArray[np.float64]] | None = None
     for scene in scenes:
         lives = [life for life in scene.lives if life.class_name == class_name]
@@ -109,6 +113,7 @@ def _clearest(scenes: Sequence[Scene], class_name: str) -> tuple[Scene, float, N
                 continue
             middle = np.hypot(sight.place[:, 0] - scene.aspect / 2, sight.place[:, 1] - 0.5)
             merit = sight.place[:, 3] - 2.0 * middle - 1.5 * spoiled[span] + 4 * life.size[0]
+            merit -= 1.5 * _crowding(life, view, sights)
             merit[sight.visibility != Visibility.VISIBLE] = -np.inf
             at = int(merit.argmax())
             if best is None or merit[at] > best[0]:
@@ -118,15 +123,37 @@ def _clearest(scenes: Sequence[Scene], class_name: str) -> tuple[Scene, float, N
     return best[1:]
 
 
+def _crowding(life: Life, view: View, sights: Mapping[str, Sight]) -> NDArray[np.float64]:
+    """For each time in which the object exists, the share of its box that boxes of other objects overlap."""
+    own, span = sights[life.instance], view.span_of(life)
+    area = np.maximum(own.boxes[:, 2] * own.boxes[:, 3], 1e-9)
+    shared = np.zeros(len(own.boxes))
+    for other in view.scene.lives:
+        seen, also = sights[other.instance], view.span_of(other)
+        start, stop = max(span.start, also.start), min(span.stop, also.stop)
+        if other is life or stop <= start:
+            continue
+        here, there = slice(start - span.start, stop - span.start), slice(start - also.start, stop - also.start)
+        low = np.maximum(own.boxes[here, :2], seen.boxes[there, :2])
+        high = np.minimum(*(boxes[:, :2] + boxes[:, 2:] for boxes in (own.boxes[here], seen.boxes[there])))
+        shown = seen.visibility[there] != Visibility.OUTSIDE
+        shared[here] += np.clip(high - low, 0, None).prod(axis=1) * shown
+    return np.asarray(shared / area)
+
+
 def _strongest(scenes: Sequence[Scene], kind: str) -> tuple[Scene, float]:
-    found = [
-        (e.strength, scene, (e.start_s + e.end_s) / 2) for scene in scenes for e in scene.episodes if e.kind == kind
-    ]
-    seen = [item for item in found if not item[1].camera.is_masked(np.array([item[2]]))[0]]
+    """Where an artefact is strong and no other one beside it."""
+    found = [(scene, (e.start_s + e.end_s) / 2) for scene in scenes for e in scene.episodes if e.kind == kind]
+    seen = [(scene, time_s) for scene, time_s in found if not scene.camera.is_masked(np.array([time_s]))[0]]
     if kind.startswith("instrument_"):
-        seen = [item for item in seen if item[1].look(np.array([item[2]])).any_tool[0]]
-    _, scene, time_s = max(seen, key=lambda item: item[0])
-    return scene, time_s
+        seen = [(scene, time_s) for scene, time_s in seen if scene.look(np.array([time_s])).any_tool[0]]
+
+    def merit(item: tuple[Scene, float]) -> float:
+        levels = item[0].conditions(np.array([item[1]]))
+        others = sum(float(levels[name][0]) for name in CHARACTERISTICS if name != kind)
+        return float(levels[kind][0]) - 0.5 * others
+
+    return max(seen, key=merit)
 
 
 def _framed(picture: Picture, box: NDArray[np.float64]) -> Picture:

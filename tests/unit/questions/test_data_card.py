@@ -41,6 +41,25 @@ def test_the_wording_floor_knows_other_videos_only(items, floor):
     assert card.floors["test, most frequent answer per wording in other videos"] == pytest.approx(floor)
 
 
+@pytest.mark.parametrize(
+    ("answers", "floor"),
+    [
+        (["00:00:00", "00:00:30"], 0.5),
+        (["00:00:01", "00:00:00"], 1.0),
+        (["00:01:00", "00:00:59", "00:00:30", "00:00:00"], 0.5),
+        (["00:00:00, 00:00:20", "00:00:20"], 0.0),
+    ],
+)
+def test_the_border_floor_is_what_the_start_or_end_of_the_clip_gets_right(answers, floor):
+    card = card_of(*(placed("a", "Clip", answer, name="appearances") for answer in answers))
+    assert card.floors["test, times only: a border of the window"] == pytest.approx(floor)
+
+
+def test_without_times_there_is_no_border_floor():
+    card = card_of(placed("a", "Clip", "yes"), placed("b", "Clip", "no"))
+    assert not any("border" in name for name in card.floors)
+
+
 def test_classes_that_are_named_are_counted_even_if_never_seen():
     card = card_of(placed("a", "Mesh", "no"), placed("a", "Clip", "yes"), placed("b", "Mesh", "no"))
     assert dict(card.classes.select("class", "questions_naming_it").iter_rows()) == {"Clip": 1, "Mesh": 2}

@@ -1,11 +1,14 @@
 """From procedures to files, the same way every time, with every promise checked."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 
 import polars as pl
 import pytest
 
+from brute_force_answers import ANSWERS
+from brute_force_ledger import PlainReading
 from procedures import random_procedure, tiny_procedure
 from surgeval import make_questions
 from surgeval.errors import FileUnreadable, Misuse, ProcedureInvalid, QuestionsInvalid, UnknownName
@@ -20,6 +23,7 @@ from surgeval.schema.procedure_files import write_procedure
 from surgeval.schema.question_files import load_questions
 from surgeval.schema.questions import DATA_SET_COLUMNS
 from surgeval.schema.tracks import Event, EventKind, Procedure, track_from_points
+from surgeval.simulation import draw_scene, true_procedure
 
 
 @pytest.fixture(scope="module")
@@ -297,3 +301,22 @@ def test_broken_promises_are_found(made):
         ([*frames, *doubled(frames)], "are near-duplicates"),
     ):
         assert words in "; ".join(broken_promises(broken, (), splits, options()))
+
+
+def test_every_written_reference_is_what_a_plain_reading_of_the_tracks_says(tmp_path):
+    """Not the templates alone: the files as they are handed over, on procedures of a usual length."""
+    truths = [true_procedure(draw_scene(909, number, minutes=(10, 14)), instruments=False) for number in range(6)]
+    plain = {truth.video: PlainReading(truth) for truth in truths}
+    make_questions(truths, per_video=40, test_share=0.34, matching=True, seed=3).to_dir(tmp_path)
+    checked = Counter()
+    for place in sorted(path.parent for path in tmp_path.rglob("proofs.jsonl")):
+        questions = load_questions(place / "requests.json", place / "references.json")
+        for line in (place / "proofs.jsonl").read_text(encoding="utf-8").splitlines():
+            told = json.loads(line)
+            asked, known = questions.requests[told["qID"]], questions.references[told["qID"]]
+            answer = ANSWERS[told["template"]](plain[asked.video], int(asked.start_s), int(asked.end_s), told["slots"])
+            assert known.answer == answer, (asked.question, told)
+            assert all(second <= asked.end_s for second in told["proof"]["seconds"])
+            checked[known.capability] += 1
+    assert sum(checked.values()) > 500
+    assert len(checked) == 15

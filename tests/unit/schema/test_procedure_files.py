@@ -111,3 +111,9 @@ def test_parts_of_a_track_of_another_kind_are_named(key, value):
     document["tracks"][0][key] = value
     with pytest.raises(ProcedureInvalid, match=f"tracks 1: '{key}' must be"):
         procedure_from_dict(document)
+
+
+def test_a_folder_of_simulations_is_told_where_its_procedures_are(tmp_path):
+    (tmp_path / "procedures").mkdir()
+    with pytest.raises(FileUnreadable, match=r"no procedure .* did you mean .*procedures\?"):
+        procedure_paths(tmp_path)

@@ -7,7 +7,7 @@ import pytest
 
 from surgeval.schema.foreign_objects import CLASS_NAMES
 from surgeval.simulation import CENTERS, Renderer, contact_sheet, draw_scene
-from surgeval.simulation.contact_sheet import _cast, _clearest, _labelled
+from surgeval.simulation.contact_sheet import _SHOWN_ARTEFACTS, _cast, _clearest, _crowding, _labelled, _strongest
 from surgeval.simulation.paint import Paint, flat, lay_sprite, sprite_of
 from surgeval.simulation.renderer import _SpriteStore
 from surgeval.simulation.timelines import Episode
@@ -124,6 +124,44 @@ def test_the_contact_sheet_shows_classes_centres_and_artefacts():
         sheet[row * 74 + 20 : row * 74 + 74, column * 96 : column * 96 + 96] for row in range(4) for column in range(6)
     ]
     assert all(tile.std() > 1 for tile in tiles)
+
+
+@pytest.mark.parametrize("seed", [4, 7])
+def test_the_contact_sheet_shows_every_artefact_at_its_strongest_and_alone(seed):
+    scenes = [draw_scene(seed, number, minutes=(12, 20), width_px=96, height_px=54) for number in range(40)]
+    for kind in _SHOWN_ARTEFACTS:
+        scene, time_s = _strongest(scenes, kind)
+        levels = scene.conditions(np.array([time_s]))
+        assert levels[kind][0] > 0.6, kind
+        assert not scene.camera.is_masked(np.array([time_s]))[0]
+        seen = [name for name in ("image_too_bright", "image_too_dark", "background_smoke") if levels[name][0] > 0.3]
+        assert set(seen) <= {kind}, kind
+
+
+def test_a_lonely_object_is_preferred_to_a_crowded_one():
+    scene = draw_scene(4, 0, minutes=(12, 14), width_px=96, height_px=54)
+    view = scene.look(np.arange(scene.duration_s, dtype=float))
+    sights = view.sights()
+    for life in scene.lives:
+        crowded = _crowding(life, view, sights)
+        assert (crowded >= 0).all()
+        boxes = sights[life.instance].boxes
+        for at in range(0, len(boxes), 97):
+            x, y, width, height = boxes[at]
+            others = [
+                o for o in scene.lives if o is not life and view.span_of(o).start <= at + view.span_of(life).start
+            ]
+            touched = any(
+                o_at < len(sights[o.instance].boxes)
+                and sights[o.instance].visibility[o_at] != 2
+                and x < (box := sights[o.instance].boxes[o_at])[0] + box[2]
+                and box[0] < x + width
+                and y < box[1] + box[3]
+                and box[1] < y + height
+                for o in others
+                if (o_at := at + view.span_of(life).start - view.span_of(o).start) >= 0
+            )
+            assert (crowded[at] > 0) == touched
 
 
 def test_a_label_is_written_above_a_picture():

@@ -3,9 +3,6 @@
 The form is a CSV file with the columns of the public data sets and the author. An expert who knows the template
 that a question could have come from names it, with its blanks as JSON; then the ledger must give the same
 answer, and the question must survive the same doubts as an automatic one.
-
-The tolerance of time answers comes from how far careful people differ: the least distance within which two
-raters of a question agree with the chance asked for, every question counting once.
 """
 
 from __future__ import annotations
@@ -16,15 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import polars as pl
 
-from surgeval.errors import Misuse, QuestionsInvalid, TableInvalid, UnknownName
+from surgeval.errors import Misuse, QuestionsInvalid, UnknownName
 from surgeval.questions.catalogue import template_named
 from surgeval.questions.doubts import doubt_about
-from surgeval.questions.stages.box_tables import needed_columns
 from surgeval.questions.stages.history import Action, History, ReviewState
 from surgeval.questions.template import FRAME, LONGEST_SEGMENT_S, PROCEDURE, SEGMENT, QuestionTrack, Scene, clock
 from surgeval.schema.findings import Finding, Severity
@@ -64,16 +59,6 @@ class ExpertQuestion:
     def format(self) -> AnswerFormat:
         """How answers are read and compared."""
         return build_format(self.reference.format, self.reference.parameters)
-
-
-class Tolerance(NamedTuple):
-    """How far two careful people may be apart."""
-
-    tolerance_s: float
-    sd_s: float
-    """Of one rater around the mean of a question."""
-    questions: int
-    pairs: int
 
 
 def read_form(path: str | Path, *, durations_s: Mapping[str, int]) -> list[ExpertQuestion]:
@@ -194,48 +179,6 @@ def ledger_findings(question: ExpertQuestion, ledger: Ledger) -> list[Finding]:
     if doubt := doubt_about(template, scene, question.slots, answer):
         return [_against(question, "ambiguous", f"the answer is in doubt: {doubt}")]
     return []
-
-
-def tolerance_from_spread(table: Any, *, chance: float = 0.95) -> Tolerance:
-    """The tolerance of time answers that two raters keep with the chance asked for.
-
-    Args:
-        table: One row per rater and question: question, rater, seconds.
-        chance: How often two raters of a question are to agree.
-
-    Raises:
-        TableInvalid: Times that are no numbers, a rater who answered twice, or no question with two raters.
-        Misuse: The chance is none.
-    """
-    if not 0 < chance < 1:
-        raise Misuse(f"a chance lies between 0 and 1, got {chance}")
-    frame = needed_columns(table, ("question", "rater", "seconds"), "ratings of times")
-    frame = frame.with_columns(pl.col("seconds").cast(pl.Float64, strict=False))
-    problems = []
-    if bad := int((~frame["seconds"].is_finite()).fill_null(True).sum()):
-        problems.append(f"column 'seconds' has {bad} entries that are no finite number")
-    twice = frame.group_by("question", "rater").len().filter(pl.col("len") > 1).sort("question", "rater")
-    problems += [f"rater {r['rater']!r} answered {r['question']!r} {r['len']} times" for r in twice.to_dicts()]
-    several = [
-        own["seconds"].to_numpy() for _, own in frame.group_by("question", maintain_order=True) if own.height > 1
-    ]
-    if not problems and not several:
-        problems.append("no question was answered by two raters")
-    if problems:
-        raise TableInvalid("ratings of times", problems)
-    return _tolerance(several, chance)
-
-
-def _tolerance(several: Sequence[np.ndarray], chance: float) -> Tolerance:
-    apart = [np.abs(np.subtract.outer(own, own)[np.triu_indices(len(own), 1)]) for own in several]
-    distance = np.concatenate(apart)
-    weight = np.concatenate([np.full(len(own), 1 / len(own)) for own in apart])
-    order = np.argsort(distance, kind="stable")
-    reached = np.cumsum(weight[order]) / weight.sum()
-    within = min(int(np.searchsorted(reached, chance - 1e-12)), len(order) - 1)
-    squares = sum(float(((own - own.mean()) ** 2).sum()) for own in several)
-    freedom = sum(len(own) - 1 for own in several)
-    return Tolerance(float(distance[order][within]), float(np.sqrt(squares / freedom)), len(several), len(distance))
 
 
 def _against(question: ExpertQuestion, code: str, text: str) -> Finding:

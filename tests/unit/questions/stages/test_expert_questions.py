@@ -20,9 +20,9 @@ from surgeval.questions.stages.expert_questions import (
     proposed,
     read_form,
     repetitions,
-    tolerance_from_spread,
 )
 from surgeval.questions.stages.history import Action, ReviewState
+from surgeval.questions.stages.tolerance import tolerance_from_spread
 from surgeval.questions.template import PROCEDURE, QuestionTrack, Scene
 from surgeval.schema.intervals import Window
 from surgeval.schema.ledger import Ledger
