@@ -12,6 +12,7 @@ import importlib.util
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,10 +26,15 @@ from surgeval.submissions.rehearsal import Rehearsal, Settings, rehearse
 from surgeval.submissions.results import RESPONSES
 
 PROGRAM = "clock_and_colours.py"
+PRIOR = "template_prior.py"
+"""Beside the program: what it falls back on, learnt from the training questions."""
 TRACK = "frame"
 """The track it enters: one picture per question."""
 _IMPORTS = ("av", "numpy")
-_START = "import runpy, sys; sys.path[:0] = ['/app', '/app/packages']; runpy.run_path(sys.argv[1], run_name='__main__')"
+_START = (
+    "import runpy, sys; sys.path[:0] = ['/app', '/app/packages']; del sys.argv[0]; "
+    "runpy.run_path(sys.argv[0], run_name='__main__')"
+)
 _NOT_NEEDED = shutil.ignore_patterns("test", "tests", "__pycache__", "site-packages", "idlelib", "ensurepip", "*.a")
 
 
@@ -52,9 +58,10 @@ def run_entrant(demo: Demo, path: Path, step: Step) -> Ran:
     given = folder / "input"
     for name in ("requests", "references"):
         shutil.copyfile(demo.questions("test", TRACK, name), given / f"{name}.json")
-    ways = [_as_process(path)]
+    learnt = [demo.questions("train", TRACK, name) for name in ("requests", "references")]
+    ways = [_as_process(path, learnt)]
     if open_engine("bubblewrap").available() is None:
-        ways.insert(0, _in_bubblewrap(path, folder / "app"))
+        ways.insert(0, _in_bubblewrap(path, learnt, folder / "app"))
     for way in ways:
         shutil.rmtree(folder / "run", ignore_errors=True)
         found = rehearse(
@@ -76,16 +83,16 @@ class _Way(NamedTuple):
     code: Path | None
 
 
-def _as_process(path: Path) -> _Way:
-    return _Way("process", [sys.executable, str(path)], None)
+def _as_process(path: Path, learnt: Sequence[Path]) -> _Way:
+    return _Way("process", [sys.executable, str(path), *map(str, learnt)], None)
 
 
-def _in_bubblewrap(path: Path, app: Path) -> _Way:
+def _in_bubblewrap(path: Path, learnt: Sequence[Path], app: Path) -> _Way:
     """The command that runs the program inside, and the folder that has all it needs."""
     shutil.rmtree(app, ignore_errors=True)
     (app / "packages").mkdir(parents=True)
-    shutil.copyfile(path, app / PROGRAM)
-    shutil.copyfile(Path(surgeval.__file__).parent / "submissions" / "serve.py", app / "serve.py")
+    for file in (path, path.with_name(PRIOR), Path(surgeval.__file__).parent / "submissions" / "serve.py", *learnt):
+        shutil.copyfile(file, app / file.name)
     for name in _IMPORTS:
         for place in _package_folders(name):
             shutil.copytree(place, app / "packages" / place.name, copy_function=_link, ignore=_NOT_NEEDED)
@@ -95,7 +102,9 @@ def _in_bubblewrap(path: Path, app: Path) -> _Way:
         # Its own shared library is looked for where it was built, so the loader is told where it lies now.
         moved = _moved_interpreter(interpreter, app / "python")
         start = ["/usr/bin/env", "LD_LIBRARY_PATH=/app/python/lib", str(moved)]
-    return _Way("bubblewrap", [*start, "-I", "-B", "-c", _START, f"/app/{PROGRAM}"], app)
+    return _Way(
+        "bubblewrap", [*start, "-I", "-B", "-c", _START, *(f"/app/{file.name}" for file in (path, *learnt))], app
+    )
 
 
 def _package_folders(name: str) -> list[Path]:
