@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from surgeval.errors import EngineFailed, FileUnreadable, Misuse, OutputRefused, UnknownName
 from surgeval.sandbox import Engine, Mount, Running
+from surgeval.schema.documents import is_whole
 from surgeval.schema.question_files import load_responses
 from surgeval.schema.questions import Request, Response
 from surgeval.submissions.batch_budget import SATURATION, SETUP_S, allowance_s, forfeited
@@ -23,7 +24,7 @@ from surgeval.submissions.batch_layout import LAYOUTS, batch_names, write_batch
 from surgeval.submissions.driver import aliases_of, digest_of, working_folders
 from surgeval.submissions.inputs import Inputs
 from surgeval.submissions.journal import Journal, Record
-from surgeval.submissions.messages import Outcome, is_storable
+from surgeval.submissions.messages import Outcome
 from surgeval.submissions.session import Entrant
 
 BUDGETS = ("per-question", "pooled")
@@ -254,7 +255,7 @@ def _record(
     content = given[0].content
     if len(given) > 1:
         return outcome(Outcome.INVALID, f"{_ANSWER} answers it {len(given)} times")
-    if content is None or not is_storable(content):
+    if content is None or not is_whole(content):
         return outcome(Outcome.INVALID, "its content is no text")
     if rules.budget == "pooled":
         return outcome(Outcome.OK, "", ended.used_s / questions, content)

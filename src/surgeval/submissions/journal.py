@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from surgeval.errors import FileUnreadable, Misuse, RunInterrupted
+from surgeval.schema.documents import json_text
 from surgeval.submissions.messages import Outcome
 
 ANSWERS, EVENTS, RUN, RESERVE = "answers.jsonl", "events.jsonl", "run.json", "reserve"
@@ -45,7 +46,7 @@ class Record:
     def as_line(self) -> bytes:
         """The line of the journal, empty fields left out."""
         row = {key: value for key, value in asdict(self).items() if value not in (None, "")}
-        return json.dumps(row, ensure_ascii=False).encode("utf-8") + b"\n"
+        return json_text(row).encode("utf-8") + b"\n"
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Record:
@@ -93,7 +94,7 @@ class Journal:
 
     def event(self, what: str, **facts: Any) -> None:
         """Store what happened besides answers."""
-        line = json.dumps({"event": what, **facts}, ensure_ascii=False, default=str).encode() + b"\n"
+        line = json_text({"event": what, **facts}).encode() + b"\n"
         self._write(self._events, line, f"the event {what!r}")
 
     def keep_log(self, printed: bytes, *, in_trouble: bool) -> None:

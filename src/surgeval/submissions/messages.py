@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from surgeval.schema.documents import is_whole
 from surgeval.schema.formats import shown
 
 PROTOCOL = "1"
@@ -180,22 +181,8 @@ def _storable(value: Any) -> None:
     """Refuse text that UTF-8 cannot hold (half of a surrogate pair), wherever it stands."""
     if isinstance(value, list):
         _list_is_storable(value)
-    elif isinstance(value, str) and not is_storable(value):
+    elif isinstance(value, str) and not is_whole(value):
         raise NotAnAnswer("the body holds half a surrogate pair, which is no text")
-
-
-def is_storable(text: str) -> bool:
-    """Whether UTF-8 can hold the text.
-
-    Example:
-        >>> is_storable("\\ud800")
-        False
-    """
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _constant(name: str) -> Any:

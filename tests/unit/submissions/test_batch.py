@@ -202,3 +202,9 @@ def test_the_ends_are_exact() -> None:
     assert forfeited_count(20, 220.0001, 220.0) == 1
     assert [forfeited_count(20, used, 220.0) for used in (264.0, 286.0, 300.0)] == [20, 20, 20]
     assert forfeited_count(20, 1e9, 220.0) == 20
+
+
+def test_half_characters_in_an_answer_file_spoil_their_own_answer_alone(tmp_path: Path) -> None:
+    spoil = "\nanswers[0]['content'] = answers[1]['note'] = chr(0xD800)\nanswers.append({'qID': chr(0xDC00)})"
+    found = run(tmp_path, spoil + WRITE)
+    assert outcomes(found) == {"q0": "invalid", "q1": "ok", "q2": "ok", "q3": "ok"}

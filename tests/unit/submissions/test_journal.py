@@ -39,6 +39,13 @@ def test_records_come_back_as_they_were(tmp_path: Path) -> None:
     assert list(read_journal(tmp_path)) == given
 
 
+def test_what_utf_8_cannot_hold_is_kept_all_the_same(tmp_path: Path) -> None:
+    with Journal(tmp_path, ME) as journal:
+        journal.add(record("a", content="\ud800"))
+        journal.event("answer_file", findings=["\udc00"])
+    assert [one.content for one in read_journal(tmp_path)] == ["\ud800"]
+
+
 def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     with Journal(tmp_path, ME) as journal:
         assert not journal.resumed
