@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import platform
 import sys
@@ -15,13 +16,18 @@ HERE = Path(__file__).parent
 
 
 def main() -> None:
-    chosen = sys.argv[1:]
-    names = sorted(path.stem for path in HERE.glob("bench_*.py"))
-    names = [name for name in names if not chosen or name.removeprefix("bench_") in chosen]
+    known = sorted(path.stem.removeprefix("bench_") for path in HERE.glob("bench_*.py"))
+    parser = argparse.ArgumentParser(
+        prog="python -m bench", description="Measure; without names all, and store the table."
+    )
+    parser.add_argument("names", metavar="NAME", nargs="*", help=f"one of {', '.join(known)}")
+    chosen = parser.parse_args().names
+    if unknown := [name for name in chosen if name not in known]:
+        parser.error(f"no such bench: {', '.join(unknown)}; there are {', '.join(known)}")
     rows: list[Row] = []
-    for name in names:
+    for name in chosen or known:
         print(f"measuring {name} ...", file=sys.stderr, flush=True)
-        rows += importlib.import_module(f"bench.{name}").rows()
+        rows += importlib.import_module(f"bench.bench_{name}").rows()
     table = render(rows)
     print(table)
     if not chosen:
