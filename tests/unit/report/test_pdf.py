@@ -61,6 +61,17 @@ def test_long_tables_that_a_picture_stands_for_are_named_in_print_and_short_ones
 
 
 @needs_poppler
+@pytest.mark.parametrize("lines", range(24, 40, 3))
+def test_a_heading_and_the_words_before_a_figure_stay_with_it(tmp_path: Path, lines: int) -> None:
+    chart = replace(EXAMPLES["value_intervals"](plain_names(4)), title="Shown")
+    before = Section("a", "A", tuple(Prose("filler") for _ in range(lines)))
+    text = text_of(pdf("T", "k", "f", [before, Section("b", "Second", (Prose("announces it"), chart))]), tmp_path)
+    pages = text.split("\f")
+    last = [max(at for at, page in enumerate(pages) if word in page) for word in ("Second", "announces it", "Shown")]
+    assert len(set(last)) == 1, "on one page"
+
+
+@needs_poppler
 def test_two_narrow_pictures_share_the_width_of_a_page(tmp_path: Path) -> None:
     narrow, wide = (EXAMPLES[name](plain_names(4)) for name in ("dominance_matrix", "value_intervals"))
 
