@@ -71,6 +71,16 @@ def test_nothing_is_overwritten_without_force(table: Path, tmp_path: Path) -> No
     assert run(table, "--boot", 0, "--out", out, "--force").exit_code == 0
 
 
+def test_a_ranking_by_another_rule_leaves_nothing_of_the_first_behind(table: Path, tmp_path: Path) -> None:
+    out, fresh = tmp_path / "out", tmp_path / "fresh"
+    assert run(table, "--boot", 0, "--out", out).exit_code == 0
+    (out / "notes.md").write_text("mine")
+    generic = ("--rule", "mean-then-rank", "--boot", 0)
+    assert run(table, *generic, "--out", out, "--force").exit_code == 0
+    assert run(table, *generic, "--out", fresh).exit_code == 0
+    assert {p.name for p in out.iterdir()} == {p.name for p in fresh.iterdir()} | {"notes.md"}
+
+
 @pytest.mark.parametrize(
     "arguments", [("--columns", "model"), ("--task-weight", "x=heavy"), ("--columns", "=a"), ("--boot", "-3")]
 )

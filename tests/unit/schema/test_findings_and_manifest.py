@@ -3,7 +3,7 @@ import json
 from pathlib import Path
 
 from surgeval.schema.findings import Finding, Severity
-from surgeval.schema.manifest import Manifest, sha256_of, version_of
+from surgeval.schema.manifest import Manifest, remove_outputs, sha256_of, version_of
 
 
 def test_a_finding_reads_as_one_line() -> None:
@@ -41,3 +41,20 @@ def test_hashes_and_versions(tmp_path: Path) -> None:
     assert sha256_of(tmp_path / "x") == hashlib.sha256(b"abc").hexdigest()
     assert version_of("numpy")[0].isdigit()
     assert version_of("no-such-package-anywhere") == "unknown"
+
+
+def test_outputs_that_a_manifest_lists_are_taken_away_and_nothing_else(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    (folder / "inner.csv").mkdir(parents=True)
+    kept = [tmp_path / "outside.csv", folder / "mine.csv", folder / "model.bin"]
+    for path in (*kept, folder / "places.csv"):
+        path.write_text("x")
+    listed = ["places.csv", "../outside.csv", str(kept[0]), "model.bin", "inner.csv", "gone.csv", 3]
+    Manifest("rank", {}, outputs=listed).to_dir(folder)  # type: ignore[arg-type]
+    remove_outputs(folder)
+    assert not (folder / "places.csv").exists()
+    assert all(path.exists() for path in (*kept, folder / "inner.csv"))
+    for text in ("[", "[1]", '{"outputs": 3}'):
+        (folder / "manifest.json").write_text(text)
+        remove_outputs(folder)
+    assert (folder / "mine.csv").exists()

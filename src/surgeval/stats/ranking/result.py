@@ -11,7 +11,7 @@ import polars as pl
 
 from surgeval.errors import UnknownName, WouldOverwrite
 from surgeval.schema.documents import json_text
-from surgeval.schema.manifest import Manifest
+from surgeval.schema.manifest import Manifest, remove_outputs
 from surgeval.schema.shown_tables import notebook_table
 
 
@@ -53,6 +53,8 @@ class RankResult:
     def to_dir(self, path: str | Path, *, inputs: Iterable[str | Path] = (), force: bool = False) -> None:
         """Write every table as CSV, records as JSON, the prose, and `manifest.json` into the folder.
 
+        An earlier ranking there is taken away whole if `force` is on, also what this one does not write.
+
         Raises:
             WouldOverwrite: The folder holds a file of one of these names and `force` is off.
         """
@@ -61,6 +63,7 @@ class RankResult:
         if taken and not force:
             raise WouldOverwrite(taken[0])
         folder.mkdir(parents=True, exist_ok=True)
+        remove_outputs(folder)
         for name, frame in self.tables.items():
             frame.write_csv(folder / f"{name}.csv")
         for name, record in self.records.items():
@@ -69,7 +72,7 @@ class RankResult:
         (folder / "methods.txt").write_text(self.prose + "\n" + notes, encoding="utf-8")
         seeds = {} if self.seed is None else {"rank": self.seed}
         options = {"rule": self.rule, **self.options}
-        Manifest("rank", options, inputs=inputs, seeds=seeds, notes=self.warnings).to_dir(folder)
+        Manifest("rank", options, inputs, seeds, self.warnings, self.files).to_dir(folder)
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain data, for JSON."""
