@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import typer
 from surgeval.cli._console import emit, emit_json, progress_bar, talk
 from surgeval.cli._tables import ColumnsOption, manifest_path, read_columns
 from surgeval.errors import Misuse, WouldOverwrite
+from surgeval.schema.documents import json_text
 
 if TYPE_CHECKING:
     from surgeval.report.report import Report
@@ -77,8 +77,7 @@ def report(
 
 def write_manifest(made: Report, path: Path) -> None:
     """Write what the report was made from beside it."""
-    text = json.dumps(made.manifest, indent=2, ensure_ascii=False, default=str)
-    path.write_text(text + "\n", encoding="utf-8", errors="replace")
+    path.write_text(json_text(made.manifest, indent=2) + "\n", encoding="utf-8")
 
 
 def _check(targets: list[Path], *, force: bool) -> None:

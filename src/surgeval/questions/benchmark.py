@@ -15,6 +15,7 @@ from surgeval.questions.data_card import DataCard
 from surgeval.questions.drafts import Draft
 from surgeval.questions.splits import SPLITS
 from surgeval.questions.template import QuestionTrack, clock
+from surgeval.schema.documents import json_text
 from surgeval.schema.manifest import Manifest
 from surgeval.schema.questions import DATA_SET_COLUMNS, Reference, Request
 from surgeval.schema.rows import write_json_rows
@@ -138,4 +139,4 @@ def _fourteen(questions: Sequence[Question]) -> pl.DataFrame:
 def _write_lines(rows: Iterator[Mapping[str, Any]], path: Path) -> None:
     with open(path, "w", encoding="utf-8") as handle:
         for row in rows:
-            handle.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
+            handle.write(json_text(row) + "\n")

@@ -8,7 +8,6 @@ times of one moment, answers with a border of the window, within the tolerance.
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from surgeval.questions.drafts import Draft, Tally
 from surgeval.questions.selection import Selection
 from surgeval.questions.splits import Splits, VideoFacts
 from surgeval.questions.template import clock
+from surgeval.schema.documents import json_text
 from surgeval.schema.formats import Time, time_tolerance_s
 from surgeval.schema.ledger_rules import RULES
 
@@ -67,8 +67,7 @@ class DataCard:
 
     def to_dir(self, path: str | Path) -> None:
         """Write `data_card.json` and `data_card.md`."""
-        text = json.dumps(self.as_dict(), indent=2, ensure_ascii=False, default=str)
-        (Path(path) / "data_card.json").write_text(text + "\n", encoding="utf-8")
+        (Path(path) / "data_card.json").write_text(json_text(self.as_dict(), indent=2) + "\n", encoding="utf-8")
         (Path(path) / "data_card.md").write_text(self.as_markdown(), encoding="utf-8")
 
     def as_markdown(self) -> str:

@@ -38,9 +38,10 @@ def report_manifest(inputs: Inputs) -> dict[str, Any]:
     """The manifest of a report, with the hash of every file that was read, named as seen from its folder."""
     made = Manifest("report", {"source": inputs.source.resolve().name, **inputs.options}, seeds={"intervals": SEED})
     notes = [plain(finding.message, limit=400) for finding in inputs.findings]
+    told = made.as_dict()
     return {
-        **made.as_dict(),
-        "packages": made.as_dict()["packages"] | {name: version_of(name) for name in _DRAWN_WITH},
+        **told,
+        "packages": told["packages"] | {name: version_of(name) for name in _DRAWN_WITH},
         "command": reproduction_line(inputs),
         "inputs": [{"file": name, "sha256": digest} for name, digest in digests(inputs)],
         "notes": notes,

@@ -76,7 +76,6 @@ class Watchdog:
             cwd="/",
             start_new_session=True,  # Ctrl-C in the host's terminal must not end it first.
         )
-
         self._lifetime_s = lifetime_s
         self._ends_at = math.inf
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from surgeval.schema.documents import json_text
 from surgeval.schema.manifest import Manifest
 from surgeval.schema.score_table import ScoreTable
 from surgeval.schema.shown_tables import notebook_table
@@ -73,8 +73,7 @@ class EvaluationResult:
         for name, frame in self.tables.items():
             frame.write_csv(folder / f"{name}.csv")
         self.scores.to_dir(folder)
-        text = json.dumps(self.conventions, indent=2, ensure_ascii=False)
-        (folder / "conventions.json").write_text(text + "\n", encoding="utf-8")
+        (folder / "conventions.json").write_text(json_text(self.conventions, indent=2) + "\n", encoding="utf-8")
         (folder / "methods.txt").write_text("\n\n".join([self.prose, *self.notes]) + "\n", encoding="utf-8")
         self.manifest.to_dir(folder)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ import polars as pl
 from scipy import stats
 
 from surgeval.errors import Misuse, WouldOverwrite
+from surgeval.schema.documents import json_text
 from surgeval.schema.manifest import Manifest
 from surgeval.schema.shown_tables import notebook_table
 from surgeval.stats.mixed.components import explained, variance_table
@@ -128,8 +128,7 @@ class Failures:
         for name, frame in extra.items():
             if frame is not None:
                 frame.write_csv(folder / f"{name}.csv")
-        text = json.dumps(self.record(), indent=2, ensure_ascii=False, default=str)
-        (folder / "fit.json").write_text(text + "\n", encoding="utf-8")
+        (folder / "fit.json").write_text(json_text(self.record(), indent=2) + "\n", encoding="utf-8")
         (folder / "methods.txt").write_text("\n".join([self.prose, *self.warnings]) + "\n", encoding="utf-8")
         options = {"formula": str(self.fit.design.model), "spec": self.spec, "role": self.role, "level": self.level}
         Manifest("failures", options, inputs).to_dir(folder)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from surgeval.stats.mixed.formula import FamilyName, Model
 
 Spec = Literal["default", "paper"]
 ModelRole = Literal["random", "fixed", "removed", "aggregated"]
-ROLES = ("random", "fixed", "removed", "aggregated")
+ROLES: tuple[ModelRole, ...] = get_args(ModelRole)
 
 
 @dataclass(frozen=True)
