@@ -13,7 +13,7 @@ from surgeval.scoring.floors import floors
 from surgeval.scoring.templates import templates_of
 
 QUESTIONS, VIDEOS = 20_000, 200
-_FACTORY = Path(__file__).parents[1] / "tests" / "floor_questions.py"
+_FACTORY = Path(__file__).parents[1] / "tests" / "support" / "floor_questions.py"
 
 
 def rows() -> list[Row]:

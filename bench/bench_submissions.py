@@ -57,7 +57,7 @@ def _ready(name: str, folder: Path) -> Iterator[Engine]:
 
 def _of_tests(module: str) -> Any:
     """A module of the test suite, which knows how to make images and daemons without any registry."""
-    tests = str(Path(__file__).parents[1] / "tests")
+    tests = str(Path(__file__).parents[1] / "tests" / "support")
     if tests not in sys.path:
         sys.path.append(tests)
     return import_module(module)

@@ -185,7 +185,7 @@ ALLOWED = {"surgeval.questions.knowledge", "surgeval.schema.tracks", "surgeval.s
 
 @pytest.mark.parametrize("name", ["brute_force_answers", "brute_force_ledger"])
 def test_the_oracles_share_no_derivation_with_the_ledger(name):
-    tree = ast.parse((Path(__file__).parents[1] / f"{name}.py").read_text(encoding="utf-8"))
+    tree = ast.parse((Path(__file__).parents[1] / "support" / f"{name}.py").read_text(encoding="utf-8"))
     used = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
     used |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     assert {module for module in used if module.startswith("surgeval")} <= ALLOWED

@@ -360,7 +360,7 @@ def test_a_killed_host_process_loses_no_answer_and_no_process_survives_it(tmp_pa
     command = good(tmp_path, f"{wait}\nreturn str(os.getpid())")
     asked = tasks(tmp_path / "media", 12)
     host = f"""
-import sys; sys.path[:0] = {[str(Path(__file__).parents[2]), str(Path(surgeval.__file__).parents[1])]!r}
+import sys; sys.path[:0] = {[str(Path(__file__).parents[2] / "support"), str(Path(surgeval.__file__).parents[1])]!r}
 from pathlib import Path
 from submission_runs import run, tasks
 run(Path({str(tmp_path)!r}), {command!r}, tasks(Path({str(tmp_path / "media")!r}), 12), budget_s=600.0)

@@ -1,7 +1,7 @@
 """One file per family of charts; every function takes tables with published columns and gives a `Chart`.
 
 To add one: write it in its family's file, name it in `CHARTS`, and give it an example in
-`tests/chart_examples.py`, where it has to stand three and a hundred models, hostile names and empty tables.
+`tests/support/chart_examples.py`, where it has to stand three and a hundred models, hostile names and empty tables.
 """
 
 from __future__ import annotations

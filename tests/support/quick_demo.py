@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 _OUT = "out-of-the-shared-demo"
 """What the demo was told to write into; stands in what it printed."""
 

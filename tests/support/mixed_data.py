@@ -16,7 +16,7 @@ from surgeval.stats.mixed.structure import Factor
 
 def shared_data(name: str) -> Path:
     """A folder of reference data kept beside the repository, or a skip that says where it was looked for."""
-    repository = Path(__file__).resolve().parents[1]
+    repository = Path(__file__).resolve().parents[2]
     root = Path(os.environ.get("SURGEVAL_SHARED", repository.parent / "shared"))
     folder = root / "data" / name
     if not folder.is_dir():
