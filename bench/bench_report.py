@@ -18,7 +18,7 @@ import polars as pl
 
 from bench.bench_ranking import focus_table
 from bench.harness import Row
-from surgeval.schema.manifest import Manifest
+from surgeval.results.manifest import Manifest
 from surgeval.scoring.summary import summarise
 from surgeval.stats.ranking import rank
 

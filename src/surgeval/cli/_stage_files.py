@@ -14,8 +14,8 @@ import polars as pl
 from surgeval.cli._annotations import TABLES, read_plain_table
 from surgeval.cli._console import emit_json, emit_table, talk
 from surgeval.errors import FileUnreadable, Misuse
+from surgeval.results.manifest import Manifest
 from surgeval.schema.documents import read_json
-from surgeval.schema.manifest import Manifest
 
 if TYPE_CHECKING:
     from surgeval.datasets import About

@@ -10,9 +10,9 @@ import typer
 
 from surgeval.cli._console import emit, emit_json, emit_table, talk
 from surgeval.errors import Misuse, WouldOverwrite
-from surgeval.schema.manifest import Manifest
+from surgeval.results.manifest import Manifest
+from surgeval.results.table_result import TableResult
 from surgeval.schema.score_table import ScoreTable, read_score_table
-from surgeval.stats.results import TableResult
 
 TableArgument = Annotated[
     list[Path],

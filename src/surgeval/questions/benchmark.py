@@ -15,8 +15,8 @@ from surgeval.questions.data_card import DataCard
 from surgeval.questions.drafts import Draft
 from surgeval.questions.splits import SPLITS
 from surgeval.questions.template import QuestionTrack, clock
+from surgeval.results.manifest import Manifest
 from surgeval.schema.documents import json_text
-from surgeval.schema.manifest import Manifest
 from surgeval.schema.questions import DATA_SET_COLUMNS, Reference, Request
 from surgeval.schema.rows import write_json_rows
 

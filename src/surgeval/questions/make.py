@@ -17,11 +17,11 @@ from surgeval.questions.options import Options, checked_options
 from surgeval.questions.selection import Selection, near_duplicates, select
 from surgeval.questions.splits import Splits, VideoFacts, frame_signatures, leaks, split_videos
 from surgeval.questions.template import QuestionTrack
+from surgeval.results.manifest import Manifest
 from surgeval.schema.foreign_objects import FOREIGN_OBJECTS, ForeignObject
 from surgeval.schema.formats import build_format, time_tolerance_s
 from surgeval.schema.intervals import Window
 from surgeval.schema.ledger import Ledger
-from surgeval.schema.manifest import Manifest
 from surgeval.schema.procedure_files import procedure_paths, read_procedure
 from surgeval.schema.procedure_problems import contradictions, procedure_problems
 from surgeval.schema.questions import Reference, Request

@@ -14,9 +14,9 @@ import polars as pl
 
 from surgeval.report.chart import Chart
 from surgeval.report.inputs import SCORES, Inputs, Part
-from surgeval.report.published import RESULT_FILES
 from surgeval.report.section import Block, Section, Sheet, Table
 from surgeval.report.sections._wording import slug
+from surgeval.results.tables import RESULT_FILES
 from surgeval.schema.score_table import ScoreTable
 from surgeval.scoring.profiles import TRACK_LIMITS_S
 

@@ -16,9 +16,9 @@ from typing import Any
 import polars as pl
 
 from surgeval.errors import SurgevalError
-from surgeval.report.published import MARKS, RECORDS, RESULT_FILES, TABLES, checked
 from surgeval.report.verdicts import in_short
 from surgeval.report.words import plain
+from surgeval.results.tables import MARKS, RECORDS, RESULT_FILES, TABLES, checked
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.score_table import FIXED, ScoreTable
 from surgeval.schema.table_files import read_frame

@@ -11,7 +11,7 @@ from surgeval.report.inputs import Inputs, Part
 from surgeval.report.live import SEED
 from surgeval.report.sections._wording import count_of, names_of
 from surgeval.report.words import plain, terms_in_words
-from surgeval.schema.manifest import version_of
+from surgeval.results.manifest import version_of
 
 _PARAGRAPHS = ("rank-tasks", "failures", "evaluate", "interval", "compare", "strata", "aggregate", "agreement")
 _SENTENCE = re.compile(r"(?<=[.)])\s+(?=[A-Z0-9])")

@@ -11,7 +11,7 @@ from typing import Any
 from surgeval.report.inputs import Inputs
 from surgeval.report.live import SEED
 from surgeval.report.words import plain
-from surgeval.schema.manifest import Manifest, sha256_of, version_of
+from surgeval.results.manifest import Manifest, sha256_of, version_of
 
 _DRAWN_WITH = ("altair", "vl-convert-python", "typst")
 _LONGEST = 200

@@ -17,7 +17,7 @@ from surgeval.report.section import Note, Prose, Section
 from surgeval.report.sections._wording import count_of, is_empty
 from surgeval.report.templates import OF_A_RANKING, Template, template_for
 from surgeval.report.words import plain
-from surgeval.schema.manifest import version_of
+from surgeval.results.manifest import version_of
 
 
 @dataclass(frozen=True, repr=False)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -17,6 +16,7 @@ import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid, UnknownName
 from surgeval.schema.metric_facts import KNOWN_METRICS, MetricFacts
+from surgeval.schema.outcomes import Status
 from surgeval.schema.table_files import read_frame, renamed, stacked
 from surgeval.schema.tabular import as_frame, first_line, mixed_kinds
 
@@ -24,16 +24,6 @@ Missing = Literal["worst", "drop", "error"]
 MISSING: tuple[Missing, ...] = get_args(Missing)
 KEY = ("model", "case", "metric", "task")
 FIXED = ("model", "case", "video", "metric", "value", "status", "task")
-
-
-class Status(StrEnum):
-    """What became of a question."""
-
-    ANSWERED = "answered"
-    REFUSED = "refused"
-    FAILED = "failed"
-    TIMED_OUT = "timed_out"
-    MISSING = "missing"
 
 
 @dataclass(frozen=True)

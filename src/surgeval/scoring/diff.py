@@ -21,7 +21,7 @@ from typing import Any
 
 import polars as pl
 
-from surgeval.schema.manifest import Manifest
+from surgeval.results.manifest import Manifest
 from surgeval.scoring.results_file import Scored, ScoredRun, read_results
 from surgeval.scoring.slices import HEADLINE, Slice, Slices
 

@@ -24,8 +24,8 @@ from typing import Any
 import polars as pl
 
 from surgeval.errors import Misuse
+from surgeval.results.manifest import Manifest
 from surgeval.schema.foreign_objects import CLASS_NAMES
-from surgeval.schema.manifest import Manifest
 from surgeval.schema.question_files import QuestionSet, Sources, load_questions, split_source
 from surgeval.schema.questions import Response
 from surgeval.schema.rows import write_json_rows

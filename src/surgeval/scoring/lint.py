@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from surgeval.errors import FileUnreadable, Misuse
+from surgeval.results.manifest import Manifest
 from surgeval.schema.foreign_objects import read_definitions
 from surgeval.schema.formats import shown
-from surgeval.schema.manifest import Manifest
 from surgeval.schema.question_files import Source, Sources, collect_questions, split_source, unreadable
 from surgeval.schema.questions import Response, response_from_row
 from surgeval.schema.rows import read_rows

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from surgeval.errors import UnknownName
+from surgeval.results.manifest import Manifest
 from surgeval.schema.formats import JUDGED, AnswerFormat, BadParameters, Time, Unreadable, shown
-from surgeval.schema.manifest import Manifest
 from surgeval.schema.question_files import QuestionSet
 from surgeval.schema.questions import Reference, Response
 from surgeval.scoring.injection import official_signal, signals

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from surgeval.results.manifest import Manifest
 from surgeval.schema.documents import json_text
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.formats import shown
-from surgeval.schema.manifest import Manifest
 from surgeval.scoring.lint_rules import OFFICIAL_ABORTS, RULES, Rule
 
 SHOWN_EXAMPLES = 3

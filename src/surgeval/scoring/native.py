@@ -15,9 +15,9 @@ from typing import Any
 
 from surgeval.judges import Decision, JudgeCase, Panel
 from surgeval.schema.formats import Unreadable
+from surgeval.schema.outcomes import Status
 from surgeval.schema.question_files import QuestionSet
 from surgeval.schema.questions import Reference, Request, Response
-from surgeval.schema.score_table import Status
 from surgeval.scoring.injection import signals
 
 

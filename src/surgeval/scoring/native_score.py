@@ -13,8 +13,8 @@ import polars as pl
 
 from surgeval.errors import QuestionsInvalid, ResponsesMissing, UnknownName
 from surgeval.judges import Panel, verdict_row
+from surgeval.results.manifest import Manifest
 from surgeval.schema.findings import Finding, Severity
-from surgeval.schema.manifest import Manifest
 from surgeval.schema.question_files import QuestionSet, Sources, load_responses
 from surgeval.schema.questions import Response
 from surgeval.schema.score_table import ScoreTable

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from surgeval.judges import JudgeCase, Panel, verdict_row
+from surgeval.results.manifest import Manifest
 from surgeval.schema.findings import Finding, Severity
-from surgeval.schema.manifest import Manifest
 from surgeval.schema.score_table import ScoreTable
 from surgeval.schema.taxonomy import Capability
 from surgeval.scoring.lint_report import LintReport

@@ -8,9 +8,9 @@ from typing import Any
 
 from surgeval.errors import Misuse
 from surgeval.judges import Judge, Panel, VerdictStore, open_judge
+from surgeval.results.manifest import Manifest
 from surgeval.schema.documents import is_whole
 from surgeval.schema.foreign_objects import definitions_text, read_definitions
-from surgeval.schema.manifest import Manifest
 from surgeval.schema.question_files import Sources, load_questions, split_source
 from surgeval.scoring.lint import lint
 from surgeval.scoring.native_score import NativeOptions, score_native

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, WouldOverwrite
-from surgeval.schema.manifest import Manifest
+from surgeval.results.manifest import Manifest
 from surgeval.schema.procedure_files import write_procedure
 from surgeval.schema.tracks import Procedure
 from surgeval.simulation.catalogue import procedure_type

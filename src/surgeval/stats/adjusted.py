@@ -17,6 +17,7 @@ import polars as pl
 from scipy.special import stdtr, stdtrit
 
 from surgeval.errors import Misuse, UnknownName
+from surgeval.results.table_result import TableResult, as_table
 from surgeval.schema.score_table import Missing, ScoreMatrix
 from surgeval.stats.cooccurrence import labels_of
 from surgeval.stats.draws import stream
@@ -29,7 +30,6 @@ from surgeval.stats.logistic import (
     cluster_covariance,
     fit_logistic,
 )
-from surgeval.stats.results import TableResult, as_table
 from surgeval.stats.strata import is_flag
 
 INTERCEPT = "(Intercept)"

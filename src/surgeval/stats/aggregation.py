@@ -29,9 +29,9 @@ import polars as pl
 from scipy.stats import kendalltau, rankdata
 
 from surgeval.errors import Misuse, UnknownName
+from surgeval.results.table_result import TableResult, as_table
 from surgeval.schema.score_table import Missing, ScoreMatrix
 from surgeval.stats.interval import matrix_notes
-from surgeval.stats.results import TableResult, as_table
 from surgeval.stats.statistic import Statistic, divided, unweighted
 
 Combine = Literal["scores", "ranks"]

@@ -22,6 +22,7 @@ import polars as pl
 from scipy.special import stdtrit
 
 from surgeval.errors import Misuse, TooFewVideos, UnknownName
+from surgeval.results.table_result import TableResult, as_table
 from surgeval.schema.score_table import Missing, ScoreMatrix
 from surgeval.stats.deterministic import two_stage_distribution
 from surgeval.stats.interval import (
@@ -38,7 +39,6 @@ from surgeval.stats.jackknife import leave_one_out
 from surgeval.stats.nesting import Resample, label_of, need_units
 from surgeval.stats.replicates import Sample
 from surgeval.stats.resampling import Engine
-from surgeval.stats.results import TableResult, as_table
 from surgeval.stats.slices import Slice, labelled, slices
 
 POWER = 0.8

@@ -18,12 +18,12 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, UnknownName
+from surgeval.results.table_result import TableResult, as_table
 from surgeval.schema.score_table import Missing
 from surgeval.stats.contrasts import Contrast, contrast_rows
 from surgeval.stats.interval import Settings, check_settings, matrix_notes
 from surgeval.stats.intervals import percent
 from surgeval.stats.nesting import Resample
-from surgeval.stats.results import TableResult, as_table
 
 NONE = "(none)"
 """Stands for cases without any secondary label."""

@@ -19,13 +19,13 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import TooFewVideos
+from surgeval.results.table_result import TableResult, as_table
 from surgeval.schema.score_table import Missing
 from surgeval.stats.closed_form import mean_sd
 from surgeval.stats.interval import interval
 from surgeval.stats.intervals import percent
 from surgeval.stats.nesting import Resample, label_of
 from surgeval.stats.replicates import Sample, unit_sums
-from surgeval.stats.results import TableResult, as_table
 from surgeval.stats.statistic import divided
 
 

@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, TooFewVideos, UnknownName
+from surgeval.results.table_result import TableResult, as_table
 from surgeval.schema.formats import Unreadable, build_format
 from surgeval.schema.questions import Reference
 from surgeval.schema.score_table import Missing, ScoreMatrix, ScoreTable
@@ -27,7 +28,6 @@ from surgeval.stats.interval import Settings, interval_prose, matrix_notes, repl
 from surgeval.stats.intervals import bounds
 from surgeval.stats.nesting import Resample, need_units
 from surgeval.stats.replicates import Sample
-from surgeval.stats.results import TableResult, as_table
 from surgeval.stats.slices import Slice, labelled, slices
 
 KINDS = ("majority", "weighted", "oracle")

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
+from surgeval.results.table_result import TableResult, as_table
 from surgeval.schema.score_table import Missing
 from surgeval.stats.jackknife import jackknife_sd, leave_one_out
 from surgeval.stats.nesting import need_units
 from surgeval.stats.replicates import ESTIMAND_PROSE, Sample
-from surgeval.stats.results import TableResult, as_table
 
 
 @dataclass(frozen=True, repr=False)

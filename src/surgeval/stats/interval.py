@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, TooFewVideos, UnknownName
+from surgeval.results.table_result import TableResult, as_table
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.schema.score_table import Missing, ScoreMatrix
@@ -23,7 +24,6 @@ from surgeval.stats.jackknife import leave_one_out
 from surgeval.stats.nesting import Resample, label_of, need_units
 from surgeval.stats.replicates import ESTIMAND_PROSE, Sample
 from surgeval.stats.resampling import Engine
-from surgeval.stats.results import TableResult, as_table
 from surgeval.stats.slices import Slice, labelled, slices
 from surgeval.stats.statistic import MetricStatistic, Statistic, Weighted
 

@@ -21,13 +21,13 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, UnknownName
+from surgeval.results.table_result import TableResult, as_table
 from surgeval.schema.score_table import Missing, ScoreMatrix
 from surgeval.stats.contrasts import Contrast, contrast_rows, table_rows
 from surgeval.stats.interval import Settings, check_settings, matrix_notes, slice_keys
 from surgeval.stats.intervals import percent
 from surgeval.stats.nesting import Resample, label_of, nest_of
 from surgeval.stats.resampling import child_counts, unit_counts
-from surgeval.stats.results import TableResult, as_table
 from surgeval.stats.slices import check_distinct
 from surgeval.stats.statistic import Statistic, unweighted
 

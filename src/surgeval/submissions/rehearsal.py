@@ -17,9 +17,9 @@ from typing import Any
 
 from surgeval.errors import Misuse, UnknownName
 from surgeval.judges import Judge
+from surgeval.results.manifest import Manifest
 from surgeval.sandbox import Engine, Limits, open_engine
 from surgeval.schema.findings import Severity
-from surgeval.schema.manifest import Manifest
 from surgeval.schema.question_files import load_questions
 from surgeval.scoring.profiles import TRACK_LIMITS_S
 from surgeval.scoring.result import ScoreResult

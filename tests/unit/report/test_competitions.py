@@ -16,7 +16,7 @@ from surgeval.report.inputs import Part, read_inputs, without_rehearsed
 from surgeval.report.report import make_report
 from surgeval.report.section import Prose, Table
 from surgeval.report.sections import summary
-from surgeval.schema.manifest import Manifest
+from surgeval.results.manifest import Manifest
 from surgeval.stats.ranking import rank
 
 

@@ -16,11 +16,11 @@ from report_folder import HOSTILE_ANSWER, HOSTILE_NAME, shared_challenge
 from surgeval.errors import UnknownName
 from surgeval.report import html
 from surgeval.report.chart import Chart
-from surgeval.report.published import FOCUS_TABLES
 from surgeval.report.report import Report, make_report
 from surgeval.report.section import Note, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
 from surgeval.report.templates import TEMPLATES
+from surgeval.results.tables import FOCUS_TABLES
 from surgeval.schema.score_table import read_score_table
 from surgeval.stats.ranking import rank
 

@@ -19,7 +19,7 @@ from surgeval.report.report import make_report
 from surgeval.report.section import Note, Prose, Section, Table
 from surgeval.report.sections import _pictures, answers, data, evaluation, failures, latency, statistics
 from surgeval.report.sections._wording import CROWD, FOREMOST
-from surgeval.schema.manifest import Manifest
+from surgeval.results.manifest import Manifest
 from surgeval.scoring.evaluate.run import evaluate
 from surgeval.stats.comparison import compare
 from surgeval.stats.mixed.failures import failures as analyse

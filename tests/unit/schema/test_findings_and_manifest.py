@@ -2,8 +2,8 @@ import hashlib
 import json
 from pathlib import Path
 
+from surgeval.results.manifest import Manifest, remove_outputs, sha256_of, version_of
 from surgeval.schema.findings import Finding, Severity
-from surgeval.schema.manifest import Manifest, remove_outputs, sha256_of, version_of
 
 
 def test_a_finding_reads_as_one_line() -> None:

@@ -12,7 +12,8 @@ from builders import score_columns, score_table
 from strategies import score_columns as any_columns
 from surgeval.errors import FileUnreadable, Misuse, TableInvalid, UnknownName
 from surgeval.schema.metric_facts import MetricFacts
-from surgeval.schema.score_table import ScoreTable, Status, read_score_table
+from surgeval.schema.outcomes import Status
+from surgeval.schema.score_table import ScoreTable, read_score_table
 
 
 def table(**changes: Any) -> dict[str, Any]:

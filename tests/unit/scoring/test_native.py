@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from surgeval.schema.score_table import Status
+from surgeval.schema.outcomes import Status
 from surgeval.scoring.native import Reason
 from unit.scoring.small_set import decided, small_set
 

@@ -21,7 +21,7 @@ from surgeval.metrics.classification.cases import NO_ANSWER, LabelCases, ScoreCa
 from surgeval.metrics.classification.ranking import AreaUnderROC, MeanAveragePrecision
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import KNOWN_METRICS, MetricFacts
-from surgeval.schema.score_table import Status
+from surgeval.schema.outcomes import Status
 from surgeval.scoring.evaluate.companions import policy_notes, reliability_table, with_floors
 from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_of
 from surgeval.scoring.evaluate.per_class import ClassJob

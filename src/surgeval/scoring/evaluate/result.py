@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
+from surgeval.results.manifest import Manifest
 from surgeval.schema.documents import json_text
-from surgeval.schema.manifest import Manifest
 from surgeval.schema.score_table import ScoreTable
 from surgeval.schema.shown_tables import notebook_table
 

@@ -11,8 +11,9 @@ from typing import Any
 import polars as pl
 
 from surgeval.errors import Misuse, UnknownName
-from surgeval.schema.manifest import Manifest
-from surgeval.schema.score_table import FIXED, ScoreTable, Status
+from surgeval.results.manifest import Manifest
+from surgeval.schema.outcomes import Status
+from surgeval.schema.score_table import FIXED, ScoreTable
 from surgeval.scoring.evaluate.compat_table import compat_notes, compat_table
 from surgeval.scoring.evaluate.data_sets import OPTIONS, Prepared, references_of
 from surgeval.scoring.evaluate.measure import Material, Measured, Settings, Step, measure, measure_parts

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, UnknownName
+from surgeval.results.table_result import TableResult
 from surgeval.stats.agreement.coefficients import (
     KAPPA_WEIGHTS,
     SCALES,
@@ -30,7 +31,6 @@ from surgeval.stats.agreement.ratings import Ratings, segment_ratings, unit_rati
 from surgeval.stats.draws import check_replicates, check_seed, stream, video_counts
 from surgeval.stats.interval import replicate_sd
 from surgeval.stats.intervals import bounds, check_level, percent
-from surgeval.stats.results import TableResult
 
 
 @dataclass(frozen=True, repr=False)

@@ -14,8 +14,8 @@ import polars as pl
 from scipy import stats
 
 from surgeval.errors import Misuse, WouldOverwrite
+from surgeval.results.manifest import Manifest
 from surgeval.schema.documents import json_text
-from surgeval.schema.manifest import Manifest
 from surgeval.schema.shown_tables import notebook_table
 from surgeval.stats.mixed.components import explained, variance_table
 from surgeval.stats.mixed.design import INTERCEPT

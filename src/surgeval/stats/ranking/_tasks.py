@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import TableInvalid, UnknownName
-from surgeval.schema.score_table import ScoreMatrix, ScoreTable, Status
+from surgeval.schema.outcomes import Status
+from surgeval.schema.score_table import ScoreMatrix, ScoreTable
 from surgeval.stats.draws import stream, video_counts
 from surgeval.stats.ranking._options import RankOptions
 

@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 
 from surgeval.errors import UnknownName, WouldOverwrite
+from surgeval.results.manifest import Manifest, remove_outputs
 from surgeval.schema.documents import json_text
-from surgeval.schema.manifest import Manifest, remove_outputs
 from surgeval.schema.shown_tables import notebook_table
 
 

@@ -1,0 +1,1 @@
+"""What every verb gives back: results, the folders they are written to and read from, manifests, declared tables."""
