@@ -4,9 +4,9 @@ Definition. Video v has `n_v` cases (`h_v = n_v / N`) and `theta_-v` is the valu
 
 * `var = (V - 1) / V * sum (theta_-v - theta)^2`, about the value and not about the mean of the `theta_-v`
   (MacKinnon, Nielsen and Webb 2023, CV3);
-* `df = trace(G)^2 / sum G_uv^2` with `G_uv = (n_u [u = v] - n_u n_v / N) / sqrt((1 - h_u)(1 - h_v))` (Bell and McCaffrey
-  2002), which is `1 / (sum h^2 + (sum g)^2 - sum g^2)` with `g = h^2 / (1 - h)`: V - 1 for equal videos, fewer when
-  a few long videos carry the data;
+* `df = trace(G)^2 / sum G_uv^2` with `G_uv = (n_u [u = v] - n_u n_v / N) / sqrt((1 - h_u)(1 - h_v))` (Bell and
+  McCaffrey 2002), which is `1 / (sum h^2 + (sum g)^2 - sum g^2)` with `g = h^2 / (1 - h)`: V - 1 for equal videos,
+  fewer when a few long videos carry the data;
 * a metric on [a, b] gets its ends on the logit scale (Dean and Pagano 2015): with `m = (theta - a) / (b - a)`,
   `logit(m) -+ t sqrt(var) / ((b - a) m (1 - m))`; any other metric on its own scale, cut at the bound it has.
 

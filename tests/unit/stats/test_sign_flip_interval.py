@@ -116,7 +116,8 @@ def test_one_video_that_outweighs_all_others_opens_the_normal_form_only() -> Non
     sizes = np.concatenate([[1e6], np.ones(19)])
     totals = sizes * np.linspace(0.1, 0.2, 20)
     normal = difference_interval(totals[:, None], sizes, approximate=True)
-    assert (normal.low[0], normal.high[0]) == (-np.inf, np.inf)
+    assert normal.high[0] == np.inf
+    assert normal.low[0] > 0, "the p-value, which is exact, excludes zero"
     assert np.isfinite(difference_interval(totals[:, None], sizes).high[0])
 
 
