@@ -94,9 +94,7 @@ def videos_beyond(sizes: np.ndarray, quantile: float) -> float:
 class _Kept:
     """Which distinct values the test keeps; each is tested once."""
 
-    def __init__(
-        self, values: np.ndarray, codes: np.ndarray, sizes: np.ndarray, quantile: float, alpha: float
-    ) -> None:
+    def __init__(self, values: np.ndarray, codes: np.ndarray, sizes: np.ndarray, quantile: float, alpha: float) -> None:
         self.distinct, starts = np.unique(values, return_index=True)
         self._ends = np.append(starts[1:], len(values))
         self._codes, self._sizes, self._quantile, self._alpha = codes, sizes, quantile, alpha
