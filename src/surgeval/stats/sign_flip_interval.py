@@ -9,10 +9,10 @@ with `k = floor(alpha 2^(V-1))`
     low = k-th smallest of min(m_A, m_rest),    high = k-th largest of max(m_A, m_rest)
 
 over the `2^(V-1) - 1` proper splits, unbounded for k = 0. Up to 15 videos all splits are listed; beyond, the ends are
-found by bisection of `flip_p`, which falls on both sides of the difference. For tables of all pairs the normal
-approximation of the test has a closed form. Three to five videos can show no significance, so they get the jackknife
-on its own scale (`video_jackknife`); two get nothing, nor do videos that all show the same difference: they tell
-nothing about the spread.
+found by bracketing where `flip_p` crosses alpha (Brent 1973); it falls on both sides of the difference. For tables of
+all pairs the normal approximation of the test has a closed form. Three to five videos can show no significance, so they
+get the jackknife on its own scale (`video_jackknife`); two get nothing, nor do videos that all show the same
+difference: they tell nothing about the spread.
 
 The decision a reader would question: the test asks for differences that are symmetric about their mean, which a model
 that fails a few videos outright violates. No method of a useful width holds its level there; a finding says so.
@@ -25,6 +25,7 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import chdtri
 
 from surgeval.stats.intervals import check_level
@@ -35,7 +36,6 @@ from surgeval.stats.video_jackknife import FEWEST_VIDEOS, mean_interval
 FEWEST_TESTED = 6
 """Fewer videos cannot reach a p-value of 5 %."""
 LISTED_VIDEOS = 15
-STEPS = 36
 _TIE = 1e-9
 
 
@@ -64,7 +64,7 @@ def difference_interval(
         totals: `[video, column]`, sums of paired differences; for a mean over videos, the difference of each video.
         sizes: `[video, column]` or `[video]`, cases behind each sum (1 for a mean over videos), 0 for none.
         level: Coverage asked for.
-        approximate: Above 15 videos take the normal form of the test instead of bisection: for tables of many pairs.
+        approximate: Above 15 videos take the normal form of the test: for tables of many pairs.
 
     Example:
         >>> found = difference_interval(np.array([[3.0], [1.0], [2.0], [4.0], [1.0], [2.0]]), np.full(6, 10.0))
@@ -112,8 +112,8 @@ def listed_ends(totals: np.ndarray, sizes: np.ndarray, *, level: float) -> tuple
     return np.partition(lower, rank - 1, axis=0)[rank - 1], np.partition(upper, place, axis=0)[place]
 
 
-def bisected_ends(totals: np.ndarray, sizes: np.ndarray, *, level: float) -> tuple[float, float]:
-    """Both ends of one column by bisection of the p-value."""
+def bracketed_ends(totals: np.ndarray, sizes: np.ndarray, *, level: float) -> tuple[float, float]:
+    """Both ends of one column by bracketing where the p-value crosses alpha."""
     alpha = 1 - level
     if smallest_p(len(sizes)) > alpha:
         return -math.inf, math.inf
@@ -139,7 +139,7 @@ def _ends(totals: np.ndarray, sizes: np.ndarray, level: float, approximate: bool
     if approximate:
         low, high = normal_ends(totals[:, None], sizes[:, None], level=level)
         return (float(low[0]), float(high[0])), "sign-flip, normal"
-    return bisected_ends(totals, sizes, level=level), "sign-flip"
+    return bracketed_ends(totals, sizes, level=level), "sign-flip"
 
 
 def _agreeing(ends: tuple[float, float], p: float, level: float, scale: float) -> tuple[float, float]:
@@ -153,17 +153,15 @@ def _agreeing(ends: tuple[float, float], p: float, level: float, scale: float) -
 
 
 def _end(totals: np.ndarray, sizes: np.ndarray, alpha: float, side: float) -> float:
-    inner = float(totals.sum() / sizes.sum())
-    gaps = totals - inner * sizes
-    step = 2.0 * float(np.sqrt((gaps**2).sum())) / float(sizes.sum())
-    while flip_p(totals - sizes * (inner + side * step))[0] > alpha:
+    centre = float(totals.sum() / sizes.sum())
+    step = 2.0 * float(np.sqrt(((totals - centre * sizes) ** 2).sum())) / float(sizes.sum())
+
+    def excess(distance: float) -> float:
+        return math.log(float(flip_p(totals - sizes * (centre + side * distance))[0]) / alpha)
+
+    while excess(step) > 0:
         step *= 2
-    low, high = 0.0, step
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        kept = flip_p(totals - sizes * (inner + side * middle))[0] > alpha
-        low, high = (middle, high) if kept else (low, middle)
-    return inner + side * low
+    return centre + side * float(brentq(excess, 0.0, step, xtol=1e-9 * step, rtol=1e-12))
 
 
 @cache

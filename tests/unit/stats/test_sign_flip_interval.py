@@ -6,7 +6,7 @@ from scipy import stats
 
 from surgeval.stats.paired_tests import flip_p
 from surgeval.stats.sign_flip_interval import (
-    bisected_ends,
+    bracketed_ends,
     difference_interval,
     listed_ends,
     normal_ends,
@@ -64,11 +64,11 @@ def test_the_ends_are_order_statistics_of_all_splits() -> None:
 
 
 @pytest.mark.parametrize("videos", [9, 12, 15])
-def test_listing_and_bisection_agree(videos: int) -> None:
+def test_listing_and_bracketing_agree(videos: int) -> None:
     rng = np.random.default_rng([4, videos])
     totals, sizes = rng.normal(0.2, 1, videos), rng.integers(3, 40, videos).astype(float)
     listed = [float(end[0]) for end in listed_ends(totals[:, None], sizes, level=0.95)]
-    assert bisected_ends(totals, sizes, level=0.95) == pytest.approx(listed, abs=1e-6 * (listed[1] - listed[0]))
+    assert bracketed_ends(totals, sizes, level=0.95) == pytest.approx(listed, abs=1e-6 * (listed[1] - listed[0]))
 
 
 @pytest.mark.parametrize("videos", [18, 40])
@@ -91,7 +91,7 @@ def test_the_normal_form_solves_its_equation_and_comes_near_the_exact_ends() -> 
         assert np.abs(gaps.sum(axis=0)) / np.sqrt((gaps**2).sum(axis=0)) == pytest.approx(
             np.full(3, 1.959964), rel=1e-5
         )
-    exact = bisected_ends(totals[:, 0], sizes[:, 0], level=0.95)
+    exact = bracketed_ends(totals[:, 0], sizes[:, 0], level=0.95)
     assert (low[0], high[0]) == pytest.approx(exact, abs=0.1 * (exact[1] - exact[0]))
 
 
