@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from surgeval.submissions.journal import EVENTS, Record, final_records
-from surgeval.submissions.messages import Outcome
+from surgeval.asking.journal import EVENTS, Record, final_records
+from surgeval.asking.messages import Outcome
 
 RESPONSES = "answer.json"
 _SHOWN = 20
