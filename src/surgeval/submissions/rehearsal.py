@@ -32,7 +32,7 @@ from surgeval.submissions.batch import BUDGETS, BatchRules, run_batches
 from surgeval.submissions.gc_invoke import PORT, open_invoke_session
 from surgeval.submissions.inputs import Inputs, read_inputs
 from surgeval.submissions.rehearsal_report import Findings, findings_of, report_text
-from surgeval.submissions.results import RunFacts, run_facts, write_responses
+from surgeval.submissions.results import RunFacts, run_facts, write_records, write_responses
 
 PROTOCOLS = ("server", "server-tcp", "batch", "gc-invoke")
 _IMAGE_ENGINES = ("podman", "docker")
@@ -223,7 +223,8 @@ def _buckets(inputs: Inputs) -> dict[str, str]:
 
 def _told(inputs: Inputs, rules: Rules, settings: Settings, engine: Engine, folder: Path, limits: Limits) -> Rehearsal:
     pooled = settings.budget == "pooled"
-    responses = write_responses(folder, with_late=not pooled)
+    write_responses(folder, with_late=not pooled)
+    responses = write_records(folder)
     facts = run_facts(folder)
     log = _tail(folder / TROUBLE_LOG) or _tail(folder / LOG)
     findings = findings_of(facts, inputs, protocol=settings.protocol, log=log)
