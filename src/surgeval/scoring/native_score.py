@@ -189,7 +189,7 @@ def _variants(
     return [
         template.with_columns(
             level=pl.lit(level), name=pl.lit(name), accuracy=pl.lit(_mean_of_buckets(column, members)),
-            ci_low=pl.lit(math.nan), ci_high=pl.lit(math.nan),
+            low=pl.lit(math.nan), high=pl.lit(math.nan),
         )
         for level, name, column, members in found
     ]  # fmt: skip

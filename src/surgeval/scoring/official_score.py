@@ -10,6 +10,7 @@ import polars as pl
 
 from surgeval.judges import JudgeCase, Panel, verdict_row
 from surgeval.results.manifest import Manifest
+from surgeval.results.tables import OLDER_COLUMNS
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.outcomes import Status
 from surgeval.schema.score_table import ScoreTable
@@ -52,7 +53,7 @@ def score_official(
         model=model,
         profile=profile.name,
         results=pl.read_csv(io.StringIO(texts["results.csv"]), infer_schema_length=None),
-        summary=pl.read_csv(io.StringIO(texts["summary.csv"]), infer_schema_length=None),
+        summary=pl.read_csv(io.StringIO(texts["summary.csv"]), infer_schema_length=None).rename(OLDER_COLUMNS),
         scores=_table(rows, model, {row["qID"] for row in answers}, stated),
         lint=report,
         manifest=manifest,

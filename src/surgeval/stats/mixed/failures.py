@@ -211,7 +211,7 @@ def _per_model(frame: pl.DataFrame, request: Request, level: float, symmetric: b
 
 def _unfitted(model: str, terms: Sequence[str], error: TableInvalid) -> pl.DataFrame:
     empty = [None] * len(terms)
-    numbers = ("estimate", "std_error", "z", "p_value", "p_holm", "odds_ratio", "ci_low", "ci_high")
+    numbers = ("estimate", "std_error", "z", "p_value", "p_holm", "odds_ratio", "low", "high")
     columns: dict[str, Any] = {"model": [model] * len(terms), "term": list(terms)}
     columns |= {name: pl.Series(empty, dtype=pl.Float64) for name in numbers}
     return pl.DataFrame(columns | {"symbol": ["x"] * len(terms), "note": ["; ".join(error.problems)] * len(terms)})
