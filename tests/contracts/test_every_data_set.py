@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 from data_set_files import BUILDERS
-from surgeval.datasets import data_set_names, open_data_set
+from surgeval.datasets import DATA_SETS, open_data_set
 from surgeval.datasets._data_set import STRATA
 from surgeval.errors import InputInvalid, UnknownName
 
-NAMES = data_set_names()
+NAMES = tuple(DATA_SETS)
 TASKS = [(name, task) for name in NAMES for task in open_data_set(name).tasks]
 GARBAGE = {
     "empty": b"",
@@ -32,7 +32,7 @@ def root(request, tmp_path):
 
 def test_every_data_set_has_a_fabricated_one_and_is_found_without_importing():
     assert set(BUILDERS) == set(NAMES)
-    code = "import sys; from surgeval.datasets import data_set_names as n; names = n(); "
+    code = "import sys; from surgeval.datasets import DATA_SETS as n; names = list(n); "
     code += "assert names and not [x for x in names if 'surgeval.datasets.' + x in sys.modules]"
     subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": str(Path(__file__).parents[2] / "src")})
 

@@ -13,7 +13,7 @@ import pytest
 from fake_server import comparing, serving
 from judge_cases import a_case, some_cases
 from surgeval.errors import ExtraNeeded
-from surgeval.judges import Judge, JudgeCase, Panel, Verdict, VerdictStore, judge_kinds, open_judge
+from surgeval.judges import JUDGES, Judge, JudgeCase, Panel, Verdict, VerdictStore, open_judge
 from surgeval.judges._case import VERDICT_STATES
 
 EXAMPLES = ("none", "exact", "cached", "openai", "local")
@@ -48,10 +48,10 @@ ODD = [
 
 
 def test_every_kind_has_an_example() -> None:
-    assert sorted(EXAMPLES) == sorted(judge_kinds())
+    assert sorted(EXAMPLES) == sorted(JUDGES)
 
 
-@pytest.mark.parametrize("kind", judge_kinds())
+@pytest.mark.parametrize("kind", JUDGES)
 def test_a_kind_says_how_it_is_written_and_what_it_is(kind: str) -> None:
     module = import_module(f"surgeval.judges.{kind}")
     assert module.USAGE.split(":")[0] == kind
@@ -60,7 +60,7 @@ def test_a_kind_says_how_it_is_written_and_what_it_is(kind: str) -> None:
 
 
 def test_the_name_starts_with_the_kind_and_shows_no_folder(judge: Judge, tmp_path: Path) -> None:
-    assert judge.name.split(":")[0] in judge_kinds()
+    assert judge.name.split(":")[0] in JUDGES
     assert str(tmp_path) not in judge.name
 
 

@@ -15,13 +15,14 @@ from surgeval.judges._case import Vote as Vote
 from surgeval.judges._check import CheckReport as CheckReport
 from surgeval.judges._check import check_judge as check_judge
 from surgeval.judges._check import check_size as check_size
-from surgeval.judges._kinds import judge_kinds as judge_kinds
-from surgeval.judges._kinds import open_judge as open_judge
+from surgeval.judges._open import JUDGES as JUDGES
+from surgeval.judges._open import open_judge as open_judge
 from surgeval.judges._panel import Panel as Panel
 from surgeval.judges._store import VerdictStore as VerdictStore
 from surgeval.judges._verdict_file import verdict_row as verdict_row
 
 __all__ = [
+    "JUDGES",
     "Agreement",
     "CheckReport",
     "Decision",
@@ -35,7 +36,6 @@ __all__ = [
     "agreement_of",
     "check_judge",
     "check_size",
-    "judge_kinds",
     "open_judge",
     "verdict_row",
 ]
