@@ -6,6 +6,7 @@ others. What the kinds share (prompt, verdict parser, store, panel) lives in the
 
 from surgeval.judges._agreement import Agreement as Agreement
 from surgeval.judges._agreement import agreement_of as agreement_of
+from surgeval.judges._case import VERDICT_STATES as VERDICT_STATES
 from surgeval.judges._case import Decision as Decision
 from surgeval.judges._case import Judge as Judge
 from surgeval.judges._case import JudgeCase as JudgeCase
@@ -23,6 +24,7 @@ from surgeval.judges._verdict_file import verdict_row as verdict_row
 
 __all__ = [
     "JUDGES",
+    "VERDICT_STATES",
     "Agreement",
     "CheckReport",
     "Decision",

@@ -293,7 +293,7 @@ Panel([open_judge("openai:m@{url}")], store=VerdictStore({path!r})).decide(some_
 def test_an_interrupted_run_resumes_and_asks_nothing_answered_again(tmp_path: Path, how: signal.Signals) -> None:
     path = tmp_path / "verdicts.jsonl"
     with serving(lambda n, b: comparing(n, b)._replace(delay_s=0.0 if n < 20 else 0.2)) as server:
-        source, tests = str(Path(judges.__file__).parents[2]), str(Path(__file__).parents[2])
+        source, tests = str(Path(judges.__file__).parents[2]), str(Path(__file__).parents[2] / "support")
         code = RUN.format(url=server.url, path=str(path), source=source, tests=tests)
         with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL) as process:
             while server.asked < 25 and process.poll() is None:

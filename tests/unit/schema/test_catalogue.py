@@ -85,7 +85,7 @@ def test_a_broken_package_is_named_and_the_others_work(
 
 def test_an_unknown_name_gets_the_nearest_also_of_a_package(catalogue: Catalogue[str], site: Path) -> None:
     install(site, "paint", "GREEN = 'theirs'", {"colours": {"green": "paint:GREEN"}})
-    with pytest.raises(UnknownName, match="unknown colour 'gren'; did you mean 'green'?"):
+    with pytest.raises(UnknownName, match="unknown colour 'gren'; did you mean 'green'"):
         catalogue["gren"]
     with pytest.raises(UnknownName, match="known: blue, green, red"):
         catalogue["xyzzy"]
