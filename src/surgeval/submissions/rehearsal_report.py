@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from surgeval.asking.journal import ANSWERS
+from surgeval.asking.messages import Outcome
+from surgeval.asking.plan import Rules
 from surgeval.schema.findings import Finding, Severity
 from surgeval.submissions.batch_budget import allowance_s, forfeited_count
 from surgeval.submissions.inputs import Inputs
-from surgeval.submissions.journal import ANSWERS
-from surgeval.submissions.messages import Outcome
-from surgeval.submissions.plan import Rules
 from surgeval.submissions.results import RunFacts
 
 Findings = tuple[Finding, ...]

@@ -100,8 +100,9 @@ def failures(
     frame = with_properties(rows_of(table, columns, where=where), properties, where)
     frame = of_metric(frame, metric, outcome, where)
     also = tuple(part for name in (*cluster, *leave_out) for part in name.split(":"))
+    groups, slopes = random_terms(random)
     request = Request(
-        successes or outcome or "", trials, fixed_terms(fixed), random_terms(random), spec, role, "binomial", also=also
+        successes or outcome or "", trials, fixed_terms(fixed), groups, spec, role, "binomial", slopes=slopes, also=also
     )
     frame, request, work = settle_outcome(frame, request, family, transform, where)
     rows, own, left_out = settle_role(frame, request, work, where)

@@ -75,7 +75,10 @@ def likelihood_ratio(larger: MixedFit, smaller: MixedFit, *, variances: int = 0)
     """
     if larger.design.rows != smaller.design.rows or larger.family != smaller.family:
         raise Misuse("likelihoods compare only between models of one family fitted to the same rows")
-    if "reml" in (larger.method, smaller.method) and larger.names != smaller.names:
+    restricted = [model.method.endswith("reml") for model in (larger, smaller)]
+    if restricted[0] != restricted[1]:
+        raise Misuse("a restricted likelihood does not compare with a full one; fit both the same way")
+    if restricted[0] and larger.names != smaller.names:
         raise Misuse("restricted likelihoods do not compare between different fixed effects; fit with restricted=False")
     if variances not in (0, 1):
         raise Misuse(f"the boundary mixture is known for one variance, got {variances}; test them one by one")
@@ -145,7 +148,9 @@ def simulate(found: MixedFit, rng: np.random.Generator) -> np.ndarray:
     design, eta = found.design, found.fixed_predictor.copy()
     factors = {factor.name: factor for factor in design.factors}
     for group in found.groups:
-        eta += rng.normal(0.0, 1.0, len(group.labels))[factors[group.name].codes] * group.sd
+        factor = factors[group.name]
+        effect = rng.normal(0.0, 1.0, len(group.labels))[factor.codes] * group.sd
+        eta += effect if factor.values is None else factor.values * effect
     return draw_outcome(found, eta, rng)
 
 
@@ -174,7 +179,7 @@ def bootstrap(found: MixedFit, *, replicates: int = 200, level: float = 0.95, se
         design = replace(found.design, response=simulate(found, rng))
         if _degenerate(design):
             continue
-        again = fit(design, family=kind, restricted=found.method != "ml", errors=False)
+        again = fit(design, family=kind, restricted=found.method.endswith("reml"), errors=False)
         draws.append(np.r_[again.beta, _deviations(again)])
     if len(draws) < 2:
         raise Misuse("no bootstrap replicate could be fitted; the outcome hardly varies")

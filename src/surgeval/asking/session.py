@@ -11,11 +11,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
+from surgeval.asking.exchange import Address, Clock, Contact, Reply, TcpAddress, exchange, request_bytes
+from surgeval.asking.messages import PROTOCOL, NotAnAnswer, Outcome, Question, read_answer, read_health
+from surgeval.asking.plan import Rules
 from surgeval.errors import Misuse, OutputRefused
 from surgeval.sandbox import SOCKET_NAME, Death, Engine, Guarantee, Launch, Limits, Mount, Running
-from surgeval.submissions.exchange import Address, Clock, Contact, Reply, TcpAddress, exchange, request_bytes
-from surgeval.submissions.messages import PROTOCOL, NotAnAnswer, Outcome, Question, read_answer, read_health
-from surgeval.submissions.plan import Rules
 
 CODE_TARGET = "/app"
 _FIRST_POLL_S = 0.02

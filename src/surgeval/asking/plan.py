@@ -15,11 +15,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
+from surgeval.asking.messages import Question
 from surgeval.errors import Misuse, UnknownName
-from surgeval.schema.questions import Request
-from surgeval.scoring.profiles import TRACK_LIMITS_S
+from surgeval.schema.questions import TRACK_LIMITS_S, Request
 from surgeval.stats.draws import stream
-from surgeval.submissions.messages import Question
 
 INSIDE_INPUT = "/input"
 _KEPT_ENDINGS = frozenset((".mp4", ".mkv", ".mov", ".avi", ".webm", ".png", ".jpg", ".jpeg"))

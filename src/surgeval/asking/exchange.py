@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from surgeval.submissions.messages import MOST_BODY_BYTES
+from surgeval.asking.messages import MOST_BODY_BYTES
 
 MOST_HEAD_BYTES = 16 * 1024
 _MOST_LENGTH_DIGITS = 9

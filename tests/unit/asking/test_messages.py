@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgeval.submissions.messages import (
+from surgeval.asking.messages import (
     MOST_EXTRA_BYTES,
     NotAnAnswer,
     Question,

@@ -19,14 +19,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from surgeval.asking.journal import Journal, Record, stored_run
+from surgeval.asking.messages import Outcome
+from surgeval.asking.plan import Aliases, Rules, Task, sessions_of, uses_of
+from surgeval.asking.session import Answered, Entrant, OpenSession, Session, Workplace, open_session
+from surgeval.asking.shelf import Shelf
 from surgeval.errors import EngineFailed, Misuse, RunInterrupted
 from surgeval.sandbox import Engine, Mount
 from surgeval.schema.questions import Request
-from surgeval.submissions.journal import Journal, Record, stored_run
-from surgeval.submissions.messages import Outcome
-from surgeval.submissions.plan import Aliases, Rules, Task, sessions_of, uses_of
-from surgeval.submissions.session import Answered, Entrant, OpenSession, Session, Workplace, open_session
-from surgeval.submissions.shelf import Shelf
 
 WORK = ".work"
 _MOST_SOCKET_PATH = 90

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from submission_runs import tasks
+from surgeval.asking.plan import Aliases, Rules, State, Task, sessions_of, uses_of
+from surgeval.asking.shelf import Shelf
 from surgeval.errors import Misuse, UnknownName
 from surgeval.schema.questions import Request
-from surgeval.submissions.plan import Aliases, Rules, State, Task, sessions_of, uses_of
-from surgeval.submissions.shelf import Shelf
 
 
 def cases(sessions: list[list[Task]]) -> list[list[str]]:

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from surgeval.errors import FileUnreadable, Misuse, RunInterrupted
-from surgeval.submissions.journal import (
+from surgeval.asking.journal import (
     ANSWERS,
     LOG,
     RESERVE,
@@ -22,7 +21,8 @@ from surgeval.submissions.journal import (
     final_records,
     read_journal,
 )
-from surgeval.submissions.messages import Outcome
+from surgeval.asking.messages import Outcome
+from surgeval.errors import FileUnreadable, Misuse, RunInterrupted
 
 ME = {"questions": "abc", "seed": 1}
 

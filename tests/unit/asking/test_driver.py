@@ -18,17 +18,17 @@ import pytest
 import surgeval
 from hostile_programs import good, raw, script
 from submission_runs import events, outcomes, records, rules, run, tasks
+from surgeval.asking import driver
+from surgeval.asking.journal import ANSWERS
+from surgeval.asking.messages import Question
+from surgeval.asking.plan import Rules, State, Task
+from surgeval.asking.session import Answered, Entrant, Session, Workplace
 from surgeval.errors import EngineFailed, HiddenDataRefused, Misuse, RunInterrupted
 from surgeval.sandbox import SOCKET_NAME, Engine, Launch, Mount, Running, open_engine
 from surgeval.sandbox._watchdog import marked
 from surgeval.sandbox.process import MARK, ProcessEngine
 from surgeval.schema.questions import Request
-from surgeval.submissions import driver
-from surgeval.submissions.journal import ANSWERS
-from surgeval.submissions.messages import Question
-from surgeval.submissions.plan import Rules, State, Task
 from surgeval.submissions.results import run_facts, write_responses
-from surgeval.submissions.session import Answered, Entrant, Session, Workplace
 
 SHORT: dict[str, Any] = {"budget_s": 0.5}
 ALL_OK = {"q0": "ok", "q1": "ok", "q2": "ok"}

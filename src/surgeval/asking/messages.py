@@ -17,6 +17,7 @@ from typing import Any
 
 from surgeval.schema.documents import is_whole
 from surgeval.schema.formats import shown
+from surgeval.schema.outcomes import Status
 
 PROTOCOL = "1"
 MOST_BODY_BYTES = 64 * 1024
@@ -40,6 +41,21 @@ class Outcome(StrEnum):
     """Never put to the program; the detail says why."""
     INFRA_ERROR = "infra_error"
     """Our side failed; the only outcome after which a question is asked again."""
+
+    @property
+    def status(self) -> Status:
+        """The same in the words of score tables."""
+        return _STATUS[self]
+
+
+_STATUS = {
+    Outcome.OK: Status.ANSWERED,
+    Outcome.TIMEOUT: Status.TIMED_OUT,
+    Outcome.INVALID: Status.UNREADABLE,
+    Outcome.CRASHED: Status.FAILED,
+    Outcome.NOT_ASKED: Status.NOT_ASKED,
+    Outcome.INFRA_ERROR: Status.INFRASTRUCTURE,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from surgeval.asking.messages import Outcome
 from surgeval.errors import FileUnreadable, Misuse, RunInterrupted
 from surgeval.schema.documents import json_text
-from surgeval.submissions.messages import Outcome
 
 ANSWERS, EVENTS, RUN, RESERVE = "answers.jsonl", "events.jsonl", "run.json", "reserve"
 LOG, TROUBLE_LOG = "log.txt", "log-of-trouble.txt"
