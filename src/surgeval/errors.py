@@ -142,7 +142,7 @@ class JudgeFailed(SurgevalError):
 
 
 class RunInterrupted(SurgevalError):
-    """A run of a submission had to stop; what was answered is stored and the run can go on."""
+    """A run had to stop; what was answered is stored and the run can go on."""
 
 
 class TooFewVideos(SurgevalError):

@@ -36,6 +36,7 @@ VERBS: tuple[str, ...] = (
     "report",
     "score",
     "simulate",
+    "store",
     "strata",
     "submission",
 )

@@ -37,8 +37,8 @@ def score(
     judge: list[str] = typer.Option(
         [], "--judge", help="none, exact, cached:FILE, openai:MODEL@URL or local:PATH; up to three."
     ),
-    store: Path | None = typer.Option(
-        None, "--store", help="File that keeps verdicts between runs; nothing is asked twice."
+    store: Path = typer.Option(
+        Path(".surgeval"), "--store", help="Folder that keeps verdicts between runs; nothing is asked twice."
     ),
     definitions: Path | None = typer.Option(
         None, "--definitions", help="Foreign-object definitions; its classes become the legal ones."
