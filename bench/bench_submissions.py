@@ -18,13 +18,13 @@ import httpx
 
 import surgeval.submissions
 from bench.harness import Row
+from surgeval.asking.driver import run_tasks
+from surgeval.asking.plan import Aliases, Rules, State, Task
+from surgeval.asking.session import Entrant, Session, Workplace, open_session
 from surgeval.errors import EngineFailed, SurgevalError
 from surgeval.sandbox import ENGINES, SOCKET_NAME, Engine, Limits, open_engine
 from surgeval.schema.questions import Request
-from surgeval.submissions.driver import run_tasks
-from surgeval.submissions.plan import Aliases, Rules, State, Task
 from surgeval.submissions.results import run_facts
-from surgeval.submissions.session import Entrant, Session, Workplace, open_session
 
 PROMISED_S = 0.002
 FEW, MANY = 500, 10_000

@@ -20,12 +20,12 @@ def _value_intervals(names: Sequence[str]) -> Chart:
     middle = np.linspace(0.3, 0.8, len(names))
     return CHARTS["value_intervals"](
         pl.DataFrame(
-            {"model": names, "value": middle, "ci_low": middle - 0.1, "ci_high": middle + 0.1, "n": [40] * len(names)},
+            {"model": names, "value": middle, "low": middle - 0.1, "high": middle + 0.1, "n": [40] * len(names)},
             schema={
                 "model": pl.String,
                 "value": pl.Float64,
-                "ci_low": pl.Float64,
-                "ci_high": pl.Float64,
+                "low": pl.Float64,
+                "high": pl.Float64,
                 "n": pl.Int64,
             },
         )

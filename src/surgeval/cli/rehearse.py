@@ -54,9 +54,9 @@ def rehearse(
     force: bool = typer.Option(False, "--force", help="Start over where --out holds a rehearsal already."),
 ) -> None:
     """Run a container or command on your own questions as the organisers would."""
+    from surgeval.asking.journal import forget_run
+    from surgeval.asking.plan import State
     from surgeval.sandbox import Limits
-    from surgeval.submissions.journal import forget_run
-    from surgeval.submissions.plan import State
     from surgeval.submissions.rehearsal import Settings
     from surgeval.submissions.rehearsal import rehearse as run
 

@@ -14,9 +14,9 @@ import pytest
 from fake_server import Answer, Behaviour, comparing, completion, in_turn, says, serving, verdict
 from judge_cases import a_case, always, some_cases
 from surgeval import judges
+from surgeval.asking.chat import ChatLimits, retry_after_s
 from surgeval.errors import JudgeFailed, Misuse
 from surgeval.judges import JudgeCase, Panel, Verdict, VerdictStore, open_judge
-from surgeval.judges._chat import ChatLimits, retry_after_s
 from surgeval.judges._prompt import prompt_of
 from surgeval.judges.openai import OpenAIJudge, build
 
