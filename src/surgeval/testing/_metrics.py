@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ Draw = Callable[[np.random.Generator], Raw]
 _SAME = 1e-12
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class MetricExample:
     """How a metric is tried out. A list of units is a data set; an entry that occurs twice is two units."""
 
@@ -34,9 +34,9 @@ class MetricExample:
     """A unit whose prediction is as good as can be."""
     cases: Callable[[list[Raw]], Any]
     """What `prepare` takes, made of a list of units."""
-    spoilt: Draw | None = None
+    spoilt: Draw | None = field(default=None, kw_only=True)
     """A unit with NaN where a number belongs; None where nothing can be NaN."""
-    best: float | None = None
+    best: float | None = field(default=None, kw_only=True)
     """The value of perfect units, where it is not the better end of the metric's range."""
 
 

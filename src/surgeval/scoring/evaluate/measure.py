@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import TooFewVideos, UnknownName
-from surgeval.metrics import Factory
+from surgeval.metrics import METRICS, Factory
 from surgeval.results.tables import evaluation as tables
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
@@ -205,11 +205,18 @@ def open_chosen(
     """
     opened = {}
     for name in names or default:
-        if name not in known:
-            raise UnknownName("metric", name, known)
-        taken = known[name].option_names - set(known[name].options)
-        opened[name] = known[name](**{key: value for key, value in options.items() if key in taken})
+        factory = known.get(name) or _plugin(name, known)
+        taken = factory.option_names - set(factory.options)
+        opened[name] = factory(**{key: value for key, value in options.items() if key in taken})
     return opened
+
+
+def _plugin(name: str, known: Mapping[str, Factory]) -> Factory:
+    """The metric that an installed package brings, where none of ours fits."""
+    brought = [other for other in METRICS if other not in METRICS.own]
+    if name not in brought:
+        raise UnknownName("metric", name, [*known, *brought])
+    return METRICS[name]
 
 
 def parts_of(
