@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from surgeval.stats.interval import interval as interval
     from surgeval.stats.interval import metric_interval as metric_interval
     from surgeval.stats.mixed.failures import failures as failures
-    from surgeval.stats.mixed.report import Failures as Failures
+    from surgeval.stats.mixed.report import FailuresResult as FailuresResult
     from surgeval.stats.ranking import RankResult as RankResult
     from surgeval.stats.ranking import rank as rank
     from surgeval.stats.strata import StrataResult as StrataResult
@@ -78,7 +78,7 @@ _HOME = {
     "DiffResult": "scoring.diff",
     "EnsembleResult": "stats.ensembles",
     "EvaluationResult": "scoring.evaluate.result",
-    "Failures": "stats.mixed.report",
+    "FailuresResult": "stats.mixed.report",
     "FloorsResult": "scoring.floors",
     "InfluenceResult": "stats.influence",
     "IntervalResult": "stats.interval",

@@ -13,7 +13,6 @@ import polars as pl
 
 from surgeval.errors import QuestionsInvalid, ResponsesMissing, UnknownName
 from surgeval.judges import Panel, verdict_row
-from surgeval.results.manifest import Manifest
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.question_files import QuestionSet, Sources, load_responses
 from surgeval.schema.questions import Response
@@ -52,7 +51,6 @@ def score_native(
     panel: Panel,
     options: NativeOptions,
     report: LintReport,
-    manifest: Manifest,
 ) -> ScoreResult:
     """The result of one model under our own rules.
 
@@ -84,13 +82,14 @@ def score_native(
     return ScoreResult(
         model=options.model,
         profile="native",
-        results=frame,
-        summary=pl.concat([summary, *_variants(summary, frame, values, buckets)]).drop("model"),
         scores=_table(frame, targeted.cases, options.model),
         lint=report,
-        manifest=manifest,
-        warnings=(*_warnings(outcomes, frame, options), *bucket_warnings(buckets, codes, _expected_buckets())),
-        extra_tables={
+        records={"lint": report.as_dict()},
+        findings=(*_warnings(outcomes, frame, options), *bucket_warnings(buckets, codes, _expected_buckets())),
+        main="summary",
+        tables={
+            "results": frame,
+            "summary": pl.concat([summary, *_variants(summary, frame, values, buckets)]).drop("model"),
             "leverage_questions": question_weights(buckets),
             "leverage_videos": video_influence(values, codes, names.tolist(), buckets),
             "targeted": targeted.summary,

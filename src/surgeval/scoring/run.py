@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from surgeval.errors import Misuse
 from surgeval.judges import Judge, Panel, VerdictStore, open_judge
-from surgeval.results.manifest import Manifest
+from surgeval.results.request import Request, requested
 from surgeval.schema.documents import is_whole
 from surgeval.schema.foreign_objects import definitions_text, read_definitions
-from surgeval.schema.question_files import Sources, load_questions, split_source
+from surgeval.schema.question_files import Sources, load_questions
 from surgeval.scoring.lint import lint
 from surgeval.scoring.native_score import NativeOptions, score_native
 from surgeval.scoring.official_score import score_official
@@ -21,6 +21,7 @@ from surgeval.scoring.result import ScoreResult
 from surgeval.stats.draws import check_replicates, check_seed
 
 
+@requested("score", files=("requests", "references", "responses", "train_requests", "train_references", "definitions"))
 def score(
     requests: Sources,
     references: Sources,
@@ -80,29 +81,22 @@ def score(
     panel = Panel(asked, store=None if store is None else VerdictStore(store))
     kinds = None if definitions is None else read_definitions(definitions)
     class_names = None if kinds is None else tuple(kind.name for kind in kinds)
-    manifest = Manifest(
-        verb="score",
-        options={
-            "model": model, "profile": chosen.name, "max_latency_s": limit, "judges": [j.name for j in asked],
-            "ood": ood, "missing": missing, "replicates": replicates,
-            "definitions": None if definitions is None else Path(definitions).name,
-        },
-        inputs=_files(requests, references, responses, train_requests, train_references, definitions),
-        seeds={"bootstrap": seed},
-    )  # fmt: skip
+    settled = {"profile": chosen.name, "max_latency_s": limit, "judges": [judge.name for judge in asked]}
     report = lint(requests, responses, references, class_names=class_names)
     if chosen.official:
-        return score_official(
+        result = score_official(
             requests, references, responses, model=model, profile=chosen, limit_s=limit, panel=panel,
-            replicates=replicates, seed=seed, report=report, manifest=manifest, progress=progress,
+            replicates=replicates, seed=seed, report=report, progress=progress,
         )  # fmt: skip
+        return replace(result, request=Request(settled=settled))
     options = NativeOptions(
         model=model, limit_s=limit, ood=ood, missing=missing, replicates=replicates, seed=seed, progress=progress,
         seen=_seen(train_requests, train_references, class_names),
         definitions=definitions_text() if kinds is None else definitions_text(kinds),
     )  # fmt: skip
     questions = load_questions(requests, references, class_names=class_names)
-    return score_native(questions, responses, panel=panel, options=options, report=report, manifest=manifest)
+    result = score_native(questions, responses, panel=panel, options=options, report=report)
+    return replace(result, request=Request(settled=settled))
 
 
 def _seen(
@@ -112,11 +106,3 @@ def _seen(
         return None
     training = load_questions(train_requests, train_references or (), class_names=class_names)
     return Seen.of(list(training.requests.values()), list(training.references.values()), training.class_names)
-
-
-def _files(*sources: Any) -> list[Path]:
-    files = []
-    for source in sources:
-        members = [source] if isinstance(source, str | Path) else list(source or ())
-        files += [split_source(member)[1] for member in members if isinstance(member, str | Path)]
-    return list(dict.fromkeys(files))

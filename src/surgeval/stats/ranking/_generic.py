@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import TableInvalid, UnknownName
+from surgeval.schema.findings import Severity, as_findings
 from surgeval.schema.score_table import ScoreTable
 from surgeval.stats.paired_tests import pair_indices
 from surgeval.stats.ranking._distance import kendall_tau_b, spearman_footrule, tau_frequencies
@@ -84,9 +85,7 @@ def ranked(
         main="ranks" if len(found.tasks) == 1 else "consensus",
         tables=results,
         prose=_prose(found, options, method, boot if drawn is not None else 0),
-        warnings=tuple(warnings),
-        options=options.chosen(),
-        seed=options.seed,
+        findings=as_findings(warnings, severity=Severity.WARNING),
     )
 
 
