@@ -17,6 +17,7 @@ import polars as pl
 from scipy.special import stdtr, stdtrit
 
 from surgeval.errors import Misuse, UnknownName
+from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
 from surgeval.schema.score_table import Missing, ScoreMatrix
 from surgeval.stats.cooccurrence import labels_of
@@ -36,13 +37,14 @@ INTERCEPT = "(Intercept)"
 COVARIANCES = ("auto", *KINDS, "bootstrap")
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class AdjustedResult(TableResult):
     """Adjusted effects; one row per model and term."""
 
     stem: ClassVar[str] = "adjusted"
 
 
+@requested("adjusted_effects")
 def adjusted_effects(
     table: Any,
     effects: Sequence[str],
@@ -103,7 +105,7 @@ def adjusted_effects(
         + (f", {replicates:,} resamples, seed {seed}" if kind == "bootstrap" else ", t quantiles with clusters - 1 df")
         + f"; {percent(level)} intervals)."
     )
-    return AdjustedResult(pl.DataFrame(rows, infer_schema_length=None), prose, tuple(notes))
+    return AdjustedResult.of(pl.DataFrame(rows, infer_schema_length=None), prose, tuple(notes))
 
 
 def design_of(

@@ -29,6 +29,7 @@ import polars as pl
 from scipy.stats import kendalltau, rankdata
 
 from surgeval.errors import Misuse, UnknownName
+from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
 from surgeval.results.tables.statistics import AGGREGATE
 from surgeval.schema.score_table import Missing, ScoreMatrix
@@ -47,20 +48,23 @@ STRATEGIES = (
 )
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class AggregationResult(TableResult):
     """Rank of every model under every strategy; one row per strategy and model."""
 
     stem: ClassVar[str] = "aggregation"
-    agreement: pl.DataFrame | None = None
-    """Per strategy: tau-b with the frame-wise ranks, rank changes, and whether the winner changes."""
 
-    def as_dict(self) -> dict[str, Any]:
-        """The result as plain data, with the agreement of strategies."""
-        agreement = [] if self.agreement is None else self.agreement.to_dicts()
-        return {**super().as_dict(), "agreement": agreement}
+    @property
+    def agreement(self) -> pl.DataFrame:
+        """Per strategy: tau-b with the frame-wise ranks, rank changes, and whether the winner changes."""
+        return self.tables["agreement"]
+
+    def screen(self) -> Mapping[str, pl.DataFrame]:
+        """The ranks, and how well the strategies agree."""
+        return {"": self.shown, "agreement with frame-wise aggregation": self.agreement}
 
 
+@requested("aggregate")
 def aggregate(
     table: Any,
     *,
@@ -70,17 +74,19 @@ def aggregate(
     weights: Mapping[str, float] | None = None,
     metric: str | None = None,
     missing: Missing = "worst",
+    columns: Mapping[str, str] | None = None,
 ) -> AggregationResult:
     """The value and rank of every model under every strategy that the table allows.
 
     Args:
-        table: A `ScoreTable` or anything tabular.
+        table: A `ScoreTable`, files, or anything tabular.
         operator: `mean`, `median`, `q05`, ...
         phase: Column with the phase; without it only frame-wise and video-wise remain, and that is said.
         combine: `scores` or `ranks`.
         weights: Weight of each phase, by name; needed for the weighted strategy, which is left out otherwise.
         metric: Which metric of the table.
         missing: What a (model, case) pair without a row becomes.
+        columns: Our column names to theirs, where files are read.
 
     Raises:
         Misuse: Weights for unknown phases, phases without a weight, or weights that are no positive numbers.
@@ -88,7 +94,7 @@ def aggregate(
     if combine not in ("scores", "ranks"):
         raise UnknownName("way to combine", combine, ["scores", "ranks"])
     statistic = Statistic.read(operator)
-    scores = as_table(table)
+    scores = as_table(table, columns)
     matrix = scores.matrix(metric, missing=missing)
     notes = matrix_notes(matrix, has_videos=scores.has_videos)
     has_phase = phase in matrix.cases.columns
@@ -105,7 +111,7 @@ def aggregate(
         f"combining {combine} over videos and phases; ties share the smallest rank, and agreement with frame-wise "
         f"aggregation is Kendall's tau-b."
     )
-    return AggregationResult(frame, prose, tuple(notes), agreement)
+    return AggregationResult.of(frame, prose, tuple(notes), agreement=agreement)
 
 
 def check_weights(weights: Mapping[str, float], phases: list[str]) -> np.ndarray:

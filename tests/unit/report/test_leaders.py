@@ -8,14 +8,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from surgeval.report.folder import Part
 from surgeval.report.sections import significance
 from surgeval.report.sections._leaders import leader_table, leaders
 from surgeval.report.sections._wording import competitors, whole_places
+from surgeval.results.reading import StoredResult
 
 
-def ranking(**tables: pl.DataFrame) -> Part:
-    return Part("rank", "rank", Path("nowhere"), {}, tables)
+def ranking(**tables: pl.DataFrame) -> StoredResult:
+    return StoredResult("rank", "rank", Path("nowhere"), {}, tables)
 
 
 def places(*rows: tuple[str, int, int, float | None, bool]) -> pl.DataFrame:

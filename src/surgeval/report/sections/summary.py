@@ -90,8 +90,8 @@ def _table(inputs: Inputs) -> list[Block]:
 
 def _without_boards(inputs: Inputs) -> list[str]:
     tasks = inputs.first("rank-tasks")
-    if tasks is not None and not tasks.table("consensus").is_empty():
-        frame = tasks.table("consensus")
+    if tasks is not None and not tasks.frame("consensus").is_empty():
+        frame = tasks.frame("consensus")
         first = frame.filter(pl.col("rank") == frame["rank"].min())["model"]
         rule = tasks.options.get("rule", "the rule")
         return [f"By {rule}, {names_of(first)} {'is' if len(first) == 1 else 'are'} first."]

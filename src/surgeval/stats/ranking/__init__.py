@@ -10,13 +10,15 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from surgeval.results.request import requested
+from surgeval.results.table_result import as_table
 from surgeval.schema.catalogue import Catalogue, with_attributes
-from surgeval.schema.score_table import ScoreTable, read_score_table
+from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.score_table import ScoreTable
 from surgeval.stats.ranking._distance import kendall_tau_b, spearman_footrule
 from surgeval.stats.ranking._options import BOARDS, CONSENSUS, MERGES, RankOptions
 from surgeval.stats.ranking.aggregate_then_rank import aggregate_then_rank
@@ -120,6 +122,7 @@ def rule_named(name: str) -> Rule:
     return RULES[name]
 
 
+@requested("rank")
 def rank(
     table: Any,
     rule: str = "focus",
@@ -207,18 +210,11 @@ def rank(
         aggregate=aggregate,
         challenger_compat=challenger_compat,
     )
-    result = chosen.run(_as_score_table(table, columns), options)
-    return replace(result, warnings=(*_unused(chosen, options), *result.warnings))
+    result = chosen.run(as_table(table, columns), options)
+    return replace(result, findings=(*_unused(chosen, options), *result.findings))
 
 
-def _unused(rule: Rule, options: RankOptions) -> list[str]:
+def _unused(rule: Rule, options: RankOptions) -> list[Finding]:
     given = [name for name in options.chosen() if name in rule.unused]
-    return [f"rule {rule.name!r} has no use for {name!r}; what was given for it was ignored" for name in given]
-
-
-def _as_score_table(table: Any, columns: Mapping[str, str] | None) -> ScoreTable:
-    if isinstance(table, ScoreTable):
-        return table
-    if isinstance(table, str | Path):
-        return read_score_table(table, columns=columns)
-    return ScoreTable.of(table, columns=columns)
+    texts = [f"rule {rule.name!r} has no use for {name!r}; what was given for it was ignored" for name in given]
+    return [Finding("option-unused", Severity.WARNING, text) for text in texts]
