@@ -49,9 +49,8 @@ class Request:
 
     @property
     def files(self) -> list[tuple[str, Path]]:
-        """Parameter and path of every file read, each once."""
-        pairs = [(name, Path(path)) for name, paths in self.inputs.items() for path in paths]
-        return list({path: (name, path) for name, path in reversed(pairs)}.values())[::-1]
+        """Parameter and path of every file read."""
+        return [(name, Path(path)) for name, paths in self.inputs.items() for path in paths]
 
 
 def requested(
@@ -97,7 +96,7 @@ def _request(verb: str, arguments: dict[str, Any], files: Sequence[str], told: R
         told,
         verb=verb.format(**arguments),
         options={name: plain_value(value) for name, value in arguments.items() if name not in named},
-        given={name: plain_value(source, files=True) for name, source in sources.items()},
+        given={name: plain_value(source) for name, source in sources.items()},
         inputs=told.inputs or {name: found for name, found in read.items() if found and name in files},
     )
 
@@ -116,20 +115,20 @@ def files_of(path: Path) -> list[Path]:
     return [file for file in found if file.is_file()]
 
 
-def plain_value(value: Any, *, files: bool = False) -> Any:
+def plain_value(value: Any) -> Any:
     """A value as JSON can hold it; what it cannot hold is named by its kind.
 
     Example:
         >>> plain_value({"a": (1, Path("b"))}), plain_value(len)
         ({'a': [1, 'b']}, {'in memory': 'len'})
     """
-    if value is None or isinstance(value, bool | int | float | str):
-        return value if not isinstance(value, str) else str(value)
-    if isinstance(value, Path):
-        return value.as_posix()
-    if isinstance(value, list | tuple) and (not files or all(isinstance(part, str | Path) for part in value)):
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, str | Path):
+        return str(value)
+    if isinstance(value, list | tuple) and all(isinstance(part, str | Path | bool | int | float) for part in value):
         return [plain_value(part) for part in value]
-    if isinstance(value, Mapping) and not files and all(isinstance(key, str) for key in value):
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
         return {key: plain_value(part) for key, part in value.items()}
     name = getattr(value, "__name__", None) or getattr(value, "name", None)
     return {"in memory": name if isinstance(name, str) else type(value).__name__}

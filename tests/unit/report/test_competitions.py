@@ -115,7 +115,7 @@ def test_every_time_limit_is_looked_at_by_itself(folder: Path) -> None:
 
 def test_scores_that_a_rehearsal_gave_itself_do_not_compete(tmp_path: Path) -> None:
     def part(name: str, verb: str) -> StoredResult:
-        return StoredResult(name, verb, tmp_path / name)
+        return StoredResult(label=name, kind=verb, path=tmp_path / name)
 
     rehearsal, own, other = part("run", "rehearse"), part("run/scores", "score"), part("scores/a", "score")
     assert without_rehearsed([rehearsal, own, other]) == (rehearsal, other)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -15,7 +14,7 @@ from surgeval.results.reading import StoredResult
 
 
 def ranking(**tables: pl.DataFrame) -> StoredResult:
-    return StoredResult("rank", "rank", Path("nowhere"), {}, tables)
+    return StoredResult(label="rank", kind="rank", tables=tables)
 
 
 def places(*rows: tuple[str, int, int, float | None, bool]) -> pl.DataFrame:

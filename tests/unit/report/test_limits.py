@@ -19,7 +19,7 @@ def found(inputs: Inputs) -> str:
 
 
 def part(verb: str, *, tables: dict[str, pl.DataFrame] | None = None, **records: Any) -> StoredResult:
-    return StoredResult(f"my {verb}", verb, Path("nowhere"), {}, tables or {}, records)
+    return StoredResult(label=f"my {verb}", kind=verb, tables=tables or {}, records=records)
 
 
 def scores(videos: int, *, unscored: int = 0, named: bool = True) -> ScoreTable:

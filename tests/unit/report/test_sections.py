@@ -159,7 +159,7 @@ def test_of_a_crowd_the_foremost_are_shown_and_counted() -> None:
     pairs = [("technical", a, b, 2, 1, True) for a in names[:30] for b in names[:30] if a < b]
     columns = ["board", "model_a", "model_b", "buckets_a_ahead", "buckets_b_ahead", "a_dominates_b"]
     tables = {"places": places, "dominance": pl.DataFrame(pairs, schema=columns, orient="row")}
-    part = StoredResult("rank", "rank", Path("nowhere"), {}, tables)
+    part = StoredResult(label="rank", kind="rank", tables=tables)
     found = _pictures.picture_of_foremost("dominance_matrix", part, "technical", "dominance", name="x")
     assert isinstance(found, Chart)
     assert found.title.endswith(f", the first {FOREMOST} of {CROWD + 5} models")
