@@ -70,13 +70,13 @@ def test_values_lie_in_the_range(name: str, seed: int, count: int) -> None:
 def test_perfect_predictions_reach_the_best_value_and_nothing_is_better(name: str) -> None:
     chosen, example = made(name)
     facts, rng = chosen.facts, np.random.default_rng(3)
-    best = example.best if example.best is not None else facts.high if facts.larger_is_better else facts.low
+    best = example.best if example.best is not None else facts.high if facts.better == "larger" else facts.low
     assert value_of(chosen, example.cases([example.perfect(rng) for _ in range(4)])) == pytest.approx(best, abs=1e-9)
     others = [value_of(chosen, example.cases(some_units(example, seed, 1 + seed % 3))) for seed in range(9)]
     known = [value for value in others if not math.isnan(value)]
     assert known, "random units must give values"
     assert any(abs(value - best) > 1e-3 for value in known), "random units must not be perfect"
-    if facts.larger_is_better:
+    if facts.better == "larger":
         assert max(known) <= best + 1e-9
     else:
         assert min(known) >= best - 1e-9

@@ -27,6 +27,7 @@ def aggregate(
         Path | None, typer.Option("--weights", help="JSON file with a weight for every phase, by its name.")
     ] = None,
     metric: t.MetricOption = None,
+    better: t.BetterOption = None,
     missing: t.MissingOption = "worst",
     columns: t.ColumnsOption = "",
     out: t.OutOption = None,
@@ -37,7 +38,14 @@ def aggregate(
     from surgeval.stats.aggregation import aggregate as work
 
     t.check_out(out, force=force, inputs=table)
-    options = {"operator": operator, "phase": phase, "combine": combine, "metric": metric, "missing": missing}
+    options = {
+        "operator": operator,
+        "phase": phase,
+        "combine": combine,
+        "metric": metric,
+        "better": t.read_better(better),
+        "missing": missing,
+    }
     read = read_weights(weights) if weights else None
     result = work(t.read_tables(table, columns), weights=read, **options)  # type: ignore[arg-type]
     inputs = [*table, *([weights] if weights else [])]

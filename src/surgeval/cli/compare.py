@@ -27,6 +27,7 @@ def compare(
     method: t.MethodOption = "percentile",
     seed: t.SeedOption = 42,
     metric: t.MetricOption = None,
+    better: t.BetterOption = None,
     missing: t.MissingOption = "worst",
     columns: t.ColumnsOption = "",
     out: t.OutOption = None,
@@ -39,7 +40,8 @@ def compare(
     t.check_out(out, force=force, inputs=table)
     options = {
         "statistic": statistic, "resample": resample, "estimand": estimand, "by": t.names_in(by), "level": level,
-        "replicates": boot, "method": method, "seed": seed, "metric": metric, "missing": missing,
+        "replicates": boot, "method": method, "seed": seed, "metric": metric,
+        "better": t.read_better(better), "missing": missing,
     }  # fmt: skip
     result = work(t.read_tables(table, columns), model_a, model_b, **options)  # type: ignore[arg-type]
     options |= {"model_a": model_a, "model_b": model_b, "columns": columns}

@@ -23,6 +23,7 @@ def interval(
     method: t.MethodOption = "percentile",
     seed: t.SeedOption = 42,
     metric: t.MetricOption = None,
+    better: t.BetterOption = None,
     missing: t.MissingOption = "worst",
     columns: t.ColumnsOption = "",
     out: t.OutOption = None,
@@ -35,7 +36,8 @@ def interval(
     t.check_out(out, force=force, inputs=table)
     options = {
         "statistic": statistic, "resample": resample, "estimand": estimand, "by": t.names_in(by), "level": level,
-        "replicates": boot, "method": method, "seed": seed, "metric": metric, "missing": missing,
+        "replicates": boot, "method": method, "seed": seed, "metric": metric,
+        "better": t.read_better(better), "missing": missing,
     }  # fmt: skip
     result = work(t.read_tables(table, columns), **options)  # type: ignore[arg-type]
     t.deliver(result, out=out, as_json=as_json, verb="interval", options={**options, "columns": columns}, inputs=table)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from surgeval.cli._console import emit, emit_json, emit_table, new_folder, talk
-from surgeval.cli._tables import ColumnsOption, TableArgument, input_files, read_tables
+from surgeval.cli._tables import BetterOption, ColumnsOption, TableArgument, input_files, read_better, read_tables
 from surgeval.errors import Misuse
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def rank(
     task_column: str | None = typer.Option(None, help="Generic rules: the column that names tasks, or `metric`."),
     task_weight: list[str] = typer.Option([], help="Generic rules: TASK=WEIGHT in the consensus; repeatable."),
     consensus: str = typer.Option("euclidean", help="Generic rules: euclidean or case-ranks."),
-    smaller_is_better: bool = typer.Option(False, "--smaller-is-better", help="For metrics such as distances."),
+    better: BetterOption = None,
     missing: str | None = typer.Option(None, help="Scores not given: drop, worst, error or a number."),
     challenger_compat: bool = typer.Option(
         False, "--challenger-compat", help="Resample with challengeR's faults, to compare."
@@ -84,7 +84,7 @@ def rank(
         bucket_weights=_weights(bucket_weight, "--bucket-weight"),
         task_weights=_weights(task_weight, "--task-weight"),
         consensus=consensus,
-        smaller_is_better=smaller_is_better,
+        better=read_better(better),
         missing=_missing(missing),
         challenger_compat=challenger_compat,
         metric=metric,

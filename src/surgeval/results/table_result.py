@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import polars as pl
 
 from surgeval.errors import Misuse
-from surgeval.schema.score_table import ScoreTable
+from surgeval.schema.score_table import ScoreTable, read_score_table
 from surgeval.schema.shown_tables import notebook_table
+from surgeval.schema.table_facts import Directions
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,15 @@ def write_table(frame: pl.DataFrame, path: str | Path) -> Path:
     return path
 
 
-def as_table(table: Any) -> ScoreTable:
-    """A score table from one, or from anything tabular."""
-    return table if isinstance(table, ScoreTable) else ScoreTable.of(table)
+def as_table(table: Any, better: Directions = None, metric: str | None = None) -> ScoreTable:
+    """A score table from one, from anything tabular, or from the path of a file or folder.
+
+    Args:
+        table: What it is made of.
+        better: The direction of metrics where it is unknown, as `ScoreTable.directed` takes it.
+        metric: The metric that is looked at.
+    """
+    if isinstance(table, str | Path):
+        table = read_score_table(table)
+    whole = table if isinstance(table, ScoreTable) else ScoreTable.of(table)
+    return whole.directed(better, metric)

@@ -34,7 +34,7 @@ ESTIMANDS = ("rows", "videos")
 
 SUMMARY_SCHEMA = {
     "format": pl.String, "metric": pl.String, "estimand": pl.String, "value": pl.Float64, "n": pl.Int64,
-    "n_missing": pl.Int64, "videos": pl.Int64, "larger_is_better": pl.Boolean, "worst": pl.String,
+    "n_missing": pl.Int64, "videos": pl.Int64, "better": pl.String, "worst": pl.String,
 }  # fmt: skip
 
 _HIGHEST_COUNT = 10**15
@@ -192,7 +192,7 @@ def _summary_rows(name: str, items: Sequence[TargetedItem], columns: Columns) ->
         for metric, scores in columns.items():
             facts = KNOWN_METRICS[metric]
             rule = facts.conventions["missing"]
-            rows.append((name, metric, estimand, float(weights @ scores), *tail, facts.larger_is_better, rule))
+            rows.append((name, metric, estimand, float(weights @ scores), *tail, facts.better, rule))
         if name == "number":
             costs = _cost_values(items, weights)
             rows += [(name, metric, estimand, value, *tail, False, _COST) for metric, value in costs.items()]

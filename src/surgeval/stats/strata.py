@@ -23,6 +23,7 @@ import polars as pl
 from surgeval.errors import Misuse, UnknownName
 from surgeval.results.table_result import TableResult, as_table
 from surgeval.schema.score_table import Missing, ScoreMatrix
+from surgeval.schema.table_facts import Directions
 from surgeval.stats.contrasts import Contrast, contrast_rows, table_rows
 from surgeval.stats.interval import Settings, check_settings, matrix_notes, slice_keys
 from surgeval.stats.intervals import percent
@@ -60,6 +61,7 @@ def strata(
     replicates: int = 1000,
     seed: int = 42,
     metric: str | None = None,
+    better: Directions = None,
     missing: Missing = "worst",
 ) -> StrataResult:
     """The value of every model in every stratum and its difference to the baseline.
@@ -79,6 +81,7 @@ def strata(
         replicates: How many resamples.
         seed: Seed of the stream.
         metric: Which metric of the table.
+        better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
         missing: What a (model, case) pair without a row becomes.
 
     Raises:
@@ -90,7 +93,7 @@ def strata(
     for kind, got, known in (("strata rule", rule, RULES), ("baseline", baseline, BASELINES)):
         if got not in known:
             raise UnknownName(kind, got, known)
-    scores = as_table(table)
+    scores = as_table(table, better, metric)
     matrix = scores.matrix(metric, missing=missing)
     masks = stratum_masks(matrix.cases, [by] if isinstance(by, str) else by, bins=bins, low_artifact=low_artifact)
     contrasts = [

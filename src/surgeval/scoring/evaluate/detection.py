@@ -50,7 +50,7 @@ def material(
         predictions, references, overlap=overlap, video_column=video_column, video_pattern=video_pattern
     )
     whole, videos = found.cases, found.videos
-    opened = open_chosen(metrics, DEFAULT, DETECTION, kind=overlap, confidence=found.confidence)
+    opened = open_chosen(metrics, DEFAULT, DETECTION, ("objects",), kind=overlap, confidence=found.confidence)
     return Material(
         tuple(dict.fromkeys(videos)),
         len(found.records),
@@ -200,7 +200,7 @@ def _summary(cases: DetectionCases, overlap: Overlap) -> dict[str, pl.DataFrame]
         {"number": name, "value": None if value != value else value, **record_columns(_summary_facts(name, overlap))}
         for name, value in coco_summary(cases, kind=overlap).items()
     ]
-    schema = {"number": pl.String, "value": pl.Float64, "larger_is_better": pl.Boolean}
+    schema = {"number": pl.String, "value": pl.Float64, "better": pl.String}
     return {"coco_summary": pl.DataFrame(rows, schema=schema | dict.fromkeys(("estimand", "conventions"), pl.String))}
 
 
