@@ -98,4 +98,4 @@ def _own_scores(scores: ScoreTable | None, mine: Sequence[StoredResult]) -> Scor
     if scores is None or not files:
         return scores
     cases = pl.concat([pl.read_parquet(path, columns=["case"]).cast(pl.String) for path in files]).unique()
-    return ScoreTable(scores.frame.join(cases, on="case", how="semi"), scores.has_videos, scores.facts)
+    return replace(scores, frame=scores.frame.join(cases, on="case", how="semi"))

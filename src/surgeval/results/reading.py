@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from surgeval.results.verdicts import in_short
 from surgeval.schema.findings import Finding, Severity, as_findings
 from surgeval.schema.score_table import FIXED, ScoreTable
 from surgeval.schema.shown_text import plain
+from surgeval.schema.table_facts import facts_beside
 from surgeval.schema.table_files import read_frame
 from surgeval.schema.tabular import first_line
 
@@ -316,12 +317,13 @@ class FolderReader:
         if frame is None:
             return None
         try:
-            table = ScoreTable.of(frame, where=self.name(path))
+            carried = facts_beside(path)
+            table = ScoreTable.of(frame, where=self.name(path), facts=carried.metrics, main=carried.main)
         except SurgevalError as error:
             self.complain(path, f"{plain(error, limit=300)}; left out")
             return None
         wanted = [name for name in table.frame.columns if name not in _NOT_NEEDED]
-        return ScoreTable(table.frame.select(wanted), table.has_videos, table.facts)
+        return replace(table, frame=table.frame.select(wanted))
 
 
 def _findings(stored: Mapping[str, Any], prose: str) -> tuple[Finding, ...]:

@@ -60,10 +60,14 @@ def _videos(inputs: Inputs) -> list[Block]:
             pl.col("value").count().alias("answers"),
             pl.col("case").n_unique().alias("cases"),
         )
-        .sort("mean_over_models", "video", nulls_last=True)
+        .sort("mean_over_models", "video", descending=[inputs.better == "smaller", False], nulls_last=True)
     )
-    caption = f"Mean {inputs.metric} over all models and cases of the video; the hardest first."
-    return [Table("videos", "The hardest videos", frame, caption, shown_rows=_WORST_VIDEOS)]
+    told = inputs.better is not None
+    caption = (
+        f"Mean {inputs.metric} over all models and cases of the video; the {'hardest' if told else 'lowest'} first."
+    )
+    title = "The hardest videos" if told else "Videos by their mean"
+    return [Table("videos", title, frame, caption, shown_rows=_WORST_VIDEOS)]
 
 
 def _targeted(inputs: Inputs) -> list[Block]:

@@ -113,7 +113,7 @@ def _weights(found: Tasks, options: RankOptions) -> np.ndarray:
 def _direction(task: Task, smaller_value_wins: bool, oriented: bool) -> float:
     if smaller_value_wins:
         return -1.0
-    return 1.0 if oriented or task.larger_is_better else -1.0
+    return 1.0 if oriented else task.sign
 
 
 def _drawn(
