@@ -7,6 +7,7 @@ from collections.abc import Callable
 import polars as pl
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli._console import emit_json, emit_table
 from surgeval.errors import UnknownName
 
@@ -18,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 def list_kind(
     kind: str = typer.Argument(..., help="What to list."),
-    as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
+    as_json: o.Json = False,
 ) -> None:
     """Print what there is of one kind."""
     if kind not in KINDS:

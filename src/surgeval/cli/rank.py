@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli._console import emit, emit_json, emit_table, new_folder, talk
-from surgeval.cli._tables import ColumnsOption, TableArgument, input_files, read_tables
+from surgeval.cli._tables import input_files, read_tables
 from surgeval.errors import Misuse
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
 
 def rank(
-    tables: TableArgument,
+    tables: o.TableArgument,
     rule: str = typer.Option(
         "focus",
         help="focus, mean-, median-, min-, max- or qNN-then-rank, rank-then-mean, rank-then-median, test-then-rank.",
@@ -39,7 +39,7 @@ def rank(
     alpha: float = typer.Option(0.05, help="The level of every test."),
     correction: str | None = typer.Option(None, help="holm, none or bh; holm for focus, none for test-then-rank."),
     boot: int | None = typer.Option(None, help="Resamples: 10000 for focus, 1000 otherwise; 0 for none."),
-    seed: int = typer.Option(42, help="The seed of all draws."),
+    seed: o.Seed = 42,
     baseline: list[str] = typer.Option([], help="A model outside the competition that others must beat; repeatable."),
     outside: list[str] = typer.Option([], help="Another model outside the competition; repeatable."),
     unpaid: list[str] = typer.Option([], help="A competitor that gets no prize; repeatable."),
@@ -53,13 +53,11 @@ def rank(
     challenger_compat: bool = typer.Option(
         False, "--challenger-compat", help="Resample with challengeR's faults, to compare."
     ),
-    metric: str | None = typer.Option(
-        None, help="The metric to rank by; may be left out if there is one, or 'correct'."
-    ),
-    columns: ColumnsOption = "",
-    json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
-    out: Path | None = typer.Option(None, help="Write every table into this folder."),
-    force: bool = typer.Option(False, "--force", help="Overwrite an earlier result."),
+    metric: o.Metric = None,
+    columns: o.Columns = "",
+    json: o.Json = False,
+    out: o.Out = None,
+    force: o.Force = False,
 ) -> None:
     """Rank models and say how firm the order is."""
     from surgeval.stats.ranking import rank as rank_models
