@@ -22,7 +22,7 @@ from surgeval.stats.contrasts import ALL_MODELS
 Names = Sequence[str]
 EFFECT_SCHEMA = {
     "term": pl.String, "estimate": pl.Float64, "std_error": pl.Float64, "z": pl.Float64, "p_value": pl.Float64,
-    "p_holm": pl.Float64, "odds_ratio": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64, "symbol": pl.String,
+    "p_holm": pl.Float64, "odds_ratio": pl.Float64, "low": pl.Float64, "high": pl.Float64, "symbol": pl.String,
 }  # fmt: skip
 
 
@@ -156,8 +156,8 @@ def marginal_rows(names: Names) -> pl.DataFrame:
             for value in (0.0, 1.0):
                 mean = 0.6 - value * 0.02 * (place % 9 - 3)
                 rows.append((name, value, scale, mean, mean - 0.05, mean + 0.05))
-    schema = {"term": pl.String, "value": pl.Float64, "scale": pl.String, "mean": pl.Float64, "ci_low": pl.Float64,
-              "ci_high": pl.Float64}  # fmt: skip
+    schema = {"term": pl.String, "value": pl.Float64, "scale": pl.String, "mean": pl.Float64, "low": pl.Float64,
+              "high": pl.Float64}  # fmt: skip
     return _table(rows, schema)
 
 

@@ -31,7 +31,7 @@ def rank(
     tables: o.TableArgument,
     rule: str = typer.Option(
         "focus",
-        help="focus, mean-, median-, min-, max- or qNN-then-rank, rank-then-mean, rank-then-median, test-then-rank.",
+        help="One of {rules}, or qNN-then-rank for any percentage.",
     ),
     board: str = typer.Option("both", help="focus: technical, clinical or both."),
     merge: str = typer.Option("pairwise", help="focus: pairwise, wins, leader, closure, losses, net or accuracy."),

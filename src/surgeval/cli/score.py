@@ -33,9 +33,7 @@ def score(
         None, "--track", help="Apply the time limit of frame (5 s), segment (15 s), procedure (30 s)."
     ),
     max_latency: float | None = typer.Option(None, "--max-latency", help="Apply this time limit in seconds instead."),
-    judge: list[str] = typer.Option(
-        [], "--judge", help="none, exact, cached:FILE, openai:MODEL@URL or local:PATH; up to three."
-    ),
+    judge: list[str] = typer.Option([], "--judge", help="One of {judges}; up to three."),
     store: Path | None = typer.Option(
         None, "--store", help="File that keeps verdicts between runs; nothing is asked twice."
     ),

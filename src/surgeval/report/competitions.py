@@ -17,8 +17,8 @@ from surgeval.report.inputs import SCORES, Inputs, Part
 from surgeval.report.section import Block, Section, Sheet, Table
 from surgeval.report.sections._wording import slug
 from surgeval.results.tables import RESULT_FILES
+from surgeval.schema.questions import TRACK_LIMITS_S
 from surgeval.schema.score_table import ScoreTable
-from surgeval.scoring.profiles import TRACK_LIMITS_S
 
 _OWN = ("score", "floors")
 """Kinds of parts that can belong to one competition."""

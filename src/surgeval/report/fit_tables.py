@@ -77,13 +77,13 @@ def residual_table(check: ResidualCheck) -> tuple[pl.DataFrame, dict[str, Any]]:
 
 
 def marginal_table(found: MixedFit, *, level: float = 0.95) -> pl.DataFrame:
-    """Marginal means of every 0/1 property: term, value, scale, mean, ci_low, ci_high."""
+    """Marginal means of every 0/1 property: term, value, scale, mean, low, high."""
     binary = [
         name
         for j, name in enumerate(found.names)
         if name != INTERCEPT and np.isin(found.design.fixed[:, j], (0.0, 1.0)).all()
     ]
-    schema = {"term": pl.String, "value": pl.Float64, "scale": pl.String, "mean": pl.Float64, "ci_low": pl.Float64,
-              "ci_high": pl.Float64}  # fmt: skip
+    schema = {"term": pl.String, "value": pl.Float64, "scale": pl.String, "mean": pl.Float64, "low": pl.Float64,
+              "high": pl.Float64}  # fmt: skip
     parts = [marginal_means(found, name, level=level) for name in binary]
     return pl.concat(parts) if parts else pl.DataFrame(schema=schema)

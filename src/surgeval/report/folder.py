@@ -18,7 +18,7 @@ import polars as pl
 from surgeval.errors import SurgevalError
 from surgeval.report.verdicts import in_short
 from surgeval.report.words import plain
-from surgeval.results.tables import MARKS, RECORDS, RESULT_FILES, TABLES, checked
+from surgeval.results.tables import MARKS, OLDER_COLUMNS, RECORDS, RESULT_FILES, TABLES, checked, current
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.score_table import FIXED, ScoreTable
 from surgeval.schema.table_files import read_frame
@@ -184,6 +184,11 @@ class FolderReader:
                 path, f"cannot be read ({plain(getattr(error, 'problems', [error])[0], limit=160)}); left out"
             )
             return None
+        frame, older = current(frame) if columns else (frame, False)
+        if older:
+            names, ours = ", ".join(OLDER_COLUMNS), ", ".join(OLDER_COLUMNS.values())
+            text = f"{self.name(path)}: columns {names} of an older version were read as {ours}"
+            self.findings.append(Finding("older-columns", Severity.NOTE, text))
         frame, problems = checked(frame, columns)
         if problems:
             self.complain(path, f"{'; '.join(problems[:4])}; left out")

@@ -20,7 +20,7 @@ FOCUS_TABLES: Mapping[str, Columns] = {
         "board:t model:t place:w copeland:w dominated:w dominated_by:w macro_accuracy:n win_rate:n baseline:b"
     ),
     "buckets": _columns(
-        "board:t capability:t ood:b model:t accuracy:n ci_low:n ci_high:n questions:w videos:w rank:w letters:t"
+        "board:t capability:t ood:b model:t accuracy:n low:n high:n questions:w videos:w rank:w letters:t"
     ),
     "pairs": _columns(
         "board:t capability:t ood:b model_a:t model_b:t difference:n p_value:n p_adjusted:n significant:b"
@@ -31,11 +31,11 @@ FOCUS_TABLES: Mapping[str, Columns] = {
         "board:t model:t place:w macro_accuracy:n mean_rank:n letters:t in_confidence_set:b rank_width:n"
     ),
     "dominance": _columns("board:t model_a:t model_b:t buckets_a_ahead:w buckets_b_ahead:w a_dominates_b:b"),
-    "differences": _columns("board:t capability:t ood:b model_a:t model_b:t difference:n ci_low:n ci_high:n"),
+    "differences": _columns("board:t capability:t ood:b model_a:t model_b:t difference:n low:n high:n"),
     "sensitivity": _columns("board:t model:t"),
     "influence": _columns("board:t left_out:t name:t tau_b:n models_moved:w first_changes:b order_swapped:b"),
     "gate_evidence": _columns(
-        "board:t model:t baseline:t macro_accuracy:n baseline_macro_accuracy:n gap:n ci_low:n ci_high:n above:b"
+        "board:t model:t baseline:t macro_accuracy:n baseline_macro_accuracy:n gap:n low:n high:n above:b"
     ),
     "prizes": _columns("board:t model:t"),
     "tau_frequencies": _columns("board:t tau_b:n share:n"),
@@ -53,7 +53,7 @@ GENERIC_TABLES: Mapping[str, Columns] = {
 }
 TABLES: Mapping[str, Mapping[str, Columns]] = {
     "score": {
-        "summary": _columns("level:t name:t accuracy:n ci_low:n ci_high:n count:w"),
+        "summary": _columns("level:t name:t accuracy:n low:n high:n count:w"),
         "targeted": _columns("format:t metric:t estimand:t value:n n:w n_missing:w videos:w"),
         "counts": _columns("case:t video:t reference:w response:w"),
         "leverage_questions": _columns("bucket:t questions:w weight_of_bucket:n weight_of_question:n"),
@@ -62,17 +62,13 @@ TABLES: Mapping[str, Mapping[str, Columns]] = {
     "rank": FOCUS_TABLES,
     "rank-tasks": GENERIC_TABLES,
     "failures": {
-        "effects": _columns(
-            "term:t estimate:n std_error:n z:n p_value:n p_holm:n odds_ratio:n ci_low:n ci_high:n symbol:t"
-        ),
+        "effects": _columns("term:t estimate:n std_error:n z:n p_value:n p_holm:n odds_ratio:n low:n high:n symbol:t"),
         "variance": _columns("group:t variance:n sd:n icc:n"),
-        "per_model": _columns(
-            "model:t term:t estimate:n std_error:n p_value:n odds_ratio:n ci_low:n ci_high:n symbol:t"
-        ),
+        "per_model": _columns("model:t term:t estimate:n std_error:n p_value:n odds_ratio:n low:n high:n symbol:t"),
         "marginal": _columns("term:t"),
         "random_effects": _columns("group:t level:t mean:n sd:n"),
         "quantiles": _columns("group:t expected:n observed:n n:w"),
-        "marginal_means": _columns("term:t value:n scale:t mean:n ci_low:n ci_high:n"),
+        "marginal_means": _columns("term:t value:n scale:t mean:n low:n high:n"),
         "residuals": _columns("residual:n"),
         "residual_tests": _columns("test:t value:n"),
     },
@@ -119,6 +115,26 @@ MARKS: Mapping[str, str] = {
 """Files that betray a verb where the manifest is lost; the first that is there decides."""
 RESULT_FILES = ("interval", "compare", "strata", "aggregate", "agreement")
 """Verbs that write one table with `NAME.manifest.json` beside it."""
+
+
+OLDER_COLUMNS: Mapping[str, str] = {"ci_low": "low", "ci_high": "high"}
+"""What version 0.1.0 and the official files call the ends of intervals, and what they are called here."""
+OFFICIAL_SUMMARY = ("level", "name", "accuracy", "ci_low", "ci_high", "count")
+"""The columns of an official `summary.csv`, which never change."""
+
+
+def current(frame: pl.DataFrame) -> tuple[pl.DataFrame, bool]:
+    """The table under the column names of this version, and whether an older version wrote it.
+
+    Example:
+        >>> frame, older = current(pl.DataFrame({"term": ["smoke"], "ci_low": [0.2], "ci_high": [0.6]}))
+        >>> frame.columns, older
+        (['term', 'low', 'high'], True)
+    """
+    names = {theirs: ours for theirs, ours in OLDER_COLUMNS.items() if theirs in frame.columns}
+    if not names or set(names.values()) & set(frame.columns):
+        return frame, False
+    return frame.rename(names), tuple(frame.columns) != OFFICIAL_SUMMARY
 
 
 def checked(frame: pl.DataFrame, columns: Columns) -> tuple[pl.DataFrame, list[str]]:

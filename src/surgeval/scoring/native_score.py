@@ -189,7 +189,7 @@ def _variants(
     return [
         template.with_columns(
             level=pl.lit(level), name=pl.lit(name), accuracy=pl.lit(_mean_of_buckets(column, members)),
-            ci_low=pl.lit(math.nan), ci_high=pl.lit(math.nan),
+            low=pl.lit(math.nan), high=pl.lit(math.nan),
         )
         for level, name, column, members in found
     ]  # fmt: skip
@@ -235,6 +235,10 @@ def _warnings(outcomes: Sequence[Outcome], frame: pl.DataFrame, options: NativeO
         Reason.UNANSWERED: "responses have no text; they count as wrong",
         Reason.UNREADABLE: "responses break their answer format; they count as wrong",
         Reason.LATE: "responses are late or report no usable time; they count as wrong",
+        Reason.REFUSED: "questions were refused by the model; they count as wrong",
+        Reason.FAILED: "questions ended in a failure of the model; they count as wrong",
+        Reason.NOT_ASKED: "questions were never put to the model; they count as wrong",
+        Reason.INFRASTRUCTURE: "questions were lost on the asking side; they count as wrong, so ask them again",
         Reason.NOT_JUDGED: "free-text answers were not judged; they are not scored",
         Reason.JUDGE_TIE: "free-text answers split the judges; they are not scored",
         Reason.JUDGE_ABSTAINED: "free-text answers got no verdict; they are not scored",

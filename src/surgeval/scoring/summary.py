@@ -22,7 +22,7 @@ ESTIMANDS = ("rows", "videos")
 
 COLUMNS = {
     "model": pl.String, "level": pl.String, "name": pl.String, "estimand": pl.String, "accuracy": pl.Float64,
-    "ci_low": pl.Float64, "ci_high": pl.Float64, "count": pl.Int64, "videos": pl.Int64,
+    "low": pl.Float64, "high": pl.Float64, "count": pl.Int64, "videos": pl.Int64,
     "effective_videos": pl.Float64, "not_scored": pl.Int64,
 }  # fmt: skip
 

@@ -183,8 +183,8 @@ def _model_rows(
     return [
         {
             "model": model, "term": name, "estimate": float(beta[i]), "std_error": float(sd[i]), "z": float(z[i]),
-            "p_value": float(p[i]), "odds_ratio": float(odds[0, i]), "ci_low": float(odds[1, i]),
-            "ci_high": float(odds[2, i]), "covariance": kind, "clusters": freedom + 1, "cases": len(fit.outcome),
+            "p_value": float(p[i]), "odds_ratio": float(odds[0, i]), "low": float(odds[1, i]),
+            "high": float(odds[2, i]), "covariance": kind, "clusters": freedom + 1, "cases": len(fit.outcome),
             "note": "separated: the estimate has no finite value" if name in fit.separated else None,
         }
         for i, name in enumerate(fit.names)

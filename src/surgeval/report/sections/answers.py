@@ -12,6 +12,7 @@ from surgeval.report.section import Block, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
 from surgeval.report.sections._wording import count_of, missing, name_of
 from surgeval.report.words import plain
+from surgeval.schema.outcomes import WITHOUT_ANSWER
 
 TITLE = "Answers"
 MOST_EXAMPLES = 30
@@ -37,7 +38,7 @@ def _outcomes(inputs: Inputs) -> list[Block]:
     total = rows.group_by("model").len().rename({"len": "questions"})
     not_scored = rows.group_by("model").agg(pl.col("value").is_null().sum().cast(pl.Int64).alias("not_scored"))
     wide = wide.join(total, on="model", maintain_order="left").join(not_scored, on="model", maintain_order="left")
-    unscored, lost = int(wide["not_scored"].sum()), rows.filter(pl.col("status") != "answered").height
+    unscored, lost = int(wide["not_scored"].sum()), rows.filter(pl.col("status").is_in(WITHOUT_ANSWER)).height
     if column == "status" and not unscored and not lost:
         return []
     text = (

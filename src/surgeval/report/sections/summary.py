@@ -138,7 +138,7 @@ def _pictures(inputs: Inputs) -> list[Block]:
 
 def _headline(competition: Competition) -> pl.DataFrame:
     headline = summary_rows(competition.inputs, "headline")
-    if headline.is_empty() or headline["ci_low"].null_count() == headline.height:
+    if headline.is_empty() or headline["low"].null_count() == headline.height:
         return pl.DataFrame()
     rows = headline.unique("model", keep="first", maintain_order=True).with_columns(value=pl.col("accuracy"))
     rows = rows.with_columns(n=pl.col("videos")) if "videos" in rows.columns else rows
@@ -150,7 +150,7 @@ def _values(inputs: Inputs) -> list[Block]:
     if live is None or live.intervals[0].is_empty():
         return []
     unit = "videos" if live.table.has_videos else "cases"
-    rows = live.intervals[0].select("model", "value", ci_low="low", ci_high="high")
+    rows = live.intervals[0].select("model", "value", "low", "high")
     rows = rows.with_columns(n=pl.lit(live.table.frame["video"].n_unique(), dtype=pl.Int64))
     return [
         picture(

@@ -99,8 +99,9 @@ def failures(
     frame = with_properties(rows_of(table, columns, where=where), properties, where)
     frame = of_metric(frame, metric, outcome, where)
     also = tuple(part for name in (*cluster, *leave_out) for part in name.split(":"))
+    groups, slopes = random_terms(random)
     request = Request(
-        successes or outcome or "", trials, fixed_terms(fixed), random_terms(random), spec, role, "binomial", also=also
+        successes or outcome or "", trials, fixed_terms(fixed), groups, spec, role, "binomial", slopes=slopes, also=also
     )
     frame, request, work = settle_outcome(frame, request, family, transform, where)
     rows, own, left_out = settle_role(frame, request, work, where)
@@ -211,7 +212,7 @@ def _per_model(frame: pl.DataFrame, request: Request, level: float, symmetric: b
 
 def _unfitted(model: str, terms: Sequence[str], error: TableInvalid) -> pl.DataFrame:
     empty = [None] * len(terms)
-    numbers = ("estimate", "std_error", "z", "p_value", "p_holm", "odds_ratio", "ci_low", "ci_high")
+    numbers = ("estimate", "std_error", "z", "p_value", "p_holm", "odds_ratio", "low", "high")
     columns: dict[str, Any] = {"model": [model] * len(terms), "term": list(terms)}
     columns |= {name: pl.Series(empty, dtype=pl.Float64) for name in numbers}
     return pl.DataFrame(columns | {"symbol": ["x"] * len(terms), "note": ["; ".join(error.problems)] * len(terms)})

@@ -24,7 +24,7 @@ _POINTS = 25
 def marginal_means(
     found: MixedFit, term: str, *, values: Sequence[float] = (0.0, 1.0), level: float = 0.95
 ) -> pl.DataFrame:
-    """Rows `term, value, scale, mean, ci_low, ci_high`, two scales per value of the property.
+    """Rows `term, value, scale, mean, low, high`, two scales per value of the property.
 
     Raises:
         UnknownName: The model has no such coefficient.
@@ -40,7 +40,7 @@ def marginal_means(
             mean, error = _averaged(found, matrix, spread)
             low, high = (_back(found, _link(found, mean) + sign * z * error) for sign in (-1, 1))
             rows.append((term, float(value), scale, mean, low, high))
-    return pl.DataFrame(rows, schema=["term", "value", "scale", "mean", "ci_low", "ci_high"], orient="row")
+    return pl.DataFrame(rows, schema=["term", "value", "scale", "mean", "low", "high"], orient="row")
 
 
 def _random_sd(found: MixedFit) -> float:

@@ -26,7 +26,7 @@ from surgeval.stats.mixed.symbols import ALPHA, NOT_ASSESSABLE, symbol
 from surgeval.stats.mixed.workflow import Decision
 
 EFFECT_COLUMNS = (
-    "term", "estimate", "std_error", "z", "p_value", "p_holm", "odds_ratio", "ci_low", "ci_high", "symbol",
+    "term", "estimate", "std_error", "z", "p_value", "p_holm", "odds_ratio", "low", "high", "symbol",
 )  # fmt: skip
 VARIANCE_COLUMNS = ("group", "variance", "sd", "icc")
 PAPER_WARNING = (
@@ -150,7 +150,7 @@ def effects_table(found: MixedFit, *, level: float = 0.95, symmetric: bool = Fal
     rows = []
     for row in table.iter_rows(named=True):
         size = float(np.exp(min(row["estimate"], 700.0))) if ratio else None
-        ends = [_exp(row[end]) if ratio else row[end] for end in ("ci_low", "ci_high")]
+        ends = [_exp(row[end]) if ratio else row[end] for end in ("low", "high")]
         mark = "" if row["term"] == INTERCEPT else _mark(row, size, symmetric)
         rows.append([row[name] for name in EFFECT_COLUMNS[:6]] + [size, *ends, mark])
     missing = [[name, *([None] * 8), NOT_ASSESSABLE] for name in found.design.not_assessable]
@@ -196,7 +196,7 @@ def _record(result: Failures) -> dict[str, Any]:
         "formula": str(design.model), "family": found.family, "method": found.method, "transform": result.transform,
         "aic": found.aic, "bic": found.bic, "parameters": found.parameters, "residual_sd": found.sigma,
         "r2_marginal": shares.marginal, "r2_conditional": shares.conditional,
-        "sd_intervals": {row["group"]: [row["ci_low"], row["ci_high"]] for row in spread.iter_rows(named=True)},
+        "sd_intervals": {row["group"]: [row["low"], row["high"]] for row in spread.iter_rows(named=True)},
         "p_bh": dict(zip(wald["term"], wald["p_bh"], strict=True)), "level": result.level,
         "excluded": dict(design.excluded), "excluded_by_model": result.excluded_by_model,
         "not_assessable": dict(design.not_assessable), "dropped_random_effects": dict(design.dropped_factors),
@@ -256,8 +256,8 @@ def _prose(result: Failures) -> str:
 
 def _spoken(row: dict[str, Any], level: float) -> str:
     return (
-        f"{row['term']} (odds ratio {row['odds_ratio']:.2f}, {level:.0%} interval {row['ci_low']:.2f} to "
-        f"{row['ci_high']:.2f}, p = {row['p_value']:.2g})"
+        f"{row['term']} (odds ratio {row['odds_ratio']:.2f}, {level:.0%} interval {row['low']:.2f} to "
+        f"{row['high']:.2f}, p = {row['p_value']:.2g})"
     )
 
 

@@ -1,7 +1,7 @@
 """Rankings of models from a score table: the FOCUS rule and every method of challengeR.
 
 One file per rule. To add one: write `<rule>.py` with a function `(table, options) -> RankResult` and
-name it in `RULES`.
+name it in `RULES`. Other packages add theirs as entry points of `surgeval.rules` that lead to a `Rule`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from surgeval.errors import UnknownName
+from surgeval.schema.catalogue import Catalogue, with_attributes
 from surgeval.schema.score_table import ScoreTable, read_score_table
 from surgeval.stats.ranking._distance import kendall_tau_b, spearman_footrule
 from surgeval.stats.ranking._options import BOARDS, CONSENSUS, MERGES, RankOptions
@@ -66,7 +66,7 @@ def _ranks_of_cases(operator: str) -> Rule:
     return Rule(f"rank-then-{operator}", f"{operator} of the ranks on each case", run, _UNTESTED)
 
 
-RULES: dict[str, Rule] = {
+_RULES: dict[str, Rule] = {
     rule.name: rule
     for rule in (
         Rule(
@@ -97,6 +97,9 @@ RULES: dict[str, Rule] = {
         ),
     )
 }
+RULES: Catalogue[Rule] = Catalogue(
+    "ranking rule", "rules", _RULES, take=with_attributes(["name", "summary", "run", "unused"])
+)
 """Every ranking rule by name."""
 
 
@@ -105,16 +108,16 @@ def rule_named(name: str) -> Rule:
 
     Raises:
         UnknownName: No such rule; the message carries the nearest one.
+        PluginBroken: An installed package offers it, and it cannot be used.
 
     Example:
         >>> rule_named("q10-then-rank").name
         'q10-then-rank'
     """
-    if name in RULES:
-        return RULES[name]
-    if isinstance(name, str) and (found := re.fullmatch(r"(q\d\d)-then-rank", name)):
-        return _aggregate(found[1], f"{int(found[1][1:])} % quantile of the scores")
-    raise UnknownName("ranking rule", name, RULES)
+    quantile = re.fullmatch(r"(q\d\d)-then-rank", str(name))
+    if quantile and name not in RULES.own:
+        return _aggregate(quantile[1], f"{int(quantile[1][1:])} % quantile of the scores")
+    return RULES[name]
 
 
 def rank(

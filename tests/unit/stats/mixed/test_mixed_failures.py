@@ -42,7 +42,7 @@ def test_effects_have_the_published_columns_and_odds_ratios() -> None:
     assert tuple(table.columns) == EFFECT_COLUMNS
     assert table["term"].to_list() == ["(Intercept)", "smoke", "size"]
     np.testing.assert_allclose(table["odds_ratio"], np.exp(table["estimate"]))
-    assert ((table["ci_low"] < table["odds_ratio"]) & (table["odds_ratio"] < table["ci_high"])).all()
+    assert ((table["low"] < table["odds_ratio"]) & (table["odds_ratio"] < table["high"])).all()
 
 
 def test_continuous_outcomes_have_no_odds_ratio() -> None:

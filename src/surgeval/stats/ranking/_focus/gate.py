@@ -23,8 +23,8 @@ _SCHEMA = {
     "macro_accuracy": pl.Float64,
     "baseline_macro_accuracy": pl.Float64,
     "gap": pl.Float64,
-    "ci_low": pl.Float64,
-    "ci_high": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
     "above": pl.Boolean,
 }
 

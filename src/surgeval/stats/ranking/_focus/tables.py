@@ -58,8 +58,8 @@ def buckets_table(found: Standing, drawn: Replicates | None) -> pl.DataFrame:
                 "ood": bucket.ood,
                 "model": [board.models[i] for i in entries],
                 "accuracy": accuracy[entries],
-                "ci_low": low,
-                "ci_high": high,
+                "low": low,
+                "high": high,
                 "questions": len(bucket.scores.values),
                 "videos": len(bucket.videos),
                 "rank": [*display[b].tolist(), *would_be],
@@ -142,11 +142,11 @@ def differences_table(found: Standing) -> pl.DataFrame:
                 names[first],
                 names[second],
                 difference=difference,
-                ci_low=difference - reach,
-                ci_high=difference + reach,
+                low=difference - reach,
+                high=difference + reach,
             )
         )
-    return pl.concat(frames).with_columns(pl.col("ci_low", "ci_high").fill_nan(None))
+    return pl.concat(frames).with_columns(pl.col("low", "high").fill_nan(None))
 
 
 def stability_table(found: Standing, drawn: Replicates) -> pl.DataFrame:
