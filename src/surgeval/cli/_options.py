@@ -43,6 +43,18 @@ Columns = Annotated[
 Metric = Annotated[
     str | None, typer.Option("--metric", help="Metric of the table; may be left out if there is one, or 'correct'.")
 ]
+Better = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--better",
+        metavar="[METRIC=]larger|smaller",
+        help="Which values are better, where neither the table nor the metric's name says it; may be repeated.",
+        show_default=False,
+    ),
+]
+Missing = Annotated[
+    str, typer.Option("--missing", help="A model without a row for a case: worst value, drop the case, or error.")
+]
 By = Annotated[str, typer.Option("--by", metavar="COL,...", help="Report every combination of these columns.")]
 
 # Statistics.

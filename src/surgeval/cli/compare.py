@@ -8,6 +8,7 @@ import typer
 
 from surgeval.cli import _options as o
 from surgeval.cli import _tables as t
+from surgeval.cli._deliver import deliver
 
 
 def register(app: typer.Typer) -> None:
@@ -28,7 +29,8 @@ def compare(
     method: o.Method = "percentile",
     seed: o.Seed = 42,
     metric: o.Metric = None,
-    missing: t.MissingOption = "worst",
+    better: o.Better = None,
+    missing: o.Missing = "worst",
     columns: o.Columns = "",
     out: o.Out = None,
     as_json: o.Json = False,
@@ -40,8 +42,8 @@ def compare(
     t.check_out(out, force=force, inputs=table)
     options = {
         "statistic": statistic, "resample": resample, "estimand": estimand, "by": t.names_in(by), "level": level,
-        "replicates": boot, "method": method, "seed": seed, "metric": metric, "missing": missing,
+        "replicates": boot, "method": method, "seed": seed, "metric": metric,
+        "better": t.read_better(better), "missing": missing, "columns": t.read_columns(columns),
     }  # fmt: skip
-    result = work(t.read_tables(table, columns), model_a, model_b, **options)  # type: ignore[arg-type]
-    options |= {"model_a": model_a, "model_b": model_b, "columns": columns}
-    t.deliver(result, out=out, as_json=as_json, verb="compare", options=options, inputs=table)
+    result = work(table, model_a, model_b, **options)  # type: ignore[arg-type]
+    deliver(result, out=out, as_json=as_json, to_file=True)

@@ -15,6 +15,7 @@ from surgeval.datasets._data_set import DataSet as DataSet
 from surgeval.datasets._data_set import References as References
 from surgeval.datasets._data_set import Report as Report
 from surgeval.datasets._data_set import Task as Task
+from surgeval.datasets._folder import Folder as Folder
 from surgeval.datasets._join import join_procedures as join_procedures
 from surgeval.datasets._joins import joined as joined
 from surgeval.datasets._joins import sampled as sampled
@@ -34,6 +35,7 @@ __all__ = [
     "Annotations",
     "Comparison",
     "DataSet",
+    "Folder",
     "References",
     "Report",
     "Task",

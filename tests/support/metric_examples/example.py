@@ -16,7 +16,7 @@ from surgeval.testing import MetricExample
 from surgeval.testing._metrics import Draw, Raw
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Example(MetricExample):
     """How one metric of ours is tried out: as any other, and against an oracle."""
 
