@@ -4,61 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from surgeval.cli._deliver import manifest_path
 from surgeval.errors import Misuse, WouldOverwrite
 from surgeval.results.request import files_of
-
-TableArgument = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="TABLE...",
-        help="CSV or Parquet files with a row per model and case, or folders written by 'surgeval score'.",
-        show_default=False,
-    ),
-]
-ColumnsOption = Annotated[
-    str,
-    typer.Option(
-        "--columns",
-        metavar="OURS=THEIRS,...",
-        help="Your column names, such as model=algorithm,video=patient,value=dice.",
-        show_default=False,
-    ),
-]
-MetricOption = Annotated[
-    str | None, typer.Option("--metric", help="Metric of the table; may be left out if there is one, or 'correct'.")
-]
-BetterOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--better",
-        metavar="[METRIC=]larger|smaller",
-        help="Which values are better, where neither the table nor the metric's name says it; may be repeated.",
-        show_default=False,
-    ),
-]
-MissingOption = Annotated[
-    str, typer.Option("--missing", help="A model without a row for a case: worst value, drop the case, or error.")
-]
-ByOption = Annotated[str, typer.Option("--by", metavar="COL,...", help="Report every combination of these columns.")]
-OutOption = Annotated[Path | None, typer.Option("--out", help="Write the table here (.csv or .parquet).")]
-ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-SeedOption = Annotated[int, typer.Option("--seed", help="Seed of the random streams.")]
-BootOption = Annotated[int, typer.Option("--boot", help="Number of resamples.")]
-StatisticOption = Annotated[str, typer.Option("--statistic", help="mean, median, min, max, or q05, q95, ...")]
-ResampleOption = Annotated[
-    str, typer.Option("--resample", help="cluster, two-stage, naive, or a hierarchy such as 'center>video>rows'.")
-]
-EstimandOption = Annotated[
-    str, typer.Option("--estimand", help="rows (pooled) or videos (mean over videos of the statistic within).")
-]
-MethodOption = Annotated[str, typer.Option("--method", help="percentile, basic, bca or deterministic.")]
-LevelOption = Annotated[float, typer.Option("--level", help="Coverage of the intervals.")]
 
 
 def read_columns(text: str) -> dict[str, str]:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli import _tables as t
 from surgeval.cli._deliver import deliver
 from surgeval.errors import FileUnreadable
@@ -19,20 +20,20 @@ def register(app: typer.Typer) -> None:
 
 
 def aggregate(
-    table: t.TableArgument,
+    table: o.TableArgument,
     operator: Annotated[str, typer.Option("--operator", help="mean, median, min, max, or q05, q95, ...")] = "mean",
     phase: Annotated[str, typer.Option("--phase-column", help="Column with the phase.")] = "phase",
     combine: Annotated[str, typer.Option("--combine", help="scores or ranks.")] = "scores",
     weights: Annotated[
         Path | None, typer.Option("--weights", help="JSON file with a weight for every phase, by its name.")
     ] = None,
-    metric: t.MetricOption = None,
-    better: t.BetterOption = None,
-    missing: t.MissingOption = "worst",
-    columns: t.ColumnsOption = "",
-    out: t.OutOption = None,
-    as_json: t.JsonOption = False,
-    force: t.ForceOption = False,
+    metric: o.Metric = None,
+    better: o.Better = None,
+    missing: o.Missing = "worst",
+    columns: o.Columns = "",
+    out: o.Out = None,
+    as_json: o.Json = False,
+    force: o.Force = False,
 ) -> None:
     """Ranks of all models under six ways of aggregating, and how well these agree."""
     from surgeval.stats.aggregation import aggregate as work

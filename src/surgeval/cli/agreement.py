@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli import _tables as t
 from surgeval.cli._deliver import deliver
 
@@ -32,12 +33,12 @@ def agreement(
     scale: Annotated[str, typer.Option("--scale", help="nominal, ordinal or interval.")] = "nominal",
     order: Annotated[str, typer.Option("--order", metavar="LABEL,...", help="Labels from low to high.")] = "",
     kappa_weights: Annotated[str, typer.Option("--kappa-weights", help="none, linear or quadratic.")] = "none",
-    level: t.LevelOption = 0.95,
-    boot: t.BootOption = 1000,
-    seed: t.SeedOption = 42,
-    out: t.OutOption = None,
-    as_json: t.JsonOption = False,
-    force: t.ForceOption = False,
+    level: o.Level = 0.95,
+    boot: o.Boot = 1000,
+    seed: o.Seed = 42,
+    out: o.Out = None,
+    as_json: o.Json = False,
+    force: o.Force = False,
 ) -> None:
     """Kappa, alpha and (for numbers) ICC with intervals over videos, from units or from segments."""
     from surgeval.stats.agreement.report import agreement as work
