@@ -35,6 +35,7 @@ VERBS: tuple[str, ...] = (
     "rank",
     "rehearse",
     "report",
+    "rerun",
     "score",
     "simulate",
     "store",
