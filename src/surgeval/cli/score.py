@@ -40,6 +40,12 @@ def score(
     store: Path = typer.Option(
         Path(".surgeval"), "--store", help="Folder that keeps verdicts between runs; nothing is asked twice."
     ),
+    quorum: int | None = typer.Option(
+        None, "--quorum", min=1, help="Opinions that a decision on free text needs; by default more than half."
+    ),
+    max_judge_failures: float = typer.Option(
+        0.05, "--max-judge-failures", min=0.0, max=1.0, help="Share of a judge's failures above which exit is 1."
+    ),
     definitions: Path | None = typer.Option(
         None, "--definitions", help="Foreign-object definitions; its classes become the legal ones."
     ),
@@ -62,7 +68,7 @@ def score(
     with progress_bar("judging") as step:
         result = run(
             requests, references, responses, model=model, profile=profile, track=track, max_latency_s=max_latency,
-            judges=judge, store=store, definitions=definitions, ood=ood,
+            judges=judge, store=store, quorum=quorum, definitions=definitions, ood=ood,
             train_requests=train_requests or None, train_references=train_references or None,
             missing=missing, replicates=boot, seed=seed, progress=step,
         )  # fmt: skip
@@ -72,6 +78,17 @@ def score(
     else:
         show(result)
     talk(f"written to {out}")
+    if failing := _failing(result, max_judge_failures):
+        talk(f"above --max-judge-failures {max_judge_failures:g}: {', '.join(failing)}; run again to ask what failed")
+        raise typer.Exit(1)
+
+
+def _failing(result: ScoreResult, most: float) -> list[str]:
+    """The judges that failed on more than a share of their cases."""
+    judges = result.extra_tables.get("judges")
+    if judges is None:
+        return []
+    return judges.filter(pl.col("failed") > most * pl.col("cases"))["judge"].to_list()
 
 
 def show(result: ScoreResult) -> None:
@@ -80,6 +97,8 @@ def show(result: ScoreResult) -> None:
     if "estimand" in board.columns:
         board = board.filter((pl.col("estimand") == "rows") | (pl.col("level") == "overall"))
     emit_table(board, title=f"{result.model} (profile {result.profile})")
+    if "judges" in result.extra_tables:
+        emit_table(result.extra_tables["judges"], title="judges")
     for warning in result.warnings:
         talk(str(warning))
     if result.lint.findings:

@@ -26,9 +26,10 @@ FILES = (
     "leverage_videos.csv",
     "targeted.csv",
     "counts.csv",
+    "judges.csv",
     "verdicts.jsonl",
 )
-"""Everything that a scoring may write; the official profiles write the first five and the verdicts."""
+"""Everything that a scoring may write; official profiles write the first five and what the judges did."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class ScoreResult:
     manifest: Manifest
     warnings: tuple[Finding, ...] = ()
     extra_tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
-    """Further tables by name: `leverage_questions`, `leverage_videos`, `targeted`."""
+    """Further tables by name: `leverage_questions`, `leverage_videos`, `targeted`, `counts`, `judges`."""
     verdicts: tuple[Mapping[str, Any], ...] = ()
     """Every vote of every judge, in the form of a cached-verdicts file."""
     exact_files: Mapping[str, str] = field(default_factory=dict)
