@@ -178,7 +178,8 @@ def _decide(
 
 def _is_blank(text: str) -> bool:
     """Whether there is nothing but white space, punctuation and invisible characters: wrong without asking."""
-    return all(unicodedata.category(letter)[0] in "ZPC" for letter in text)
+    kinds = {unicodedata.category(letter) for letter in text}
+    return all(kind in ("Cc", "Cf") or kind[0] in "ZP" for kind in kinds)
 
 
 def _judged(decision: Decision) -> Reason:
