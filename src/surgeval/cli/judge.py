@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
 
 
 def check(
-    judge: str = typer.Option(..., "--judge", help="none, exact, cached:FILE, openai:MODEL@URL or local:PATH."),
+    judge: str = typer.Option(..., "--judge", help="One of {judges}."),
     min_accuracy: float = typer.Option(
         0.9, "--min-accuracy", min=0.0, max=1.0, help="Least accuracy on the gold pairs."
     ),

@@ -39,7 +39,7 @@ def rehearse(
         "per_video", "--state", help="What may be remembered: per_question, per_video (a new container each) or free."
     ),
     clock: bool = typer.Option(False, "--clock", help="Show videos with a burned-in clock where there are both."),
-    engine: str | None = typer.Option(None, "--engine", help="process, bubblewrap, podman or docker."),
+    engine: str | None = typer.Option(None, "--engine", help="One of {engines}."),
     runtime: str | None = typer.Option(
         None, "--runtime", help="Of podman or docker, instead of the usual one: runc or crun."
     ),

@@ -5,15 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import polars as pl
 import typer
 
-from surgeval.cli._console import emit, emit_json, emit_table, new_folder, progress_bar, talk
+from surgeval.cli._console import emit, new_folder, progress_bar, talk
+from surgeval.cli._deliver import deliver
 
 if TYPE_CHECKING:
     from surgeval.scoring.result import ScoreResult
-
-BOARD_LEVELS = ("headline", "bound", "overall", "bucket", "latency", "pre_evaluation")
 
 
 def register(app: typer.Typer) -> None:
@@ -34,9 +32,7 @@ def score(
         None, "--track", help="Apply the time limit of frame (5 s), segment (15 s), procedure (30 s)."
     ),
     max_latency: float | None = typer.Option(None, "--max-latency", help="Apply this time limit in seconds instead."),
-    judge: list[str] = typer.Option(
-        [], "--judge", help="none, exact, cached:FILE, openai:MODEL@URL or local:PATH; up to three."
-    ),
+    judge: list[str] = typer.Option([], "--judge", help="One of {judges}; up to three."),
     store: Path = typer.Option(
         Path(".surgeval"), "--store", help="Folder that keeps verdicts between runs; nothing is asked twice."
     ),
@@ -61,10 +57,9 @@ def score(
     force: bool = typer.Option(False, "--force", help="Overwrite an earlier result in --out."),
 ) -> None:
     """Score the answers of one model against the references."""
-    from surgeval.scoring.result import FILES
     from surgeval.scoring.run import score as run
 
-    new_folder(out, force=force, files=FILES)
+    new_folder(out, force=force)
     with progress_bar("judging") as step:
         result = run(
             requests, references, responses, model=model, profile=profile, track=track, max_latency_s=max_latency,
@@ -72,12 +67,9 @@ def score(
             train_requests=train_requests or None, train_references=train_references or None,
             missing=missing, replicates=boot, seed=seed, progress=step,
         )  # fmt: skip
-    result.to_dir(out)
-    if as_json:
-        emit_json(result.summary.to_dicts())
-    else:
-        show(result)
-    talk(f"written to {out}")
+    deliver(result, out=out, as_json=as_json, force=force, data=result.summary.to_dicts())
+    if result.lint.findings and not as_json:
+        emit(f"{len(result.lint.findings)} findings about the files: see lint.json, or run surgeval lint")
     if failing := _failing(result, max_judge_failures):
         talk(f"above --max-judge-failures {max_judge_failures:g}: {', '.join(failing)}; run again to ask what failed")
         raise typer.Exit(1)
@@ -85,21 +77,5 @@ def score(
 
 def _failing(result: ScoreResult, most: float) -> list[str]:
     """The judges that failed on more than a share of their cases."""
-    judges = result.extra_tables.get("judges")
-    if judges is None:
-        return []
-    return judges.filter(pl.col("failed") > most * pl.col("cases"))["judge"].to_list()
-
-
-def show(result: ScoreResult) -> None:
-    """Print headline and buckets, then what the reader should know about them."""
-    board = result.summary.filter(pl.col("level").is_in(BOARD_LEVELS))
-    if "estimand" in board.columns:
-        board = board.filter((pl.col("estimand") == "rows") | (pl.col("level") == "overall"))
-    emit_table(board, title=f"{result.model} (profile {result.profile})")
-    if "judges" in result.extra_tables:
-        emit_table(result.extra_tables["judges"], title="judges")
-    for warning in result.warnings:
-        talk(str(warning))
-    if result.lint.findings:
-        emit(f"{len(result.lint.findings)} findings about the files: see lint.json, or run surgeval lint")
+    judges = result.tables.get("judges")
+    return [] if judges is None else judges.filter(judges["failed"] > most * judges["cases"])["judge"].to_list()

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, dataclass
 
 import polars as pl
 
@@ -35,6 +35,7 @@ from surgeval.judges._case import (
 )
 from surgeval.judges._prompt import PROMPT_VERSION
 from surgeval.judges._store import VerdictStore, content_key
+from surgeval.results.tables.scoring import JUDGES
 from surgeval.schema.findings import Finding, Severity
 
 LARGEST = 3
@@ -104,10 +105,11 @@ class Panel:
 
     def table(self) -> pl.DataFrame:
         """One row per judge: how many cases were asked, reused, failed, abstained, at what cost, by which prompt."""
-        rows = [(name, *astuple(tally)[:-1], PROMPT_VERSION) for name, tally in self._tallies.items()]
-        numbers = dict.fromkeys(("cases", "asked", "reused", "failed", "abstained", "tokens"), pl.Int64)
-        schema = {"judge": pl.String, **numbers, "seconds": pl.Float64, "prompt": pl.String}
-        return pl.DataFrame(rows, schema=schema, orient="row")
+        rows = [
+            {"judge": name, **{key: value for key, value in asdict(tally).items() if key != "first_failure"}}
+            for name, tally in self._tallies.items()
+        ]
+        return JUDGES.frame([row | {"prompt": PROMPT_VERSION} for row in rows])
 
     def warnings(self) -> tuple[Finding, ...]:
         """What the reader of the decisions should know about them."""

@@ -60,3 +60,11 @@ def test_no_more_are_under_way_than_the_number(first: int) -> None:
         return most
 
     assert asyncio.run(run()) == first
+
+
+def test_a_server_that_works_one_by_one_is_not_flooded() -> None:
+    pace = Pace(16)
+    pace.went(0.1)
+    for _ in range(200):
+        pace.went(0.1 * pace.at_once)
+    assert pace.at_once <= 3

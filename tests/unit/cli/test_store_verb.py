@@ -93,5 +93,5 @@ def test_two_scorings_of_a_working_folder_ask_once_and_each_keeps_a_copy(tmp_pat
         segment.write_bytes(segment.read_bytes()[:-20])
         again = run(*options, "--out", "three")
         assert server.asked == asked + 1
-    assert "damaged-verdicts" in again.stderr
+    assert "1 damaged lines of stored verdicts were set aside" in again.stderr
     assert (tmp_path / "one" / "verdicts.jsonl").read_text() == (tmp_path / "two" / "verdicts.jsonl").read_text()

@@ -5,7 +5,6 @@ import json
 import signal
 import subprocess
 import sys
-import threading
 import time
 from email.utils import formatdate
 from pathlib import Path
@@ -145,20 +144,6 @@ def test_a_slow_server_is_asked_twice_and_no_more() -> None:
     assert verdicts[0].state == "failed"
     assert "no answer within" in verdicts[0].text
     assert requests == 2
-
-
-def test_a_server_that_works_one_by_one_is_not_flooded() -> None:
-    alone = threading.Lock()
-
-    def one_by_one(number: int, body: dict[str, object]) -> Answer:
-        with alone:
-            time.sleep(0.05)
-            return comparing(number, body)
-
-    with serving(one_by_one) as server:
-        verdicts = OpenAIJudge("m", server.url, limits=ChatLimits(timeout_s=5.0)).judge(some_cases(30))
-        assert server.most_at_once <= 6
-    assert {v.state for v in verdicts} == {"judged"}
 
 
 def test_a_reply_without_a_verdict_is_asked_for_once_more() -> None:

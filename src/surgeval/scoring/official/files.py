@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from surgeval.errors import OfficialAborts
+from surgeval.results.tables import OFFICIAL_SUMMARY
 from surgeval.schema.documents import is_whole
 from surgeval.schema.formats import time_tolerance_s
 from surgeval.schema.outcomes import Status
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 Kind = Literal["request", "reference", "response"]
 RESULT_COLUMNS = ("qID", "video", "ood", "clinical", "primary", "answer_format", "latency", "timed_out", "correctness")
-SUMMARY_COLUMNS = ("level", "name", "accuracy", "ci_low", "ci_high", "count")
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ def results_csv(rows: Sequence[OfficialRow]) -> str:
 
 def summary_csv(rows: Sequence[SummaryRow]) -> str:
     """The text of `summary.csv`."""
-    return csv_text(SUMMARY_COLUMNS, [[row[i] for row in rows] for i in range(len(SUMMARY_COLUMNS))])
+    return csv_text(OFFICIAL_SUMMARY, [[row[i] for row in rows] for i in range(len(OFFICIAL_SUMMARY))])
 
 
 def csv_text(names: Sequence[str], columns: Iterable[list[Any]]) -> str:
