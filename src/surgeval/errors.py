@@ -156,7 +156,7 @@ class PluginBroken(SurgevalError):
 
 
 class RunInterrupted(SurgevalError):
-    """A run of a submission had to stop; what was answered is stored and the run can go on."""
+    """A run had to stop; what was answered is stored and the run can go on."""
 
 
 class TooFewVideos(SurgevalError):

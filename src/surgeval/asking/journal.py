@@ -1,8 +1,8 @@
 """The journal of a run: each answer on disk before the next question is asked.
 
 `answers.jsonl` has one line per question, in the order asked; `events.jsonl` says what happened besides
-(starts, restarts, repeats). Both only grow. A line that a kill cut off is removed when the run goes on, and
-its question is asked again. Against a full disk the journal holds a reserve: it is given up so that the
+(starts, restarts, repeats). Both only grow. A line that a kill cut off is set aside when the run goes
+on, and its question is asked again. Against a full disk the journal holds a reserve: it is given up so that the
 answer just received is still written, and then the run stops.
 """
 
@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from surgeval.asking.lines import DAMAGED, LineFile
 from surgeval.asking.messages import Outcome
 from surgeval.errors import FileUnreadable, Misuse, RunInterrupted
 from surgeval.schema.documents import json_text
@@ -68,8 +68,8 @@ class Journal:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self.resumed = _claim(folder / RUN, identity)
-        self._answers = _Lines(folder / ANSWERS)
-        self._events = _Lines(folder / EVENTS)
+        self._answers = LineFile(folder / ANSWERS, sync=True)
+        self._events = LineFile(folder / EVENTS, sync=True)
         self._reserve = folder / RESERVE
         _reserve(self._reserve)
 
@@ -113,7 +113,7 @@ class Journal:
         with suppress(OSError):
             self._reserve.unlink(missing_ok=True)
 
-    def _write(self, lines: _Lines, line: bytes, what: str) -> None:
+    def _write(self, lines: LineFile, line: bytes, what: str) -> None:
         try:
             lines.add(line)
             return
@@ -131,33 +131,6 @@ class Journal:
             f"{lines.path}: the disk is full; {what} {fate}. Free some space and run the same command again: "
             "it goes on after the last stored answer"
         )
-
-
-class _Lines:
-    """A file that grows by whole lines."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._end = _drop_torn_line(path)
-        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-
-    def add(self, line: bytes) -> None:
-        """Append the line and have the system store it; on failure nothing of it stays."""
-        try:
-            written = 0
-            while written < len(line):
-                written += os.write(self._fd, line[written:])
-            _sync(self._fd)
-        except OSError:
-            with suppress(OSError):
-                os.ftruncate(self._fd, self._end)
-            raise
-        self._end += len(line)
-
-    def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
 
 
 def read_journal(folder: str | Path) -> Iterator[Record]:
@@ -210,7 +183,7 @@ def stored_run(folder: str | Path) -> dict[str, Any] | None:
 
 def forget_run(folder: Path) -> None:
     """Remove the journal in a folder, so that another run can begin there; other files stay."""
-    for name in (ANSWERS, EVENTS, RUN, RESERVE, LOG, TROUBLE_LOG):
+    for name in (ANSWERS, EVENTS, RUN, RESERVE, LOG, TROUBLE_LOG, ANSWERS + DAMAGED, EVENTS + DAMAGED):
         (folder / name).unlink(missing_ok=True)
 
 
@@ -232,29 +205,6 @@ def _claim(path: Path, identity: Mapping[str, Any]) -> bool:
     return True
 
 
-def _drop_torn_line(path: Path) -> int:
-    """The length of the file after a last line without an end was removed."""
-    if not path.exists():
-        return 0
-    with open(path, "r+b") as handle:
-        size = handle.seek(0, os.SEEK_END)
-        end = size
-        while end > 0:
-            start = max(0, end - 65536)
-            handle.seek(start)
-            if (found := handle.read(end - start).rfind(b"\n")) >= 0:
-                end = start + found + 1
-                break
-            end = start
-        if end != size:
-            handle.truncate(end)
-        return end
-
-
 def _reserve(path: Path) -> None:
     with suppress(OSError), open(path, "wb") as handle:
         handle.write(b"\0" * _RESERVE_BYTES)
-
-
-def _sync(descriptor: int) -> None:
-    getattr(os, "fdatasync", os.fsync)(descriptor)

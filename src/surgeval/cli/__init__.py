@@ -37,6 +37,7 @@ VERBS: tuple[str, ...] = (
     "report",
     "score",
     "simulate",
+    "store",
     "strata",
     "submission",
 )

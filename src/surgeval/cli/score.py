@@ -35,8 +35,8 @@ def score(
     ),
     max_latency: float | None = typer.Option(None, "--max-latency", help="Apply this time limit in seconds instead."),
     judge: list[str] = typer.Option([], "--judge", help="One of {judges}; up to three."),
-    store: Path | None = typer.Option(
-        None, "--store", help="File that keeps verdicts between runs; nothing is asked twice."
+    store: Path = typer.Option(
+        Path(".surgeval"), "--store", help="Folder that keeps verdicts between runs; nothing is asked twice."
     ),
     definitions: Path | None = typer.Option(
         None, "--definitions", help="Foreign-object definitions; its classes become the legal ones."

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import polars as pl
-
 from surgeval.report.fit_tables import marginal_table, quantile_table, random_effects_table, residual_table
+from surgeval.results.tables.failures import RESIDUAL_TESTS
 from surgeval.stats.mixed.report import Failures
 from surgeval.stats.mixed.residuals import quantile_residuals
 
 SIMULATED_ROWS = 50_000
 """Beyond, residuals are not simulated unasked: it takes a hundred times as long as a fit."""
 SIMULATED_SETS = 100
-_TESTS = {"test": pl.String, "value": pl.Float64}
 
 
 def write_fit_tables(found: Failures, folder: str | Path) -> None:
@@ -29,8 +27,8 @@ def write_fit_tables(found: Failures, folder: str | Path) -> None:
     }
     if found.fit.design.rows <= SIMULATED_ROWS:
         frame, tests = residual_table(quantile_residuals(found.fit, draws=SIMULATED_SETS))
-        kept = [(name, float(value)) for name, value in tests.items() if value is not None]
-        tables |= {"residuals": frame, "residual_tests": pl.DataFrame(kept, schema=_TESTS, orient="row")}
+        kept = [{"test": name, "value": float(value)} for name, value in tests.items() if value is not None]
+        tables |= {"residuals": frame, "residual_tests": RESIDUAL_TESTS.frame(kept)}
     for name, frame in tables.items():
         if not frame.is_empty():
             frame.write_csv(Path(folder) / f"{name}.csv")

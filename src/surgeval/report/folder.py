@@ -18,7 +18,7 @@ import polars as pl
 from surgeval.errors import SurgevalError
 from surgeval.report.verdicts import in_short
 from surgeval.report.words import plain
-from surgeval.results.tables import MARKS, OLDER_COLUMNS, RECORDS, RESULT_FILES, TABLES, checked, current
+from surgeval.results.tables import MARKS, OLDER_COLUMNS, RECORDS, RESULT_FILES, TABLES, Table, current
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.score_table import FIXED, ScoreTable
 from surgeval.schema.table_files import read_frame
@@ -33,9 +33,7 @@ KEPT_FINDINGS = 200
 """Findings of a lint report that are kept; its counts cover all."""
 SCORES = "scores.parquet"
 _SKIPPED = frozenset({"floor_answers", "videos", "overlayed", "conditions", "node_modules"})
-_TEXT_COLUMNS = frozenset(
-    name for tables in TABLES.values() for columns in tables.values() for name, kind in columns.items() if kind == "t"
-)
+_TEXT_COLUMNS = frozenset(name for tables in TABLES.values() for table in tables.values() for name in table.texts)
 _NOT_NEEDED = frozenset({"template", "secondaries", "ood_stated", "window_s", "flags"})
 """Columns of a score table that no section shows; they are long."""
 
@@ -140,15 +138,15 @@ class FolderReader:
                 self.complain(folder / "manifest.json", f"missing or unreadable; taken for a result of {verb}")
         if verb == "rank" and not is_file(folder / "places.csv"):
             verb = "rank-tasks"
-        if verb in TABLES:
+        if verb in TABLES and verb not in RESULT_FILES:
             yield self._part(folder, verb, manifest if isinstance(manifest, dict) else {})
         for path in sorted(folder.glob("*.manifest.json")):
             yield from self._result_file(path)
 
     def _part(self, folder: Path, verb: str, manifest: Mapping[str, Any]) -> Part:
         tables = {}
-        for name, columns in TABLES[verb].items():
-            frame = self.table(folder / f"{name}.csv", columns)
+        for name, declared in TABLES[verb].items():
+            frame = self.table(folder / f"{name}.csv", declared) if declared.read else None
             if frame is not None:
                 tables[name] = frame
         records = {name: self.document(folder / f"{name}.json") for name in RECORDS.get(verb, ())}
@@ -167,13 +165,13 @@ class FolderReader:
             return
         for ending in (".csv", ".parquet"):
             file = path.with_name(path.name.removesuffix(".manifest.json") + ending)
-            frame = self.table(file, {})
+            frame = self.table(file, TABLES[str(manifest["verb"])]["result"])
             if frame is not None:
                 notes = manifest.get("notes")
                 prose = str(notes[0]) if isinstance(notes, list) and notes else ""
                 yield Part(self.name(file), str(manifest["verb"]), file, manifest, {"result": frame}, {}, prose)
 
-    def table(self, path: Path, columns: Mapping[str, str]) -> pl.DataFrame | None:
+    def table(self, path: Path, declared: Table | None = None) -> pl.DataFrame | None:
         """The table, or None where there is none or it breaks its promise."""
         if not self._readable(path, MOST_BYTES):
             return None
@@ -184,12 +182,14 @@ class FolderReader:
                 path, f"cannot be read ({plain(getattr(error, 'problems', [error])[0], limit=160)}); left out"
             )
             return None
-        frame, older = current(frame) if columns else (frame, False)
+        if declared is None:
+            return frame
+        frame, older = current(frame)
         if older:
             names, ours = ", ".join(OLDER_COLUMNS), ", ".join(OLDER_COLUMNS.values())
             text = f"{self.name(path)}: columns {names} of an older version were read as {ours}"
             self.findings.append(Finding("older-columns", Severity.NOTE, text))
-        frame, problems = checked(frame, columns)
+        frame, problems = declared.checked(frame)
         if problems:
             self.complain(path, f"{'; '.join(problems[:4])}; left out")
             return None
@@ -257,7 +257,7 @@ class FolderReader:
 
     def score_table(self, path: Path) -> ScoreTable | None:
         """The score table in a file, without columns that no section shows; None where it is unsound."""
-        frame = self.table(path, {})
+        frame = self.table(path)
         if frame is None:
             return None
         try:

@@ -14,6 +14,7 @@ import polars as pl
 from surgeval.errors import QuestionsInvalid, ResponsesMissing, UnknownName
 from surgeval.judges import Panel, verdict_row
 from surgeval.results.manifest import Manifest
+from surgeval.results.tables import scoring as tables
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.question_files import QuestionSet, Sources, load_responses
 from surgeval.schema.questions import Response
@@ -85,7 +86,7 @@ def score_native(
         model=options.model,
         profile="native",
         results=frame,
-        summary=pl.concat([summary, *_variants(summary, frame, values, buckets)]).drop("model"),
+        summary=tables.SUMMARY.frame(pl.concat([summary, *_variants(summary, frame, values, buckets)]).drop("model")),
         scores=_table(frame, targeted.cases, options.model),
         lint=report,
         manifest=manifest,
@@ -140,13 +141,7 @@ def _frame(outcomes: Sequence[Outcome], ood: Mapping[str, bool | None], class_na
         }
         for o, template in zip(outcomes, templates, strict=True)
     ]
-    overrides: dict[str, Any] = {
-        "correctness": pl.Boolean,
-        "ood_stated": pl.Boolean,
-        "latency": pl.Float64,
-        "window_s": pl.Float64,
-    }
-    return pl.DataFrame(rows, infer_schema_length=None, schema_overrides=overrides)
+    return tables.RESULTS.frame(rows)
 
 
 def _slices(frame: pl.DataFrame) -> dict[Slice, np.ndarray]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +55,8 @@ def score(
         max_latency_s: A time limit of one's own; not together with `track`.
         judges: Up to three judges of free text, as `none`, `exact`, `cached:FILE`,
             `openai:MODEL@URL`, `local:PATH` or `Judge` objects. Without one, free text is not scored.
-        store: A file that keeps verdicts between runs, so that nothing is asked twice.
+        store: A folder that keeps verdicts between runs, so that nothing is asked twice (a file of an earlier
+            version is taken as well). Without one, a run that is interrupted begins anew.
         definitions: A foreign-object definitions file; its classes become the legal ones.
         ood: How OOD is decided: `stated` in the file, or derived (`procedure`, `template`, `either`,
             `center`) from what the training questions contain.
@@ -92,17 +95,21 @@ def score(
     )  # fmt: skip
     report = lint(requests, responses, references, class_names=class_names)
     if chosen.official:
-        return score_official(
-            requests, references, responses, model=model, profile=chosen, limit_s=limit, panel=panel,
-            replicates=replicates, seed=seed, report=report, manifest=manifest, progress=progress,
-        )  # fmt: skip
+        with closing(panel):
+            result = score_official(
+                requests, references, responses, model=model, profile=chosen, limit_s=limit, panel=panel,
+                replicates=replicates, seed=seed, report=report, manifest=manifest, progress=progress,
+            )  # fmt: skip
+        return replace(result, warnings=(*result.warnings, *panel.warnings()))
     options = NativeOptions(
         model=model, limit_s=limit, ood=ood, missing=missing, replicates=replicates, seed=seed, progress=progress,
         seen=_seen(train_requests, train_references, class_names),
         definitions=definitions_text() if kinds is None else definitions_text(kinds),
     )  # fmt: skip
     questions = load_questions(requests, references, class_names=class_names)
-    return score_native(questions, responses, panel=panel, options=options, report=report, manifest=manifest)
+    with closing(panel):
+        result = score_native(questions, responses, panel=panel, options=options, report=report, manifest=manifest)
+    return replace(result, warnings=(*result.warnings, *panel.warnings()))
 
 
 def _seen(

@@ -13,6 +13,7 @@ import polars as pl
 
 from surgeval.errors import Misuse, WouldOverwrite
 from surgeval.results.manifest import Manifest
+from surgeval.results.tables.evaluation import PROCEDURES
 from surgeval.schema.procedure_files import write_procedure
 from surgeval.schema.tracks import Procedure
 from surgeval.simulation.catalogue import procedure_type
@@ -66,7 +67,7 @@ class Simulation:
     @property
     def table(self) -> pl.DataFrame:
         """One row per procedure: type, centre, length and what occurs in it."""
-        return pl.DataFrame([_row(scene, true_procedure(scene)) for scene in self.scenes()])
+        return PROCEDURES.frame([_row(scene, true_procedure(scene)) for scene in self.scenes()])
 
     def to_dir(
         self,
@@ -109,7 +110,7 @@ class Simulation:
             if workers > 1 and self.count > 1
             else [job.write(number, step) for number in range(self.count)]
         )
-        table = pl.DataFrame(rows)
+        table = PROCEDURES.frame(rows)
         table.write_csv(folder / "procedures.csv")
         Manifest(
             "simulate", self._options() | {"video": video, "clock": clock, "fps": spec.fps}, seeds={"seed": self.seed}

@@ -30,6 +30,7 @@ from scipy.stats import kendalltau, rankdata
 
 from surgeval.errors import Misuse, UnknownName
 from surgeval.results.table_result import TableResult, as_table
+from surgeval.results.tables.statistics import AGGREGATE
 from surgeval.schema.score_table import Missing, ScoreMatrix
 from surgeval.stats.interval import matrix_notes
 from surgeval.stats.statistic import Statistic, divided, unweighted
@@ -150,7 +151,7 @@ def summarise(
             for i, model in enumerate(models)
         ]  # fmt: skip
         agreement.append({"strategy": name, **_agreement(ranks[name], ranks[default], models)})
-    return pl.DataFrame(rows, infer_schema_length=None), pl.DataFrame(agreement, infer_schema_length=None)
+    return AGGREGATE.frame(rows), pl.DataFrame(agreement, infer_schema_length=None)
 
 
 def tau_b(first: np.ndarray, second: np.ndarray) -> float:

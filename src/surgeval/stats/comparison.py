@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import polars as pl
 from scipy.special import stdtrit
 
 from surgeval.errors import Misuse, TooFewVideos, UnknownName
 from surgeval.results.table_result import TableResult, as_table
+from surgeval.results.tables.statistics import COMPARE
 from surgeval.schema.score_table import Missing, ScoreMatrix
 from surgeval.stats.deterministic import two_stage_distribution
 from surgeval.stats.interval import (
@@ -89,7 +89,7 @@ def compare(
     pair = pair_matrix(scores.matrix(metric, missing=missing), model_a, model_b)
     rows = [_pair_row(part, settings, strict=not by) for part in slices(pair, by)]
     return ComparisonResult(
-        table=pl.DataFrame(rows, infer_schema_length=None),
+        table=COMPARE.frame(rows),
         prose=_prose(settings, pair),
         notes=tuple(matrix_notes(pair, has_videos=scores.has_videos)),
     )

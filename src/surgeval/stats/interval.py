@@ -14,6 +14,7 @@ import polars as pl
 
 from surgeval.errors import Misuse, TooFewVideos, UnknownName
 from surgeval.results.table_result import TableResult, as_table
+from surgeval.results.tables.statistics import INTERVAL
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.schema.score_table import Missing, ScoreMatrix
@@ -116,7 +117,7 @@ def interval(
     matrix = scores.matrix(metric, missing=missing)
     rows = [row for part in slices(matrix, by) for row in _slice_rows(part, settings, strict=not by)]
     return IntervalResult(
-        table=pl.DataFrame(rows, infer_schema_length=None),
+        table=INTERVAL.frame(rows),
         prose=interval_prose(settings, matrix, what="values"),
         notes=tuple(matrix_notes(matrix, has_videos=scores.has_videos)),
     )
@@ -152,7 +153,7 @@ def metric_interval(
     sample, whole = _prepared_sample(MetricStatistic(metric), prepared, video, settings, metric.facts)
     found = sample_spread(sample, settings, whole.name)
     row = _row(whole, metric.facts.name, metric.facts, settings, found, 0, "")
-    return IntervalResult(pl.DataFrame([row]), interval_prose(settings, whole.matrix, what="values"))
+    return IntervalResult(INTERVAL.frame([row]), interval_prose(settings, whole.matrix, what="values"))
 
 
 def prepared_spread(

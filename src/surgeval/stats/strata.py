@@ -22,6 +22,7 @@ import polars as pl
 
 from surgeval.errors import Misuse, UnknownName
 from surgeval.results.table_result import TableResult, as_table
+from surgeval.results.tables.statistics import STRATA
 from surgeval.schema.score_table import Missing, ScoreMatrix
 from surgeval.stats.contrasts import Contrast, contrast_rows, table_rows
 from surgeval.stats.interval import Settings, check_settings, matrix_notes, slice_keys
@@ -99,7 +100,7 @@ def strata(
     ]
     rows = contrast_rows(matrix, contrasts, settings) if rule == "joint" else _subset_rows(matrix, contrasts, settings)
     return StrataResult(
-        pl.DataFrame(rows, infer_schema_length=None),
+        STRATA.frame(rows),
         _prose(settings, matrix, rule, baseline),
         tuple(matrix_notes(matrix, has_videos=scores.has_videos)),
     )

@@ -15,7 +15,7 @@ from fake_server import Answer, Behaviour, comparing, completion, in_turn, says,
 from judge_cases import a_case, always, some_cases
 from surgeval import judges
 from surgeval.asking.chat import ChatLimits, retry_after_s
-from surgeval.errors import JudgeFailed, Misuse
+from surgeval.errors import Misuse, RunInterrupted
 from surgeval.judges import JudgeCase, Panel, Verdict, VerdictStore, open_judge
 from surgeval.judges._prompt import prompt_of
 from surgeval.judges.openai import OpenAIJudge, build
@@ -319,7 +319,7 @@ def test_a_store_that_fails_meanwhile_stops_the_run_with_its_own_error(tmp_path:
     (tmp_path / "file").write_text("")
     with serving(comparing) as server:
         panel = Panel([OpenAIJudge("m", server.url)], store=VerdictStore(tmp_path / "file" / "verdicts.jsonl"))
-        with pytest.raises(JudgeFailed, match="cannot be written"):
+        with pytest.raises(RunInterrupted, match="cannot be written"):
             panel.decide(some_cases(30))
 
 

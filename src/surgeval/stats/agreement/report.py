@@ -12,10 +12,10 @@ from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
-import polars as pl
 
 from surgeval.errors import Misuse, UnknownName
 from surgeval.results.table_result import TableResult
+from surgeval.results.tables.statistics import AGREEMENT
 from surgeval.stats.agreement.coefficients import (
     KAPPA_WEIGHTS,
     SCALES,
@@ -138,7 +138,7 @@ def agreement_of(
     notes: list[str] = []
     for who, found in _coefficients(ratings, scale, kappa_weights, notes):
         rows.append(_row(who, found, ratings, counts, level))
-    frame = pl.DataFrame(rows, infer_schema_length=None)
+    frame = AGREEMENT.frame(rows)
     if counts is None:
         notes.append("There is one video only, so the spread between videos is unknowable and no interval is given.")
     if not ratings.has_videos:

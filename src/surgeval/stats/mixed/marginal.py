@@ -15,6 +15,7 @@ import polars as pl
 from scipy import special, stats
 
 from surgeval.errors import UnknownName
+from surgeval.results.tables import failures as tables
 from surgeval.stats.mixed.design import INTERCEPT
 from surgeval.stats.mixed.result import MixedFit
 
@@ -39,8 +40,8 @@ def marginal_means(
         for scale, spread in (("conditional", 0.0), ("population", _random_sd(found))):
             mean, error = _averaged(found, matrix, spread)
             low, high = (_back(found, _link(found, mean) + sign * z * error) for sign in (-1, 1))
-            rows.append((term, float(value), scale, mean, low, high))
-    return pl.DataFrame(rows, schema=["term", "value", "scale", "mean", "low", "high"], orient="row")
+            rows.append({"term": term, "value": float(value), "scale": scale, "mean": mean, "low": low, "high": high})
+    return tables.MARGINAL_MEANS.frame(rows)
 
 
 def _random_sd(found: MixedFit) -> float:

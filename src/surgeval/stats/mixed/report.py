@@ -15,6 +15,7 @@ from scipy import stats
 
 from surgeval.errors import Misuse, WouldOverwrite
 from surgeval.results.manifest import Manifest
+from surgeval.results.tables import failures as tables
 from surgeval.schema.documents import json_text
 from surgeval.schema.shown_tables import notebook_table
 from surgeval.stats.mixed.components import explained, variance_table
@@ -25,10 +26,6 @@ from surgeval.stats.mixed.result import MixedFit
 from surgeval.stats.mixed.symbols import ALPHA, NOT_ASSESSABLE, symbol
 from surgeval.stats.mixed.workflow import Decision
 
-EFFECT_COLUMNS = (
-    "term", "estimate", "std_error", "z", "p_value", "p_holm", "odds_ratio", "low", "high", "symbol",
-)  # fmt: skip
-VARIANCE_COLUMNS = ("group", "variance", "sd", "icc")
 PAPER_WARNING = (
     "spec `paper` has no effect of (model, unit): contrasts between models, and effects that vary between models, have "
     "standard errors that can be tens of times too small. Use spec `default` to compare models."
@@ -76,7 +73,7 @@ class Failures:
     @property
     def variance(self) -> pl.DataFrame:
         """Random effects: group, variance, sd, icc."""
-        return variance_table(self.fit, level=self.level).select(VARIANCE_COLUMNS)
+        return tables.VARIANCE.frame(variance_table(self.fit, level=self.level).drop("levels", "low", "high"))
 
     @property
     def warnings(self) -> list[str]:
@@ -150,12 +147,17 @@ def effects_table(found: MixedFit, *, level: float = 0.95, symmetric: bool = Fal
     rows = []
     for row in table.iter_rows(named=True):
         size = float(np.exp(min(row["estimate"], 700.0))) if ratio else None
-        ends = [_exp(row[end]) if ratio else row[end] for end in ("low", "high")]
+        ends = {end: _exp(row[end]) if ratio else row[end] for end in ("low", "high")}
         mark = "" if row["term"] == INTERCEPT else _mark(row, size, symmetric)
-        rows.append([row[name] for name in EFFECT_COLUMNS[:6]] + [size, *ends, mark])
-    missing = [[name, *([None] * 8), NOT_ASSESSABLE] for name in found.design.not_assessable]
-    schema = {name: pl.String if name in ("term", "symbol") else pl.Float64 for name in EFFECT_COLUMNS}
-    return pl.DataFrame(rows + missing, schema=schema, orient="row")
+        del row["p_bh"]
+        rows.append({**row, "odds_ratio": size, **ends, "symbol": mark})
+    return tables.EFFECTS.frame(rows + unassessed(found.design.not_assessable))
+
+
+def unassessed(terms: Iterable[str]) -> list[dict[str, Any]]:
+    """A row with `x` and no number for each of the terms."""
+    empty = {name: None for name in tables.EFFECTS.columns if name not in tables.EFFECTS.texts}
+    return [{"term": term, **empty, "symbol": NOT_ASSESSABLE} for term in terms]
 
 
 def _decisive(influence: pl.DataFrame | None) -> list[str]:

@@ -17,6 +17,7 @@ import polars as pl
 from scipy import stats
 
 from surgeval.errors import Misuse, TooFewVideos, UnknownName
+from surgeval.results.tables import failures as tables
 from surgeval.stats.draws import stream
 from surgeval.stats.logistic import (
     FEW_CLUSTERS,
@@ -66,7 +67,7 @@ class RobustLogit:
         low, high = self._limits(level)
         with np.errstate(over="ignore"):
             ratio, low, high = np.exp(self.beta), np.exp(low), np.exp(high)
-        return pl.DataFrame({
+        return tables.MARGINAL.frame({
             "term": list(self.names), "estimate": self.beta, "std_error": self.standard_errors, "t": t,
             "p_value": 2 * stats.t.sf(np.abs(t), self.freedom), "marginal_odds_ratio": ratio, "low": low,
             "high": high, "covariance": self.kind, "clusters": min(self.clusters.values()),
