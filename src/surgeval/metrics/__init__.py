@@ -17,6 +17,32 @@ from surgeval.schema.catalogue import Catalogue
 if TYPE_CHECKING:
     from surgeval.schema.metric import Metric
 
+__all__ = [
+    "CLASSIFICATION",
+    "DETECTION",
+    "METRICS",
+    "SEGMENTATION",
+    "TIME",
+    "TRACKING",
+    "TRIPLETS",
+    "Factory",
+    "case_means",
+    "classification",
+    "counts",
+    "detection",
+    "latency",
+    "metric",
+    "open_metric",
+    "phases",
+    "segmentation",
+    "sets",
+    "shares",
+    "time_points",
+    "tracking",
+    "triplet_map",
+    "triplets",
+]
+
 
 class Factory:
     """Makes one metric: of a class in a module of this package or a given one, with options that can be overridden."""

@@ -1,1 +1,27 @@
 """Vocabulary and files: what a question, an answer and a score are, and how they are read and written."""
+
+__all__ = [
+    "archives",
+    "catalogue",
+    "documents",
+    "findings",
+    "foreign_objects",
+    "formats",
+    "intervals",
+    "ledger",
+    "ledger_rules",
+    "metric",
+    "metric_facts",
+    "outcomes",
+    "procedure_files",
+    "procedure_problems",
+    "question_files",
+    "questions",
+    "rows",
+    "score_table",
+    "shown_tables",
+    "table_files",
+    "tabular",
+    "taxonomy",
+    "tracks",
+]

@@ -31,6 +31,43 @@ from surgeval.report.charts.timeline import timeline
 from surgeval.report.charts.uncertainty import difference_intervals, naive_against_cluster, video_leverage
 from surgeval.schema.catalogue import Catalogue
 
+__all__ = [
+    "CHARTS",
+    "aggregation_flips",
+    "agreement_matrix",
+    "board",
+    "bucket_matrix",
+    "calibration",
+    "caterpillar",
+    "count_confusion",
+    "difference_intervals",
+    "dominance_matrix",
+    "effects_forest",
+    "latency_against_budget",
+    "marginal_means",
+    "model_effects",
+    "naive_against_cluster",
+    "normal_qq",
+    "pair_differences",
+    "place_frequencies",
+    "place_shares",
+    "places_by_rule",
+    "podium",
+    "property_prevalence",
+    "ranking_heat_map",
+    "significance_map",
+    "simulated_residuals",
+    "strata_deltas",
+    "task_boxes",
+    "task_dendrogram",
+    "task_network",
+    "tau_violin",
+    "time_error",
+    "timeline",
+    "value_intervals",
+    "video_leverage",
+]
+
 _CHARTS: dict[str, Callable[..., Chart]] = {
     chart.__name__: chart
     for chart in (

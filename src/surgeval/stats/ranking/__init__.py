@@ -33,8 +33,10 @@ __all__ = [
     "RankOptions",
     "RankResult",
     "Rule",
+    "aggregate_then_rank",
     "kendall_tau_b",
     "rank",
+    "rule_named",
     "spearman_footrule",
 ]
 
