@@ -1,4 +1,4 @@
-"""Write every reference page that is made from code: `python -m docs.generate`."""
+"""Write every reference page, and the catalogue of metrics, that are made from code: `python -m docs.generate`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from docs import (
     charts_page,
     cli_page,
     datasets_page,
+    metric_catalogue,
     metrics_page,
     python_page,
     rules_page,
@@ -13,7 +14,10 @@ from docs import (
     templates_page,
 )
 
-PAGES = (cli_page, python_page, metrics_page, rules_page, templates_page, datasets_page, charts_page, tables_page)
+PAGES = (
+    metric_catalogue, cli_page, python_page, metrics_page, rules_page, templates_page, datasets_page, charts_page,
+    tables_page,
+)  # fmt: skip
 """Each has the path of its page (`PAGE`) and a function that gives its text now (`page`)."""
 
 if __name__ == "__main__":

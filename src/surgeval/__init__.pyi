@@ -49,7 +49,7 @@ from surgeval.stats.interval import IntervalResult as IntervalResult
 from surgeval.stats.interval import interval as interval
 from surgeval.stats.interval import metric_interval as metric_interval
 from surgeval.stats.mixed.failures import failures as failures
-from surgeval.stats.mixed.report import Failures as Failures
+from surgeval.stats.mixed.report import FailuresResult as FailuresResult
 from surgeval.stats.ranking import RankResult as RankResult
 from surgeval.stats.ranking import rank as rank
 from surgeval.stats.strata import StrataResult as StrataResult

@@ -3,6 +3,7 @@
     SurgevalError
     ├── Misuse                 an argument or option that cannot mean anything
     │   ├── UnknownName        a name nobody registered; carries the nearest one
+    │   ├── DirectionUnknown   whether larger or smaller values are better was never said
     │   ├── ExtraNeeded        an optional dependency is not installed
     │   ├── HiddenDataRefused  an engine that cannot keep hidden data in was asked to
     │   └── WouldOverwrite     an output exists and --force was not given
@@ -52,6 +53,18 @@ class UnknownName(Misuse):
         hint = f"did you mean {near!r}?" if near else f"known: {', '.join(self.known)}"
         shown = repr(name) if len(repr(name)) <= 80 else repr(name)[:79] + "…"
         super().__init__(f"unknown {kind} {shown}; {hint}")
+
+
+class DirectionUnknown(Misuse):
+    """Whether larger or smaller values of a metric are better was never said, and this cannot be done without."""
+
+    def __init__(self, metric: str) -> None:
+        self.metric = metric
+        super().__init__(
+            f"whether larger or smaller values of {metric!r} are better is not known, so nothing can be called better; "
+            f"say it with better='larger' or 'smaller' (--better {metric}=smaller), or name a registered metric "
+            "(surgeval list scores)"
+        )
 
 
 class ExtraNeeded(Misuse):

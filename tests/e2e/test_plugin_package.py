@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from plugin_packages import install
 from surgeval.cli import build_app
 from surgeval.datasets import open_data_set
-from surgeval.errors import PluginBroken
+from surgeval.errors import Misuse, PluginBroken
 from surgeval.metrics import open_metric
 from surgeval.metrics.classification.cases import LabelCases
 from surgeval.report.charts import CHARTS
@@ -115,6 +115,13 @@ def test_its_metric_is_evaluated(installed: Path, tmp_path: Path) -> None:
     words = ("--predictions", tmp_path / "both.csv", "--metric", "worst_unit_accuracy", "--boot", 50, "--json")
     rows = json.loads(surgeval("evaluate", "classification", *words))["metrics"]
     assert {row["metric"]: row["value"] for row in rows} == {"worst_unit_accuracy": 0.5}
+
+
+def test_its_metric_is_refused_where_the_cases_are_others(installed: Path, tmp_path: Path) -> None:
+    rows = {"video": list("vvww"), "second": [0, 1] * 2, "reference": list("xyxy"), "prediction": list("xxxy")}
+    pl.DataFrame(rows).write_csv(tmp_path / "both.csv")
+    with pytest.raises(Misuse, match="takes labels; there are label sequences here"):
+        surgeval("evaluate", "phases", "--predictions", tmp_path / "both.csv", "--metric", "worst_unit_accuracy")
 
 
 def test_its_data_set_keeps_the_rules_and_is_checked(installed: Path, tmp_path: Path) -> None:

@@ -13,12 +13,12 @@ import polars as pl
 from surgeval.report.answer_tables import LATENCY_SCHEMA, RELIABILITY_SCHEMA
 from surgeval.report.chart import Chart
 from surgeval.report.charts import CHARTS
-from surgeval.report.fit_tables import normal_quantiles
 from surgeval.report.timeline_table import TIMELINE_SCHEMA, timeline_table
 from surgeval.results.tables import failures as tables
 from surgeval.schema.questions import Request
 from surgeval.schema.tracks import Event, EventKind, Phase, Procedure, Span, track_from_points
 from surgeval.stats.contrasts import ALL_MODELS
+from surgeval.stats.mixed.fit_tables import normal_quantiles
 
 Names = Sequence[str]
 EFFECT_SCHEMA = {

@@ -13,7 +13,6 @@ import surgeval
 from nested_tables import nested_frame
 from ranking_tables import focus_table
 from small_questions import answers, questions
-from surgeval.report.fit_files import write_fit_tables
 from surgeval.scoring.evaluate.cvs_board import boards
 from surgeval.scoring.evaluate.measure import Measured
 from surgeval.scoring.floors import floors
@@ -27,7 +26,7 @@ def _score() -> Tables:
     requests, references = questions()
     given = answers("steady", requests, references, seed=1)
     result = surgeval.score(requests, references, given, judges=["exact"], replicates=10)
-    return {"results": result.results, "summary": result.summary, **result.extra_tables}
+    return dict(result.tables)
 
 
 def _floors() -> Tables:
@@ -36,7 +35,7 @@ def _floors() -> Tables:
     given = answers("steady", requests, references, seed=1)
     scored = surgeval.score(requests, references, given, judges=["exact"], replicates=10).scores
     return {"floors": result.table, "templates": result.templates, "unseen_templates": result.unseen,
-            "margins": margins(result, scored)}  # fmt: skip
+            "margins": margins(result.cases, scored)}  # fmt: skip
 
 
 def _rank() -> Tables:
@@ -57,7 +56,6 @@ def _failures() -> Tables:
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         found.to_dir(folder)
-        write_fit_tables(found, folder)
         return {path.stem: pl.read_csv(path) for path in Path(folder).glob("*.csv")}
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from typer.core import TyperCommand
 
+from surgeval.catalogue import Catalogue
 from surgeval.errors import PluginBroken
-from surgeval.schema.catalogue import Catalogue
 
 HOMES = {
     "charts": "surgeval.report.charts.CHARTS",

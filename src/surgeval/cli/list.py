@@ -85,7 +85,7 @@ def _scores() -> pl.DataFrame:
             "score": [f.name for f in facts],
             "low": [f.low for f in facts],
             "high": [f.high for f in facts],
-            "better": ["larger" if f.larger_is_better else "smaller" for f in facts],
+            "better": [f.better for f in facts],
             "conventions": ["; ".join(f"{k}: {v}" for k, v in f.conventions.items()) for f in facts],
         }
     )

@@ -6,13 +6,13 @@ imported before it is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
+from surgeval.catalogue import Catalogue
 from surgeval.errors import Misuse
-from surgeval.schema.catalogue import Catalogue
 
 if TYPE_CHECKING:
     from surgeval.schema.metric import Metric
@@ -32,6 +32,7 @@ __all__ = [
     "detection",
     "latency",
     "metric",
+    "metrics_for",
     "open_metric",
     "phases",
     "segmentation",
@@ -73,6 +74,11 @@ class Factory:
     def option_names(self) -> frozenset[str]:
         """The options that the metric has."""
         return frozenset(signature(self._chosen()).parameters)
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """The forms of cases that the metric says it takes."""
+        return tuple(getattr(self._chosen(), "takes", ()))
 
     def _chosen(self) -> Any:
         if not isinstance(self.home, str):
@@ -243,6 +249,11 @@ METRICS: Catalogue[Factory] = Catalogue(
     take=_taken,
 )
 """Every metric by name; `METRICS[name](**options)` makes it."""
+
+
+def metrics_for(family: Mapping[str, Factory], *forms: str) -> dict[str, Factory]:
+    """The metrics of a family that take cases of one of these forms."""
+    return {name: factory for name, factory in family.items() if set(forms) & set(factory.takes)}
 
 
 def open_metric(name: str, **options: Any) -> Metric:

@@ -2,7 +2,6 @@
 
 __all__ = [
     "archives",
-    "catalogue",
     "documents",
     "findings",
     "foreign_objects",
@@ -20,6 +19,8 @@ __all__ = [
     "rows",
     "score_table",
     "shown_tables",
+    "shown_text",
+    "table_facts",
     "table_files",
     "tabular",
     "taxonomy",

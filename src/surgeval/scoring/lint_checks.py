@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from surgeval.errors import UnknownName
-from surgeval.results.manifest import Manifest
 from surgeval.schema.formats import JUDGED, AnswerFormat, BadParameters, Time, Unreadable, shown
 from surgeval.schema.question_files import QuestionSet
 from surgeval.schema.questions import TRACK_LIMITS_S, Reference, Response
@@ -232,7 +231,7 @@ class Check:
 
     # --- the report -------------------------------------------------------------------------------
 
-    def report(self, manifest: Manifest) -> LintReport:
+    def report(self) -> LintReport:
         """What was found."""
         return LintReport(
             findings=self.log.ordered(),
@@ -241,7 +240,6 @@ class Check:
             responses=self.responses,
             questions=len(self.questions.references if self.has_references else self.questions.requests),
             has_references=self.has_references,
-            manifest=manifest,
         )
 
     def _format_counts(self) -> list[FormatCount]:

@@ -13,7 +13,6 @@ import polars as pl
 
 from surgeval.errors import QuestionsInvalid, ResponsesMissing, UnknownName
 from surgeval.judges import Panel, verdict_row
-from surgeval.results.manifest import Manifest
 from surgeval.results.tables import scoring as tables
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.question_files import QuestionSet, Sources, load_responses
@@ -53,7 +52,6 @@ def score_native(
     panel: Panel,
     options: NativeOptions,
     report: LintReport,
-    manifest: Manifest,
 ) -> ScoreResult:
     """The result of one model under our own rules.
 
@@ -85,13 +83,16 @@ def score_native(
     return ScoreResult(
         model=options.model,
         profile="native",
-        results=frame,
-        summary=tables.SUMMARY.frame(pl.concat([summary, *_variants(summary, frame, values, buckets)]).drop("model")),
         scores=_table(frame, targeted.cases, options.model),
         lint=report,
-        manifest=manifest,
-        warnings=(*_warnings(outcomes, frame, options), *bucket_warnings(buckets, codes, _expected_buckets())),
-        extra_tables={
+        records={"lint": report.as_dict()},
+        findings=(*_warnings(outcomes, frame, options), *bucket_warnings(buckets, codes, _expected_buckets())),
+        main="summary",
+        tables={
+            "results": frame,
+            "summary": tables.SUMMARY.frame(
+                pl.concat([summary, *_variants(summary, frame, values, buckets)]).drop("model")
+            ),
             "leverage_questions": question_weights(buckets),
             "leverage_videos": video_influence(values, codes, names.tolist(), buckets),
             "targeted": targeted.summary,

@@ -9,7 +9,6 @@ from typing import Any
 import polars as pl
 
 from surgeval.judges import JudgeCase, Panel, verdict_row
-from surgeval.results.manifest import Manifest
 from surgeval.results.tables import OLDER_COLUMNS
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.outcomes import Status
@@ -33,7 +32,6 @@ def score_official(
     replicates: int,
     seed: int,
     report: LintReport,
-    manifest: Manifest,
     progress: Callable[[int], None] | None = None,
 ) -> ScoreResult:
     """The toolkit's `results.csv` and `summary.csv`, byte for byte, and the same as a score table."""
@@ -48,18 +46,21 @@ def score_official(
         judge_all=votes.judge_all,
     )
     lines = summarise(rows, limit_s=limit_s, replicates=replicates, seed=seed)
-    texts = {"results.csv": results_csv(rows), "summary.csv": summary_csv(lines)}
+    texts = {"results": results_csv(rows), "summary": summary_csv(lines)}
     return ScoreResult(
         model=model,
         profile=profile.name,
-        results=pl.read_csv(io.StringIO(texts["results.csv"]), infer_schema_length=None),
-        summary=pl.read_csv(io.StringIO(texts["summary.csv"]), infer_schema_length=None).rename(OLDER_COLUMNS),
+        tables={
+            name: pl.read_csv(io.StringIO(text), infer_schema_length=None).rename(OLDER_COLUMNS, strict=False)
+            for name, text in texts.items()
+        },
+        main="summary",
         scores=_table(rows, model, {row["qID"] for row in answers}, stated),
         lint=report,
-        manifest=manifest,
-        warnings=votes.warnings(),
+        records={"lint": report.as_dict()},
+        findings=votes.warnings(),
         verdicts=tuple(votes.verdicts),
-        exact_files=texts,
+        exact=texts,
     )
 
 

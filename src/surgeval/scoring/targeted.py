@@ -192,11 +192,11 @@ def _summary_rows(name: str, items: Sequence[TargetedItem], columns: Columns) ->
         where = {"format": name, "estimand": estimand, **sizes}
         for metric, scores in columns.items():
             facts = KNOWN_METRICS[metric]
-            rule = {"larger_is_better": facts.larger_is_better, "worst": facts.conventions["missing"]}
+            rule = {"better": facts.better, "worst": facts.conventions["missing"]}
             rows.append({**where, "metric": metric, "value": float(weights @ scores), **rule})
         if name == "number":
             costs = _cost_values(items, weights)
-            rule = {"larger_is_better": False, "worst": _COST}
+            rule = {"better": "smaller", "worst": _COST}
             rows += [{**where, "metric": metric, "value": value, **rule} for metric, value in costs.items()]
     return rows
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,8 @@ from surgeval.asking.plan import Rules, State
 from surgeval.asking.session import Entrant, OpenSession, open_session, open_tcp_session
 from surgeval.errors import Misuse, UnknownName
 from surgeval.judges import Judge
-from surgeval.results.manifest import Manifest
+from surgeval.results.manifest import MANIFEST, manifest_of, write_manifest
+from surgeval.results.request import Request, plain_value
 from surgeval.sandbox import Engine, Limits, open_engine
 from surgeval.schema.findings import Severity
 from surgeval.schema.question_files import load_questions
@@ -235,18 +236,16 @@ def _told(inputs: Inputs, rules: Rules, settings: Settings, engine: Engine, fold
             max_latency_s=None if pooled else rules.budget_s, judges=settings.judges,
             definitions=inputs.definitions_file,
         )  # fmt: skip
-        result.to_dir(folder / "scores")
+        result.to_dir(folder / "scores", force=True)
     text = report_text(
         facts, findings, rules, protocol=settings.protocol, pooled=pooled, setup_s=settings.setup_s,
         engine=engine.name, memory_mb=limits.memory_mb, score=result,
     )  # fmt: skip
     files = [path for path in (inputs.requests_file, inputs.references_file) if path is not None]
-    Manifest(
-        "rehearse",
-        {"protocol": settings.protocol, "layout": settings.layout, "budget": settings.budget, "track": rules.track,
-         "budget_s": rules.budget_s, "state": rules.state.value, "engine": engine.name},
-        inputs=files, seeds={"order": rules.seed},
-    ).to_dir(folder)  # fmt: skip
+    options = {field.name: plain_value(getattr(settings, field.name)) for field in fields(settings)}
+    settled = {"track": rules.track, "budget_s": rules.budget_s, "state": rules.state.value, "engine": engine.name}
+    request = Request("rehearse", options, inputs={"input_folder": files}, settled=settled)
+    write_manifest(folder / MANIFEST, manifest_of(request, findings=findings))
     return Rehearsal(folder, facts, findings, text, result)
 
 

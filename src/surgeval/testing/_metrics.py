@@ -72,7 +72,7 @@ def values_lie_in_the_range(metric: Metric, example: MetricExample, seed: int) -
 def perfect_units_reach_the_best_value(metric: Metric, example: MetricExample, seed: int) -> Broken:
     """Perfect units reach the best value, and random ones do not pass it."""
     facts, rng = metric.facts, np.random.default_rng(seed)
-    best = example.best if example.best is not None else facts.high if facts.larger_is_better else facts.low
+    best = example.best if example.best is not None else facts.high if facts.better == "larger" else facts.low
     perfect = value_of(metric, example.cases([example.perfect(rng) for _ in range(4)]))
     if not math.isclose(perfect, best, abs_tol=1e-9):
         yield f"perfect units give {perfect}, not {best}"
@@ -80,8 +80,9 @@ def perfect_units_reach_the_best_value(metric: Metric, example: MetricExample, s
     known = [value for value in draws if not math.isnan(value)]
     if not any(abs(value - best) > 1e-3 for value in known):
         yield "random units of the example give nothing but the best value, or no value"
-    if any((value > best + 1e-9) if facts.larger_is_better else (value < best - 1e-9) for value in known):
-        yield f"random units are better than perfect ones: {max(known) if facts.larger_is_better else min(known)}"
+    extreme = max if facts.better == "larger" else min
+    if extreme([best, *known]) != best and abs(extreme(known) - best) > 1e-9:
+        yield f"random units are better than perfect ones: {max(known) if facts.better == 'larger' else min(known)}"
 
 
 def the_order_of_the_units_changes_nothing(metric: Metric, example: MetricExample, seed: int) -> Broken:

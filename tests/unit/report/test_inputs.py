@@ -11,8 +11,8 @@ import pytest
 
 from report_folder import HOSTILE_NAME, MODELS, shared_challenge
 from surgeval.errors import FileUnreadable, Misuse, TableInvalid
-from surgeval.report import folder as reading
 from surgeval.report.inputs import read_inputs, stacked
+from surgeval.results import reading
 from surgeval.schema.score_table import ScoreTable
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from surgeval.report.folder import Part
 from surgeval.report.sections import significance
 from surgeval.report.sections._leaders import leader_table, leaders
 from surgeval.report.sections._wording import competitors, whole_places
+from surgeval.results.reading import StoredResult
 
 
-def ranking(**tables: pl.DataFrame) -> Part:
-    return Part("rank", "rank", Path("nowhere"), {}, tables)
+def ranking(**tables: pl.DataFrame) -> StoredResult:
+    return StoredResult(label="rank", kind="rank", tables=tables)
 
 
 def places(*rows: tuple[str, int, int, float | None, bool]) -> pl.DataFrame:

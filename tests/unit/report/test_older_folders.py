@@ -34,7 +34,7 @@ def test_every_table_of_an_older_folder_is_read() -> None:
     assert [finding.message for finding in inputs.findings if finding.severity is not Severity.NOTE] == []
     read = {file.relative_to(OLDER) for file in inputs.files}
     assert {path.relative_to(OLDER) for path in OLDER.rglob("*.csv")} <= read
-    assert {part.verb for part in inputs.parts} == {"score", "rank", "rank-tasks", "failures", "evaluate", "interval"}
+    assert {part.kind for part in inputs.parts} == {"score", "rank", "rank-tasks", "failures", "evaluate", "interval"}
     tables = {table for part in inputs.parts for table in part.tables}
     assert {path.stem for path in OLDER.rglob("*.csv") if path.parent != OLDER} <= tables
 

@@ -10,7 +10,6 @@ from surgeval.errors import Misuse, OfficialAborts, QuestionsInvalid, ResponsesM
 from surgeval.schema.outcomes import Status
 from surgeval.schema.rows import write_json_rows
 from surgeval.schema.score_table import read_score_table
-from surgeval.scoring.result import FILES
 from surgeval.scoring.run import score
 
 REQUESTS, REFERENCES = questions()
@@ -20,7 +19,9 @@ RESPONSES = answers("moody", REQUESTS, REFERENCES, seed=1)
 def test_a_result_is_written_whole_and_its_scores_can_be_read_back(tmp_path: Path) -> None:
     result = score(REQUESTS, REFERENCES, RESPONSES, model="m", judges=["exact"], replicates=50)
     result.to_dir(tmp_path)
-    assert set(FILES) <= {path.name for path in tmp_path.iterdir()}
+    written = {"results.csv", "summary.csv", "scores.parquet", "lint.json", "manifest.json", "verdicts.jsonl"}
+    written |= {"leverage_questions.csv", "leverage_videos.csv", "targeted.csv", "counts.csv"}
+    assert written <= {path.name for path in tmp_path.iterdir()}
     table = read_score_table(tmp_path)
     assert table.models == ["m"]
     assert table.matrix("correct").values.mean() == result.results["correctness"].mean()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from surgeval.catalogue import Catalogue
 from surgeval.report.chart import Chart
 from surgeval.report.charts.aggregation import aggregation_flips
 from surgeval.report.charts.agreement import agreement_matrix
@@ -29,7 +30,6 @@ from surgeval.report.charts.task_distance import task_dendrogram, task_network
 from surgeval.report.charts.tasks import task_boxes, tau_violin
 from surgeval.report.charts.timeline import timeline
 from surgeval.report.charts.uncertainty import difference_intervals, naive_against_cluster, video_leverage
-from surgeval.schema.catalogue import Catalogue
 
 __all__ = [
     "CHARTS",

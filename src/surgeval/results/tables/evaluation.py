@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from surgeval.results.tables.table import Table, number, text, whole, yes_no
+from surgeval.results.tables.table import Table, number, text, whole
 
 _RECORD = {
-    "larger_is_better": yes_no(needed=False),
+    "better": text("larger or smaller", needed=False),
     "estimand": text("what the value is a value of", needed=False),
     "conventions": text("choices without which the number means nothing", needed=False),
 }
@@ -52,7 +52,7 @@ COMPAT = Table(
 )  # fmt: skip
 COCO_SUMMARY = Table(
     "coco_summary", "One of the twelve numbers of the COCO protocol.", "unread",
-    number=text("its name"), value=number, larger_is_better=yes_no, estimand=text, conventions=text,
+    number=text("its name"), value=number, better=text("larger or smaller"), estimand=text, conventions=text,
 )  # fmt: skip
 INSTANCES = Table(
     "instances", "Pixels of one instance in one image: successes and trials of a failure analysis.", "unread",

@@ -16,7 +16,7 @@ SUMMARY = Table(
 TARGETED = Table(
     "targeted", "One targeted metric of one answer format.",
     format=text, metric=text, estimand=text("rows or videos, as in summary"), value=number, n=whole("questions"),
-    n_missing=whole("without a usable response"), videos=whole, larger_is_better=yes_no(needed=False),
+    n_missing=whole("without a usable response"), videos=whole, better=text("larger or smaller", needed=False),
     worst=text("what a missing response counts as", needed=False),
 )  # fmt: skip
 COUNTS = Table(

@@ -31,7 +31,7 @@ class AllPositive:
         """Those of the floor."""
         name = f"{self.metric.facts.name}_all_positive"
         conventions = {"prediction": "everything positive, whatever the scores", "absent class": "left out"}
-        return MetricFacts(name, estimand=self.metric.facts.estimand, conventions=conventions)
+        return replace(self.metric.facts, name=name, conventions=conventions)
 
     def prepare(self, cases: Any) -> np.ndarray:
         """The metric's statistics."""

@@ -51,7 +51,7 @@ def material(
         predictions, references, overlap=overlap, video_column=video_column, video_pattern=video_pattern
     )
     whole, videos = found.cases, found.videos
-    opened = open_chosen(metrics, DEFAULT, DETECTION, kind=overlap, confidence=found.confidence)
+    opened = open_chosen(metrics, DEFAULT, DETECTION, ("objects",), kind=overlap, confidence=found.confidence)
     return Material(
         tuple(dict.fromkeys(videos)),
         len(found.records),

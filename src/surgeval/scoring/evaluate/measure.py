@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from surgeval.errors import TooFewVideos, UnknownName
-from surgeval.metrics import METRICS, Factory
+from surgeval.errors import Misuse, TooFewVideos, UnknownName
+from surgeval.metrics import METRICS, Factory, metrics_for
 from surgeval.results.tables import evaluation as tables
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
@@ -120,19 +120,13 @@ def measure_parts(parts: Sequence[Part], settings: Settings, step: Step) -> pl.D
 
 def record_of(facts: MetricFacts) -> dict[str, Any]:
     """Everything that must be known to use a number of the metric."""
-    return {
-        "estimand": facts.estimand,
-        "low": facts.low if np.isfinite(facts.low) else None,
-        "high": facts.high if np.isfinite(facts.high) else None,
-        "larger_is_better": facts.larger_is_better,
-        "conventions": dict(facts.conventions),
-    }
+    return {key: value for key, value in facts.as_dict().items() if key != "name"}
 
 
 def record_columns(facts: MetricFacts) -> dict[str, Any]:
     """The same for a row of a table."""
     return {
-        "larger_is_better": facts.larger_is_better,
+        "better": facts.better,
         "estimand": facts.estimand,
         "conventions": "; ".join(f"{key}: {text}" for key, text in facts.conventions.items()),
     }
@@ -196,27 +190,43 @@ def _class_rows(job: ClassJob, videos: Sequence[str], settings: Settings) -> lis
 
 
 def open_chosen(
-    names: Sequence[str], default: Sequence[str], known: Mapping[str, Factory], **options: Any
+    names: Sequence[str],
+    default: Sequence[str],
+    family: Mapping[str, Factory],
+    forms: Sequence[str],
+    **options: Any,
 ) -> dict[str, Metric]:
     """The metrics asked for, or the default ones; each gets those of the options that its name leaves open.
 
+    Args:
+        names: The metrics asked for.
+        default: Those taken where none is.
+        family: Where names are looked up.
+        forms: Forms of cases that there are; a metric of the family that takes none of them is not offered.
+        **options: What the input says.
+
     Raises:
         UnknownName: A metric of another kind, or of none.
+        Misuse: A metric of an installed package that takes other cases.
     """
-    opened = {}
+    opened, known = {}, metrics_for(family, *forms)
     for name in names or default:
-        factory = known.get(name) or _plugin(name, known)
+        factory = known.get(name) or _plugin(name, known, forms)
         taken = factory.option_names - set(factory.options)
         opened[name] = factory(**{key: value for key, value in options.items() if key in taken})
     return opened
 
 
-def _plugin(name: str, known: Mapping[str, Factory]) -> Factory:
-    """The metric that an installed package brings, where none of ours fits."""
+def _plugin(name: str, known: Mapping[str, Factory], forms: Sequence[str]) -> Factory:
+    """The metric that an installed package brings, where none of ours has the name."""
     brought = [other for other in METRICS if other not in METRICS.own]
     if name not in brought:
         raise UnknownName("metric", name, [*known, *brought])
-    return METRICS[name]
+    factory = METRICS[name]
+    if not set(forms) & set(factory.takes):
+        takes = ", ".join(factory.takes) or "nothing (its class has no `takes`)"
+        raise Misuse(f"metric {name!r} takes {takes}; there are {', '.join(forms)} here")
+    return factory
 
 
 def parts_of(

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid, UnknownName
+from surgeval.results.request import requested
 from surgeval.results.tables import failures as tables
 from surgeval.stats.mixed.design import Design, design_of
 from surgeval.stats.mixed.diagnostics import diagnose
@@ -23,7 +24,7 @@ from surgeval.stats.mixed.fit import Engine, fit
 from surgeval.stats.mixed.formula import fixed_terms, random_terms
 from surgeval.stats.mixed.inference import Ratio, likelihood_ratio
 from surgeval.stats.mixed.influence import leave_one_out
-from surgeval.stats.mixed.report import Failures, Specifications, effects_table, unassessed
+from surgeval.stats.mixed.report import FailuresResult, Specifications, effects_table, unassessed
 from surgeval.stats.mixed.request import ROLES, ModelRole, Request, Spec
 from surgeval.stats.mixed.residuals import normal_correlation, pearson_dispersion
 from surgeval.stats.mixed.result import MixedFit
@@ -35,6 +36,7 @@ COMPARED_UP_TO_ROWS = 300_000
 """Beyond, the second specification is not fitted merely to be compared with."""
 
 
+@requested("failures", files=("table", "properties"))
 def failures(
     table: Any,
     *,
@@ -57,7 +59,7 @@ def failures(
     columns: Mapping[str, str] | None = None,
     engine: Engine = "auto",
     where: str = "table",
-) -> Failures:
+) -> FailuresResult:
     """Effects of properties on success, with uncertainty that respects models, patients, images and instances.
 
     Args:
@@ -118,7 +120,7 @@ def failures(
     influence = [
         tables.INFLUENCE.frame(leave_one_out(found, name).with_columns(column=pl.lit(name))) for name in leave_out
     ]
-    return Failures(
+    return FailuresResult(
         fit=found, spec=spec, model_column=own.model_column, role=own.role, level=level, symmetric=symmetric,
         decisions=tuple(work.decisions), transform=work.transform, diagnostics=diagnose(found),
         specifications=compared, excluded_by_model=_excluded_by_model(frame, request), per_model=each,
@@ -132,8 +134,8 @@ def _several(names: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _score_or_counts(
-    score: Failures, analyse: Callable[..., Failures], successes: str, trials: str, cluster: tuple[str, ...]
-) -> Failures:
+    score: FailuresResult, analyse: Callable[..., FailuresResult], successes: str, trials: str, cluster: tuple[str, ...]
+) -> FailuresResult:
     """The linear model of a score where its residuals are normal, else the model of the counts behind the score."""
     residuals = score.fit.design.response - score.fit.linear_predictor
     if score.fit.family != "gaussian" or normal_correlation(residuals) >= STRAIGHT_ENOUGH:

@@ -15,6 +15,7 @@ import polars as pl
 
 from surgeval.errors import TableInvalid, UnknownName
 from surgeval.results.tables import ranking as tables
+from surgeval.schema.findings import Severity, as_findings
 from surgeval.schema.score_table import ScoreTable
 from surgeval.stats.paired_tests import pair_indices
 from surgeval.stats.ranking._distance import kendall_tau_b, spearman_footrule, tau_frequencies
@@ -85,9 +86,7 @@ def ranked(
         main="ranks" if len(found.tasks) == 1 else "consensus",
         tables=results,
         prose=_prose(found, options, method, boot if drawn is not None else 0),
-        warnings=tuple(warnings),
-        options=options.chosen(),
-        seed=options.seed,
+        findings=as_findings(warnings, severity=Severity.WARNING),
     )
 
 
@@ -114,7 +113,7 @@ def _weights(found: Tasks, options: RankOptions) -> np.ndarray:
 def _direction(task: Task, smaller_value_wins: bool, oriented: bool) -> float:
     if smaller_value_wins:
         return -1.0
-    return 1.0 if oriented or task.larger_is_better else -1.0
+    return 1.0 if oriented else task.sign
 
 
 def _drawn(

@@ -357,7 +357,7 @@ def test_one_model_one_video_and_wrong_options_are_refused() -> None:
     with pytest.raises(Misuse, match=r"alpha.*boot.*seed.*missing"):
         rank(focus_frame(2), alpha=2, boot=-1, seed=-1, missing="guess")
     with pytest.raises(Misuse, match="larger is better"):
-        rank(focus_frame(2), smaller_is_better=True)
+        rank(focus_frame(2).drop("metric"), better="smaller")
 
 
 def test_the_group_column_may_name_groups_of_its_own() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,11 +13,56 @@ from scipy import stats
 from surgeval.results.tables import failures as tables
 from surgeval.stats.mixed.design import INTERCEPT
 from surgeval.stats.mixed.marginal import marginal_means
-from surgeval.stats.mixed.residuals import ResidualCheck
+from surgeval.stats.mixed.residuals import ResidualCheck, quantile_residuals
 from surgeval.stats.mixed.result import MixedFit
 
 MOST_POINTS = 300
 """Points of one Q-Q plot; the ends are always kept."""
+
+
+SIMULATED_ROWS = 50_000
+"""Beyond, residuals are not simulated unasked: it takes a hundred times as long as a fit."""
+SIMULATED_SETS = 100
+
+
+class FitTables(Mapping[str, pl.DataFrame]):
+    """The tables of a fit by name; those that charts are drawn from are made when first looked at, and kept."""
+
+    def __init__(self, made: Mapping[str, pl.DataFrame], fit: MixedFit, *, level: float) -> None:
+        self._made, self._fit, self._level = made, fit, level
+
+    @cached_property
+    def _all(self) -> dict[str, pl.DataFrame]:
+        return {**self._made, **drawn_tables(self._fit, level=self._level)}
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        return self._made[name] if name in self._made else self._all[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._made or name in self._all
+
+
+def drawn_tables(found: MixedFit, *, level: float) -> dict[str, pl.DataFrame]:
+    """What caterpillars, Q-Q plots, expected outcomes with and without a property, and residuals are drawn from.
+
+    Empty tables are left out, and residuals are simulated only up to `SIMULATED_ROWS` rows.
+    """
+    drawn = {
+        "random_effects": random_effects_table(found),
+        "quantiles": quantile_table(found),
+        "marginal_means": marginal_table(found, level=level),
+    }
+    if found.design.rows <= SIMULATED_ROWS:
+        frame, tests = residual_table(quantile_residuals(found, draws=SIMULATED_SETS))
+        kept = [{"test": name, "value": float(value)} for name, value in tests.items() if value is not None]
+        drawn |= {"residuals": frame, "residual_tests": tables.RESIDUAL_TESTS.frame(kept)}
+    return {name: frame for name, frame in drawn.items() if not frame.is_empty()}
 
 
 def random_effects_table(found: MixedFit) -> pl.DataFrame:

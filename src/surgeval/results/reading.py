@@ -1,4 +1,4 @@
-"""A folder from anywhere, read with care.
+"""Results read back from folders, with care: a folder may come from anywhere.
 
 Nothing in it is trusted: links are not followed, depth, number and size are bounded, and whatever cannot be read
 becomes a finding while the rest is read on.
@@ -9,18 +9,24 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from surgeval.errors import SurgevalError
-from surgeval.report.verdicts import in_short
-from surgeval.report.words import plain
-from surgeval.results.tables import MARKS, OLDER_COLUMNS, RECORDS, RESULT_FILES, TABLES, Table, current
-from surgeval.schema.findings import Finding, Severity
+from surgeval.errors import FileUnreadable, SurgevalError
+from surgeval.results.folder import current, outputs_of
+from surgeval.results.manifest import MANIFEST
+from surgeval.results.request import Request
+from surgeval.results.result import Result
+from surgeval.results.tables import MARKS, OLDER_COLUMNS, RECORDS, RESULT_FILES, TABLES, Table
+from surgeval.results.tables import current as current_columns
+from surgeval.results.verdicts import in_short
+from surgeval.schema.findings import Finding, Severity, as_findings
 from surgeval.schema.score_table import FIXED, ScoreTable
+from surgeval.schema.shown_text import plain
+from surgeval.schema.table_facts import facts_beside
 from surgeval.schema.table_files import read_frame
 from surgeval.schema.tabular import first_line
 
@@ -31,49 +37,64 @@ MOST_BYTES = 300_000_000
 """Of one table; documents may have a sixth of it."""
 KEPT_FINDINGS = 200
 """Findings of a lint report that are kept; its counts cover all."""
-SCORES = "scores.parquet"
 _SKIPPED = frozenset({"floor_answers", "videos", "overlayed", "conditions", "node_modules"})
 _TEXT_COLUMNS = frozenset(name for tables in TABLES.values() for table in tables.values() for name in table.texts)
 _NOT_NEEDED = frozenset({"template", "secondaries", "ood_stated", "window_s", "flags"})
 """Columns of a score table that no section shows; they are long."""
 
 
-@dataclass(frozen=True)
-class Part:
-    """What one run of a verb left behind."""
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class StoredResult(Result):
+    """A result as its folder holds it."""
 
-    name: str
-    """Where it lies, seen from the folder."""
-    verb: str
-    path: Path
-    manifest: Mapping[str, Any] = field(default_factory=dict)
-    tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
-    """By name of the file; only tables that keep their promise."""
-    records: Mapping[str, Any] = field(default_factory=dict)
-    prose: str = ""
+    kind: str = ""
+    """The verb that wrote it; `rank-tasks` for rankings by generic rules."""
+    label: str = ""
+    """Where it lies, as seen from the folder that was read."""
+    path: Path = Path()
+    """Its folder, or the file of its table."""
+    stored: Mapping[str, Any] = field(default_factory=dict)
+    """Its manifest as it stands in the file."""
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """The options of the run, as its manifest has them."""
-        given = self.manifest.get("options")
-        return given if isinstance(given, dict) else {}
+        """The options of the run, and what they came to."""
+        return {**self.request.options, **self.request.settled}
 
     @property
-    def notes(self) -> list[str]:
-        """What the run said a reader must know."""
-        given = self.manifest.get("notes")
-        return [str(note) for note in given] if isinstance(given, list) else []
+    def title(self) -> str:
+        """The verb and the place."""
+        return f"{self.kind} ({self.label})"
 
-    def table(self, name: str) -> pl.DataFrame:
+    def frame(self, name: str) -> pl.DataFrame:
         """A table, without rows where there is none."""
         return self.tables.get(name, pl.DataFrame())
+
+
+def read(folder: str | Path) -> StoredResult:
+    """The result in a folder that a verb or `to_dir` wrote, whichever version of surgeval did.
+
+    Raises:
+        FileUnreadable: There is no such folder or no result in it, or a part of it cannot be read.
+    """
+    place = Path(folder)
+    reader = FolderReader(place, everything=True)
+    found = next(reader.results(place), None) if place.is_dir() else None
+    problems = [finding.message for finding in reader.findings]
+    if found is None:
+        problems.append("expected a folder that a verb of surgeval wrote, with a manifest.json in it")
+    if problems or found is None:
+        raise FileUnreadable(str(place), problems)
+    return found
 
 
 class FolderReader:
     """Reads one folder and remembers what was wrong with it."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, everything: bool = False) -> None:
         self.root = root
+        self.everything = everything
+        """Whether tables and documents are read that no declaration names."""
         self.findings: list[Finding] = []
         self.procedures: list[Path] = []
         self.frames: list[Path] = []
@@ -128,48 +149,83 @@ class FolderReader:
             if entry.is_dir(follow_symlinks=False) and entry.name not in _SKIPPED and not entry.name.startswith(".")
         ]
 
-    def parts(self, folder: Path) -> Iterator[Part]:
+    def results(self, folder: Path) -> Iterator[StoredResult]:
         """What verbs wrote into this very folder."""
-        manifest = self.document(folder / "manifest.json")
-        verb = str(manifest.get("verb", "")).split()[0] if isinstance(manifest, dict) and manifest.get("verb") else ""
+        manifest = self.document(current(folder, MANIFEST))
+        stored = manifest if isinstance(manifest, dict) else {}
+        verb = (str(stored.get("verb") or "").split() or [""])[0]
         if not verb:
             verb = next((v for file, v in MARKS.items() if is_file(folder / file)), "")
             if verb:
-                self.complain(folder / "manifest.json", f"missing or unreadable; taken for a result of {verb}")
-        if verb == "rank" and not is_file(folder / "places.csv"):
+                self.complain(folder / MANIFEST, f"missing or unreadable; taken for a result of {verb}")
+        if verb == "rank" and not is_file(current(folder, "places.csv")):
             verb = "rank-tasks"
-        if verb in TABLES and verb not in RESULT_FILES:
-            yield self._part(folder, verb, manifest if isinstance(manifest, dict) else {})
+        if (verb in TABLES and verb not in RESULT_FILES) or (stored and self.everything):
+            yield self._result(folder, verb, stored)
         for path in sorted(folder.glob("*.manifest.json")):
             yield from self._result_file(path)
 
-    def _part(self, folder: Path, verb: str, manifest: Mapping[str, Any]) -> Part:
+    def _result(self, folder: Path, verb: str, stored: Mapping[str, Any]) -> StoredResult:
         tables = {}
-        for name, declared in TABLES[verb].items():
-            frame = self.table(folder / f"{name}.csv", declared) if declared.read else None
+        for name, declared in self._named(stored, "csv", TABLES.get(verb, {})).items():
+            wanted = declared is None or declared.read or self.everything
+            frame = self.table(current(folder, f"{name}.csv"), declared) if wanted else None
             if frame is not None:
                 tables[name] = frame
-        records = {name: self.document(folder / f"{name}.json") for name in RECORDS.get(verb, ())}
-        known: dict[str, Any] = {name: record for name, record in records.items() if isinstance(record, dict)}
-        if isinstance(known.get("lint"), dict) and isinstance(known["lint"].get("findings"), list):
-            known["lint"] = known["lint"] | {"findings": known["lint"]["findings"][:KEPT_FINDINGS]}
-        verdicts = in_short(self.lines(folder / "verdicts.jsonl"))
-        if verdicts.answers:
-            known["verdicts"] = verdicts
-        return Part(self.name(folder), verb, folder, manifest, tables, known, self.text(folder / "methods.txt"))
+        records = {}
+        for name in self._named(stored, "json", dict.fromkeys(RECORDS.get(verb, ()))):
+            record = self.document(current(folder, f"{name}.json"))
+            if isinstance(record, dict):
+                records[name] = record
+        if not self.everything:
+            records = self._shortened(folder, records)
+        prose = stored.get("prose") if "prose" in stored else self.text(folder / "methods.txt")
+        return self._stored(verb, folder, stored, tables, records, str(prose))
 
-    def _result_file(self, path: Path) -> Iterator[Part]:
-        manifest = self.document(path)
-        if not isinstance(manifest, dict) or manifest.get("verb") not in RESULT_FILES:
+    def _named(self, stored: Mapping[str, Any], ending: str, declared: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What is looked for: what is declared for the verb, and where everything is wanted what the manifest lists."""
+        if not self.everything or "outputs" not in stored:
+            return declared
+        listed = [name.removesuffix(f".{ending}") for name in outputs_of(stored) if name.endswith(f".{ending}")]
+        return {name: declared.get(name) for name in listed if "/" not in name}
+
+    def _shortened(self, folder: Path, records: dict[str, Any]) -> dict[str, Any]:
+        """The documents as a report needs them: the first findings of a lint report, verdicts in short."""
+        lint = records.get("lint")
+        if lint is not None and isinstance(lint.get("findings"), list):
+            records["lint"] = lint | {"findings": lint["findings"][:KEPT_FINDINGS]}
+        verdicts = in_short(self.lines(folder / "verdicts.jsonl"))
+        return records | ({"verdicts": verdicts} if verdicts.answers else {})
+
+    def _stored(
+        self,
+        kind: str,
+        path: Path,
+        stored: Mapping[str, Any],
+        tables: Mapping[str, pl.DataFrame],
+        records: Mapping[str, Any],
+        prose: str,
+    ) -> StoredResult:
+        parts = {name: given for name in ("options", "given", "settled") if isinstance(given := stored.get(name), dict)}
+        main = str(stored.get("main") or "")
+        return StoredResult(
+            tables=tables, main=main if main in tables else "", records=records, prose=prose,
+            findings=_findings(stored, prose), request=Request(str(stored.get("verb", kind)), **parts), kind=kind,
+            label=self.name(path), path=path, stored=stored,
+        )  # fmt: skip
+
+    def _result_file(self, path: Path) -> Iterator[StoredResult]:
+        stored = self.document(path)
+        if not isinstance(stored, dict) or stored.get("verb") not in RESULT_FILES:
             self.read.pop(path, None)  # such as that of an earlier report, which is no part of this one
             return
         for ending in (".csv", ".parquet"):
             file = path.with_name(path.name.removesuffix(".manifest.json") + ending)
-            frame = self.table(file, TABLES[str(manifest["verb"])]["result"])
+            frame = self.table(file, TABLES[str(stored["verb"])]["result"])
             if frame is not None:
-                notes = manifest.get("notes")
-                prose = str(notes[0]) if isinstance(notes, list) and notes else ""
-                yield Part(self.name(file), str(manifest["verb"]), file, manifest, {"result": frame}, {}, prose)
+                notes = stored.get("notes")
+                prose = stored.get("prose") or (notes[0] if isinstance(notes, list) and notes else "")
+                yield self._stored(str(stored["verb"]), file, stored, {"result": frame}, {}, str(prose))
 
     def table(self, path: Path, declared: Table | None = None) -> pl.DataFrame | None:
         """The table, or None where there is none or it breaks its promise."""
@@ -184,7 +240,7 @@ class FolderReader:
             return None
         if declared is None:
             return frame
-        frame, older = current(frame)
+        frame, older = current_columns(frame)
         if older:
             names, ours = ", ".join(OLDER_COLUMNS), ", ".join(OLDER_COLUMNS.values())
             text = f"{self.name(path)}: columns {names} of an older version were read as {ours}"
@@ -261,12 +317,23 @@ class FolderReader:
         if frame is None:
             return None
         try:
-            table = ScoreTable.of(frame, where=self.name(path))
+            carried = facts_beside(path)
+            table = ScoreTable.of(frame, where=self.name(path), facts=carried.metrics, main=carried.main)
         except SurgevalError as error:
             self.complain(path, f"{plain(error, limit=300)}; left out")
             return None
         wanted = [name for name in table.frame.columns if name not in _NOT_NEEDED]
-        return ScoreTable(table.frame.select(wanted), table.has_videos, table.facts)
+        return replace(table, frame=table.frame.select(wanted))
+
+
+def _findings(stored: Mapping[str, Any], prose: str) -> tuple[Finding, ...]:
+    """The findings in a manifest; sentences of older ones, without the paragraph that stood among them."""
+    listed = stored.get("findings")
+    if isinstance(listed, list):
+        return tuple(Finding.of_dict(entry) for entry in listed if isinstance(entry, dict))
+    notes = stored.get("notes")
+    said = [str(note) for note in notes] if isinstance(notes, list) else []
+    return as_findings((note for note in said if note != prose), severity=Severity.WARNING)
 
 
 def _object(line: str) -> dict[str, Any] | None:
