@@ -9,7 +9,7 @@ HEAVY = ("torch", "transformers", "django", "altair", "av", "pandas", "numba", "
 
 PUBLIC = """
     AdjustedResult AggregationResult AgreementResult Benchmark Capability ComparisonResult CooccurrenceResult
-    DependenceResult DiffResult EnsembleResult EvaluationResult Failures FloorsResult InfluenceResult
+    DependenceResult DiffResult EnsembleResult EvaluationResult FailuresResult FloorsResult InfluenceResult
     IntervalResult Ledger LintReport Procedure RankResult Reference Rehearsal Report Request Response
     ScoreResult ScoreTable Simulation StrataResult SurgevalError WidthRatioResult
     adjusted_effects aggregate agreement compare cooccurrence dependence diff ensembles evaluate failures
