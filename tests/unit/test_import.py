@@ -39,6 +39,12 @@ def test_scoring_loads_nothing_heavy_either() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
+def test_the_checks_for_other_packages_need_no_test_framework() -> None:
+    unwanted = (*HEAVY[:-1], "pytest", "hypothesis", "_pytest")
+    code = f"import surgeval.testing, sys; print([m for m in {unwanted!r} if m in sys.modules and m != 'httpx'])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
 def test_every_public_name_can_be_loaded() -> None:
     import surgeval
 

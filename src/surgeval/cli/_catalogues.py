@@ -29,8 +29,8 @@ HOMES = {
 def catalogue(group: str) -> Catalogue[Any]:
     """The catalogue of that name."""
     module, _, name = HOMES[group].rpartition(".")
-    found: Catalogue[Any] = getattr(import_module(module), name)
-    return found
+    things: Catalogue[Any] = getattr(import_module(module), name)
+    return things
 
 
 def filled(text: str) -> str:
