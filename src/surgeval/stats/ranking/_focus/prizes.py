@@ -14,6 +14,8 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 
+from surgeval.schema.findings import Finding, Severity
+
 SHARES_PERCENT = (50, 30, 20)
 _SCHEMA = {
     "board": pl.String,
@@ -27,7 +29,7 @@ _SCHEMA = {
 
 def prizes(
     board: str, names: list[str], place: np.ndarray, above: np.ndarray, unpaid: Collection[str], pool: float
-) -> tuple[pl.DataFrame, list[str]]:
+) -> tuple[pl.DataFrame, list[Finding]]:
     """The award of each model, with its reason, and what stayed unpaid.
 
     Args:
@@ -48,7 +50,8 @@ def prizes(
         reason = _reason(names[i], unpaid, award.get(i), list(award.values()))
         rows.append((board, names[i], int(place[i]), award.get(i), amount / 100, reason))
     left = int(Fraction(str(pool)) * 100) - paid
-    notes = [f"{board} board: {left / 100:.2f} of the pool of {pool:.2f} is not paid out"] if left else []
+    text = f"{left / 100:.2f} of the pool of {pool:.2f} is not paid out"
+    notes = [Finding("pool-left", Severity.WARNING, text, subject=f"{board} board")] if left else []
     return pl.DataFrame(rows, schema=_SCHEMA, orient="row"), notes
 
 
