@@ -32,6 +32,15 @@ ColumnsOption = Annotated[
 MetricOption = Annotated[
     str | None, typer.Option("--metric", help="Metric of the table; may be left out if there is one, or 'correct'.")
 ]
+BetterOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--better",
+        metavar="[METRIC=]larger|smaller",
+        help="Which values are better, where neither the table nor the metric's name says it; may be repeated.",
+        show_default=False,
+    ),
+]
 MissingOption = Annotated[
     str, typer.Option("--missing", help="A model without a row for a case: worst value, drop the case, or error.")
 ]
@@ -71,6 +80,27 @@ def read_columns(text: str) -> dict[str, str]:
             raise Misuse(f"--columns: {ours!r} is given twice")
         mapping[ours] = theirs
     return mapping
+
+
+def read_better(given: Sequence[str] | None) -> str | dict[str, str] | None:
+    """The directions in the texts of `--better`: one word for the metric at hand, or one for each by name.
+
+    Example:
+        >>> read_better(["smaller"]), read_better(["hd95=smaller", "dice=larger"])
+        ('smaller', {'hd95': 'smaller', 'dice': 'larger'})
+
+    Raises:
+        Misuse: A bare word beside others, or a metric named twice.
+    """
+    pairs = [text.rpartition("=") for text in given or ()]
+    if len(pairs) == 1 and not pairs[0][1]:
+        return pairs[0][2].strip()
+    names = [name.strip() for name, _, _ in pairs]
+    if not all(names) or len(set(names)) < len(names):
+        raise Misuse(
+            f"--better: write METRIC=larger or METRIC=smaller once for each metric, got {', '.join(given or ())}"
+        )
+    return {name: word.strip() for name, (_, _, word) in zip(names, pairs, strict=True)} or None
 
 
 def names_in(text: str) -> list[str]:

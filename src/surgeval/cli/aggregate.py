@@ -27,6 +27,7 @@ def aggregate(
         Path | None, typer.Option("--weights", help="JSON file with a weight for every phase, by its name.")
     ] = None,
     metric: t.MetricOption = None,
+    better: t.BetterOption = None,
     missing: t.MissingOption = "worst",
     columns: t.ColumnsOption = "",
     out: t.OutOption = None,
@@ -40,7 +41,7 @@ def aggregate(
     result = work(
         table, operator=operator, phase=phase, combine=combine,  # type: ignore[arg-type]
         weights=read_weights(weights) if weights else None, metric=metric, missing=missing,  # type: ignore[arg-type]
-        columns=t.read_columns(columns),
+        better=t.read_better(better), columns=t.read_columns(columns),
     )  # fmt: skip
     deliver(result, out=out, as_json=as_json, to_file=True)
 

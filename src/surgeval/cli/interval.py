@@ -24,6 +24,7 @@ def interval(
     method: t.MethodOption = "percentile",
     seed: t.SeedOption = 42,
     metric: t.MetricOption = None,
+    better: t.BetterOption = None,
     missing: t.MissingOption = "worst",
     columns: t.ColumnsOption = "",
     out: t.OutOption = None,
@@ -36,8 +37,8 @@ def interval(
     t.check_out(out, force=force, inputs=table)
     options = {
         "statistic": statistic, "resample": resample, "estimand": estimand, "by": t.names_in(by), "level": level,
-        "replicates": boot, "method": method, "seed": seed, "metric": metric, "missing": missing,
-        "columns": t.read_columns(columns),
+        "replicates": boot, "method": method, "seed": seed, "metric": metric,
+        "better": t.read_better(better), "missing": missing, "columns": t.read_columns(columns),
     }  # fmt: skip
     result = work(table, **options)  # type: ignore[arg-type]
     deliver(result, out=out, as_json=as_json, to_file=True)

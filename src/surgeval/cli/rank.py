@@ -9,7 +9,7 @@ import typer
 
 from surgeval.cli._console import new_folder
 from surgeval.cli._deliver import deliver
-from surgeval.cli._tables import ColumnsOption, TableArgument, read_columns
+from surgeval.cli._tables import BetterOption, ColumnsOption, TableArgument, read_better, read_columns
 from surgeval.errors import Misuse
 
 
@@ -22,7 +22,7 @@ def rank(
     tables: TableArgument,
     rule: str = typer.Option(
         "focus",
-        help="focus, mean-, median-, min-, max- or qNN-then-rank, rank-then-mean, rank-then-median, test-then-rank.",
+        help="One of {rules}, or qNN-then-rank for any percentage.",
     ),
     board: str = typer.Option("both", help="focus: technical, clinical or both."),
     merge: str = typer.Option("pairwise", help="focus: pairwise, wins, leader, closure, losses, net or accuracy."),
@@ -39,7 +39,7 @@ def rank(
     task_column: str | None = typer.Option(None, help="Generic rules: the column that names tasks, or `metric`."),
     task_weight: list[str] = typer.Option([], help="Generic rules: TASK=WEIGHT in the consensus; repeatable."),
     consensus: str = typer.Option("euclidean", help="Generic rules: euclidean or case-ranks."),
-    smaller_is_better: bool = typer.Option(False, "--smaller-is-better", help="For metrics such as distances."),
+    better: BetterOption = None,
     missing: str | None = typer.Option(None, help="Scores not given: drop, worst, error or a number."),
     challenger_compat: bool = typer.Option(
         False, "--challenger-compat", help="Resample with challengeR's faults, to compare."
@@ -75,7 +75,7 @@ def rank(
         bucket_weights=_weights(bucket_weight, "--bucket-weight"),
         task_weights=_weights(task_weight, "--task-weight"),
         consensus=consensus,
-        smaller_is_better=smaller_is_better,
+        better=read_better(better),
         missing=_missing(missing),
         challenger_compat=challenger_compat,
         metric=metric,

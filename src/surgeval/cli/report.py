@@ -8,7 +8,7 @@ import typer
 
 from surgeval.cli._console import emit, emit_json, progress_bar, talk
 from surgeval.cli._deliver import manifest_path
-from surgeval.cli._tables import ColumnsOption, read_columns
+from surgeval.cli._tables import BetterOption, ColumnsOption, read_better, read_columns
 from surgeval.errors import Misuse, WouldOverwrite
 from surgeval.results.manifest import write_manifest
 
@@ -31,6 +31,7 @@ def report(
     ),
     title: str | None = typer.Option(None, "--title", help="The heading; the folder's name when left out."),
     columns: ColumnsOption = "",
+    better: BetterOption = None,
     as_json: bool = typer.Option(False, "--json", help="Print what was written, found and missing as JSON."),
     force: bool = typer.Option(False, "--force", help="Overwrite an earlier report."),
 ) -> None:
@@ -43,7 +44,10 @@ def report(
     _check([*targets, record], force=force)
     steps = max(len(kind.sections) for kind in TEMPLATES.values()) + 1 + len(targets)
     with progress_bar("writing the report", steps) as step:
-        made = make_report(source, template=template, title=title, columns=read_columns(columns) or None, progress=step)
+        made = make_report(
+            source, template=template, title=title, columns=read_columns(columns) or None, better=read_better(better),
+            progress=step,
+        )  # fmt: skip
         made.to_html(out)
         step(1)
         if pdf:

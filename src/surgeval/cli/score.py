@@ -28,11 +28,9 @@ def score(
         None, "--track", help="Apply the time limit of frame (5 s), segment (15 s), procedure (30 s)."
     ),
     max_latency: float | None = typer.Option(None, "--max-latency", help="Apply this time limit in seconds instead."),
-    judge: list[str] = typer.Option(
-        [], "--judge", help="none, exact, cached:FILE, openai:MODEL@URL or local:PATH; up to three."
-    ),
-    store: Path | None = typer.Option(
-        None, "--store", help="File that keeps verdicts between runs; nothing is asked twice."
+    judge: list[str] = typer.Option([], "--judge", help="One of {judges}; up to three."),
+    store: Path = typer.Option(
+        Path(".surgeval"), "--store", help="Folder that keeps verdicts between runs; nothing is asked twice."
     ),
     definitions: Path | None = typer.Option(
         None, "--definitions", help="Foreign-object definitions; its classes become the legal ones."

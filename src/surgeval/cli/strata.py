@@ -38,6 +38,7 @@ def strata(
     boot: t.BootOption = 1000,
     seed: t.SeedOption = 42,
     metric: t.MetricOption = None,
+    better: t.BetterOption = None,
     missing: t.MissingOption = "worst",
     columns: t.ColumnsOption = "",
     out: t.OutOption = None,
@@ -51,8 +52,7 @@ def strata(
     options = {
         "statistic": statistic, "resample": resample, "estimand": estimand, "baseline": baseline, "rule": rule,
         "bins": read_bins(bins), "low_artifact": low_artifact, "level": level, "replicates": boot, "seed": seed,
-        "metric": metric, "missing": missing,
-        "columns": t.read_columns(columns),
+        "metric": metric, "better": t.read_better(better), "missing": missing, "columns": t.read_columns(columns),
     }  # fmt: skip
     result = work(table, t.names_in(by), **options)  # type: ignore[arg-type]
     deliver(result, out=out, as_json=as_json, to_file=True)

@@ -17,8 +17,8 @@ from surgeval.report.inputs import SCORES, Inputs, StoredResult
 from surgeval.report.section import Block, Section, Sheet, Table
 from surgeval.report.sections._wording import slug
 from surgeval.results.tables import RESULT_FILES
+from surgeval.schema.questions import TRACK_LIMITS_S
 from surgeval.schema.score_table import ScoreTable
-from surgeval.scoring.profiles import TRACK_LIMITS_S
 
 _OWN = ("score", "floors")
 """Kinds of parts that can belong to one competition."""
@@ -98,4 +98,4 @@ def _own_scores(scores: ScoreTable | None, mine: Sequence[StoredResult]) -> Scor
     if scores is None or not files:
         return scores
     cases = pl.concat([pl.read_parquet(path, columns=["case"]).cast(pl.String) for path in files]).unique()
-    return ScoreTable(scores.frame.join(cases, on="case", how="semi"), scores.has_videos, scores.facts)
+    return replace(scores, frame=scores.frame.join(cases, on="case", how="semi"))

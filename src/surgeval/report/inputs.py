@@ -16,7 +16,9 @@ from surgeval.report.words import plain
 from surgeval.results.reading import FolderReader, StoredResult, is_file
 from surgeval.results.request import SCORES
 from surgeval.schema.findings import Finding
+from surgeval.schema.metric_facts import Better
 from surgeval.schema.score_table import ScoreTable, read_score_table
+from surgeval.schema.table_facts import Directions, TableFacts, merged
 from surgeval.schema.tabular import first_line
 
 __all__ = ["SCORES", "Inputs", "StoredResult", "read_inputs", "stacked", "without_rehearsed"]
@@ -53,9 +55,15 @@ class Inputs:
 
     @property
     def metric(self) -> str:
-        """The metric that the report is about: `correct` where there is one."""
+        """The metric that the report is about: the one that was asked for, `correct`, or the first."""
         metrics = self.scores.metrics if self.scores is not None else []
-        return "correct" if "correct" in metrics or not metrics else metrics[0]
+        main = self.scores.main if self.scores is not None else None
+        return main if main in metrics else "correct" if "correct" in metrics or not metrics else metrics[0]
+
+    @property
+    def better(self) -> Better | None:
+        """Which values of that metric are better; None where nobody said."""
+        return "larger" if self.scores is None else self.scores.facts_of(self.metric).better
 
     @cached_property
     def rows(self) -> pl.DataFrame:
@@ -85,12 +93,13 @@ class Inputs:
         return list(dict.fromkeys(names))
 
 
-def read_inputs(source: str | Path, *, columns: Mapping[str, str] | None = None) -> Inputs:
+def read_inputs(source: str | Path, *, columns: Mapping[str, str] | None = None, better: Directions = None) -> Inputs:
     """Everything that can be reported of a folder, or of a score table.
 
     Args:
         source: A folder, or a CSV or Parquet file with one row per model and case.
         columns: Our column names to theirs, where `source` is a table.
+        better: Which values of a metric are better, where nothing says it.
 
     Raises:
         FileUnreadable: There is no such place, or nothing in it that could be reported.
@@ -98,7 +107,7 @@ def read_inputs(source: str | Path, *, columns: Mapping[str, str] | None = None)
     """
     place = Path(source)
     if place.is_file():
-        return Inputs(place, scores=read_score_table(place, columns=columns), files=(place,))
+        return Inputs(place, scores=read_score_table(place, columns=columns, better=better), files=(place,))
     if not place.is_dir():
         raise FileUnreadable(str(place), [f"no such folder or file; {_EXPECTED}"])
     if columns:
@@ -106,6 +115,7 @@ def read_inputs(source: str | Path, *, columns: Mapping[str, str] | None = None)
     reader = FolderReader(place)
     parts = without_rehearsed([part for folder in reader.folders() for part in reader.results(folder)])
     scores = _scores(reader, parts)
+    scores = scores.directed(better) if scores is not None else None
     if not parts and scores is None:
         said = [str(finding.message) for finding in reader.findings[:5]]
         raise FileUnreadable(str(place), [f"nothing to report; {_EXPECTED}", *said])
@@ -149,6 +159,7 @@ def stacked(tables: Sequence[ScoreTable]) -> ScoreTable | None:
     models = [model for table in tables for model in table.models]
     key = [name for name in ("case", "task") if name in frame.columns]
     homes = frame.select(*key, "video").unique()
+    whole = merged({", ".join(table.models): TableFacts(table.facts, table.main) for table in tables})
     if homes.select(key).is_duplicated().any() or len(set(models)) < len(models):
-        frame = ScoreTable.of(frame).frame
-    return ScoreTable(frame, all(table.has_videos for table in tables), tables[0].facts)
+        frame = ScoreTable.of(frame, facts=whole.metrics).frame
+    return ScoreTable(frame, all(table.has_videos for table in tables), whole.metrics, whole.main)

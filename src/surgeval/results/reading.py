@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,13 @@ from surgeval.results.folder import current, outputs_of
 from surgeval.results.manifest import MANIFEST
 from surgeval.results.request import Request
 from surgeval.results.result import Result
-from surgeval.results.tables import MARKS, RECORDS, RESULT_FILES, TABLES, checked
+from surgeval.results.tables import MARKS, OLDER_COLUMNS, RECORDS, RESULT_FILES, TABLES, Table
+from surgeval.results.tables import current as current_columns
 from surgeval.results.verdicts import in_short
 from surgeval.schema.findings import Finding, Severity, as_findings
 from surgeval.schema.score_table import FIXED, ScoreTable
 from surgeval.schema.shown_text import plain
+from surgeval.schema.table_facts import facts_beside
 from surgeval.schema.table_files import read_frame
 from surgeval.schema.tabular import first_line
 
@@ -36,9 +38,7 @@ MOST_BYTES = 300_000_000
 KEPT_FINDINGS = 200
 """Findings of a lint report that are kept; its counts cover all."""
 _SKIPPED = frozenset({"floor_answers", "videos", "overlayed", "conditions", "node_modules"})
-_TEXT_COLUMNS = frozenset(
-    name for tables in TABLES.values() for columns in tables.values() for name, kind in columns.items() if kind == "t"
-)
+_TEXT_COLUMNS = frozenset(name for tables in TABLES.values() for table in tables.values() for name in table.texts)
 _NOT_NEEDED = frozenset({"template", "secondaries", "ood_stated", "window_s", "flags"})
 """Columns of a score table that no section shows; they are long."""
 
@@ -160,15 +160,16 @@ class FolderReader:
                 self.complain(folder / MANIFEST, f"missing or unreadable; taken for a result of {verb}")
         if verb == "rank" and not is_file(current(folder, "places.csv")):
             verb = "rank-tasks"
-        if verb in TABLES or (stored and self.everything):
+        if (verb in TABLES and verb not in RESULT_FILES) or (stored and self.everything):
             yield self._result(folder, verb, stored)
         for path in sorted(folder.glob("*.manifest.json")):
             yield from self._result_file(path)
 
     def _result(self, folder: Path, verb: str, stored: Mapping[str, Any]) -> StoredResult:
         tables = {}
-        for name, columns in self._named(stored, "csv", TABLES.get(verb, {})).items():
-            frame = self.table(current(folder, f"{name}.csv"), columns or {})
+        for name, declared in self._named(stored, "csv", TABLES.get(verb, {})).items():
+            wanted = declared is None or declared.read or self.everything
+            frame = self.table(current(folder, f"{name}.csv"), declared) if wanted else None
             if frame is not None:
                 tables[name] = frame
         records = {}
@@ -220,13 +221,13 @@ class FolderReader:
             return
         for ending in (".csv", ".parquet"):
             file = path.with_name(path.name.removesuffix(".manifest.json") + ending)
-            frame = self.table(file, {})
+            frame = self.table(file, TABLES[str(stored["verb"])]["result"])
             if frame is not None:
                 notes = stored.get("notes")
                 prose = stored.get("prose") or (notes[0] if isinstance(notes, list) and notes else "")
                 yield self._stored(str(stored["verb"]), file, stored, {"result": frame}, {}, str(prose))
 
-    def table(self, path: Path, columns: Mapping[str, str]) -> pl.DataFrame | None:
+    def table(self, path: Path, declared: Table | None = None) -> pl.DataFrame | None:
         """The table, or None where there is none or it breaks its promise."""
         if not self._readable(path, MOST_BYTES):
             return None
@@ -237,7 +238,14 @@ class FolderReader:
                 path, f"cannot be read ({plain(getattr(error, 'problems', [error])[0], limit=160)}); left out"
             )
             return None
-        frame, problems = checked(frame, columns)
+        if declared is None:
+            return frame
+        frame, older = current_columns(frame)
+        if older:
+            names, ours = ", ".join(OLDER_COLUMNS), ", ".join(OLDER_COLUMNS.values())
+            text = f"{self.name(path)}: columns {names} of an older version were read as {ours}"
+            self.findings.append(Finding("older-columns", Severity.NOTE, text))
+        frame, problems = declared.checked(frame)
         if problems:
             self.complain(path, f"{'; '.join(problems[:4])}; left out")
             return None
@@ -305,16 +313,17 @@ class FolderReader:
 
     def score_table(self, path: Path) -> ScoreTable | None:
         """The score table in a file, without columns that no section shows; None where it is unsound."""
-        frame = self.table(path, {})
+        frame = self.table(path)
         if frame is None:
             return None
         try:
-            table = ScoreTable.of(frame, where=self.name(path))
+            carried = facts_beside(path)
+            table = ScoreTable.of(frame, where=self.name(path), facts=carried.metrics, main=carried.main)
         except SurgevalError as error:
             self.complain(path, f"{plain(error, limit=300)}; left out")
             return None
         wanted = [name for name in table.frame.columns if name not in _NOT_NEEDED]
-        return ScoreTable(table.frame.select(wanted), table.has_videos, table.facts)
+        return replace(table, frame=table.frame.select(wanted))
 
 
 def _findings(stored: Mapping[str, Any], prose: str) -> tuple[Finding, ...]:

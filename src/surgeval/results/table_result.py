@@ -12,6 +12,7 @@ import polars as pl
 from surgeval.results.result import Result
 from surgeval.schema.findings import Finding, as_findings
 from surgeval.schema.score_table import ScoreTable, read_score_table
+from surgeval.schema.table_facts import Directions
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -47,8 +48,25 @@ class TableResult(Result):
         return {"rows": data.pop(self.stem), **data}
 
 
-def as_table(table: Any, columns: Mapping[str, str] | None = None) -> ScoreTable:
-    """A score table from one, from anything tabular, or from files and folders."""
+def as_table(
+    table: Any,
+    columns: Mapping[str, str] | None = None,
+    *,
+    better: Directions = None,
+    metric: str | None = None,
+) -> ScoreTable:
+    """A score table from one, from anything tabular, or from files and folders.
+
+    Args:
+        table: What it is made of.
+        columns: Our column names to theirs; a `ScoreTable` has ours already.
+        better: The direction of metrics where it is unknown, as `ScoreTable.directed` takes it.
+        metric: The metric that is looked at.
+    """
+    return _read(table, columns).directed(better, metric)
+
+
+def _read(table: Any, columns: Mapping[str, str] | None) -> ScoreTable:
     if isinstance(table, ScoreTable):
         return table
     several = isinstance(table, list | tuple) and bool(table) and all(isinstance(t, str | Path) for t in table)

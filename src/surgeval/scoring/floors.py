@@ -27,6 +27,7 @@ from surgeval.errors import Misuse
 from surgeval.results.request import requested
 from surgeval.results.result import Result
 from surgeval.results.table_result import as_table
+from surgeval.results.tables import scoring as tables
 from surgeval.schema.findings import as_findings
 from surgeval.schema.question_files import QuestionSet, Sources, load_questions
 from surgeval.schema.questions import Response
@@ -282,12 +283,20 @@ def _case_table(questions: Sequence[BlindQuestion], answers: Mapping[str, Sequen
 def _floor_table(cases: pl.DataFrame, predictors: Sequence[str]) -> pl.DataFrame:
     slices = Slices(cases["video"].to_list(), cases["bucket"].to_list(), cases["format"].to_list())
     rows = [
-        (predictor, level, name, value.rows, value.videos, value.right, value.questions, value.video_count)
+        {
+            "floor": predictor,
+            "level": level,
+            "name": name,
+            "accuracy": value.rows,
+            "accuracy_videos": value.videos,
+            "right": value.right,
+            "questions": value.questions,
+            "videos": value.video_count,
+        }
         for predictor in predictors
         for (level, name), value in slices.values(cases[predictor].to_numpy()).items()
     ]
-    columns = ["floor", "level", "name", "accuracy", "accuracy_videos", "right", "questions", "videos"]
-    return pl.DataFrame(rows, schema=columns, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
+    return tables.FLOORS.frame(rows).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
 def _notes(

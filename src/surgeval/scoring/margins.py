@@ -17,16 +17,12 @@ import numpy.typing as npt
 import polars as pl
 
 from surgeval.errors import TableInvalid
+from surgeval.results.tables.scoring import MARGINS
 from surgeval.schema.score_table import ScoreTable
 from surgeval.scoring.slices import Slices
 
 DESCRIBED = ("case", "video", "format", "bucket", "template")
 """Columns that describe a question; every other one is a floor."""
-MARGIN_SCHEMA = {
-    "model": pl.String, "level": pl.String, "name": pl.String, "accuracy": pl.Float64, "best_floor": pl.String,
-    "floor_accuracy": pl.Float64, "margin": pl.Float64, "oracle_accuracy": pl.Float64, "questions": pl.Int64,
-    "videos": pl.Int64, "missing": pl.Int64, "not_scored": pl.Int64,
-}  # fmt: skip
 
 
 def margins(cases: pl.DataFrame, score_table: ScoreTable) -> pl.DataFrame:
@@ -45,15 +41,15 @@ def margins(cases: pl.DataFrame, score_table: ScoreTable) -> pl.DataFrame:
     if scores.join(cases, on="case", how="semi").is_empty():
         raise TableInvalid("score table", ["none of its cases is among the questions of the floors"])
     slices = Slices(cases["video"].to_list(), cases["bucket"].to_list(), cases["format"].to_list())
-    rows: list[tuple[Any, ...]] = []
+    rows: list[dict[str, Any]] = []
     for model in score_table.models:
         own = scores.filter(model=model).select("case", "value", present=pl.lit(True))
         joined = cases.select("case").join(own, on="case", how="left", maintain_order="left")
         rows += _rows(model, joined, cases, slices)
-    return pl.DataFrame(rows, schema=MARGIN_SCHEMA, orient="row")
+    return MARGINS.frame(rows)
 
 
-def _rows(model: str, joined: pl.DataFrame, cases: pl.DataFrame, slices: Slices) -> list[tuple[Any, ...]]:
+def _rows(model: str, joined: pl.DataFrame, cases: pl.DataFrame, slices: Slices) -> list[dict[str, Any]]:
     predictors = [name for name in cases.columns if name not in DESCRIBED]
     floors = [name for name in predictors if not name.startswith("oracle-")]
     missing = joined["present"].is_null().to_numpy()
@@ -72,8 +68,22 @@ def _rows(model: str, joined: pl.DataFrame, cases: pl.DataFrame, slices: Slices)
         best = max(floors, key=lambda name: (honest[name][where].rows, -floors.index(name)))
         floor, bound = honest[best][where].rows, max(each[where].rows for each in oracle)
         margin = value.rows - floor
-        counts = (value.questions, value.video_count, lacking[where].right, left_out[where].right)
-        rows.append((model, *where, value.rows, best, floor, _or_none(margin), bound, *counts))
+        rows.append(
+            {
+                "model": model,
+                "level": where[0],
+                "name": where[1],
+                "accuracy": value.rows,
+                "best_floor": best,
+                "floor_accuracy": floor,
+                "margin": _or_none(margin),
+                "oracle_accuracy": bound,
+                "questions": value.questions,
+                "videos": value.video_count,
+                "missing": lacking[where].right,
+                "not_scored": left_out[where].right,
+            }
+        )
     return rows
 
 

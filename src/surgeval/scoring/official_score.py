@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 import polars as pl
 
 from surgeval.judges import JudgeCase, Panel, verdict_row
+from surgeval.results.tables import OLDER_COLUMNS
 from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.outcomes import Status
 from surgeval.schema.score_table import ScoreTable
 from surgeval.schema.taxonomy import Capability
 from surgeval.scoring.lint_report import LintReport
-from surgeval.scoring.official import OfficialRow, decide, load_rows, results_csv, summarise, summary_csv
+from surgeval.scoring.official import OfficialRow, decide, load_answers, load_rows, results_csv, summarise, summary_csv
 from surgeval.scoring.profiles import Profile
 from surgeval.scoring.result import ScoreResult
 
@@ -34,10 +36,11 @@ def score_official(
 ) -> ScoreResult:
     """The toolkit's `results.csv` and `summary.csv`, byte for byte, and the same as a score table."""
     votes = _Votes(panel, progress)
+    answers, stated = load_answers(responses)
     rows = decide(
         load_rows(requests, "request"),
         load_rows(references, "reference"),
-        load_rows(responses, "response"),
+        answers,
         rules=profile.rules,
         limit_s=limit_s,
         judge_all=votes.judge_all,
@@ -47,9 +50,12 @@ def score_official(
     return ScoreResult(
         model=model,
         profile=profile.name,
-        tables={name: pl.read_csv(io.StringIO(text), infer_schema_length=None) for name, text in texts.items()},
+        tables={
+            name: pl.read_csv(io.StringIO(text), infer_schema_length=None).rename(OLDER_COLUMNS, strict=False)
+            for name, text in texts.items()
+        },
         main="summary",
-        scores=_table(rows, model),
+        scores=_table(rows, model, {row["qID"] for row in answers}, stated),
         lint=report,
         records={"lint": report.as_dict()},
         findings=votes.warnings(),
@@ -82,13 +88,19 @@ class _Votes:
         return (Finding("no-verdict-is-wrong", Severity.WARNING, text),)
 
 
-def _table(rows: Sequence[OfficialRow], model: str) -> ScoreTable:
+def _status(row: OfficialRow, answered: Set[Any], stated: Mapping[Any, Status]) -> Status:
+    if row.timed_out:
+        return Status.TIMED_OUT
+    return stated.get(row.qID) or (Status.ANSWERED if row.qID in answered else Status.MISSING)
+
+
+def _table(rows: Sequence[OfficialRow], model: str, answered: Set[Any], stated: Mapping[Any, Status]) -> ScoreTable:
     columns = {
         "model": [model] * len(rows),
         "case": [str(row.qID) for row in rows],
         "video": ["none" if row.video is None else str(row.video) for row in rows],
         "value": [float(row.correctness) for row in rows],
-        "status": ["timed_out" if row.timed_out else "answered" for row in rows],
+        "status": [_status(row, answered, stated).value for row in rows],
         "capability": [row.primary for row in rows],
         "group": [Capability(row.primary).group.value for row in rows],
         "ood": [row.ood is True or row.ood == 1 for row in rows],

@@ -51,13 +51,13 @@ class ScoreResult(Result):
         """The headline value with its interval (NaN ends where the profile gives none)."""
         level = "headline" if "estimand" in self.summary.columns else "pre_evaluation"
         row = self.summary.filter(pl.col("level") == level).row(0, named=True)
-        return {key: row[key] if row[key] is not None else float("nan") for key in ("accuracy", "ci_low", "ci_high")}
+        return {key: row[key] if row[key] is not None else float("nan") for key in ("accuracy", "low", "high")}
 
     @property
     def title(self) -> str:
         """Model, profile and headline."""
         value = self.headline
-        interval = "" if value["ci_low"] != value["ci_low"] else f" [{value['ci_low']:.3f}, {value['ci_high']:.3f}]"
+        interval = "" if value["low"] != value["low"] else f" [{value['low']:.3f}, {value['high']:.3f}]"
         return (
             f"ScoreResult({self.model!r}, profile {self.profile}: headline {value['accuracy']:.4f}{interval}, "
             f"{len(self.results)} questions, {len(self.findings)} warnings)"

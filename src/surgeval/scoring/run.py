@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,7 +55,8 @@ def score(
         max_latency_s: A time limit of one's own; not together with `track`.
         judges: Up to three judges of free text, as `none`, `exact`, `cached:FILE`,
             `openai:MODEL@URL`, `local:PATH` or `Judge` objects. Without one, free text is not scored.
-        store: A file that keeps verdicts between runs, so that nothing is asked twice.
+        store: A folder that keeps verdicts between runs, so that nothing is asked twice (a file of an earlier
+            version is taken as well). Without one, a run that is interrupted begins anew.
         definitions: A foreign-object definitions file; its classes become the legal ones.
         ood: How OOD is decided: `stated` in the file, or derived (`procedure`, `template`, `either`,
             `center`) from what the training questions contain.
@@ -84,19 +86,22 @@ def score(
     settled = {"profile": chosen.name, "max_latency_s": limit, "judges": [judge.name for judge in asked]}
     report = lint(requests, responses, references, class_names=class_names)
     if chosen.official:
-        result = score_official(
-            requests, references, responses, model=model, profile=chosen, limit_s=limit, panel=panel,
-            replicates=replicates, seed=seed, report=report, progress=progress,
-        )  # fmt: skip
-        return replace(result, request=Request(settled=settled))
+        with closing(panel):
+            result = score_official(
+                requests, references, responses, model=model, profile=chosen, limit_s=limit, panel=panel,
+                replicates=replicates, seed=seed, report=report, progress=progress,
+            )  # fmt: skip
+        findings = (*result.findings, *panel.warnings())
+        return replace(result, findings=findings, request=Request(settled=settled))
     options = NativeOptions(
         model=model, limit_s=limit, ood=ood, missing=missing, replicates=replicates, seed=seed, progress=progress,
         seen=_seen(train_requests, train_references, class_names),
         definitions=definitions_text() if kinds is None else definitions_text(kinds),
     )  # fmt: skip
     questions = load_questions(requests, references, class_names=class_names)
-    result = score_native(questions, responses, panel=panel, options=options, report=report)
-    return replace(result, request=Request(settled=settled))
+    with closing(panel):
+        result = score_native(questions, responses, panel=panel, options=options, report=report)
+    return replace(result, findings=(*result.findings, *panel.warnings()), request=Request(settled=settled))
 
 
 def _seen(

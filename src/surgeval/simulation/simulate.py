@@ -15,6 +15,7 @@ from surgeval.errors import Misuse
 from surgeval.results.folder import files_below, staged
 from surgeval.results.manifest import MANIFEST, manifest_of, write_manifest
 from surgeval.results.request import Request, plain_value
+from surgeval.results.tables.evaluation import PROCEDURES
 from surgeval.schema.procedure_files import write_procedure
 from surgeval.schema.tracks import Procedure
 from surgeval.simulation.catalogue import procedure_type
@@ -68,7 +69,7 @@ class Simulation:
     @property
     def table(self) -> pl.DataFrame:
         """One row per procedure: type, centre, length and what occurs in it."""
-        return pl.DataFrame([_row(scene, true_procedure(scene)) for scene in self.scenes()])
+        return PROCEDURES.frame([_row(scene, true_procedure(scene)) for scene in self.scenes()])
 
     def to_dir(
         self,
@@ -110,7 +111,7 @@ class Simulation:
                 if workers > 1 and self.count > 1
                 else [job.write(number, step) for number in range(self.count)]
             )
-            table = pl.DataFrame(rows)
+            table = PROCEDURES.frame(rows)
             table.write_csv(folder / "procedures.csv")
             request = Request("simulate", {name: plain_value(value) for name, value in options.items()})
             write_manifest(folder / MANIFEST, manifest_of(request, main="procedures", outputs=files_below(folder)))

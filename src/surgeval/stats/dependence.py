@@ -22,6 +22,7 @@ from surgeval.errors import TooFewVideos
 from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
 from surgeval.schema.score_table import Missing
+from surgeval.schema.table_facts import Directions
 from surgeval.stats.closed_form import mean_sd
 from surgeval.stats.interval import interval
 from surgeval.stats.intervals import percent
@@ -50,13 +51,15 @@ class WidthRatioResult(TableResult):
 
 
 @requested("dependence")
-def dependence(table: Any, *, metric: str | None = None, missing: Missing = "worst") -> DependenceResult:
+def dependence(
+    table: Any, *, metric: str | None = None, better: Directions = None, missing: Missing = "worst"
+) -> DependenceResult:
     """How strongly the scores of each model hang together within videos.
 
     Raises:
         TooFewVideos: With one video nothing can be said.
     """
-    matrix = as_table(table).matrix(metric, missing=missing)
+    matrix = as_table(table, better=better, metric=metric).matrix(metric, missing=missing)
     if len(matrix.video_names) < 2:
         raise TooFewVideos("dependence: only one video, so nothing varies between videos")
     cluster = Sample.of(matrix, statistic="mean", resample="cluster", estimand="rows")
@@ -109,6 +112,7 @@ def width_ratio(
     replicates: int = 1000,
     seed: int = 42,
     metric: str | None = None,
+    better: Directions = None,
     missing: Missing = "worst",
 ) -> WidthRatioResult:
     """How much wider intervals are when videos are respected; arguments as for `interval`."""
@@ -116,7 +120,7 @@ def width_ratio(
         "statistic": statistic, "estimand": estimand, "by": by, "level": level, "replicates": replicates, "seed": seed,
         "metric": metric, "missing": missing,
     }  # fmt: skip
-    table = as_table(table)
+    table = as_table(table, better=better, metric=metric)
     keys = [*by, "model"] if not isinstance(by, str) else [by, "model"]
     width = (pl.col("high") - pl.col("low")).alias("width")
     naive = interval(table, resample="naive", **common)

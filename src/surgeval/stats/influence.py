@@ -11,6 +11,7 @@ import polars as pl
 from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
 from surgeval.schema.score_table import Missing
+from surgeval.schema.table_facts import Directions
 from surgeval.stats.jackknife import jackknife_sd, leave_one_out
 from surgeval.stats.nesting import need_units
 from surgeval.stats.replicates import ESTIMAND_PROSE, Sample
@@ -30,6 +31,7 @@ def influence(
     statistic: str = "mean",
     estimand: str = "rows",
     metric: str | None = None,
+    better: Directions = None,
     missing: Missing = "worst",
 ) -> InfluenceResult:
     """What happens to each model's value when one video is left out.
@@ -40,7 +42,7 @@ def influence(
     Raises:
         TooFewVideos: The table has a single video.
     """
-    matrix = as_table(table).matrix(metric, missing=missing)
+    matrix = as_table(table, better=better, metric=metric).matrix(metric, missing=missing)
     sample = Sample.of(matrix, statistic=statistic, resample="cluster", estimand=estimand)
     need_units(sample.nest, "influence")
     without = leave_one_out(sample)

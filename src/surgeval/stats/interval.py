@@ -15,9 +15,11 @@ import polars as pl
 from surgeval.errors import Misuse, TooFewVideos, UnknownName
 from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
+from surgeval.results.tables.statistics import INTERVAL
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.schema.score_table import Missing, ScoreMatrix
+from surgeval.schema.table_facts import Directions
 from surgeval.stats.deterministic import two_stage_distribution
 from surgeval.stats.draws import check_replicates, check_seed, replicate_keys, stream
 from surgeval.stats.intervals import METHODS, bounds, check_level, percent
@@ -84,6 +86,7 @@ def interval(
     method: str = "percentile",
     seed: int = 42,
     metric: str | None = None,
+    better: Directions = None,
     missing: Missing = "worst",
     columns: Mapping[str, str] | None = None,
     engine: Engine = "auto",
@@ -102,6 +105,7 @@ def interval(
             two-stage, estimand `videos`: no random numbers at all).
         seed: Seed of the named streams; each slice has its own.
         metric: Which metric of the table; may be left out where there is one.
+        better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
         missing: What a (model, case) pair without a row becomes.
         columns: Our column names to theirs, where files are read.
         engine: `numba`, `numpy`, or `auto`; results are equal.
@@ -116,11 +120,11 @@ def interval(
     """
     settings = Settings(statistic, resample, estimand, level, replicates, method, seed, engine)
     check_settings(settings)
-    scores = as_table(table, columns)
+    scores = as_table(table, columns, better=better, metric=metric)
     matrix = scores.matrix(metric, missing=missing)
     rows = [row for part in slices(matrix, by) for row in _slice_rows(part, settings, strict=not by)]
     return IntervalResult.of(
-        table=pl.DataFrame(rows, infer_schema_length=None),
+        table=INTERVAL.frame(rows),
         prose=interval_prose(settings, matrix, what="values"),
         notes=tuple(matrix_notes(matrix, has_videos=scores.has_videos)),
     )
@@ -157,7 +161,7 @@ def metric_interval(
     sample, whole = _prepared_sample(MetricStatistic(metric), prepared, video, settings, metric.facts)
     found = sample_spread(sample, settings, whole.name)
     row = _row(whole, metric.facts.name, metric.facts, settings, found, 0, "")
-    return IntervalResult.of(pl.DataFrame([row]), interval_prose(settings, whole.matrix, what="values"))
+    return IntervalResult.of(INTERVAL.frame([row]), interval_prose(settings, whole.matrix, what="values"))
 
 
 def prepared_spread(
@@ -188,7 +192,7 @@ def prepared_spread(
         TooFewVideos: A single unit.
     """
     settings = Settings(statistic.name, resample, "rows", level, replicates, "percentile", seed, "numpy")
-    sample, whole = _prepared_sample(statistic, prepared, video, settings, MetricFacts(statistic.name))
+    sample, whole = _prepared_sample(statistic, prepared, video, settings, MetricFacts.unknown(statistic.name))
     value, draws = sample.point(), sample.replicates(slice_keys(settings, whole.name), engine=settings.engine)
     ends = bounds(draws, value, level=level)
     return PreparedSpread(value, ends.low, ends.high, replicate_sd(draws), np.isnan(draws).sum(axis=0))

@@ -23,7 +23,9 @@ import polars as pl
 from surgeval.errors import Misuse, UnknownName
 from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
+from surgeval.results.tables.statistics import STRATA
 from surgeval.schema.score_table import Missing, ScoreMatrix
+from surgeval.schema.table_facts import Directions
 from surgeval.stats.contrasts import Contrast, contrast_rows, table_rows
 from surgeval.stats.interval import Settings, check_settings, matrix_notes, slice_keys
 from surgeval.stats.intervals import percent
@@ -62,6 +64,7 @@ def strata(
     replicates: int = 1000,
     seed: int = 42,
     metric: str | None = None,
+    better: Directions = None,
     missing: Missing = "worst",
     columns: Mapping[str, str] | None = None,
 ) -> StrataResult:
@@ -82,6 +85,7 @@ def strata(
         replicates: How many resamples.
         seed: Seed of the stream.
         metric: Which metric of the table.
+        better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
         missing: What a (model, case) pair without a row becomes.
         columns: Our column names to theirs, where files are read.
 
@@ -94,7 +98,7 @@ def strata(
     for kind, got, known in (("strata rule", rule, RULES), ("baseline", baseline, BASELINES)):
         if got not in known:
             raise UnknownName(kind, got, known)
-    scores = as_table(table, columns)
+    scores = as_table(table, columns, better=better, metric=metric)
     matrix = scores.matrix(metric, missing=missing)
     masks = stratum_masks(matrix.cases, [by] if isinstance(by, str) else by, bins=bins, low_artifact=low_artifact)
     contrasts = [
@@ -103,7 +107,7 @@ def strata(
     ]
     rows = contrast_rows(matrix, contrasts, settings) if rule == "joint" else _subset_rows(matrix, contrasts, settings)
     return StrataResult.of(
-        pl.DataFrame(rows, infer_schema_length=None),
+        STRATA.frame(rows),
         _prose(settings, matrix, rule, baseline),
         tuple(matrix_notes(matrix, has_videos=scores.has_videos)),
     )

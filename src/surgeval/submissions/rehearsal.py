@@ -15,6 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from surgeval.asking.driver import run_tasks
+from surgeval.asking.journal import LOG, TROUBLE_LOG
+from surgeval.asking.plan import Rules, State
+from surgeval.asking.session import Entrant, OpenSession, open_session, open_tcp_session
 from surgeval.errors import Misuse, UnknownName
 from surgeval.judges import Judge
 from surgeval.results.manifest import MANIFEST, manifest_of, write_manifest
@@ -22,18 +26,14 @@ from surgeval.results.request import Request, plain_value
 from surgeval.sandbox import Engine, Limits, open_engine
 from surgeval.schema.findings import Severity
 from surgeval.schema.question_files import load_questions
-from surgeval.scoring.profiles import TRACK_LIMITS_S
+from surgeval.schema.questions import TRACK_LIMITS_S
 from surgeval.scoring.result import ScoreResult
 from surgeval.scoring.run import score
 from surgeval.submissions.batch import BUDGETS, BatchRules, run_batches
-from surgeval.submissions.driver import run_tasks
 from surgeval.submissions.gc_invoke import PORT, open_invoke_session
 from surgeval.submissions.inputs import Inputs, read_inputs
-from surgeval.submissions.journal import LOG, TROUBLE_LOG
-from surgeval.submissions.plan import Rules, State
 from surgeval.submissions.rehearsal_report import Findings, findings_of, report_text
-from surgeval.submissions.results import RunFacts, run_facts, write_responses
-from surgeval.submissions.session import Entrant, OpenSession, open_session, open_tcp_session
+from surgeval.submissions.results import RunFacts, run_facts, write_records, write_responses
 
 PROTOCOLS = ("server", "server-tcp", "batch", "gc-invoke")
 _IMAGE_ENGINES = ("podman", "docker")
@@ -224,7 +224,8 @@ def _buckets(inputs: Inputs) -> dict[str, str]:
 
 def _told(inputs: Inputs, rules: Rules, settings: Settings, engine: Engine, folder: Path, limits: Limits) -> Rehearsal:
     pooled = settings.budget == "pooled"
-    responses = write_responses(folder, with_late=not pooled)
+    write_responses(folder, with_late=not pooled)
+    responses = write_records(folder)
     facts = run_facts(folder)
     log = _tail(folder / TROUBLE_LOG) or _tail(folder / LOG)
     findings = findings_of(facts, inputs, protocol=settings.protocol, log=log)

@@ -57,7 +57,7 @@ def test_generic_rules_take_tasks_weights_and_columns(tmp_path: Path) -> None:
     result = run(
         path, "--rule", "test-then-rank", "--columns", "model=algorithm,video=patient", "--task-column", "capability",
         "--task-weight", "temporal_grounding=2", "--correction", "holm", "--boot", 20, "--missing", "0",
-        "--smaller-is-better", "--challenger-compat", "--consensus", "euclidean", "--out", tmp_path / "out",
+        "--better", "larger", "--challenger-compat", "--consensus", "euclidean", "--out", tmp_path / "out",
     )  # fmt: skip
     assert result.exit_code == 0
     assert {"ranks.csv", "consensus.csv", "kendall.csv", "pairs.csv"} <= {p.name for p in (tmp_path / "out").iterdir()}

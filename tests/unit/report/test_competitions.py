@@ -82,7 +82,7 @@ def test_what_holds_for_several_competitions_is_said_once(folder: Path) -> None:
 
 def test_headlines_of_several_competitions_stand_side_by_side_on_one_scale(folder: Path) -> None:
     table = pl.DataFrame({
-        "level": ["headline"], "name": ["headline"], "accuracy": [0.5], "ci_low": [0.4], "ci_high": [0.6], "count": [9],
+        "level": ["headline"], "name": ["headline"], "accuracy": [0.5], "low": [0.4], "high": [0.6], "count": [9],
         "videos": [7],
     })  # fmt: skip
     inputs = read_inputs(folder)

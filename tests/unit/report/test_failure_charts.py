@@ -31,11 +31,11 @@ def test_stars_follow_the_seed_limits() -> None:
 def test_the_forest_shows_log_odds_with_their_limits(found: FailuresResult) -> None:
     chart = effects_forest(found.table, rows=found.fit.design.rows)
     want = {row["term"]: row for row in found.table.iter_rows(named=True)}
-    for row in rows_of(chart, "rule", "low"):
+    for row in rows_of(chart, "rule", "shown_low"):
         if row["estimate"] is not None:
             assert row["shown"] == pytest.approx(want[row["term"]]["estimate"])
-            assert row["low"] == pytest.approx(math.log(want[row["term"]]["ci_low"]))
-            assert row["high"] == pytest.approx(math.log(want[row["term"]]["ci_high"]))
+            assert row["shown_low"] == pytest.approx(math.log(want[row["term"]]["low"]))
+            assert row["shown_high"] == pytest.approx(math.log(want[row["term"]]["high"]))
     assert f"n = {found.fit.design.rows:,} rows" in chart.caption
 
 
@@ -43,12 +43,14 @@ def test_the_most_harmful_property_is_on_top_and_what_cannot_be_assessed_below(f
     chart = effects_forest(found.table)
     assessed = found.table.filter((pl.col("term") != "(Intercept)") & pl.col("estimate").is_not_null()).sort("estimate")
     assert row_order(chart) == [*(term_words(term) for term in assessed["term"]), "never"]
-    assert "never" in {row["label"] for row in rows_of(chart, "rule", "low") if row["size_text"] == "not assessable"}
+    assert "never" in {
+        row["label"] for row in rows_of(chart, "rule", "shown_low") if row["size_text"] == "not assessable"
+    }
 
 
 def test_odds_ratios_stars_and_symbols_stand_beside_the_rows() -> None:
     chart = effects_forest(effects_rows(["smoke", "blood", "motion"]))
-    rows = {row["term"]: row for row in rows_of(chart, "rule", "low")}
+    rows = {row["term"]: row for row in rows_of(chart, "rule", "shown_low")}
     assert rows["smoke"]["size_text"] == "0.37 (0.22 to 0.61)"
     assert (rows["smoke"]["stars"], rows["smoke"]["symbol"], rows["smoke"]["effect"]) == ("***", "---", "harms")
     assert (rows["motion"]["stars"], rows["motion"]["effect"]) == ("", "not significant")
@@ -66,23 +68,23 @@ def test_stars_of_adjusted_p_values_say_so() -> None:
 def test_an_endless_interval_is_cut_with_an_arrow_and_does_not_press_the_others_together() -> None:
     names = [f"p{i}" for i in range(6)]
     frame = effects_rows(names).with_columns(
-        pl.when(pl.col("term") == "p1").then(1e304).otherwise("ci_high").alias("ci_high"),
-        pl.when(pl.col("term") == "p2").then(0.0).otherwise("ci_low").alias("ci_low"),
+        pl.when(pl.col("term") == "p1").then(1e304).otherwise("high").alias("high"),
+        pl.when(pl.col("term") == "p2").then(0.0).otherwise("low").alias("low"),
     )
     chart = effects_forest(frame)
-    rows = {row["term"]: row for row in rows_of(chart, "rule", "low")}
-    assert rows["p1"]["high"] == rows["p1"]["cut_high"] < 5
-    assert rows["p2"]["low"] == rows["p2"]["cut_low"] > -5
+    rows = {row["term"]: row for row in rows_of(chart, "rule", "shown_low")}
+    assert rows["p1"]["shown_high"] == rows["p1"]["cut_high"] < 5
+    assert rows["p2"]["shown_low"] == rows["p2"]["cut_low"] > -5
     assert rows["p0"]["cut_low"] is None
     assert {layer["mark"].get("text") for layer in drawn_as(chart, "text")} >= {"‹", "›"}
 
 
 def test_a_linear_model_is_shown_on_its_own_scale() -> None:
     frame = effects_rows(["smoke"]).with_columns(
-        odds_ratio=pl.lit(None, dtype=pl.Float64), ci_low=pl.lit(-1.5), ci_high=pl.lit(-0.5)
+        odds_ratio=pl.lit(None, dtype=pl.Float64), low=pl.lit(-1.5), high=pl.lit(-0.5)
     )
     chart = effects_forest(frame)
-    assert [(row["low"], row["high"]) for row in rows_of(chart, "rule", "low")] == [(-1.5, -0.5)]
+    assert [(row["shown_low"], row["shown_high"]) for row in rows_of(chart, "rule", "shown_low")] == [(-1.5, -0.5)]
     assert "odds" not in chart.caption.split("Symbols")[0]
 
 

@@ -204,7 +204,8 @@ def test_the_seed_deals_the_folds_and_nothing_else() -> None:
 
 
 def scored(rows) -> ScoreTable:
-    return ScoreTable.of(pl.DataFrame(rows, schema=["model", "case", "value"], orient="row"))
+    frame = pl.DataFrame(rows, schema=["model", "case", "correct"], orient="row")
+    return ScoreTable.of(frame, columns={"value": "correct"})
 
 
 def test_the_margin_is_over_the_best_floor_of_each_slice() -> None:

@@ -45,7 +45,7 @@ def _odds(why: FailuresResult, model: str, planted: str, term: str) -> Clue:
     row = table.filter(model=model, term=term).row(0, named=True)
     if row["odds_ratio"] is None:
         return Clue(model, planted, f"{term}: not assessable", False)
-    evidence = f"odds ratio {row['odds_ratio']:.2f} [{row['ci_low']:.2f}, {row['ci_high']:.2f}]"
+    evidence = f"odds ratio {row['odds_ratio']:.2f} [{row['low']:.2f}, {row['high']:.2f}]"
     return Clue(model, planted, evidence, row["p_holm"] <= ALPHA and row["odds_ratio"] < 1)
 
 

@@ -12,6 +12,7 @@ from surgeval.report.section import Block, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
 from surgeval.report.sections._wording import count_of, missing, name_of
 from surgeval.report.words import plain
+from surgeval.schema.outcomes import WITHOUT_ANSWER
 
 TITLE = "Answers"
 MOST_EXAMPLES = 30
@@ -37,7 +38,7 @@ def _outcomes(inputs: Inputs) -> list[Block]:
     total = rows.group_by("model").len().rename({"len": "questions"})
     not_scored = rows.group_by("model").agg(pl.col("value").is_null().sum().cast(pl.Int64).alias("not_scored"))
     wide = wide.join(total, on="model", maintain_order="left").join(not_scored, on="model", maintain_order="left")
-    unscored, lost = int(wide["not_scored"].sum()), rows.filter(pl.col("status") != "answered").height
+    unscored, lost = int(wide["not_scored"].sum()), rows.filter(pl.col("status").is_in(WITHOUT_ANSWER)).height
     if column == "status" and not unscored and not lost:
         return []
     text = (
@@ -59,10 +60,14 @@ def _videos(inputs: Inputs) -> list[Block]:
             pl.col("value").count().alias("answers"),
             pl.col("case").n_unique().alias("cases"),
         )
-        .sort("mean_over_models", "video", nulls_last=True)
+        .sort("mean_over_models", "video", descending=[inputs.better == "smaller", False], nulls_last=True)
     )
-    caption = f"Mean {inputs.metric} over all models and cases of the video; the hardest first."
-    return [Table("videos", "The hardest videos", frame, caption, shown_rows=_WORST_VIDEOS)]
+    told = inputs.better is not None
+    caption = (
+        f"Mean {inputs.metric} over all models and cases of the video; the {'hardest' if told else 'lowest'} first."
+    )
+    title = "The hardest videos" if told else "Videos by their mean"
+    return [Table("videos", title, frame, caption, shown_rows=_WORST_VIDEOS)]
 
 
 def _targeted(inputs: Inputs) -> list[Block]:

@@ -29,7 +29,7 @@ _LABELS = {
     "p_first": "share first",
     "p_top3": "share top 3",
 }
-_GATE_LABELS = {"baseline_macro_accuracy": "that of the baseline", "ci_low": "from", "ci_high": "to"}
+_GATE_LABELS = {"baseline_macro_accuracy": "that of the baseline", "low": "from", "high": "to"}
 _FEW = 10
 """Rows of a table that need not be folded."""
 _ORDER = (

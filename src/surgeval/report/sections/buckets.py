@@ -45,7 +45,7 @@ def _of_board(part: StoredResult, board: str, floors: pl.DataFrame | None) -> li
     frame = frame.with_columns(
         pl.struct("capability", "ood").map_elements(_label, return_dtype=pl.String).alias("bucket")
     )
-    order = ["bucket", "model", "accuracy", "ci_low", "ci_high", "rank", "letters", "questions", "videos"]
+    order = ["bucket", "model", "accuracy", "low", "high", "rank", "letters", "questions", "videos"]
     caption = (
         "Accuracy: mean over the questions of the bucket; 95 % percentile interval from resampling whole videos."
         " Models that share a letter cannot be told apart in the bucket (Holm within the bucket)."
@@ -75,9 +75,7 @@ def summary_rows(inputs: Inputs, level: str) -> pl.DataFrame:
             continue
         if "estimand" in frame.columns:
             frame = frame.filter(pl.col("estimand") == "rows")
-        wanted = [
-            name for name in ("name", "accuracy", "ci_low", "ci_high", "count", "videos") if name in frame.columns
-        ]
+        wanted = [name for name in ("name", "accuracy", "low", "high", "count", "videos") if name in frame.columns]
         model = str(part.options.get("model", part.label))
         frames.append(frame.filter(pl.col("level") == level).select(pl.lit(model).alias("model"), *wanted))
     return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()

@@ -46,7 +46,7 @@ def _within_one(part: StoredResult) -> Block | None:
     frame = frame.filter(frame["value"].is_between(0, 1) & frame["high"].is_between(0, 1) & (frame["low"] >= 0))
     if frame.height < 2:
         return None
-    rows = frame.select(model="metric", value="value", ci_low="low", ci_high="high", n="videos")
+    rows = frame.select("value", "low", "high", model="metric", n="videos")
     title = f"Metrics of {name_of(part.options.get('model', part.label))}"
     return picture("value_intervals", rows, name="metric-intervals", title=title, estimand="value of the metric")
 

@@ -81,10 +81,10 @@ def _with_intervals(pairs: pl.DataFrame, differences: pl.DataFrame) -> pl.DataFr
     """The pairs with the intervals of their differences, whichever of the two models either table names first."""
     keys = ["capability", "ood", "model_a", "model_b"]
     if not differences.is_empty():
-        ends = differences.select(*keys, "ci_low", "ci_high")
+        ends = differences.select(*keys, "low", "high")
         turned = differences.select(
-            "capability", "ood", model_a="model_b", model_b="model_a", ci_low=-pl.col("ci_high"),
-            ci_high=-pl.col("ci_low"),
+            "capability", "ood", model_a="model_b", model_b="model_a", low=-pl.col("high"),
+            high=-pl.col("low"),
         )  # fmt: skip
         both = pl.concat([ends, turned]).unique(keys, keep="first", maintain_order=True)
         pairs = pairs.join(both, on=keys, how="left", maintain_order="left", nulls_equal=True)

@@ -52,9 +52,8 @@ def _intervals(inputs: Inputs, live: Live) -> list[Block]:
         text += f" For the median model the former are {ratio:.2f} times as wide. They are the ones to report."
     if not live.table.has_videos:
         text = "The table names no videos, so every case stands for itself and intervals may be too narrow."
-    facts = live.table.facts.get(inputs.metric)
     chart = picture(
-        "naive_against_cluster", live.both, largest_is_best=facts is None or facts.larger_is_better,
+        "naive_against_cluster", live.both, largest_is_best=inputs.better != "smaller",
     )  # fmt: skip
     caption = f"95 % percentile intervals from {live.replicates} resamples (seed {SEED}); {_estimand(inputs)}."
     return [Prose(text), chart, Table("intervals", "Cluster and naive intervals", frame, caption, folded=True)]

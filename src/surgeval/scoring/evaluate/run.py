@@ -21,8 +21,8 @@ from surgeval.scoring.evaluate.measure import Material, Measured, Settings, Step
 from surgeval.scoring.evaluate.result import EvaluationResult
 
 PER_VIDEO = (
-    "scores.parquet holds one row per video and metric: a single case has no score. The mean of these rows is the mean "
-    "over videos of the metric within each, which is another number than the metric of all videos together."
+    "scores.parquet holds one row per video of {}: a single case has no score. The mean of these rows is the mean over "
+    "videos of the metric within each, which is another number than the metric of all videos together."
 )
 KINDS = ("classification", "cvs", "detection", "phases", "segmentation", "tracking", "triplets")
 """Each names a module here with a function `material`."""
@@ -88,7 +88,7 @@ def evaluate(
     step = progress or _quiet
     measured = _saying(measure(found, settings, step), prepared.conventions)
     flawed = compat_table(found.jobs, found.videos, settings)
-    notes = (*prepared.notes, *found.notes, *compat_notes(flawed), *(() if found.scores is not None else (PER_VIDEO,)))
+    notes = (*prepared.notes, *found.notes, *compat_notes(flawed), *_per_video_note(found))
     boards = found.finish(model, measured)
     tables = {
         "metrics": measured.metrics,
@@ -106,7 +106,7 @@ def evaluate(
         records={"conventions": measured.conventions},
         prose=_prose(kind, model, found, settings) + prepared.prose,
         findings=as_findings(notes),
-        scores=_score_table(found, measured, model),
+        scores=score_table_of(found, measured, model, metrics),
         boards=tuple(boards),
         request=Request(inputs=_files(found, predictions=predictions, references=references, **chosen)),
     )
@@ -116,14 +116,28 @@ def _quiet(_: int) -> None:
     """Nobody is told."""
 
 
-def _score_table(found: Material, measured: Measured, model: str) -> ScoreTable:
-    """The score of every case, or of every video where a single case has none."""
-    frame, facts = found.scores, dict(found.score_facts)
-    if frame is None:
-        values = measured.per_video.select("video", "metric", "value")
-        frame = values.with_columns(pl.col("video").alias("case"), pl.lit(Status.ANSWERED.value).alias("status"))
-        facts |= {job.name: job.metric.facts for job in found.jobs}
-    return ScoreTable.of(frame.with_columns(pl.lit(model).alias("model")), facts=facts)
+def _per_video_note(found: Material) -> tuple[str, ...]:
+    """Which metrics change their value when the rows of the score table are averaged."""
+    scored = set() if found.scores is None else set(found.scores["metric"].unique())
+    pooled = [job.name for job in found.jobs if job.name not in scored and job.metric.facts.pooled]
+    return (PER_VIDEO.format(", ".join(pooled)),) if pooled else ()
+
+
+def score_table_of(found: Material, measured: Measured, model: str, asked: Sequence[str]) -> ScoreTable:
+    """The score of every case, and of every video under metrics that no single case has a score of.
+
+    Where a metric has no value there is no row: nothing was scored.
+    """
+    scored = [] if found.scores is None else [found.scores]
+    named = set() if found.scores is None else set(found.scores["metric"].unique())
+    values = measured.per_video.filter(~pl.col("metric").is_in(list(named))).select("video", "metric", "value")
+    scored.append(values.with_columns(pl.col("video").alias("case"), pl.lit(Status.ANSWERED.value).alias("status")))
+    rows = pl.concat(scored, how="diagonal_relaxed").with_columns(pl.col("status").fill_null(Status.ANSWERED.value))
+    known = rows.filter(pl.col("value").is_not_nan() & pl.col("value").is_not_null())
+    facts = {job.name: job.metric.facts for job in found.jobs} | dict(found.score_facts)
+    main = asked[0] if len(asked) == 1 else None
+    whole = known if known.height else rows
+    return ScoreTable.of(whole.with_columns(pl.lit(model).alias("model")), facts=facts, main=main)
 
 
 def _prose(kind: str, model: str, found: Material, settings: Settings) -> str:

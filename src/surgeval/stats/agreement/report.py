@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import polars as pl
 
 from surgeval.errors import Misuse, UnknownName
 from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult
+from surgeval.results.tables.statistics import AGREEMENT
 from surgeval.schema.table_files import read_frame
 from surgeval.stats.agreement.coefficients import (
     KAPPA_WEIGHTS,
@@ -143,7 +143,7 @@ def agreement_of(
     notes: list[str] = []
     for who, found in _coefficients(ratings, scale, kappa_weights, notes):
         rows.append(_row(who, found, ratings, counts, level))
-    frame = pl.DataFrame(rows, infer_schema_length=None)
+    frame = AGREEMENT.frame(rows)
     if counts is None:
         notes.append("There is one video only, so the spread between videos is unknowable and no interval is given.")
     if not ratings.has_videos:

@@ -17,13 +17,14 @@ import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid, UnknownName
 from surgeval.results.request import requested
+from surgeval.results.tables import failures as tables
 from surgeval.stats.mixed.design import Design, design_of
 from surgeval.stats.mixed.diagnostics import diagnose
 from surgeval.stats.mixed.fit import Engine, fit
 from surgeval.stats.mixed.formula import fixed_terms, random_terms
 from surgeval.stats.mixed.inference import Ratio, likelihood_ratio
 from surgeval.stats.mixed.influence import leave_one_out
-from surgeval.stats.mixed.report import FailuresResult, Specifications, effects_table
+from surgeval.stats.mixed.report import FailuresResult, Specifications, effects_table, unassessed
 from surgeval.stats.mixed.request import ROLES, ModelRole, Request, Spec
 from surgeval.stats.mixed.residuals import normal_correlation, pearson_dispersion
 from surgeval.stats.mixed.result import MixedFit
@@ -101,8 +102,9 @@ def failures(
     frame = with_properties(rows_of(table, columns, where=where), properties, where)
     frame = of_metric(frame, metric, outcome, where)
     also = tuple(part for name in (*cluster, *leave_out) for part in name.split(":"))
+    groups, slopes = random_terms(random)
     request = Request(
-        successes or outcome or "", trials, fixed_terms(fixed), random_terms(random), spec, role, "binomial", also=also
+        successes or outcome or "", trials, fixed_terms(fixed), groups, spec, role, "binomial", slopes=slopes, also=also
     )
     frame, request, work = settle_outcome(frame, request, family, transform, where)
     rows, own, left_out = settle_role(frame, request, work, where)
@@ -115,7 +117,9 @@ def failures(
     compared = _specifications(rows, own, found, wanted, engine, where) if counts else None
     each = _per_model(frame, request, level, symmetric, engine) if per_model else None
     marginal = robust_logit(found.design, cluster).table(level=level) if cluster else None
-    influence = [leave_one_out(found, name).select(pl.lit(name).alias("column"), pl.all()) for name in leave_out]
+    influence = [
+        tables.INFLUENCE.frame(leave_one_out(found, name).with_columns(column=pl.lit(name))) for name in leave_out
+    ]
     return FailuresResult(
         fit=found, spec=spec, model_column=own.model_column, role=own.role, level=level, symmetric=symmetric,
         decisions=tuple(work.decisions), transform=work.transform, diagnostics=diagnose(found),
@@ -207,13 +211,10 @@ def _per_model(frame: pl.DataFrame, request: Request, level: float, symmetric: b
             parts.append(_unfitted(str(name), request.fixed, error))
             continue
         table = effects_table(fit(design, engine=engine), level=level, symmetric=symmetric)
-        parts.append(table.select(pl.lit(str(name)).alias("model"), pl.all(), pl.lit("").alias("note")))
+        parts.append(tables.PER_MODEL.frame(table.with_columns(model=pl.lit(str(name)), note=pl.lit(""))))
     return pl.concat(parts, how="vertical_relaxed").sort("model", maintain_order=True)
 
 
 def _unfitted(model: str, terms: Sequence[str], error: TableInvalid) -> pl.DataFrame:
-    empty = [None] * len(terms)
-    numbers = ("estimate", "std_error", "z", "p_value", "p_holm", "odds_ratio", "ci_low", "ci_high")
-    columns: dict[str, Any] = {"model": [model] * len(terms), "term": list(terms)}
-    columns |= {name: pl.Series(empty, dtype=pl.Float64) for name in numbers}
-    return pl.DataFrame(columns | {"symbol": ["x"] * len(terms), "note": ["; ".join(error.problems)] * len(terms)})
+    why = "; ".join(error.problems)
+    return tables.PER_MODEL.frame([{"model": model, **row, "note": why} for row in unassessed(terms)])

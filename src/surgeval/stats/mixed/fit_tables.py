@@ -10,13 +10,12 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
+from surgeval.results.tables import failures as tables
 from surgeval.stats.mixed.design import INTERCEPT
 from surgeval.stats.mixed.marginal import marginal_means
 from surgeval.stats.mixed.residuals import ResidualCheck, quantile_residuals
 from surgeval.stats.mixed.result import MixedFit
 
-RANDOM_SCHEMA = {"group": pl.String, "level": pl.String, "mean": pl.Float64, "sd": pl.Float64}
-QUANTILE_SCHEMA = {"group": pl.String, "expected": pl.Float64, "observed": pl.Float64, "n": pl.Int64}
 MOST_POINTS = 300
 """Points of one Q-Q plot; the ends are always kept."""
 
@@ -24,7 +23,6 @@ MOST_POINTS = 300
 SIMULATED_ROWS = 50_000
 """Beyond, residuals are not simulated unasked: it takes a hundred times as long as a fit."""
 SIMULATED_SETS = 100
-_TESTS = {"test": pl.String, "value": pl.Float64}
 
 
 class FitTables(Mapping[str, pl.DataFrame]):
@@ -55,29 +53,28 @@ def drawn_tables(found: MixedFit, *, level: float) -> dict[str, pl.DataFrame]:
 
     Empty tables are left out, and residuals are simulated only up to `SIMULATED_ROWS` rows.
     """
-    tables = {
+    drawn = {
         "random_effects": random_effects_table(found),
         "quantiles": quantile_table(found),
         "marginal_means": marginal_table(found, level=level),
     }
     if found.design.rows <= SIMULATED_ROWS:
         frame, tests = residual_table(quantile_residuals(found, draws=SIMULATED_SETS))
-        kept = [(name, float(value)) for name, value in tests.items() if value is not None]
-        tables |= {"residuals": frame, "residual_tests": pl.DataFrame(kept, schema=_TESTS, orient="row")}
-    return {name: frame for name, frame in tables.items() if not frame.is_empty()}
+        kept = [{"test": name, "value": float(value)} for name, value in tests.items() if value is not None]
+        drawn |= {"residuals": frame, "residual_tests": tables.RESIDUAL_TESTS.frame(kept)}
+    return {name: frame for name, frame in drawn.items() if not frame.is_empty()}
 
 
 def random_effects_table(found: MixedFit) -> pl.DataFrame:
     """Every level of every random effect: group, level, conditional mean and conditional SD."""
     parts = [
-        pl.DataFrame(
+        tables.RANDOM_EFFECTS.frame(
             {"group": [group.name] * len(group.labels), "level": group.labels.cast(pl.String), "mean": group.mean,
-             "sd": group.spread},
-            schema=RANDOM_SCHEMA,
+             "sd": group.spread}
         )
         for group in found.groups
     ]  # fmt: skip
-    return pl.concat(parts) if parts else pl.DataFrame(schema=RANDOM_SCHEMA)
+    return pl.concat(parts) if parts else tables.RANDOM_EFFECTS.frame([])
 
 
 def quantile_table(found: MixedFit) -> pl.DataFrame:
@@ -86,7 +83,7 @@ def quantile_table(found: MixedFit) -> pl.DataFrame:
     if found.family == "gaussian":
         samples = {"residuals": found.design.response - found.linear_predictor, **samples}
     parts = [normal_quantiles(name, values) for name, values in samples.items()]
-    return pl.concat(parts) if parts else pl.DataFrame(schema=QUANTILE_SCHEMA)
+    return pl.concat(parts) if parts else tables.QUANTILES.frame([])
 
 
 def normal_quantiles(name: str, values: np.ndarray) -> pl.DataFrame:
@@ -94,13 +91,12 @@ def normal_quantiles(name: str, values: np.ndarray) -> pl.DataFrame:
     values = np.sort(np.asarray(values, dtype=np.float64)[np.isfinite(values)])
     spread = values.std(ddof=1) if len(values) > 1 else 0.0
     if not spread > 0:
-        return pl.DataFrame(schema=QUANTILE_SCHEMA)
+        return tables.QUANTILES.frame([])
     expected = stats.norm.ppf((np.arange(1, len(values) + 1) - 0.375) / (len(values) + 0.25))
     keep = kept_ranks(len(values))
-    return pl.DataFrame(
+    return tables.QUANTILES.frame(
         {"group": [name] * len(keep), "expected": expected[keep], "observed": ((values - values.mean()) / spread)[keep],
-         "n": [len(values)] * len(keep)},
-        schema=QUANTILE_SCHEMA,
+         "n": [len(values)] * len(keep)}
     )  # fmt: skip
 
 
@@ -121,17 +117,15 @@ def kept_ranks(count: int, *, most: int = MOST_POINTS) -> np.ndarray:
 def residual_table(check: ResidualCheck) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Simulated residuals as a column, and their tests by name, as `simulated_residuals` takes them."""
     names = ("uniformity_p", "dispersion", "dispersion_p", "outliers", "outlier_p", "conditional")
-    return pl.DataFrame({"residual": check.residuals}), {name: getattr(check, name) for name in names}
+    return tables.RESIDUALS.frame({"residual": check.residuals}), {name: getattr(check, name) for name in names}
 
 
 def marginal_table(found: MixedFit, *, level: float = 0.95) -> pl.DataFrame:
-    """Marginal means of every 0/1 property: term, value, scale, mean, ci_low, ci_high."""
+    """Marginal means of every 0/1 property: term, value, scale, mean, low, high."""
     binary = [
         name
         for j, name in enumerate(found.names)
         if name != INTERCEPT and np.isin(found.design.fixed[:, j], (0.0, 1.0)).all()
     ]
-    schema = {"term": pl.String, "value": pl.Float64, "scale": pl.String, "mean": pl.Float64, "ci_low": pl.Float64,
-              "ci_high": pl.Float64}  # fmt: skip
     parts = [marginal_means(found, name, level=level) for name in binary]
-    return pl.concat(parts) if parts else pl.DataFrame(schema=schema)
+    return pl.concat(parts) if parts else tables.MARGINAL_MEANS.frame([])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from scipy import stats
 
 from surgeval.errors import Misuse
 from surgeval.results.result import Result
+from surgeval.results.tables import failures as tables_of
 from surgeval.schema.findings import Finding, Severity
 from surgeval.stats.mixed.components import explained, variance_table
 from surgeval.stats.mixed.design import INTERCEPT
@@ -24,10 +25,6 @@ from surgeval.stats.mixed.result import MixedFit
 from surgeval.stats.mixed.symbols import ALPHA, NOT_ASSESSABLE, symbol
 from surgeval.stats.mixed.workflow import Decision
 
-EFFECT_COLUMNS = (
-    "term", "estimate", "std_error", "z", "p_value", "p_holm", "odds_ratio", "ci_low", "ci_high", "symbol",
-)  # fmt: skip
-VARIANCE_COLUMNS = ("group", "variance", "sd", "icc")
 PAPER_WARNING = (
     "spec `paper` has no effect of (model, unit): contrasts between models, and effects that vary between models, have "
     "standard errors that can be tens of times too small. Use spec `default` to compare models."
@@ -72,7 +69,9 @@ class FailuresResult(Result):
         extra = {"per_model": self.per_model, "marginal": self.marginal, "influence": self.influence}
         tables = {
             "effects": effects_table(self.fit, level=self.level, symmetric=self.symmetric),
-            "variance": variance_table(self.fit, level=self.level).select(VARIANCE_COLUMNS),
+            "variance": tables_of.VARIANCE.frame(
+                variance_table(self.fit, level=self.level).drop("levels", "low", "high")
+            ),
             **{name: frame for name, frame in extra.items() if frame is not None},
         }
         self._set(main="effects", tables=FitTables(tables, self.fit, level=self.level))
@@ -142,12 +141,17 @@ def effects_table(found: MixedFit, *, level: float = 0.95, symmetric: bool = Fal
     rows = []
     for row in table.iter_rows(named=True):
         size = float(np.exp(min(row["estimate"], 700.0))) if ratio else None
-        ends = [_exp(row[end]) if ratio else row[end] for end in ("ci_low", "ci_high")]
+        ends = {end: _exp(row[end]) if ratio else row[end] for end in ("low", "high")}
         mark = "" if row["term"] == INTERCEPT else _mark(row, size, symmetric)
-        rows.append([row[name] for name in EFFECT_COLUMNS[:6]] + [size, *ends, mark])
-    missing = [[name, *([None] * 8), NOT_ASSESSABLE] for name in found.design.not_assessable]
-    schema = {name: pl.String if name in ("term", "symbol") else pl.Float64 for name in EFFECT_COLUMNS}
-    return pl.DataFrame(rows + missing, schema=schema, orient="row")
+        del row["p_bh"]
+        rows.append({**row, "odds_ratio": size, **ends, "symbol": mark})
+    return tables_of.EFFECTS.frame(rows + unassessed(found.design.not_assessable))
+
+
+def unassessed(terms: Iterable[str]) -> list[dict[str, Any]]:
+    """A row with `x` and no number for each of the terms."""
+    empty = {name: None for name in tables_of.EFFECTS.columns if name not in tables_of.EFFECTS.texts}
+    return [{"term": term, **empty, "symbol": NOT_ASSESSABLE} for term in terms]
 
 
 def _decisive(influence: pl.DataFrame | None) -> list[str]:
@@ -188,7 +192,7 @@ def _record(result: FailuresResult) -> dict[str, Any]:
         "formula": str(design.model), "family": found.family, "method": found.method, "transform": result.transform,
         "aic": found.aic, "bic": found.bic, "parameters": found.parameters, "residual_sd": found.sigma,
         "r2_marginal": shares.marginal, "r2_conditional": shares.conditional,
-        "sd_intervals": {row["group"]: [row["ci_low"], row["ci_high"]] for row in spread.iter_rows(named=True)},
+        "sd_intervals": {row["group"]: [row["low"], row["high"]] for row in spread.iter_rows(named=True)},
         "p_bh": dict(zip(wald["term"], wald["p_bh"], strict=True)), "level": result.level,
         "excluded": dict(design.excluded), "excluded_by_model": result.excluded_by_model,
         "not_assessable": dict(design.not_assessable), "dropped_random_effects": dict(design.dropped_factors),
@@ -248,8 +252,8 @@ def _prose(result: FailuresResult) -> str:
 
 def _spoken(row: dict[str, Any], level: float) -> str:
     return (
-        f"{row['term']} (odds ratio {row['odds_ratio']:.2f}, {level:.0%} interval {row['ci_low']:.2f} to "
-        f"{row['ci_high']:.2f}, p = {row['p_value']:.2g})"
+        f"{row['term']} (odds ratio {row['odds_ratio']:.2f}, {level:.0%} interval {row['low']:.2f} to "
+        f"{row['high']:.2f}, p = {row['p_value']:.2g})"
     )
 
 

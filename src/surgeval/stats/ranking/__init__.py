@@ -1,7 +1,7 @@
 """Rankings of models from a score table: the FOCUS rule and every method of challengeR.
 
 One file per rule. To add one: write `<rule>.py` with a function `(table, options) -> RankResult` and
-name it in `RULES`.
+name it in `RULES`. Other packages add theirs as entry points of `surgeval.rules` that lead to a `Rule`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from surgeval.errors import UnknownName
 from surgeval.results.request import requested
 from surgeval.results.table_result import as_table
+from surgeval.schema.catalogue import Catalogue, with_attributes
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.score_table import ScoreTable
+from surgeval.schema.table_facts import Directions
 from surgeval.stats.ranking._distance import kendall_tau_b, spearman_footrule
 from surgeval.stats.ranking._options import BOARDS, CONSENSUS, MERGES, RankOptions
 from surgeval.stats.ranking.aggregate_then_rank import aggregate_then_rank
@@ -68,7 +69,7 @@ def _ranks_of_cases(operator: str) -> Rule:
     return Rule(f"rank-then-{operator}", f"{operator} of the ranks on each case", run, _UNTESTED)
 
 
-RULES: dict[str, Rule] = {
+_RULES: dict[str, Rule] = {
     rule.name: rule
     for rule in (
         Rule(
@@ -99,6 +100,9 @@ RULES: dict[str, Rule] = {
         ),
     )
 }
+RULES: Catalogue[Rule] = Catalogue(
+    "ranking rule", "rules", _RULES, take=with_attributes(["name", "summary", "run", "unused"])
+)
 """Every ranking rule by name."""
 
 
@@ -107,16 +111,16 @@ def rule_named(name: str) -> Rule:
 
     Raises:
         UnknownName: No such rule; the message carries the nearest one.
+        PluginBroken: An installed package offers it, and it cannot be used.
 
     Example:
         >>> rule_named("q10-then-rank").name
         'q10-then-rank'
     """
-    if name in RULES:
-        return RULES[name]
-    if isinstance(name, str) and (found := re.fullmatch(r"(q\d\d)-then-rank", name)):
-        return _aggregate(found[1], f"{int(found[1][1:])} % quantile of the scores")
-    raise UnknownName("ranking rule", name, RULES)
+    quantile = re.fullmatch(r"(q\d\d)-then-rank", str(name))
+    if quantile and name not in RULES.own:
+        return _aggregate(quantile[1], f"{int(quantile[1][1:])} % quantile of the scores")
+    return RULES[name]
 
 
 @requested("rank")
@@ -140,7 +144,7 @@ def rank(
     bucket_weights: Mapping[str, float] | None = None,
     task_column: str | None = None,
     task_weights: Mapping[str, float] | None = None,
-    smaller_is_better: bool = False,
+    better: Directions = None,
     missing: str | float | None = None,
     consensus: str = "euclidean",
     aggregate: Callable[[np.ndarray], float] | None = None,
@@ -167,7 +171,8 @@ def rank(
         bucket_weights: Weights of capability groups; equal by default.
         task_column: The column that names tasks; `task` where present, `metric` to rank by metric.
         task_weights: Weights of tasks in the consensus.
-        smaller_is_better: For metrics such as distances.
+        better: `larger` or `smaller`, or one of them by the name of each metric, where neither the table nor the
+            name of the metric says it.
         missing: What a score that is not given counts as: `drop`, `worst`, `error` or a number. The
             default of `focus` is wrong (`worst`); generic rules refuse until told.
         consensus: `euclidean` (mean rank over tasks) or `case-ranks` (mean case rank over all tasks).
@@ -176,12 +181,13 @@ def rank(
 
     Raises:
         Misuse: An option that cannot mean anything.
+        DirectionUnknown: Nobody said which values are better.
         TableInvalid: A table the rule cannot use, with every problem found.
         TooFewVideos: One video only.
 
     Example:
         >>> scores = {"model": ["A", "A", "B", "B"], "case": ["x", "y", "x", "y"], "value": [0.9, 0.8, 0.5, 0.9]}
-        >>> rank(scores, "mean-then-rank", boot=0).ranks["model"].to_list()
+        >>> rank(scores, "mean-then-rank", better="larger", boot=0).ranks["model"].to_list()
         ['A', 'B']
     """
     chosen = rule_named(rule)
@@ -201,13 +207,13 @@ def rank(
         bucket_weights=bucket_weights,
         task_column=task_column,
         task_weights=task_weights,
-        smaller_is_better=smaller_is_better,
+        better=better,
         missing=missing,
         consensus=consensus,
         aggregate=aggregate,
         challenger_compat=challenger_compat,
     )
-    result = chosen.run(as_table(table, columns), options)
+    result = chosen.run(as_table(table, columns, better=better, metric=metric), options)
     return replace(result, findings=(*_unused(chosen, options), *result.findings))
 
 

@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, UnknownName
+from surgeval.results.tables import ranking
 from surgeval.schema.findings import Finding, Severity, as_findings
 from surgeval.schema.score_table import ScoreTable
 from surgeval.stats.draws import stream, video_counts
@@ -133,7 +134,8 @@ def _prizes(found: Standing, options: RankOptions, pool: float) -> tuple[pl.Data
 
 def _sensitivity(found: Standing, options: RankOptions) -> pl.DataFrame:
     places = places_under_every_merge(found, options)
-    frame = pl.DataFrame({"board": [found.board.name] * len(found.names), "model": found.names, **places})
+    names = {"board": [found.board.name] * len(found.names), "model": found.names}
+    frame = ranking.SENSITIVITY.frame({**names, **places})
     return frame.sort(options.merge, "model")
 
 
