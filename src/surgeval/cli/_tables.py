@@ -44,7 +44,14 @@ BetterOption = Annotated[
     ),
 ]
 MissingOption = Annotated[
-    str, typer.Option("--missing", help="A model without a row for a case: worst value, drop the case, or error.")
+    list[str] | None,
+    typer.Option(
+        "--missing",
+        metavar="[STATUS=]RULE",
+        help="Scores that are not there: worst, drop-case, drop-score, error or a number, for all or by status; may be"
+        " repeated. By default worst for what the model is to blame for, else an error.",
+        show_default=False,
+    ),
 ]
 ByOption = Annotated[str, typer.Option("--by", metavar="COL,...", help="Report every combination of these columns.")]
 OutOption = Annotated[Path | None, typer.Option("--out", help="Write the table here (.csv or .parquet).")]

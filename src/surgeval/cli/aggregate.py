@@ -28,7 +28,7 @@ def aggregate(
     ] = None,
     metric: t.MetricOption = None,
     better: t.BetterOption = None,
-    missing: t.MissingOption = "worst",
+    missing: t.MissingOption = None,
     columns: t.ColumnsOption = "",
     out: t.OutOption = None,
     as_json: t.JsonOption = False,
@@ -44,7 +44,7 @@ def aggregate(
         "combine": combine,
         "metric": metric,
         "better": t.read_better(better),
-        "missing": missing,
+        "missing": missing or None,
     }
     read = read_weights(weights) if weights else None
     result = work(t.read_tables(table, columns), weights=read, **options)  # type: ignore[arg-type]

@@ -28,7 +28,7 @@ def compare(
     seed: t.SeedOption = 42,
     metric: t.MetricOption = None,
     better: t.BetterOption = None,
-    missing: t.MissingOption = "worst",
+    missing: t.MissingOption = None,
     columns: t.ColumnsOption = "",
     out: t.OutOption = None,
     as_json: t.JsonOption = False,
@@ -41,7 +41,7 @@ def compare(
     options = {
         "statistic": statistic, "resample": resample, "estimand": estimand, "by": t.names_in(by), "level": level,
         "replicates": boot, "method": method, "seed": seed, "metric": metric,
-        "better": t.read_better(better), "missing": missing,
+        "better": t.read_better(better), "missing": missing or None,
     }  # fmt: skip
     result = work(t.read_tables(table, columns), model_a, model_b, **options)  # type: ignore[arg-type]
     options |= {"model_a": model_a, "model_b": model_b, "columns": columns}

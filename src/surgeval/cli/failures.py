@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from surgeval.cli._console import emit, emit_json, emit_table, new_folder, talk
+from surgeval.cli._tables import BetterOption, MissingOption, read_better
 from surgeval.errors import Misuse
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ def failures(
     cluster: str = typer.Option("", help="One or two columns for marginal odds ratios with cluster-robust errors."),
     leave_out: str = typer.Option("", help="Columns of which each level is left out in turn: patient,algorithm."),
     metric: str | None = typer.Option(None, help="The metric to analyse, where a score table has several."),
+    better: BetterOption = None,
+    missing: MissingOption = None,
     symmetric: bool = typer.Option(False, "--symmetric", help="Symbol bins that mirror each other on the log scale."),
     level: float = typer.Option(0.95, help="Level of the intervals."),
     columns: str | None = typer.Option(None, help="Our column names to theirs: model=algorithm,video=patient."),
@@ -58,6 +61,7 @@ def failures(
         list(tables), successes=successes, trials=trials, outcome=outcome, fixed=_listed(fixed), random=_listed(random),
         spec=spec, per_model=per_model, role=role, family=family, transform=transform,  # type: ignore[arg-type]
         properties=list(properties) or None, cluster=_listed(cluster), leave_out=_listed(leave_out), metric=metric,
+        better=read_better(better), missing=missing or None,
         symmetric=symmetric, level=level, columns=_mapping(columns), where=", ".join(path.name for path in tables),
     )  # fmt: skip
     if out is not None:

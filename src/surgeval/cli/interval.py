@@ -24,7 +24,7 @@ def interval(
     seed: t.SeedOption = 42,
     metric: t.MetricOption = None,
     better: t.BetterOption = None,
-    missing: t.MissingOption = "worst",
+    missing: t.MissingOption = None,
     columns: t.ColumnsOption = "",
     out: t.OutOption = None,
     as_json: t.JsonOption = False,
@@ -37,7 +37,7 @@ def interval(
     options = {
         "statistic": statistic, "resample": resample, "estimand": estimand, "by": t.names_in(by), "level": level,
         "replicates": boot, "method": method, "seed": seed, "metric": metric,
-        "better": t.read_better(better), "missing": missing,
+        "better": t.read_better(better), "missing": missing or None,
     }  # fmt: skip
     result = work(t.read_tables(table, columns), **options)  # type: ignore[arg-type]
     t.deliver(result, out=out, as_json=as_json, verb="interval", options={**options, "columns": columns}, inputs=table)

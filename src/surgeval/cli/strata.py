@@ -38,7 +38,7 @@ def strata(
     seed: t.SeedOption = 42,
     metric: t.MetricOption = None,
     better: t.BetterOption = None,
-    missing: t.MissingOption = "worst",
+    missing: t.MissingOption = None,
     columns: t.ColumnsOption = "",
     out: t.OutOption = None,
     as_json: t.JsonOption = False,
@@ -51,7 +51,7 @@ def strata(
     options = {
         "statistic": statistic, "resample": resample, "estimand": estimand, "baseline": baseline, "rule": rule,
         "bins": read_bins(bins), "low_artifact": low_artifact, "level": level, "replicates": boot, "seed": seed,
-        "metric": metric, "better": t.read_better(better), "missing": missing,
+        "metric": metric, "better": t.read_better(better), "missing": missing or None,
     }  # fmt: skip
     result = work(t.read_tables(table, columns), t.names_in(by), **options)  # type: ignore[arg-type]
     options |= {"by": t.names_in(by), "columns": columns}

@@ -84,7 +84,7 @@ def interval(
     seed: int = 42,
     metric: str | None = None,
     better: Directions = None,
-    missing: Missing = "worst",
+    missing: Missing = None,
     engine: Engine = "auto",
 ) -> IntervalResult:
     """Values of all models with intervals in which rows of one video are not taken as independent.
@@ -102,7 +102,8 @@ def interval(
         seed: Seed of the named streams; each slice has its own.
         metric: Which metric of the table; may be left out where there is one.
         better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
-        missing: What a (model, case) pair without a row becomes.
+        missing: What a score that is not there counts as: `worst`, `drop-case`, `drop-score`, `error` or a number, for
+            all or by status; by default the worst value for what the model is to blame for, else an error.
         engine: `numba`, `numpy`, or `auto`; results are equal.
 
     Raises:
@@ -298,16 +299,7 @@ def matrix_notes(matrix: ScoreMatrix, *, has_videos: bool = True) -> list[str]:
     notes = []
     if not has_videos:
         notes.append("The table names no video, so each case stands for itself.")
-    if matrix.filled:
-        listed = ", ".join(f"{model}: {count}" for model, count in matrix.filled.items())
-        notes.append(f"Pairs without a row count as the worst value, {matrix.metric.worst:g} ({listed}).")
-    if matrix.dropped:
-        notes.append(f"{matrix.dropped} cases were dropped because a model had no row for them.")
-    unscored = np.isnan(matrix.values).sum(axis=0)
-    if unscored.any():
-        listed = ", ".join(f"{m}: {n}" for m, n in zip(matrix.models, unscored.tolist(), strict=True) if n)
-        notes.append(f"Cases present but not scored are left out of the values ({listed}).")
-    return notes
+    return [*notes, *matrix.notes]
 
 
 def _deterministic(sample: Sample, level: float) -> Spread:

@@ -67,6 +67,8 @@ class Failures:
     marginal: pl.DataFrame | None = None
     influence: pl.DataFrame | None = None
     """Coefficients without each level of a column, and their shift in standard errors."""
+    absent: tuple[str, ...] = ()
+    """What became of scores that were not there, in words."""
 
     @property
     def table(self) -> pl.DataFrame:
@@ -81,7 +83,8 @@ class Failures:
     @property
     def warnings(self) -> list[str]:
         """What a reader must know before the numbers."""
-        found = [f"{name} {reason}; not assessable" for name, reason in self.fit.design.not_assessable.items()]
+        found = list(self.absent)
+        found += [f"{name} {reason}; not assessable" for name, reason in self.fit.design.not_assessable.items()]
         found += [f"random effect {n} {why}; left out" for n, why in self.fit.design.dropped_factors.items()]
         found += [f"{count} rows left out: {reason}" for reason, count in self.fit.design.excluded.items()]
         if len(set(self.excluded_by_model.values())) > 1:
