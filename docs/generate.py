@@ -10,10 +10,14 @@ from docs import (
     metrics_page,
     python_page,
     rules_page,
+    tables_page,
     templates_page,
 )
 
-PAGES = (metric_catalogue, cli_page, python_page, metrics_page, rules_page, templates_page, datasets_page, charts_page)
+PAGES = (
+    metric_catalogue, cli_page, python_page, metrics_page, rules_page, templates_page, datasets_page, charts_page,
+    tables_page,
+)  # fmt: skip
 """Each has the path of its page (`PAGE`) and a function that gives its text now (`page`)."""
 
 if __name__ == "__main__":

@@ -13,12 +13,14 @@
     │   ├── ProcedureInvalid   annotations of a procedure that cannot be true
     │   ├── QuestionsInvalid   requests or references that contradict themselves
     │   ├── TableInvalid       a score table that breaks its own rules
+    │   ├── ContractBroken     a judge, metric, ... that does not keep the rules of its kind
     │   └── ResponsesMissing   questions without a response, where that was declared an error
     ├── EngineFailed           an engine could not start a run, keep its limits or end it
     ├── UploadRefused          a piece of an upload that is not the next one of its owner
     ├── OutputRefused          something a submission left behind that the host must not touch
     ├── OfficialAborts         the official toolkit would stop here; so does its profile
     ├── JudgeFailed            a judge could not be built or reached at all
+    ├── PluginBroken           something that an installed package offers cannot be used
     ├── RunInterrupted         a run of a submission had to stop; what it has is stored, and it can go on
     └── TooFewVideos           nothing can be said about the spread between videos
 
@@ -126,6 +128,10 @@ class ResponsesMissing(InputInvalid):
     """Questions without a response, where the caller declared that an error."""
 
 
+class ContractBroken(InputInvalid):
+    """A judge, metric, data set, ... that does not keep the rules of its kind; see `surgeval.testing`."""
+
+
 class OfficialAborts(InputInvalid):
     """The official toolkit stops on this input, so its profile does too."""
 
@@ -154,8 +160,16 @@ class JudgeFailed(SurgevalError):
     """A judge could not be built, or could not be reached at all."""
 
 
+class PluginBroken(SurgevalError):
+    """Something that an installed package offers and that cannot be used."""
+
+    def __init__(self, kind: str, name: str, package: str, problem: str) -> None:
+        self.kind, self.name, self.package, self.problem = kind, name, package, problem
+        super().__init__(f"{kind} {name!r} of {package}: {problem}; update or uninstall that package")
+
+
 class RunInterrupted(SurgevalError):
-    """A run of a submission had to stop; what was answered is stored and the run can go on."""
+    """A run had to stop; what was answered is stored and the run can go on."""
 
 
 class TooFewVideos(SurgevalError):

@@ -10,7 +10,8 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from surgeval.cli._console import emit, emit_json, emit_table, new_folder, progress_bar, talk
+from surgeval.cli._console import new_folder, progress_bar
+from surgeval.cli._deliver import deliver
 from surgeval.cli._tables import BootOption, ForceOption, JsonOption, LevelOption, SeedOption, names_in, read_columns
 from surgeval.errors import Misuse
 
@@ -107,25 +108,10 @@ def _run(
     out: Path | None,
     force: bool,
 ) -> None:
-    from surgeval.scoring.evaluate.result import FILES
     from surgeval.scoring.evaluate.run import evaluate
 
-    if out is not None:
-        new_folder(out, force=force, files=FILES)
+    new_folder(out, force=force)
     chosen: dict[str, Any] = {"metrics": metric or [], "model": model, "replicates": boot, "level": level, "seed": seed}
     with progress_bar(f"evaluating {kind}") as step:
         result = evaluate(kind, predictions, references, progress=step, **chosen, **options)
-    if out is not None:
-        result.to_dir(out)
-        talk(f"wrote {', '.join(sorted(path.name for path in out.iterdir()))} to {out}")
-    if json:
-        emit_json(result.as_dict())
-        return
-    emit_table(result.shown)
-    for name in result.boards:
-        emit("")
-        emit_table(result.extra_tables[name].drop("conventions"), title=name, digits=1)
-    emit("")
-    emit(result.prose)
-    for note in result.notes:
-        talk(f"note: {note}")
+    deliver(result, out=out, as_json=json, force=force)

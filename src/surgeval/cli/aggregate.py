@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from surgeval.cli import _tables as t
-from surgeval.cli._console import emit, emit_table
+from surgeval.cli._deliver import deliver
 from surgeval.errors import FileUnreadable
 from surgeval.schema.documents import read_json
 
@@ -38,22 +38,12 @@ def aggregate(
     from surgeval.stats.aggregation import aggregate as work
 
     t.check_out(out, force=force, inputs=table)
-    options = {
-        "operator": operator,
-        "phase": phase,
-        "combine": combine,
-        "metric": metric,
-        "better": t.read_better(better),
-        "missing": missing or None,
-    }
-    read = read_weights(weights) if weights else None
-    result = work(t.read_tables(table, columns), weights=read, **options)  # type: ignore[arg-type]
-    inputs = [*table, *([weights] if weights else [])]
-    options |= {"weights": read, "columns": columns}  # type: ignore[dict-item]
-    t.deliver(result, out=out, as_json=as_json, verb="aggregate", options=options, inputs=inputs)
-    if result.agreement is not None and not as_json and out is None:
-        emit("")
-        emit_table(result.agreement, title="agreement with frame-wise aggregation")
+    result = work(
+        table, operator=operator, phase=phase, combine=combine,  # type: ignore[arg-type]
+        weights=read_weights(weights) if weights else None, metric=metric, missing=missing or None,
+        better=t.read_better(better), columns=t.read_columns(columns),
+    )  # fmt: skip
+    deliver(result, out=out, as_json=as_json, to_file=True)
 
 
 def read_weights(path: Path) -> dict[str, float]:

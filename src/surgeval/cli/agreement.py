@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from surgeval.cli import _tables as t
-from surgeval.schema.table_files import read_frame
+from surgeval.cli._deliver import deliver
 
 
 def register(app: typer.Typer) -> None:
@@ -48,5 +48,5 @@ def agreement(
         "step_s": step, "overlaps": overlaps, "scale": scale, "order": t.names_in(order),
         "kappa_weights": kappa_weights, "level": level, "replicates": boot, "seed": seed,
     }  # fmt: skip
-    result = work(read_frame(table), **options)  # type: ignore[arg-type]
-    t.deliver(result, out=out, as_json=as_json, verb="agreement", options=options, inputs=[table])
+    result = work(table, **options)  # type: ignore[arg-type]
+    deliver(result, out=out, as_json=as_json, to_file=True)

@@ -45,7 +45,8 @@ def screen(
     """Stage 1: what clips show, how good the workers are, and which clips need another look."""
     from surgeval.questions.stages.screening import screen as work
 
-    folder = new_folder(out, force=force)
+    new_folder(out, force=force)
+    folder = out
     options = {"certain": certain, "least_votes": least_votes}
     found = work(read_plain_table(answers, "video", "worker", "class_name"), certain=certain, least_votes=least_votes)
     tables = {"clips": found.clips, "workers": found.workers, "queue": found.queue}
@@ -74,7 +75,8 @@ def boxes(
     from surgeval.datasets import About
     from surgeval.questions.stages.localization import fuse, gold_check
 
-    folder = new_folder(out, force=force)
+    new_folder(out, force=force)
+    folder = out
     found = read_boxes(sources, About(fps=fps), annotated=True)
     seen = None if shown is None else read_plain_table(shown, "video", "annotator")
     fused = fuse(found.table, shown=seen, least=overlap, replicates=boot, seed=seed)
@@ -115,7 +117,8 @@ def cross_check(
     from surgeval.questions.stages.cross_check import Thresholds
     from surgeval.questions.stages.cross_check import cross_check as work
 
-    folder = new_folder(out, force=force)
+    new_folder(out, force=force)
+    folder = out
     about = About(fps=fps)
     found = read_boxes(sources, about)
     thresholds = Thresholds(overlap=overlap, score=score, touch=min(Thresholds().touch, overlap))
@@ -138,7 +141,8 @@ def reviewed(
     """Stage 3, afterwards: the flags with the reviews of the reviewers."""
     from surgeval.datasets.cvat_review import read_review
 
-    folder = new_folder(out, force=force)
+    new_folder(out, force=force)
+    folder = out
     flags = pl.concat([read_review(path, fps=fps) for path in files])
     write_stage(folder, "reviewed", {"flags": flags}, {"fps": fps}, files)
     said = [(pl.col("review") == name).sum().alias(name) for name in ("open", "right", "wrong")]
@@ -172,7 +176,8 @@ def instances(
     from surgeval.questions.stages.history import first_proposals
     from surgeval.questions.stages.instances import propose_instances
 
-    folder = new_folder(out, force=force)
+    new_folder(out, force=force)
+    folder = out
     about = About(fps=fps, procedure_type=procedure_type, center=center)
     found = read_boxes(sources, about)
     table, tables, looks = found.table, dict[str, pl.DataFrame](), None
@@ -263,7 +268,8 @@ def experts(
     from surgeval.schema.ledger import Ledger
     from surgeval.schema.rows import write_json_rows
 
-    folder = new_folder(out, force=force)
+    new_folder(out, force=force)
+    folder = out
     known = {one.video: one for one in read_procedures(annotations, About(fps=fps))}
     questions = read_form(form, durations_s={name: one.duration_s for name, one in known.items()})
     told = None if history is None else history_from(read_plain_table(history, *HISTORY_TEXTS))

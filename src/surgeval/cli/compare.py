@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from surgeval.cli import _tables as t
+from surgeval.cli._deliver import deliver
 
 
 def register(app: typer.Typer) -> None:
@@ -41,8 +42,7 @@ def compare(
     options = {
         "statistic": statistic, "resample": resample, "estimand": estimand, "by": t.names_in(by), "level": level,
         "replicates": boot, "method": method, "seed": seed, "metric": metric,
-        "better": t.read_better(better), "missing": missing or None,
+        "better": t.read_better(better), "missing": missing or None, "columns": t.read_columns(columns),
     }  # fmt: skip
-    result = work(t.read_tables(table, columns), model_a, model_b, **options)  # type: ignore[arg-type]
-    options |= {"model_a": model_a, "model_b": model_b, "columns": columns}
-    t.deliver(result, out=out, as_json=as_json, verb="compare", options=options, inputs=table)
+    result = work(table, model_a, model_b, **options)  # type: ignore[arg-type]
+    deliver(result, out=out, as_json=as_json, to_file=True)

@@ -75,10 +75,10 @@ _LOOK = """What to look at first:
 
 def _fresh(out: Path, force: bool) -> Path:
     """The folder, without the files of an earlier demo."""
-    folder = new_folder(out, force=force, files=("report.html", *_PARTS))
+    new_folder(out, force=force, files=("report.html", *_PARTS))
     for part in _PARTS:
-        shutil.rmtree(folder / part, ignore_errors=True)
-    return folder
+        shutil.rmtree(out / part, ignore_errors=True)
+    return out
 
 
 def _sandboxed(run: Demo, simulation: Simulation, made: Benchmark, say: _Speaker) -> None:
@@ -125,12 +125,12 @@ def _show_boards(boards: dict[str, pl.DataFrame]) -> None:
 
 def _report(folder: Path, *, pdf: bool) -> Path:
     """Write the page, and the PDF where wanted."""
-    from surgeval.cli._tables import manifest_path
-    from surgeval.cli.report import write_manifest
+    from surgeval.cli._deliver import manifest_path
     from surgeval.report.report import make_report
+    from surgeval.results.manifest import write_manifest
 
     made = make_report(folder, title="A challenge on simulated procedures")
-    write_manifest(made, manifest_path(folder / "report.html"))
+    write_manifest(manifest_path(folder / "report.html"), made.manifest)
     if pdf:
         made.to_pdf(folder / "report.pdf")
     return made.to_html(folder / "report.html")

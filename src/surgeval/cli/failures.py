@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
-from surgeval.cli._console import emit, emit_json, emit_table, new_folder, talk
+from surgeval.cli._console import new_folder
+from surgeval.cli._deliver import deliver
 from surgeval.cli._tables import BetterOption, MissingOption, read_better
 from surgeval.errors import Misuse
-
-if TYPE_CHECKING:
-    from surgeval.stats.mixed.report import Failures
-
-WRITTEN = ("effects.csv", "variance.csv", "fit.json", "manifest.json")
 
 
 def register(app: typer.Typer) -> None:
@@ -52,11 +47,9 @@ def failures(
     force: bool = typer.Option(False, "--force", help="Overwrite an earlier result."),
 ) -> None:
     """Fit the mixed model and show its effects."""
-    from surgeval.report.fit_files import write_fit_tables
     from surgeval.stats.mixed.failures import failures as analyse
 
-    if out is not None:
-        new_folder(out, force=force, files=WRITTEN)
+    new_folder(out, force=force)
     result = analyse(
         list(tables), successes=successes, trials=trials, outcome=outcome, fixed=_listed(fixed), random=_listed(random),
         spec=spec, per_model=per_model, role=role, family=family, transform=transform,  # type: ignore[arg-type]
@@ -64,29 +57,9 @@ def failures(
         better=read_better(better), missing=missing or None,
         symmetric=symmetric, level=level, columns=_mapping(columns), where=", ".join(path.name for path in tables),
     )  # fmt: skip
-    if out is not None:
-        result.to_dir(out, inputs=[*tables, *properties], force=True)
-        write_fit_tables(result, out)
-    _show(result, json=json)
+    deliver(result, out=out, as_json=json, force=force)
     if not result.fit.convergence.converged:
         raise typer.Exit(1)
-
-
-def _show(result: Failures, *, json: bool) -> None:
-    if json:
-        emit_json({"effects": result.table.to_dicts(), "variance": result.variance.to_dicts(), **result.record()})
-        return
-    emit_table(result.table, title="Effects:")
-    emit("")
-    emit_table(result.variance, title="Random effects:")
-    if result.marginal is not None:
-        emit("")
-        emit_table(result.marginal, title="Marginal odds ratios (cluster-robust; not comparable with those above):")
-    talk(result.prose)
-    for decision in result.decisions:
-        talk(f"Decision: {decision}")
-    for warning in result.warnings:
-        talk(f"Warning: {warning}")
 
 
 def _listed(text: str) -> list[str]:

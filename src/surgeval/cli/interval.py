@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from surgeval.cli import _tables as t
+from surgeval.cli._deliver import deliver
 
 
 def register(app: typer.Typer) -> None:
@@ -37,7 +38,7 @@ def interval(
     options = {
         "statistic": statistic, "resample": resample, "estimand": estimand, "by": t.names_in(by), "level": level,
         "replicates": boot, "method": method, "seed": seed, "metric": metric,
-        "better": t.read_better(better), "missing": missing or None,
+        "better": t.read_better(better), "missing": missing or None, "columns": t.read_columns(columns),
     }  # fmt: skip
-    result = work(t.read_tables(table, columns), **options)  # type: ignore[arg-type]
-    t.deliver(result, out=out, as_json=as_json, verb="interval", options={**options, "columns": columns}, inputs=table)
+    result = work(table, **options)  # type: ignore[arg-type]
+    deliver(result, out=out, as_json=as_json, to_file=True)

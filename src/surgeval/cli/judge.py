@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
 
 
 def check(
-    judge: str = typer.Option(..., "--judge", help="none, exact, cached:FILE, openai:MODEL@URL or local:PATH."),
+    judge: str = typer.Option(..., "--judge", help="One of {judges}."),
     min_accuracy: float = typer.Option(
         0.9, "--min-accuracy", min=0.0, max=1.0, help="Least accuracy on the gold pairs."
     ),
@@ -52,7 +52,7 @@ def check(
 
 
 def agreement(
-    files: list[Path] = typer.Argument(..., help="Verdict files or verdict stores (JSON Lines)."),
+    files: list[Path] = typer.Argument(..., help="Verdict files (JSON Lines) or stores (folders)."),
     limit: int = typer.Option(50, "--limit", min=0, help="Disagreements printed; --json prints all."),
     json: bool = typer.Option(False, "--json", help="Print JSON instead of tables."),
 ) -> None:
@@ -60,6 +60,8 @@ def agreement(
     from surgeval.judges import agreement_of
 
     result = agreement_of(files)
+    for problem in result.problems:
+        talk(f"set aside, {problem}")
     if json:
         emit_json(result.as_dict())
         return

@@ -35,11 +35,11 @@ def lint_files(
     """
     from surgeval.scoring.lint import lint
 
-    folder = new_folder(out, force=force, files=("lint.json", "manifest.json")) if out else None
+    new_folder(out, force=force)
     report = lint(requests, responses, references or None, definitions=definitions)
-    if folder:
-        report.to_dir(folder)
-        talk(f"wrote {folder / 'lint.json'}")
+    if out is not None:
+        report.to_dir(out, force=force)
+        talk(f"written to {out}")
     if json:
         emit_json(report.as_dict())
     else:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import polars as pl
 import typer
 
-from surgeval.cli._console import emit_json, emit_table, new_folder, progress_bar, talk
+from surgeval.cli._console import new_folder, progress_bar, talk
+from surgeval.cli._deliver import deliver
 
 if TYPE_CHECKING:
     from surgeval.datasets import About
@@ -53,7 +53,7 @@ def questions_verb(
     about = About(procedure_type=procedure_type, center=center, fps=fps)
     own, imported = _imported(annotations, about)
     paths = procedure_paths(own)
-    new_folder(out, force=force, files=("manifest.json", "data_card.json"))
+    new_folder(out, force=force)
     paths += _kept(imported, out / "annotations")
     with progress_bar("drafting questions", len(paths)) as step:
         made = make_questions(
@@ -71,17 +71,7 @@ def questions_verb(
             seed=seed,
             progress=step,
         )
-    made.to_dir(out)
-    talk(f"written to {out}")
-    for defect in made.card.defects:
-        talk(f"note: {defect}")
-    if as_json:
-        emit_json(made.card.as_dict())
-        return
-    counted = made.card.counts.group_by("split", "track", maintain_order=True).agg(pl.col("questions").sum())
-    emit_table(counted, title=f"{len(made.questions)} questions from {made.card.videos.height} videos")
-    floors = pl.DataFrame({"floor": list(made.card.floors), "accuracy": list(made.card.floors.values())})
-    emit_table(floors, title="\nWhat systems reach that never look")
+    deliver(made, out=out, as_json=as_json, force=force)
 
 
 def _imported(annotations: list[Path], about: About) -> tuple[list[Path], list[Procedure]]:

@@ -4,30 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
-from surgeval.cli._console import emit, emit_json, emit_table, new_folder, talk
+from surgeval.cli._console import new_folder
+from surgeval.cli._deliver import deliver
 from surgeval.cli._tables import (
     BetterOption,
     ColumnsOption,
     MissingOption,
     TableArgument,
-    input_files,
     read_better,
-    read_tables,
+    read_columns,
 )
 from surgeval.errors import Misuse
-
-if TYPE_CHECKING:
-    from surgeval.stats.ranking import RankResult
-
-_SHOWN = {"focus": ("places", "summary", "sensitivity", "prizes")}
-_SHOWN_GENERIC = ("ranks", "consensus", "kendall")
-_TOO_LONG_FOR_JSON = ("challenger",)
-_MAIN_FILES = ("manifest.json", "places.csv", "ranks.csv", "methods.txt")
-"""Looked for before any work is done; every other file is looked for before it is written."""
 
 
 def register(app: typer.Typer) -> None:
@@ -39,7 +29,7 @@ def rank(
     tables: TableArgument,
     rule: str = typer.Option(
         "focus",
-        help="focus, mean-, median-, min-, max- or qNN-then-rank, rank-then-mean, rank-then-median, test-then-rank.",
+        help="One of {rules}, or qNN-then-rank for any percentage.",
     ),
     board: str = typer.Option("both", help="focus: technical, clinical or both."),
     merge: str = typer.Option("pairwise", help="focus: pairwise, wins, leader, closure, losses, net or accuracy."),
@@ -72,11 +62,11 @@ def rank(
     """Rank models and say how firm the order is."""
     from surgeval.stats.ranking import rank as rank_models
 
-    if out is not None:
-        new_folder(out, force=force, files=_MAIN_FILES)
+    new_folder(out, force=force)
     result = rank_models(
-        read_tables(tables, columns),
+        tables,
         rule,
+        columns=read_columns(columns),
         board=board,
         merge=merge,
         test=test,
@@ -97,23 +87,7 @@ def rank(
         challenger_compat=challenger_compat,
         metric=metric,
     )
-    if out is not None:
-        result.to_dir(out, inputs=input_files(tables), force=force)
-    _show(result, json=json)
-
-
-def _show(result: RankResult, *, json: bool) -> None:
-    if json:
-        emit_json({name: value for name, value in result.as_dict().items() if name not in _TOO_LONG_FOR_JSON})
-        return
-    names = [name for name in _SHOWN.get(result.rule, _SHOWN_GENERIC) if name in result.tables]
-    for name in names:
-        if not result.tables[name].is_empty():
-            emit_table(result.tables[name], title=f"{name}:")
-            emit("")
-    talk(result.prose)
-    for warning in result.warnings:
-        talk(f"Warning: {warning}")
+    deliver(result, out=out, as_json=json, force=force)
 
 
 def _mapping(pairs: Sequence[str], option: str) -> dict[str, str]:

@@ -39,7 +39,7 @@ def rehearse(
         "per_video", "--state", help="What may be remembered: per_question, per_video (a new container each) or free."
     ),
     clock: bool = typer.Option(False, "--clock", help="Show videos with a burned-in clock where there are both."),
-    engine: str | None = typer.Option(None, "--engine", help="process, bubblewrap, podman or docker."),
+    engine: str | None = typer.Option(None, "--engine", help="One of {engines}."),
     runtime: str | None = typer.Option(
         None, "--runtime", help="Of podman or docker, instead of the usual one: runc or crun."
     ),
@@ -54,9 +54,9 @@ def rehearse(
     force: bool = typer.Option(False, "--force", help="Start over where --out holds a rehearsal already."),
 ) -> None:
     """Run a container or command on your own questions as the organisers would."""
+    from surgeval.asking.journal import forget_run
+    from surgeval.asking.plan import State
     from surgeval.sandbox import Limits
-    from surgeval.submissions.journal import forget_run
-    from surgeval.submissions.plan import State
     from surgeval.submissions.rehearsal import Settings
     from surgeval.submissions.rehearsal import rehearse as run
 

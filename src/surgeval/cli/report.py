@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
 from surgeval.cli._console import emit, emit_json, progress_bar, talk
-from surgeval.cli._tables import BetterOption, ColumnsOption, manifest_path, read_better, read_columns
+from surgeval.cli._deliver import manifest_path
+from surgeval.cli._tables import BetterOption, ColumnsOption, read_better, read_columns
 from surgeval.errors import Misuse, WouldOverwrite
-from surgeval.schema.documents import json_text
-
-if TYPE_CHECKING:
-    from surgeval.report.report import Report
+from surgeval.results.manifest import write_manifest
 
 
 def register(app: typer.Typer) -> None:
@@ -56,7 +53,7 @@ def report(
         if pdf:
             made.to_pdf(targets[1])
             step(1)
-    write_manifest(made, record)
+    write_manifest(record, made.manifest)
     for finding in made.inputs.findings:
         talk(f"left out: {finding.message}")
     if as_json:
@@ -77,11 +74,6 @@ def report(
         talk(f"not here: {text}")
     for path in targets:
         emit(str(path))
-
-
-def write_manifest(made: Report, path: Path) -> None:
-    """Write what the report was made from beside it."""
-    path.write_text(json_text(made.manifest, indent=2) + "\n", encoding="utf-8")
 
 
 def _check(targets: list[Path], *, force: bool) -> None:

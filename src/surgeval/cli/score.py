@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import polars as pl
 import typer
 
-from surgeval.cli._console import emit, emit_json, emit_table, new_folder, progress_bar, talk
-
-if TYPE_CHECKING:
-    from surgeval.scoring.result import ScoreResult
-
-BOARD_LEVELS = ("headline", "bound", "overall", "bucket", "latency", "pre_evaluation")
+from surgeval.cli._console import emit, new_folder, progress_bar
+from surgeval.cli._deliver import deliver
 
 
 def register(app: typer.Typer) -> None:
@@ -34,11 +28,9 @@ def score(
         None, "--track", help="Apply the time limit of frame (5 s), segment (15 s), procedure (30 s)."
     ),
     max_latency: float | None = typer.Option(None, "--max-latency", help="Apply this time limit in seconds instead."),
-    judge: list[str] = typer.Option(
-        [], "--judge", help="none, exact, cached:FILE, openai:MODEL@URL or local:PATH; up to three."
-    ),
-    store: Path | None = typer.Option(
-        None, "--store", help="File that keeps verdicts between runs; nothing is asked twice."
+    judge: list[str] = typer.Option([], "--judge", help="One of {judges}; up to three."),
+    store: Path = typer.Option(
+        Path(".surgeval"), "--store", help="Folder that keeps verdicts between runs; nothing is asked twice."
     ),
     definitions: Path | None = typer.Option(
         None, "--definitions", help="Foreign-object definitions; its classes become the legal ones."
@@ -55,10 +47,9 @@ def score(
     force: bool = typer.Option(False, "--force", help="Overwrite an earlier result in --out."),
 ) -> None:
     """Score the answers of one model against the references."""
-    from surgeval.scoring.result import FILES
     from surgeval.scoring.run import score as run
 
-    new_folder(out, force=force, files=FILES)
+    new_folder(out, force=force)
     with progress_bar("judging") as step:
         result = run(
             requests, references, responses, model=model, profile=profile, track=track, max_latency_s=max_latency,
@@ -66,21 +57,6 @@ def score(
             train_requests=train_requests or None, train_references=train_references or None,
             missing=missing, replicates=boot, seed=seed, progress=step,
         )  # fmt: skip
-    result.to_dir(out)
-    if as_json:
-        emit_json(result.summary.to_dicts())
-    else:
-        show(result)
-    talk(f"written to {out}")
-
-
-def show(result: ScoreResult) -> None:
-    """Print headline and buckets, then what the reader should know about them."""
-    board = result.summary.filter(pl.col("level").is_in(BOARD_LEVELS))
-    if "estimand" in board.columns:
-        board = board.filter((pl.col("estimand") == "rows") | (pl.col("level") == "overall"))
-    emit_table(board, title=f"{result.model} (profile {result.profile})")
-    for warning in result.warnings:
-        talk(str(warning))
-    if result.lint.findings:
+    deliver(result, out=out, as_json=as_json, force=force, data=result.summary.to_dicts())
+    if result.lint.findings and not as_json:
         emit(f"{len(result.lint.findings)} findings about the files: see lint.json, or run surgeval lint")

@@ -44,11 +44,11 @@ def simulate_verb(
         height_px=height,
     )
     spec = film_spec(fps, height)
-    folder = new_folder(out, force=force)
+    new_folder(out, force=force)
     total_s = sum(scene.duration_s for scene in simulation.scenes()) if procedures <= 200 else None
     with progress_bar("seconds simulated", total_s) as step:
         table = simulation.to_dir(
-            folder,
+            out,
             video=video,
             clock=clock,
             spec=spec,
@@ -56,7 +56,7 @@ def simulate_verb(
             force=force,
             step=step,
         )
-    talk(f"written to {folder}")
+    talk(f"written to {out}")
     if as_json:
         emit_json(table.to_dicts())
     else:

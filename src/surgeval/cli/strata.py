@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from surgeval.cli import _tables as t
+from surgeval.cli._deliver import deliver
 from surgeval.errors import Misuse
 
 
@@ -52,10 +53,10 @@ def strata(
         "statistic": statistic, "resample": resample, "estimand": estimand, "baseline": baseline, "rule": rule,
         "bins": read_bins(bins), "low_artifact": low_artifact, "level": level, "replicates": boot, "seed": seed,
         "metric": metric, "better": t.read_better(better), "missing": missing or None,
+        "columns": t.read_columns(columns),
     }  # fmt: skip
-    result = work(t.read_tables(table, columns), t.names_in(by), **options)  # type: ignore[arg-type]
-    options |= {"by": t.names_in(by), "columns": columns}
-    t.deliver(result, out=out, as_json=as_json, verb="strata", options=options, inputs=table)
+    result = work(table, t.names_in(by), **options)  # type: ignore[arg-type]
+    deliver(result, out=out, as_json=as_json, to_file=True)
 
 
 def read_bins(text: str) -> dict[str, list[float]]:

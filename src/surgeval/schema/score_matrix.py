@@ -30,10 +30,15 @@ class ScoreMatrix:
     """Scores that were not there, and what became of them."""
 
     @property
+    def borrowed(self) -> list[str]:
+        """Whose facts were taken over, where the metric has a name of its own."""
+        text = taken_over(self.metric)
+        return [text] if text else []
+
+    @property
     def notes(self) -> list[str]:
-        """What a reader must know about the scores: what stands for missing ones, whose facts were taken over."""
-        borrowed = taken_over(self.metric)
-        return [*([borrowed] if borrowed else []), *self.absent.sentences]
+        """What a reader must know about the scores: whose facts were taken over, what stands for missing ones."""
+        return [*self.borrowed, *self.absent.sentences]
 
     def where(self, rows: np.ndarray) -> ScoreMatrix:
         """The matrix of the cases selected by a mask or by indices; videos without cases vanish."""

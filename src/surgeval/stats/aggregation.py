@@ -29,7 +29,9 @@ import polars as pl
 from scipy.stats import kendalltau, rankdata
 
 from surgeval.errors import Misuse, UnknownName
+from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
+from surgeval.results.tables.statistics import AGGREGATE
 from surgeval.schema.metric_facts import Better
 from surgeval.schema.score_table import Missing, ScoreMatrix
 from surgeval.schema.table_facts import Directions
@@ -48,20 +50,23 @@ STRATEGIES = (
 )
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class AggregationResult(TableResult):
     """Rank of every model under every strategy; one row per strategy and model."""
 
     stem: ClassVar[str] = "aggregation"
-    agreement: pl.DataFrame | None = None
-    """Per strategy: tau-b with the frame-wise ranks, rank changes, and whether the winner changes."""
 
-    def as_dict(self) -> dict[str, Any]:
-        """The result as plain data, with the agreement of strategies."""
-        agreement = [] if self.agreement is None else self.agreement.to_dicts()
-        return {**super().as_dict(), "agreement": agreement}
+    @property
+    def agreement(self) -> pl.DataFrame:
+        """Per strategy: tau-b with the frame-wise ranks, rank changes, and whether the winner changes."""
+        return self.tables["agreement"]
+
+    def screen(self) -> Mapping[str, pl.DataFrame]:
+        """The ranks, and how well the strategies agree."""
+        return {"": self.shown, "agreement with frame-wise aggregation": self.agreement}
 
 
+@requested("aggregate")
 def aggregate(
     table: Any,
     *,
@@ -72,11 +77,12 @@ def aggregate(
     metric: str | None = None,
     better: Directions = None,
     missing: Missing = None,
+    columns: Mapping[str, str] | None = None,
 ) -> AggregationResult:
     """The value and rank of every model under every strategy that the table allows.
 
     Args:
-        table: A `ScoreTable` or anything tabular.
+        table: A `ScoreTable`, files, or anything tabular.
         operator: `mean`, `median`, `q05`, ...
         phase: Column with the phase; without it only frame-wise and video-wise remain, and that is said.
         combine: `scores` or `ranks`.
@@ -85,6 +91,7 @@ def aggregate(
         better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
         missing: What a score that is not there counts as: `worst`, `drop-case`, `drop-score`, `error` or a number, for
             all or by status; by default the worst value for what the model is to blame for, else an error.
+        columns: Our column names to theirs, where files are read.
 
     Raises:
         DirectionUnknown: Nobody said which values are better.
@@ -93,7 +100,7 @@ def aggregate(
     if combine not in ("scores", "ranks"):
         raise UnknownName("way to combine", combine, ["scores", "ranks"])
     statistic = Statistic.read(operator)
-    scores = as_table(table, better, metric)
+    scores = as_table(table, columns, better=better, metric=metric)
     matrix = scores.matrix(metric, missing=missing)
     notes = matrix_notes(matrix, has_videos=scores.has_videos)
     has_phase = phase in matrix.cases.columns
@@ -110,7 +117,7 @@ def aggregate(
         f"combining {combine} over videos and phases; ties share the smallest rank, and agreement with frame-wise "
         f"aggregation is Kendall's tau-b."
     )
-    return AggregationResult(frame, prose, tuple(notes), agreement)
+    return AggregationResult.of(frame, prose, tuple(notes), agreement=agreement)
 
 
 def check_weights(weights: Mapping[str, float], phases: list[str]) -> np.ndarray:
@@ -156,7 +163,7 @@ def summarise(
             for i, model in enumerate(models)
         ]  # fmt: skip
         agreement.append({"strategy": name, **_agreement(ranks[name], ranks[default], models)})
-    return pl.DataFrame(rows, infer_schema_length=None), pl.DataFrame(agreement, infer_schema_length=None)
+    return AGGREGATE.frame(rows), pl.DataFrame(agreement, infer_schema_length=None)
 
 
 def tau_b(first: np.ndarray, second: np.ndarray) -> float:

@@ -13,16 +13,17 @@ interval for one value may carry but a comparison should not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import polars as pl
 from scipy.special import stdtrit
 
 from surgeval.errors import Misuse, TooFewVideos, UnknownName
+from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
+from surgeval.results.tables.statistics import COMPARE
 from surgeval.schema.score_table import Missing, ScoreMatrix
 from surgeval.schema.table_facts import Directions
 from surgeval.stats.deterministic import two_stage_distribution
@@ -45,13 +46,14 @@ from surgeval.stats.slices import Slice, labelled, slices
 POWER = 0.8
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class ComparisonResult(TableResult):
     """The difference of two models; one row per slice."""
 
     stem: ClassVar[str] = "comparison"
 
 
+@requested("compare")
 def compare(
     table: Any,
     model_a: str,
@@ -68,6 +70,7 @@ def compare(
     metric: str | None = None,
     better: Directions = None,
     missing: Missing = None,
+    columns: Mapping[str, str] | None = None,
     engine: Engine = "auto",
 ) -> ComparisonResult:
     """The difference of `model_a` minus `model_b` on the cases both were scored on, with its interval.
@@ -88,11 +91,11 @@ def compare(
     """
     settings = Settings(statistic, resample, estimand, level, replicates, method, seed, engine)
     check_settings(settings)
-    scores = as_table(table, better, metric)
+    scores = as_table(table, columns, better=better, metric=metric)
     pair = pair_matrix(scores.matrix(metric, missing=missing), model_a, model_b)
     rows = [_pair_row(part, settings, strict=not by) for part in slices(pair, by)]
-    return ComparisonResult(
-        table=pl.DataFrame(rows, infer_schema_length=None),
+    return ComparisonResult.of(
+        table=COMPARE.frame(rows),
         prose=_prose(settings, pair),
         notes=tuple(matrix_notes(pair, has_videos=scores.has_videos)),
     )

@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, UnknownName
+from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
 from surgeval.schema.score_table import Missing
 from surgeval.schema.table_facts import Directions
@@ -30,13 +31,14 @@ NONE = "(none)"
 """Stands for cases without any secondary label."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class CooccurrenceResult(TableResult):
     """Marginal, primary and conditional rows per model."""
 
     stem: ClassVar[str] = "cooccurrence"
 
 
+@requested("cooccurrence")
 def cooccurrence(
     table: Any,
     *,
@@ -71,7 +73,7 @@ def cooccurrence(
     """
     settings = Settings(statistic, resample, "rows", level, replicates, "percentile", seed)
     check_settings(settings)
-    scores = as_table(table, better, metric)
+    scores = as_table(table, better=better, metric=metric)
     matrix = scores.matrix(metric, missing=missing)
     contrasts = _contrasts(matrix.cases, primary, secondary, separator)
     prose = (
@@ -82,7 +84,7 @@ def cooccurrence(
         f"{replicates:,} resamples, seed {seed}."
     )
     frame = pl.DataFrame(contrast_rows(matrix, contrasts, settings), infer_schema_length=None)
-    return CooccurrenceResult(frame, prose, tuple(matrix_notes(matrix, has_videos=scores.has_videos)))
+    return CooccurrenceResult.of(frame, prose, tuple(matrix_notes(matrix, has_videos=scores.has_videos)))
 
 
 def labels_of(column: pl.Series, separator: str) -> list[list[str]]:

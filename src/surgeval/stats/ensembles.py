@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, TooFewVideos, UnknownName
+from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
 from surgeval.schema.formats import Unreadable, build_format
 from surgeval.schema.questions import Reference
@@ -36,13 +37,14 @@ Key = Callable[[str, str], Hashable | None]
 """From a case and a response to what makes responses equal; None for a response that is no vote."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class EnsembleResult(TableResult):
     """Value of each ensemble and its gain over the best single model; one row per bucket and ensemble."""
 
     stem: ClassVar[str] = "ensembles"
 
 
+@requested("ensembles")
 def ensembles(
     table: Any,
     *,
@@ -80,7 +82,7 @@ def ensembles(
     Raises:
         Misuse: Fewer than two models, or weights that do not fit the models.
     """
-    scores = as_table(table, better, metric)
+    scores = as_table(table, better=better, metric=metric)
     matrix = scores.matrix(metric, missing=missing)
     for kind in kinds:
         if kind not in KINDS:
@@ -98,7 +100,7 @@ def ensembles(
         "which is itself chosen on these data, so gains are if anything too small."
     )
     notes = matrix_notes(matrix, has_videos=scores.has_videos)
-    return EnsembleResult(pl.DataFrame(rows, infer_schema_length=None), prose, tuple(notes))
+    return EnsembleResult.of(pl.DataFrame(rows, infer_schema_length=None), prose, tuple(notes))
 
 
 def response_keys(references: Sequence[Reference]) -> Key:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
+from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
 from surgeval.schema.score_table import Missing
 from surgeval.schema.table_facts import Directions
@@ -16,13 +17,14 @@ from surgeval.stats.nesting import need_units
 from surgeval.stats.replicates import ESTIMAND_PROSE, Sample
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class InfluenceResult(TableResult):
     """The value without each video; one row per video and model, the most influential first."""
 
     stem: ClassVar[str] = "influence"
 
 
+@requested("influence")
 def influence(
     table: Any,
     *,
@@ -40,7 +42,7 @@ def influence(
     Raises:
         TooFewVideos: The table has a single video.
     """
-    matrix = as_table(table, better, metric).matrix(metric, missing=missing)
+    matrix = as_table(table, better=better, metric=metric).matrix(metric, missing=missing)
     sample = Sample.of(matrix, statistic=statistic, resample="cluster", estimand=estimand)
     need_units(sample.nest, "influence")
     without = leave_one_out(sample)
@@ -64,4 +66,4 @@ def influence(
         f"The {statistic} of {matrix.metric.name!r} {ESTIMAND_PROSE[estimand]} (estimand: {estimand}) was recomputed "
         f"without each of {len(names)} videos in turn. Jackknife standard errors: {spread}."
     )
-    return InfluenceResult(frame, prose, tuple(matrix.notes))
+    return InfluenceResult.of(frame, prose, tuple(matrix.notes))

@@ -13,7 +13,10 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, TooFewVideos, UnknownName
+from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
+from surgeval.results.tables.statistics import INTERVAL
+from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.schema.score_table import Missing, ScoreMatrix
@@ -64,13 +67,14 @@ class PreparedSpread(NamedTuple):
     undefined: np.ndarray
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class IntervalResult(TableResult):
     """The value of every model with its interval; one row per slice and model."""
 
     stem: ClassVar[str] = "intervals"
 
 
+@requested("interval")
 def interval(
     table: Any,
     *,
@@ -85,12 +89,13 @@ def interval(
     metric: str | None = None,
     better: Directions = None,
     missing: Missing = None,
+    columns: Mapping[str, str] | None = None,
     engine: Engine = "auto",
 ) -> IntervalResult:
     """Values of all models with intervals in which rows of one video are not taken as independent.
 
     Args:
-        table: A `ScoreTable` or anything tabular with model, case, value and (best) video.
+        table: A `ScoreTable`, files, or anything tabular with model, case, value and (best) video.
         statistic: `mean`, `median`, `min`, `max`, or `q` and a percentage such as `q05`.
         resample: `naive`, `cluster`, `two-stage`, or a hierarchy such as `center>video>rows`.
         estimand: `rows` (all rows pooled) or `videos` (the mean over videos of the statistic within).
@@ -104,6 +109,7 @@ def interval(
         better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
         missing: What a score that is not there counts as: `worst`, `drop-case`, `drop-score`, `error` or a number, for
             all or by status; by default the worst value for what the model is to blame for, else an error.
+        columns: Our column names to theirs, where files are read.
         engine: `numba`, `numpy`, or `auto`; results are equal.
 
     Raises:
@@ -116,16 +122,17 @@ def interval(
     """
     settings = Settings(statistic, resample, estimand, level, replicates, method, seed, engine)
     check_settings(settings)
-    scores = as_table(table, better, metric)
+    scores = as_table(table, columns, better=better, metric=metric)
     matrix = scores.matrix(metric, missing=missing)
     rows = [row for part in slices(matrix, by) for row in _slice_rows(part, settings, strict=not by)]
-    return IntervalResult(
-        table=pl.DataFrame(rows, infer_schema_length=None),
+    return IntervalResult.of(
+        table=INTERVAL.frame(rows),
         prose=interval_prose(settings, matrix, what="values"),
         notes=tuple(matrix_notes(matrix, has_videos=scores.has_videos)),
     )
 
 
+@requested("metric_interval", files=("cases",))
 def metric_interval(
     metric: Metric,
     cases: Any,
@@ -156,7 +163,7 @@ def metric_interval(
     sample, whole = _prepared_sample(MetricStatistic(metric), prepared, video, settings, metric.facts)
     found = sample_spread(sample, settings, whole.name)
     row = _row(whole, metric.facts.name, metric.facts, settings, found, 0, "")
-    return IntervalResult(pl.DataFrame([row]), interval_prose(settings, whole.matrix, what="values"))
+    return IntervalResult.of(INTERVAL.frame([row]), interval_prose(settings, whole.matrix, what="values"))
 
 
 def prepared_spread(
@@ -294,12 +301,13 @@ def resample_prose(label: str) -> str:
     return known.get(label, f"bootstrap resamples of the hierarchy {label}")
 
 
-def matrix_notes(matrix: ScoreMatrix, *, has_videos: bool = True) -> list[str]:
+def matrix_notes(matrix: ScoreMatrix, *, has_videos: bool = True) -> list[Finding | str]:
     """What a reader must know about the scores themselves."""
-    notes = []
+    notes: list[Finding | str] = []
     if not has_videos:
         notes.append("The table names no video, so each case stands for itself.")
-    return [*notes, *matrix.notes]
+    absent = [Finding("scores-not-there", Severity.NOTE, text) for text in matrix.absent.sentences]
+    return [*notes, *matrix.borrowed, *absent]
 
 
 def _deterministic(sample: Sample, level: float) -> Spread:

@@ -21,7 +21,9 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, UnknownName
+from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
+from surgeval.results.tables.statistics import STRATA
 from surgeval.schema.score_table import Missing, ScoreMatrix
 from surgeval.schema.table_facts import Directions
 from surgeval.stats.contrasts import Contrast, contrast_rows, table_rows
@@ -39,13 +41,14 @@ SUBSET_ROWS_LEVEL = 2
 """Level number of the separate draw of stratum rows under the rule `subset`."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class StrataResult(TableResult):
     """Deltas per stratum and model, with the median over models."""
 
     stem: ClassVar[str] = "strata"
 
 
+@requested("strata")
 def strata(
     table: Any,
     by: Sequence[str],
@@ -63,11 +66,12 @@ def strata(
     metric: str | None = None,
     better: Directions = None,
     missing: Missing = None,
+    columns: Mapping[str, str] | None = None,
 ) -> StrataResult:
     """The value of every model in every stratum and its difference to the baseline.
 
     Args:
-        table: A `ScoreTable` or anything tabular.
+        table: A `ScoreTable`, files, or anything tabular.
         by: Columns that describe cases; strata of different columns overlap.
         statistic: As for `interval`; the seed study used `median`.
         resample: As for `interval`; the rule `subset` always draws videos and then rows.
@@ -84,6 +88,7 @@ def strata(
         better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
         missing: What a score that is not there counts as: `worst`, `drop-case`, `drop-score`, `error` or a number, for
             all or by status; by default the worst value for what the model is to blame for, else an error.
+        columns: Our column names to theirs, where files are read.
 
     Raises:
         UnknownName: A column, rule or baseline that does not exist.
@@ -94,7 +99,7 @@ def strata(
     for kind, got, known in (("strata rule", rule, RULES), ("baseline", baseline, BASELINES)):
         if got not in known:
             raise UnknownName(kind, got, known)
-    scores = as_table(table, better, metric)
+    scores = as_table(table, columns, better=better, metric=metric)
     matrix = scores.matrix(metric, missing=missing)
     masks = stratum_masks(matrix.cases, [by] if isinstance(by, str) else by, bins=bins, low_artifact=low_artifact)
     contrasts = [
@@ -102,8 +107,8 @@ def strata(
         for labels, mask in masks
     ]
     rows = contrast_rows(matrix, contrasts, settings) if rule == "joint" else _subset_rows(matrix, contrasts, settings)
-    return StrataResult(
-        pl.DataFrame(rows, infer_schema_length=None),
+    return StrataResult.of(
+        STRATA.frame(rows),
         _prose(settings, matrix, rule, baseline),
         tuple(matrix_notes(matrix, has_videos=scores.has_videos)),
     )

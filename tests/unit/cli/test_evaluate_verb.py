@@ -119,17 +119,18 @@ def test_triplets_read_tables(tmp_path: Path) -> None:
     assert {row["value"] for row in json.loads(result.stdout)["metrics"]} == {1.0}
 
 
-def test_segmentation_reads_archives_of_masks(tmp_path: Path) -> None:
+def test_segmentation_reads_archives_of_masks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     masks = {f"v{n}/0": np.eye(4, dtype=np.uint8) for n in range(3)}
     np.savez(tmp_path / "masks.npz", **masks)
-    files = ["--predictions", tmp_path / "masks.npz", "--references", tmp_path / "masks.npz"]
+    files = ["--predictions", "masks.npz", "--references", "masks.npz"]
     out = tmp_path / "out"
     result = run("segmentation", *files, "--classes", "1", "--boot", 20, "--out", out)
     assert result.exit_code == 0, result.exception
     assert pl.read_parquet(out / "scores.parquet")["value"].to_list() == [1.0] * 6
     assert isinstance(run("segmentation", *files, "--classes", "liver").exception, Misuse)
     pl.DataFrame({"case": list(masks), "smoke": ["yes", "no", "no"]}).write_csv(tmp_path / "smoke.csv")
-    strata = ["--properties", tmp_path / "smoke.csv", "--by", "smoke", "--boot", 20]
+    strata = ["--properties", "smoke.csv", "--by", "smoke", "--boot", 20]
     assert run("segmentation", *files, *strata, "--out", out, "--force").exit_code == 0
     text = (out / "manifest.json").read_text()
     assert str(tmp_path) not in text

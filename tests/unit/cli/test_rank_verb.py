@@ -35,7 +35,7 @@ def test_focus_writes_the_files_of_the_contract(table: Path, tmp_path: Path) -> 
     assert manifest["options"]["baselines"] == ["C", "D"]
     assert "places:" in result.stdout
     assert "prizes:" in result.stdout
-    assert "models were ranked" in result.stderr
+    assert "models were ranked" in result.stdout
 
 
 def test_every_option_of_the_contract_is_accepted(table: Path) -> None:

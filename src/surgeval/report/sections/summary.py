@@ -90,8 +90,8 @@ def _table(inputs: Inputs) -> list[Block]:
 
 def _without_boards(inputs: Inputs) -> list[str]:
     tasks = inputs.first("rank-tasks")
-    if tasks is not None and not tasks.table("consensus").is_empty():
-        frame = tasks.table("consensus")
+    if tasks is not None and not tasks.frame("consensus").is_empty():
+        frame = tasks.frame("consensus")
         first = frame.filter(pl.col("rank") == frame["rank"].min())["model"]
         rule = tasks.options.get("rule", "the rule")
         return [f"By {rule}, {names_of(first)} {'is' if len(first) == 1 else 'are'} first."]
@@ -142,7 +142,7 @@ def _pictures(inputs: Inputs) -> list[Block]:
 
 def _headline(competition: Competition) -> pl.DataFrame:
     headline = summary_rows(competition.inputs, "headline")
-    if headline.is_empty() or headline["ci_low"].null_count() == headline.height:
+    if headline.is_empty() or headline["low"].null_count() == headline.height:
         return pl.DataFrame()
     rows = headline.unique("model", keep="first", maintain_order=True).with_columns(value=pl.col("accuracy"))
     rows = rows.with_columns(n=pl.col("videos")) if "videos" in rows.columns else rows
@@ -154,7 +154,7 @@ def _values(inputs: Inputs) -> list[Block]:
     if live is None or live.intervals[0].is_empty():
         return []
     unit = "videos" if live.table.has_videos else "cases"
-    rows = live.intervals[0].select("model", "value", ci_low="low", ci_high="high")
+    rows = live.intervals[0].select("model", "value", "low", "high")
     rows = rows.with_columns(n=pl.lit(live.table.frame["video"].n_unique(), dtype=pl.Int64))
     return [
         picture(

@@ -11,7 +11,8 @@ from typing import Any
 import polars as pl
 
 from surgeval.errors import Misuse, UnknownName
-from surgeval.results.manifest import Manifest
+from surgeval.results.request import Request, files_of, requested
+from surgeval.schema.findings import as_findings
 from surgeval.schema.outcomes import Status
 from surgeval.schema.score_table import FIXED, ScoreTable
 from surgeval.scoring.evaluate.compat_table import compat_notes, compat_table
@@ -27,6 +28,7 @@ KINDS = ("classification", "cvs", "detection", "phases", "segmentation", "tracki
 """Each names a module here with a function `material`."""
 
 
+@requested("evaluate {kind}", files=("predictions", "references"))
 def evaluate(
     kind: str,
     predictions: Any,
@@ -88,29 +90,25 @@ def evaluate(
     flawed = compat_table(found.jobs, found.videos, settings)
     notes = (*prepared.notes, *found.notes, *compat_notes(flawed), *_per_video_note(found))
     boards = found.finish(model, measured)
-    recorded = {"kind": kind, "model": model, "metrics": list(metrics), "by": list(by), **settings._asdict()}
-    recorded |= {name: _recorded(value) for name, value in chosen.items()}
-    prose = _prose(kind, model, found, settings) + prepared.prose
+    tables = {
+        "metrics": measured.metrics,
+        "per_video": measured.per_video,
+        "per_class": measured.per_class,
+        "per_stratum": _said(measure_parts(found.parts, settings, step), prepared.conventions),
+        **found.extra_tables,
+        **boards,
+        "compat": flawed,
+    }
     return EvaluationResult(
         kind=kind,
         model=model,
-        metrics=measured.metrics,
-        per_video=measured.per_video,
-        per_class=measured.per_class,
-        per_stratum=_said(measure_parts(found.parts, settings, step), prepared.conventions),
+        tables={name: frame for name, frame in tables.items() if not frame.is_empty()},
+        records={"conventions": measured.conventions},
+        prose=_prose(kind, model, found, settings) + prepared.prose,
+        findings=as_findings(notes),
         scores=score_table_of(found, measured, model, metrics),
-        conventions=measured.conventions,
-        prose=prose,
-        manifest=Manifest(
-            "evaluate",
-            recorded,
-            _files(found, predictions, references, *chosen.values()),
-            {"seed": seed},
-            (prose, *notes),
-        ),
-        notes=notes,
-        extra_tables={**found.extra_tables, **boards, "compat": flawed},
         boards=tuple(boards),
+        request=Request(inputs=_files(found, predictions=predictions, references=references, **chosen)),
     )
 
 
@@ -155,15 +153,6 @@ def _given(value: Any) -> bool:
     return value is not None and not (isinstance(value, str) and not value)
 
 
-def _recorded(value: Any) -> Any:
-    """An option as the manifest holds it: files by their name, tables and records by their kind."""
-    if isinstance(value, Path):
-        return value.name
-    parts = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list | tuple) else [value]
-    plain = all(isinstance(part, str | int | float | bool) for part in parts)
-    return value if plain else type(value).__name__
-
-
 def _prepared(kind: str, references: Any, wanted: dict[str, Any]) -> Prepared:
     """The references as given, or from the folder of a data set."""
     if not wanted:
@@ -191,10 +180,7 @@ def _said(frame: pl.DataFrame, said: Mapping[str, str]) -> pl.DataFrame:
     return frame.with_columns(pl.col("conventions") + pl.lit(text)) if said else frame
 
 
-def _files(found: Material, predictions: Any, references: Any, *others: Any) -> list[Path]:
-    """The files read, those of folders in order of their names; of a data set only what was opened."""
-    if found.files is not None:
-        return [*_files(replace(found, files=None), predictions, None, *others), *found.files]
-    sources = (predictions, references, *others)
-    paths = [Path(source) for source in sources if isinstance(source, Path)]
-    return [file for path in paths for file in (sorted(path.rglob("*")) if path.is_dir() else [path]) if file.is_file()]
+def _files(found: Material, **sources: Any) -> dict[str, list[Path]]:
+    """The files read, by parameter; of a data set only what was opened."""
+    read = {name: files_of(source) for name, source in sources.items() if isinstance(source, Path)}
+    return read if found.files is None else {**read, "references": list(found.files)}

@@ -17,8 +17,9 @@ from surgeval.errors import InputInvalid, Misuse, UnknownName
 from surgeval.metrics import SEGMENTATION, metrics_for
 from surgeval.metrics.case_means import CaseMean
 from surgeval.metrics.segmentation import MaskCases, MultiInstanceDsc, MultiInstanceNsd
-from surgeval.metrics.segmentation.instances import InstanceCounts, instance_counts
+from surgeval.metrics.segmentation.instances import instance_counts
 from surgeval.metrics.segmentation.overlap import LARGEST_LABEL, class_counts, distinct_labels
+from surgeval.results.tables.evaluation import INSTANCES
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.scoring.evaluate.class_overlaps import overlap_jobs
@@ -228,18 +229,15 @@ def _instances(opened: Mapping[str, Metric], cases: MaskCases, rows: pl.DataFram
     """Pixels of every instance, where instances are asked for: successes and trials of a failure analysis."""
     if not any(isinstance(metric, MultiInstanceDsc | MultiInstanceNsd) for metric in opened.values()):
         return {}
-    found = [
-        (case, video, *counts)
-        for case, video, pair in zip(rows["case"], rows["video"], cases.pairs(), strict=True)
-        for counts in instance_counts(*pair)
-    ]
-    schema: dict[str, type[pl.DataType]] = {"case": pl.String, "video": pl.String}
-    schema |= dict.fromkeys(InstanceCounts._fields, pl.Int64)
-    frame = pl.DataFrame(found, schema=schema, orient="row")
     said = (
         "pixels; matched one to one by the largest sum of DSC; missed have no prediction_id, invented no reference_id"
     )
-    return {"instances": frame.with_columns(pl.lit(said).alias("conventions"))}
+    found = [
+        {"case": case, "video": video, **counts._asdict(), "conventions": said}
+        for case, video, pair in zip(rows["case"], rows["video"], cases.pairs(), strict=True)
+        for counts in instance_counts(*pair)
+    ]
+    return {"instances": INSTANCES.frame(found)}
 
 
 def _notes(opened: Mapping[str, Metric], classes: Sequence[int], *, declared: bool) -> tuple[str, ...]:

@@ -11,17 +11,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid
 from surgeval.stats.mixed.design_checks import check_columns, column_problems, is_numeric, outcome_problems
-from surgeval.stats.mixed.formula import Model, column_of
+from surgeval.stats.mixed.formula import Model, Slope, column_of
 from surgeval.stats.mixed.products import inner
 from surgeval.stats.mixed.structure import Factor, is_nested
 
 INTERCEPT = "(Intercept)"
+FEWEST_ROWS = 3
+"""Rows that must have a property before a penalised fit says anything about it."""
+Separation = Literal["drop", "keep"]
 Column = tuple[str, np.ndarray]
 """A column of the design matrix with the name of its coefficient."""
 
@@ -56,7 +60,14 @@ class Design:
         return len(self.response)
 
 
-def design_of(table: pl.DataFrame, model: Model, *, where: str = "table", also: Iterable[str] = ()) -> Design:
+def design_of(
+    table: pl.DataFrame,
+    model: Model,
+    *,
+    where: str = "table",
+    also: Iterable[str] = (),
+    separation: Separation = "drop",
+) -> Design:
     """The arrays of `model` over `table`.
 
     Rows with a missing value in a column of the model, and rows with zero trials, are left out and counted.
@@ -66,6 +77,7 @@ def design_of(table: pl.DataFrame, model: Model, *, where: str = "table", also: 
         model: What to make of them.
         where: What to call the table in error messages.
         also: Columns to keep beside those of the model, such as clusters; rows without them are left out too.
+        separation: `drop` leaves out properties that separate the outcome; `keep` leaves them in, for a penalised fit.
 
     Raises:
         TableInvalid: With every problem: unknown columns, outcomes that are no numbers, successes above
@@ -85,7 +97,7 @@ def design_of(table: pl.DataFrame, model: Model, *, where: str = "table", also: 
     if problems := outcome_problems(response, trials, model):
         raise TableInvalid(where, problems)
     named, columns = _columns(frame, model)
-    fixed, names, dropped = _estimable(named, columns, response, trials, model)
+    fixed, names, dropped = _estimable(named, columns, response, trials, model, separation)
     factors, gone = _factors(frame, model, trials)
     if frame.height <= len(names):
         raise TableInvalid(where, [f"{frame.height} rows cannot determine {len(names)} coefficients"])
@@ -159,7 +171,12 @@ def crossed_columns(
 
 
 def _estimable(
-    names: list[str], columns: list[np.ndarray], response: np.ndarray, trials: np.ndarray, model: Model
+    names: list[str],
+    columns: list[np.ndarray],
+    response: np.ndarray,
+    trials: np.ndarray,
+    model: Model,
+    separation: Separation,
 ) -> tuple[np.ndarray, tuple[str, ...], dict[str, str]]:
     """The columns whose coefficients exist, and for the others why they do not."""
     dropped: dict[str, str] = {}
@@ -167,7 +184,8 @@ def _estimable(
     low, high = rows.min(axis=1), rows.max(axis=1)
     dropped |= {names[j]: f"is {low[j]:g} in every row" for j in range(1, len(names)) if low[j] == high[j]}
     if model.family == "binomial":
-        dropped |= _separating(names, rows, response, trials, set(dropped))
+        separating = _separating(names, rows, response, trials, set(dropped))
+        dropped |= separating if separation == "drop" else _too_rare(names, rows, set(dropped))
     keep = [j for j, name in enumerate(names) if name not in dropped]
     independent, reasons = _independent(rows[keep], [names[j] for j in keep])
     dropped |= reasons
@@ -196,6 +214,13 @@ def _separating(
     return reasons
 
 
+def _too_rare(names: list[str], columns: np.ndarray, known: set[str]) -> dict[str, str]:
+    """0/1 columns that too few rows have for any statement about them."""
+    few = {names[j]: int(column.sum()) for j, column in enumerate(columns)
+           if j and column.sum() < FEWEST_ROWS and np.isin(column, (0.0, 1.0)).all()}  # fmt: skip
+    return {name: f"occurs in {count} rows" for name, count in few.items() if name not in known}
+
+
 def _independent(columns: np.ndarray, names: list[str]) -> tuple[list[int], dict[str, str]]:
     """Columns that no earlier ones determine, by eliminating the scaled Gram matrix."""
     gram = inner(columns.T, columns.T)
@@ -219,6 +244,7 @@ def _factors(frame: pl.DataFrame, model: Model, trials: np.ndarray) -> tuple[tup
     """Grouping factors that can carry a variance, and why the others cannot."""
     gone: dict[str, str] = {}
     kept: list[Factor] = []
+    slopes = [_slope_of(frame, slope) for slope in model.slopes]
     residual = model.family == "gaussian" or (model.family == "binomial" and bool(np.all(trials == 1)))
     categories = _categories(frame, model)
     for name in model.random:
@@ -236,7 +262,16 @@ def _factors(frame: pl.DataFrame, model: Model, trials: np.ndarray) -> tuple[tup
             if twin.levels == factor.levels and factor.name not in gone and is_nested(factor, twin):
                 one, other = (twin, factor) if twin.name.count(":") > factor.name.count(":") else (factor, twin)
                 gone[one.name] = f"groups the rows exactly as {other.name} does (aliased)"
-    return tuple(factor for factor in kept if factor.name not in gone), gone
+    for slope in slopes:
+        if slope.levels < 2:
+            gone[slope.name] = "has one level"
+    return tuple(factor for factor in (*kept, *slopes) if factor.name not in gone), gone
+
+
+def _slope_of(frame: pl.DataFrame, slope: Slope) -> Factor:
+    """The grouping of a random slope with the values of its column."""
+    group = factor_of(frame, slope.group)
+    return Factor(str(slope), group.codes, group.labels, frame[slope.column].cast(pl.Float64).to_numpy(), slope)
 
 
 def _categories(frame: pl.DataFrame, model: Model) -> set[str]:

@@ -31,7 +31,8 @@ def _hint(name: str, known: list[str]) -> str:
 def _double_roles(model: Model) -> list[str]:
     """Columns that are the outcome and would explain it as well."""
     fixed = {column_of(part) for term in model.fixed for part in term.split(":")}
-    random = {part for term in model.random for part in term.split(":")}
+    groups = (*model.random, *(part for slope in model.slopes for part in slope))
+    random = {part for term in groups for part in term.split(":")}
     outcome = [name for name in (model.outcome, model.trials) if name is not None]
     return [
         f"column {name!r} is both outcome and {what}"
@@ -50,9 +51,8 @@ def column_problems(frame: pl.DataFrame, model: Model, used: Iterable[str]) -> l
         used: Names of the columns, those beside the model included.
     """
     problems = _double_roles(model)
-    for name in (model.outcome, model.trials, model.offset, model.weights):
-        if name is None:
-            continue
+    numbers = (model.outcome, model.trials, model.offset, model.weights, *(slope.column for slope in model.slopes))
+    for name in dict.fromkeys(name for name in numbers if name is not None):
         kind = frame.schema[name]
         if not is_numeric(kind):
             problems.append(
@@ -68,7 +68,7 @@ def column_problems(frame: pl.DataFrame, model: Model, used: Iterable[str]) -> l
             elif kind.is_nested():
                 problems.append(f"property {name!r} holds {kind}; expected numbers, yes/no or categories")
     named = {column_of(part) for term in model.fixed for part in term.split(":")}
-    named |= {name for name in (model.outcome, model.trials, model.offset, model.weights) if name is not None}
+    named |= {name for name in numbers if name is not None}
     for name in used:
         if name not in named and (frame.schema[name].is_nested() or frame.schema[name] == pl.Binary):
             problems.append(f"random effect {name!r} holds {frame.schema[name]}; expected names or numbers of groups")

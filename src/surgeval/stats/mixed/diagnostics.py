@@ -172,7 +172,7 @@ def _convergence(found: MixedFit) -> list[Finding]:
 def _crossed(design: Design) -> list[Finding]:
     """Groups whose labels recur within others named before them, as frame numbers do between videos."""
     findings = []
-    named = [factor for factor in design.factors if ":" not in factor.name]
+    named = [factor for factor in design.factors if ":" not in factor.name and factor.values is None]
     for coarse, fine in pairwise(named[1:]):
         if coarse.levels < fine.levels and not is_nested(fine, coarse):
             findings.append(

@@ -16,6 +16,8 @@ from typing import Any, Literal
 import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid, UnknownName
+from surgeval.results.request import requested
+from surgeval.results.tables import failures as tables
 from surgeval.schema.missing import Missing
 from surgeval.schema.table_facts import Directions
 from surgeval.stats.mixed.design import Design, design_of
@@ -24,7 +26,7 @@ from surgeval.stats.mixed.fit import Engine, fit
 from surgeval.stats.mixed.formula import fixed_terms, random_terms
 from surgeval.stats.mixed.inference import Ratio, likelihood_ratio
 from surgeval.stats.mixed.influence import leave_one_out
-from surgeval.stats.mixed.report import Failures, Specifications, effects_table
+from surgeval.stats.mixed.report import FailuresResult, Specifications, effects_table, unassessed
 from surgeval.stats.mixed.request import ROLES, ModelRole, Request, Spec
 from surgeval.stats.mixed.residuals import normal_correlation, pearson_dispersion
 from surgeval.stats.mixed.result import MixedFit
@@ -36,6 +38,7 @@ COMPARED_UP_TO_ROWS = 300_000
 """Beyond, the second specification is not fitted merely to be compared with."""
 
 
+@requested("failures", files=("table", "properties"))
 def failures(
     table: Any,
     *,
@@ -60,7 +63,7 @@ def failures(
     columns: Mapping[str, str] | None = None,
     engine: Engine = "auto",
     where: str = "table",
-) -> Failures:
+) -> FailuresResult:
     """Effects of properties on success, with uncertainty that respects models, patients, images and instances.
 
     Args:
@@ -111,8 +114,9 @@ def failures(
         frame, told = completed(frame, stated_facts(table), better, missing, where)
     frame = with_properties(frame, properties, where)
     also = tuple(part for name in (*cluster, *leave_out) for part in name.split(":"))
+    groups, slopes = random_terms(random)
     request = Request(
-        successes or outcome or "", trials, fixed_terms(fixed), random_terms(random), spec, role, "binomial", also=also
+        successes or outcome or "", trials, fixed_terms(fixed), groups, spec, role, "binomial", slopes=slopes, also=also
     )
     frame, request, work = settle_outcome(frame, request, family, transform, where)
     rows, own, left_out = settle_role(frame, request, work, where)
@@ -125,8 +129,10 @@ def failures(
     compared = _specifications(rows, own, found, wanted, engine, where) if counts else None
     each = _per_model(frame, request, level, symmetric, engine) if per_model else None
     marginal = robust_logit(found.design, cluster).table(level=level) if cluster else None
-    influence = [leave_one_out(found, name).select(pl.lit(name).alias("column"), pl.all()) for name in leave_out]
-    return Failures(
+    influence = [
+        tables.INFLUENCE.frame(leave_one_out(found, name).with_columns(column=pl.lit(name))) for name in leave_out
+    ]
+    return FailuresResult(
         fit=found, spec=spec, model_column=own.model_column, role=own.role, level=level, symmetric=symmetric,
         decisions=tuple(work.decisions), transform=work.transform, diagnostics=diagnose(found),
         specifications=compared, excluded_by_model=_excluded_by_model(frame, request), per_model=each,
@@ -140,8 +146,8 @@ def _several(names: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _score_or_counts(
-    score: Failures, analyse: Callable[..., Failures], successes: str, trials: str, cluster: tuple[str, ...]
-) -> Failures:
+    score: FailuresResult, analyse: Callable[..., FailuresResult], successes: str, trials: str, cluster: tuple[str, ...]
+) -> FailuresResult:
     """The linear model of a score where its residuals are normal, else the model of the counts behind the score."""
     residuals = score.fit.design.response - score.fit.linear_predictor
     if score.fit.family != "gaussian" or normal_correlation(residuals) >= STRAIGHT_ENOUGH:
@@ -217,13 +223,10 @@ def _per_model(frame: pl.DataFrame, request: Request, level: float, symmetric: b
             parts.append(_unfitted(str(name), request.fixed, error))
             continue
         table = effects_table(fit(design, engine=engine), level=level, symmetric=symmetric)
-        parts.append(table.select(pl.lit(str(name)).alias("model"), pl.all(), pl.lit("").alias("note")))
+        parts.append(tables.PER_MODEL.frame(table.with_columns(model=pl.lit(str(name)), note=pl.lit(""))))
     return pl.concat(parts, how="vertical_relaxed").sort("model", maintain_order=True)
 
 
 def _unfitted(model: str, terms: Sequence[str], error: TableInvalid) -> pl.DataFrame:
-    empty = [None] * len(terms)
-    numbers = ("estimate", "std_error", "z", "p_value", "p_holm", "odds_ratio", "ci_low", "ci_high")
-    columns: dict[str, Any] = {"model": [model] * len(terms), "term": list(terms)}
-    columns |= {name: pl.Series(empty, dtype=pl.Float64) for name in numbers}
-    return pl.DataFrame(columns | {"symbol": ["x"] * len(terms), "note": ["; ".join(error.problems)] * len(terms)})
+    why = "; ".join(error.problems)
+    return tables.PER_MODEL.frame([{"model": model, **row, "note": why} for row in unassessed(terms)])

@@ -8,11 +8,13 @@ estimated without it. Nothing here is random, so equal input gives equal output.
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 import polars as pl
+from scipy import linalg
 
 from surgeval.errors import ExtraNeeded, Misuse, TableInvalid, UnknownName
 from surgeval.stats.mixed.design import Design, design_of
@@ -22,6 +24,7 @@ from surgeval.stats.mixed.kernels import Effects, Kernel, NumpyKernel
 from surgeval.stats.mixed.laplace import LaplaceDeviance
 from surgeval.stats.mixed.lmm import LinearDeviance
 from surgeval.stats.mixed.optimise import Optimum, minimise, optimum
+from surgeval.stats.mixed.restricted import CovarianceSpread, RestrictedDeviance, RestrictedSolution
 from surgeval.stats.mixed.result import Convergence, Group, MixedFit
 from surgeval.stats.mixed.structure import Factor, Layout, layout_of
 
@@ -37,9 +40,11 @@ def fit(
     model: Model | str | None = None,
     *,
     family: Literal["binomial", "poisson", "gaussian", "beta-binomial"] | None = None,
-    restricted: bool = True,
+    restricted: bool | None = None,
     engine: Engine = "auto",
     errors: bool = True,
+    penalty: Mapping[str, float] | None = None,
+    start: Mapping[str, float] | None = None,
     where: str = "table",
 ) -> MixedFit:
     """The mixed model fitted to a table: Laplace for counts and 0/1, (restricted) likelihood for continuous.
@@ -48,9 +53,11 @@ def fit(
         table: The rows, or a design made before.
         model: The model, or its formula (`"tp / reference ~ smoke + (1 | patient)"`).
         family: What the outcome is, where `model` is a formula; or `beta-binomial` for overdispersed counts.
-        restricted: Restricted likelihood for a continuous outcome; false for full likelihood.
+        restricted: Whether variances maximise the restricted likelihood; by default those of a continuous outcome do.
         engine: `numpy`, `numba`, or the faster of those installed.
         errors: Whether standard errors are wanted; refits of resamples go without, several times faster.
+        penalty: Coefficient to the weight of half its square in the deviance, for what the data do not bound.
+        start: Random effect to a standard deviation to begin from, where a similar model was fitted before.
         where: What to call the table in error messages.
 
     Raises:
@@ -66,16 +73,29 @@ def fit(
         table = design_of(table, model, where=where)
     ready, back = conditioned(table)
     if table.model.family == "gaussian":
-        found = _fit_linear(ready, restricted=restricted, engine=engine, errors=errors)
+        found = _fit_linear(ready, restricted=restricted is not False, engine=engine, errors=errors)
     else:
-        found = _fit_laplace(
-            ready, family_of(ready, overdispersed=family == "beta-binomial"), engine=engine, errors=errors
-        )
-    return found if back is None else _unscaled(found, table, back)
+        kind = family_of(ready, overdispersed=family == "beta-binomial")
+        weights = _penalties(table, penalty or {}, back)
+        fitted = _fit_restricted if restricted and not kind.extra else _fit_laplace
+        found = fitted(ready, kind, weights, start or {}, engine=engine, errors=errors)
+        found = replace(found, penalised=tuple(penalty or ()))
+    found = found if back is None else _unscaled(found, back)
+    groups = tuple(map(_in_units, found.groups, table.factors, ready.factors))
+    return replace(found, design=table, groups=groups)
+
+
+def _penalties(design: Design, penalty: Mapping[str, float], back: np.ndarray | None) -> np.ndarray:
+    """The weight of every coefficient's square, in the units the fit is made in."""
+    if strange := [name for name in penalty if name not in design.names]:
+        raise UnknownName("coefficient", strange[0], design.names)
+    weights = np.array([penalty.get(name, 0.0) for name in design.names])
+    return weights if back is None else weights * np.diag(back) ** 2
 
 
 def conditioned(design: Design) -> tuple[Design, np.ndarray | None]:
     """The design with columns of extreme location or scale standardised, and the way back for coefficients."""
+    design = replace(design, factors=tuple(map(_unit_slope, design.factors)))
     columns = design.fixed[:, 1:]
     mean, spread = columns.mean(axis=0), columns.std(axis=0)
     poor = (spread < 1e-2) | (spread > 1e2) | (np.abs(mean) > 10 * spread)
@@ -88,12 +108,34 @@ def conditioned(design: Design) -> tuple[Design, np.ndarray | None]:
     return replace(design, fixed=fixed), back
 
 
-def _unscaled(found: MixedFit, design: Design, back: np.ndarray) -> MixedFit:
+def _unscaled(found: MixedFit, back: np.ndarray) -> MixedFit:
     """The fit in the units of the table; a restricted likelihood depends on them."""
-    shift = float(np.log(np.diag(back)).sum()) if found.method == "reml" else 0.0
-    spread = back @ found.covariance @ back.T
-    return replace(found, design=design, beta=back @ found.beta, covariance=spread,
+    shift = float(np.log(np.diag(back)).sum()) if found.method.endswith("reml") else 0.0
+    spread, wobble = back @ found.covariance @ back.T, found.covariance_spread
+    if wobble is not None:
+        wobble = wobble._replace(covariance=back @ wobble.covariance @ back.T, slopes=back @ wobble.slopes @ back.T)
+    return replace(found, beta=back @ found.beta, covariance=spread, covariance_spread=wobble,
                    log_likelihood=found.log_likelihood + shift)  # fmt: skip
+
+
+def _unit_slope(factor: Factor) -> Factor:
+    """A random slope whose column has extreme units in units of its own size."""
+    if factor.values is None or 1e-2 < (size := slope_size(factor)) < 1e2:
+        return factor
+    return replace(factor, values=factor.values / size)
+
+
+def _in_units(group: Group, given: Factor, used: Factor) -> Group:
+    """A random effect in the units of the table, where its column was scaled."""
+    if used is given:
+        return group
+    size = slope_size(given)
+    return replace(group, sd=group.sd / size, mean=group.mean / size, spread=group.spread / size)
+
+
+def slope_size(factor: Factor) -> float:
+    """Root mean square of the column of a random slope; one for an intercept."""
+    return 1.0 if factor.values is None else float(np.sqrt(np.mean(factor.values**2))) or 1.0
 
 
 def kernel_for(factors: tuple[Factor, ...], rows: int, engine: Engine) -> tuple[Kernel, str]:
@@ -119,25 +161,29 @@ def family_of(design: Design, *, overdispersed: bool = False) -> Family:
     return kind(design.response, design.trials, design.weights)
 
 
-def laplace_deviance(design: Design, family: Family, factors: tuple[Factor, ...], engine: Engine) -> LaplaceDeviance:
+def laplace_deviance(
+    design: Design, family: Family, factors: tuple[Factor, ...], engine: Engine, penalty: np.ndarray | None = None
+) -> LaplaceDeviance:
     """The Laplace deviance of a design with some of its factors."""
     kernel, name = kernel_for(factors, design.rows, engine)
     if name == "numba":
         from surgeval.stats.mixed.kernels_numba import compiled
 
         family = compiled(family)
-    deviance = LaplaceDeviance(family, design.fixed, design.offset, kernel)
+    deviance = LaplaceDeviance(family, design.fixed, design.offset, kernel, penalty)
     deviance.engine = name
     return deviance
 
 
-def _fit_laplace(design: Design, family: Family, *, engine: Engine, errors: bool) -> MixedFit:
+def _fit_laplace(
+    design: Design, family: Family, penalty: np.ndarray, _: Mapping[str, float], *, engine: Engine, errors: bool
+) -> MixedFit:
     factors, singular = design.factors, list[str]()
     while True:
-        deviance = laplace_deviance(design, family, factors, engine)
+        deviance = laplace_deviance(design, family, factors, engine, penalty)
         start = deviance.start()
         point, value, _, iterations = minimise(deviance, start.parameters, start.scale, noise=family.noise)
-        zero = _collapsed(design, family, factors, engine, np.exp(point[: len(factors)]), value)
+        zero = _collapsed(design, family, factors, engine, np.exp(point[: len(factors)]), value, penalty)
         if zero is None:
             break
         singular.append(factors[zero].name)
@@ -150,14 +196,100 @@ def _fit_laplace(design: Design, family: Family, *, engine: Engine, errors: bool
     return _laplace_result(design, family, factors, tuple(singular), deviance, best, errors)
 
 
+def _fit_restricted(
+    design: Design, family: Family, penalty: np.ndarray, known: Mapping[str, float], *, engine: Engine, errors: bool
+) -> MixedFit:
+    """Variances by restricted likelihood, then coefficients by the ordinary one with the variances held."""
+    factors, singular = design.factors, list[str]()
+    while True:
+        deviance = laplace_deviance(design, family, factors, engine, penalty)
+        begin, scale = _restricted_start(deviance, factors, known)
+        search = RestrictedDeviance(deviance)
+        log_sd, value, _, iterations = minimise(search, begin, scale, noise=family.noise)
+        fewer = _without_smallest(design, family, factors, engine, penalty, np.exp(log_sd), value)
+        if fewer is None:
+            break
+        singular += [factor.name for factor in factors if factor not in fewer]
+        factors = fewer
+    solution, wobble = search.solution(log_sd), search.spread(log_sd) if errors else None
+    if solution is None:
+        raise Misuse("the likelihood is not finite at its own optimum; rescale numeric properties or drop outliers")
+    point, covariance, distance = _coefficients_given(deviance, log_sd, solution, errors=errors)
+    spread = np.full((len(log_sd),) * 2, np.nan) if wobble is None else wobble.deviations
+    smallest = np.nan if wobble is None else float(np.linalg.eigvalsh(np.linalg.inv(spread))[0]) if len(spread) else 1.0
+    best = Optimum(point, value, np.zeros(len(point)), linalg.block_diag(spread, covariance), iterations, distance,
+                   smallest)  # fmt: skip
+    found = _laplace_result(design, family, factors, tuple(singular), deviance, best, errors)
+    return replace(found, method="laplace-reml", covariance_spread=wobble)
+
+
+def _restricted_start(
+    deviance: LaplaceDeviance, factors: tuple[Factor, ...], known: Mapping[str, float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where the search for variances begins, and rough errors to scale it by; earlier results spare the way there."""
+    rough = deviance.start()
+    q = len(factors)
+    begin = rough.parameters[:q].copy()
+    for i, factor in enumerate(factors):
+        if known.get(factor.name, 0.0) > SMALL_SD:
+            begin[i] = np.log(known[factor.name])
+    return begin, rough.scale[:q, :q]
+
+
+def _coefficients_given(
+    deviance: LaplaceDeviance, log_sd: np.ndarray, solution: RestrictedSolution, *, errors: bool
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Parameters with the coefficients at their optimum for these variances, their covariance, and how near it is."""
+    q, root = len(log_sd), _lower_root(solution.covariance)
+
+    def given(beta: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = deviance(np.append(log_sd, beta))
+        return value, gradient[q:]
+
+    beta, _, gradient, _ = minimise(given, solution.beta, root, noise=deviance.family.noise)
+    point, distance = np.append(log_sd, beta), float(np.linalg.norm(root.T @ gradient))
+    if not errors:
+        return point, np.full(root.shape, np.nan), distance
+    matrix = deviance.curvature(point, root)
+    matrix = (matrix + matrix.T) / 2
+    if not (np.isfinite(matrix).all() and np.linalg.eigvalsh(matrix)[0] > 0):
+        return point, np.full(root.shape, np.nan), distance
+    return point, np.asarray(root @ np.linalg.solve(matrix, root.T)), distance
+
+
+def _lower_root(covariance: np.ndarray) -> np.ndarray:
+    return np.asarray(linalg.cholesky((covariance + covariance.T) / 2, lower=True))
+
+
+def _without_smallest(
+    design: Design, family: Family, factors: tuple[Factor, ...], engine: Engine, penalty: np.ndarray, sd: np.ndarray,
+    value: float,
+) -> tuple[Factor, ...] | None:  # fmt: skip
+    """The other factors, where the smallest deviation is practically zero and zero is no worse; None where not."""
+    if not len(sd) or sd.min() >= SMALL_SD:
+        return None
+    index = int(np.argmin(sd))
+    fewer = factors[:index] + factors[index + 1 :]
+    deviance = laplace_deviance(design, family, fewer, engine, penalty)
+    begin, scale = _restricted_start(deviance, fewer, {})
+    without = minimise(RestrictedDeviance(deviance), begin, scale, noise=family.noise)[1]
+    return fewer if without <= value + 1e-5 + family.noise else None
+
+
 def _collapsed(
-    design: Design, family: Family, factors: tuple[Factor, ...], engine: Engine, sd: np.ndarray, value: float
+    design: Design,
+    family: Family,
+    factors: tuple[Factor, ...],
+    engine: Engine,
+    sd: np.ndarray,
+    value: float,
+    penalty: np.ndarray,
 ) -> int | None:
     """Index of the smallest standard deviation, if it is practically zero and exactly zero is no worse."""
     if not len(sd) or sd.min() >= SMALL_SD:
         return None
     index = int(np.argmin(sd))
-    deviance = laplace_deviance(design, family, factors[:index] + factors[index + 1 :], engine)
+    deviance = laplace_deviance(design, family, factors[:index] + factors[index + 1 :], engine, penalty)
     start = deviance.start()
     without = minimise(deviance, start.parameters, start.scale, noise=family.noise)[1]
     return index if without <= value + 1e-5 + family.noise else None
@@ -216,12 +348,12 @@ def _groups(
     for factor in design.factors:
         if factor.name not in names:
             zero = np.zeros(factor.levels)
-            groups.append(Group(factor.name, 0.0, float("nan"), factor.labels, zero, zero))
+            groups.append(Group(factor.name, 0.0, float("nan"), factor.labels, zero, zero, factor.slope))
             continue
         i = names.index(factor.name)
         modes, spreads = (_by_level(layout, i, factor.levels, part, factor.codes) for part in (mean, variance))
         groups.append(Group(factor.name, float(sd[i]), float(errors[i]), factor.labels,
-                            sd[i] * modes, sd[i] * np.sqrt(np.maximum(spreads, 0.0))))  # fmt: skip
+                            sd[i] * modes, sd[i] * np.sqrt(np.maximum(spreads, 0.0)), factor.slope))  # fmt: skip
     return tuple(groups)
 
 
@@ -279,8 +411,9 @@ def _linear_result(
     log_sd, log_sigma = best.parameters[:-1], float(best.parameters[-1])
     found = deviance.solution(log_sd - log_sigma)
     sigma = float(np.exp(log_sigma))
-    variances = sigma**2 * np.diag(found.unscaled)
-    freedom = deviance.satterthwaite(variances, best.covariance) if errors else None
+    wobble = CovarianceSpread(sigma**2 * found.unscaled, deviance.slopes, best.covariance) if errors else None
+    units = np.eye(len(design.names))
+    freedom = np.array([wobble.satterthwaite(unit) for unit in units]) if wobble is not None else None
     spread = deviance.kernel.spread()
     log_errors = np.sqrt(np.diag(best.covariance))
     theta = np.exp(log_sd - log_sigma)
@@ -296,4 +429,5 @@ def _linear_result(
         convergence=Convergence(_converged(best, errors), singular, iterations + best.iterations, deviance.evaluations,
                                 best.newton_decrement, best.smallest_eigenvalue, engine),
         linear_predictor=predictor + design.offset, sigma=sigma, log_sigma_error=float(log_errors[-1]), freedom=freedom,
+        covariance_spread=wobble,
     )  # fmt: skip

@@ -1,12 +1,13 @@
-"""What a mixed model says: outcome, fixed terms, random intercepts, offset and weights.
+"""What a mixed model says: outcome, fixed terms, random intercepts and slopes, offset and weights.
 
-The formula language is the part of R's that random-intercept models need:
+The formula language is the part of R's that these models need:
 
     tp / reference ~ smoke + blood + smoke:blood + (1 | algorithm) + (1 | patient / image)
-    correct ~ difficulty * phase + offset(exposure) + (1 | video) + (1 | model)
+    correct ~ difficulty * phase + offset(exposure) + (difficulty || video) + (1 | model)
 
-`a * b` stands for `a + b + a:b`, `(1 | a / b)` for `(1 | a) + (1 | a:b)`, and `C(a)` makes categories of a
-column of numbers. Random slopes are refused.
+`a * b` stands for `a + b + a:b`, `(1 | a / b)` for `(1 | a) + (1 | a:b)`, `(0 + x | g)` for an effect of x that varies
+between the levels of g, `(x || g)` for `(1 | g) + (0 + x | g)`, and `C(a)` makes categories of a column of numbers.
+Correlated slopes, `(x | g)`, are refused.
 """
 
 from __future__ import annotations
@@ -14,13 +15,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from surgeval.errors import Misuse
 
 FamilyName = Literal["binomial", "poisson", "gaussian"]
 _NAME = re.compile(r"[^\s+*:~|()/,](?:[^\n+*:~|()/,]*[^\s+*:~|()/,])?")
 """A column name: anything without the signs of the formula language; spaces inside are fine."""
+
+
+class Slope(NamedTuple):
+    """A random slope: the effect of a column of numbers that varies between the levels of a grouping."""
+
+    column: str
+    group: str
+
+    def __str__(self) -> str:
+        return f"0 + {self.column} | {self.group}"
 
 
 @dataclass(frozen=True)
@@ -30,7 +41,7 @@ class Model:
     Example:
         >>> Model.parse("tp / reference ~ smoke + (1 | patient / image)", family="binomial")
         Model(outcome='tp', trials='reference', fixed=('smoke',), random=('patient', 'patient:image'), \
-offset=None, weights=None, family='binomial')
+offset=None, weights=None, family='binomial', slopes=())
     """
 
     outcome: str
@@ -40,6 +51,7 @@ offset=None, weights=None, family='binomial')
     offset: str | None = None
     weights: str | None = None
     family: FamilyName = "binomial"
+    slopes: tuple[Slope, ...] = ()
 
     @classmethod
     def parse(cls, text: str, *, family: FamilyName = "binomial", weights: str | None = None) -> Model:
@@ -55,7 +67,7 @@ offset=None, weights=None, family='binomial')
         if len(trials) > 1 or not all(_NAME.fullmatch(part) for part in (outcome, *trials)):
             raise Misuse(f"outcome {left!r} must be a column, or successes / trials")
         fixed: list[str] = []
-        random: list[str] = []
+        random: list[str | Slope] = []
         offset = None
         for term in _split(right):
             if "|" in term:
@@ -64,19 +76,22 @@ offset=None, weights=None, family='binomial')
                 offset = _names([match[1]])[0]
             elif term not in ("1", ""):
                 fixed += _fixed(term)
-        return cls(outcome, trials[0] if trials else None, _unique(fixed), _unique(random), offset, weights, family)
+        groups, slopes = _parted(random)
+        return cls(outcome, trials[0] if trials else None, _unique(fixed), groups, offset, weights, family, slopes)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column the model uses, each once, in order of mention."""
-        terms = [column_of(part) for term in (*self.fixed, *self.random) for part in term.split(":")]
+        named = (*self.fixed, *self.random, *(part for slope in self.slopes for part in slope))
+        terms = [column_of(part) for term in named for part in term.split(":")]
         singles = [self.outcome, self.trials, *terms, self.offset, self.weights]
         return _unique(name for name in singles if name is not None)
 
     def __str__(self) -> str:
         left = self.outcome if self.trials is None else f"{self.outcome} / {self.trials}"
         offset = [f"offset({self.offset})"] if self.offset else []
-        terms = [*(self.fixed or ("1",)), *offset, *(f"(1 | {name})" for name in self.random)]
+        random = (*(f"(1 | {name})" for name in self.random), *(f"({slope})" for slope in self.slopes))
+        terms = [*(self.fixed or ("1",)), *offset, *random]
         return f"{left} ~ {' + '.join(terms)}"
 
 
@@ -111,26 +126,37 @@ def _fixed(term: str) -> list[str]:
     return [":".join(_parts(term.split(":")))]
 
 
-def random_terms(names: Iterable[str]) -> tuple[str, ...]:
-    """Random intercepts from plain names such as `patient` or `algorithm:instance`.
+def random_terms(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[Slope, ...]]:
+    """Random intercepts and slopes from plain names such as `patient`, `algorithm:instance` or `0 + smoke | patient`.
 
     Raises:
-        Misuse: For anything that is no grouping, such as a random slope.
+        Misuse: For anything that is neither, such as a correlated slope.
     """
-    return _unique(term for name in names for term in (_random(f"({name})") if "|" in name else _groups(name)))
+    return _parted(term for name in names for term in (_random(f"({name})") if "|" in name else _groups(name)))
 
 
-def _random(term: str) -> list[str]:
-    inner = term.strip().removeprefix("(").removesuffix(")")
-    left, bar, right = inner.partition("|")
-    if not bar or "|" in right:
-        raise Misuse(f"random term {term!r} must look like (1 | group)")
-    if left.strip() != "1":
+def _parted(terms: Iterable[str | Slope]) -> tuple[tuple[str, ...], tuple[Slope, ...]]:
+    """Intercepts and slopes, each once."""
+    kept = dict.fromkeys(terms)
+    groups = tuple(term for term in kept if not isinstance(term, Slope))
+    return groups, tuple(term for term in kept if isinstance(term, Slope))
+
+
+def _random(term: str) -> list[str | Slope]:
+    inner = re.sub(r"^\(+(.*?)\)+$", r"\1", term.strip())
+    left, bars, right = inner.partition("||" if "||" in inner else "|")
+    if not bars or "|" in right:
+        raise Misuse(f"random term {term!r} must look like (1 | group) or (0 + column | group)")
+    column, zero = re.subn(r"^0\s*\+\s*", "", left.strip())
+    if column == "1" and bars == "|":
+        return list(_groups(right))
+    name, group = _names([column])[0], ":".join(_names(right.split(":")))
+    if bars == "|" and not zero:
         raise Misuse(
-            f"random term {term!r} asks for random slopes of {left.strip()!r}; only random intercepts (1 | group) "
-            f"are fitted. Let the effect vary between groups with an interaction: (1 | {right.strip()}:{left.strip()})"
+            f"random term {term!r} asks for slopes that are correlated with the intercepts, which are not fitted. "
+            f"Write ({name} || {group}) for (1 | {group}) + (0 + {name} | {group})"
         )
-    return _groups(right)
+    return [Slope(name, group)] if zero else [group, Slope(name, group)]
 
 
 def _groups(text: str) -> list[str]:

@@ -44,7 +44,7 @@ class Ratio(NamedTuple):
 
 
 def wald_table(found: MixedFit, *, level: float = 0.95) -> pl.DataFrame:
-    """Every coefficient: estimate, std_error, z, p_value, p_holm, p_bh, ci_low, ci_high.
+    """Every coefficient: estimate, std_error, z, p_value, p_holm, p_bh, low, high.
 
     Adjusted p values count the properties, not the intercept. In linear models `z` is a t statistic.
     """
@@ -56,8 +56,8 @@ def wald_table(found: MixedFit, *, level: float = 0.95) -> pl.DataFrame:
     asked = np.where(tested, p, np.nan)
     return pl.DataFrame({
         "term": list(found.names), "estimate": found.beta, "std_error": found.standard_errors, "z": z, "p_value": p,
-        "p_holm": adjusted(asked, "holm"), "p_bh": adjusted(asked, "bh"), "ci_low": found.beta - width,
-        "ci_high": found.beta + width,
+        "p_holm": adjusted(asked, "holm"), "p_bh": adjusted(asked, "bh"), "low": found.beta - width,
+        "high": found.beta + width,
     }).fill_nan(None)  # fmt: skip
 
 
@@ -75,7 +75,10 @@ def likelihood_ratio(larger: MixedFit, smaller: MixedFit, *, variances: int = 0)
     """
     if larger.design.rows != smaller.design.rows or larger.family != smaller.family:
         raise Misuse("likelihoods compare only between models of one family fitted to the same rows")
-    if "reml" in (larger.method, smaller.method) and larger.names != smaller.names:
+    restricted = [model.method.endswith("reml") for model in (larger, smaller)]
+    if restricted[0] != restricted[1]:
+        raise Misuse("a restricted likelihood does not compare with a full one; fit both the same way")
+    if restricted[0] and larger.names != smaller.names:
         raise Misuse("restricted likelihoods do not compare between different fixed effects; fit with restricted=False")
     if variances not in (0, 1):
         raise Misuse(f"the boundary mixture is known for one variance, got {variances}; test them one by one")
@@ -145,7 +148,9 @@ def simulate(found: MixedFit, rng: np.random.Generator) -> np.ndarray:
     design, eta = found.design, found.fixed_predictor.copy()
     factors = {factor.name: factor for factor in design.factors}
     for group in found.groups:
-        eta += rng.normal(0.0, 1.0, len(group.labels))[factors[group.name].codes] * group.sd
+        factor = factors[group.name]
+        effect = rng.normal(0.0, 1.0, len(group.labels))[factor.codes] * group.sd
+        eta += effect if factor.values is None else factor.values * effect
     return draw_outcome(found, eta, rng)
 
 
@@ -163,7 +168,7 @@ def draw_outcome(found: MixedFit, eta: np.ndarray, rng: np.random.Generator) -> 
 
 
 def bootstrap(found: MixedFit, *, replicates: int = 200, level: float = 0.95, seed: int = 0) -> pl.DataFrame:
-    """Parametric bootstrap of every coefficient and deviation: value, std_error, ci_low, ci_high, replicates.
+    """Parametric bootstrap of every coefficient and deviation: value, std_error, low, high, replicates.
 
     Replicates whose refit fails (an outcome that never varies) are left out and show in the count.
     """
@@ -174,7 +179,7 @@ def bootstrap(found: MixedFit, *, replicates: int = 200, level: float = 0.95, se
         design = replace(found.design, response=simulate(found, rng))
         if _degenerate(design):
             continue
-        again = fit(design, family=kind, restricted=found.method != "ml", errors=False)
+        again = fit(design, family=kind, restricted=found.method.endswith("reml"), errors=False)
         draws.append(np.r_[again.beta, _deviations(again)])
     if len(draws) < 2:
         raise Misuse("no bootstrap replicate could be fitted; the outcome hardly varies")
@@ -183,7 +188,7 @@ def bootstrap(found: MixedFit, *, replicates: int = 200, level: float = 0.95, se
     return pl.DataFrame({
         "term": [*found.names, *(f"sd({name})" for name in _deviation_names(found))],
         "value": np.r_[found.beta, _deviations(found)],
-        "std_error": values.std(axis=0, ddof=1), "ci_low": low, "ci_high": high, "replicates": len(draws),
+        "std_error": values.std(axis=0, ddof=1), "low": low, "high": high, "replicates": len(draws),
     })  # fmt: skip
 
 

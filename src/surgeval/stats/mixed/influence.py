@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid, UnknownName
-from surgeval.stats.mixed.design import Design, design_of, factor_of
+from surgeval.stats.mixed.design import design_of, factor_of
 from surgeval.stats.mixed.fit import fit
 from surgeval.stats.mixed.result import MixedFit
 
@@ -38,7 +38,7 @@ def leave_one_out(found: MixedFit, column: str) -> pl.DataFrame:
         raise Misuse(f"column {column!r} has {groups.levels} levels; leaving one out leaves nothing to compare")
     rows: list[tuple[str, str, float | None, float | None]] = []
     for level, label in enumerate(groups.labels):
-        estimates = _estimates(found.design, groups.codes != level)
+        estimates = _estimates(found, groups.codes != level)
         for name, whole, error in zip(found.names, found.beta, found.standard_errors, strict=True):
             value = estimates.get(name)
             rows.append((label, name, value, None if value is None else (value - whole) / error))
@@ -46,10 +46,13 @@ def leave_one_out(found: MixedFit, column: str) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _estimates(design: Design, keep: np.ndarray) -> dict[str, float]:
-    model = replace(design.model, random=tuple(factor.name for factor in design.factors))
+def _estimates(found: MixedFit, keep: np.ndarray) -> dict[str, float]:
+    design = found.design
+    groups = tuple(factor.name for factor in design.factors if factor.slope is None)
+    model = replace(design.model, random=groups)
     try:
         rest = design_of(design.frame.filter(pl.Series(keep)), model)
     except TableInvalid:
         return {}
-    return dict(zip(rest.names, fit(rest, errors=False).beta.tolist(), strict=True))
+    again = fit(rest, restricted=found.method.endswith("reml"), start=found.sd, errors=False)
+    return dict(zip(rest.names, again.beta.tolist(), strict=True))

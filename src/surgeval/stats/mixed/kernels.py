@@ -115,7 +115,7 @@ class NumpyKernel:
         self._weight, self._row_scale = weight, 1.0 + self._row_sd**2 * weight
         thin = weight / self._row_scale
         self._leaf_weight = np.add.reduceat(thin, self._leaf_starts)
-        each = thin[lay.pair_row]
+        each = thin[lay.pair_row] * lay.values.ravel()
         self._pair_weight = np.bincount(lay.row_pair.ravel(), each, minlength=self._pair_spans[0][1])
         if lay.width:
             rows = lay.indicator
@@ -238,10 +238,12 @@ class NumpyKernel:
         predictor = path[lay.leaf]
         for f in range(lay.columns.shape[1]):
             column = lay.columns[:, f]
-            predictor = predictor + 2 * self._column_sd[column] * path_border[lay.row_pair[:, f]]
+            reach = self._column_sd[column] * lay.values[:, f]
+            predictor = predictor + 2 * reach * path_border[lay.row_pair[:, f]]
             for other in range(lay.columns.shape[1]):
                 second = lay.columns[:, other]
-                predictor = predictor + self._column_sd[column] * self._column_sd[second] * inverse[column, second]
+                far = self._column_sd[second] * lay.values[:, other]
+                predictor = predictor + reach * far * inverse[column, second]
         rows = np.zeros(0)
         if lay.row_factor >= 0:
             rows = self._row_sd**2 * self._weight**2 * predictor / self._row_scale**2 + 1 / self._row_scale
@@ -300,8 +302,8 @@ def predictor_of(layout: Layout, effects: Effects, sd: np.ndarray, *, rows: bool
         path[start:stop] += path[layout.node_parent[start:stop]]
     result = path[layout.leaf]
     border = sd[layout.column_factor][wide] * effects.border
-    for column in layout.columns.T:
-        result += border[column]
+    for column, value in zip(layout.columns.T, layout.values.T, strict=True):
+        result += value[wide] * border[column]
     if layout.row_factor >= 0 and rows:
         result += sd[layout.row_factor] * effects.rows
     return np.asarray(result)
@@ -317,7 +319,8 @@ def parts_of(layout: Layout, effects: Effects, sd: np.ndarray) -> list[np.ndarra
             own = effects.border[layout.column_factor == factor]
         else:
             own = effects.nodes[layout.node_factor == factor]
-        parts.append(sd[factor] * own[layout.level_of_row(factor)])
+        part = sd[factor] * own[layout.level_of_row(factor)]
+        parts.append(part * layout.values[:, layout.border.index(factor)] if factor in layout.border else part)
     return parts
 
 

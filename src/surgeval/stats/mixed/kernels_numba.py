@@ -32,8 +32,8 @@ class NumbaKernel:
         lay = self.layout
         self._row_sd = float(sd[lay.row_factor]) if lay.row_factor >= 0 else 0.0
         if weight is not self._weight or lay.row_factor >= 0:
-            self._gathered = loops.gather(weight, self._row_sd, lay.leaf, lay.columns, lay.row_pair, lay.spans[0][1],
-                                          lay.width, lay.pair_start[lay.spans[0][1]])  # fmt: skip
+            self._gathered = loops.gather(weight, self._row_sd, lay.leaf, lay.columns, lay.values, lay.row_pair,
+                                          lay.spans[0][1], lay.width, lay.pair_start[lay.spans[0][1]])  # fmt: skip
         self._weight = weight
         self._node_var, self._column_sd = self._deviations(sd)
         leaf_weight, pair_weight, own, row_logs = self._gathered
@@ -67,7 +67,7 @@ class NumbaKernel:
         lay = self.layout
         thin = self._weight / (1.0 + self._row_sd**2 * self._weight)
         matrix = np.ascontiguousarray(matrix)
-        leaves, columns = loops.collect(matrix, thin, lay.leaf, lay.columns, lay.spans[0][1], lay.width)
+        leaves, columns = loops.collect(matrix, thin, lay.leaf, lay.columns, lay.values, lay.spans[0][1], lay.width)
         return Sums(inner(matrix, matrix, thin), leaves, columns)
 
     def gram(self, sums: Sums, *, effects: bool = True) -> tuple[np.ndarray, Effects]:
@@ -86,14 +86,14 @@ class NumbaKernel:
         """Effects H^-1 L Z' target and the predictor they give."""
         lay = self.layout
         sums, right = loops.ascend_one(
-            target, self._weight, self._row_sd, lay.leaf, lay.columns, self._node_var, self._scale,
+            target, self._weight, self._row_sd, lay.leaf, lay.columns, lay.values, self._node_var, self._scale,
             self._column_sd, self._coupling, lay.node_parent, lay.pair_start, lay.pair_column,
         )  # fmt: skip
         border = self._border_solution(right)
         predictor, rows, nodes = loops.descend_one(
             sums, border, target, self._weight, self._row_sd, lay.row_factor >= 0, lay.leaf, lay.columns,
-            self._node_var, self._below, self._scale, self._column_sd, self._coupling, lay.node_parent, lay.pair_start,
-            lay.pair_column,
+            lay.values, self._node_var, self._below, self._scale, self._column_sd, self._coupling, lay.node_parent,
+            lay.pair_start, lay.pair_column,
         )  # fmt: skip
         return predictor, Effects(rows, nodes, border[:, 0])
 
@@ -103,8 +103,8 @@ class NumbaKernel:
         inverse = self._border_solution(np.eye(lay.width))
         predictor, own, nodes = loops.spread(
             inverse, self._weight, self._row_sd, self._node_var, self._below, self._scale, self._column_sd,
-            self._coupling, lay.leaf, lay.node_parent, lay.columns, lay.row_pair, lay.pair_start, lay.pair_column,
-            lay.pair_parent, lay.row_factor >= 0, rows,
+            self._coupling, lay.leaf, lay.node_parent, lay.columns, lay.values, lay.row_pair, lay.pair_start,
+            lay.pair_column, lay.pair_parent, lay.row_factor >= 0, rows,
         )  # fmt: skip
         effects = Effects(own, nodes, np.diag(inverse).copy())
         return Spread(predictor, trace_of(lay, effects), effects)
@@ -118,8 +118,8 @@ class NumbaKernel:
         node_var, column_sd = self._deviations(sd)
         result = np.empty_like(weights)
         for start in range(0, many, LANES):
-            part = bend(_lanes(weights, start), _lanes(slopes, start), row_sd, lay.leaf, lay.columns, lay.row_pair,
-                        node_var, column_sd, lay.node_parent, lay.pair_start, lay.pair_column,
+            part = bend(_lanes(weights, start), _lanes(slopes, start), row_sd, lay.leaf, lay.columns, lay.values,
+                        lay.row_pair, node_var, column_sd, lay.node_parent, lay.pair_start, lay.pair_column,
                         lay.pair_parent)  # fmt: skip
             result[:, start : start + LANES] = part[:, : many - start]
         return result

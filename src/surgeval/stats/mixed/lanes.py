@@ -13,23 +13,23 @@ LANES = 6
 
 
 @njit(cache=True, error_model="numpy")
-def bend(weight, slope, row_sd, leaf, columns, row_pair, node_var, column_sd, parent, pair_start, pair_column, pair_parent):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+def bend(weight, slope, row_sd, leaf, columns, values, row_pair, node_var, column_sd, parent, pair_start, pair_column, pair_parent):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
     """c - W Z L H^-1 L Z' c with c = (posterior variance of the predictor) * slope, for `LANES` sets of weights."""
-    below, scale, coupling, inverse = _eliminate(weight, row_sd, leaf, columns, row_pair, node_var, column_sd, parent,
-                                                 pair_start, pair_column, pair_parent)  # fmt: skip
+    below, scale, coupling, inverse = _eliminate(weight, row_sd, leaf, columns, values, row_pair, node_var, column_sd,
+                                                 parent, pair_start, pair_column, pair_parent)  # fmt: skip
     _invert(inverse)
-    change = _variances(weight, row_sd, leaf, columns, row_pair, node_var, column_sd, parent, pair_start, pair_column,
-                        pair_parent, scale, coupling, inverse)  # fmt: skip
+    change = _variances(weight, row_sd, leaf, columns, values, row_pair, node_var, column_sd, parent, pair_start,
+                        pair_column, pair_parent, scale, coupling, inverse)  # fmt: skip
     for i in range(len(change)):
         for q in range(LANES):
             change[i, q] *= slope[i, q]
-    _deflate(change, weight, row_sd, leaf, columns, node_var, column_sd, parent, pair_start, pair_column, below, scale,
-             coupling, inverse)  # fmt: skip
+    _deflate(change, weight, row_sd, leaf, columns, values, node_var, column_sd, parent, pair_start, pair_column, below,
+             scale, coupling, inverse)  # fmt: skip
     return change
 
 
 @njit(cache=True, error_model="numpy")
-def _eliminate(weight, row_sd, leaf, columns, row_pair, node_var, column_sd, parent, pair_start, pair_column, pair_parent):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+def _eliminate(weight, row_sd, leaf, columns, values, row_pair, node_var, column_sd, parent, pair_start, pair_column, pair_parent):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
     nodes, width, per_row = len(parent), len(column_sd), columns.shape[1]
     below, scale = np.zeros((nodes, LANES)), np.empty((nodes, LANES))
     coupling, schur = np.zeros((len(pair_column), LANES)), np.zeros((width, width, LANES))
@@ -40,11 +40,12 @@ def _eliminate(weight, row_sd, leaf, columns, row_pair, node_var, column_sd, par
             below[leaf[i], q] += thin[q]
         for f in range(per_row):
             k = columns[i, f]
+            reach = column_sd[k] * values[i, f]
             for q in range(LANES):
-                coupling[row_pair[i, f], q] += thin[q] * column_sd[k]
+                coupling[row_pair[i, f], q] += thin[q] * reach
             for e in range(f + 1):
                 m = columns[i, e]
-                both = column_sd[k] * column_sd[m]
+                both = reach * column_sd[m] * values[i, e]
                 for q in range(LANES):
                     schur[k, m, q] += thin[q] * both
     for k in range(width):
@@ -95,7 +96,7 @@ def _invert(matrix):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, error_model="numpy")
-def _variances(weight, row_sd, leaf, columns, row_pair, node_var, column_sd, parent, pair_start, pair_column, pair_parent, scale, coupling, inverse):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+def _variances(weight, row_sd, leaf, columns, values, row_pair, node_var, column_sd, parent, pair_start, pair_column, pair_parent, scale, coupling, inverse):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
     """Posterior variance of every row's predictor."""
     nodes, per_row, rows = len(parent), columns.shape[1], len(weight)
     path, path_border = np.zeros((nodes, LANES)), np.zeros((len(pair_column), LANES))
@@ -124,11 +125,12 @@ def _variances(weight, row_sd, leaf, columns, row_pair, node_var, column_sd, par
             result[i, q] = path[leaf[i], q]
         for f in range(per_row):
             k = columns[i, f]
+            reach = column_sd[k] * values[i, f]
             for q in range(LANES):
-                result[i, q] += 2 * column_sd[k] * path_border[row_pair[i, f], q]
+                result[i, q] += 2 * reach * path_border[row_pair[i, f], q]
             for e in range(per_row):
                 m = columns[i, e]
-                both = column_sd[k] * column_sd[m]
+                both = reach * column_sd[m] * values[i, e]
                 for q in range(LANES):
                     result[i, q] += both * inverse[k, m, q]
         if row_sd > 0:
@@ -139,7 +141,7 @@ def _variances(weight, row_sd, leaf, columns, row_pair, node_var, column_sd, par
 
 
 @njit(cache=True, error_model="numpy")
-def _deflate(change, weight, row_sd, leaf, columns, node_var, column_sd, parent, pair_start, pair_column, below, scale, coupling, inverse):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+def _deflate(change, weight, row_sd, leaf, columns, values, node_var, column_sd, parent, pair_start, pair_column, below, scale, coupling, inverse):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
     """`change` less W times the predictor that solving with it gives, in place."""
     nodes, width, per_row, rows = len(parent), len(column_sd), columns.shape[1], len(weight)
     sums, right, border = np.zeros((nodes, LANES)), np.zeros((width, LANES)), np.zeros((width, LANES))
@@ -150,8 +152,9 @@ def _deflate(change, weight, row_sd, leaf, columns, node_var, column_sd, parent,
             sums[leaf[i], q] += rest[q]
         for f in range(per_row):
             k = columns[i, f]
+            reach = column_sd[k] * values[i, f]
             for q in range(LANES):
-                right[k, q] += column_sd[k] * rest[q]
+                right[k, q] += reach * rest[q]
     for g in range(nodes):
         up, var = parent[g], node_var[g]
         for q in range(LANES):
@@ -181,8 +184,9 @@ def _deflate(change, weight, row_sd, leaf, columns, node_var, column_sd, parent,
             rest[q] = sums[leaf[i], q]
         for f in range(per_row):
             k = columns[i, f]
+            reach = column_sd[k] * values[i, f]
             for q in range(LANES):
-                rest[q] += column_sd[k] * border[k, q]
+                rest[q] += reach * border[k, q]
         for q in range(LANES):
             d = 1.0 + row_sd * row_sd * weight[i, q]
             value = rest[q] + row_sd * row_sd * (change[i, q] - weight[i, q] * rest[q]) / d

@@ -72,11 +72,20 @@ class Start:
 class LaplaceDeviance:
     """Negative log-likelihood, relative to the saturated model, as a function of the parameters."""
 
-    def __init__(self, family: Family, fixed: np.ndarray, offset: np.ndarray, kernel: Kernel) -> None:
+    def __init__(
+        self,
+        family: Family,
+        fixed: np.ndarray,
+        offset: np.ndarray,
+        kernel: Kernel,
+        penalty: np.ndarray | None = None,
+    ) -> None:
         order = kernel.layout.order
         self.family, self.kernel = family.reordered(order), kernel
         self.fixed, self.offset = np.ascontiguousarray(fixed[order]), offset[order]
         self.factors, self.coefficients = kernel.layout.factors, int(fixed.shape[1])
+        self.penalty = np.zeros(self.coefficients) if penalty is None else penalty
+        """Half of it times the squared coefficient is added to the deviance."""
         self.evaluations = self.newton_steps = 0
         self.mode_tolerance = MODE_TOLERANCE
         self.engine = "numpy"
@@ -108,7 +117,7 @@ class LaplaceDeviance:
         self.evaluations += 1
         guess = self._guess(parameters) if guess is None else guess
         self._kernel_at = None
-        sd, _, extra = self.split(parameters)
+        sd, beta, extra = self.split(parameters)
         try:
             mode = self.mode(parameters, guess)
             self.kernel.factorise(mode.terms.weight, sd)
@@ -116,26 +125,29 @@ class LaplaceDeviance:
             return None
         norm = trace_of(self.kernel.layout, product_of(mode.effects, mode.effects))
         value = -self.family.value(mode.eta, extra) + 0.5 * norm.sum() + 0.5 * self.kernel.log_determinant
+        value += 0.5 * dot(self.penalty, beta**2)
         if not np.isfinite(value):
             return None
         if self._best is None or value < self._best[0]:
             self._best = (float(value), parameters.copy(), mode.predictor)
         spread = self.kernel.spread()
-        gradient, curved = self._gradient(mode, spread, norm, extra)
+        gradient, curved = self._gradient(mode, spread, norm, beta, extra)
         found = Evaluation(float(value), gradient, curved, mode, spread)
         self._kernel_at, self._last = parameters.copy(), found
         if value <= self._best[0]:
             self._known = (self._kernel_at, found)
         return found
 
-    def _gradient(self, mode: Mode, spread: Spread, norm: np.ndarray, extra: float) -> tuple[np.ndarray, np.ndarray]:
+    def _gradient(
+        self, mode: Mode, spread: Spread, norm: np.ndarray, beta: np.ndarray, extra: float
+    ) -> tuple[np.ndarray, np.ndarray]:
         layout = self.kernel.layout
         change = spread.predictor * self.family.slope(mode.eta, extra)
         moved, pull = self.kernel.solve(change)
         inner = trace_of(layout, product_of(mode.effects, pull))
         by_sd = layout.sizes - spread.trace - norm + inner
         curved = 0.5 * pulled(self.fixed, change - mode.terms.weight * moved)
-        by_beta = curved - pulled(self.fixed, mode.terms.score)
+        by_beta = curved - pulled(self.fixed, mode.terms.score) + self.penalty * beta
         if not self.family.extra:
             return np.concatenate([by_sd, by_beta]), curved
         return np.concatenate([by_sd, by_beta, [self._extra_gradient(mode, spread, moved, extra)]]), curved
@@ -151,12 +163,9 @@ class LaplaceDeviance:
         center = self.evaluate(point)
         if center is None:
             return np.full((self.size, self.size), np.nan)
-        if self._kernel_at is None or not np.array_equal(self._kernel_at, point):
-            self.kernel.factorise(center.mode.terms.weight, self.split(point)[0])
-        own = scale[inside, inside]
-        gram, effects = self.kernel.gram(self.kernel.collect(self.fixed))
-        moved = self._moved(center, point, own, effects)
+        self._at(point, center)
         tangents = self._tangents(center, point)
+        block = self.curvature(point, scale[inside, inside], center)
         self._kernel_at = None
         matrix = np.zeros((self.size, self.size))
         others = [k for k in range(self.size) if not inside.start <= k < inside.stop]
@@ -165,10 +174,27 @@ class LaplaceDeviance:
             shift = sum(size * tangent for size, tangent in zip(axis, tangents, strict=False))
             high, low = (self._gradient_at(point + s * axis, center.mode.predictor + s * shift) for s in (1, -1))
             matrix[k] = scale.T @ (high - low) / (2 * step)
-        bent = own.T @ (self._bent(point, moved) - center.curved[:, None]) / _CURVED_STEP
-        matrix[inside, inside] = own.T @ gram @ own + bent
+        matrix[inside, inside] = block
         matrix[inside, others] = matrix[np.ix_(others, range(inside.start, inside.stop))].T
         return np.asarray((matrix + matrix.T) / 2)
+
+    def curvature(self, point: np.ndarray, axes: np.ndarray, center: Evaluation | None = None) -> np.ndarray:
+        """The block of the coefficients in the Hessian, along `axes` (columns, in units of the coefficients)."""
+        center = self.evaluate(point) if center is None else center
+        if center is None:
+            return np.full(axes.shape, np.nan)
+        self._at(point, center)
+        gram, effects = self.kernel.gram(self.kernel.collect(self.fixed))
+        moved = self._moved(center, point, axes, effects)
+        bent = axes.T @ (self._bent(point, moved) - center.curved[:, None]) / _CURVED_STEP
+        self._kernel_at = None
+        return np.asarray(axes.T @ (gram + np.diag(self.penalty)) @ axes + bent)
+
+    def _at(self, point: np.ndarray, center: Evaluation) -> None:
+        """Have the kernel factorised at a point evaluated before."""
+        if self._kernel_at is None or not np.array_equal(self._kernel_at, point):
+            self.kernel.factorise(center.mode.terms.weight, self.split(point)[0])
+            self._kernel_at = point.copy()
 
     def _moved(self, center: Evaluation, point: np.ndarray, axes: np.ndarray, effects: Effects) -> np.ndarray:
         """Linear predictors a little along each of `axes` (of coefficients), random effects moving with them.
@@ -214,7 +240,7 @@ class LaplaceDeviance:
         sd, beta, _ = self.split(parameters)
         mode = self._step(None, times(self.fixed, beta) + self.offset, guess, sd, 0.0)
         norm = trace_of(self.kernel.layout, product_of(mode.effects, mode.effects))
-        return self._gradient(mode, self.kernel.spread(), norm, 0.0)[0]
+        return self._gradient(mode, self.kernel.spread(), norm, beta, 0.0)[0]
 
     def _extra_gradient(self, mode: Mode, spread: Spread, moved: np.ndarray, extra: float) -> float:
         high, low = (self.family.terms(mode.eta, extra + h) for h in (_EXTRA_STEP, -_EXTRA_STEP))
@@ -329,7 +355,7 @@ class LaplaceDeviance:
         both[:, -1] = working
         gram, _ = self.kernel.gram(self.kernel.collect(both), effects=False)
         p = self.coefficients
-        covariance = _inverse((gram[:p, :p] + gram[:p, :p].T) / 2)
+        covariance = _inverse((gram[:p, :p] + gram[:p, :p].T) / 2 + np.diag(self.penalty))
         beta = covariance @ gram[:p, p]
         predictor, effects = self.kernel.solve(weight * (working - times(self.fixed, beta)))
         return beta, covariance, predictor, effects

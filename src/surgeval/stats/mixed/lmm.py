@@ -70,7 +70,8 @@ class LinearDeviance:
         self.kernel, self.restricted = kernel, restricted
         self.factors, self.coefficients = kernel.layout.factors, fixed.shape[1]
         self.evaluations = 0
-        self._slopes = self._variances = np.zeros(0)
+        self.slopes = self._covariance = np.zeros(0)
+        """How the covariance of the coefficients moves with each parameter, known after `hessian`."""
         self._both = np.ascontiguousarray(np.column_stack([self.fixed, self.outcome]))
         kernel.factorise(self.weights, np.ones(self.factors))
         self._sums = kernel.collect(self._both)
@@ -118,7 +119,7 @@ class LinearDeviance:
         ratio = found.squares * np.exp(-2 * log_sigma)
         constant = found.freedom * (np.log(2 * np.pi) + 2 * log_sigma) + ratio
         profiled = found.freedom * (1 + np.log(2 * np.pi * found.squares / found.freedom))
-        self._variances = np.diag(found.unscaled) * np.exp(2 * log_sigma)
+        self._covariance = found.unscaled * np.exp(2 * log_sigma)
         by_theta = found.split - 2 * found.norm * np.exp(-2 * log_sigma)
         by_sigma = 2 * found.freedom - 2 * ratio - by_theta.sum()
         return (found.deviance - profiled + constant) / 2, np.append(by_theta, by_sigma) / 2
@@ -131,26 +132,17 @@ class LinearDeviance:
 
     def hessian(self, point: np.ndarray, scale: np.ndarray) -> np.ndarray:
         """Whitened Hessian of `unprofiled` by central differences; keeps how the coefficients' variances move."""
-        columns, self._slopes = [], np.empty((len(point), self.coefficients))
+        columns, slopes = [], np.empty((len(point), self.coefficients, self.coefficients))
         for k, axis in enumerate(scale.T):
             ends = []
             for sign in (1, -1):
                 gradient = self.unprofiled(point + sign * _STEP * axis)[1]
-                ends.append((scale.T @ gradient, self._variances))
+                ends.append((scale.T @ gradient, self._covariance))
             columns.append((ends[0][0] - ends[1][0]) / (2 * _STEP))
-            self._slopes[k] = (ends[0][1] - ends[1][1]) / (2 * _STEP)
-        self._slopes = np.linalg.solve(scale.T, self._slopes)
+            slopes[k] = (ends[0][1] - ends[1][1]) / (2 * _STEP)
+        self.slopes = np.linalg.solve(scale.T, slopes.reshape(len(point), -1)).reshape(slopes.shape)
         matrix = np.array(columns)
         return np.asarray((matrix + matrix.T) / 2)
-
-    def satterthwaite(self, variances: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-        """Degrees of freedom of each coefficient's t statistic (Satterthwaite 1946; Fai and Cornelius 1996).
-
-        Twice the squared variance of the coefficient over the variance of that variance, which follows
-        from the covariance of the log standard deviations; needs `hessian` to have been called there.
-        """
-        spread = np.einsum("ij,ik,kj->j", self._slopes, covariance, self._slopes)
-        return np.asarray(2 * variances**2 / np.maximum(spread, 1e-300))
 
     def start(self, *, rounds: int = 30) -> Start:
         """Ratios near the optimum by Schall's fixed point, with rough standard errors."""

@@ -14,7 +14,7 @@ SMALL_BORDER = 64
 
 
 @njit(cache=True, error_model="numpy")
-def gather(weight, row_sd, leaf, columns, row_pair, leaves, width, pairs):  # type: ignore[no-untyped-def]
+def gather(weight, row_sd, leaf, columns, values, row_pair, leaves, width, pairs):  # type: ignore[no-untyped-def]
     """Weights left after eliminating row effects, summed per leaf, per pair and per two border columns."""
     per_row = columns.shape[1]
     below, coupling, own = np.zeros(leaves), np.zeros(pairs), np.zeros((width, width))
@@ -29,9 +29,10 @@ def gather(weight, row_sd, leaf, columns, row_pair, leaves, width, pairs):  # ty
             thin /= d
         below[leaf[i]] += thin
         for f in range(per_row):
-            coupling[row_pair[i, f]] += thin
+            share = thin * values[i, f]
+            coupling[row_pair[i, f]] += share
             for e in range(f + 1):
-                own[columns[i, f], columns[i, e]] += thin
+                own[columns[i, f], columns[i, e]] += share * values[i, e]
     return below, coupling, own, logs + np.log(product)
 
 
@@ -114,7 +115,7 @@ def root_solve(root, right):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, error_model="numpy")
-def collect(matrix, thin, leaf, columns, leaves, width):  # type: ignore[no-untyped-def]
+def collect(matrix, thin, leaf, columns, values, leaves, width):  # type: ignore[no-untyped-def]
     """Columns weighted by `thin` and summed per leaf and per border column."""
     many, per_row = matrix.shape[1], columns.shape[1]
     sums, right = np.zeros((leaves, many)), np.zeros((width, many))
@@ -123,9 +124,9 @@ def collect(matrix, thin, leaf, columns, leaves, width):  # type: ignore[no-unty
         for j in range(many):
             own[j] += row[j] * weight
         for f in range(per_row):
-            side = right[columns[i, f]]
+            side, share = right[columns[i, f]], weight * values[i, f]
             for j in range(many):
-                side[j] += row[j] * weight
+                side[j] += row[j] * share
     return sums, right
 
 
@@ -173,7 +174,7 @@ def descend(sums, border, node_var, below, scale, coupling, parent, pair_start, 
 
 
 @njit(cache=True, error_model="numpy")
-def ascend_one(target, weight, row_sd, leaf, columns, node_var, scale, column_sd, coupling, parent, pair_start, pair_column):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+def ascend_one(target, weight, row_sd, leaf, columns, values, node_var, scale, column_sd, coupling, parent, pair_start, pair_column):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
     """`collect` and `ascend` of a single column."""
     nodes, per_row = len(parent), columns.shape[1]
     sums, right = np.zeros(nodes), np.zeros((len(column_sd), 1))
@@ -183,7 +184,7 @@ def ascend_one(target, weight, row_sd, leaf, columns, node_var, scale, column_sd
             value /= 1.0 + row_sd * row_sd * weight[i]
         sums[leaf[i]] += value
         for f in range(per_row):
-            right[columns[i, f], 0] += value
+            right[columns[i, f], 0] += value * values[i, f]
     for k in range(len(column_sd)):
         right[k, 0] *= column_sd[k]
     for g in range(nodes):
@@ -197,7 +198,7 @@ def ascend_one(target, weight, row_sd, leaf, columns, node_var, scale, column_sd
 
 
 @njit(cache=True, error_model="numpy")
-def descend_one(sums, border, target, weight, row_sd, has_rows, leaf, columns, node_var, below, scale, column_sd, coupling, parent, pair_start, pair_column):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+def descend_one(sums, border, target, weight, row_sd, has_rows, leaf, columns, values, node_var, below, scale, column_sd, coupling, parent, pair_start, pair_column):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
     """`descend` of a single column and its way to the rows: predictor, row effects, node effects."""
     nodes, rows, per_row = len(parent), len(target), columns.shape[1]
     path, effect = np.empty(nodes), np.empty(nodes)
@@ -213,7 +214,7 @@ def descend_one(sums, border, target, weight, row_sd, has_rows, leaf, columns, n
     for i in range(rows):
         value = path[leaf[i]]
         for f in range(per_row):
-            value += column_sd[columns[i, f]] * border[columns[i, f], 0]
+            value += values[i, f] * column_sd[columns[i, f]] * border[columns[i, f], 0]
         if has_rows:
             own[i] = row_sd * (target[i] - weight[i] * value) / (1.0 + row_sd * row_sd * weight[i])
             value += row_sd * own[i]
@@ -222,7 +223,7 @@ def descend_one(sums, border, target, weight, row_sd, has_rows, leaf, columns, n
 
 
 @njit(cache=True, error_model="numpy")
-def spread(inverse, weight, row_sd, node_var, below, scale, column_sd, coupling, leaf, parent, columns, row_pair, pair_start, pair_column, pair_parent, has_rows, wanted):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+def spread(inverse, weight, row_sd, node_var, below, scale, column_sd, coupling, leaf, parent, columns, values, row_pair, pair_start, pair_column, pair_parent, has_rows, wanted):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
     """Posterior variances of predictors, row effects and node effects, from the top down."""
     nodes, rows, per_row = len(parent), len(weight) if wanted else 0, columns.shape[1]
     path, effect, path_border = np.empty(nodes), np.empty(nodes), np.empty(len(pair_column))
@@ -245,10 +246,11 @@ def spread(inverse, weight, row_sd, node_var, below, scale, column_sd, coupling,
         value = path[leaf[i]]
         for f in range(per_row):
             k = columns[i, f]
-            value += 2 * column_sd[k] * path_border[row_pair[i, f]]
+            reach = column_sd[k] * values[i, f]
+            value += 2 * reach * path_border[row_pair[i, f]]
             for e in range(per_row):
                 m = columns[i, e]
-                value += column_sd[k] * column_sd[m] * inverse[k, m]
+                value += reach * column_sd[m] * values[i, e] * inverse[k, m]
         if has_rows:
             d = 1.0 + row_sd * row_sd * weight[i]
             own[i] = row_sd**2 * weight[i] ** 2 * value / d**2 + 1 / d

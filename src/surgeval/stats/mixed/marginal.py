@@ -15,6 +15,7 @@ import polars as pl
 from scipy import special, stats
 
 from surgeval.errors import UnknownName
+from surgeval.results.tables import failures as tables
 from surgeval.stats.mixed.design import INTERCEPT
 from surgeval.stats.mixed.result import MixedFit
 
@@ -24,7 +25,7 @@ _POINTS = 25
 def marginal_means(
     found: MixedFit, term: str, *, values: Sequence[float] = (0.0, 1.0), level: float = 0.95
 ) -> pl.DataFrame:
-    """Rows `term, value, scale, mean, ci_low, ci_high`, two scales per value of the property.
+    """Rows `term, value, scale, mean, low, high`, two scales per value of the property.
 
     Raises:
         UnknownName: The model has no such coefficient.
@@ -39,8 +40,8 @@ def marginal_means(
         for scale, spread in (("conditional", 0.0), ("population", _random_sd(found))):
             mean, error = _averaged(found, matrix, spread)
             low, high = (_back(found, _link(found, mean) + sign * z * error) for sign in (-1, 1))
-            rows.append((term, float(value), scale, mean, low, high))
-    return pl.DataFrame(rows, schema=["term", "value", "scale", "mean", "ci_low", "ci_high"], orient="row")
+            rows.append({"term": term, "value": float(value), "scale": scale, "mean": mean, "low": low, "high": high})
+    return tables.MARGINAL_MEANS.frame(rows)
 
 
 def _random_sd(found: MixedFit) -> float:

@@ -39,7 +39,8 @@ def predict(found: MixedFit, table: pl.DataFrame, *, random: bool = True, where:
     Raises:
         TableInvalid: Columns are missing, or properties have categories the model does not know.
     """
-    groups = {part for group in found.groups for part in group.name.split(":")} if random else set()
+    named = [part for group in found.groups for part in (group.slope or (group.name,))]
+    groups = {part for name in named for part in name.split(":")} if random else set()
     needed = [*dict.fromkeys(column_of(part) for term in found.design.model.fixed for part in term.split(":"))]
     absent = [name for name in (*needed, *sorted(groups)) if name not in table.columns]
     if absent:
@@ -48,8 +49,8 @@ def predict(found: MixedFit, table: pl.DataFrame, *, random: bool = True, where:
     eta = columns @ found.beta
     unseen: dict[str, int] = {}
     for group in found.groups if random else ():
-        effect, new = _effects(group.labels, group.mean, table, group.name)
-        eta = eta + effect
+        effect, new = _effects(group.labels, group.mean, table, group.slope.group if group.slope else group.name)
+        eta = eta + (effect * table[group.slope.column].cast(pl.Float64).to_numpy() if group.slope else effect)
         if new:
             unseen[group.name] = new
     if found.family == "gaussian":

@@ -88,7 +88,7 @@ def fit_quadrature(
         if model is None:
             raise Misuse("a table needs a model or a formula to be fitted with")
         table = design_of(table, Model.parse(model) if isinstance(model, str) else model, where=where)
-    if len(table.factors) != 1 or table.model.family == "gaussian":
+    if len(table.factors) != 1 or table.factors[0].values is not None or table.model.family == "gaussian":
         raise Misuse(
             f"quadrature integrates over one random intercept of a binomial or Poisson model; this one has "
             f"{len(table.factors)} ({table.model.family}). Use the Laplace fit"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from surgeval.stats.mixed.formula import FamilyName, Model
+from surgeval.stats.mixed.formula import FamilyName, Model, Slope
 
 Spec = Literal["default", "paper"]
 ModelRole = Literal["random", "fixed", "removed", "aggregated"]
@@ -24,6 +24,7 @@ class Request:
     role: ModelRole
     family: FamilyName
     offset: str | None = None
+    slopes: tuple[Slope, ...] = ()
     also: tuple[str, ...] = ()
     """Columns to keep beside those of the model: clusters, and what is left out level by level."""
 
@@ -48,4 +49,4 @@ class Request:
             random = random[1:]
         if extra and self.interaction and self.role in ("random", "fixed"):
             random = (*random, self.interaction)
-        return Model(self.outcome, self.trials, fixed, random, self.offset, None, self.family)
+        return Model(self.outcome, self.trials, fixed, random, self.offset, None, self.family, self.slopes)

@@ -8,6 +8,8 @@ import numpy as np
 import polars as pl
 
 from surgeval.stats.mixed.design import Design
+from surgeval.stats.mixed.formula import Slope
+from surgeval.stats.mixed.restricted import CovarianceSpread
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,8 @@ class Group:
     """Conditional mode per level, on the scale of the linear predictor."""
     spread: np.ndarray
     """Conditional standard deviation per level."""
+    slope: Slope | None = None
+    """The column whose effect varies, and between what; None for an intercept."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class MixedFit:
 
     design: Design
     method: str
-    """`laplace`, `quadrature`, `reml` or `ml`."""
+    """`laplace`, `laplace-reml`, `quadrature`, `reml` or `ml`."""
     family: str
     beta: np.ndarray
     covariance: np.ndarray
@@ -64,6 +68,10 @@ class MixedFit:
     """Satterthwaite degrees of freedom of the coefficients of a linear mixed model."""
     precision: float | None = None
     """Of a beta-binomial model."""
+    covariance_spread: CovarianceSpread | None = None
+    """How sure `covariance` itself is, where the variances are restricted estimates."""
+    penalised: tuple[str, ...] = ()
+    """Coefficients held near zero by a penalty, because the data alone do not bound them."""
 
     @property
     def names(self) -> tuple[str, ...]:

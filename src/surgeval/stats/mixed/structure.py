@@ -1,4 +1,4 @@
-"""How the random intercepts of a model hang together, and the order in which they can be eliminated.
+"""How the random effects of a model hang together, and the order in which they can be eliminated.
 
 Random intercepts give the matrix H = I + L Z' W Z L (L = diagonal of standard deviations). Three shapes in
 Z make its factorisation cheap, so they are looked for once per data set:
@@ -7,8 +7,9 @@ Z make its factorisation cheap, so they are looked for once per data set:
 * a chain of nested factors (instance within image within patient) is a forest, and every node of a forest
   is eliminated with scalars;
 * whatever crosses the chain (algorithm, question template) forms the border, a dense matrix whose order is
-  the number of border levels. Coupling between nodes and border is kept as a list of the (node, level)
-  pairs that occur, so two large crossed factors cost memory by pairs, not by the product of their levels.
+  the number of border levels; random slopes stand here too, with a value per row. Coupling between nodes and
+  border is kept as a list of the (node, level) pairs that occur, so two large crossed factors cost memory by
+  pairs, not by the product of their levels.
 
 Cost per factorisation is linear in rows and nodes plus the cube of the border. The chain is the path
 through the nesting order that removes the most levels, which leaves the smallest border.
@@ -26,6 +27,7 @@ import polars as pl
 from scipy import sparse
 
 from surgeval.errors import Misuse
+from surgeval.stats.mixed.formula import Slope
 
 BORDER_LIMIT = 8_000
 """Levels in the border beyond which its dense matrix (512 MB here) is refused."""
@@ -38,6 +40,10 @@ class Factor:
     name: str
     codes: np.ndarray
     labels: pl.Series
+    values: np.ndarray | None = None
+    """What multiplies the effect of a row's level (a random slope); None for one in every row (an intercept)."""
+    slope: Slope | None = None
+    """Which column the values are of, and between what its effect varies."""
 
     @property
     def levels(self) -> int:
@@ -68,6 +74,8 @@ class Layout:
     """First and last-plus-one node of every chain factor."""
     columns: np.ndarray
     """`columns[row, f]`: border column of the row under the f-th border factor."""
+    values: np.ndarray
+    """`values[row, f]`: what multiplies the effect of that column in the row; one for an intercept."""
     column_factor: np.ndarray
     column_level: np.ndarray
     pair_start: np.ndarray
@@ -114,11 +122,9 @@ class Layout:
 
     @cached_property
     def indicator(self) -> sparse.csr_array:
-        """Rows by border columns, one where the row belongs to the column."""
-        per_row = self.columns.shape[1]
-        start = np.arange(self.rows + 1) * per_row
-        ones = np.ones(self.rows * per_row)
-        return sparse.csr_array((ones, self.columns.ravel(), start), shape=(self.rows, self.width))
+        """Rows by border columns: the row's value where it belongs to the column."""
+        start = np.arange(self.rows + 1) * self.columns.shape[1]
+        return sparse.csr_array((self.values.ravel(), self.columns.ravel(), start), shape=(self.rows, self.width))
 
     def level_of_row(self, factor: int) -> np.ndarray:
         """For every sorted row, the place of its level in `by_factor` of that factor."""
@@ -157,7 +163,7 @@ def layout_of(factors: Sequence[Factor], rows: int) -> Layout:
     Raises:
         Misuse: The factors that cross the chain have too many levels together.
     """
-    row_factor = next((i for i, factor in enumerate(factors) if factor.levels == rows), -1)
+    row_factor = next((i for i, f in enumerate(factors) if f.levels == rows and f.values is None), -1)
     chain = _longest_chain(factors, row_factor)
     border = tuple(i for i in range(len(factors)) if i not in chain and i != row_factor)
     width = sum(factors[i].levels for i in border)
@@ -175,8 +181,9 @@ def layout_of(factors: Sequence[Factor], rows: int) -> Layout:
 
 
 def _longest_chain(factors: Sequence[Factor], row_factor: int) -> tuple[int, ...]:
-    """The nested path with the most levels, finest factor first."""
-    free = sorted((i for i in range(len(factors)) if i != row_factor), key=lambda i: (factors[i].levels, i))
+    """The nested path of intercepts with the most levels, finest factor first."""
+    intercepts = [i for i, factor in enumerate(factors) if i != row_factor and factor.values is None]
+    free = sorted(intercepts, key=lambda i: (factors[i].levels, i))
     best: dict[int, tuple[int, tuple[int, ...]]] = {}
     for i in free:
         above = [best[j] for j in best if is_nested(factors[i], factors[j])]
@@ -219,6 +226,7 @@ def _forest(factors: Sequence[Factor], chain: tuple[int, ...], order: np.ndarray
 
 class _Border(NamedTuple):
     columns: np.ndarray
+    values: np.ndarray
     column_factor: np.ndarray
     column_level: np.ndarray
     pair_start: np.ndarray
@@ -233,8 +241,12 @@ def _border(factors: Sequence[Factor], border: tuple[int, ...], forest: _Forest,
     offsets = np.cumsum([0, *sizes])
     width = int(offsets[-1])
     columns = np.zeros((len(order), len(border)), dtype=np.int64)
+    values = np.ones(columns.shape)
     for f, i in enumerate(border):
         columns[:, f] = factors[i].codes[order] + offsets[f]
+        own = factors[i].values
+        if own is not None:
+            values[:, f] = own[order]
     parent, nodes = forest.node_parent, len(forest.node_parent)
     key = forest.leaf[:, None] * width + columns
     found, row_pair = np.unique(key, return_inverse=True)
@@ -249,6 +261,7 @@ def _border(factors: Sequence[Factor], border: tuple[int, ...], forest: _Forest,
     node = pairs // max(width, 1)
     return _Border(
         columns=columns,
+        values=values,
         column_factor=np.repeat(np.array(border, dtype=np.int64), sizes),
         column_level=np.concatenate([np.arange(size) for size in sizes]) if sizes else np.zeros(0, dtype=np.int64),
         pair_start=np.searchsorted(node, np.arange(nodes + 1)),

@@ -1,7 +1,7 @@
 """Rankings of models from a score table: the FOCUS rule and every method of challengeR.
 
 One file per rule. To add one: write `<rule>.py` with a function `(table, options) -> RankResult` and
-name it in `RULES`.
+name it in `RULES`. Other packages add theirs as entry points of `surgeval.rules` that lead to a `Rule`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from surgeval.errors import UnknownName
-from surgeval.schema.score_table import Missing, ScoreTable, read_score_table
+from surgeval.results.request import requested
+from surgeval.results.table_result import as_table
+from surgeval.schema.catalogue import Catalogue, with_attributes
+from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.score_table import Missing, ScoreTable
 from surgeval.schema.table_facts import Directions
 from surgeval.stats.ranking._distance import kendall_tau_b, spearman_footrule
 from surgeval.stats.ranking._options import BOARDS, CONSENSUS, MERGES, RankOptions
@@ -67,7 +69,7 @@ def _ranks_of_cases(operator: str) -> Rule:
     return Rule(f"rank-then-{operator}", f"{operator} of the ranks on each case", run, _UNTESTED)
 
 
-RULES: dict[str, Rule] = {
+_RULES: dict[str, Rule] = {
     rule.name: rule
     for rule in (
         Rule(
@@ -98,6 +100,9 @@ RULES: dict[str, Rule] = {
         ),
     )
 }
+RULES: Catalogue[Rule] = Catalogue(
+    "ranking rule", "rules", _RULES, take=with_attributes(["name", "summary", "run", "unused"])
+)
 """Every ranking rule by name."""
 
 
@@ -106,18 +111,19 @@ def rule_named(name: str) -> Rule:
 
     Raises:
         UnknownName: No such rule; the message carries the nearest one.
+        PluginBroken: An installed package offers it, and it cannot be used.
 
     Example:
         >>> rule_named("q10-then-rank").name
         'q10-then-rank'
     """
-    if name in RULES:
-        return RULES[name]
-    if isinstance(name, str) and (found := re.fullmatch(r"(q\d\d)-then-rank", name)):
-        return _aggregate(found[1], f"{int(found[1][1:])} % quantile of the scores")
-    raise UnknownName("ranking rule", name, RULES)
+    quantile = re.fullmatch(r"(q\d\d)-then-rank", str(name))
+    if quantile and name not in RULES.own:
+        return _aggregate(quantile[1], f"{int(quantile[1][1:])} % quantile of the scores")
+    return RULES[name]
 
 
+@requested("rank")
 def rank(
     table: Any,
     rule: str = "focus",
@@ -207,18 +213,11 @@ def rank(
         aggregate=aggregate,
         challenger_compat=challenger_compat,
     )
-    result = chosen.run(_as_score_table(table, columns).directed(better, metric), options)
-    return replace(result, warnings=(*_unused(chosen, options), *result.warnings))
+    result = chosen.run(as_table(table, columns, better=better, metric=metric), options)
+    return replace(result, findings=(*_unused(chosen, options), *result.findings))
 
 
-def _unused(rule: Rule, options: RankOptions) -> list[str]:
+def _unused(rule: Rule, options: RankOptions) -> list[Finding]:
     given = [name for name in options.chosen() if name in rule.unused]
-    return [f"rule {rule.name!r} has no use for {name!r}; what was given for it was ignored" for name in given]
-
-
-def _as_score_table(table: Any, columns: Mapping[str, str] | None) -> ScoreTable:
-    if isinstance(table, ScoreTable):
-        return table
-    if isinstance(table, str | Path):
-        return read_score_table(table, columns=columns)
-    return ScoreTable.of(table, columns=columns)
+    texts = [f"rule {rule.name!r} has no use for {name!r}; what was given for it was ignored" for name in given]
+    return [Finding("option-unused", Severity.WARNING, text) for text in texts]

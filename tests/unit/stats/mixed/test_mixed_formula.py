@@ -31,8 +31,8 @@ def test_offset_is_kept_apart_from_fixed_terms() -> None:
     assert (model.fixed, model.offset) == (("a",), "exposure")
 
 
-def test_random_slopes_are_refused_with_what_to_do_instead() -> None:
-    with pytest.raises(Misuse, match=r"random slopes of 'smoke'.*\(1 \| patient:smoke\)"):
+def test_correlated_slopes_are_refused_with_what_to_do_instead() -> None:
+    with pytest.raises(Misuse, match=r"correlated with the intercepts.*\(smoke \|\| patient\)"):
         Model.parse("y ~ smoke + (smoke | patient)")
     with pytest.raises(Misuse, match="random slopes"):
         random_terms(["1 + smoke | patient"])

@@ -44,10 +44,12 @@ def problems(draw: st.DrawFn) -> tuple[list[Factor], int, np.random.Generator]:
     rows = draw(st.integers(6, 30))
     fine = np.sort(rng.integers(0, draw(st.integers(2, 8)), rows))
     shapes = {"fine": fine, "coarse": fine // 2, "across": rng.integers(0, 3, rows), "other": rng.integers(0, 4, rows)}
-    names = draw(st.lists(st.sampled_from([*shapes, "row"]), unique=True, min_size=0, max_size=5))
+    shapes["slope"] = fine // 2
+    names = draw(st.lists(st.sampled_from([*shapes, "row"]), unique=True, min_size=0, max_size=6))
     chosen = [factor(n, np.arange(rows) if n == "row" else shapes[n]) for n in names]
     order = rng.permutation(rows)
-    return [Factor(f.name, f.codes[order], f.labels) for f in chosen], rows, rng
+    values = {"slope": rng.normal(size=rows)}
+    return [Factor(f.name, f.codes[order], f.labels, values.get(f.name)) for f in chosen], rows, rng
 
 
 @pytest.mark.parametrize("kind", KERNELS)

@@ -1,0 +1,223 @@
+"""Restricted likelihood of a generalised linear mixed model, for variances that few videos do not shrink.
+
+With (beta, u) the joint minimiser of f = -log p(y | eta) + |u|^2 / 2, H = I + L Z'WZ L and G = X'WX - X'WZL H^-1 LZ'WX,
+
+    R(theta) = f + log|H| / 2 + log|G| / 2 - p log(2 pi) / 2,    theta = log standard deviations,
+
+which integrates the coefficients out together with the random effects (Laplace; what glmmTMB calls REML). Writing
+E = H^-1 LZ'WX, R = X - Z L E (divided by 1 + s^2 w where rows have effects of their own), q_i = R_i' G^-1 R_i,
+c = (posterior variance + q) W'(eta), t = G^-1 R'c and s = H^-1 LZ'c - E t, the gradient is
+
+    dR / d log s_f = levels_f - trace_f(H^-1) - share_f(E, G^-1) - |u_f|^2 + u_f . s_f
+
+The decision a reader would question: coefficients are not taken from the joint mode, which pulls them towards zero, but
+maximise the ordinary Laplace likelihood with the variances held at their restricted estimates.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from surgeval.stats.mixed.families import Terms
+from surgeval.stats.mixed.kernels import Effects, predictor_of, product_of, share_of, trace_of
+from surgeval.stats.mixed.laplace import LaplaceDeviance
+from surgeval.stats.mixed.products import dot, outer, pulled, times
+
+_STEP = 0.02
+"""On the log scale of a standard deviation: how far differences of gradients and covariances reach."""
+_LEAST_WEIGHT = 1e-10
+_MOST_STEPS = 60
+
+
+class CovarianceSpread(NamedTuple):
+    """How the covariance of coefficients moves with the variances, and how uncertain those are."""
+
+    covariance: np.ndarray
+    slopes: np.ndarray
+    """Derivative of `covariance` by every parameter of the variances."""
+    deviations: np.ndarray
+    """Covariance of the parameters of the variances."""
+
+    def satterthwaite(self, contrast: np.ndarray) -> float:
+        """Degrees of freedom of a contrast of coefficients: twice its squared variance over the variance of that."""
+        variance = float(contrast @ self.covariance @ contrast)
+        slopes = np.einsum("i,fij,j->f", contrast, self.slopes, contrast)
+        spread = float(slopes @ self.deviations @ slopes)
+        return 2 * variance**2 / spread if spread > 0 else float("inf")
+
+
+class JointMode(NamedTuple):
+    """Coefficients and random effects that are most likely together, and what is known there."""
+
+    eta: np.ndarray
+    beta: np.ndarray
+    predictor: np.ndarray
+    effects: Effects
+    terms: Terms
+
+
+class RestrictedSolution(NamedTuple):
+    """The restricted deviance at one point."""
+
+    value: float
+    gradient: np.ndarray
+    covariance: np.ndarray
+    """G^-1, of the coefficients at the joint mode."""
+    beta: np.ndarray
+
+
+class RestrictedDeviance:
+    """Negative restricted log-likelihood as a function of the logarithms of the standard deviations.
+
+    Args:
+        deviance: The ordinary one of the same data; its kernel, family and penalty are used.
+        extra: The family's own parameter, held fixed.
+    """
+
+    def __init__(self, deviance: LaplaceDeviance, extra: float = 0.0) -> None:
+        self.plain = deviance
+        self.extra = extra
+        self._joint: JointMode | None = None
+        self._both = np.column_stack([deviance.fixed, np.zeros(len(deviance.offset))])
+
+    def begin(self, beta: np.ndarray, predictor: np.ndarray) -> None:
+        """Take coefficients and the random part of the predictor as the first guess."""
+        eta = times(self.plain.fixed, beta) + self.plain.offset + predictor
+        self._joint = JointMode(eta, beta, predictor, Effects(*[np.zeros(0)] * 3), self._terms(eta))
+
+    def __call__(self, log_sd: np.ndarray) -> tuple[float, np.ndarray]:
+        """Value and gradient; infinite where the approximation breaks down."""
+        found = self.solution(log_sd)
+        return (np.inf, np.zeros(len(log_sd))) if found is None else (found.value, found.gradient)
+
+    def solution(self, log_sd: np.ndarray) -> RestrictedSolution | None:
+        """Value, gradient and the covariance of the coefficients, or None where they are not finite."""
+        plain, sd = self.plain, np.exp(np.minimum(log_sd, 50.0))
+        plain.evaluations += 1
+        try:
+            joint = self._mode(sd)
+            plain.kernel.factorise(joint.terms.weight, sd)
+            gram, fixed_effects = plain.kernel.gram(plain.kernel.collect(plain.fixed))
+            root = linalg.cho_factor((gram + gram.T) / 2 + np.diag(plain.penalty), lower=True)
+        except linalg.LinAlgError:
+            return None
+        half = float(np.log(np.diag(root[0])).sum()) - 0.5 * plain.coefficients * float(np.log(2 * np.pi))
+        value = self._objective(joint.eta, joint.beta, joint.effects) + 0.5 * plain.kernel.log_determinant + half
+        if not np.isfinite(value):
+            return None
+        self._joint = joint
+        inverse = linalg.cho_solve(root, np.eye(plain.coefficients))
+        return RestrictedSolution(value, self._gradient(sd, joint, fixed_effects, inverse), inverse, joint.beta)
+
+    def _gradient(self, sd: np.ndarray, joint: JointMode, columns: Effects, inverse: np.ndarray) -> np.ndarray:
+        plain, layout = self.plain, self.plain.kernel.layout
+        rest = plain.fixed - predictor_of(layout, columns, sd, rows=False)
+        weight, row_sd = joint.terms.weight, 0.0
+        if layout.row_factor >= 0:
+            row_sd = float(sd[layout.row_factor])
+            rest /= (1.0 + row_sd**2 * weight)[:, None]
+        share = np.einsum("ij,ij->i", outer(rest, inverse), rest)
+        spread = plain.kernel.spread()
+        change = (spread.predictor + share) * plain.family.slope(joint.eta, self.extra)
+        move = inverse @ pulled(rest, change)
+        _, pull = plain.kernel.solve(change)
+        pull = Effects(pull.rows, pull.nodes - columns.nodes @ move, pull.border - columns.border @ move)
+        shares = share_of(layout, columns, inverse)
+        if layout.row_factor >= 0:
+            pull = pull._replace(rows=pull.rows - row_sd * weight * times(rest, move))
+            shares[layout.row_factor] = dot((row_sd * weight) ** 2, share)
+        norm, met = (trace_of(layout, product_of(joint.effects, other)) for other in (joint.effects, pull))
+        return np.asarray(layout.sizes - spread.trace - shares - norm + met)
+
+    def _mode(self, sd: np.ndarray) -> JointMode:
+        """The joint minimiser, by Newton steps that are halved where they would make things worse."""
+        at = self._joint if self._joint is not None else self._first()
+        for step in range(_MOST_STEPS):
+            new, decrement = self._newton(at, sd)
+            if step or np.max(np.abs(new.eta - at.eta), initial=0.0) > 0.5:
+                new = self._halved(at, new)
+            at = new
+            if decrement < self.plain.mode_tolerance:
+                break
+        return at
+
+    def _first(self) -> JointMode:
+        plain = self.plain
+        beta, empty = np.zeros(plain.coefficients), Effects(*[np.zeros(0)] * 3)
+        eta = plain.offset + 0.0
+        return JointMode(eta, beta, np.zeros(len(eta)), empty, self._terms(eta))
+
+    def _newton(self, at: JointMode, sd: np.ndarray) -> tuple[JointMode, float]:
+        plain, p = self.plain, self.plain.coefficients
+        weight = np.maximum(at.terms.weight, _LEAST_WEIGHT)
+        plain.kernel.factorise(weight, sd)
+        working = at.eta - plain.offset + at.terms.score / weight
+        self._both[:, p] = working
+        gram, _ = plain.kernel.gram(plain.kernel.collect(self._both), effects=False)
+        normal = (gram[:p, :p] + gram[:p, :p].T) / 2 + np.diag(plain.penalty)
+        beta = linalg.solve(normal, gram[:p, p], assume_a="pos")
+        fitted = times(plain.fixed, beta)
+        predictor, effects = plain.kernel.solve(weight * (working - fitted))
+        eta = fitted + plain.offset + predictor
+        decrement = dot(weight, (eta - at.eta) ** 2)
+        return JointMode(eta, beta, predictor, effects, self._terms(eta)), decrement
+
+    def _halved(self, at: JointMode, to: JointMode) -> JointMode:
+        """The farthest point on the way to a Newton step that is no worse than its beginning."""
+        if len(at.effects.border) != len(to.effects.border) or not len(at.effects.nodes):
+            at = at._replace(effects=Effects(*(np.zeros_like(part) for part in to.effects)),
+                             eta=times(self.plain.fixed, at.beta) + self.plain.offset,
+                             predictor=np.zeros(len(at.eta)))  # fmt: skip
+        before, size = self._objective(at.eta, at.beta, at.effects), 1.0
+        while size > 1e-6:
+            eta = at.eta + size * (to.eta - at.eta)
+            beta = at.beta + size * (to.beta - at.beta)
+            effects = Effects(*(a + size * (b - a) for a, b in zip(at.effects, to.effects, strict=True)))
+            if self._objective(eta, beta, effects) <= before + 1e-9 + 1e-13 * abs(before):
+                predictor = at.predictor + size * (to.predictor - at.predictor)
+                return to if size == 1.0 else JointMode(eta, beta, predictor, effects, self._terms(eta))
+            size /= 2
+        return at
+
+    def _terms(self, eta: np.ndarray) -> Terms:
+        return self.plain.family.terms(eta, self.extra)
+
+    def _objective(self, eta: np.ndarray, beta: np.ndarray, effects: Effects) -> float:
+        penalty = 0.5 * dot(self.plain.penalty, beta**2)
+        return -self.plain.family.value(eta, self.extra) + penalty + 0.5 * sum(dot(part, part) for part in effects)
+
+    def spread(self, log_sd: np.ndarray) -> CovarianceSpread | None:
+        """How the covariance of the coefficients moves with the variances; None where there is no proper optimum."""
+        center = self.solution(log_sd)
+        if center is None:
+            return None
+        curvature, slopes = [], []
+        for axis in np.eye(len(log_sd)):
+            high, low = (self.solution(log_sd + sign * _STEP * axis) for sign in (1, -1))
+            if high is None or low is None:
+                return None
+            curvature.append((high.gradient - low.gradient) / (2 * _STEP))
+            slopes.append((high.covariance - low.covariance) / (2 * _STEP))
+        self.solution(log_sd)
+        matrix = np.array(curvature).reshape(len(log_sd), len(log_sd))
+        matrix = (matrix + matrix.T) / 2
+        if len(matrix) and not np.linalg.eigvalsh(matrix)[0] > 0:
+            return None
+        p = self.plain.coefficients
+        deviations = np.linalg.inv(matrix) if len(matrix) else matrix
+        return CovarianceSpread(center.covariance, np.array(slopes).reshape(-1, p, p), deviations)
+
+
+def penalty_scale(column: np.ndarray) -> float:
+    """What a coefficient is multiplied with before it is penalised: one for a 0/1 column, else twice the deviation.
+
+    Example:
+        >>> penalty_scale(np.array([0.0, 1.0, 1.0])), round(penalty_scale(np.array([-1.0, 1.0, 3.0])), 3)
+        (1.0, 3.266)
+    """
+    if np.isin(column, (0.0, 1.0)).all():
+        return 1.0
+    return 2 * float(column.std())
