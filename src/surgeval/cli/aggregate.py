@@ -29,7 +29,7 @@ def aggregate(
     ] = None,
     metric: o.Metric = None,
     better: o.Better = None,
-    missing: o.Missing = "worst",
+    missing: o.Missing = None,
     columns: o.Columns = "",
     out: o.Out = None,
     as_json: o.Json = False,
@@ -41,7 +41,7 @@ def aggregate(
     check_out(out, force=force, inputs=table)
     result = work(
         table, operator=operator, phase=phase, combine=combine,  # type: ignore[arg-type]
-        weights=read_weights(weights) if weights else None, metric=metric, missing=missing,  # type: ignore[arg-type]
+        weights=read_weights(weights) if weights else None, metric=metric, missing=missing or None,
         better=t.read_better(better), columns=t.read_columns(columns),
     )  # fmt: skip
     deliver(result, out=out, as_json=as_json, force=force)

@@ -30,7 +30,7 @@ def compare(
     seed: o.Seed = 42,
     metric: o.Metric = None,
     better: o.Better = None,
-    missing: o.Missing = "worst",
+    missing: o.Missing = None,
     columns: o.Columns = "",
     out: o.Out = None,
     as_json: o.Json = False,
@@ -43,7 +43,7 @@ def compare(
     options = {
         "statistic": statistic, "resample": resample, "estimand": estimand, "by": t.names_in(by), "level": level,
         "replicates": boot, "method": method, "seed": seed, "metric": metric,
-        "better": t.read_better(better), "missing": missing, "columns": t.read_columns(columns),
+        "better": t.read_better(better), "missing": missing or None, "columns": t.read_columns(columns),
     }  # fmt: skip
     result = work(table, model_a, model_b, **options)  # type: ignore[arg-type]
     deliver(result, out=out, as_json=as_json, force=force)

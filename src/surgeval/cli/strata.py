@@ -40,7 +40,7 @@ def strata(
     seed: o.Seed = 42,
     metric: o.Metric = None,
     better: o.Better = None,
-    missing: o.Missing = "worst",
+    missing: o.Missing = None,
     columns: o.Columns = "",
     out: o.Out = None,
     as_json: o.Json = False,
@@ -53,7 +53,8 @@ def strata(
     options = {
         "statistic": statistic, "resample": resample, "estimand": estimand, "baseline": baseline, "rule": rule,
         "bins": read_bins(bins), "low_artifact": low_artifact, "level": level, "replicates": boot, "seed": seed,
-        "metric": metric, "better": t.read_better(better), "missing": missing, "columns": t.read_columns(columns),
+        "metric": metric, "better": t.read_better(better), "missing": missing or None,
+        "columns": t.read_columns(columns),
     }  # fmt: skip
     result = work(table, t.names_in(by), **options)  # type: ignore[arg-type]
     deliver(result, out=out, as_json=as_json, force=force)

@@ -62,7 +62,7 @@ def test_a_broken_rehearsal_is_a_sentence(tmp_path: Path) -> None:
 def test_results_of_statistics_verbs_are_drawn_with_their_words(tmp_path: Path) -> None:
     rows = [(m, f"q{q}", f"v{q % 6}", float((q * (3 + i)) % 5 > 1)) for i, m in enumerate("ab") for q in range(60)]
     table = pl.DataFrame(rows, schema=["model", "case", "video", "value"], orient="row")
-    result = compare(table, "a", "b", replicates=50)
+    result = compare(table, "a", "b", better="larger", replicates=50)
     result.to_file(tmp_path / "pair.csv")
     manifest = manifest_of(Request("compare"), prose=result.prose)
     (tmp_path / "pair.manifest.json").write_text(json.dumps(manifest))

@@ -221,7 +221,7 @@ def _prose(found: list[Standing], ready: Prepared, options: RankOptions, boot: i
         " not ranked; their place is the one each would take if it alone were added."
         if options.baselines or options.outside
         else "No entry was outside the competition.",
-        f"Missing scores: {ready.treatment}.",
+        f"Missing scores: {ready.treatment}",
         f"Accuracies are means over questions, with 95 % percentile intervals from {boot} resamples of whole videos"
         f" (seed {options.seed}); the same resamples, with the studentised form of the test, give the stability of"
         " places, which is pessimistic because tests inside a bootstrap find too many differences."
