@@ -121,7 +121,7 @@ class Simulation:
 def simulate(
     procedures: int = 4,
     *,
-    seed: int = 0,
+    seed: int = 42,
     types: Sequence[str] | None = None,
     centers: Sequence[str] | None = None,
     minutes: tuple[float, float] | None = None,
