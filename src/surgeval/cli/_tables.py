@@ -1,71 +1,10 @@
-"""What every verb that reads a score table shares: its arguments, reading, and delivering a result."""
+"""What the texts of shared options mean: names, mappings, directions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from surgeval.cli._deliver import manifest_path
-from surgeval.errors import Misuse, WouldOverwrite
-from surgeval.results.request import files_of
-
-TableArgument = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="TABLE...",
-        help="CSV or Parquet files with a row per model and case, or folders written by 'surgeval score'.",
-        show_default=False,
-    ),
-]
-ColumnsOption = Annotated[
-    str,
-    typer.Option(
-        "--columns",
-        metavar="OURS=THEIRS,...",
-        help="Your column names, such as model=algorithm,video=patient,value=dice.",
-        show_default=False,
-    ),
-]
-MetricOption = Annotated[
-    str | None, typer.Option("--metric", help="Metric of the table; may be left out if there is one, or 'correct'.")
-]
-BetterOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--better",
-        metavar="[METRIC=]larger|smaller",
-        help="Which values are better, where neither the table nor the metric's name says it; may be repeated.",
-        show_default=False,
-    ),
-]
-MissingOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--missing",
-        metavar="[STATUS=]RULE",
-        help="Scores that are not there: worst, drop-case, drop-score, error or a number, for all or by status; may be"
-        " repeated. By default worst for what the model is to blame for, else an error.",
-        show_default=False,
-    ),
-]
-ByOption = Annotated[str, typer.Option("--by", metavar="COL,...", help="Report every combination of these columns.")]
-OutOption = Annotated[Path | None, typer.Option("--out", help="Write the table here (.csv or .parquet).")]
-ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-SeedOption = Annotated[int, typer.Option("--seed", help="Seed of the random streams.")]
-BootOption = Annotated[int, typer.Option("--boot", help="Number of resamples.")]
-StatisticOption = Annotated[str, typer.Option("--statistic", help="mean, median, min, max, or q05, q95, ...")]
-ResampleOption = Annotated[
-    str, typer.Option("--resample", help="cluster, two-stage, naive, or a hierarchy such as 'center>video>rows'.")
-]
-EstimandOption = Annotated[
-    str, typer.Option("--estimand", help="rows (pooled) or videos (mean over videos of the statistic within).")
-]
-MethodOption = Annotated[str, typer.Option("--method", help="percentile, basic, bca or deterministic.")]
-LevelOption = Annotated[float, typer.Option("--level", help="Coverage of the intervals.")]
+from surgeval.errors import Misuse
 
 
 def read_columns(text: str) -> dict[str, str]:
@@ -118,25 +57,3 @@ def names_in(text: str) -> list[str]:
         ['smoke', 'blood']
     """
     return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def check_out(out: Path | None, *, force: bool, inputs: Sequence[Path] = ()) -> None:
-    """Refuse an output file that exists, is read, has an unknown ending, or lies in no folder, before any work is done.
-
-    Raises:
-        WouldOverwrite: It exists and `force` is off.
-        Misuse: Neither `.csv` nor `.parquet`, no such folder, or one of `inputs`.
-    """
-    if out is None:
-        return
-    if out.suffix.lower() not in (".csv", ".parquet"):
-        raise Misuse(f"--out {out}: unknown kind of file {out.suffix!r}; expected .csv or .parquet")
-    if not out.parent.is_dir():
-        raise Misuse(f"--out {out}: folder {out.parent} does not exist")
-    if out.is_dir():
-        raise Misuse(f"--out {out}: is a folder; name a file in it")
-    if out.resolve() in [file.resolve() for path in inputs for file in files_of(path)]:
-        raise Misuse(f"--out {out}: is read as a table too and would be lost; choose another place")
-    for path in (out, manifest_path(out)):
-        if path.exists() and not force:
-            raise WouldOverwrite(path)

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli import _tables as t
-from surgeval.cli._deliver import deliver
+from surgeval.cli._deliver import check_out, deliver
 
 
 def register(app: typer.Typer) -> None:
@@ -16,33 +17,33 @@ def register(app: typer.Typer) -> None:
 
 
 def compare(
-    table: t.TableArgument,
+    table: o.TableArgument,
     model_a: Annotated[str, typer.Argument(metavar="MODEL_A", help="The model whose value comes first.")],
     model_b: Annotated[str, typer.Argument(metavar="MODEL_B", help="The model that is subtracted.")],
-    statistic: t.StatisticOption = "mean",
-    resample: t.ResampleOption = "cluster",
-    estimand: t.EstimandOption = "rows",
-    by: t.ByOption = "",
-    level: t.LevelOption = 0.95,
-    boot: t.BootOption = 1000,
-    method: t.MethodOption = "percentile",
-    seed: t.SeedOption = 42,
-    metric: t.MetricOption = None,
-    better: t.BetterOption = None,
-    missing: t.MissingOption = None,
-    columns: t.ColumnsOption = "",
-    out: t.OutOption = None,
-    as_json: t.JsonOption = False,
-    force: t.ForceOption = False,
+    statistic: o.Statistic = "mean",
+    resample: o.Resample = "cluster",
+    estimand: o.Estimand = "rows",
+    by: o.By = "",
+    level: o.Level = 0.95,
+    boot: o.Boot = 1000,
+    method: o.Method = "percentile",
+    seed: o.Seed = 42,
+    metric: o.Metric = None,
+    better: o.Better = None,
+    missing: o.Missing = None,
+    columns: o.Columns = "",
+    out: o.Out = None,
+    as_json: o.Json = False,
+    force: o.Force = False,
 ) -> None:
     """The difference of two models with its interval, and the risk that a claim of superiority is false."""
     from surgeval.stats.comparison import compare as work
 
-    t.check_out(out, force=force, inputs=table)
+    check_out(out, force=force, inputs=table)
     options = {
         "statistic": statistic, "resample": resample, "estimand": estimand, "by": t.names_in(by), "level": level,
         "replicates": boot, "method": method, "seed": seed, "metric": metric,
         "better": t.read_better(better), "missing": missing or None, "columns": t.read_columns(columns),
     }  # fmt: skip
     result = work(table, model_a, model_b, **options)  # type: ignore[arg-type]
-    deliver(result, out=out, as_json=as_json, to_file=True)
+    deliver(result, out=out, as_json=as_json, force=force)

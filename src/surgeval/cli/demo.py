@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli._console import emit, emit_table, new_folder, progress_bar, talk
 from surgeval.errors import FileUnreadable
 
@@ -30,10 +31,10 @@ def register(app: typer.Typer) -> None:
 
 def demo(
     out: Path = typer.Option(Path("demo-out"), "--out", help="Folder for everything the demo writes."),
-    seed: int = typer.Option(7, "--seed", help="The same seed gives the same challenge."),
+    seed: o.Seed = 42,
     quick: bool = typer.Option(False, "--quick", help="Fewer procedures, no pictures, no sandboxed entrant."),
-    pdf: bool = typer.Option(False, "--pdf", help="Write the report as PDF as well."),
-    force: bool = typer.Option(False, "--force", help="Overwrite an earlier demo."),
+    pdf: o.Pdf = False,
+    force: o.Force = False,
 ) -> None:
     """Simulate, ask, answer, score, rank, explain and report."""
     from surgeval.cli._demo import chain

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli._console import emit, new_folder
 from surgeval.cli._deliver import deliver
 
@@ -18,9 +19,9 @@ def register(app: typer.Typer) -> None:
 def diff_verb(
     results_a: Path = typer.Argument(..., metavar="RESULTS_A", help="results.csv, or a folder that holds one."),
     results_b: Path = typer.Argument(..., metavar="RESULTS_B", help="The same for the other scoring."),
-    out: Path | None = typer.Option(None, help="Folder for moved.csv, changes.csv and settings.csv."),
-    as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
-    force: bool = typer.Option(False, "--force", help="Overwrite what is in --out."),
+    out: o.Out = None,
+    as_json: o.Json = False,
+    force: o.Force = False,
 ) -> None:
     """Show flipped verdicts, regrouped questions and what moved each number. Exit 1 if anything differs."""
     from surgeval.scoring.diff import diff

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli._console import emit, emit_json
 from surgeval.errors import PluginBroken
 
@@ -20,11 +21,9 @@ def register(app: typer.Typer) -> None:
 
 def examine(
     engine: list[str] = typer.Option([], "--engine", help="Only one of {engines}; may be repeated."),
-    runtime: str | None = typer.Option(
-        None, "--runtime", help="Of podman and docker, instead of the usual one: runc or crun."
-    ),
+    runtime: o.Runtime = None,
     trial: bool = typer.Option(True, "--trial/--no-trial", help="Start, check and end a harmless run in each."),
-    as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
+    as_json: o.Json = False,
 ) -> None:
     """Probe every engine that can run submissions here, and print the fix for each problem.
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli._console import new_folder
 from surgeval.cli._deliver import deliver
-from surgeval.cli._tables import BetterOption, MissingOption, read_better
-from surgeval.errors import Misuse
+from surgeval.cli._tables import read_better, read_columns
 
 
 def register(app: typer.Typer) -> None:
@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
 
 
 def failures(
-    tables: list[Path] = typer.Argument(..., metavar="TABLE...", help="CSV or Parquet files, or `score` folders."),
+    tables: o.TableArgument,
     successes: str | None = typer.Option(None, help="Column of successes, such as true positive pixels."),
     trials: str | None = typer.Option(
         None, help="Column of trials: reference pixels (recall) or predicted (precision)."
@@ -36,15 +36,15 @@ def failures(
     properties: list[Path] = typer.Option([], help="Tables of properties, joined by the columns they share."),
     cluster: str = typer.Option("", help="One or two columns for marginal odds ratios with cluster-robust errors."),
     leave_out: str = typer.Option("", help="Columns of which each level is left out in turn: patient,algorithm."),
-    metric: str | None = typer.Option(None, help="The metric to analyse, where a score table has several."),
-    better: BetterOption = None,
-    missing: MissingOption = None,
+    metric: o.Metric = None,
+    better: o.Better = None,
+    missing: o.Missing = None,
     symmetric: bool = typer.Option(False, "--symmetric", help="Symbol bins that mirror each other on the log scale."),
-    level: float = typer.Option(0.95, help="Level of the intervals."),
-    columns: str | None = typer.Option(None, help="Our column names to theirs: model=algorithm,video=patient."),
-    json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
-    out: Path | None = typer.Option(None, help="Write effects.csv, variance.csv and fit.json into this folder."),
-    force: bool = typer.Option(False, "--force", help="Overwrite an earlier result."),
+    level: o.Level = 0.95,
+    columns: o.Columns = "",
+    json: o.Json = False,
+    out: o.Out = None,
+    force: o.Force = False,
 ) -> None:
     """Fit the mixed model and show its effects."""
     from surgeval.stats.mixed.failures import failures as analyse
@@ -55,7 +55,7 @@ def failures(
         spec=spec, per_model=per_model, role=role, family=family, transform=transform,  # type: ignore[arg-type]
         properties=list(properties) or None, cluster=_listed(cluster), leave_out=_listed(leave_out), metric=metric,
         better=read_better(better), missing=missing or None,
-        symmetric=symmetric, level=level, columns=_mapping(columns), where=", ".join(path.name for path in tables),
+        symmetric=symmetric, level=level, columns=read_columns(columns), where=", ".join(path.name for path in tables),
     )  # fmt: skip
     deliver(result, out=out, as_json=json, force=force)
     if not result.fit.convergence.converged:
@@ -64,10 +64,3 @@ def failures(
 
 def _listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _mapping(text: str | None) -> dict[str, str]:
-    pairs = [pair.partition("=") for pair in _listed(text or "")]
-    if bad := [left for left, sign, right in pairs if not (sign and left.strip() and right.strip())]:
-        raise Misuse(f"--columns expects ours=theirs, got {', '.join(map(repr, bad))}")
-    return {left.strip(): right.strip() for left, _, right in pairs}

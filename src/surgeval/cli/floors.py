@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli._console import new_folder
 from surgeval.cli._deliver import deliver
 
@@ -16,16 +17,16 @@ def register(app: typer.Typer) -> None:
 
 
 def floors_verb(
-    requests: list[str] = typer.Option(..., help="Requests file, or NAME=FILE; may be repeated."),
-    references: list[str] = typer.Option(..., help="References file, or NAME=FILE; may be repeated."),
-    train_requests: list[str] | None = typer.Option(None, help="Requests to fit on; else the other videos."),
-    train_references: list[str] | None = typer.Option(None, help="References to fit on."),
+    requests: o.Requests,
+    references: o.References,
+    train_requests: o.TrainRequests = [],
+    train_references: o.TrainReferences = [],
     results: list[Path] | None = typer.Option(None, help="Output of `surgeval score`: print margins. May be repeated."),
-    definitions: Path | None = typer.Option(None, help="Foreign-object definitions (text or JSON)."),
-    seed: int = typer.Option(0, help="Deals videos into folds for the text prior."),
-    out: Path | None = typer.Option(None, help="Folder for floors.csv, templates.csv and the floors' answers."),
-    as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
-    force: bool = typer.Option(False, "--force", help="Overwrite what is in --out."),
+    definitions: o.Definitions = None,
+    seed: o.Seed = 42,
+    out: o.Out = None,
+    as_json: o.Json = False,
+    force: o.Force = False,
 ) -> None:
     """Score constant answers and a text-only prior, and the margin of your models over them."""
     from surgeval.schema.foreign_objects import read_definitions

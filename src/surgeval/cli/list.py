@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli._catalogues import catalogue
 from surgeval.cli._console import emit_json, emit_table
 from surgeval.errors import PluginBroken, UnknownName
@@ -26,7 +27,7 @@ def register(app: typer.Typer) -> None:
 
 def list_kind(
     kind: str = typer.Argument(..., help="What to list."),
-    as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
+    as_json: o.Json = False,
 ) -> None:
     """Print what there is of one kind."""
     if kind not in KINDS:
@@ -43,13 +44,13 @@ def _things(group: str, column: str, described: Callable[[Any], dict[str, str]])
     things = catalogue(group)
     rows: list[dict[str, str]] = []
     for entry in things.entries():
-        told, problem = {}, entry.problem
+        cells, problem = {}, entry.problem
         if not problem:
             try:
-                told = described(things[entry.name])
+                cells = described(things[entry.name])
             except PluginBroken as error:
                 problem = error.problem
-        rows.append({column: entry.name, **told, "package": entry.package})
+        rows.append({column: entry.name, **cells, "package": entry.package})
         rows[-1] |= {"problem": problem} if problem else {}
     return pl.DataFrame(rows, infer_schema_length=None)
 

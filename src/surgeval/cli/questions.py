@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli._console import new_folder, progress_bar, talk
 from surgeval.cli._deliver import deliver
 
@@ -21,10 +22,10 @@ def register(app: typer.Typer) -> None:
 
 
 def questions_verb(
-    annotations: list[Path] = typer.Argument(
-        ..., help="Procedure files (JSON), folders of them, or files of annotation tools."
-    ),
-    out: Path = typer.Option(..., help="Folder for SPLIT/TRACK/ with questions, and the data card."),
+    annotations: Annotated[
+        list[Path], typer.Argument(help="Procedure files (JSON), folders of them, or files of annotation tools.")
+    ],
+    out: o.OutNeeded,
     track: list[str] | None = typer.Option(None, help="frame, segment or procedure; may be repeated. Default: all."),
     per_video: int = typer.Option(60, help="Questions wanted per video and track."),
     test_share: float = typer.Option(0.3, help="Share of the patients that are for testing."),
@@ -33,16 +34,14 @@ def questions_verb(
     ood_template: list[str] | None = typer.Option(None, help="Template for testing only; may be repeated."),
     most_common: float = typer.Option(0.5, help="Largest share of one answer within a template or wording."),
     duplicates: float = typer.Option(0.02, help="Largest share of near-duplicates."),
-    definitions: Path | None = typer.Option(None, help="Foreign-object definitions (text or JSON)."),
+    definitions: o.Definitions = None,
     matching: bool = typer.Option(False, "--matching", help="Ask questions of the format 'matching' too."),
-    procedure_type: str | None = typer.Option(None, help="Of the videos in files of annotation tools."),
-    center: str | None = typer.Option(None, help="Of the videos in files of annotation tools."),
-    fps: float | None = typer.Option(
-        None, help="Frames per second of their frame numbers. Default: what they say, or 1."
-    ),
-    seed: int = typer.Option(0, help="Equal seeds give equal questions."),
-    as_json: bool = typer.Option(False, "--json", help="Print the data card as JSON."),
-    force: bool = typer.Option(False, "--force", help="Overwrite what is in --out."),
+    procedure_type: o.ProcedureType = None,
+    center: o.Center = None,
+    fps: o.Fps = None,
+    seed: o.Seed = 42,
+    as_json: o.Json = False,
+    force: o.Force = False,
 ) -> None:
     """Make questions with reference answers that can be proved from the annotations."""
     from surgeval.datasets import About

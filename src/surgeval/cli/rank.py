@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli._console import new_folder
 from surgeval.cli._deliver import deliver
-from surgeval.cli._tables import (
-    BetterOption,
-    ColumnsOption,
-    MissingOption,
-    TableArgument,
-    read_better,
-    read_columns,
-)
+from surgeval.cli._tables import read_better, read_columns
 from surgeval.errors import Misuse
 
 
@@ -26,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 
 def rank(
-    tables: TableArgument,
+    tables: o.TableArgument,
     rule: str = typer.Option(
         "focus",
         help="One of {rules}, or qNN-then-rank for any percentage.",
@@ -37,7 +30,7 @@ def rank(
     alpha: float = typer.Option(0.05, help="The level of every test."),
     correction: str | None = typer.Option(None, help="holm, none or bh; holm for focus, none for test-then-rank."),
     boot: int | None = typer.Option(None, help="Resamples: 10000 for focus, 1000 otherwise; 0 for none."),
-    seed: int = typer.Option(42, help="The seed of all draws."),
+    seed: o.Seed = 42,
     baseline: list[str] = typer.Option([], help="A model outside the competition that others must beat; repeatable."),
     outside: list[str] = typer.Option([], help="Another model outside the competition; repeatable."),
     unpaid: list[str] = typer.Option([], help="A competitor that gets no prize; repeatable."),
@@ -46,18 +39,16 @@ def rank(
     task_column: str | None = typer.Option(None, help="Generic rules: the column that names tasks, or `metric`."),
     task_weight: list[str] = typer.Option([], help="Generic rules: TASK=WEIGHT in the consensus; repeatable."),
     consensus: str = typer.Option("euclidean", help="Generic rules: euclidean or case-ranks."),
-    better: BetterOption = None,
-    missing: MissingOption = None,
+    better: o.Better = None,
+    missing: o.Missing = None,
     challenger_compat: bool = typer.Option(
         False, "--challenger-compat", help="Resample with challengeR's faults, to compare."
     ),
-    metric: str | None = typer.Option(
-        None, help="The metric to rank by; may be left out if there is one, or 'correct'."
-    ),
-    columns: ColumnsOption = "",
-    json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
-    out: Path | None = typer.Option(None, help="Write every table into this folder."),
-    force: bool = typer.Option(False, "--force", help="Overwrite an earlier result."),
+    metric: o.Metric = None,
+    columns: o.Columns = "",
+    json: o.Json = False,
+    out: o.Out = None,
+    force: o.Force = False,
 ) -> None:
     """Rank models and say how firm the order is."""
     from surgeval.stats.ranking import rank as rank_models

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli._console import emit, emit_json, progress_bar, talk
 from surgeval.cli._deliver import manifest_path
-from surgeval.cli._tables import BetterOption, ColumnsOption, read_better, read_columns
+from surgeval.cli._tables import read_better, read_columns
 from surgeval.errors import Misuse, WouldOverwrite
 from surgeval.results.manifest import write_manifest
 
@@ -25,15 +26,15 @@ def report(
         ..., metavar="DIR", help="Folder with what score, rank, failures, ... wrote; or a score table (CSV, Parquet)."
     ),
     out: Path = typer.Option(Path("report.html"), "--out", help="The page to write; one file that needs nothing else."),
-    pdf: bool = typer.Option(False, "--pdf", help="Write a paginated PDF beside it, without a browser or LaTeX."),
+    pdf: o.Pdf = False,
     template: str | None = typer.Option(
         None, "--template", help="challenge, single or study; chosen by what DIR holds when left out."
     ),
     title: str | None = typer.Option(None, "--title", help="The heading; the folder's name when left out."),
-    columns: ColumnsOption = "",
-    better: BetterOption = None,
-    as_json: bool = typer.Option(False, "--json", help="Print what was written, found and missing as JSON."),
-    force: bool = typer.Option(False, "--force", help="Overwrite an earlier report."),
+    columns: o.Columns = "",
+    better: o.Better = None,
+    as_json: o.Json = False,
+    force: o.Force = False,
 ) -> None:
     """Make one page of everything a folder of results holds."""
     from surgeval.report.report import make_report

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from surgeval.cli._console import emit, new_folder, progress_bar
+from surgeval.cli import _options as o
+from surgeval.cli._console import emit, new_folder, progress_bar, talk
 from surgeval.cli._deliver import deliver
+
+if TYPE_CHECKING:
+    from surgeval.scoring.result import ScoreResult
 
 
 def register(app: typer.Typer) -> None:
@@ -16,13 +21,11 @@ def register(app: typer.Typer) -> None:
 
 
 def score(
-    requests: list[str] = typer.Option(
-        ..., "--requests", help="Questions: PATH or NAME=PATH (a namespace); repeatable."
-    ),
-    references: list[str] = typer.Option(..., "--references", help="Reference answers: PATH or NAME=PATH; repeatable."),
-    responses: list[str] = typer.Option(..., "--responses", help="The model's answers: PATH or NAME=PATH; repeatable."),
-    out: Path = typer.Option(..., "--out", help="Folder for results.csv, summary.csv, scores.parquet, lint.json, ..."),
-    model: str = typer.Option("model", "--model", help="The model's name in tables."),
+    requests: o.Requests,
+    references: o.References,
+    responses: o.Responses,
+    out: o.Out = None,
+    model: o.Model = "model",
     profile: str = typer.Option("native", "--profile", help="native, orena-focus-0.4.0 or orena-focus-6302fca."),
     track: str | None = typer.Option(
         None, "--track", help="Apply the time limit of frame (5 s), segment (15 s), procedure (30 s)."
@@ -32,19 +35,23 @@ def score(
     store: Path = typer.Option(
         Path(".surgeval"), "--store", help="Folder that keeps verdicts between runs; nothing is asked twice."
     ),
-    definitions: Path | None = typer.Option(
-        None, "--definitions", help="Foreign-object definitions; its classes become the legal ones."
+    quorum: int | None = typer.Option(
+        None, "--quorum", min=1, help="Opinions that a decision on free text needs; by default more than half."
     ),
+    max_judge_failures: float = typer.Option(
+        0.05, "--max-judge-failures", min=0.0, max=1.0, help="Share of a judge's failures above which exit is 1."
+    ),
+    definitions: o.Definitions = None,
     ood: str = typer.Option(
         "stated", "--ood", help="How OOD is decided: stated, procedure, template, either or center."
     ),
-    train_requests: list[str] = typer.Option([], "--train-requests", help="Training questions, for a derived --ood."),
-    train_references: list[str] = typer.Option([], "--train-references", help="Training references, for --ood center."),
+    train_requests: o.TrainRequests = [],
+    train_references: o.TrainReferences = [],
     missing: str = typer.Option("wrong", "--missing", help="What a question without response is: wrong, or an error."),
-    boot: int = typer.Option(1000, "--boot", min=1, help="Bootstrap resamples behind every interval."),
-    seed: int = typer.Option(42, "--seed", help="Seed of the random streams."),
-    as_json: bool = typer.Option(False, "--json", help="Print the summary as JSON."),
-    force: bool = typer.Option(False, "--force", help="Overwrite an earlier result in --out."),
+    boot: o.Boot = 1000,
+    seed: o.Seed = 42,
+    as_json: o.Json = False,
+    force: o.Force = False,
 ) -> None:
     """Score the answers of one model against the references."""
     from surgeval.scoring.run import score as run
@@ -53,10 +60,19 @@ def score(
     with progress_bar("judging") as step:
         result = run(
             requests, references, responses, model=model, profile=profile, track=track, max_latency_s=max_latency,
-            judges=judge, store=store, definitions=definitions, ood=ood,
+            judges=judge, store=store, quorum=quorum, definitions=definitions, ood=ood,
             train_requests=train_requests or None, train_references=train_references or None,
             missing=missing, replicates=boot, seed=seed, progress=step,
         )  # fmt: skip
     deliver(result, out=out, as_json=as_json, force=force, data=result.summary.to_dicts())
     if result.lint.findings and not as_json:
         emit(f"{len(result.lint.findings)} findings about the files: see lint.json, or run surgeval lint")
+    if failing := _failing(result, max_judge_failures):
+        talk(f"above --max-judge-failures {max_judge_failures:g}: {', '.join(failing)}; run again to ask what failed")
+        raise typer.Exit(1)
+
+
+def _failing(result: ScoreResult, most: float) -> list[str]:
+    """The judges that failed on more than a share of their cases."""
+    judges = result.tables.get("judges")
+    return [] if judges is None else judges.filter(judges["failed"] > most * judges["cases"])["judge"].to_list()

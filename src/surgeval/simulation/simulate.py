@@ -25,7 +25,7 @@ from surgeval.simulation.scene import Scene
 from surgeval.simulation.stage import draw_scenes
 from surgeval.simulation.truth import true_procedure
 from surgeval.simulation.workers import worker_pool
-from surgeval.video._pyav import pyav
+from surgeval.video import pyav
 from surgeval.video.encoding import OFFICIAL_CLIP, ClipSpec
 
 Step = Callable[[int], None]

@@ -140,10 +140,9 @@ def auto_difference(
     if math.isinf(low) or math.isinf(high):
         spoken.append(notice.open_interval(videos, level, where=name))
         low, high = max(low, -width), min(high, width)
-    numbers = (float(column[0]) for column in (found.sd, found.df))
     return AutoDifference(
-        float(found.value[0]), low, high, *numbers, videos, float(found.effective[0]), float(found.p_value[0]),
-        float(found.smallest_p[0]), found.method[0], _given(spoken),
+        float(found.value[0]), low, high, float(found.sd[0]), float(found.df[0]), videos, float(found.effective[0]),
+        float(found.p_value[0]), float(found.smallest_p[0]), found.method[0], _given(spoken),
     )  # fmt: skip
 
 

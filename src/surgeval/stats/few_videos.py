@@ -1,7 +1,7 @@
 """What a reader must be told about results from few, unequal or unlike videos: facts in, findings out.
 
-Every function gives a `Finding`, or None where there is nothing to say. The figures in the sentences (about 91 %,
-88-93 %, 90 %) are coverages of 95 % intervals measured by simulation; `docs/validation-intervals.md` has the tables.
+Every function gives a `Finding`, or None where there is nothing to say. The figures in the sentences (about 90 %,
+87-93 %) are coverages of 95 % intervals measured by simulation; `docs/validation-intervals.md` has the tables.
 The checks help, they do not guard: long videos that differ are seen in a quarter of such samples with ten videos and
 in three quarters with forty.
 """
@@ -64,7 +64,7 @@ def long_videos_differ(sizes: np.ndarray, means: np.ndarray, *, where: str | Non
     side = "higher" if together > 0 else "lower"
     text = (
         f"Long videos score {side} than short ones (rank correlation {together:+.2f}): the pooled value and the mean "
-        "over videos answer different questions, and a pooled 95 % interval covers about 91 %; "
+        "over videos answer different questions, and a pooled 95 % interval covers about 90 %; "
         "consider estimand='videos'."
     )
     return Finding("long-videos-differ", _WARNING, text, where=where)
@@ -80,7 +80,7 @@ def skewed_differences(means: np.ndarray, *, where: str | None = None) -> Findin
     skewness = float((gaps**3).mean()) / spread**1.5
     if abs(skewness) <= 1:
         return None
-    text = "A few videos carry the difference; a 95 % interval may cover only about 88-93 %."
+    text = "A few videos carry the difference; a 95 % interval may cover only about 87-93 %."
     return Finding("skewed-differences", _WARNING, text, where=where)
 
 

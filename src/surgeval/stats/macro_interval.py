@@ -135,7 +135,8 @@ def _row(
 ) -> MacroRow:
     videos, classes = len(without), len(values)
     if videos < FEWEST_VIDEOS or not classes:
-        return MacroRow(float(values.mean()) if classes else math.nan, *[math.nan] * 4, classes)
+        value = float(values.mean()) if classes else math.nan
+        return MacroRow(value, math.nan, math.nan, math.nan, math.nan, classes)
     mean = float(values.mean())
     gaps = np.where(np.isfinite(without), values - without, 0.0)
     factor = (videos - 1) / videos

@@ -47,6 +47,7 @@ def rank_sets(
     *,
     level: float = 0.95,
     larger_is_better: bool = True,
+    patterns: int = DRAWN_PATTERNS,
     seed: int = 0,
     name: str = "all",
 ) -> RankSets:
@@ -56,7 +57,8 @@ def rank_sets(
         contributions: `[video, model]`, summing over videos to the values that are ranked.
         level: Probability that all sets are right.
         larger_is_better: Direction of the values.
-        seed: Seed of the patterns beyond 12 videos.
+        patterns: How many are drawn beyond 12 videos.
+        seed: Their seed.
         name: What is ranked; names the stream.
 
     Example:
@@ -78,20 +80,20 @@ def rank_sets(
     statistic = np.divide(np.abs(gap), spread, out=np.zeros_like(gap), where=testable)
     number, rejected = 0, np.zeros(len(gap), dtype=bool)
     if len(contributions) >= FEWEST_TESTED:
-        patterns = sign_patterns(len(contributions), seed, name)
-        number = len(patterns)
-        rejected = _rejected(patterns @ centred, statistic, np.where(testable, spread, np.inf), level)
+        signs = sign_patterns(len(contributions), patterns, seed, name)
+        number = len(signs)
+        rejected = _rejected(signs @ centred, statistic, np.where(testable, spread, np.inf), level)
     ahead = np.sign(gap) * (1 if larger_is_better else -1)
     better = np.zeros((models, models), dtype=bool)
     better[first, second], better[second, first] = rejected & (ahead > 0), rejected & (ahead < 0)
     return RankSets(1 + better.sum(axis=0), models - better.sum(axis=1), better, number)
 
 
-def sign_patterns(videos: int, seed: int, name: str) -> np.ndarray:
+def sign_patterns(videos: int, patterns: int, seed: int, name: str) -> np.ndarray:
     """Sign patterns `[pattern, video]`: every one up to a common change of sign, or drawn ones after the data's own."""
     if videos <= LISTED_VIDEOS:
         return 1.0 - 2.0 * ((np.arange(2 ** (videos - 1))[:, None] >> np.arange(videos)) & 1)
-    drawn = stream(seed, "rank-sets", name).integers(0, 2, (DRAWN_PATTERNS, videos))
+    drawn = stream(seed, "rank-sets", name).integers(0, 2, (patterns, videos))
     drawn[0] = 0
     return np.asarray(1.0 - 2.0 * drawn)
 

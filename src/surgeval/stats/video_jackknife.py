@@ -100,8 +100,8 @@ def jackknife_interval(
     df, effective = degrees_of_freedom(sizes), effective_videos(sizes)
     ends = interval_ends(value, sd, df, level=level, low=low, high=high, effective=effective)
     known = (videos >= FEWEST_VIDEOS) & np.isfinite(value)
-    ends = [np.where(known, end, np.nan) for end in ends]
-    return Jackknifed(value, ends[0], ends[1], np.where(videos > 1, sd, np.nan), df, videos, effective)
+    lower, upper = (np.where(known, end, np.nan) for end in ends)
+    return Jackknifed(value, lower, upper, np.where(videos > 1, sd, np.nan), df, videos, effective)
 
 
 def interval_ends(
@@ -136,7 +136,7 @@ def degrees_of_freedom(sizes: np.ndarray) -> np.ndarray:
     sizes = np.asarray(sizes, dtype=np.float64)
     share = divided(sizes, np.broadcast_to(sizes.sum(axis=0), sizes.shape))
     lever = divided(share**2, 1 - share)
-    return divided(1.0, (share**2).sum(axis=0) + lever.sum(axis=0) ** 2 - (lever**2).sum(axis=0))
+    return divided(np.ones(()), (share**2).sum(axis=0) + lever.sum(axis=0) ** 2 - (lever**2).sum(axis=0))
 
 
 def effective_videos(sizes: np.ndarray) -> np.ndarray:

@@ -50,7 +50,7 @@ def test_step_down_finds_what_one_step_does_not() -> None:
         first, second = np.triu_indices(5, 1)
         d = c[:, first] - c[:, second]
         spread = np.sqrt((d**2).sum(axis=0))
-        largest = np.sort((np.abs(sign_patterns(10, 0, "all") @ d) / spread).max(axis=1))
+        largest = np.sort((np.abs(sign_patterns(10, 0, 0, "all") @ d) / spread).max(axis=1))
         one_step = int((np.abs(d.sum(axis=0)) / spread > largest[math.ceil(0.95 * 512) - 1] * (1 + 1e-9)).sum())
         assert pairs >= one_step
         gains += pairs > one_step

@@ -158,7 +158,7 @@ def _on_grid(d: np.ndarray, room: float, u: float) -> float:
     below = float(share[:last].sum())
     beyond = below + float(share[last])
     inside = below * (beyond / below) ** (edge - (last - 1))
-    return 2.0 * inside * 2.0 ** -float(len(d) - (steps <= last).sum())
+    return float(2.0 * inside * 2.0 ** -float(len(d) - (steps <= last).sum()))
 
 
 def _listed(d: np.ndarray, observed: float) -> float:

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from surgeval.catalogue import Catalogue, with_attributes
 from surgeval.results.request import requested
 from surgeval.results.table_result import as_table
-from surgeval.schema.catalogue import Catalogue, with_attributes
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.score_table import Missing, ScoreTable
 from surgeval.schema.table_facts import Directions
@@ -36,8 +36,11 @@ __all__ = [
     "RankOptions",
     "RankResult",
     "Rule",
+    "aggregate_then_rank",
     "kendall_tau_b",
     "rank",
+    "result",
+    "rule_named",
     "spearman_footrule",
 ]
 

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid, TooFewVideos, UnknownName
+from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.score_table import ScoreMatrix, ScoreTable
 from surgeval.schema.taxonomy import Capability
 from surgeval.stats.paired_tests import PairedScores
@@ -73,7 +74,7 @@ class Prepared:
 
     boards: tuple[Board, ...]
     video_names: list[str]
-    warnings: tuple[str, ...]
+    warnings: tuple[Finding | str, ...]
     treatment: str
     """What became of scores that were not given, in words."""
 
@@ -182,8 +183,9 @@ def _flags(cases: pl.DataFrame, column: str) -> tuple[np.ndarray, list[str]]:
 
 def _boards(
     matrix: ScoreMatrix, group: np.ndarray, ood: np.ndarray, clinical: np.ndarray | None, wanted: str
-) -> tuple[list[Board], list[str]]:
-    boards, said = [], []
+) -> tuple[list[Board], list[Finding | str]]:
+    boards: list[Board] = []
+    said: list[Finding | str] = []
     for name in ("technical", "clinical"):
         if wanted not in (name, "both"):
             continue
@@ -216,10 +218,11 @@ def _ordered(groups: Sequence[str]) -> list[str]:
     return [g for g in taxonomy if g in groups] + sorted(g for g in groups if g not in taxonomy)
 
 
-def _empty(board: Board, group: np.ndarray) -> list[str]:
+def _empty(board: Board, group: np.ndarray) -> list[Finding]:
     taxonomy = [capability.value for capability in Capability.groups()]
     present = np.unique(group).tolist()
     expected = taxonomy if set(present) <= set(taxonomy) else present
     populated = {(bucket.capability, bucket.ood) for bucket in board.buckets}
     empty = [f"{g}, {'OOD' if o else 'ID'}" for g in expected for o in (False, True) if (g, o) not in populated]
-    return [f"{board.name} board: empty buckets are skipped ({'; '.join(empty)})"] if empty else []
+    subject = f"{board.name} board ({'; '.join(empty)})"
+    return [Finding("empty-buckets", Severity.WARNING, "empty buckets are skipped", subject=subject)] if empty else []
