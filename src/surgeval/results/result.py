@@ -69,6 +69,10 @@ class Result:
         """The tables that a terminal shows, by the line above each."""
         return {"": self.shown}
 
+    def digits(self, title: str) -> int:
+        """The decimals that a terminal shows of the numbers of one of these tables."""
+        return 3
+
     def facts(self) -> dict[str, Any]:
         """Further plain data of this kind of result, for `as_dict`."""
         return {}
