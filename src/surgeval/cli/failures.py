@@ -31,8 +31,14 @@ def failures(
         None, help="Column of a 0/1 or continuous outcome; with counts too, they step in where it is not normal."
     ),
     fixed: str = typer.Option("", help="Properties, separated by commas; a:b for an interaction."),
-    random: str = typer.Option("", help="Random effects, separated by commas: the model first, the finest unit last."),
+    random: str = typer.Option(
+        "", help="Random effects, separated by commas, in any order; model (algorithm) and video (patient) by name."
+    ),
+    unit: str | None = typer.Option(None, help="The finest unit, where it is not the one with the most levels."),
     spec: str = typer.Option("default", help="default adds model:unit for counts; paper is exactly seed 001."),
+    inference: str = typer.Option("auto", help="reml-t (t tests that count videos) or wald-z (that of paper)."),
+    slopes: str = typer.Option("all", help="Effects that may differ between videos: all, none, or properties."),
+    separation: str = typer.Option("auto", help="penalise what separates the outcome, or drop it (that of paper)."),
     per_model: bool = typer.Option(False, "--per-model", help="Fit each model by itself as well."),
     role: str = typer.Option("random", help="How models enter: random, fixed, removed or aggregated."),
     family: str = typer.Option("auto", help="auto, binomial, poisson or gaussian."),
@@ -58,7 +64,9 @@ def failures(
         list(tables), successes=successes, trials=trials, outcome=outcome, fixed=_listed(fixed), random=_listed(random),
         spec=spec, per_model=per_model, role=role, family=family, transform=transform,  # type: ignore[arg-type]
         properties=list(properties) or None, cluster=_listed(cluster), leave_out=_listed(leave_out), metric=metric,
-        symmetric=symmetric, level=level, columns=_mapping(columns), where=", ".join(path.name for path in tables),
+        symmetric=symmetric, unit=unit, inference=inference, slopes=_slopes(slopes),  # type: ignore[arg-type]
+        separation=separation, level=level, columns=_mapping(columns),  # type: ignore[arg-type]
+        where=", ".join(path.name for path in tables),
     )  # fmt: skip
     if out is not None:
         result.to_dir(out, inputs=[*tables, *properties], force=True)
@@ -83,6 +91,12 @@ def _show(result: Failures, *, json: bool) -> None:
         talk(f"Decision: {decision}")
     for warning in result.warnings:
         talk(f"Warning: {warning}")
+    for note in result.notes:
+        talk(f"Note: {note}")
+
+
+def _slopes(text: str) -> bool | list[str]:
+    return {"all": True, "none": False}.get(text.strip(), _listed(text))
 
 
 def _listed(text: str) -> list[str]:

@@ -16,6 +16,7 @@ from scipy import stats
 from surgeval.errors import Misuse, WouldOverwrite
 from surgeval.results.manifest import Manifest
 from surgeval.schema.documents import json_text
+from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.shown_tables import notebook_table
 from surgeval.stats.mixed.components import explained, variance_table
 from surgeval.stats.mixed.design import INTERCEPT
@@ -23,10 +24,12 @@ from surgeval.stats.mixed.diagnostics import Diagnostics
 from surgeval.stats.mixed.inference import Ratio, wald_table
 from surgeval.stats.mixed.result import MixedFit
 from surgeval.stats.mixed.symbols import ALPHA, NOT_ASSESSABLE, symbol
+from surgeval.stats.mixed.term_tests import MORE_COLUMNS, TermTests, term_tests
 from surgeval.stats.mixed.workflow import Decision
 
 EFFECT_COLUMNS = (
     "term", "estimate", "std_error", "z", "p_value", "p_holm", "odds_ratio", "ci_low", "ci_high", "symbol",
+    *MORE_COLUMNS,
 )  # fmt: skip
 VARIANCE_COLUMNS = ("group", "variance", "sd", "icc")
 PAPER_WARNING = (
@@ -67,11 +70,26 @@ class Failures:
     marginal: pl.DataFrame | None = None
     influence: pl.DataFrame | None = None
     """Coefficients without each level of a column, and their shift in standard errors."""
+    tests: TermTests | None = None
+    """How every coefficient was tested."""
+    more_findings: tuple[Finding, ...] = ()
 
     @property
     def table(self) -> pl.DataFrame:
         """The effects, one row per coefficient; those not assessable carry `x`."""
-        return effects_table(self.fit, level=self.level, symmetric=self.symmetric)
+        rejected = any(finding.code == "rejected-model" for finding in self.more_findings)
+        return effects_table(self.fit, self.tests, level=self.level, symmetric=self.symmetric, withheld=rejected)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All that was noticed about data, fit and tests, the gravest first."""
+        noticed = (*self.more_findings, *(self.tests.findings if self.tests else ()), *self.diagnostics.findings)
+        return tuple(sorted(noticed, key=lambda finding: list(Severity).index(finding.severity)))
+
+    @property
+    def notes(self) -> list[str]:
+        """What is worth knowing beside the warnings."""
+        return [finding.message for finding in self.findings if finding.severity == Severity.NOTE]
 
     @property
     def variance(self) -> pl.DataFrame:
@@ -89,11 +107,7 @@ class Failures:
             found.append(f"rows without trials differ between models ({counts}); their effects rest on selected rows")
         if self.spec == "paper" and self.specifications is not None:
             found.append(PAPER_WARNING)
-        return (
-            found
-            + _decisive(self.influence)
-            + [f.message for f in self.diagnostics.findings if f.severity == "warning"]
-        )
+        return found + _decisive(self.influence) + [f.message for f in self.findings if f.severity == Severity.WARNING]
 
     @property
     def prose(self) -> str:
@@ -129,7 +143,9 @@ class Failures:
             if frame is not None:
                 frame.write_csv(folder / f"{name}.csv")
         (folder / "fit.json").write_text(json_text(self.record(), indent=2) + "\n", encoding="utf-8")
-        (folder / "methods.txt").write_text("\n".join([self.prose, *self.warnings]) + "\n", encoding="utf-8")
+        (folder / "methods.txt").write_text(
+            "\n".join([self.prose, *self.warnings, *self.notes]) + "\n", encoding="utf-8"
+        )
         options = {"formula": str(self.fit.design.model), "spec": self.spec, "role": self.role, "level": self.level}
         Manifest("failures", options, inputs).to_dir(folder)
 
@@ -143,18 +159,33 @@ class Failures:
         return notebook_table(self.table, title=title, prose=self.prose, warnings=self.warnings)
 
 
-def effects_table(found: MixedFit, *, level: float = 0.95, symmetric: bool = False) -> pl.DataFrame:
-    """The effects in the published columns, with `x` rows for what could not be assessed."""
-    table = wald_table(found, level=level)
+def effects_table(
+    found: MixedFit,
+    tests: TermTests | None = None,
+    *,
+    level: float = 0.95,
+    symmetric: bool = False,
+    withheld: bool = False,
+) -> pl.DataFrame:
+    """The effects in the published columns, with `x` rows for what could not be assessed.
+
+    Symbols of penalised coefficients stand in brackets; `withheld` leaves out the p values of a rejected model.
+    """
+    table = (tests or term_tests(found, None, inference="wald-z", level=level)).table
     ratio = found.family != "gaussian"
     rows = []
     for row in table.iter_rows(named=True):
+        if withheld:
+            row |= {"p_value": None, "p_holm": None}
         size = float(np.exp(min(row["estimate"], 700.0))) if ratio else None
         ends = [_exp(row[end]) if ratio else row[end] for end in ("ci_low", "ci_high")]
         mark = "" if row["term"] == INTERCEPT else _mark(row, size, symmetric)
-        rows.append([row[name] for name in EFFECT_COLUMNS[:6]] + [size, *ends, mark])
-    missing = [[name, *([None] * 8), NOT_ASSESSABLE] for name in found.design.not_assessable]
-    schema = {name: pl.String if name in ("term", "symbol") else pl.Float64 for name in EFFECT_COLUMNS}
+        mark = f"({mark})" if mark and row["term"] in found.penalty else mark
+        rows.append([row[name] for name in EFFECT_COLUMNS[:6]] + [size, *ends, mark] + [row[n] for n in MORE_COLUMNS])
+    missing = [[name, *([None] * 8), NOT_ASSESSABLE, *([None] * len(MORE_COLUMNS))]
+               for name in found.design.not_assessable]  # fmt: skip
+    texts = ("term", "symbol")
+    schema = {name: pl.String if name in texts else MORE_COLUMNS.get(name, pl.Float64()) for name in EFFECT_COLUMNS}
     return pl.DataFrame(rows + missing, schema=schema, orient="row")
 
 
@@ -187,7 +218,7 @@ def _mark(row: dict[str, Any], size: float | None, symmetric: bool) -> str:
 def _record(result: Failures) -> dict[str, Any]:
     found, design = result.fit, result.fit.design
     shares, spread = explained(found), variance_table(found, level=result.level)
-    wald = wald_table(found, level=result.level)
+    wald = result.tests.table if result.tests else wald_table(found, level=result.level)
     record: dict[str, Any] = {
         "log_likelihood": found.log_likelihood, "rows": design.rows,
         "levels": {group.name: len(group.labels) for group in found.groups},
@@ -208,8 +239,8 @@ def _record(result: Failures) -> dict[str, Any]:
         "vif": result.diagnostics.vif, "condition_number": result.diagnostics.condition,
         "prevalence": result.diagnostics.prevalence.to_dicts(),
         "co_occurrence": result.diagnostics.co_occurrence.to_dicts(), "qq_random_effects": result.diagnostics.qq,
-        "findings": [finding.as_dict() for finding in result.diagnostics.findings],
-        "warnings": result.warnings,
+        "findings": [finding.as_dict() for finding in result.findings], "warnings": result.warnings,
+        "notes": result.notes, "penalised": dict(found.penalty), **_tests_record(result.tests),
     }  # fmt: skip
     if result.specifications is not None:
         record["pearson_dispersion"] = result.specifications.dispersion
@@ -217,6 +248,15 @@ def _record(result: Failures) -> dict[str, Any]:
             record["specification_test"] = test._asdict()
     finite: dict[str, Any] = _finite(record)
     return finite
+
+
+def _tests_record(tests: TermTests | None) -> dict[str, Any]:
+    """How effects were tested, and how much each varies between videos where it was free to."""
+    if tests is None:
+        return {}
+    varying = {c.name: {"slope_sd": c.slope_sd, "heterogeneity_p": c.heterogeneity_p, "range": c.video_effects}
+               for c in tests.fits if c.slope_sd is not None}  # fmt: skip
+    return {"inference": tests.inference, "video": tests.video, "effects_by_video": varying}
 
 
 def _finite(value: Any) -> Any:
@@ -232,12 +272,16 @@ def _prose(result: Failures) -> str:
     found, table = result.fit, result.table.filter(pl.col("term") != INTERCEPT)
     kinds = {"binomial": "binomial mixed model (logit link, Laplace approximation)", "gaussian": "linear mixed model",
              "poisson": "Poisson mixed model (log link, Laplace approximation)"}  # fmt: skip
+    how = "z tests and full likelihood"
+    if result.tests is not None and result.tests.inference == "reml-t":
+        how = ("restricted likelihood and t tests whose degrees of freedom count levels of "
+               f"{result.tests.video}, effects that change inside them free to vary between them")  # fmt: skip
     groups = ", ".join(f"{group.name} ({len(group.labels)})" for group in found.groups) or "none"
-    assessed = table.filter(pl.col("symbol") != NOT_ASSESSABLE)
+    assessed = table.filter(~pl.col("symbol").str.contains(NOT_ASSESSABLE))
     raw, kept = (assessed.filter(pl.col(p) <= ALPHA) for p in ("p_value", "p_holm"))
     parts = [
         f"A {kinds.get(found.family, found.family)} of {found.design.model.outcome} was fitted to "
-        f"{found.design.rows:,} rows with random intercepts for {groups}; specification {result.spec}.",
+        f"{found.design.rows:,} rows with random intercepts for {groups}; specification {result.spec}, {how}.",
         f"Of {table.height} properties {assessed.height} could be assessed; {raw.height} had p <= {ALPHA:g}, "
         f"{kept.height} after Holm's correction.",
     ]
@@ -257,18 +301,25 @@ def _prose(result: Failures) -> str:
 def _spoken(row: dict[str, Any], level: float) -> str:
     return (
         f"{row['term']} (odds ratio {row['odds_ratio']:.2f}, {level:.0%} interval {row['ci_low']:.2f} to "
-        f"{row['ci_high']:.2f}, p = {row['p_value']:.2g})"
+        f"{row['ci_high']:.2f}, p = {row['p_value']:.2g}{_freedom(row['df'])})"
     )
+
+
+def _freedom(df: float | None) -> str:
+    return "" if df is None else f", df = {df:.3g}"
 
 
 def _contrasts(result: Failures) -> pl.DataFrame:
     names, center, covariance = _model_effects(result)
     warning = PAPER_WARNING if result.spec == "paper" and result.specifications is not None else ""
+    first = next((name for name in result.fit.names if name.startswith(f"{result.model_column}[")), "")
+    known = result.tests.freedom(first) if result.tests is not None and first else float("inf")
+    freedom = float("nan") if known is None else known
     rows = []
     for (i, a), (j, b) in combinations(enumerate(names), 2):
         difference = float(center[i] - center[j])
         error = float(np.sqrt(max(covariance[i, i] + covariance[j, j] - 2 * covariance[i, j], 0.0)))
-        p_value = 2 * float(stats.norm.sf(abs(difference) / error)) if error > 0 else float("nan")
+        p_value = 2 * float(stats.t.sf(abs(difference) / error, freedom)) if error > 0 else float("nan")
         rows.append((a, b, difference, error, p_value, warning))
     schema = {"model_a": pl.String, "model_b": pl.String, "difference": pl.Float64, "std_error": pl.Float64,
               "p_value": pl.Float64, "warning": pl.String}  # fmt: skip
@@ -277,7 +328,8 @@ def _contrasts(result: Failures) -> pl.DataFrame:
 
 def _model_effects(result: Failures) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Effect of every model and its covariance, the first being the reference where models are fixed."""
-    column, found = result.model_column, result.fit
+    column = result.model_column
+    found = result.fit if result.tests is None else result.tests.fit_of(column, result.fit)
     for group in found.groups:
         if group.name == column:
             return group.labels.to_list(), group.mean, np.diag(group.spread**2)

@@ -271,7 +271,7 @@ def test_every_branch_of_the_workflow_is_logged() -> None:
     works = {name: choose_family(values) for name, values in straight.items()}
     assert works["binary"].family == "binomial"
     for name, expected in (("unbounded", "none"), ("positive", "log"), ("share", "logit")):
-        choose_transform(works[name], straight[name], 0.5)
+        choose_transform(works[name], straight[name], 0.5, paper=True)
         assert works[name].transform == expected
         assert len(works[name].decisions) == 2
     straightened = choose_family(straight["share"])
@@ -284,8 +284,15 @@ def test_bad_residuals_lead_to_the_advice_to_restate_as_counts() -> None:
     table = nested_table().with_columns(
         dice=pl.Series(np.where(rng.random(120) < 0.4, 0.0, 0.97)) + 0.01 * pl.col("smoke")
     )
-    result = failures(table, outcome="dice", fixed=["smoke"], random=UNITS)
-    assert any("restate the outcome as counts" in str(decision) for decision in result.decisions)
+    result = failures(table, outcome="dice", fixed=["smoke"], random=UNITS, spec="paper")
+    assert any("Restate the outcome as counts" in str(decision) for decision in result.decisions)
+    assert any("p values are withheld" in warning for warning in result.warnings)
+    assert result.table["p_value"].null_count() == result.table.height
+    assert result.table["symbol"].to_list() == ["", "x"]
+    kept = failures(table, outcome="dice", fixed=["smoke"], random=UNITS)
+    assert kept.transform == "none"
+    assert any("in points of the score" in str(decision) for decision in kept.decisions)
+    assert kept.table["p_value"][1] is not None
 
 
 def test_a_score_gives_way_to_the_counts_behind_it_only_where_its_residuals_are_not_normal() -> None:
