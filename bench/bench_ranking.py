@@ -7,13 +7,20 @@ for one task). The other rows have no peer, because no other implementation of t
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import polars as pl
 
 from bench.harness import Row, cpu_seconds
 from surgeval.schema.score_table import ScoreTable
-from surgeval.stats.paired_tests import exact_p, pair_indices
+from surgeval.stats.draws import stream, video_counts
+from surgeval.stats.paired_tests import exact_p, flip_p, pair_indices
 from surgeval.stats.ranking import rank
+from surgeval.stats.ranking._focus.buckets import prepare
+from surgeval.stats.ranking._focus.nested_ties import broken_places, video_lists
+from surgeval.stats.ranking._focus.stability import replicate
+from surgeval.stats.ranking._options import RankOptions
 
 CHALLENGER_STORED_S = 238.0
 GROUPS = ("object_recognition", "temporal_grounding", "aggregation", "event_understanding", "complex_reasoning")
@@ -22,7 +29,7 @@ GROUPS = ("object_recognition", "temporal_grounding", "aggregation", "event_unde
 def rows() -> list[Row]:
     twenty, hundred = focus_table(20), focus_table(100)
     tests = exact_test_differences()
-    algorithms = task_table()
+    algorithms, real = task_table(), real_differences()
     return [
         Row(
             "FOCUS ranking, one board: 20 models, 10 buckets, 190 pairs, 20,000 questions, 200 videos, 1,000 resamples",
@@ -52,6 +59,22 @@ def rows() -> list[Row]:
             "-",
             None,
             note="no seed, no draws",
+        ),
+        Row(
+            "sign-flip p-values of real scores, 780 pairs x 200 videos",
+            cpu_seconds(lambda: flip_p(real), repeat=1),
+            "the goal itself: 2 s of CPU",
+            2.0,
+            goal=1.0,
+            note="no draws; within 1 % of the exact p-value",
+        ),
+        Row(
+            "tie-break inside 1,000 replicates: 20 models, 10 buckets, 200 videos, 100 inner resamples",
+            cpu_seconds(ties_in_replicates(twenty)),
+            "the goal itself: 0.5 s of CPU",
+            0.5,
+            goal=1.0,
+            note="what it adds to the replicates themselves",
         ),
         Row(
             "test-then-rank bootstrap, 10 algorithms x 200 cases x 3 tasks x 1,000",
@@ -92,6 +115,25 @@ def exact_test_differences(*, models: int = 20, videos: int = 200, buckets: int 
     first, second = pair_indices(models)
     sums = [rng.binomial(10, np.linspace(0.35, 0.65, models), (videos, models)) for _ in range(buckets)]
     return [np.asarray(s[:, first] - s[:, second]) for s in sums]
+
+
+def real_differences(*, models: int = 40, videos: int = 200) -> np.ndarray:
+    """Differences by video of all pairs of models with real-valued scores."""
+    rng = np.random.default_rng(3)
+    scores = rng.normal(0, 1, (videos, 1)) + 0.02 * np.arange(models) + rng.normal(0, 1, (videos, models))
+    first, second = pair_indices(models)
+    return np.asarray(scores[:, first] - scores[:, second])
+
+
+def ties_in_replicates(table: ScoreTable) -> Callable[[], object]:
+    """The tie-break of one board's replicates, ready to run."""
+    options = RankOptions(board="technical")
+    board = prepare(table, options).boards[0]
+    members, weights = np.arange(len(board.models)), np.ones(len(board.buckets))
+    lists = video_lists(board.videos, 1000, stream(1, "bench"))
+    counts = video_counts(board.videos, 1000, stream(1, "bench"))
+    drawn = replicate(board, members, weights, options, counts)
+    return lambda: broken_places(board, members, weights, lists, drawn.place, drawn.macro, seed=1)
 
 
 def task_table(*, algorithms: int = 10, cases: int = 200, tasks: int = 3) -> ScoreTable:

@@ -18,7 +18,8 @@ import polars as pl
 
 from bench.bench_ranking import focus_table
 from bench.harness import Row
-from surgeval.results.manifest import Manifest
+from surgeval.results.manifest import MANIFEST, manifest_of, write_manifest
+from surgeval.results.request import Request
 from surgeval.scoring.summary import summarise
 from surgeval.stats.ranking import rank
 
@@ -67,7 +68,9 @@ def challenge(folder: Path, *, models: int) -> Path:
         own.mkdir(parents=True)
         frame.filter(pl.col("model") == model).write_parquet(own / "scores.parquet")
         summary.filter(pl.col("model") == model).drop("model").write_csv(own / "summary.csv")
-        Manifest("score", {"model": model, "profile": "native", "max_latency_s": 15.0}).to_dir(own)
+        write_manifest(
+            own / MANIFEST, manifest_of(Request("score", {"model": model, "profile": "native", "max_latency_s": 15.0}))
+        )
     rank(table, boot=100, baselines=[table.models[0]]).to_dir(folder / "rank")
     return folder
 

@@ -18,13 +18,13 @@ import httpx
 
 import surgeval.submissions
 from bench.harness import Row
+from surgeval.asking.driver import run_tasks
+from surgeval.asking.plan import Aliases, Rules, State, Task
+from surgeval.asking.session import Entrant, Session, Workplace, open_session
 from surgeval.errors import EngineFailed, SurgevalError
-from surgeval.sandbox import SOCKET_NAME, Engine, Limits, engine_names, open_engine
+from surgeval.sandbox import ENGINES, SOCKET_NAME, Engine, Limits, open_engine
 from surgeval.schema.questions import Request
-from surgeval.submissions.driver import run_tasks
-from surgeval.submissions.plan import Aliases, Rules, State, Task
 from surgeval.submissions.results import run_facts
-from surgeval.submissions.session import Entrant, Session, Workplace, open_session
 
 PROMISED_S = 0.002
 FEW, MANY = 500, 10_000
@@ -34,7 +34,7 @@ APP = "import sys; sys.path.insert(0, {folder!r})\nfrom serve import serve\nserv
 def rows() -> list[Row]:
     with _folder() as folder:
         found = [_one_exchange(folder)]
-        for name in engine_names():
+        for name in ENGINES:
             try:
                 with _ready(name, folder) as engine:
                     found += _driven(folder, engine, MANY if name == "process" else FEW)

@@ -18,7 +18,7 @@ import polars as pl
 
 from surgeval.report.charts import value_intervals
 
-table = pl.DataFrame({"model": ["A", "B"], "value": [0.6, 0.7], "ci_low": [0.5, 0.6], "ci_high": [0.7, 0.8]})
+table = pl.DataFrame({"model": ["A", "B"], "value": [0.6, 0.7], "low": [0.5, 0.6], "high": [0.7, 0.8]})
 chart = value_intervals(table)
 chart.save("intervals.svg")
 print(chart.alt)

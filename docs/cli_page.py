@@ -35,8 +35,10 @@ def _verbs(command, path):  # type: ignore[no-untyped-def]
 
 
 def _option(parameter) -> str:  # type: ignore[no-untyped-def]
+    from surgeval.cli._catalogues import filled
+
     names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
     default = "required" if parameter.required else parameter.default
     default = "" if default in (None, (), [], False) else default
-    text = " ".join((getattr(parameter, "help", None) or "").split()).replace("|", "\\|")
+    text = " ".join(filled(getattr(parameter, "help", None) or "").split()).replace("|", "\\|")
     return f"| {names} | {default} | {text} |"

@@ -12,12 +12,12 @@ Made by `make docs` from the adapters' own facts; a test keeps it true. None of 
 surgeval: you download it under its own licence and name the folder.
 
 ```python
-from surgeval.datasets import data_set_names, open_data_set
+from surgeval.datasets import DATA_SETS, open_data_set
 
 cholect50 = open_data_set("cholect50")
 parts = cholect50.splits()  # scheme, split, video
 report = cholect50.check("data/CholecT50")  # never raises: whatever is wrong is a finding
-print(data_set_names(), report.ok, report.missing)
+print(list(DATA_SETS), report.ok, report.missing)
 ```
 
 ```console
@@ -64,10 +64,10 @@ $ surgeval list datasets --json
 
 def page() -> str:
     """The page as the adapters describe themselves now."""
-    from surgeval.datasets import data_set_names, leakage_table, open_data_set
+    from surgeval.datasets import DATA_SETS, leakage_table, open_data_set
 
     parts = [_HEAD]
-    for name in data_set_names():
+    for name in DATA_SETS:
         parts.append(_section(open_data_set(name)))
     parts.append("## Videos that data sets share\n\nA pair that is not listed is unknown, not free of overlap.\n")
     parts.append("| data set | data set | shared videos | known from |\n|---|---|---|---|")

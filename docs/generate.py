@@ -1,10 +1,23 @@
-"""Write every reference page that is made from code: `python -m docs.generate`."""
+"""Write every reference page, and the catalogue of metrics, that are made from code: `python -m docs.generate`."""
 
 from __future__ import annotations
 
-from docs import charts_page, cli_page, datasets_page, metrics_page, python_page, rules_page, templates_page
+from docs import (
+    charts_page,
+    cli_page,
+    datasets_page,
+    metric_catalogue,
+    metrics_page,
+    python_page,
+    rules_page,
+    tables_page,
+    templates_page,
+)
 
-PAGES = (cli_page, python_page, metrics_page, rules_page, templates_page, datasets_page, charts_page)
+PAGES = (
+    metric_catalogue, cli_page, python_page, metrics_page, rules_page, templates_page, datasets_page, charts_page,
+    tables_page,
+)  # fmt: skip
 """Each has the path of its page (`PAGE`) and a function that gives its text now (`page`)."""
 
 if __name__ == "__main__":

@@ -39,10 +39,14 @@ def page() -> str:
     return "\n".join(parts)
 
 
+def example(factory):  # type: ignore[no-untyped-def]
+    """The metric of a factory, with example values for options without a default."""
+    return factory(**{option: _EXAMPLES[option] for option in _needed(factory)})
+
+
 def _section(name, factory) -> str:  # type: ignore[no-untyped-def]
-    needed = _needed(factory)
-    facts = factory(**{option: _EXAMPLES[option] for option in needed}).facts
-    better = "larger is better" if facts.larger_is_better else "smaller is better"
+    needed, facts = _needed(factory), example(factory).facts
+    better = f"{facts.better} is better"
     lines = [f"### {name}\n", f"{facts.low:g} to {facts.high:g}, {better}; {facts.estimand}."]
     if needed:
         lines.append(f"Needs {', '.join(f'`{option}` (here {_EXAMPLES[option]})' for option in needed)}.")

@@ -15,7 +15,7 @@ Made by `make docs` from the code; a test keeps it true. What stands behind the 
 
 def page() -> str:
     """The page as the lists in the code are now."""
-    from surgeval.judges import judge_kinds
+    from surgeval.judges import JUDGES
     from surgeval.schema.formats import FORMATS
     from surgeval.scoring.profiles import PROFILES
     from surgeval.stats.paired_tests import CORRECTIONS, TESTS
@@ -24,13 +24,13 @@ def page() -> str:
     return "\n".join(
         [
             _HEAD,
-            _table("Ranking rules", "rule", ((rule.name, rule.summary) for rule in RULES.values())),
+            _table("Ranking rules", "rule", ((rule.name, rule.summary) for rule in map(RULES.__getitem__, RULES))),
             _table("Merge rules of `focus`", "merge", MERGES.items()),
             _table("Paired tests", "test", ((test.name, _test(test)) for test in TESTS.values())),
             _table("Corrections", "correction", CORRECTIONS.items()),
             _table("Scoring profiles", "profile", ((name, p.summary) for name, p in PROFILES.items())),
             _table("Answer formats", "format", ((name, _first(kind)) for name, kind in FORMATS.items())),
-            _table("Judges", "judge", ((name, "see `surgeval score --judge`") for name in judge_kinds())),
+            _table("Judges", "judge", ((name, "see `surgeval score --judge`") for name in JUDGES)),
         ]
     )
 

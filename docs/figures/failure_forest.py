@@ -30,7 +30,7 @@ def main() -> None:
 def forest(effects: pl.DataFrame) -> str:
     """The odds ratios on a log scale with intervals as SVG, harmful ones at the top."""
     rows = effects.filter((pl.col("term") != "(Intercept)") & pl.col("estimate").is_not_null()).sort("estimate")
-    low, high = math.log(min(rows["ci_low"].min(), 0.9)), math.log(max(rows["ci_high"].max(), 1.1))  # type: ignore[type-var]
+    low, high = math.log(min(rows["low"].min(), 0.9)), math.log(max(rows["high"].max(), 1.1))  # type: ignore[type-var]
     height, bottom = ROW * (rows.height + 3), ROW * (rows.height + 1.8)
 
     def at(ratio: float) -> float:
@@ -57,10 +57,10 @@ def forest(effects: pl.DataFrame) -> str:
 def _row(row: dict[str, Any], y: float, at: Callable[[float], float]) -> str:
     colour = "#444" if row["p_value"] > 0.05 else "#b2182b" if row["estimate"] < 0 else "#2166ac"
     place, _, what = row["term"].partition("_")
-    numbers = f"{row['odds_ratio']:.2f} ({row['ci_low']:.2f} to {row['ci_high']:.2f}) {stars(row['p_value'])}"
+    numbers = f"{row['odds_ratio']:.2f} ({row['low']:.2f} to {row['high']:.2f}) {stars(row['p_value'])}"
     return (
         f'<g fill="{colour}"><text x="8" y="{y + 4:.1f}">{WHERE[place]}: {what}</text>'
-        f'<line x1="{at(row["ci_low"]):.1f}" x2="{at(row["ci_high"]):.1f}" y1="{y:.1f}" y2="{y:.1f}" '
+        f'<line x1="{at(row["low"]):.1f}" x2="{at(row["high"]):.1f}" y1="{y:.1f}" y2="{y:.1f}" '
         f'stroke="{colour}" stroke-width="2"/><circle cx="{at(row["odds_ratio"]):.1f}" cy="{y:.1f}" r="4.5"/>'
         f'<text x="{WIDTH - RIGHT + 20}" y="{y + 4:.1f}">{numbers}</text></g>'
     )

@@ -3,6 +3,7 @@
     SurgevalError
     ├── Misuse                 an argument or option that cannot mean anything
     │   ├── UnknownName        a name nobody registered; carries the nearest one
+    │   ├── DirectionUnknown   whether larger or smaller values are better was never said
     │   ├── ExtraNeeded        an optional dependency is not installed
     │   ├── HiddenDataRefused  an engine that cannot keep hidden data in was asked to
     │   └── WouldOverwrite     an output exists and --force was not given
@@ -12,12 +13,14 @@
     │   ├── ProcedureInvalid   annotations of a procedure that cannot be true
     │   ├── QuestionsInvalid   requests or references that contradict themselves
     │   ├── TableInvalid       a score table that breaks its own rules
+    │   ├── ContractBroken     a judge, metric, ... that does not keep the rules of its kind
     │   └── ResponsesMissing   questions without a response, where that was declared an error
     ├── EngineFailed           an engine could not start a run, keep its limits or end it
     ├── UploadRefused          a piece of an upload that is not the next one of its owner
     ├── OutputRefused          something a submission left behind that the host must not touch
     ├── OfficialAborts         the official toolkit would stop here; so does its profile
     ├── JudgeFailed            a judge could not be built or reached at all
+    ├── PluginBroken           something that an installed package offers cannot be used
     ├── RunInterrupted         a run of a submission had to stop; what it has is stored, and it can go on
     └── TooFewVideos           nothing can be said about the spread between videos
 
@@ -50,6 +53,18 @@ class UnknownName(Misuse):
         hint = f"did you mean {near!r}?" if near else f"known: {', '.join(self.known)}"
         shown = repr(name) if len(repr(name)) <= 80 else repr(name)[:79] + "…"
         super().__init__(f"unknown {kind} {shown}; {hint}")
+
+
+class DirectionUnknown(Misuse):
+    """Whether larger or smaller values of a metric are better was never said, and this cannot be done without."""
+
+    def __init__(self, metric: str) -> None:
+        self.metric = metric
+        super().__init__(
+            f"whether larger or smaller values of {metric!r} are better is not known, so nothing can be called better; "
+            f"say it with better='larger' or 'smaller' (--better {metric}=smaller), or name a registered metric "
+            "(surgeval list scores)"
+        )
 
 
 class ExtraNeeded(Misuse):
@@ -113,6 +128,10 @@ class ResponsesMissing(InputInvalid):
     """Questions without a response, where the caller declared that an error."""
 
 
+class ContractBroken(InputInvalid):
+    """A judge, metric, data set, ... that does not keep the rules of its kind; see `surgeval.testing`."""
+
+
 class OfficialAborts(InputInvalid):
     """The official toolkit stops on this input, so its profile does too."""
 
@@ -141,8 +160,16 @@ class JudgeFailed(SurgevalError):
     """A judge could not be built, or could not be reached at all."""
 
 
+class PluginBroken(SurgevalError):
+    """Something that an installed package offers and that cannot be used."""
+
+    def __init__(self, kind: str, name: str, package: str, problem: str) -> None:
+        self.kind, self.name, self.package, self.problem = kind, name, package, problem
+        super().__init__(f"{kind} {name!r} of {package}: {problem}; update or uninstall that package")
+
+
 class RunInterrupted(SurgevalError):
-    """A run of a submission had to stop; what was answered is stored and the run can go on."""
+    """A run had to stop; what was answered is stored and the run can go on."""
 
 
 class TooFewVideos(SurgevalError):

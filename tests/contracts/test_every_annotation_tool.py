@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import surgeval.datasets
 from annotation_files import RICH_COCO, RICH_CVAT, RICH_LABEL_STUDIO, RICH_MOT, RICH_SEGMENTS
+from many_boxes import mot_boxes_that_are_read
 from procedures import random_procedure, tiny_procedure
 from surgeval.datasets import TOOLS, About, read_annotations, recognised_tool, write_annotations
 from surgeval.errors import FileUnreadable, InputInvalid, ProcedureInvalid, UnknownName
@@ -233,13 +234,8 @@ def test_a_damaged_file_is_read_or_refused_in_our_words(
     check_read_or_refused(path, tool)
 
 
-@pytest.mark.parametrize("count", [10_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
-def test_a_million_boxes_lose_none(count: int, tmp_path: Path) -> None:
-    rows = "".join(f"{i // 100 + 1},{i % 100},1,1,5,5,1,1,1\n" for i in range(count))
-    (tmp_path / "gt.txt").write_text(rows)
-    (tmp_path / "labels.txt").write_text("Clip\n")
-    procedure = read_annotations(tmp_path / "gt.txt").procedures[0]
-    assert sum(map(len, procedure.tracks)) == count
+def test_many_rows_of_mot_lose_none(tmp_path: Path) -> None:
+    assert mot_boxes_that_are_read(10_000, tmp_path) == 10_000
 
 
 def test_unknown_tools_and_files_are_told(tmp_path: Path) -> None:

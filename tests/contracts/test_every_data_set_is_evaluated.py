@@ -12,14 +12,14 @@ import pytest
 
 import surgeval
 from data_set_files import BUILDERS
-from surgeval.datasets import data_set_names, open_data_set
+from surgeval.datasets import DATA_SETS, open_data_set
 from surgeval.errors import Misuse
 from surgeval.scoring.evaluate.data_sets import references_of
 from surgeval.scoring.evaluate.run import KINDS
 
 COMPARED = [
     (name, task, one.compared.kind)
-    for name in data_set_names()
+    for name in DATA_SETS
     for task, one in open_data_set(name).tasks.items()
     if one.compared is not None
 ]

@@ -14,9 +14,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from surgeval.datasets import TOOLS, join_procedures, read_annotations, write_annotations
+from many_boxes import BOX_FORMATS, boxes_that_come_back
+from surgeval.datasets import TOOLS, join_procedures, read_annotations
 from surgeval.errors import InputInvalid
-from surgeval.schema.procedure_files import procedure_to_dict, read_procedure, write_procedure
+from surgeval.schema.procedure_files import procedure_to_dict, read_procedure
 from surgeval.schema.question_files import load_questions
 from surgeval.schema.questions import DATA_SET_COLUMNS
 from surgeval.schema.tracks import Procedure, track_from_points
@@ -243,26 +244,6 @@ def test_the_sound_file_behind_each_malformed_one_has_none_of_these_words(form: 
     assert not any(cell[1] in said for row in TABLE.values() if (cell := row[form]))
 
 
-MANY = [("cvat", 5_000), ("coco", 5_000), ("label_studio", 5_000), ("procedure", 5_000)]
-VERY_MANY = [("cvat", 200_000), ("coco", 1_000_000), ("label_studio", 200_000), ("procedure", 1_000_000)]
-
-
-@pytest.mark.parametrize(
-    ("form", "count"), [*MANY, *(pytest.param(*cell, marks=pytest.mark.slow) for cell in VERY_MANY)]
-)
-def test_very_many_boxes_lose_none(form: str, count: int, tmp_path: Path):
-    objects = 100
-    seconds = count // objects
-    tracks = tuple(
-        track_from_points(f"Clip {n}", "Clip", [(s, (n + 1.0, 1.0, 5.0, 5.0)) for s in range(seconds)])
-        for n in range(objects)
-    )
-    procedure = Procedure("v", "p", "A", seconds, 640, 360, tracks)
-    if form == "procedure":
-        write_procedure(procedure, tmp_path / "a.json")
-        back = read_procedure(tmp_path / "a.json")
-    else:
-        name = "a.xml" if form == "cvat" else "a.json"
-        write_annotations(procedure, tmp_path / name, tool=form)
-        back = read_annotations(tmp_path / name, tool=form).procedures[0]
-    assert sum(map(len, back.tracks)) == count
+@pytest.mark.parametrize("form", BOX_FORMATS)
+def test_many_boxes_lose_none(form: str, tmp_path: Path):
+    assert boxes_that_come_back(form, 5_000, tmp_path) == 5_000

@@ -6,7 +6,7 @@ from pathlib import Path
 from docs.datasets_page import PAGE, page
 
 import surgeval.datasets
-from surgeval.datasets import TOOLS, data_set_names
+from surgeval.datasets import DATA_SETS, TOOLS
 
 SOURCE = Path(surgeval.datasets.__file__).parent
 SPOKEN = re.compile(r"folder\.(?:problem|warn|note)\(\s*\"([a-z-]+)\"|self\.(?:problem|warn|note)\(\s*\"([a-z-]+)\"")
@@ -18,7 +18,7 @@ def test_the_page_is_what_the_adapters_say_now():
 
 def test_every_data_set_has_a_section():
     headings = set(re.findall(r"^## (\w+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
-    assert set(data_set_names()) <= headings
+    assert set(DATA_SETS) <= headings
 
 
 ANNOTATION_TOOLS = {*TOOLS, "_draft", "_join", "_losses", "_shell", "_tools", "_cvat_shapes"}

@@ -15,10 +15,11 @@ import surgeval
 from docs import generate
 from quick_demo import quick_demo
 from surgeval.cli import VERBS
-from surgeval.datasets import data_set_names
+from surgeval.datasets import DATA_SETS
 from surgeval.metrics import METRICS
 from surgeval.questions.catalogue import TEMPLATES
 from surgeval.report.charts import CHARTS
+from surgeval.results.tables import TABLES
 from surgeval.schema.formats import FORMATS
 from surgeval.scoring.profiles import PROFILES
 from surgeval.stats.paired_tests import TESTS
@@ -117,8 +118,12 @@ def test_a_generated_page_is_what_the_code_says_now(name: str) -> None:
         ("metrics.md", sorted(METRICS)),
         ("rules.md", sorted([*RULES, *MERGES, *TESTS, *PROFILES, *FORMATS])),
         ("question-templates.md", sorted(template.name for template in TEMPLATES)),
-        ("datasets.md", sorted(data_set_names())),
+        ("datasets.md", sorted(DATA_SETS)),
         ("charts.md", sorted(CHARTS)),
+        (
+            "tables.md",
+            sorted({name for tables in TABLES.values() for name in tables} - {"result"}),
+        ),
     ],
 )
 def test_everything_that_can_be_named_is_documented(page: str, names: list[str]) -> None:

@@ -19,19 +19,19 @@ from hostile_programs import raw, script
 from sandbox_engines import ENGINES, processes_with, until
 from submission_places import Place, containers, leftovers, submission_place
 from submission_runs import events, outcomes, records, rules, tasks
+from surgeval.asking.driver import run_tasks
+from surgeval.asking.journal import ANSWERS, Record
+from surgeval.asking.plan import Rules, State, Task
+from surgeval.asking.session import Entrant
 from surgeval.errors import RunInterrupted
 from surgeval.sandbox._watchdog import marked
-from surgeval.submissions.driver import run_tasks
-from surgeval.submissions.journal import ANSWERS, Record
-from surgeval.submissions.plan import Rules, State, Task
-from surgeval.submissions.session import Entrant
 
 CALM = rules(budget_s=60.0, health_s=60.0, stop_s=0.3)
 HOST = """
 import pickle, sys
 from pathlib import Path
 from surgeval.sandbox import open_engine
-from surgeval.submissions.driver import run_tasks
+from surgeval.asking.driver import run_tasks
 engine, rest = pickle.loads(Path(sys.argv[1]).read_bytes())
 run_tasks(engine=open_engine(engine), **rest)
 """

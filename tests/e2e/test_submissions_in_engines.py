@@ -15,11 +15,11 @@ from hostile_programs import raw, script
 from sandbox_engines import ENGINES
 from submission_places import LIMITS, Place, leftovers, submission_place
 from submission_runs import events, outcomes, records, rules, tasks
+from surgeval.asking.driver import run_tasks
+from surgeval.asking.plan import State
 from surgeval.sandbox._watchdog import kill_marked
 from surgeval.submissions.batch import BatchRules, run_batches
-from surgeval.submissions.driver import run_tasks
 from surgeval.submissions.gc_invoke import open_invoke_session
-from surgeval.submissions.plan import State
 from surgeval.submissions.rehearsal import Settings, rehearse
 from unit.submissions.test_batch import READ, WRITE, inputs
 from unit.submissions.test_gc_invoke import SERVER, free_port

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 import torch
 
+from surgeval.asking.plan import State
 from surgeval.schema.questions import Reference, Request
 from surgeval.schema.rows import write_json_rows
 from surgeval.schema.taxonomy import Capability
-from surgeval.submissions.plan import State
 from surgeval.submissions.rehearsal import Rehearsal, Settings, rehearse
 from surgeval.submissions.starter import new_pack
 

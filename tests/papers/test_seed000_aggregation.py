@@ -36,7 +36,7 @@ def ranks(column: list[str]) -> np.ndarray:
 @pytest.fixture(scope="module")
 def summary():
     values = {name: ranks(column) for name, column in PRINTED.items()}
-    return summarise(MODELS, values, larger_is_better=dict.fromkeys(values, False), default="frame-wise")
+    return summarise(MODELS, values, better=dict.fromkeys(values, "smaller"), default="frame-wise")
 
 
 def test_ranking_printed_ranks_again_changes_nothing(summary) -> None:

@@ -68,7 +68,7 @@ def test_focus_equals_its_plain_twin(seed: int) -> None:
 def test_point_rankings_equal_challengers_rules(rule: str, decimals: int, smaller: bool) -> None:
     frame = tasks_frame(decimals, decimals=decimals)
     expected = challenger_ranks(frame, METHODS[rule], smaller=smaller)
-    got = rank(frame, rule, boot=0, smaller_is_better=smaller)
+    got = rank(frame, rule, boot=0, better="smaller" if smaller else "larger")
     merged = got.ranks.to_pandas().merge(expected, on=["task", "model"], suffixes=("", "_expected"))
     assert len(merged) == 18
     assert merged["rank"].tolist() == merged["rank_expected"].tolist()
@@ -82,7 +82,7 @@ def test_point_rankings_equal_challengers_rules(rule: str, decimals: int, smalle
 def test_missing_scores_follow_challengers_rules(rule: str) -> None:
     frame = tasks_frame(3, decimals=1, holes=0.1)
     expected = challenger_ranks(frame, METHODS[rule])
-    got = rank(frame.dropna(), rule, boot=0, missing="drop").ranks.to_pandas()
+    got = rank(frame.dropna(), rule, better="larger", boot=0, missing="drop").ranks.to_pandas()
     merged = got.merge(expected, on=["task", "model"], suffixes=("", "_expected"))
     assert merged["rank"].tolist() == merged["rank_expected"].tolist()
     assert merged["value"].tolist() == pytest.approx(merged["value_expected"].tolist())
@@ -91,7 +91,7 @@ def test_missing_scores_follow_challengers_rules(rule: str) -> None:
 def test_holm_over_all_ordered_pairs_of_a_task() -> None:
     frame = tasks_frame(5, cases=30)
     expected = challenger_ranks(frame, "test", holm_it=True)
-    got = rank(frame, "test-then-rank", boot=0, correction="holm").ranks.to_pandas()
+    got = rank(frame, "test-then-rank", better="larger", boot=0, correction="holm").ranks.to_pandas()
     merged = got.merge(expected, on=["task", "model"], suffixes=("", "_expected"))
     assert merged["rank"].tolist() == merged["rank_expected"].tolist()
     assert expected["value"].nunique() > 2
@@ -99,7 +99,7 @@ def test_holm_over_all_ordered_pairs_of_a_task() -> None:
 
 def mean_twin_ranks(frame: pd.DataFrame, rule: str, boot: int, *, unique: bool = False) -> list[float]:
     """Mean ranks over resamples that are written out case by case and ranked by the plain twin."""
-    task = tasks_of(ScoreTable.of(frame), RankOptions(), kept_as="").tasks[0]
+    task = tasks_of(ScoreTable.of(frame, better="larger"), RankOptions(), kept_as="").tasks[0]
     counts = task.case_counts(boot, 5, independent=unique)
     ranks = np.zeros((boot, 4))
     for row in range(boot):
@@ -116,14 +116,16 @@ def mean_twin_ranks(frame: pd.DataFrame, rule: str, boot: int, *, unique: bool =
 def test_a_bootstrap_replicate_is_the_rule_on_a_written_out_resample(rule: str) -> None:
     frame = tasks_frame(7, decimals=1, models=4, cases=15)
     frame = frame[frame["task"] == "close"]
-    got = rank(frame, rule, boot=12, seed=5).stability.sort("model")
+    got = rank(frame, rule, better="larger", boot=12, seed=5).stability.sort("model")
     assert got["mean_rank"].to_list() == pytest.approx(mean_twin_ranks(frame, rule, 12))
 
 
 def test_challengers_duplicate_handling_tests_each_drawn_case_once() -> None:
     frame = tasks_frame(7, decimals=1, models=4, cases=15)
     frame = frame[frame["task"] == "close"]
-    got = rank(frame, "test-then-rank", boot=12, seed=5, challenger_compat=True).stability.sort("model")
+    got = rank(frame, "test-then-rank", better="larger", boot=12, seed=5, challenger_compat=True).stability.sort(
+        "model"
+    )
     assert got["mean_rank"].to_list() == pytest.approx(mean_twin_ranks(frame, "test-then-rank", 12, unique=True))
 
 
@@ -148,7 +150,8 @@ def test_challengers_duplicate_handling_ranks_copies_of_a_case_together() -> Non
 def test_challenger_compat_changes_the_bootstrap_and_never_the_ranking() -> None:
     frame = tasks_frame(8)
     for rule in ("rank-then-mean", "test-then-rank"):
-        right, compat = rank(frame, rule, boot=200), rank(frame, rule, boot=200, challenger_compat=True)
+        options = {"better": "larger", "boot": 200}
+        right, compat = rank(frame, rule, **options), rank(frame, rule, **options, challenger_compat=True)
         assert right.ranks.equals(compat.ranks)
         assert not right.stability.equals(compat.stability)
         assert any("challengeR" in warning for warning in compat.warnings)

@@ -9,7 +9,6 @@ from reference.sizes_of_tests import SETTINGS, line, rejection_rates
 PAGE = Path(__file__).parents[2] / "docs" / "validation-tests.md"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS[:4], ids=lambda setting: setting.label)
 def test_the_sign_flip_test_keeps_its_level_where_mcnemar_does_not(setting) -> None:
     runs = {100: 150}.get(setting.per_video, 400)
@@ -21,20 +20,17 @@ def test_the_sign_flip_test_keeps_its_level_where_mcnemar_does_not(setting) -> N
     assert rates["wilcoxon"] > 0.10
 
 
-@pytest.mark.slow
 def test_without_interaction_every_test_keeps_its_level() -> None:
     rates = rejection_rates(SETTINGS[4], seed=1, runs=400)
     assert all(rate <= 0.05 + 3 * (0.05 * 0.95 / 400) ** 0.5 for rate in rates.values())
 
 
-@pytest.mark.slow
 def test_the_sign_flip_test_has_the_power_of_the_other_tests_by_video() -> None:
     rates = rejection_rates(SETTINGS[5], seed=1, runs=250)
     assert rates["sign-flip"] > rates["video-means-t"] - 0.08
     assert rates["sign-flip"] > 0.4
 
 
-@pytest.mark.slow
 def test_the_page_shows_what_its_command_prints() -> None:
     fewest_videos = min(SETTINGS, key=lambda setting: setting.videos)
     assert line(fewest_videos) in PAGE.read_text().splitlines()

@@ -111,6 +111,7 @@ def score_columns(models: Sequence[str] = ("A", "B"), cases: int = 6, videos: in
         "case": names * len(models),
         "video": [f"v{i % videos}" for i in range(cases)] * len(models),
         "value": draw.integers(0, 2, cases * len(models)).tolist(),
+        "metric": ["correct"] * (cases * len(models)),
     }
 
 

@@ -11,28 +11,21 @@ from chart_examples_analysis import EXAMPLES_ANALYSIS
 from chart_examples_challenge import EXAMPLES_CHALLENGE
 from surgeval.report.chart import Chart
 from surgeval.report.charts import CHARTS
+from surgeval.testing._charts import HOSTILE, plain_names
 
-HOSTILE = (
-    "</script><script>window.hacked=1</script>", "=HYPERLINK(\"http://x\")", "\\input{/etc/passwd} $x^2$ #eval",
-    "a\u202egnp.exe", "datum.value; alert(1)", "名前 模型 🩺", "x" * 300, "line\nbreak", "", "{{ 7 * 7 }}",
-)  # fmt: skip
-
-
-def plain_names(count: int) -> list[str]:
-    """That many harmless names."""
-    return [f"model {number:03d}" for number in range(count)]
+__all__ = ["EXAMPLES", "HOSTILE", "plain_names"]
 
 
 def _value_intervals(names: Sequence[str]) -> Chart:
     middle = np.linspace(0.3, 0.8, len(names))
     return CHARTS["value_intervals"](
         pl.DataFrame(
-            {"model": names, "value": middle, "ci_low": middle - 0.1, "ci_high": middle + 0.1, "n": [40] * len(names)},
+            {"model": names, "value": middle, "low": middle - 0.1, "high": middle + 0.1, "n": [40] * len(names)},
             schema={
                 "model": pl.String,
                 "value": pl.Float64,
-                "ci_low": pl.Float64,
-                "ci_high": pl.Float64,
+                "low": pl.Float64,
+                "high": pl.Float64,
                 "n": pl.Int64,
             },
         )

@@ -13,16 +13,17 @@ import polars as pl
 from surgeval.report.answer_tables import LATENCY_SCHEMA, RELIABILITY_SCHEMA
 from surgeval.report.chart import Chart
 from surgeval.report.charts import CHARTS
-from surgeval.report.fit_tables import QUANTILE_SCHEMA, RANDOM_SCHEMA, normal_quantiles
 from surgeval.report.timeline_table import TIMELINE_SCHEMA, timeline_table
+from surgeval.results.tables import failures as tables
 from surgeval.schema.questions import Request
 from surgeval.schema.tracks import Event, EventKind, Phase, Procedure, Span, track_from_points
 from surgeval.stats.contrasts import ALL_MODELS
+from surgeval.stats.mixed.fit_tables import normal_quantiles
 
 Names = Sequence[str]
 EFFECT_SCHEMA = {
     "term": pl.String, "estimate": pl.Float64, "std_error": pl.Float64, "z": pl.Float64, "p_value": pl.Float64,
-    "p_holm": pl.Float64, "odds_ratio": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64, "symbol": pl.String,
+    "p_holm": pl.Float64, "odds_ratio": pl.Float64, "low": pl.Float64, "high": pl.Float64, "symbol": pl.String,
 }  # fmt: skip
 
 
@@ -131,13 +132,15 @@ def per_model_rows(models: Names, terms: Names = ("smoke", "blood", "motion")) -
 
 
 def random_rows(names: Names) -> pl.DataFrame:
-    return _table([("patient", name, 0.1 * place - 1.0, 0.3) for place, name in enumerate(names)], RANDOM_SCHEMA)
+    means = [0.1 * place - 1.0 for place, _ in enumerate(names)]
+    spread = {"mean": means, "sd": [0.3] * len(means)}
+    return tables.RANDOM_EFFECTS.frame({"group": ["patient"] * len(means), "level": list(names), **spread})
 
 
 def quantile_rows(names: Names) -> pl.DataFrame:
     rng = np.random.default_rng(3)
     parts = [normal_quantiles(name, rng.normal(size=40)) for name in names]
-    return pl.concat(parts) if parts else pl.DataFrame(schema=QUANTILE_SCHEMA)
+    return pl.concat(parts) if parts else tables.QUANTILES.frame([])
 
 
 def residual_rows(names: Names) -> pl.DataFrame:
@@ -156,8 +159,8 @@ def marginal_rows(names: Names) -> pl.DataFrame:
             for value in (0.0, 1.0):
                 mean = 0.6 - value * 0.02 * (place % 9 - 3)
                 rows.append((name, value, scale, mean, mean - 0.05, mean + 0.05))
-    schema = {"term": pl.String, "value": pl.Float64, "scale": pl.String, "mean": pl.Float64, "ci_low": pl.Float64,
-              "ci_high": pl.Float64}  # fmt: skip
+    schema = {"term": pl.String, "value": pl.Float64, "scale": pl.String, "mean": pl.Float64, "low": pl.Float64,
+              "high": pl.Float64}  # fmt: skip
     return _table(rows, schema)
 
 

@@ -83,7 +83,7 @@ def pairs(names: Sequence[str]) -> pl.DataFrame:
                 rows.append((board, group, ood, names[i], names[j], gap, gap - 0.1, gap + 0.1, abs(gap) > 0.1))
     return table(
         rows, board=pl.String, capability=pl.String, ood=pl.Boolean, model_a=pl.String, model_b=pl.String,
-        difference=pl.Float64, ci_low=pl.Float64, ci_high=pl.Float64, significant=pl.Boolean,
+        difference=pl.Float64, low=pl.Float64, high=pl.Float64, significant=pl.Boolean,
     )  # fmt: skip
 
 

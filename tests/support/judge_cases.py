@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from surgeval.judges import JudgeCase, Verdict
+from surgeval.testing._judges import sample_cases as some_cases
+
+__all__ = ["Saying", "a_case", "always", "some_cases"]
 
 
 def a_case(
@@ -12,13 +15,6 @@ def a_case(
 ) -> JudgeCase:
     question = other.pop("question", "Which structure is clipped?")
     return JudgeCase(case, "Cholecystectomy", 10.0, 20.5, question, reference, candidate, **other)
-
-
-def some_cases(count: int) -> list[JudgeCase]:
-    """Cases of which every second is right."""
-    return [
-        a_case("cystic duct" if i % 2 else f"liver {i}", case=f"q{i}", question=f"Question {i}?") for i in range(count)
-    ]
 
 
 class Saying:

@@ -25,7 +25,8 @@ def nested_frame(
                 value = float(noise < share) if binary else round(0.5 * share + 0.5 * noise, 6)
                 view = "smoke" if row % 2 else "clear"
                 lines.append((f"M{model}", f"v{video:02d}q{row:02d}", f"v{video:02d}", value, view, f"c{video % 2}"))
-    return pl.DataFrame(lines, schema=["model", "case", "video", "value", "view", "center"], orient="row")
+    frame = pl.DataFrame(lines, schema=["model", "case", "video", "value", "view", "center"], orient="row")
+    return frame.with_columns(metric=pl.lit("correct"))
 
 
 def nested_matrix(**options: int | bool) -> ScoreMatrix:

@@ -36,6 +36,7 @@ def long_table(
             "case": [f"q{c:05d}" for c in range(cases)] * models,
             "video": [f"v{int(v):03d}" for v in video] * models,
             "value": values.T.ravel(),
+            "metric": ["correct"] * values.size,
         }
     )
     return frame.with_columns([pl.Series(name, np.tile(column, models)) for name, column in strata.items()])
@@ -65,5 +66,5 @@ def from_bucket_scores(buckets: list[list[list[int]]], names: list[str]) -> Scor
         for v, scores in enumerate(bucket):
             for name, score in zip(names, scores, strict=True):
                 rows.append((name, f"b{b}v{v}", f"v{v:03d}", float(score), cells[b][0], cells[b][1]))
-    columns = ["model", "case", "video", "value", "capability", "ood"]
-    return ScoreTable.of(pl.DataFrame(rows, schema=columns, orient="row"))
+    columns = ["model", "case", "video", "correct", "capability", "ood"]
+    return ScoreTable.of(pl.DataFrame(rows, schema=columns, orient="row"), columns={"value": "correct"})

@@ -12,12 +12,10 @@ from pathlib import Path
 import polars as pl
 
 from surgeval.questions.make import make_questions
-from surgeval.report.fit_files import write_fit_tables
 from surgeval.schema.questions import Response
 from surgeval.schema.rows import write_json_rows
 from surgeval.schema.score_table import read_score_table
 from surgeval.scoring.floors import floors
-from surgeval.scoring.margins import margins
 from surgeval.scoring.run import score
 from surgeval.simulation import SimulatedModel, answer, conditions_of, simulate
 from surgeval.stats.mixed.failures import failures
@@ -65,11 +63,9 @@ def challenge_folder(root: Path, *, procedures: int = 20, per_video: int = 12, s
     sources = [root / f"model-{number}" for number, _ in enumerate(MODELS)]
     table = read_score_table(sources)
     files = [source / "scores.parquet" for source in sources]
-    rank(table, boot=200, baselines=["baseline"], seed=seed).to_dir(root / "rank", inputs=files)
-    _failures(root, table.frame, conditions, files)
-    found = floors(root / "requests.json", root / "references.json")
-    found.to_dir(root / "floors")
-    margins(found, table).write_csv(root / "floors" / "margins.csv")
+    rank(files, boot=200, baselines=["baseline"], seed=seed).to_dir(root / "rank")
+    _failures(root, table.frame, conditions)
+    floors(root / "requests.json", root / "references.json", results=files).to_dir(root / "floors")
     return root
 
 
@@ -81,12 +77,11 @@ def _score(root: Path, number: int, name: str, given: list[Response]) -> None:
     score(*questions, model=name, track="segment", judges=["exact"], replicates=200).to_dir(root / f"model-{number}")
 
 
-def _failures(root: Path, frame: pl.DataFrame, conditions: dict[str, dict[str, float]], files: list[Path]) -> None:
+def _failures(root: Path, frame: pl.DataFrame, conditions: dict[str, dict[str, float]]) -> None:
     smoke = [{"case": case, "smoke": strengths["background_smoke"]} for case, strengths in conditions.items()]
     rows = frame.filter(metric="correct").select("model", "case", "video", "value", "ood", "clinical")
     found = failures(
         rows, outcome="value", fixed=["smoke", "ood", "clinical"], random=["model", "video", "case"],
         properties=pl.DataFrame(smoke), per_model=True,
     )  # fmt: skip
-    found.to_dir(root / "failures", inputs=files)
-    write_fit_tables(found, root / "failures")
+    found.to_dir(root / "failures")

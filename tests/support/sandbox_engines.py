@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from image_archives import BUSYBOX, archive, busybox_layer, config_bytes, docker_members, entry, folder, layer
-from surgeval.sandbox import Engine, Launch, Limits, Mount, Running, engine_names, open_engine
+from surgeval.sandbox import Engine, Launch, Limits, Mount, Running, open_engine
 from syscall_probes import PROBES
 
 SMALL = Limits(memory_mb=64, pids=32, cpus=1.0, tmp_mb=4, shm_mb=3, output_mb=2, log_mb=1)
@@ -197,6 +197,3 @@ def processes_with(argument: str) -> list[int]:
         if argument.encode() in words and state != "Z":
             found.append(int(place.name))
     return found
-
-
-ENGINES = engine_names()

@@ -12,8 +12,8 @@ import pytest
 from python_image import python_archive, reason_not_to_build
 from sandbox_engines import DockerDaemon, docker_daemon, reason_not_to_run
 from submission_runs import events
+from surgeval.asking.session import Entrant
 from surgeval.sandbox import Engine, Limits, open_engine
-from surgeval.submissions.session import Entrant
 from surgeval.submissions.starter import new_pack
 
 LIMITS = Limits(memory_mb=256, pids=64, cpus=1.0, tmp_mb=16, shm_mb=16, output_mb=8, log_mb=1)

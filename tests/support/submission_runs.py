@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from surgeval.asking.driver import run_tasks
+from surgeval.asking.journal import EVENTS, Record, final_records
+from surgeval.asking.plan import Rules, State, Task
+from surgeval.asking.session import Entrant
 from surgeval.sandbox import Engine, open_engine
 from surgeval.schema.questions import Request
-from surgeval.submissions.driver import run_tasks
-from surgeval.submissions.journal import EVENTS, Record, final_records
-from surgeval.submissions.plan import Rules, State, Task
-from surgeval.submissions.session import Entrant
 
 QUICK: dict[str, Any] = {
     "budget_s": 20.0, "start_up_s": 60.0, "health_s": 20.0, "poll_s": 0.05, "stop_s": 5.0, "state": State.FREE,

@@ -3,7 +3,28 @@
 import subprocess
 import sys
 
+import pytest
+
 HEAVY = ("torch", "transformers", "django", "altair", "av", "pandas", "numba", "httpx", "matplotlib")
+
+PUBLIC = """
+    AdjustedResult AggregationResult AgreementResult Benchmark Capability ComparisonResult CooccurrenceResult
+    DependenceResult DiffResult EnsembleResult EvaluationResult Failures FloorsResult InfluenceResult
+    IntervalResult Ledger LintReport Procedure RankResult Reference Rehearsal Report Request Response
+    ScoreResult ScoreTable Simulation StrataResult SurgevalError WidthRatioResult
+    adjusted_effects aggregate agreement compare cooccurrence dependence diff ensembles evaluate failures
+    floors influence interval lint make_questions make_report metric_interval rank read_procedure
+    read_score_table rehearse score simulate strata width_ratio write_procedure
+"""
+
+
+def test_the_public_names_are_these() -> None:
+    import surgeval
+
+    assert surgeval.__all__ == sorted(PUBLIC.split())
+    assert dir(surgeval) == sorted([*PUBLIC.split(), "__version__"])
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        surgeval.nothing
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:

@@ -11,6 +11,7 @@ from typing import NoReturn
 
 import typer
 
+from surgeval.cli._catalogues import CatalogueHelp
 from surgeval.cli._console import talk
 from surgeval.errors import SurgevalError
 
@@ -36,6 +37,7 @@ VERBS: tuple[str, ...] = (
     "report",
     "score",
     "simulate",
+    "store",
     "strata",
     "submission",
 )
@@ -55,6 +57,9 @@ def build_app() -> typer.Typer:
     app.callback(invoke_without_command=True)(_root)
     for verb in VERBS:
         import_module(f"surgeval.cli.{verb}").register(app)
+    for part in (app, *(group.typer_instance for group in app.registered_groups)):
+        for command in part.registered_commands if part else ():
+            command.cls = CatalogueHelp
     return app
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import polars as pl
-import typer
 
 from surgeval.cli._console import talk
 from surgeval.errors import FileUnreadable, Misuse
@@ -21,9 +20,6 @@ SOURCE_HELP = (
     "Boxes: a CSV or Parquet table (video, second, class_name, x, y, width, height), a file of CVAT, COCO, MOT or "
     "Label Studio, or a procedure file."
 )
-FpsOption = Annotated[
-    float | None, typer.Option("--fps", help="Frames per second of frame numbers. Default: what files say, or 1.")
-]
 TABLES = (".csv", ".tsv", ".parquet")
 
 

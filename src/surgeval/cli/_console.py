@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from surgeval.errors import Misuse, WouldOverwrite
+from surgeval.results.folder import check_free
 from surgeval.schema.documents import json_text
 
 _UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -78,13 +79,16 @@ def progress_bar(what: str, total: int | None = None) -> Iterator[Callable[[int]
         bar.stop()
 
 
-def new_folder(path: Path, *, force: bool, files: tuple[str, ...] = ("manifest.json",)) -> Path:
-    """The output folder, created; refused when it already holds results and `force` is off.
+def new_folder(path: Path | None, *, force: bool, files: tuple[str, ...] = ()) -> None:
+    """Make the output folder before any work is done; refused when it already holds results and `force` is off.
 
     Raises:
-        WouldOverwrite: One of `files` lies in it.
+        WouldOverwrite: A result lies in it, or one of `files`.
         Misuse: A folder cannot be made there.
     """
+    if path is None:
+        return
+    check_free(path, force=force)
     taken = [name for name in files if (path / name).exists()]
     if taken and not force:
         raise WouldOverwrite(path / taken[0])
@@ -92,7 +96,6 @@ def new_folder(path: Path, *, force: bool, files: tuple[str, ...] = ("manifest.j
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Misuse(f"--out {path}: no folder can be made there ({error.strerror}); choose another place") from None
-    return path
 
 
 def _seen(letter: str) -> str:

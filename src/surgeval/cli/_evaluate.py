@@ -10,25 +10,25 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from surgeval.cli._console import emit, emit_json, emit_table, new_folder, progress_bar, talk
-from surgeval.cli._tables import BootOption, ForceOption, JsonOption, LevelOption, SeedOption, names_in, read_columns
+from surgeval.cli import _options as o
+from surgeval.cli._console import new_folder, progress_bar
+from surgeval.cli._deliver import deliver
+from surgeval.cli._tables import names_in, read_columns
 from surgeval.errors import Misuse
 
-OutOption = Annotated[Path | None, typer.Option("--out", help="Folder for the tables, conventions and manifest.")]
-ModelOption = Annotated[str, typer.Option("--model", help="What the model is called in the score table.")]
 MetricsOption = Annotated[
     list[str] | None, typer.Option("--metric", help="A metric of 'surgeval list metrics'; may be repeated.")
 ]
 
 SHARED: dict[str, tuple[Any, Any]] = {
     "metric": (MetricsOption, None),
-    "model": (ModelOption, "model"),
-    "boot": (BootOption, 1000),
-    "level": (LevelOption, 0.95),
-    "seed": (SeedOption, 42),
-    "json": (JsonOption, False),
-    "out": (OutOption, None),
-    "force": (ForceOption, False),
+    "model": (o.Model, "model"),
+    "boot": (o.Boot, 1000),
+    "level": (o.Level, 0.95),
+    "seed": (o.Seed, 42),
+    "json": (o.Json, False),
+    "out": (o.Out, None),
+    "force": (o.Force, False),
 }
 """The options of every kind: type and default."""
 
@@ -107,25 +107,10 @@ def _run(
     out: Path | None,
     force: bool,
 ) -> None:
-    from surgeval.scoring.evaluate.result import FILES
     from surgeval.scoring.evaluate.run import evaluate
 
-    if out is not None:
-        new_folder(out, force=force, files=FILES)
+    new_folder(out, force=force)
     chosen: dict[str, Any] = {"metrics": metric or [], "model": model, "replicates": boot, "level": level, "seed": seed}
     with progress_bar(f"evaluating {kind}") as step:
         result = evaluate(kind, predictions, references, progress=step, **chosen, **options)
-    if out is not None:
-        result.to_dir(out)
-        talk(f"wrote {', '.join(sorted(path.name for path in out.iterdir()))} to {out}")
-    if json:
-        emit_json(result.as_dict())
-        return
-    emit_table(result.shown)
-    for name in result.boards:
-        emit("")
-        emit_table(result.extra_tables[name].drop("conventions"), title=name, digits=1)
-    emit("")
-    emit(result.prose)
-    for note in result.notes:
-        talk(f"note: {note}")
+    deliver(result, out=out, as_json=json, force=force)

@@ -14,7 +14,8 @@ import polars as pl
 from surgeval.cli._annotations import TABLES, read_plain_table
 from surgeval.cli._console import emit_json, emit_table, talk
 from surgeval.errors import FileUnreadable, Misuse
-from surgeval.results.manifest import Manifest
+from surgeval.results.request import Request
+from surgeval.results.result import Result
 from surgeval.schema.documents import read_json
 
 if TYPE_CHECKING:
@@ -32,10 +33,9 @@ def write_stage(
     seed: int | None = None,
 ) -> None:
     """Write the tables of a stage as CSV, and the manifest."""
-    for name, table in tables.items():
-        table.write_csv(folder / f"{name}.csv")
     seeds = {} if seed is None else {"seed": seed}
-    Manifest(f"annotate {stage}", options, inputs, seeds).to_dir(folder)
+    request = Request(f"annotate {stage}", {**options, **seeds}, inputs={"inputs": inputs})
+    Result(tables=tables, request=request).to_dir(folder, force=True)
     talk(f"written to {folder}: {', '.join(f'{name}.csv' for name in tables)}")
 
 

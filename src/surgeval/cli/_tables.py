@@ -2,70 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
 
-import typer
-
-from surgeval.cli._console import emit, emit_json, emit_table, talk
+from surgeval.cli._deliver import manifest_path
 from surgeval.errors import Misuse, WouldOverwrite
-from surgeval.results.manifest import Manifest
-from surgeval.results.table_result import TableResult
-from surgeval.schema.score_table import ScoreTable, read_score_table
-
-TableArgument = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="TABLE...",
-        help="CSV or Parquet files with a row per model and case, or folders written by 'surgeval score'.",
-        show_default=False,
-    ),
-]
-ColumnsOption = Annotated[
-    str,
-    typer.Option(
-        "--columns",
-        metavar="OURS=THEIRS,...",
-        help="Your column names, such as model=algorithm,video=patient,value=dice.",
-        show_default=False,
-    ),
-]
-MetricOption = Annotated[
-    str | None, typer.Option("--metric", help="Metric of the table; may be left out if there is one, or 'correct'.")
-]
-MissingOption = Annotated[
-    str, typer.Option("--missing", help="A model without a row for a case: worst value, drop the case, or error.")
-]
-ByOption = Annotated[str, typer.Option("--by", metavar="COL,...", help="Report every combination of these columns.")]
-OutOption = Annotated[Path | None, typer.Option("--out", help="Write the table here (.csv or .parquet).")]
-ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-SeedOption = Annotated[int, typer.Option("--seed", help="Seed of the random streams.")]
-BootOption = Annotated[int, typer.Option("--boot", help="Number of resamples.")]
-StatisticOption = Annotated[str, typer.Option("--statistic", help="mean, median, min, max, or q05, q95, ...")]
-ResampleOption = Annotated[
-    str, typer.Option("--resample", help="cluster, two-stage, naive, or a hierarchy such as 'center>video>rows'.")
-]
-EstimandOption = Annotated[
-    str, typer.Option("--estimand", help="rows (pooled) or videos (mean over videos of the statistic within).")
-]
-MethodOption = Annotated[str, typer.Option("--method", help="percentile, basic, bca or deterministic.")]
-LevelOption = Annotated[float, typer.Option("--level", help="Coverage of the intervals.")]
-
-
-def read_tables(paths: Sequence[Path], columns: str = "") -> ScoreTable:
-    """The score table of one or more files, stacked.
-
-    Args:
-        paths: Files or folders.
-        columns: The text of `--columns`.
-
-    Raises:
-        Misuse: The text of `--columns` cannot be read.
-        TableInvalid: With every problem of the table.
-    """
-    return read_score_table(list(paths), columns=read_columns(columns))
+from surgeval.results.request import files_of
 
 
 def read_columns(text: str) -> dict[str, str]:
@@ -89,6 +31,27 @@ def read_columns(text: str) -> dict[str, str]:
     return mapping
 
 
+def read_better(given: Sequence[str] | None) -> str | dict[str, str] | None:
+    """The directions in the texts of `--better`: one word for the metric at hand, or one for each by name.
+
+    Example:
+        >>> read_better(["smaller"]), read_better(["hd95=smaller", "dice=larger"])
+        ('smaller', {'hd95': 'smaller', 'dice': 'larger'})
+
+    Raises:
+        Misuse: A bare word beside others, or a metric named twice.
+    """
+    pairs = [text.rpartition("=") for text in given or ()]
+    if len(pairs) == 1 and not pairs[0][1]:
+        return pairs[0][2].strip()
+    names = [name.strip() for name, _, _ in pairs]
+    if not all(names) or len(set(names)) < len(names):
+        raise Misuse(
+            f"--better: write METRIC=larger or METRIC=smaller once for each metric, got {', '.join(given or ())}"
+        )
+    return {name: word.strip() for name, (_, _, word) in zip(names, pairs, strict=True)} or None
+
+
 def names_in(text: str) -> list[str]:
     """The parts of a comma-separated option.
 
@@ -97,11 +60,6 @@ def names_in(text: str) -> list[str]:
         ['smoke', 'blood']
     """
     return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def input_files(paths: Sequence[Path]) -> list[Path]:
-    """The files that are read where files or folders of `surgeval score` are named."""
-    return [path / "scores.parquet" if path.is_dir() else path for path in paths]
 
 
 def check_out(out: Path | None, *, force: bool, inputs: Sequence[Path] = ()) -> None:
@@ -119,48 +77,8 @@ def check_out(out: Path | None, *, force: bool, inputs: Sequence[Path] = ()) -> 
         raise Misuse(f"--out {out}: folder {out.parent} does not exist")
     if out.is_dir():
         raise Misuse(f"--out {out}: is a folder; name a file in it")
-    if out.resolve() in [path.resolve() for path in input_files(inputs)]:
+    if out.resolve() in [file.resolve() for path in inputs for file in files_of(path)]:
         raise Misuse(f"--out {out}: is read as a table too and would be lost; choose another place")
     for path in (out, manifest_path(out)):
         if path.exists() and not force:
             raise WouldOverwrite(path)
-
-
-def manifest_path(out: Path) -> Path:
-    """Where the manifest of a result file lies: beside it."""
-    return out.with_name(f"{out.stem}.manifest.json")
-
-
-def deliver(
-    result: TableResult,
-    *,
-    out: Path | None,
-    as_json: bool,
-    verb: str,
-    options: Mapping[str, Any],
-    inputs: Sequence[Path],
-) -> None:
-    """Print a result, or write it with its manifest.
-
-    Args:
-        result: What was found.
-        out: The file to write; the result is printed when None.
-        as_json: Print JSON instead of a table.
-        verb: Name of the verb, for the manifest.
-        options: Its options, for the manifest.
-        inputs: The files read, for the manifest.
-    """
-    if out is not None:
-        result.to_file(out)
-        files = input_files(inputs)
-        seeds = {"seed": options["seed"]} if isinstance(options.get("seed"), int) else {}
-        Manifest(verb, options, files, seeds, [result.prose, *result.notes]).to_file(manifest_path(out))
-        talk(f"wrote {out}")
-    if as_json:
-        emit_json(result.as_dict())
-    elif out is None:
-        emit_table(result.shown)
-        emit("")
-        emit(result.prose)
-    for note in result.notes:
-        talk(f"note: {note}")

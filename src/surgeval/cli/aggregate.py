@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli import _tables as t
-from surgeval.cli._console import emit, emit_table
+from surgeval.cli._deliver import deliver
 from surgeval.errors import FileUnreadable
 from surgeval.schema.documents import read_json
 
@@ -19,33 +20,31 @@ def register(app: typer.Typer) -> None:
 
 
 def aggregate(
-    table: t.TableArgument,
+    table: o.TableArgument,
     operator: Annotated[str, typer.Option("--operator", help="mean, median, min, max, or q05, q95, ...")] = "mean",
     phase: Annotated[str, typer.Option("--phase-column", help="Column with the phase.")] = "phase",
     combine: Annotated[str, typer.Option("--combine", help="scores or ranks.")] = "scores",
     weights: Annotated[
         Path | None, typer.Option("--weights", help="JSON file with a weight for every phase, by its name.")
     ] = None,
-    metric: t.MetricOption = None,
-    missing: t.MissingOption = "worst",
-    columns: t.ColumnsOption = "",
-    out: t.OutOption = None,
-    as_json: t.JsonOption = False,
-    force: t.ForceOption = False,
+    metric: o.Metric = None,
+    better: o.Better = None,
+    missing: o.Missing = "worst",
+    columns: o.Columns = "",
+    out: o.Out = None,
+    as_json: o.Json = False,
+    force: o.Force = False,
 ) -> None:
     """Ranks of all models under six ways of aggregating, and how well these agree."""
     from surgeval.stats.aggregation import aggregate as work
 
     t.check_out(out, force=force, inputs=table)
-    options = {"operator": operator, "phase": phase, "combine": combine, "metric": metric, "missing": missing}
-    read = read_weights(weights) if weights else None
-    result = work(t.read_tables(table, columns), weights=read, **options)  # type: ignore[arg-type]
-    inputs = [*table, *([weights] if weights else [])]
-    options |= {"weights": read, "columns": columns}  # type: ignore[dict-item]
-    t.deliver(result, out=out, as_json=as_json, verb="aggregate", options=options, inputs=inputs)
-    if result.agreement is not None and not as_json and out is None:
-        emit("")
-        emit_table(result.agreement, title="agreement with frame-wise aggregation")
+    result = work(
+        table, operator=operator, phase=phase, combine=combine,  # type: ignore[arg-type]
+        weights=read_weights(weights) if weights else None, metric=metric, missing=missing,  # type: ignore[arg-type]
+        better=t.read_better(better), columns=t.read_columns(columns),
+    )  # fmt: skip
+    deliver(result, out=out, as_json=as_json, to_file=True)
 
 
 def read_weights(path: Path) -> dict[str, float]:

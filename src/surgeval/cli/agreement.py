@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli import _tables as t
-from surgeval.schema.table_files import read_frame
+from surgeval.cli._deliver import deliver
 
 
 def register(app: typer.Typer) -> None:
@@ -32,12 +33,12 @@ def agreement(
     scale: Annotated[str, typer.Option("--scale", help="nominal, ordinal or interval.")] = "nominal",
     order: Annotated[str, typer.Option("--order", metavar="LABEL,...", help="Labels from low to high.")] = "",
     kappa_weights: Annotated[str, typer.Option("--kappa-weights", help="none, linear or quadratic.")] = "none",
-    level: t.LevelOption = 0.95,
-    boot: t.BootOption = 1000,
-    seed: t.SeedOption = 42,
-    out: t.OutOption = None,
-    as_json: t.JsonOption = False,
-    force: t.ForceOption = False,
+    level: o.Level = 0.95,
+    boot: o.Boot = 1000,
+    seed: o.Seed = 42,
+    out: o.Out = None,
+    as_json: o.Json = False,
+    force: o.Force = False,
 ) -> None:
     """Kappa, alpha and (for numbers) ICC with intervals over videos, from units or from segments."""
     from surgeval.stats.agreement.report import agreement as work
@@ -48,5 +49,5 @@ def agreement(
         "step_s": step, "overlaps": overlaps, "scale": scale, "order": t.names_in(order),
         "kappa_weights": kappa_weights, "level": level, "replicates": boot, "seed": seed,
     }  # fmt: skip
-    result = work(read_frame(table), **options)  # type: ignore[arg-type]
-    t.deliver(result, out=out, as_json=as_json, verb="agreement", options=options, inputs=[table])
+    result = work(table, **options)  # type: ignore[arg-type]
+    deliver(result, out=out, as_json=as_json, to_file=True)

@@ -8,15 +8,12 @@ from typing import Annotated
 import polars as pl
 import typer
 
-from surgeval.cli._annotations import SOURCE_HELP, FpsOption, read_boxes, read_plain_table, read_procedures
+from surgeval.cli import _options as o
+from surgeval.cli._annotations import SOURCE_HELP, read_boxes, read_plain_table, read_procedures
 from surgeval.cli._console import new_folder, progress_bar, talk
 from surgeval.cli._stage_files import detections, films, now, procedures_of, show, write_stage
-from surgeval.cli._tables import BootOption, ForceOption, JsonOption, SeedOption
 
 SourcesArgument = Annotated[list[str], typer.Argument(metavar="BOXES...", help=SOURCE_HELP, show_default=False)]
-OutOption = Annotated[Path, typer.Option("--out", help="Folder for the tables and the manifest.")]
-TypeOption = Annotated[str | None, typer.Option("--procedure-type", help="Of the videos, where files do not say.")]
-CenterOption = Annotated[str | None, typer.Option("--center", help="Of the videos, where files do not say.")]
 
 HISTORY_TEXTS = ("item", "who", "at", "field", "before", "after", "note")
 
@@ -36,16 +33,17 @@ def screen(
     answers: Annotated[
         Path, typer.Argument(help="Table with a row per answer: video, clip, class_name, worker, present.")
     ],
-    out: OutOption,
+    out: o.OutNeeded,
     certain: Annotated[float, typer.Option("--certain", help="Clips less certain than this are queued.")] = 0.95,
     least_votes: Annotated[int, typer.Option("--least-votes", help="Clips with fewer answers are queued.")] = 2,
-    json: JsonOption = False,
-    force: ForceOption = False,
+    json: o.Json = False,
+    force: o.Force = False,
 ) -> None:
     """Stage 1: what clips show, how good the workers are, and which clips need another look."""
     from surgeval.questions.stages.screening import screen as work
 
-    folder = new_folder(out, force=force)
+    new_folder(out, force=force)
+    folder = out
     options = {"certain": certain, "least_votes": least_votes}
     found = work(read_plain_table(answers, "video", "worker", "class_name"), certain=certain, least_votes=least_votes)
     tables = {"clips": found.clips, "workers": found.workers, "queue": found.queue}
@@ -57,24 +55,25 @@ def boxes(
     sources: Annotated[
         list[str], typer.Argument(metavar="[NAME=]BOXES...", help=f"{SOURCE_HELP} NAME is the annotator.")
     ],
-    out: OutOption,
+    out: o.OutNeeded,
     gold: Annotated[Path | None, typer.Option("--gold", help="Boxes that are known, to score annotators by.")] = None,
     shown: Annotated[
         Path | None, typer.Option("--shown", help="Table of who was shown what: video, second, annotator.")
     ] = None,
     overlap: Annotated[float, typer.Option("--overlap", help="Smallest overlap of boxes that mean the same.")] = 0.5,
     pass_mark: Annotated[float, typer.Option("--pass-mark", help="F1 on gold boxes that annotators need.")] = 0.8,
-    fps: FpsOption = None,
-    boot: BootOption = 1000,
-    seed: SeedOption = 42,
-    json: JsonOption = False,
-    force: ForceOption = False,
+    fps: o.Fps = None,
+    boot: o.Boot = 1000,
+    seed: o.Seed = 42,
+    json: o.Json = False,
+    force: o.Force = False,
 ) -> None:
     """Stage 2: one set of boxes out of those of several annotators, and how well they agree."""
     from surgeval.datasets import About
     from surgeval.questions.stages.localization import fuse, gold_check
 
-    folder = new_folder(out, force=force)
+    new_folder(out, force=force)
+    folder = out
     found = read_boxes(sources, About(fps=fps), annotated=True)
     seen = None if shown is None else read_plain_table(shown, "video", "annotator")
     fused = fuse(found.table, shown=seen, least=overlap, replicates=boot, seed=seed)
@@ -98,16 +97,16 @@ def cross_check(
         Path,
         typer.Option("--predictions", help="Detections: COCO results (JSON, with --images) or a table with a score."),
     ],
-    out: OutOption,
+    out: o.OutNeeded,
     images: Annotated[Path | None, typer.Option("--images", help="COCO file whose images the results name.")] = None,
     overlap: Annotated[float, typer.Option("--overlap", help="Boxes that overlap less do not agree.")] = 0.45,
     score: Annotated[float, typer.Option("--score", help="Detections below it never accuse.")] = 0.5,
-    fps: FpsOption = None,
+    fps: o.Fps = None,
     review_fps: Annotated[
         float, typer.Option("--review-fps", help="Frame rate of the CVAT task for the review.")
     ] = 1.0,
-    json: JsonOption = False,
-    force: ForceOption = False,
+    json: o.Json = False,
+    force: o.Force = False,
 ) -> None:
     """Stage 3: what a detector that never saw the videos sees otherwise, as flags and a CVAT review task."""
     from surgeval.datasets import About
@@ -115,7 +114,8 @@ def cross_check(
     from surgeval.questions.stages.cross_check import Thresholds
     from surgeval.questions.stages.cross_check import cross_check as work
 
-    folder = new_folder(out, force=force)
+    new_folder(out, force=force)
+    folder = out
     about = About(fps=fps)
     found = read_boxes(sources, about)
     thresholds = Thresholds(overlap=overlap, score=score, touch=min(Thresholds().touch, overlap))
@@ -130,15 +130,16 @@ def cross_check(
 
 def reviewed(
     files: Annotated[list[Path], typer.Argument(help="Review files (XML) as exported from CVAT.")],
-    out: OutOption,
+    out: o.OutNeeded,
     fps: Annotated[float, typer.Option("--fps", help="Frame rate of the CVAT task.")] = 1.0,
-    json: JsonOption = False,
-    force: ForceOption = False,
+    json: o.Json = False,
+    force: o.Force = False,
 ) -> None:
     """Stage 3, afterwards: the flags with the reviews of the reviewers."""
     from surgeval.datasets.cvat_review import read_review
 
-    folder = new_folder(out, force=force)
+    new_folder(out, force=force)
+    folder = out
     flags = pl.concat([read_review(path, fps=fps) for path in files])
     write_stage(folder, "reviewed", {"flags": flags}, {"fps": fps}, files)
     said = [(pl.col("review") == name).sum().alias(name) for name in ("open", "right", "wrong")]
@@ -147,7 +148,7 @@ def reviewed(
 
 def instances(
     sources: SourcesArgument,
-    out: OutOption,
+    out: o.OutNeeded,
     check: Annotated[
         bool, typer.Option("--check", help="Only check the instances that the boxes have; propose none.")
     ] = False,
@@ -157,12 +158,12 @@ def instances(
         typer.Option("--video", metavar="NAME=FILE", help="Film of a video, to link by appearance too; repeatable."),
     ] = None,
     by: Annotated[str, typer.Option("--by", help="Who proposes, for the history.")] = "linker",
-    at: Annotated[str, typer.Option("--at", help="When, for the history (ISO 8601). Default: now.")] = "",
-    fps: FpsOption = None,
-    procedure_type: TypeOption = None,
-    center: CenterOption = None,
-    json: JsonOption = False,
-    force: ForceOption = False,
+    at: o.At = "",
+    fps: o.Fps = None,
+    procedure_type: o.ProcedureType = None,
+    center: o.Center = None,
+    json: o.Json = False,
+    force: o.Force = False,
 ) -> None:
     """Stage 4: which boxes are one object, what about it cannot be right, and a history for two-person review."""
     from surgeval.datasets import About
@@ -172,7 +173,8 @@ def instances(
     from surgeval.questions.stages.history import first_proposals
     from surgeval.questions.stages.instances import propose_instances
 
-    folder = new_folder(out, force=force)
+    new_folder(out, force=force)
+    folder = out
     about = About(fps=fps, procedure_type=procedure_type, center=center)
     found = read_boxes(sources, about)
     table, tables, looks = found.table, dict[str, pl.DataFrame](), None
@@ -200,12 +202,12 @@ def verify(
     item: Annotated[str | None, typer.Option("--item", help="Add an entry about this item.")] = None,
     action: Annotated[str, typer.Option("--action", help="approved, objected or changed.")] = "approved",
     who: Annotated[str, typer.Option("--who", help="Who did it.")] = "",
-    at: Annotated[str, typer.Option("--at", help="When (ISO 8601). Default: now.")] = "",
+    at: o.At = "",
     field: Annotated[str, typer.Option("--field", help="For a change: what was changed.")] = "",
     before: Annotated[str, typer.Option("--before", help="For a change: the old value.")] = "",
     after: Annotated[str, typer.Option("--after", help="For a change: the new value.")] = "",
     note: Annotated[str, typer.Option("--note", help="Anything worth saying.")] = "",
-    json: JsonOption = False,
+    json: o.Json = False,
 ) -> None:
     """Where every item stands, after adding an entry where one is given. Entries are only ever added.
 
@@ -233,17 +235,17 @@ def experts(
     annotations: Annotated[
         list[Path], typer.Option("--annotations", help="Procedure files or files of annotation tools; repeatable.")
     ],
-    out: OutOption,
+    out: o.OutNeeded,
     ratings: Annotated[
         Path | None, typer.Option("--ratings", help="Times of several raters (question, rater, seconds).")
     ] = None,
     history: Annotated[
         Path | None, typer.Option("--history", help="History of the review: keep only what two people confirmed.")
     ] = None,
-    at: Annotated[str, typer.Option("--at", help="When they were proposed (ISO 8601). Default: now.")] = "",
-    fps: FpsOption = None,
-    json: JsonOption = False,
-    force: ForceOption = False,
+    at: o.At = "",
+    fps: o.Fps = None,
+    json: o.Json = False,
+    force: o.Force = False,
 ) -> None:
     """Stage 5: questions by hand, checked against each other and the ledger.
 
@@ -263,7 +265,8 @@ def experts(
     from surgeval.schema.ledger import Ledger
     from surgeval.schema.rows import write_json_rows
 
-    folder = new_folder(out, force=force)
+    new_folder(out, force=force)
+    folder = out
     known = {one.video: one for one in read_procedures(annotations, About(fps=fps))}
     questions = read_form(form, durations_s={name: one.duration_s for name, one in known.items()})
     told = None if history is None else history_from(read_plain_table(history, *HISTORY_TEXTS))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli._console import emit, emit_json, emit_table
-from surgeval.cli._tables import JsonOption
 
 if TYPE_CHECKING:
     from surgeval.datasets import Report
@@ -28,7 +28,7 @@ def check_folder(
     task: Annotated[
         list[str] | None, typer.Option("--task", help="Only this task; may be repeated. All of them if left out.")
     ] = None,
-    json: JsonOption = False,
+    json: o.Json = False,
 ) -> None:
     """Count what the folder of a data set holds, and list what is missing, broken or differs from what was published.
 

@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli import _tables as t
+from surgeval.cli._deliver import deliver
 
 
 def register(app: typer.Typer) -> None:
@@ -15,23 +17,24 @@ def register(app: typer.Typer) -> None:
 
 
 def compare(
-    table: t.TableArgument,
+    table: o.TableArgument,
     model_a: Annotated[str, typer.Argument(metavar="MODEL_A", help="The model whose value comes first.")],
     model_b: Annotated[str, typer.Argument(metavar="MODEL_B", help="The model that is subtracted.")],
-    statistic: t.StatisticOption = "mean",
-    resample: t.ResampleOption = "cluster",
-    estimand: t.EstimandOption = "rows",
-    by: t.ByOption = "",
-    level: t.LevelOption = 0.95,
-    boot: t.BootOption = 1000,
-    method: t.MethodOption = "percentile",
-    seed: t.SeedOption = 42,
-    metric: t.MetricOption = None,
-    missing: t.MissingOption = "worst",
-    columns: t.ColumnsOption = "",
-    out: t.OutOption = None,
-    as_json: t.JsonOption = False,
-    force: t.ForceOption = False,
+    statistic: o.Statistic = "mean",
+    resample: o.Resample = "cluster",
+    estimand: o.Estimand = "rows",
+    by: o.By = "",
+    level: o.Level = 0.95,
+    boot: o.Boot = 1000,
+    method: o.Method = "percentile",
+    seed: o.Seed = 42,
+    metric: o.Metric = None,
+    better: o.Better = None,
+    missing: o.Missing = "worst",
+    columns: o.Columns = "",
+    out: o.Out = None,
+    as_json: o.Json = False,
+    force: o.Force = False,
 ) -> None:
     """The difference of two models with its interval, and the risk that a claim of superiority is false."""
     from surgeval.stats.comparison import compare as work
@@ -39,8 +42,8 @@ def compare(
     t.check_out(out, force=force, inputs=table)
     options = {
         "statistic": statistic, "resample": resample, "estimand": estimand, "by": t.names_in(by), "level": level,
-        "replicates": boot, "method": method, "seed": seed, "metric": metric, "missing": missing,
+        "replicates": boot, "method": method, "seed": seed, "metric": metric,
+        "better": t.read_better(better), "missing": missing, "columns": t.read_columns(columns),
     }  # fmt: skip
-    result = work(t.read_tables(table, columns), model_a, model_b, **options)  # type: ignore[arg-type]
-    options |= {"model_a": model_a, "model_b": model_b, "columns": columns}
-    t.deliver(result, out=out, as_json=as_json, verb="compare", options=options, inputs=table)
+    result = work(table, model_a, model_b, **options)  # type: ignore[arg-type]
+    deliver(result, out=out, as_json=as_json, to_file=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli._console import emit, emit_table, new_folder, progress_bar, talk
 from surgeval.errors import FileUnreadable
 
@@ -30,10 +31,10 @@ def register(app: typer.Typer) -> None:
 
 def demo(
     out: Path = typer.Option(Path("demo-out"), "--out", help="Folder for everything the demo writes."),
-    seed: int = typer.Option(7, "--seed", help="The same seed gives the same challenge."),
+    seed: o.Seed = 42,
     quick: bool = typer.Option(False, "--quick", help="Fewer procedures, no pictures, no sandboxed entrant."),
-    pdf: bool = typer.Option(False, "--pdf", help="Write the report as PDF as well."),
-    force: bool = typer.Option(False, "--force", help="Overwrite an earlier demo."),
+    pdf: o.Pdf = False,
+    force: o.Force = False,
 ) -> None:
     """Simulate, ask, answer, score, rank, explain and report."""
     from surgeval.cli._demo import chain
@@ -75,10 +76,10 @@ _LOOK = """What to look at first:
 
 def _fresh(out: Path, force: bool) -> Path:
     """The folder, without the files of an earlier demo."""
-    folder = new_folder(out, force=force, files=("report.html", *_PARTS))
+    new_folder(out, force=force, files=("report.html", *_PARTS))
     for part in _PARTS:
-        shutil.rmtree(folder / part, ignore_errors=True)
-    return folder
+        shutil.rmtree(out / part, ignore_errors=True)
+    return out
 
 
 def _sandboxed(run: Demo, simulation: Simulation, made: Benchmark, say: _Speaker) -> None:
@@ -125,12 +126,12 @@ def _show_boards(boards: dict[str, pl.DataFrame]) -> None:
 
 def _report(folder: Path, *, pdf: bool) -> Path:
     """Write the page, and the PDF where wanted."""
-    from surgeval.cli._tables import manifest_path
-    from surgeval.cli.report import write_manifest
+    from surgeval.cli._deliver import manifest_path
     from surgeval.report.report import make_report
+    from surgeval.results.manifest import write_manifest
 
     made = make_report(folder, title="A challenge on simulated procedures")
-    write_manifest(made, manifest_path(folder / "report.html"))
+    write_manifest(manifest_path(folder / "report.html"), made.manifest)
     if pdf:
         made.to_pdf(folder / "report.pdf")
     return made.to_html(folder / "report.html")

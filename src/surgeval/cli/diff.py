@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import polars as pl
 import typer
 
-from surgeval.cli._console import emit, emit_json, emit_table, new_folder, talk
-
-SHOWN_CHANGES = 40
-"""Changed questions printed; `--out` and `--json` have all of them."""
+from surgeval.cli import _options as o
+from surgeval.cli._console import emit, new_folder
+from surgeval.cli._deliver import deliver
 
 
 def register(app: typer.Typer) -> None:
@@ -21,26 +19,16 @@ def register(app: typer.Typer) -> None:
 def diff_verb(
     results_a: Path = typer.Argument(..., metavar="RESULTS_A", help="results.csv, or a folder that holds one."),
     results_b: Path = typer.Argument(..., metavar="RESULTS_B", help="The same for the other scoring."),
-    out: Path | None = typer.Option(None, help="Folder for moved.csv, changes.csv and settings.csv."),
-    as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
-    force: bool = typer.Option(False, "--force", help="Overwrite what is in --out."),
+    out: o.Out = None,
+    as_json: o.Json = False,
+    force: o.Force = False,
 ) -> None:
     """Show flipped verdicts, regrouped questions and what moved each number. Exit 1 if anything differs."""
-    from surgeval.scoring.diff import FILES, diff
+    from surgeval.scoring.diff import diff
 
-    folder = new_folder(out, force=force, files=FILES) if out else None
+    new_folder(out, force=force)
     found = diff(results_a, results_b)
-    if folder:
-        found.to_dir(folder)
-        talk(f"written to {folder}")
-    if as_json:
-        emit_json(found.as_dict())
-    else:
-        emit(repr(found))
-        if not found.equal:
-            moved = found.table.filter((pl.col("difference") != 0) | pl.col("difference").is_null())
-            emit_table(moved, title="\nWhat moved each number (verdicts, then regrouping, then questions)", digits=4)
-            emit_table(found.changes.head(SHOWN_CHANGES), title="\nChanged questions")
-            if found.changes.height > SHOWN_CHANGES:
-                emit(f"... and {found.changes.height - SHOWN_CHANGES} more; see --out or --json")
+    if not as_json:
+        emit(found.title)
+    deliver(found, out=out, as_json=as_json, force=force)
     raise typer.Exit(0 if found.equal else 1)

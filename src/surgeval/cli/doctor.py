@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli._console import emit, emit_json
+from surgeval.errors import PluginBroken
 
 if TYPE_CHECKING:
     from surgeval.sandbox import Trial
@@ -18,12 +20,10 @@ def register(app: typer.Typer) -> None:
 
 
 def examine(
-    engine: list[str] = typer.Option([], "--engine", help="Look at this engine only; may be repeated."),
-    runtime: str | None = typer.Option(
-        None, "--runtime", help="Of podman and docker, instead of the usual one: runc or crun."
-    ),
+    engine: list[str] = typer.Option([], "--engine", help="Only one of {engines}; may be repeated."),
+    runtime: o.Runtime = None,
     trial: bool = typer.Option(True, "--trial/--no-trial", help="Start, check and end a harmless run in each."),
-    as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
+    as_json: o.Json = False,
 ) -> None:
     """Probe every engine that can run submissions here, and print the fix for each problem.
 
@@ -32,9 +32,9 @@ def examine(
 
     Exit code 0: at least one engine that isolates works. 1: none does. 2: misuse.
     """
-    from surgeval.sandbox import engine_names
+    from surgeval.sandbox import ENGINES
 
-    reports = [_report(name, runtime, trial) for name in (engine or engine_names())]
+    reports = [_report(name, runtime, trial) for name in (engine or ENGINES)]
     usable = any(report["usable"] and report["isolates"] for report in reports)
     if as_json:
         emit_json({"usable": usable, "engines": reports})
@@ -49,7 +49,10 @@ def examine(
 def _report(name: str, runtime: str | None, trial: bool) -> dict[str, Any]:
     from surgeval.sandbox import Guarantee, Severity, engine_takes_images, open_engine, trial_run
 
-    engine = open_engine(name, runtime=runtime if engine_takes_images(name) else None)
+    try:
+        engine = open_engine(name, runtime=runtime if engine_takes_images(name) else None)
+    except PluginBroken as error:
+        return _broken(error)
     problems = list(engine.problems())
     usable = not any(problem.severity is Severity.BLOCKS for problem in problems)
     tried = trial_run(engine) if trial and usable else None
@@ -68,6 +71,14 @@ def _report(name: str, runtime: str | None, trial: bool) -> dict[str, Any]:
             {"code": p.code, "severity": p.severity.value, "message": p.message, "fix": p.fix} for p in problems
         ],
     }
+
+
+def _broken(error: PluginBroken) -> dict[str, Any]:
+    """The report of an engine that an installed package offers and that cannot even be loaded."""
+    message, fix = f"{error.package}: {error.problem}", "update or uninstall that package"
+    problem = {"code": "plugin-broken", "severity": "blocks", "message": message, "fix": fix}
+    nothing: dict[str, Any] = dict.fromkeys(("usable", "isolates", "hidden_data"), False)
+    return {"engine": error.name, **nothing, "runs": None, "trial": None, "problems": [problem]}
 
 
 def _told(trial: Trial) -> dict[str, Any]:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
-from surgeval.cli._console import emit, emit_json, emit_table, new_folder, talk
-from surgeval.errors import Misuse
-
-if TYPE_CHECKING:
-    from surgeval.stats.mixed.report import Failures
-
-WRITTEN = ("effects.csv", "variance.csv", "fit.json", "manifest.json")
+from surgeval.cli import _options as o
+from surgeval.cli._console import new_folder
+from surgeval.cli._deliver import deliver
+from surgeval.cli._tables import read_columns
 
 
 def register(app: typer.Typer) -> None:
@@ -22,7 +18,7 @@ def register(app: typer.Typer) -> None:
 
 
 def failures(
-    tables: list[Path] = typer.Argument(..., metavar="TABLE...", help="CSV or Parquet files, or `score` folders."),
+    tables: o.TableArgument,
     successes: str | None = typer.Option(None, help="Column of successes, such as true positive pixels."),
     trials: str | None = typer.Option(
         None, help="Column of trials: reference pixels (recall) or predicted (precision)."
@@ -46,53 +42,29 @@ def failures(
     properties: list[Path] = typer.Option([], help="Tables of properties, joined by the columns they share."),
     cluster: str = typer.Option("", help="One or two columns for marginal odds ratios with cluster-robust errors."),
     leave_out: str = typer.Option("", help="Columns of which each level is left out in turn: patient,algorithm."),
-    metric: str | None = typer.Option(None, help="The metric to analyse, where a score table has several."),
+    metric: o.Metric = None,
     symmetric: bool = typer.Option(False, "--symmetric", help="Symbol bins that mirror each other on the log scale."),
-    level: float = typer.Option(0.95, help="Level of the intervals."),
-    columns: str | None = typer.Option(None, help="Our column names to theirs: model=algorithm,video=patient."),
-    json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
-    out: Path | None = typer.Option(None, help="Write effects.csv, variance.csv and fit.json into this folder."),
-    force: bool = typer.Option(False, "--force", help="Overwrite an earlier result."),
+    level: o.Level = 0.95,
+    columns: o.Columns = "",
+    json: o.Json = False,
+    out: o.Out = None,
+    force: o.Force = False,
 ) -> None:
     """Fit the mixed model and show its effects."""
-    from surgeval.report.fit_files import write_fit_tables
     from surgeval.stats.mixed.failures import failures as analyse
 
-    if out is not None:
-        new_folder(out, force=force, files=WRITTEN)
+    new_folder(out, force=force)
     result = analyse(
         list(tables), successes=successes, trials=trials, outcome=outcome, fixed=_listed(fixed), random=_listed(random),
         spec=spec, per_model=per_model, role=role, family=family, transform=transform,  # type: ignore[arg-type]
         properties=list(properties) or None, cluster=_listed(cluster), leave_out=_listed(leave_out), metric=metric,
         symmetric=symmetric, unit=unit, inference=inference, slopes=_slopes(slopes),  # type: ignore[arg-type]
-        separation=separation, level=level, columns=_mapping(columns),  # type: ignore[arg-type]
+        separation=separation, level=level, columns=read_columns(columns),  # type: ignore[arg-type]
         where=", ".join(path.name for path in tables),
     )  # fmt: skip
-    if out is not None:
-        result.to_dir(out, inputs=[*tables, *properties], force=True)
-        write_fit_tables(result, out)
-    _show(result, json=json)
+    deliver(result, out=out, as_json=json, force=force)
     if not result.fit.convergence.converged:
         raise typer.Exit(1)
-
-
-def _show(result: Failures, *, json: bool) -> None:
-    if json:
-        emit_json({"effects": result.table.to_dicts(), "variance": result.variance.to_dicts(), **result.record()})
-        return
-    emit_table(result.table, title="Effects:")
-    emit("")
-    emit_table(result.variance, title="Random effects:")
-    if result.marginal is not None:
-        emit("")
-        emit_table(result.marginal, title="Marginal odds ratios (cluster-robust; not comparable with those above):")
-    talk(result.prose)
-    for decision in result.decisions:
-        talk(f"Decision: {decision}")
-    for warning in result.warnings:
-        talk(f"Warning: {warning}")
-    for note in result.notes:
-        talk(f"Note: {note}")
 
 
 def _slopes(text: str) -> bool | list[str]:
@@ -101,10 +73,3 @@ def _slopes(text: str) -> bool | list[str]:
 
 def _listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _mapping(text: str | None) -> dict[str, str]:
-    pairs = [pair.partition("=") for pair in _listed(text or "")]
-    if bad := [left for left, sign, right in pairs if not (sign and left.strip() and right.strip())]:
-        raise Misuse(f"--columns expects ours=theirs, got {', '.join(map(repr, bad))}")
-    return {left.strip(): right.strip() for left, _, right in pairs}

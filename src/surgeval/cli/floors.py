@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import polars as pl
 import typer
 
-from surgeval.cli._console import emit_json, emit_table, new_folder, talk
-
-SHORT = {
-    "constant-per-format": "format",
-    "constant-per-template": "template",
-    "constant-per-template-and-procedure": "+procedure",
-    "text-prior": "text",
-    "oracle-constant-per-format": "oracle:format",
-    "oracle-constant-per-template": "oracle:template",
-    "oracle-constant-per-template-and-procedure": "oracle:+procedure",
-}
-"""Column headings that fit a terminal."""
+from surgeval.cli import _options as o
+from surgeval.cli._console import new_folder
+from surgeval.cli._deliver import deliver
 
 
 def register(app: typer.Typer) -> None:
@@ -27,61 +17,25 @@ def register(app: typer.Typer) -> None:
 
 
 def floors_verb(
-    requests: list[str] = typer.Option(..., help="Requests file, or NAME=FILE; may be repeated."),
-    references: list[str] = typer.Option(..., help="References file, or NAME=FILE; may be repeated."),
-    train_requests: list[str] | None = typer.Option(None, help="Requests to fit on; else the other videos."),
-    train_references: list[str] | None = typer.Option(None, help="References to fit on."),
+    requests: o.Requests,
+    references: o.References,
+    train_requests: o.TrainRequests = [],
+    train_references: o.TrainReferences = [],
     results: list[Path] | None = typer.Option(None, help="Output of `surgeval score`: print margins. May be repeated."),
-    definitions: Path | None = typer.Option(None, help="Foreign-object definitions (text or JSON)."),
-    seed: int = typer.Option(0, help="Deals videos into folds for the text prior."),
-    out: Path | None = typer.Option(None, help="Folder for floors.csv, templates.csv and the floors' answers."),
-    as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
-    force: bool = typer.Option(False, "--force", help="Overwrite what is in --out."),
+    definitions: o.Definitions = None,
+    seed: o.Seed = 42,
+    out: o.Out = None,
+    as_json: o.Json = False,
+    force: o.Force = False,
 ) -> None:
     """Score constant answers and a text-only prior, and the margin of your models over them."""
     from surgeval.schema.foreign_objects import read_definitions
-    from surgeval.schema.score_table import read_score_table
-    from surgeval.scoring.floors import FILES, floors
-    from surgeval.scoring.margins import margins
+    from surgeval.scoring.floors import floors
 
     names = tuple(kind.name for kind in read_definitions(definitions)) if definitions else None
-    table = read_score_table(results) if results else None
-    folder = new_folder(out, force=force, files=FILES) if out else None
+    new_folder(out, force=force)
     found = floors(
-        requests,
-        references,
-        train_requests=train_requests or None,
-        train_references=train_references or None,
-        class_names=names,
-        seed=seed,
-    )
-    margin_table = margins(found, table) if table else None
-    if folder:
-        found.to_dir(folder)
-        if margin_table is not None:
-            margin_table.write_csv(folder / "margins.csv")
-        talk(f"written to {folder}")
-    if as_json:
-        emit_json(found.as_dict() | ({} if margin_table is None else {"margins": margin_table.to_dicts()}))
-        return
-    for note in found.notes:
-        talk(f"note: {note}")
-    emit_table(found.wide.rename(SHORT), title=f"Floors (fit: {found.fit}); oracle = fitted in hindsight, a bound")
-    _print_templates(found.templates, found.unseen)
-    if margin_table is not None:
-        emit_table(margin_table, title="\nMargin of each model over the best floor of the slice")
-
-
-def _print_templates(templates: pl.DataFrame, unseen: pl.DataFrame) -> None:
-    single = templates.filter("single_answer")
-    repeated = single.filter(pl.col("questions") > 1)
-    facts = pl.DataFrame(
-        {
-            "templates": ["all", "single possible answer", "of these, asked more than once"],
-            "count": [templates.height, single.height, repeated.height],
-            "questions": [int(frame["questions"].sum()) for frame in (templates, single, repeated)],
-        }
-    )
-    emit_table(facts, title="\nTemplates")
-    if not unseen.is_empty():
-        emit_table(unseen, title="\nQuestions whose template the training set never shows")
+        requests, references, train_requests=train_requests or None, train_references=train_references or None,
+        results=results or None, class_names=names, seed=seed,
+    )  # fmt: skip
+    deliver(found, out=out, as_json=as_json, force=force)

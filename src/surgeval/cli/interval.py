@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli import _tables as t
+from surgeval.cli._deliver import deliver
 
 
 def register(app: typer.Typer) -> None:
@@ -13,21 +15,22 @@ def register(app: typer.Typer) -> None:
 
 
 def interval(
-    table: t.TableArgument,
-    statistic: t.StatisticOption = "mean",
-    resample: t.ResampleOption = "two-stage",
-    estimand: t.EstimandOption = "rows",
-    by: t.ByOption = "",
-    level: t.LevelOption = 0.95,
-    boot: t.BootOption = 1000,
-    method: t.MethodOption = "percentile",
-    seed: t.SeedOption = 42,
-    metric: t.MetricOption = None,
-    missing: t.MissingOption = "worst",
-    columns: t.ColumnsOption = "",
-    out: t.OutOption = None,
-    as_json: t.JsonOption = False,
-    force: t.ForceOption = False,
+    table: o.TableArgument,
+    statistic: o.Statistic = "mean",
+    resample: o.Resample = "two-stage",
+    estimand: o.Estimand = "rows",
+    by: o.By = "",
+    level: o.Level = 0.95,
+    boot: o.Boot = 1000,
+    method: o.Method = "percentile",
+    seed: o.Seed = 42,
+    metric: o.Metric = None,
+    better: o.Better = None,
+    missing: o.Missing = "worst",
+    columns: o.Columns = "",
+    out: o.Out = None,
+    as_json: o.Json = False,
+    force: o.Force = False,
 ) -> None:
     """Values of all models with intervals in which rows of one video are not taken as independent."""
     from surgeval.stats.interval import interval as work
@@ -35,7 +38,8 @@ def interval(
     t.check_out(out, force=force, inputs=table)
     options = {
         "statistic": statistic, "resample": resample, "estimand": estimand, "by": t.names_in(by), "level": level,
-        "replicates": boot, "method": method, "seed": seed, "metric": metric, "missing": missing,
+        "replicates": boot, "method": method, "seed": seed, "metric": metric,
+        "better": t.read_better(better), "missing": missing, "columns": t.read_columns(columns),
     }  # fmt: skip
-    result = work(t.read_tables(table, columns), **options)  # type: ignore[arg-type]
-    t.deliver(result, out=out, as_json=as_json, verb="interval", options={**options, "columns": columns}, inputs=table)
+    result = work(table, **options)  # type: ignore[arg-type]
+    deliver(result, out=out, as_json=as_json, to_file=True)

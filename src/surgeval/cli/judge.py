@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli._console import emit, emit_json, emit_table, progress_bar, talk, visible
 
 _SHOWN_LETTERS = 60
@@ -21,11 +22,11 @@ def register(app: typer.Typer) -> None:
 
 
 def check(
-    judge: str = typer.Option(..., "--judge", help="none, exact, cached:FILE, openai:MODEL@URL or local:PATH."),
+    judge: str = typer.Option(..., "--judge", help="One of {judges}."),
     min_accuracy: float = typer.Option(
         0.9, "--min-accuracy", min=0.0, max=1.0, help="Least accuracy on the gold pairs."
     ),
-    json: bool = typer.Option(False, "--json", help="Print JSON instead of tables."),
+    json: o.Json = False,
 ) -> None:
     """Run gold pairs and injection canaries against a judge; exit 1 if it is not fit for use."""
     from surgeval.judges import check_judge, check_size, open_judge
@@ -52,14 +53,16 @@ def check(
 
 
 def agreement(
-    files: list[Path] = typer.Argument(..., help="Verdict files or verdict stores (JSON Lines)."),
+    files: list[Path] = typer.Argument(..., help="Verdict files (JSON Lines) or stores (folders)."),
     limit: int = typer.Option(50, "--limit", min=0, help="Disagreements printed; --json prints all."),
-    json: bool = typer.Option(False, "--json", help="Print JSON instead of tables."),
+    json: o.Json = False,
 ) -> None:
     """Show how far judges agree: percent agreement, kappa, and the answers they disagree on."""
     from surgeval.judges import agreement_of
 
     result = agreement_of(files)
+    for problem in result.problems:
+        talk(f"set aside, {problem}")
     if json:
         emit_json(result.as_dict())
         return

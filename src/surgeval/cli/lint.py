@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli._console import emit, emit_json, new_folder, talk
-
-_SOURCE = "A file, or NAME=FILE to keep the identifiers of several data sets apart; may be repeated."
 
 
 def register(app: typer.Typer) -> None:
@@ -17,17 +14,13 @@ def register(app: typer.Typer) -> None:
 
 
 def lint_files(
-    requests: list[str] = typer.Option(..., "--requests", help=f"The questions. {_SOURCE}", metavar="FILE"),
-    responses: list[str] = typer.Option(..., "--responses", help=f"The answers. {_SOURCE}", metavar="FILE"),
-    references: list[str] = typer.Option(
-        [], "--references", help=f"The reference answers, which name each question's format. {_SOURCE}", metavar="FILE"
-    ),
-    definitions: Path | None = typer.Option(
-        None, "--definitions", help="Foreign-object definitions (text or JSON) to take the class names from."
-    ),
-    out: Path | None = typer.Option(None, "--out", help="Folder for lint.json and manifest.json."),
-    json: bool = typer.Option(False, "--json", help="Print the report as JSON."),
-    force: bool = typer.Option(False, "--force", help="Overwrite a report in the folder."),
+    requests: o.Requests,
+    responses: o.Responses,
+    references: o.References = [],
+    definitions: o.Definitions = None,
+    out: o.Out = None,
+    json: o.Json = False,
+    force: o.Force = False,
 ) -> None:
     """List everything that is wrong with an answer file. Never stops on what the file contains.
 
@@ -35,11 +28,11 @@ def lint_files(
     """
     from surgeval.scoring.lint import lint
 
-    folder = new_folder(out, force=force, files=("lint.json", "manifest.json")) if out else None
+    new_folder(out, force=force)
     report = lint(requests, responses, references or None, definitions=definitions)
-    if folder:
-        report.to_dir(folder)
-        talk(f"wrote {folder / 'lint.json'}")
+    if out is not None:
+        report.to_dir(out, force=force)
+        talk(f"written to {out}")
     if json:
         emit_json(report.as_dict())
     else:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import typer
 
+from surgeval.cli import _options as o
+from surgeval.cli._catalogues import catalogue
 from surgeval.cli._console import emit_json, emit_table
-from surgeval.errors import UnknownName
+from surgeval.errors import PluginBroken, UnknownName
+
+if TYPE_CHECKING:
+    from surgeval.datasets import DataSet
+    from surgeval.metrics import Factory
+    from surgeval.sandbox import Engine
 
 
 def register(app: typer.Typer) -> None:
@@ -18,7 +27,7 @@ def register(app: typer.Typer) -> None:
 
 def list_kind(
     kind: str = typer.Argument(..., help="What to list."),
-    as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
+    as_json: o.Json = False,
 ) -> None:
     """Print what there is of one kind."""
     if kind not in KINDS:
@@ -30,35 +39,42 @@ def list_kind(
         emit_table(frame)
 
 
-def _data_sets() -> pl.DataFrame:
-    from surgeval.datasets import data_set_names, open_data_set
-
-    found = [open_data_set(name) for name in data_set_names()]
-    return pl.DataFrame(
-        {
-            "data set": [one.name for one in found],
-            "title": [one.title for one in found],
-            "tasks": [", ".join(one.tasks) for one in found],
-            "evaluate": [
-                ", ".join(dict.fromkeys(t.compared.kind for t in one.tasks.values() if t.compared)) for one in found
-            ],
-            "licence": [one.licence or f"not confirmed ({one.licence_note})" for one in found],
-        }
-    )
-
-
-def _judges() -> pl.DataFrame:
-    from surgeval.judges import judge_kinds
-
-    return pl.DataFrame({"judge": list(judge_kinds())})
+def _things(group: str, column: str, described: Callable[[Any], dict[str, str]]) -> pl.DataFrame:
+    """Every name of a catalogue with what it says of itself and its package; what is broken says why."""
+    things = catalogue(group)
+    rows: list[dict[str, str]] = []
+    for entry in things.entries():
+        told, problem = {}, entry.problem
+        if not problem:
+            try:
+                told = described(things[entry.name])
+            except PluginBroken as error:
+                problem = error.problem
+        rows.append({column: entry.name, **told, "package": entry.package})
+        rows[-1] |= {"problem": problem} if problem else {}
+    return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def _metrics() -> pl.DataFrame:
-    from surgeval.metrics import METRICS
+def _data_set(known: DataSet) -> dict[str, str]:
+    kinds = dict.fromkeys(task.compared.kind for task in known.tasks.values() if task.compared)
+    licence = known.licence or f"not confirmed ({known.licence_note})"
+    return {"title": known.title, "tasks": ", ".join(known.tasks), "evaluate": ", ".join(kinds), "licence": licence}
 
-    options = ["; ".join(f"{name}={value}" for name, value in f.options.items()) for f in METRICS.values()]
-    families = [f.home.rpartition(".")[0] for f in METRICS.values()]
-    return pl.DataFrame({"metric": list(METRICS), "family": families, "options": options})
+
+def _engine(kind: type[Engine]) -> dict[str, str]:
+    from surgeval.sandbox import Guarantee
+
+    isolates = "yes" if kind.guarantees == frozenset(Guarantee) else "no"
+    return {"runs": "images" if kind.takes_images else "commands", "isolates": isolates}
+
+
+def _metric(factory: Factory) -> dict[str, str]:
+    options = "; ".join(f"{name}={value}" for name, value in factory.options.items())
+    return {"family": factory.family, "options": options}
+
+
+def _chart(draw: Callable[..., object]) -> dict[str, str]:
+    return {"what it shows": (draw.__doc__ or "").strip().partition("\n")[0]}
 
 
 def _scores() -> pl.DataFrame:
@@ -70,16 +86,10 @@ def _scores() -> pl.DataFrame:
             "score": [f.name for f in facts],
             "low": [f.low for f in facts],
             "high": [f.high for f in facts],
-            "better": ["larger" if f.larger_is_better else "smaller" for f in facts],
+            "better": [f.better for f in facts],
             "conventions": ["; ".join(f"{k}: {v}" for k, v in f.conventions.items()) for f in facts],
         }
     )
-
-
-def _rules() -> pl.DataFrame:
-    from surgeval.stats.ranking import RULES
-
-    return pl.DataFrame({"rule": list(RULES), "what it does": [rule.summary for rule in RULES.values()]})
 
 
 def _profiles() -> pl.DataFrame:
@@ -107,10 +117,12 @@ def _capabilities() -> pl.DataFrame:
 
 
 KINDS: dict[str, Callable[[], pl.DataFrame]] = {
-    "datasets": _data_sets,
-    "judges": _judges,
-    "metrics": _metrics,
-    "rules": _rules,
+    "charts": partial(_things, "charts", "chart", _chart),
+    "datasets": partial(_things, "datasets", "data set", _data_set),
+    "engines": partial(_things, "engines", "engine", _engine),
+    "judges": partial(_things, "judges", "judge", lambda kind: {"usage": kind.USAGE}),
+    "metrics": partial(_things, "metrics", "metric", _metric),
+    "rules": partial(_things, "rules", "rule", lambda rule: {"what it does": rule.summary}),
     "scores": _scores,
     "profiles": _profiles,
     "formats": _formats,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-import polars as pl
 import typer
 
-from surgeval.cli._console import emit_json, emit_table, new_folder, progress_bar, talk
+from surgeval.cli import _options as o
+from surgeval.cli._console import new_folder, progress_bar, talk
+from surgeval.cli._deliver import deliver
 
 if TYPE_CHECKING:
     from surgeval.datasets import About
@@ -21,10 +22,10 @@ def register(app: typer.Typer) -> None:
 
 
 def questions_verb(
-    annotations: list[Path] = typer.Argument(
-        ..., help="Procedure files (JSON), folders of them, or files of annotation tools."
-    ),
-    out: Path = typer.Option(..., help="Folder for SPLIT/TRACK/ with questions, and the data card."),
+    annotations: Annotated[
+        list[Path], typer.Argument(help="Procedure files (JSON), folders of them, or files of annotation tools.")
+    ],
+    out: o.OutNeeded,
     track: list[str] | None = typer.Option(None, help="frame, segment or procedure; may be repeated. Default: all."),
     per_video: int = typer.Option(60, help="Questions wanted per video and track."),
     test_share: float = typer.Option(0.3, help="Share of the patients that are for testing."),
@@ -33,16 +34,14 @@ def questions_verb(
     ood_template: list[str] | None = typer.Option(None, help="Template for testing only; may be repeated."),
     most_common: float = typer.Option(0.5, help="Largest share of one answer within a template or wording."),
     duplicates: float = typer.Option(0.02, help="Largest share of near-duplicates."),
-    definitions: Path | None = typer.Option(None, help="Foreign-object definitions (text or JSON)."),
+    definitions: o.Definitions = None,
     matching: bool = typer.Option(False, "--matching", help="Ask questions of the format 'matching' too."),
-    procedure_type: str | None = typer.Option(None, help="Of the videos in files of annotation tools."),
-    center: str | None = typer.Option(None, help="Of the videos in files of annotation tools."),
-    fps: float | None = typer.Option(
-        None, help="Frames per second of their frame numbers. Default: what they say, or 1."
-    ),
-    seed: int = typer.Option(0, help="Equal seeds give equal questions."),
-    as_json: bool = typer.Option(False, "--json", help="Print the data card as JSON."),
-    force: bool = typer.Option(False, "--force", help="Overwrite what is in --out."),
+    procedure_type: o.ProcedureType = None,
+    center: o.Center = None,
+    fps: o.Fps = None,
+    seed: o.Seed = 42,
+    as_json: o.Json = False,
+    force: o.Force = False,
 ) -> None:
     """Make questions with reference answers that can be proved from the annotations."""
     from surgeval.datasets import About
@@ -53,7 +52,7 @@ def questions_verb(
     about = About(procedure_type=procedure_type, center=center, fps=fps)
     own, imported = _imported(annotations, about)
     paths = procedure_paths(own)
-    new_folder(out, force=force, files=("manifest.json", "data_card.json"))
+    new_folder(out, force=force)
     paths += _kept(imported, out / "annotations")
     with progress_bar("drafting questions", len(paths)) as step:
         made = make_questions(
@@ -71,17 +70,7 @@ def questions_verb(
             seed=seed,
             progress=step,
         )
-    made.to_dir(out)
-    talk(f"written to {out}")
-    for defect in made.card.defects:
-        talk(f"note: {defect}")
-    if as_json:
-        emit_json(made.card.as_dict())
-        return
-    counted = made.card.counts.group_by("split", "track", maintain_order=True).agg(pl.col("questions").sum())
-    emit_table(counted, title=f"{len(made.questions)} questions from {made.card.videos.height} videos")
-    floors = pl.DataFrame({"floor": list(made.card.floors), "accuracy": list(made.card.floors.values())})
-    emit_table(floors, title="\nWhat systems reach that never look")
+    deliver(made, out=out, as_json=as_json, force=force)
 
 
 def _imported(annotations: list[Path], about: About) -> tuple[list[Path], list[Procedure]]:

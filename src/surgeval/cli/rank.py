@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
-from surgeval.cli._console import emit, emit_json, emit_table, new_folder, talk
-from surgeval.cli._tables import ColumnsOption, TableArgument, input_files, read_tables
+from surgeval.cli import _options as o
+from surgeval.cli._console import new_folder
+from surgeval.cli._deliver import deliver
+from surgeval.cli._tables import read_better, read_columns
 from surgeval.errors import Misuse
-
-if TYPE_CHECKING:
-    from surgeval.stats.ranking import RankResult
-
-_SHOWN = {"focus": ("places", "summary", "sensitivity", "prizes")}
-_SHOWN_GENERIC = ("ranks", "consensus", "kendall")
-_TOO_LONG_FOR_JSON = ("challenger",)
-_MAIN_FILES = ("manifest.json", "places.csv", "ranks.csv", "methods.txt")
-"""Looked for before any work is done; every other file is looked for before it is written."""
 
 
 def register(app: typer.Typer) -> None:
@@ -28,10 +19,10 @@ def register(app: typer.Typer) -> None:
 
 
 def rank(
-    tables: TableArgument,
+    tables: o.TableArgument,
     rule: str = typer.Option(
         "focus",
-        help="focus, mean-, median-, min-, max- or qNN-then-rank, rank-then-mean, rank-then-median, test-then-rank.",
+        help="One of {rules}, or qNN-then-rank for any percentage.",
     ),
     board: str = typer.Option("both", help="focus: technical, clinical or both."),
     merge: str = typer.Option("pairwise", help="focus: pairwise, wins, leader, closure, losses, net or accuracy."),
@@ -39,7 +30,7 @@ def rank(
     alpha: float = typer.Option(0.05, help="The level of every test."),
     correction: str | None = typer.Option(None, help="holm, none or bh; holm for focus, none for test-then-rank."),
     boot: int | None = typer.Option(None, help="Resamples: 10000 for focus, 1000 otherwise; 0 for none."),
-    seed: int = typer.Option(42, help="The seed of all draws."),
+    seed: o.Seed = 42,
     baseline: list[str] = typer.Option([], help="A model outside the competition that others must beat; repeatable."),
     outside: list[str] = typer.Option([], help="Another model outside the competition; repeatable."),
     unpaid: list[str] = typer.Option([], help="A competitor that gets no prize; repeatable."),
@@ -48,27 +39,25 @@ def rank(
     task_column: str | None = typer.Option(None, help="Generic rules: the column that names tasks, or `metric`."),
     task_weight: list[str] = typer.Option([], help="Generic rules: TASK=WEIGHT in the consensus; repeatable."),
     consensus: str = typer.Option("euclidean", help="Generic rules: euclidean or case-ranks."),
-    smaller_is_better: bool = typer.Option(False, "--smaller-is-better", help="For metrics such as distances."),
+    better: o.Better = None,
     missing: str | None = typer.Option(None, help="Scores not given: drop, worst, error or a number."),
     challenger_compat: bool = typer.Option(
         False, "--challenger-compat", help="Resample with challengeR's faults, to compare."
     ),
-    metric: str | None = typer.Option(
-        None, help="The metric to rank by; may be left out if there is one, or 'correct'."
-    ),
-    columns: ColumnsOption = "",
-    json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
-    out: Path | None = typer.Option(None, help="Write every table into this folder."),
-    force: bool = typer.Option(False, "--force", help="Overwrite an earlier result."),
+    metric: o.Metric = None,
+    columns: o.Columns = "",
+    json: o.Json = False,
+    out: o.Out = None,
+    force: o.Force = False,
 ) -> None:
     """Rank models and say how firm the order is."""
     from surgeval.stats.ranking import rank as rank_models
 
-    if out is not None:
-        new_folder(out, force=force, files=_MAIN_FILES)
+    new_folder(out, force=force)
     result = rank_models(
-        read_tables(tables, columns),
+        tables,
         rule,
+        columns=read_columns(columns),
         board=board,
         merge=merge,
         test=test,
@@ -84,28 +73,12 @@ def rank(
         bucket_weights=_weights(bucket_weight, "--bucket-weight"),
         task_weights=_weights(task_weight, "--task-weight"),
         consensus=consensus,
-        smaller_is_better=smaller_is_better,
+        better=read_better(better),
         missing=_missing(missing),
         challenger_compat=challenger_compat,
         metric=metric,
     )
-    if out is not None:
-        result.to_dir(out, inputs=input_files(tables), force=force)
-    _show(result, json=json)
-
-
-def _show(result: RankResult, *, json: bool) -> None:
-    if json:
-        emit_json({name: value for name, value in result.as_dict().items() if name not in _TOO_LONG_FOR_JSON})
-        return
-    names = [name for name in _SHOWN.get(result.rule, _SHOWN_GENERIC) if name in result.tables]
-    for name in names:
-        if not result.tables[name].is_empty():
-            emit_table(result.tables[name], title=f"{name}:")
-            emit("")
-    talk(result.prose)
-    for warning in result.warnings:
-        talk(f"Warning: {warning}")
+    deliver(result, out=out, as_json=json, force=force)
 
 
 def _mapping(pairs: Sequence[str], option: str) -> dict[str, str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli._console import emit, emit_json, progress_bar, talk
 from surgeval.errors import Misuse, UnknownName
 
@@ -39,24 +40,22 @@ def rehearse(
         "per_video", "--state", help="What may be remembered: per_question, per_video (a new container each) or free."
     ),
     clock: bool = typer.Option(False, "--clock", help="Show videos with a burned-in clock where there are both."),
-    engine: str | None = typer.Option(None, "--engine", help="process, bubblewrap, podman or docker."),
-    runtime: str | None = typer.Option(
-        None, "--runtime", help="Of podman or docker, instead of the usual one: runc or crun."
-    ),
+    engine: str | None = typer.Option(None, "--engine", help="One of {engines}."),
+    runtime: o.Runtime = None,
     gpu: str | None = typer.Option(None, "--gpu", help="One GPU by index or UUID."),
     memory_mb: int = typer.Option(8192, "--memory", min=16, help="Memory limit in MB."),
     start_up_s: float = typer.Option(600.0, "--start-up", help="Seconds until the container must report ready."),
     batch_size: int | None = typer.Option(None, "--batch-size", min=1, help="Questions per batch; all without it."),
     judge: list[str] = typer.Option([], "--judge", help="Judges of free text, as in surgeval score."),
-    boot: int = typer.Option(1000, "--boot", min=1, help="Bootstrap resamples behind the score's interval."),
-    seed: int = typer.Option(0, "--seed", help="Seed of the order of the questions."),
-    as_json: bool = typer.Option(False, "--json", help="Print the report as JSON."),
-    force: bool = typer.Option(False, "--force", help="Start over where --out holds a rehearsal already."),
+    boot: o.Boot = 1000,
+    seed: o.Seed = 42,
+    as_json: o.Json = False,
+    force: o.Force = False,
 ) -> None:
     """Run a container or command on your own questions as the organisers would."""
+    from surgeval.asking.journal import forget_run
+    from surgeval.asking.plan import State
     from surgeval.sandbox import Limits
-    from surgeval.submissions.journal import forget_run
-    from surgeval.submissions.plan import State
     from surgeval.submissions.rehearsal import Settings
     from surgeval.submissions.rehearsal import rehearse as run
 

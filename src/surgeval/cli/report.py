@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli._console import emit, emit_json, progress_bar, talk
-from surgeval.cli._tables import ColumnsOption, manifest_path, read_columns
+from surgeval.cli._deliver import manifest_path
+from surgeval.cli._tables import read_better, read_columns
 from surgeval.errors import Misuse, WouldOverwrite
-from surgeval.schema.documents import json_text
-
-if TYPE_CHECKING:
-    from surgeval.report.report import Report
+from surgeval.results.manifest import write_manifest
 
 
 def register(app: typer.Typer) -> None:
@@ -28,14 +26,15 @@ def report(
         ..., metavar="DIR", help="Folder with what score, rank, failures, ... wrote; or a score table (CSV, Parquet)."
     ),
     out: Path = typer.Option(Path("report.html"), "--out", help="The page to write; one file that needs nothing else."),
-    pdf: bool = typer.Option(False, "--pdf", help="Write a paginated PDF beside it, without a browser or LaTeX."),
+    pdf: o.Pdf = False,
     template: str | None = typer.Option(
         None, "--template", help="challenge, single or study; chosen by what DIR holds when left out."
     ),
     title: str | None = typer.Option(None, "--title", help="The heading; the folder's name when left out."),
-    columns: ColumnsOption = "",
-    as_json: bool = typer.Option(False, "--json", help="Print what was written, found and missing as JSON."),
-    force: bool = typer.Option(False, "--force", help="Overwrite an earlier report."),
+    columns: o.Columns = "",
+    better: o.Better = None,
+    as_json: o.Json = False,
+    force: o.Force = False,
 ) -> None:
     """Make one page of everything a folder of results holds."""
     from surgeval.report.report import make_report
@@ -46,13 +45,16 @@ def report(
     _check([*targets, record], force=force)
     steps = max(len(kind.sections) for kind in TEMPLATES.values()) + 1 + len(targets)
     with progress_bar("writing the report", steps) as step:
-        made = make_report(source, template=template, title=title, columns=read_columns(columns) or None, progress=step)
+        made = make_report(
+            source, template=template, title=title, columns=read_columns(columns) or None, better=read_better(better),
+            progress=step,
+        )  # fmt: skip
         made.to_html(out)
         step(1)
         if pdf:
             made.to_pdf(targets[1])
             step(1)
-    write_manifest(made, record)
+    write_manifest(record, made.manifest)
     for finding in made.inputs.findings:
         talk(f"left out: {finding.message}")
     if as_json:
@@ -73,11 +75,6 @@ def report(
         talk(f"not here: {text}")
     for path in targets:
         emit(str(path))
-
-
-def write_manifest(made: Report, path: Path) -> None:
-    """Write what the report was made from beside it."""
-    path.write_text(json_text(made.manifest, indent=2) + "\n", encoding="utf-8")
 
 
 def _check(targets: list[Path], *, force: bool) -> None:

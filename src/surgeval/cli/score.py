@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import polars as pl
 import typer
 
-from surgeval.cli._console import emit, emit_json, emit_table, new_folder, progress_bar, talk
-
-if TYPE_CHECKING:
-    from surgeval.scoring.result import ScoreResult
-
-BOARD_LEVELS = ("headline", "bound", "overall", "bucket", "latency", "pre_evaluation")
+from surgeval.cli import _options as o
+from surgeval.cli._console import emit, new_folder, progress_bar
+from surgeval.cli._deliver import deliver
 
 
 def register(app: typer.Typer) -> None:
@@ -22,43 +17,36 @@ def register(app: typer.Typer) -> None:
 
 
 def score(
-    requests: list[str] = typer.Option(
-        ..., "--requests", help="Questions: PATH or NAME=PATH (a namespace); repeatable."
-    ),
-    references: list[str] = typer.Option(..., "--references", help="Reference answers: PATH or NAME=PATH; repeatable."),
-    responses: list[str] = typer.Option(..., "--responses", help="The model's answers: PATH or NAME=PATH; repeatable."),
-    out: Path = typer.Option(..., "--out", help="Folder for results.csv, summary.csv, scores.parquet, lint.json, ..."),
-    model: str = typer.Option("model", "--model", help="The model's name in tables."),
+    requests: o.Requests,
+    references: o.References,
+    responses: o.Responses,
+    out: o.Out = None,
+    model: o.Model = "model",
     profile: str = typer.Option("native", "--profile", help="native, orena-focus-0.4.0 or orena-focus-6302fca."),
     track: str | None = typer.Option(
         None, "--track", help="Apply the time limit of frame (5 s), segment (15 s), procedure (30 s)."
     ),
     max_latency: float | None = typer.Option(None, "--max-latency", help="Apply this time limit in seconds instead."),
-    judge: list[str] = typer.Option(
-        [], "--judge", help="none, exact, cached:FILE, openai:MODEL@URL or local:PATH; up to three."
+    judge: list[str] = typer.Option([], "--judge", help="One of {judges}; up to three."),
+    store: Path = typer.Option(
+        Path(".surgeval"), "--store", help="Folder that keeps verdicts between runs; nothing is asked twice."
     ),
-    store: Path | None = typer.Option(
-        None, "--store", help="File that keeps verdicts between runs; nothing is asked twice."
-    ),
-    definitions: Path | None = typer.Option(
-        None, "--definitions", help="Foreign-object definitions; its classes become the legal ones."
-    ),
+    definitions: o.Definitions = None,
     ood: str = typer.Option(
         "stated", "--ood", help="How OOD is decided: stated, procedure, template, either or center."
     ),
-    train_requests: list[str] = typer.Option([], "--train-requests", help="Training questions, for a derived --ood."),
-    train_references: list[str] = typer.Option([], "--train-references", help="Training references, for --ood center."),
+    train_requests: o.TrainRequests = [],
+    train_references: o.TrainReferences = [],
     missing: str = typer.Option("wrong", "--missing", help="What a question without response is: wrong, or an error."),
-    boot: int = typer.Option(1000, "--boot", min=1, help="Bootstrap resamples behind every interval."),
-    seed: int = typer.Option(42, "--seed", help="Seed of the random streams."),
-    as_json: bool = typer.Option(False, "--json", help="Print the summary as JSON."),
-    force: bool = typer.Option(False, "--force", help="Overwrite an earlier result in --out."),
+    boot: o.Boot = 1000,
+    seed: o.Seed = 42,
+    as_json: o.Json = False,
+    force: o.Force = False,
 ) -> None:
     """Score the answers of one model against the references."""
-    from surgeval.scoring.result import FILES
     from surgeval.scoring.run import score as run
 
-    new_folder(out, force=force, files=FILES)
+    new_folder(out, force=force)
     with progress_bar("judging") as step:
         result = run(
             requests, references, responses, model=model, profile=profile, track=track, max_latency_s=max_latency,
@@ -66,21 +54,6 @@ def score(
             train_requests=train_requests or None, train_references=train_references or None,
             missing=missing, replicates=boot, seed=seed, progress=step,
         )  # fmt: skip
-    result.to_dir(out)
-    if as_json:
-        emit_json(result.summary.to_dicts())
-    else:
-        show(result)
-    talk(f"written to {out}")
-
-
-def show(result: ScoreResult) -> None:
-    """Print headline and buckets, then what the reader should know about them."""
-    board = result.summary.filter(pl.col("level").is_in(BOARD_LEVELS))
-    if "estimand" in board.columns:
-        board = board.filter((pl.col("estimand") == "rows") | (pl.col("level") == "overall"))
-    emit_table(board, title=f"{result.model} (profile {result.profile})")
-    for warning in result.warnings:
-        talk(str(warning))
-    if result.lint.findings:
+    deliver(result, out=out, as_json=as_json, force=force, data=result.summary.to_dicts())
+    if result.lint.findings and not as_json:
         emit(f"{len(result.lint.findings)} findings about the files: see lint.json, or run surgeval lint")

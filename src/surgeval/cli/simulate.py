@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli._console import emit_json, emit_table, new_folder, progress_bar, talk
 from surgeval.errors import Misuse
 
@@ -18,7 +19,7 @@ def register(app: typer.Typer) -> None:
 def simulate_verb(
     out: Path = typer.Argument(..., help="Folder for annotations, image conditions, videos and the manifest."),
     procedures: int = typer.Option(4, help="How many procedures."),
-    seed: int = typer.Option(0, help="The same seed gives the same procedures."),
+    seed: o.Seed = 42,
     video: bool = typer.Option(True, "--video/--no-video", help="Paint videos, or write annotations only."),
     minutes: str | None = typer.Option(None, help="Duration: 20, or a range such as 10-45; else usual for the type."),
     fps: int = typer.Option(5, help="Frame rate of the videos; 5 is the official clip specification."),
@@ -27,8 +28,8 @@ def simulate_verb(
     types: list[str] | None = typer.Option(None, "--type", help="Type of procedure to draw from; may be repeated."),
     centers: list[str] | None = typer.Option(None, "--center", help="Centre to draw from; may be repeated."),
     workers: int = typer.Option(0, help="Processes; 0 takes every core. The files are the same for any number."),
-    as_json: bool = typer.Option(False, "--json", help="Print the table as JSON."),
-    force: bool = typer.Option(False, "--force", help="Overwrite what is in OUT."),
+    as_json: o.Json = False,
+    force: o.Force = False,
 ) -> None:
     """Simulate procedures with phases, foreign objects, artefacts and, where wanted, video."""
     from surgeval.simulation.simulate import film_spec, simulate
@@ -44,11 +45,11 @@ def simulate_verb(
         height_px=height,
     )
     spec = film_spec(fps, height)
-    folder = new_folder(out, force=force)
+    new_folder(out, force=force)
     total_s = sum(scene.duration_s for scene in simulation.scenes()) if procedures <= 200 else None
     with progress_bar("seconds simulated", total_s) as step:
         table = simulation.to_dir(
-            folder,
+            out,
             video=video,
             clock=clock,
             spec=spec,
@@ -56,7 +57,7 @@ def simulate_verb(
             force=force,
             step=step,
         )
-    talk(f"written to {folder}")
+    talk(f"written to {out}")
     if as_json:
         emit_json(table.to_dicts())
     else:

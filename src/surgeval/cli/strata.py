@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli import _tables as t
+from surgeval.cli._deliver import deliver
 from surgeval.errors import Misuse
 
 
@@ -16,11 +18,11 @@ def register(app: typer.Typer) -> None:
 
 
 def strata(
-    table: t.TableArgument,
+    table: o.TableArgument,
     by: Annotated[str, typer.Option("--by", metavar="COL,...", help="Columns that describe cases; they may overlap.")],
-    statistic: t.StatisticOption = "mean",
-    resample: t.ResampleOption = "cluster",
-    estimand: t.EstimandOption = "rows",
+    statistic: o.Statistic = "mean",
+    resample: o.Resample = "cluster",
+    estimand: o.Estimand = "rows",
     baseline: Annotated[
         str, typer.Option("--baseline", help="Compare with the whole table, or with the rest: the cases outside.")
     ] = "whole",
@@ -33,15 +35,16 @@ def strata(
     low_artifact: Annotated[
         bool, typer.Option("--low-artifact", help="Add the cases with at most one of the true/false columns set.")
     ] = False,
-    level: t.LevelOption = 0.95,
-    boot: t.BootOption = 1000,
-    seed: t.SeedOption = 42,
-    metric: t.MetricOption = None,
-    missing: t.MissingOption = "worst",
-    columns: t.ColumnsOption = "",
-    out: t.OutOption = None,
-    as_json: t.JsonOption = False,
-    force: t.ForceOption = False,
+    level: o.Level = 0.95,
+    boot: o.Boot = 1000,
+    seed: o.Seed = 42,
+    metric: o.Metric = None,
+    better: o.Better = None,
+    missing: o.Missing = "worst",
+    columns: o.Columns = "",
+    out: o.Out = None,
+    as_json: o.Json = False,
+    force: o.Force = False,
 ) -> None:
     """The value of every model in every stratum and its difference to the whole, with intervals."""
     from surgeval.stats.strata import strata as work
@@ -50,11 +53,10 @@ def strata(
     options = {
         "statistic": statistic, "resample": resample, "estimand": estimand, "baseline": baseline, "rule": rule,
         "bins": read_bins(bins), "low_artifact": low_artifact, "level": level, "replicates": boot, "seed": seed,
-        "metric": metric, "missing": missing,
+        "metric": metric, "better": t.read_better(better), "missing": missing, "columns": t.read_columns(columns),
     }  # fmt: skip
-    result = work(t.read_tables(table, columns), t.names_in(by), **options)  # type: ignore[arg-type]
-    options |= {"by": t.names_in(by), "columns": columns}
-    t.deliver(result, out=out, as_json=as_json, verb="strata", options=options, inputs=table)
+    result = work(table, t.names_in(by), **options)  # type: ignore[arg-type]
+    deliver(result, out=out, as_json=as_json, to_file=True)
 
 
 def read_bins(text: str) -> dict[str, list[float]]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli._console import emit
 
 
@@ -24,7 +25,7 @@ def _submission() -> None:
 def new(
     folder: Path = typer.Argument(..., metavar="DIR", help="Where to write the pack."),
     kind: str = typer.Option("python", "--kind", help="python (standard library only) or pytorch."),
-    force: bool = typer.Option(False, "--force", help="Overwrite files of an earlier pack."),
+    force: o.Force = False,
 ) -> None:
     """Write a starter pack: Dockerfile, app, requirements, README, example input."""
     from surgeval.submissions.starter import new_pack

@@ -7,17 +7,18 @@ other public files read and write what annotation tools use; `read_annotations` 
 from surgeval.datasets._about import UNKNOWN as UNKNOWN
 from surgeval.datasets._about import About as About
 from surgeval.datasets._about import Annotations as Annotations
+from surgeval.datasets._catalogue import DATA_SETS as DATA_SETS
+from surgeval.datasets._catalogue import open_data_set as open_data_set
 from surgeval.datasets._comparison import Comparison as Comparison
 from surgeval.datasets._data_set import STRATA as STRATA
 from surgeval.datasets._data_set import DataSet as DataSet
 from surgeval.datasets._data_set import References as References
 from surgeval.datasets._data_set import Report as Report
 from surgeval.datasets._data_set import Task as Task
+from surgeval.datasets._folder import Folder as Folder
 from surgeval.datasets._join import join_procedures as join_procedures
 from surgeval.datasets._joins import joined as joined
 from surgeval.datasets._joins import sampled as sampled
-from surgeval.datasets._kinds import data_set_names as data_set_names
-from surgeval.datasets._kinds import open_data_set as open_data_set
 from surgeval.datasets._leakage import leakage_table as leakage_table
 from surgeval.datasets._leakage import shared_videos as shared_videos
 from surgeval.datasets._tools import TOOLS as TOOLS
@@ -26,6 +27,7 @@ from surgeval.datasets._tools import recognised_tool as recognised_tool
 from surgeval.datasets._tools import write_annotations as write_annotations
 
 __all__ = [
+    "DATA_SETS",
     "STRATA",
     "TOOLS",
     "UNKNOWN",
@@ -33,10 +35,10 @@ __all__ = [
     "Annotations",
     "Comparison",
     "DataSet",
+    "Folder",
     "References",
     "Report",
     "Task",
-    "data_set_names",
     "join_procedures",
     "joined",
     "leakage_table",

@@ -6,6 +6,7 @@ others. What the kinds share (prompt, verdict parser, store, panel) lives in the
 
 from surgeval.judges._agreement import Agreement as Agreement
 from surgeval.judges._agreement import agreement_of as agreement_of
+from surgeval.judges._case import VERDICT_STATES as VERDICT_STATES
 from surgeval.judges._case import Decision as Decision
 from surgeval.judges._case import Judge as Judge
 from surgeval.judges._case import JudgeCase as JudgeCase
@@ -15,13 +16,15 @@ from surgeval.judges._case import Vote as Vote
 from surgeval.judges._check import CheckReport as CheckReport
 from surgeval.judges._check import check_judge as check_judge
 from surgeval.judges._check import check_size as check_size
-from surgeval.judges._kinds import judge_kinds as judge_kinds
-from surgeval.judges._kinds import open_judge as open_judge
+from surgeval.judges._open import JUDGES as JUDGES
+from surgeval.judges._open import open_judge as open_judge
 from surgeval.judges._panel import Panel as Panel
 from surgeval.judges._store import VerdictStore as VerdictStore
 from surgeval.judges._verdict_file import verdict_row as verdict_row
 
 __all__ = [
+    "JUDGES",
+    "VERDICT_STATES",
     "Agreement",
     "CheckReport",
     "Decision",
@@ -35,7 +38,6 @@ __all__ = [
     "agreement_of",
     "check_judge",
     "check_size",
-    "judge_kinds",
     "open_judge",
     "verdict_row",
 ]

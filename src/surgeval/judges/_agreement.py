@@ -54,6 +54,8 @@ class Agreement:
     """Answers with an opinion of every judge."""
     disagreements: pl.DataFrame
     """Answers with both opinions among the judges: qID, reference, candidate and one column per judge."""
+    problems: tuple[str, ...] = ()
+    """Lines of the files that an interruption cut; what they held is left out."""
 
     @property
     def table(self) -> pl.DataFrame:
@@ -69,6 +71,7 @@ class Agreement:
             "fleiss_kappa": self.fleiss,
             "complete": self.complete,
             "disagreements": self.disagreements.to_dicts(),
+            "damaged_lines": list(self.problems),
         }
 
 
@@ -81,7 +84,8 @@ def agreement_of(files: Sequence[str | Path]) -> Agreement:
         Misuse: The files hold fewer than two judges.
         FileUnreadable: A file is no verdict file, or contradicts itself.
     """
-    said = _opinions(files)
+    damaged: list[str] = []
+    said = _opinions(files, damaged)
     if len(said) < 2:
         named = f"only {next(iter(said))!r}" if said else "none"
         raise Misuse(f"agreement needs verdicts of at least two judges, got {named}; give more files")
@@ -90,7 +94,8 @@ def agreement_of(files: Sequence[str | Path]) -> Agreement:
     grid = [[opinions.get(item) for opinions in said.values()] for item in items]
     complete = [row for row in grid if None not in row]
     fleiss = fleiss_kappa([[bool(said) for said in row] for row in complete]) if len(said) > 2 else None
-    return Agreement(tuple(said), pairs, fleiss, len(complete), _disagreements(tuple(said), items, grid))
+    disagreements = _disagreements(tuple(said), items, grid)
+    return Agreement(tuple(said), pairs, fleiss, len(complete), disagreements, tuple(damaged))
 
 
 def cohen_kappa(a: Sequence[bool], b: Sequence[bool]) -> float | None:
@@ -122,8 +127,8 @@ def _value(coefficient: Coefficient | None) -> float | None:
     return None if np.isnan(value) else value
 
 
-def _opinions(files: Sequence[str | Path]) -> dict[str, Opinions]:
-    per_file = [(Path(path).name, read_verdicts(path)) for path in files]
+def _opinions(files: Sequence[str | Path], damaged: list[str]) -> dict[str, Opinions]:
+    per_file = [(Path(path).name, read_verdicts(path, damaged)) for path in files]
     owners: dict[str, int] = {}
     for _, verdicts in per_file:
         for judge in {verdict.judge for verdict in verdicts}:

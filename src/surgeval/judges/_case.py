@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from surgeval.schema.outcomes import Status
+
 JUDGED = "judged"
 ABSTAINED = "abstained"
 FAILED = "failed"
@@ -19,6 +21,14 @@ TIE = "tie"
 
 VERDICT_STATES = (JUDGED, ABSTAINED, FAILED, NOT_JUDGED)
 DECISION_STATES = (JUDGED, TIE, ABSTAINED, NOT_JUDGED)
+
+_STATUS = {
+    JUDGED: Status.ANSWERED,
+    ABSTAINED: Status.JUDGE_ABSTAINED,
+    TIE: Status.JUDGE_ABSTAINED,
+    FAILED: Status.NOT_JUDGED,
+    NOT_JUDGED: Status.NOT_JUDGED,
+}
 
 _TEXT_HEAD, _TEXT_TAIL = 200, 300
 
@@ -85,6 +95,11 @@ class Judge(Protocol):
     def judge(self, cases: Sequence[JudgeCase]) -> list[Verdict]:
         """One verdict per case, in the order of the cases."""
         ...
+
+
+def status_of(state: str) -> Status:
+    """The state of a verdict or a decision in the words of score tables."""
+    return _STATUS[state]
 
 
 Done = Callable[[int, Verdict], None]

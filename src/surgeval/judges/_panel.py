@@ -28,6 +28,7 @@ from surgeval.judges._case import (
     Vote,
 )
 from surgeval.judges._store import VerdictStore, content_key
+from surgeval.schema.findings import Finding, Severity
 
 LARGEST = 3
 _BATCH = 64
@@ -82,6 +83,20 @@ class Panel:
         case of the same run, `failed_votes` questions without an answer, `tokens` what the asking used.
         """
         return {key: self._counts[key] for key in (*DECISION_STATES, "asked", "reused", "failed_votes", "tokens")}
+
+    def warnings(self) -> tuple[Finding, ...]:
+        """What the reader of the decisions should know about them."""
+        stored = () if self.store is None else self.store.problems
+        problems = [*stored, *(problem for judge in self.judges for problem in getattr(judge, "problems", ()))]
+        if not problems:
+            return ()
+        text = f"{len(problems)} damaged lines of stored verdicts were set aside (first: {problems[0]})"
+        return (Finding("damaged-verdicts", Severity.WARNING, text),)
+
+    def close(self) -> None:
+        """Give up the store; what was decided stays."""
+        if self.store is not None:
+            self.store.store.close()
 
     def _verdicts(self, judge: Judge, cases: Sequence[JudgeCase], pace: _Pace) -> list[Verdict]:
         store = self.store if _stored(judge) else None

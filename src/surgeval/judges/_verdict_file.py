@@ -1,16 +1,19 @@
 """Verdict files: JSON Lines with `judge`, `qID`, `reference`, `candidate` and `verdict`.
 
 `verdict` is true, false or null (abstained). The verdict store writes the same fields and some more,
-so a store can be read as a verdict file. A file is read as a whole and every problem is listed.
+so a store, also a folder of them, can be read as a verdict file. A line that is no JSON was cut by an
+interruption: it is named and set aside. Whatever else is wrong stops the reading, with every problem listed.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from surgeval.asking.lines import json_lines
+from surgeval.asking.store import VERDICT
 from surgeval.errors import FileUnreadable
 from surgeval.judges._case import JudgeCase, Verdict
 
@@ -47,66 +50,44 @@ def verdict_row(judge: str, case: JudgeCase, verdict: Verdict) -> dict[str, Any]
     }
 
 
-def read_verdicts(path: str | Path) -> list[FileVerdict]:
-    """All verdicts of the file, identical repetitions only once.
+def read_verdicts(path: str | Path, damaged: list[str]) -> list[FileVerdict]:
+    """All verdicts of a file or a store, identical repetitions only once; cut lines are named in `damaged`.
 
     Raises:
-        FileUnreadable: With every line that is no object, lacks a field, has an unusable one, or says
-            otherwise than an earlier line of the same judge on the same answer.
+        FileUnreadable: With every line that lacks a field, has an unusable one, or says otherwise than an
+            earlier line of the same judge on the same answer; or no line can be read.
     """
     problems: list[str] = []
-    found: dict[tuple[str, tuple[str, str, str]], FileVerdict] = {}
-    for number, row in json_lines(path, problems):
-        verdict = _verdict_in(row, number, problems)
-        if verdict is None:
-            continue
-        first = found.setdefault((verdict.judge, verdict.pair), verdict)
-        if first.verdict != verdict.verdict:
-            problems.append(
-                f"lines {first.line} and {number}: judge {verdict.judge!r} says {_spelled(first.verdict)} and "
-                f"{_spelled(verdict.verdict)} about the same answer to {verdict.case!r}; keep one"
-            )
-    if problems:
-        raise FileUnreadable(str(path), problems)
-    return list(found.values())
+    verdicts: dict[tuple[str, tuple[str, str, str]], FileVerdict] = {}
+    files = sorted(Path(path).glob("segment-*.jsonl")) if Path(path).is_dir() else [Path(path)]
+    if not files:
+        raise FileUnreadable(str(path), ["the folder holds no segment of a store"])
+    for file in files:
+        cut: list[str] = []
+        for number, row in json_lines(file, cut):
+            if row.get("kind", VERDICT) == VERDICT:
+                _take(row, number, verdicts, problems)
+        damaged += [f"{file.name} {problem}" for problem in cut]
+    if problems or (damaged and not verdicts):
+        raise FileUnreadable(str(path), [*problems, *damaged])
+    return list(verdicts.values())
 
 
-def json_lines(path: str | Path, problems: list[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The objects of a JSON Lines file with their line numbers; damaged lines go to `problems`.
-
-    Unlike the reader of answer files it goes on after a damaged line: an interrupted writer leaves
-    one, and whoever mends a file wants to see all of them.
-
-    Raises:
-        FileUnreadable: The file cannot be opened.
-    """
-    try:
-        handle = open(path, "rb")  # noqa: SIM115 - opened here so that only the opening is guarded
-    except OSError as error:
-        raise FileUnreadable(str(path), [error.strerror or "cannot be opened"]) from None
-    with handle:
-        for number, raw in enumerate(handle, start=1):
-            row = _object_in(raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw)
-            if isinstance(row, str):
-                problems.append(f"line {number}: {row}")
-            elif row is not None:
-                yield number, row
-
-
-def _object_in(raw: bytes) -> Mapping[str, Any] | str | None:
-    """The object on a line, None for a blank line, or what is wrong with it."""
-    try:
-        text = raw.decode("utf-8").strip()
-        row = json.loads(text) if text else None
-    except UnicodeDecodeError as error:
-        return f"not UTF-8 text (byte {error.object[error.start]:#04x})"
-    except json.JSONDecodeError as error:
-        return f"column {error.colno}: {error.msg}; every line must be one JSON object"
-    except (RecursionError, ValueError):
-        return "nested too deeply, or a number of too many digits"
-    if (row is None and not text) or isinstance(row, dict):
-        return row
-    return f"expected a JSON object with judge, qID, reference, candidate and verdict, got {type(row).__name__}"
+def _take(
+    row: Mapping[str, Any],
+    number: int,
+    verdicts: dict[tuple[str, tuple[str, str, str]], FileVerdict],
+    problems: list[str],
+) -> None:
+    verdict = _verdict_in(row, number, problems)
+    if verdict is None:
+        return
+    first = verdicts.setdefault((verdict.judge, verdict.pair), verdict)
+    if first.verdict != verdict.verdict and "key" not in row:  # of a store's rows the first counts
+        problems.append(
+            f"lines {first.line} and {number}: judge {verdict.judge!r} says {_spelled(first.verdict)} and "
+            f"{_spelled(verdict.verdict)} about the same answer to {verdict.case!r}; keep one"
+        )
 
 
 def _verdict_in(row: Mapping[str, Any], number: int, problems: list[str]) -> FileVerdict | None:

@@ -21,8 +21,9 @@ class CachedJudge:
 
     stored = False  # the file is the store
 
-    def __init__(self, name: str, verdicts: Iterable[FileVerdict]) -> None:
-        self.name = name
+    def __init__(self, name: str, verdicts: Iterable[FileVerdict], *, problems: Sequence[str] = ()) -> None:
+        self.name, self.problems = name, tuple(problems)
+        """Lines of the file that an interruption cut; what they held is not judged."""
         self._by_pair: dict[tuple[str, str, str], list[FileVerdict]] = {}
         for verdict in verdicts:
             self._by_pair.setdefault(verdict.pair, []).append(verdict)
@@ -42,4 +43,6 @@ class CachedJudge:
 
 def build(argument: str) -> CachedJudge:
     """The judge that repeats the verdicts of the file at `argument`."""
-    return CachedJudge(f"cached:{Path(argument).name}", read_verdicts(argument))
+    damaged: list[str] = []
+    verdicts = read_verdicts(argument, damaged)
+    return CachedJudge(f"cached:{Path(argument).name}", verdicts, problems=damaged)

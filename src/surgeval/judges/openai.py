@@ -16,10 +16,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 
+from surgeval.asking.chat import ChatLimits as ChatLimits
+from surgeval.asking.chat import ChatServer, Reply, Trouble
 from surgeval.errors import Misuse
 from surgeval.judges._case import ABSTAINED, FAILED, Done, JudgeCase, Verdict, collected, cut
-from surgeval.judges._chat import ChatLimits as ChatLimits
-from surgeval.judges._chat import ChatServer, Reply, Trouble
 from surgeval.judges._prompt import prompt_of
 from surgeval.judges._verdict_parser import verdict_from_reply
 

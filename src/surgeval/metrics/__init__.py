@@ -6,20 +6,22 @@ imported before it is asked for.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from surgeval.errors import Misuse, UnknownName
+from surgeval.errors import Misuse
+from surgeval.schema.catalogue import Catalogue
 
 if TYPE_CHECKING:
     from surgeval.schema.metric import Metric
 
 
 class Factory:
-    """Makes one metric: a class in a module of this package, with options that can be overridden."""
+    """Makes one metric: of a class in a module of this package or a given one, with options that can be overridden."""
 
-    def __init__(self, home: str, **options: Any) -> None:
+    def __init__(self, home: str | Callable[..., Metric], **options: Any) -> None:
         self.home, self.options = home, options
 
     def __call__(self, **options: Any) -> Metric:
@@ -37,11 +39,23 @@ class Factory:
         return made
 
     @property
+    def family(self) -> str:
+        """The module that it comes from."""
+        return self.home.rpartition(".")[0] if isinstance(self.home, str) else self.home.__module__
+
+    @property
     def option_names(self) -> frozenset[str]:
         """The options that the metric has."""
         return frozenset(signature(self._chosen()).parameters)
 
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """The forms of cases that the metric says it takes."""
+        return tuple(getattr(self._chosen(), "takes", ()))
+
     def _chosen(self) -> Any:
+        if not isinstance(self.home, str):
+            return self.home
         module, _, name = self.home.rpartition(".")
         return getattr(import_module(f"{__name__}.{module}"), name)
 
@@ -194,8 +208,25 @@ TRACKING: dict[str, Factory] = {
 }
 """Identities over time."""
 
-METRICS: dict[str, Factory] = {**CLASSIFICATION, **DETECTION, **SEGMENTATION, **TIME, **TRIPLETS, **TRACKING}
+
+def _taken(name: str, made: Any) -> Factory:
+    if not callable(made):
+        raise TypeError(f"{name!r} leads to a {type(made).__name__}, not to a class or function that makes a metric")
+    return made if isinstance(made, Factory) else Factory(made)
+
+
+METRICS: Catalogue[Factory] = Catalogue(
+    "metric",
+    "metrics",
+    {**CLASSIFICATION, **DETECTION, **SEGMENTATION, **TIME, **TRIPLETS, **TRACKING},
+    take=_taken,
+)
 """Every metric by name; `METRICS[name](**options)` makes it."""
+
+
+def metrics_for(family: Mapping[str, Factory], *forms: str) -> dict[str, Factory]:
+    """The metrics of a family that take cases of one of these forms."""
+    return {name: factory for name, factory in family.items() if set(forms) & set(factory.takes)}
 
 
 def open_metric(name: str, **options: Any) -> Metric:
@@ -203,7 +234,6 @@ def open_metric(name: str, **options: Any) -> Metric:
 
     Raises:
         UnknownName: Nothing has that name.
+        PluginBroken: An installed package offers it, and it cannot be used.
     """
-    if name not in METRICS:
-        raise UnknownName("metric", name, METRICS)
     return METRICS[name](**options)

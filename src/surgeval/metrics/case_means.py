@@ -26,6 +26,9 @@ class GroupedCases(Protocol):
 class CaseMean(WeightedMetric):
     """A metric that says only how one case is scored."""
 
+    row = "case"
+    pooled = False
+
     @abstractmethod
     def scores(self, cases: Any) -> Floats:
         """The score of every case, NaN where it is not scored: what a score table holds."""

@@ -71,6 +71,8 @@ def _length(intervals: Sequence[Interval]) -> float:
 class TemporalIou(CaseMean):
     """The mean over cases of the temporal IoU."""
 
+    takes = ("intervals",)
+
     def __init__(self, *, both_empty: str = "one") -> None:
         if both_empty not in ("one", "not scored"):
             raise UnknownName("rule for empty intervals", both_empty, ("one", "not scored"))
@@ -80,7 +82,7 @@ class TemporalIou(CaseMean):
     def facts(self) -> MetricFacts:
         """Range, direction and the empty rule."""
         conventions = {"intervals": "half-open, seconds", "both empty": self.both_empty, "one empty": "zero"}
-        return MetricFacts("temporal_iou", conventions=conventions)
+        return self.declared("temporal_iou", conventions=conventions)
 
     def scores(self, cases: IntervalCases) -> Floats:
         """The temporal IoU of every case."""

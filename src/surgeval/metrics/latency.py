@@ -41,6 +41,8 @@ class LatencyCases:
 class LatencyQuantile(WeightedMetric):
     """A quantile of the latency, in seconds."""
 
+    takes = ("latencies",)
+
     def __init__(self, *, quantile: float) -> None:
         if not 0 < quantile <= 1:
             raise Misuse(f"quantile must be above 0 and at most 1, got {quantile!r}")
@@ -51,7 +53,7 @@ class LatencyQuantile(WeightedMetric):
         """Range, direction and quantile."""
         conventions = {"quantile": f"{self.quantile:g}, no interpolation", "no answer": "refused; see deadline misses"}
         name = f"latency_p{self.quantile * 100:g}_s"
-        return MetricFacts(name, 0.0, math.inf, False, "items of all units", conventions)
+        return self.declared(name, 0.0, math.inf, "smaller", "items of all units", conventions, unit="s")
 
     def prepare(self, cases: LatencyCases) -> UnitStatistics:
         """The latencies with the unit of each."""
@@ -70,6 +72,8 @@ class LatencyQuantile(WeightedMetric):
 class DeadlineMisses(CaseMean):
     """The share of items that took longer than the deadline or gave no answer."""
 
+    takes = ("latencies",)
+
     def __init__(self, *, deadline_s: float) -> None:
         if not (math.isfinite(deadline_s) and deadline_s > 0):
             raise Misuse(f"deadline_s must be a positive number of seconds, got {deadline_s!r}")
@@ -79,7 +83,7 @@ class DeadlineMisses(CaseMean):
     def facts(self) -> MetricFacts:
         """Range, direction and deadline."""
         conventions = {"deadline": f"{self.deadline_s:g} s, inclusive", "NaN": "no answer, a miss"}
-        return MetricFacts("deadline_miss_share", 0.0, 1.0, False, "share of items", conventions)
+        return self.declared("deadline_miss_share", 0.0, 1.0, "smaller", "share of items", conventions)
 
     def scores(self, cases: LatencyCases) -> Floats:
         """1 for every miss, 0 for every item in time."""

@@ -16,9 +16,9 @@ statistics are an array of `Ticket`s into it. They can be taken, reordered and r
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from scipy import sparse
 
 from surgeval.errors import Misuse
 from surgeval.schema.metric import Metric as Metric
-from surgeval.schema.metric_facts import MetricFacts
+from surgeval.schema.metric_facts import Better, MetricFacts
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -43,6 +43,28 @@ LARGEST_FACTOR = 12
 
 class WeightedMetric(ABC):
     """A metric that says only how statistics become values under checked weights."""
+
+    takes: ClassVar[tuple[str, ...]] = ()
+    """Forms of cases that `prepare` takes; `evaluate` offers a metric where one of them fits."""
+    row: ClassVar[str] = "video"
+    pooled: ClassVar[bool] = True
+    """Whether the value of all units is another number than the mean of the units' own."""
+
+    def declared(
+        self,
+        name: str,
+        low: float = 0.0,
+        high: float = 1.0,
+        better: Better = "larger",
+        estimand: str = "mean over cases",
+        conventions: Mapping[str, str] | None = None,
+        *,
+        unit: str = "",
+        pooled: bool | None = None,
+    ) -> MetricFacts:
+        """Facts with what holds for the whole class: the form of its cases, and what a row of scores is."""
+        whole = self.pooled if pooled is None else pooled
+        return MetricFacts(name, low, high, better, estimand, conventions or {}, self.row, unit, whole, self.takes)
 
     @property
     @abstractmethod

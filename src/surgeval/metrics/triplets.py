@@ -78,6 +78,8 @@ class TripletCases:
 class _TripletMap(WeightedMetric):
     """Options shared by global and video-wise mAP; units are videos."""
 
+    takes = ("triplet scores",)
+
     kind: str
     estimand: str
 
@@ -116,7 +118,8 @@ class _TripletMap(WeightedMetric):
             "reproduces": self.compat or "nothing flawed",
         }
         name = f"triplet_map_{self.component}{self.kind}{tail}"
-        return MetricFacts(name, estimand=self.estimand, conventions=conventions)
+        commutes = bool(self.kind) and self.absent == "zero"  # every video has a value of every class
+        return self.declared(name, estimand=self.estimand, conventions=conventions, pooled=not commutes)
 
     @property
     def _dropped(self) -> bool:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import product
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,13 @@ import polars as pl
 
 from surgeval.questions.data_card import DataCard
 from surgeval.questions.drafts import Draft
-from surgeval.questions.splits import SPLITS
-from surgeval.questions.template import QuestionTrack, clock
-from surgeval.results.manifest import Manifest
+from surgeval.questions.template import clock
+from surgeval.results.result import Result
 from surgeval.schema.documents import json_text
+from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.questions import DATA_SET_COLUMNS, Reference, Request
 from surgeval.schema.rows import write_json_rows
 
-FILES = ("requests.json", "references.json", "questions.parquet", "proofs.jsonl")
-"""What every split and track has."""
 GENERATION = "automatic"
 """How the official data sets call questions that were made from annotations by a program."""
 
@@ -61,13 +58,16 @@ class Question:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Benchmark:
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class Benchmark(Result):
     """Questions with references, split by patient, and the card that describes them."""
 
     questions: tuple[Question, ...]
     card: DataCard
-    manifest: Manifest = field(default_factory=lambda: Manifest("questions", {}))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "records", {"data_card": self.card.as_dict()})
+        object.__setattr__(self, "findings", tuple(Finding("defect", Severity.NOTE, d) for d in self.card.defects))
 
     @property
     def table(self) -> pl.DataFrame:
@@ -93,14 +93,28 @@ class Benchmark:
                 if part := [q for q in self.questions if (q.split, q.track) == (split, track)]:
                     yield split, track, part
 
-    def to_dir(self, path: str | Path) -> None:
-        """Write `SPLIT/TRACK/` with requests, references, the data-set table and proofs, and the data card.
+    @property
+    def title(self) -> str:
+        """How many questions there are of which split and track."""
+        parts = ", ".join(f"{len(part)} {split} {track}" for split, track, part in self.parts())
+        return f"Benchmark({len(self.questions)} questions: {parts})"
 
-        Files of these names that an earlier run left in the folder are removed.
-        """
-        folder = Path(path)
-        for place_of, track_of, name in product(SPLITS, QuestionTrack, FILES):
-            (folder / place_of / track_of.value / name).unlink(missing_ok=True)
+    def screen(self) -> Mapping[str, pl.DataFrame]:
+        """Questions by split and track, and what systems reach that never look."""
+        counted = self.card.counts.group_by("split", "track", maintain_order=True).agg(pl.col("questions").sum())
+        floors = pl.DataFrame({"floor": list(self.card.floors), "accuracy": list(self.card.floors.values())})
+        return {
+            f"{len(self.questions)} questions from {self.card.videos.height} videos": counted,
+            "What systems reach that never look": floors,
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """The data card."""
+        return self.card.as_dict()
+
+    def write(self, folder: Path) -> None:
+        """Write `SPLIT/TRACK/` with requests, references, the data-set table and proofs, and the data card."""
+        super().write(folder)
         for split, track, part in self.parts():
             place = folder / split / track
             place.mkdir(parents=True, exist_ok=True)
@@ -108,13 +122,7 @@ class Benchmark:
             write_json_rows((q.reference.as_row() for q in part), place / "references.json")
             table_of(part).write_parquet(place / "questions.parquet")
             _write_lines((q.proof_row() for q in part), place / "proofs.jsonl")
-        folder.mkdir(parents=True, exist_ok=True)
-        self.card.to_dir(folder)
-        self.manifest.to_dir(folder)
-
-    def __repr__(self) -> str:
-        parts = ", ".join(f"{len(part)} {split} {track}" for split, track, part in self.parts())
-        return f"Benchmark({len(self.questions)} questions: {parts})"
+        (folder / "data_card.md").write_text(self.card.as_markdown(), encoding="utf-8")
 
 
 def table_of(questions: Sequence[Question]) -> pl.DataFrame:

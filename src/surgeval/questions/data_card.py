@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -20,7 +19,6 @@ from surgeval.questions.drafts import Draft, Tally
 from surgeval.questions.selection import Selection
 from surgeval.questions.splits import Splits, VideoFacts
 from surgeval.questions.template import clock
-from surgeval.schema.documents import json_text
 from surgeval.schema.formats import Time, time_tolerance_s
 from surgeval.schema.ledger_rules import RULES
 
@@ -64,11 +62,6 @@ class DataCard:
             "defects": list(self.defects),
             "rules": [rule._asdict() for rule in RULES],
         }
-
-    def to_dir(self, path: str | Path) -> None:
-        """Write `data_card.json` and `data_card.md`."""
-        (Path(path) / "data_card.json").write_text(json_text(self.as_dict(), indent=2) + "\n", encoding="utf-8")
-        (Path(path) / "data_card.md").write_text(self.as_markdown(), encoding="utf-8")
 
     def as_markdown(self) -> str:
         """The card for readers."""

@@ -17,7 +17,8 @@ from surgeval.questions.options import Options, checked_options
 from surgeval.questions.selection import Selection, near_duplicates, select
 from surgeval.questions.splits import Splits, VideoFacts, frame_signatures, leaks, split_videos
 from surgeval.questions.template import QuestionTrack
-from surgeval.results.manifest import Manifest
+from surgeval.results.request import Request as RunRequest
+from surgeval.results.request import requested
 from surgeval.schema.foreign_objects import FOREIGN_OBJECTS, ForeignObject
 from surgeval.schema.formats import build_format, time_tolerance_s
 from surgeval.schema.intervals import Window
@@ -36,6 +37,7 @@ Progress = Callable[[int], None]
 """Called with how many procedures were drafted since the last call."""
 
 
+@requested("questions", files=("annotations",))
 def make_questions(
     annotations: Annotations,
     *,
@@ -103,7 +105,7 @@ def make_questions(
     card = data_card(placed, videos, splits, selections, tally, asdict(options))
     if broken := broken_promises(questions, videos, splits, options, objects=objects):
         raise QuestionsInvalid("benchmark", broken)
-    return Benchmark(questions, card, Manifest("questions", asdict(options), paths, {"seed": seed}))
+    return Benchmark(questions=questions, card=card, request=RunRequest(inputs={"annotations": paths}))
 
 
 def _silent(_done: int) -> None:

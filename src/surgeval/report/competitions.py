@@ -13,12 +13,12 @@ from typing import NamedTuple
 import polars as pl
 
 from surgeval.report.chart import Chart
-from surgeval.report.inputs import SCORES, Inputs, Part
+from surgeval.report.inputs import SCORES, Inputs, StoredResult
 from surgeval.report.section import Block, Section, Sheet, Table
 from surgeval.report.sections._wording import slug
 from surgeval.results.tables import RESULT_FILES
+from surgeval.schema.questions import TRACK_LIMITS_S
 from surgeval.schema.score_table import ScoreTable
-from surgeval.scoring.profiles import TRACK_LIMITS_S
 
 _OWN = ("score", "floors")
 """Kinds of parts that can belong to one competition."""
@@ -37,7 +37,7 @@ def competitions(inputs: Inputs) -> list[Competition]:
     rankings = inputs.of("rank")
     if len(rankings) < 2:
         return [Competition("", inputs)]
-    labels = distinct_parts([part.name for part in rankings])
+    labels = distinct_parts([part.label for part in rankings])
     found = [Competition(label, _narrowed(inputs, part, label)) for part, label in zip(rankings, labels, strict=True)]
     known = list(TRACK_LIMITS_S)
     found = sorted(found, key=lambda one: known.index(one.label) if one.label in known else len(known))
@@ -75,27 +75,27 @@ def _renamed(block: Block, label: str) -> Block:
     return block
 
 
-def _narrowed(inputs: Inputs, ranking: Part, label: str) -> Inputs:
+def _narrowed(inputs: Inputs, ranking: StoredResult, label: str) -> Inputs:
     words = set(label.split("/"))
-    mine = [part for part in inputs.of(*_OWN) if words <= set(part.name.split("/"))]
-    claimed = {part.verb for part in mine}
+    mine = [part for part in inputs.of(*_OWN) if words <= set(part.label.split("/"))]
+    claimed = {part.kind for part in mine}
     kept = [
         part
         for part in inputs.parts
-        if part is ranking or part in mine or (part.verb != "rank" and part.verb not in claimed)
+        if part is ranking or part in mine or (part.kind != "rank" and part.kind not in claimed)
     ]
     return replace(inputs, parts=tuple(kept), scores=_own_scores(inputs.scores, mine))
 
 
 def _without_files(inputs: Inputs) -> Inputs:
     """Without single result files, which belong to no ranking and are shown once."""
-    return replace(inputs, parts=tuple(part for part in inputs.parts if part.verb not in RESULT_FILES))
+    return replace(inputs, parts=tuple(part for part in inputs.parts if part.kind not in RESULT_FILES))
 
 
-def _own_scores(scores: ScoreTable | None, mine: Sequence[Part]) -> ScoreTable | None:
+def _own_scores(scores: ScoreTable | None, mine: Sequence[StoredResult]) -> ScoreTable | None:
     """The scores of the cases that the competition asked: who did not take part in it is not missing there."""
-    files = [part.path / SCORES for part in mine if part.verb == "score" and (part.path / SCORES).is_file()]
+    files = [part.path / SCORES for part in mine if part.kind == "score" and (part.path / SCORES).is_file()]
     if scores is None or not files:
         return scores
     cases = pl.concat([pl.read_parquet(path, columns=["case"]).cast(pl.String) for path in files]).unique()
-    return ScoreTable(scores.frame.join(cases, on="case", how="semi"), scores.has_videos, scores.facts)
+    return replace(scores, frame=scores.frame.join(cases, on="case", how="semi"))

@@ -11,14 +11,17 @@ from typing import Any
 import polars as pl
 
 from surgeval.errors import FileUnreadable, Misuse, SurgevalError
-from surgeval.report.folder import SCORES, FolderReader, Part, is_file
 from surgeval.report.live import Live
 from surgeval.report.words import plain
+from surgeval.results.reading import FolderReader, StoredResult, is_file
+from surgeval.results.request import SCORES
 from surgeval.schema.findings import Finding
+from surgeval.schema.metric_facts import Better
 from surgeval.schema.score_table import ScoreTable, read_score_table
+from surgeval.schema.table_facts import Directions, TableFacts, merged
 from surgeval.schema.tabular import first_line
 
-__all__ = ["SCORES", "Inputs", "Part", "read_inputs", "stacked", "without_rehearsed"]
+__all__ = ["SCORES", "Inputs", "StoredResult", "read_inputs", "stacked", "without_rehearsed"]
 
 _EXPECTED = (
     "expected a folder that holds what surgeval score, rank, failures, floors, evaluate, questions, rehearse or"
@@ -31,7 +34,7 @@ class Inputs:
     """Everything a report is made from."""
 
     source: Path
-    parts: tuple[Part, ...] = ()
+    parts: tuple[StoredResult, ...] = ()
     scores: ScoreTable | None = None
     """The scores of all models together."""
     findings: tuple[Finding, ...] = ()
@@ -52,9 +55,15 @@ class Inputs:
 
     @property
     def metric(self) -> str:
-        """The metric that the report is about: `correct` where there is one."""
+        """The metric that the report is about: the one that was asked for, `correct`, or the first."""
         metrics = self.scores.metrics if self.scores is not None else []
-        return "correct" if "correct" in metrics or not metrics else metrics[0]
+        main = self.scores.main if self.scores is not None else None
+        return main if main in metrics else "correct" if "correct" in metrics or not metrics else metrics[0]
+
+    @property
+    def better(self) -> Better | None:
+        """Which values of that metric are better; None where nobody said."""
+        return "larger" if self.scores is None else self.scores.facts_of(self.metric).better
 
     @cached_property
     def rows(self) -> pl.DataFrame:
@@ -63,11 +72,11 @@ class Inputs:
             return pl.DataFrame() if self.scores is None else self.scores.frame
         return self.scores.frame.filter(pl.col("metric") == self.metric)
 
-    def of(self, *verbs: str) -> list[Part]:
+    def of(self, *verbs: str) -> list[StoredResult]:
         """The parts that one of the verbs wrote."""
-        return [part for part in self.parts if part.verb in verbs]
+        return [part for part in self.parts if part.kind in verbs]
 
-    def first(self, *verbs: str) -> Part | None:
+    def first(self, *verbs: str) -> StoredResult | None:
         """The first such part, or None."""
         return next(iter(self.of(*verbs)), None)
 
@@ -76,20 +85,21 @@ class Inputs:
         """All models, in the order in which they appear."""
         names = list(self.scores.models) if self.scores is not None else []
         for part in self.of("rank"):
-            frame = part.table("places")
+            frame = part.frame("places")
             names += frame["model"].to_list() if "model" in frame.columns else []
         for part in self.of("rank-tasks"):
-            frame = part.table("consensus")
+            frame = part.frame("consensus")
             names += frame["model"].to_list() if "model" in frame.columns else []
         return list(dict.fromkeys(names))
 
 
-def read_inputs(source: str | Path, *, columns: Mapping[str, str] | None = None) -> Inputs:
+def read_inputs(source: str | Path, *, columns: Mapping[str, str] | None = None, better: Directions = None) -> Inputs:
     """Everything that can be reported of a folder, or of a score table.
 
     Args:
         source: A folder, or a CSV or Parquet file with one row per model and case.
         columns: Our column names to theirs, where `source` is a table.
+        better: Which values of a metric are better, where nothing says it.
 
     Raises:
         FileUnreadable: There is no such place, or nothing in it that could be reported.
@@ -97,14 +107,15 @@ def read_inputs(source: str | Path, *, columns: Mapping[str, str] | None = None)
     """
     place = Path(source)
     if place.is_file():
-        return Inputs(place, scores=read_score_table(place, columns=columns), files=(place,))
+        return Inputs(place, scores=read_score_table(place, columns=columns, better=better), files=(place,))
     if not place.is_dir():
         raise FileUnreadable(str(place), [f"no such folder or file; {_EXPECTED}"])
     if columns:
         raise Misuse("columns can be renamed only where a single table is reported, not a folder")
     reader = FolderReader(place)
-    parts = without_rehearsed([part for folder in reader.folders() for part in reader.parts(folder)])
+    parts = without_rehearsed([part for folder in reader.folders() for part in reader.results(folder)])
     scores = _scores(reader, parts)
+    scores = scores.directed(better) if scores is not None else None
     if not parts and scores is None:
         said = [str(finding.message) for finding in reader.findings[:5]]
         raise FileUnreadable(str(place), [f"nothing to report; {_EXPECTED}", *said])
@@ -113,9 +124,9 @@ def read_inputs(source: str | Path, *, columns: Mapping[str, str] | None = None)
     )
 
 
-def _scores(reader: FolderReader, parts: Sequence[Part]) -> ScoreTable | None:
+def _scores(reader: FolderReader, parts: Sequence[StoredResult]) -> ScoreTable | None:
     """The scores of all models, stacked; one table that cannot be read does not spoil the others."""
-    folders = [part.path for part in parts if part.verb in ("score", "evaluate")]
+    folders = [part.path for part in parts if part.kind in ("score", "evaluate")]
     paths = [folder / SCORES for folder in folders if is_file(folder / SCORES)] or reader.loose_tables()
     tables = [table for path in paths if (table := reader.score_table(path)) is not None]
     try:
@@ -125,11 +136,11 @@ def _scores(reader: FolderReader, parts: Sequence[Part]) -> ScoreTable | None:
         return None
 
 
-def without_rehearsed(parts: Sequence[Part]) -> tuple[Part, ...]:
+def without_rehearsed(parts: Sequence[StoredResult]) -> tuple[StoredResult, ...]:
     """The parts without the scores that a rehearsal gave itself, where others scored the models."""
-    rehearsals = {part.path for part in parts if part.verb == "rehearse"}
-    own = {part.path for part in parts if part.verb in ("score", "evaluate") and part.path.parent in rehearsals}
-    others = [part for part in parts if part.verb in ("score", "evaluate") and part.path not in own]
+    rehearsals = {part.path for part in parts if part.kind == "rehearse"}
+    own = {part.path for part in parts if part.kind in ("score", "evaluate") and part.path.parent in rehearsals}
+    others = [part for part in parts if part.kind in ("score", "evaluate") and part.path not in own]
     return tuple(part for part in parts if part.path not in own) if others else tuple(parts)
 
 
@@ -148,6 +159,7 @@ def stacked(tables: Sequence[ScoreTable]) -> ScoreTable | None:
     models = [model for table in tables for model in table.models]
     key = [name for name in ("case", "task") if name in frame.columns]
     homes = frame.select(*key, "video").unique()
+    whole = merged({", ".join(table.models): TableFacts(table.facts, table.main) for table in tables})
     if homes.select(key).is_duplicated().any() or len(set(models)) < len(models):
-        frame = ScoreTable.of(frame).frame
-    return ScoreTable(frame, all(table.has_videos for table in tables), tables[0].facts)
+        frame = ScoreTable.of(frame, facts=whole.metrics).frame
+    return ScoreTable(frame, all(table.has_videos for table in tables), whole.metrics, whole.main)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -10,18 +9,16 @@ from typing import NamedTuple
 import polars as pl
 
 from surgeval.report.competitions import Competition, competitions
-from surgeval.report.inputs import Inputs, Part
+from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.section import Note
 from surgeval.report.sections._wording import count_of, names_of, percent, slice_label
 from surgeval.report.sections.buckets import below_floor
 from surgeval.report.words import plain
 from surgeval.scoring.leverage import TINY_VIDEOS
+from surgeval.stats.ranking.result import BUCKET_TOO_SMALL
 
 FEW_VIDEOS = 30
 """Below, percentile intervals over videos are known to be too narrow."""
-_SMALL_BUCKET = re.compile(r"^(.*) board, (.*): (?:only )?\d+ videos")
-_OF_A_BOARD = re.compile(r"^(?P<board>[^:]{1,40} board): (?P<what>[^()]*?)(?: \((?P<names>.*)\))?$")
-"""A warning about one board, with what it names at its end."""
 _MANY_UNSCORED = 0.02
 _WIDE = 0.5
 """A place that can be anywhere in half of the field says little."""
@@ -77,7 +74,7 @@ def _videos(inputs: Inputs) -> Iterator[str]:
 def _small_buckets(inputs: Inputs) -> Iterator[Found]:
     """Buckets with few videos, as one sentence per board instead of one per bucket."""
     for part in inputs.of("rank"):
-        frame = part.table("buckets")
+        frame = part.frame("buckets")
         if frame.is_empty():
             continue
         sizes = frame.select("board", "capability", "ood", "videos").unique(maintain_order=True)
@@ -101,7 +98,7 @@ def _short(capability: str, ood: bool | None) -> str:
 
 def _small_scored(inputs: Inputs) -> Iterator[Found]:
     for part in inputs.of("score")[:1]:
-        frame = part.table("summary")
+        frame = part.frame("summary")
         if "videos" not in frame.columns or "estimand" not in frame.columns:
             continue
         small = frame.filter(
@@ -114,7 +111,7 @@ def _small_scored(inputs: Inputs) -> Iterator[Found]:
 
 def _empty_buckets(inputs: Inputs) -> Iterator[Found]:
     for part in inputs.of("score")[:1]:
-        frame = part.table("leverage_questions")
+        frame = part.frame("leverage_questions")
         if frame.is_empty():
             continue
         if frame.height < 10:
@@ -128,7 +125,7 @@ def _empty_buckets(inputs: Inputs) -> Iterator[Found]:
 
 def _floors(inputs: Inputs) -> Iterator[Found]:
     for part in inputs.of("floors"):
-        below = below_floor(part.table("margins"))
+        below = below_floor(part.frame("margins"))
         if below.is_empty():
             continue
         worst = Counter(below["model"].to_list())
@@ -163,7 +160,7 @@ def _judges(inputs: Inputs) -> Iterator[str]:
 
 def _ties(inputs: Inputs) -> Iterator[Found]:
     for part in inputs.of("rank"):
-        pairs, summary = part.table("pairs"), part.table("summary")
+        pairs, summary = part.frame("pairs"), part.frame("summary")
         if not pairs.is_empty() and not pairs["significant"].any():
             yield Found("No difference between two models in any bucket is significant; the order rests on tie-breaks.")
         for board in summary["board"].unique(maintain_order=True) if "board" in summary.columns else ():
@@ -176,7 +173,7 @@ def _ties(inputs: Inputs) -> Iterator[Found]:
 
 def _spread(inputs: Inputs) -> Iterator[Found]:
     for part in inputs.of("rank"):
-        summary = part.table("summary")
+        summary = part.frame("summary")
         for board in summary["board"].unique(maintain_order=True) if "board" in summary.columns else ():
             own = summary.filter(pl.col("board") == board)
             wide = own.filter(pl.col("rank_width") >= max(2.0, _WIDE * own.height))
@@ -188,14 +185,11 @@ def _spread(inputs: Inputs) -> Iterator[Found]:
 def _warned(inputs: Inputs) -> Iterator[Found]:
     """What the rankings warned of themselves, without the buckets counted above."""
     for part in inputs.of("rank", "rank-tasks"):
-        for note in part.notes:
-            if _SMALL_BUCKET.match(note):
-                continue
-            board = _OF_A_BOARD.match(note)
-            text = plain(note if board is None else board["what"], limit=400)
-            detail, words = (board["names"] or "", board["board"]) if board is not None else ("", "")
-            text = f"{text[:1].upper()}{text[1:]}."
-            yield Found(text, f"{words} ({plain(detail, limit=200).replace('_', ' ')})" if detail else words)
+        for finding in part.findings:
+            if finding.code != BUCKET_TOO_SMALL:
+                text = plain(finding.message, limit=400)
+                where = plain(finding.subject or "", limit=240).replace("_", " ")
+                yield Found(f"{text[:1].upper()}{text[1:]}.", where)
 
 
 def _said(inputs: Inputs) -> Iterator[str]:
@@ -205,15 +199,15 @@ def _said(inputs: Inputs) -> Iterator[str]:
     for part in inputs.of("questions"):
         defects = part.records.get("data_card", {}).get("defects")
         if isinstance(defects, list) and defects:
-            yield f"The data card of {part.name} lists {count_of(len(defects), 'defect')}."
+            yield f"The data card of {part.label} lists {count_of(len(defects), 'defect')}."
 
 
-def _fit(part: Part) -> Iterator[str]:
+def _fit(part: StoredResult) -> Iterator[str]:
     fit = part.records.get("fit", {})
     if fit.get("converged") is False:
-        yield f"{part.name}: the mixed model did not converge; its effects must not be used."
+        yield f"{part.label}: the mixed model did not converge; its effects must not be used."
     if fit.get("singular") is True:
-        yield f"{part.name}: a variance of the mixed model is estimated as zero."
+        yield f"{part.label}: a variance of the mixed model is estimated as zero."
 
 
 def _unread(inputs: Inputs) -> Iterator[str]:

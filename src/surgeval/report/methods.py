@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from surgeval.report.competitions import competitions
-from surgeval.report.inputs import Inputs, Part
+from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.live import SEED
 from surgeval.report.sections._wording import count_of, names_of
 from surgeval.report.words import plain, terms_in_words
@@ -31,7 +31,7 @@ def _scoring(inputs: Inputs) -> Iterator[str]:
     judges = sorted({str(judge) for part in parts for judge in _listed(part.options.get("judges"))})
     seconds = {limit for part in parts if isinstance(limit := part.options.get("max_latency_s"), int | float)}
     limits = [f"{limit:g} s" for limit in sorted(seconds)]
-    models = len({str(part.options.get("model", part.name)) for part in parts})
+    models = len({str(part.options.get("model", part.label)) for part in parts})
     text = (
         f"{count_of(models, 'model')} answered {count_of(inputs.rows['case'].n_unique(), 'question')} on"
         f" {count_of(inputs.rows['video'].n_unique(), 'video')}." if not inputs.rows.is_empty() else
@@ -84,7 +84,7 @@ def merged(told: Sequence[tuple[str, str]]) -> Iterator[str]:
     )  # fmt: skip
 
 
-def _first_line(part: Part) -> str:
+def _first_line(part: StoredResult) -> str:
     lines = [line.strip() for line in part.prose.splitlines() if line.strip()]
     return terms_in_words(plain(lines[0])) if lines and not lines[0].startswith("Warning:") else ""
 
@@ -100,7 +100,7 @@ def _own(inputs: Inputs) -> Iterator[str]:
 
 
 def _versions(inputs: Inputs) -> str:
-    used = sorted({str(part.manifest["surgeval"]) for part in inputs.parts if "surgeval" in part.manifest})
+    used = sorted({str(part.stored["surgeval"]) for part in inputs.parts if "surgeval" in part.stored})
     packages = ", ".join(f"{name} {version_of(name)}" for name in ("numpy", "scipy", "polars"))
     results = f" Results were made with surgeval {names_of(used)}." if used and used != [version_of("surgeval")] else ""
     return f"Analyses were done with surgeval {version_of('surgeval')} ({packages}).{results}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ from typing import Any
 from surgeval.report.inputs import Inputs
 from surgeval.report.live import SEED
 from surgeval.report.words import plain
-from surgeval.results.manifest import Manifest, sha256_of, version_of
+from surgeval.results.manifest import manifest_of, sha256_of, version_of
+from surgeval.results.request import Request
 
 _DRAWN_WITH = ("altair", "vl-convert-python", "typst")
 _LONGEST = 200
@@ -36,15 +38,14 @@ def _value(value: Any) -> str:
 
 def report_manifest(inputs: Inputs) -> dict[str, Any]:
     """The manifest of a report, with the hash of every file that was read, named as seen from its folder."""
-    made = Manifest("report", {"source": inputs.source.resolve().name, **inputs.options}, seeds={"intervals": SEED})
-    notes = [plain(finding.message, limit=400) for finding in inputs.findings]
-    told = made.as_dict()
+    findings = [replace(finding, message=plain(finding.message, limit=400)) for finding in inputs.findings]
+    request = Request("report", {"source": inputs.source.resolve().name, **inputs.options}, settled={"seed": SEED})
+    told = manifest_of(request, findings=findings)
     return {
         **told,
         "packages": told["packages"] | {name: version_of(name) for name in _DRAWN_WITH},
         "command": reproduction_line(inputs),
         "inputs": [{"file": name, "sha256": digest} for name, digest in digests(inputs)],
-        "notes": notes,
     }
 
 

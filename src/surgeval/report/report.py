@@ -18,6 +18,7 @@ from surgeval.report.sections._wording import count_of, is_empty
 from surgeval.report.templates import OF_A_RANKING, Template, template_for
 from surgeval.report.words import plain
 from surgeval.results.manifest import version_of
+from surgeval.schema.table_facts import Directions
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,6 +110,7 @@ def make_report(
     template: str | None = None,
     title: str | None = None,
     columns: Mapping[str, str] | None = None,
+    better: Directions = None,
     progress: Callable[[int], None] | None = None,
 ) -> Report:
     """The report of a folder of results, or of a score table.
@@ -120,6 +122,7 @@ def make_report(
         template: `challenge`, `single` or `study`; chosen by what the folder holds when None.
         title: The heading; the folder's name when None.
         columns: Our column names to theirs, where `source` is a table.
+        better: `larger` or `smaller`, where neither the tables nor the name of the metric says it.
         progress: Called with 1 after reading and after every section.
 
     Raises:
@@ -127,8 +130,9 @@ def make_report(
         UnknownName: There is no such template.
     """
     step = progress or _silent
-    asked = {"template": template, "title": title, "columns": dict(columns or {}) or None}
-    inputs = replace(read_inputs(source, columns=columns), options={k: v for k, v in asked.items() if v is not None})
+    asked = {"template": template, "title": title, "columns": dict(columns or {}) or None, "better": better}
+    found = read_inputs(source, columns=columns, better=better)
+    inputs = replace(found, options={k: v for k, v in asked.items() if v is not None})
     chosen = template_for(inputs, template)
     step(1)
     sections = []

@@ -1,74 +1,62 @@
-"""The manifest: what a run read, with which versions and seeds, so that it can be repeated."""
+"""The manifest: what a run read and wrote, with which versions, options and seeds, so that it can be repeated."""
 
 from __future__ import annotations
 
 import hashlib
 import platform
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from importlib import metadata
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from surgeval.errors import FileUnreadable
-from surgeval.schema.documents import json_text, read_json
+from surgeval.results.request import Request
+from surgeval.schema.documents import json_text
+from surgeval.schema.findings import Finding
 
-SCHEMA_VERSION = "1"
-_PLAIN = re.compile(r"[a-z0-9_]+\.(csv|json|txt)")
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """What a run was made of. No clock time and no machine path: equal runs give equal manifests."""
-
-    verb: str
-    options: Mapping[str, Any]
-    inputs: Iterable[str | Path] = ()
-    seeds: Mapping[str, int] = field(default_factory=dict)
-    notes: Iterable[str] = ()
-    outputs: Iterable[str] = ()
-    """Names of files beside the manifest that the next run into the same folder replaces or takes away."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """The manifest as plain data, with the hash of every input file."""
-        return {
-            "schema": SCHEMA_VERSION,
-            "surgeval": version_of("surgeval"),
-            "python": platform.python_version(),
-            "packages": {name: version_of(name) for name in ("numpy", "scipy", "polars")},
-            "verb": self.verb,
-            "options": dict(self.options),
-            "seeds": dict(self.seeds),
-            "inputs": [
-                {"file": Path(path).name, "sha256": sha256_of(path)} for path in self.inputs if Path(path).is_file()
-            ],
-            "notes": list(self.notes),
-            "outputs": list(self.outputs),
-        }
-
-    def to_dir(self, path: str | Path) -> None:
-        """Write `manifest.json` into the folder."""
-        self.to_file(Path(path) / "manifest.json")
-
-    def to_file(self, path: str | Path) -> None:
-        """Write the manifest as JSON."""
-        Path(path).write_text(json_text(self.as_dict(), indent=2) + "\n", encoding="utf-8")
+MANIFEST = "manifest.json"
+SCHEMA_VERSION = "2"
+MOST_FINDINGS = 1000
+"""Listed in a manifest; a lint report has many more, and a document of its own."""
 
 
-def remove_outputs(folder: Path) -> None:
-    """Take away the files that the manifest in the folder lists, so that no result stands beside those of another run.
+def manifest_of(
+    request: Request,
+    *,
+    prose: str = "",
+    findings: Iterable[Finding] = (),
+    main: str = "",
+    outputs: Mapping[str, Path] | None = None,
+) -> dict[str, Any]:
+    """A run as plain data, with the hash of every file read and written.
 
-    Only plain names of tables, records and texts are followed: a manifest may come from anywhere.
+    There is no clock time, and no path but those that were given: equal runs give equal manifests.
     """
-    try:
-        listed = read_json(folder / "manifest.json")
-    except FileUnreadable:
-        return
-    names = listed.get("outputs") if isinstance(listed, dict) else None
-    for name in names if isinstance(names, list) else ():
-        if isinstance(name, str) and _PLAIN.fullmatch(name) and (folder / name).is_file():
-            (folder / name).unlink()
+    return {
+        "schema": SCHEMA_VERSION,
+        "surgeval": version_of("surgeval"),
+        "python": platform.python_version(),
+        "packages": {name: version_of(name) for name in ("numpy", "scipy", "polars")},
+        "verb": request.verb,
+        "options": dict(request.options),
+        "settled": dict(request.settled),
+        "given": dict(request.given),
+        "seeds": request.seeds,
+        "inputs": [
+            {"parameter": name, "file": path.name, "sha256": sha256_of(path)}
+            for name, path in request.files
+            if path.is_file()
+        ],
+        "prose": prose,
+        "findings": [finding.as_dict() for finding in islice(findings, MOST_FINDINGS)],
+        "main": main,
+        "outputs": [{"file": name, "sha256": sha256_of(path)} for name, path in (outputs or {}).items()],
+    }
+
+
+def write_manifest(path: str | Path, manifest: Mapping[str, Any]) -> None:
+    """Write the manifest as JSON."""
+    Path(path).write_text(json_text(manifest, indent=2) + "\n", encoding="utf-8")
 
 
 def sha256_of(path: str | Path) -> str:

@@ -1,82 +1,75 @@
-"""What every result of the statistics room offers: a table, a paragraph, files and a readable form."""
+"""Results whose answer is one table, as the statistics of a score table are."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from surgeval.errors import Misuse
-from surgeval.schema.score_table import ScoreTable
-from surgeval.schema.shown_tables import notebook_table
+from surgeval.results.result import Result
+from surgeval.schema.findings import Finding, as_findings
+from surgeval.schema.score_table import ScoreTable, read_score_table
+from surgeval.schema.table_facts import Directions
 
 
-@dataclass(frozen=True)
-class TableResult:
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class TableResult(Result):
     """A table with the paragraph that says what was done."""
 
-    table: pl.DataFrame
-    prose: str
-    """What was done, fit for a paper: test or interval, level, unit, replicates, seed, estimand."""
-    notes: tuple[str, ...] = field(default=())
-    """What a reader must know before using the numbers."""
-
     stem: ClassVar[str] = "result"
+    """The name of the table and of the text beside it."""
     hidden: ClassVar[tuple[str, ...]] = ("resample", "method", "level", "replicates", "seed")
     """Columns that the paragraph says and a screen need not show."""
+
+    @classmethod
+    def of(
+        cls, table: pl.DataFrame, prose: str, notes: Iterable[Finding | str] = (), **more: pl.DataFrame | None
+    ) -> Self:
+        """The result of a table, a paragraph, what to know, and further tables by name."""
+        tables = {cls.stem: table, **{name: frame for name, frame in more.items() if frame is not None}}
+        return cls(tables=tables, prose=prose, findings=as_findings(notes))
+
+    @property
+    def text_stem(self) -> str:
+        """The name of the text file, without its ending."""
+        return self.stem
 
     @property
     def shown(self) -> pl.DataFrame:
         """The table without the columns that the paragraph says."""
         return self.table.drop([name for name in self.hidden if name in self.table.columns])
 
-    def to_file(self, path: str | Path) -> Path:
-        """Write the table as CSV or Parquet, decided by the file's ending.
-
-        Raises:
-            Misuse: Another ending.
-        """
-        return write_table(self.table, path)
-
-    def to_dir(self, path: str | Path) -> Path:
-        """Write the table and its paragraph into the folder."""
-        folder = Path(path)
-        folder.mkdir(parents=True, exist_ok=True)
-        target = write_table(self.table, folder / f"{self.stem}.csv")
-        text = "\n\n".join([self.prose, *self.notes])
-        (folder / f"{self.stem}.txt").write_text(text + "\n", encoding="utf-8")
-        return target
-
     def as_dict(self) -> dict[str, Any]:
-        """The result as plain data."""
-        return {"rows": self.table.to_dicts(), "prose": self.prose, "notes": list(self.notes)}
-
-    def __repr__(self) -> str:
-        with pl.Config(tbl_rows=40, tbl_cols=20, tbl_width_chars=160, tbl_hide_column_data_types=True):
-            return "\n".join([type(self).__name__, self.prose, *self.notes, str(self.shown)])
-
-    def _repr_html_(self) -> str:
-        return notebook_table(self.shown, title=type(self).__name__, prose=self.prose, warnings=self.notes)
+        """The result as plain data; the main table is called `rows`."""
+        data = super().as_dict()
+        return {"rows": data.pop(self.stem), **data}
 
 
-def write_table(frame: pl.DataFrame, path: str | Path) -> Path:
-    """Write a table as CSV or Parquet, decided by the file's ending.
+def as_table(
+    table: Any,
+    columns: Mapping[str, str] | None = None,
+    *,
+    better: Directions = None,
+    metric: str | None = None,
+) -> ScoreTable:
+    """A score table from one, from anything tabular, or from files and folders.
 
-    Raises:
-        Misuse: Another ending.
+    Args:
+        table: What it is made of.
+        columns: Our column names to theirs; a `ScoreTable` has ours already.
+        better: The direction of metrics where it is unknown, as `ScoreTable.directed` takes it.
+        metric: The metric that is looked at.
     """
-    path = Path(path)
-    if path.suffix.lower() == ".parquet":
-        frame.write_parquet(path)
-    elif path.suffix.lower() == ".csv":
-        frame.write_csv(path)
-    else:
-        raise Misuse(f"{path}: unknown kind of file {path.suffix!r}; expected .csv or .parquet")
-    return path
+    return _read(table, columns).directed(better, metric)
 
 
-def as_table(table: Any) -> ScoreTable:
-    """A score table from one, or from anything tabular."""
-    return table if isinstance(table, ScoreTable) else ScoreTable.of(table)
+def _read(table: Any, columns: Mapping[str, str] | None) -> ScoreTable:
+    if isinstance(table, ScoreTable):
+        return table
+    several = isinstance(table, list | tuple) and bool(table) and all(isinstance(t, str | Path) for t in table)
+    if several or isinstance(table, str | Path):
+        return read_score_table(table, columns=columns)
+    return ScoreTable.of(table, columns=columns)

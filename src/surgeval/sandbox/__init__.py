@@ -17,17 +17,18 @@ from surgeval.sandbox._intake import ImageFacts as ImageFacts
 from surgeval.sandbox._intake import ImageLimits as ImageLimits
 from surgeval.sandbox._intake import inspect_image as inspect_image
 from surgeval.sandbox._intake import write_clean_image as write_clean_image
-from surgeval.sandbox._kinds import engine_names as engine_names
-from surgeval.sandbox._kinds import engine_takes_images as engine_takes_images
-from surgeval.sandbox._kinds import open_engine as open_engine
 from surgeval.sandbox._launch import Launch as Launch
 from surgeval.sandbox._launch import Limits as Limits
 from surgeval.sandbox._launch import Mount as Mount
 from surgeval.sandbox._launch import MountKind as MountKind
+from surgeval.sandbox._open import ENGINES as ENGINES
+from surgeval.sandbox._open import engine_takes_images as engine_takes_images
+from surgeval.sandbox._open import open_engine as open_engine
 from surgeval.sandbox._trial import Trial as Trial
 from surgeval.sandbox._trial import trial_run as trial_run
 
 __all__ = [
+    "ENGINES",
     "SOCKET_NAME",
     "Death",
     "Engine",
@@ -42,7 +43,6 @@ __all__ = [
     "Running",
     "Severity",
     "Trial",
-    "engine_names",
     "engine_takes_images",
     "inspect_image",
     "open_engine",

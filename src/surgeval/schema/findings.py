@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
@@ -32,6 +33,21 @@ class Finding:
     """File, row or line."""
     nearest: str | None = None
     """The legal text that was probably meant."""
+    subject: str | None = None
+    """What it is about, where that is no single question: a board, a bucket, a model."""
+
+    @property
+    def text(self) -> str:
+        """The message with what it is about in front, as a sentence to show."""
+        return self.message if self.subject is None else f"{self.subject}: {self.message}"
+
+    @classmethod
+    def of_dict(cls, data: Mapping[str, Any]) -> Finding:
+        """The finding that `as_dict` gave as plain data; a severity that nobody knows is a warning."""
+        texts = {name: str(data[name]) for name in ("case", "where", "nearest", "subject") if name in data}
+        known = {severity.value: severity for severity in Severity}
+        severity = known.get(str(data.get("severity")), Severity.WARNING)
+        return cls(str(data.get("code", "note")), severity, str(data.get("message", "")), **texts)
 
     def as_dict(self) -> dict[str, Any]:
         """The finding as plain data, without empty fields."""
@@ -40,4 +56,9 @@ class Finding:
     def __str__(self) -> str:
         place = " ".join(part for part in (self.where, f"[{self.case}]" if self.case else None) if part)
         hint = f"; nearest legal text: {self.nearest!r}" if self.nearest is not None else ""
-        return f"{self.severity.value} {self.code}{' ' + place if place else ''}: {self.message}{hint}"
+        return f"{self.severity.value} {self.code}{' ' + place if place else ''}: {self.text}{hint}"
+
+
+def as_findings(said: Iterable[Finding | str], *, severity: Severity = Severity.NOTE) -> tuple[Finding, ...]:
+    """Findings as they are; a bare sentence becomes one of code `note`."""
+    return tuple(one if isinstance(one, Finding) else Finding("note", severity, one) for one in said)

@@ -18,3 +18,10 @@ class Status(StrEnum):
     NOT_JUDGED = "not_judged"
     JUDGE_ABSTAINED = "judge_abstained"
     INFRASTRUCTURE = "infrastructure"
+
+
+OF_A_RESPONSE = frozenset(Status) - {Status.NOT_JUDGED, Status.JUDGE_ABSTAINED}
+"""What can be said of a response before anybody judges it."""
+
+WITHOUT_ANSWER = OF_A_RESPONSE - {Status.ANSWERED, Status.UNREADABLE}
+"""Nothing came back that could be an answer."""

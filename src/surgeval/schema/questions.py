@@ -20,6 +20,7 @@ from typing import Any
 from surgeval.errors import UnknownName
 from surgeval.schema.documents import is_whole
 from surgeval.schema.formats import shown, time_tolerance_s
+from surgeval.schema.outcomes import OF_A_RESPONSE, Status
 from surgeval.schema.rows import HugeNumber
 from surgeval.schema.taxonomy import Capability
 
@@ -33,6 +34,9 @@ DATA_SET_COLUMNS = (
 )  # fmt: skip
 """The columns of a public FOCUS data set."""
 
+TRACK_LIMITS_S = {"frame": 5.0, "segment": 15.0, "procedure": 30.0}
+"""Seconds that a model may take per question on each track of the challenge."""
+
 STRATA_COLUMNS = ("track", "generation", "center", "phase")
 """Columns beyond the official ones that are carried along as strata."""
 _STRATA = frozenset(STRATA_COLUMNS)
@@ -40,7 +44,9 @@ _STRATA = frozenset(STRATA_COLUMNS)
 _SHARED = 40
 """Answers up to this length repeat so often that equal ones are kept once."""
 _REQUEST_KEYS = frozenset(("qID", "videoID", "start_time", "end_time", "procedure_type", "question"))
-_RESPONSE_KEYS = frozenset(("qID", "id", "content", "latency"))
+_OFFICIAL_RESPONSE_KEYS = frozenset(("qID", "id", "content", "latency"))
+_RECORD_KEYS = ("status", "detail", "cost", "tokens", "attempts")
+_RESPONSE_KEYS = _OFFICIAL_RESPONSE_KEYS | set(_RECORD_KEYS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +115,28 @@ class Response:
     content: str | None
     latency_s: float = 0.0
     """As the model reported it; NaN when what it reported is not a time."""
+    status: Status | None = None
+    """What became of the question, where whoever asked it said so; None in official files."""
+    detail: str = ""
+    """Why there is no answer, in words."""
+    cost: float | None = None
+    """In the currency of whoever asked."""
+    tokens: int | None = None
+    attempts: int | None = None
+
+    @property
+    def is_excused(self) -> bool:
+        """Whether there is no text and the status says why."""
+        return self.content is None and self.status not in (None, Status.ANSWERED)
 
     def as_row(self) -> dict[str, Any]:
-        """The row of an official answer file."""
+        """The row of an official answer file: three keys, since the official toolkit refuses any other."""
         return {"qID": self.case, "content": self.content, "latency": self.latency_s}
+
+    def as_record(self) -> dict[str, Any]:
+        """The row with everything that is known, for JSON Lines; what is unknown is left out."""
+        known = {key: getattr(self, key) for key in _RECORD_KEYS}
+        return self.as_row() | {key: value for key, value in known.items() if value not in (None, "")}
 
 
 # --- rows ----------------------------------------------------------------------------------------
@@ -209,10 +233,45 @@ def response_from_row(row: Mapping[str, Any], namespace: str | None, complain: C
     case = case_of(row, namespace, complain)
     if case is None:
         return None
-    if not row.keys() <= _RESPONSE_KEYS:
-        extra = [key for key in row if key not in _RESPONSE_KEYS]
+    if row.keys() <= _OFFICIAL_RESPONSE_KEYS:
+        return Response(case, _content(row, complain), _latency(row, complain))
+    if extra := [key for key in row if key not in _RESPONSE_KEYS]:
         complain("extra-keys", f"unexpected keys {', '.join(map(shown, extra[:5]))} (ignored)")
-    return Response(case, _content(row, complain), _latency(row, complain))
+    status = _status(row.get("status"), complain)
+    silent = row.get("content") is None and status not in (None, Status.ANSWERED)
+    content = None if silent else _content(row, complain)
+    detail, numbers = row.get("detail"), {key: _amount(row, key, complain) for key in ("cost", "tokens", "attempts")}
+    if any(row.get(key) is not None for key in _RECORD_KEYS):
+        complain("status-keys", "the response says what became of the question; the official toolkit takes no such key")
+    whole = {key: None if numbers[key] is None else int(numbers[key] or 0) for key in ("tokens", "attempts")}
+    return Response(
+        case, content, _latency(row, complain), status, str(detail or ""), numbers["cost"], whole["tokens"],
+        whole["attempts"],
+    )  # fmt: skip
+
+
+def _status(value: Any, complain: Complain) -> Status | None:
+    if value is None or value == "":
+        return None
+    with suppress(ValueError):
+        if (status := Status(str(value))) in OF_A_RESPONSE:
+            return status
+    known = ", ".join(sorted(OF_A_RESPONSE))
+    complain("bad-status", f"the status is {_shown(value)}, not one of {known}; read as not stated")
+    return None
+
+
+def _amount(row: Mapping[str, Any], key: str, complain: Complain) -> float | None:
+    value = row.get(key)
+    number = _float_or_none(value) if isinstance(value, str) and value else value
+    if number is None or number == "":
+        if value not in (None, ""):
+            complain("bad-amount", f"{key!r} is {_shown(value)}, not a number; left out")
+        return None
+    if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= _as_float(number) < math.inf:
+        complain("bad-amount", f"{key!r} is {_shown(value)}, not a number of at least 0; left out")
+        return None
+    return number
 
 
 def _content(row: Mapping[str, Any], complain: Complain) -> str | None:

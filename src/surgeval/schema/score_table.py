@@ -7,7 +7,7 @@ whole table and lists every problem; filling holes is always an explicit choice 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -15,8 +15,16 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid, UnknownName
-from surgeval.schema.metric_facts import KNOWN_METRICS, MetricFacts
+from surgeval.schema.metric_facts import MetricFacts, facts_by_name
 from surgeval.schema.outcomes import Status
+from surgeval.schema.table_facts import (
+    FACTS_FILE,
+    Directions,
+    TableFacts,
+    directed,
+    facts_beside,
+    merged,
+)
 from surgeval.schema.table_files import read_frame, renamed, stacked
 from surgeval.schema.tabular import as_frame, first_line, mixed_kinds
 
@@ -39,7 +47,10 @@ class ScoreTable:
     frame: pl.DataFrame
     has_videos: bool = True
     """False when the table named no video, so that each case stands for itself."""
-    facts: Mapping[str, MetricFacts] = field(default_factory=lambda: KNOWN_METRICS)
+    facts: Mapping[str, MetricFacts] = field(default_factory=dict)
+    """Of the metrics of which somebody stated them; see `facts_of`."""
+    main: str | None = None
+    """The metric to take where none is chosen: the one that was asked for when the table was made."""
 
     @classmethod
     def of(
@@ -49,6 +60,8 @@ class ScoreTable:
         columns: Mapping[str, str] | None = None,
         where: str = "score table",
         facts: Mapping[str, MetricFacts] | None = None,
+        better: Directions = None,
+        main: str | None = None,
     ) -> ScoreTable:
         """A table from anything tabular: polars, pandas, Arrow, a dictionary of columns.
 
@@ -56,7 +69,9 @@ class ScoreTable:
             data: The rows.
             columns: Our name to theirs, such as `{"model": "algorithm", "video": "patient"}`.
             where: What to call the table in error messages.
-            facts: Ranges and directions of metrics beyond the known ones.
+            facts: Of its metrics; what is not here is known by the name of the metric or unknown.
+            better: `larger` or `smaller`, or one of them for each metric whose direction is unknown.
+            main: The metric to take where none is chosen.
 
         Raises:
             TableInvalid: With every problem found.
@@ -65,16 +80,19 @@ class ScoreTable:
             raise TableInvalid(where, mixed)
         frame = renamed(as_frame(data), columns or {}, where)
         try:
-            frame, has_videos = _completed(frame, where)
+            frame, has_videos = _completed(frame, where, (columns or {}).get("value", "value"))
         except pl.exceptions.PolarsError as error:
             raise TableInvalid(where, [first_line(error)]) from None
-        known = {**KNOWN_METRICS, **(facts or {})}
+        names = frame["metric"].drop_nulls().unique(maintain_order=True).cast(pl.String).to_list()
+        stated = {name: facts[name] for name in names if facts and name in facts}
+        known = {name: stated[name] if name in stated else facts_by_name(name) for name in names}
         if problems := _problems(frame, known):
             raise TableInvalid(where, problems)
         frame = frame.drop("__printed__")
         strata = [name for name in frame.columns if name not in FIXED]
         order = [name for name in FIXED if name in frame.columns] + strata
-        return cls(frame.select(order), has_videos, known)
+        table = cls(frame.select(order), has_videos, stated, main if main in known else None)
+        return table.directed(better)
 
     @property
     def models(self) -> list[str]:
@@ -107,14 +125,14 @@ class ScoreTable:
         return _matrix(self, self.chosen_metric(metric), missing)
 
     def chosen_metric(self, metric: str | None = None) -> str:
-        """The metric of that name; without one, the only metric of the table, or `correct`.
+        """The metric of that name; without one the main metric of the table, its only one, or `correct`.
 
         Raises:
             UnknownName: The table has no such metric.
             Misuse: The table has several, and none was chosen.
         """
-        if metric is None and "correct" in self.metrics:
-            return "correct"
+        if metric is None and (self.main in self.metrics or "correct" in self.metrics):
+            return self.main if self.main in self.metrics else "correct"
         if metric is None and len(self.metrics) > 1:
             listed = ", ".join(map(repr, self.metrics))
             raise Misuse(f"the table has {len(self.metrics)} metrics ({listed}); choose one with metric")
@@ -122,9 +140,33 @@ class ScoreTable:
             raise UnknownName("metric", metric, self.metrics)
         return metric or self.metrics[0]
 
+    def facts_of(self, metric: str) -> MetricFacts:
+        """The facts of one metric: as stated, or as far as its name says them; the direction may be unknown."""
+        return self.facts[metric] if metric in self.facts else facts_by_name(metric)
+
+    def directed(self, better: Directions, metric: str | None = None) -> ScoreTable:
+        """The table with the directions that somebody stated.
+
+        Args:
+            better: `larger` or `smaller`, or one of them by the name of each metric.
+            metric: The one that a bare word is about; all that could be meant if left out.
+
+        Raises:
+            UnknownName: A direction that is none, or a metric that the table does not have.
+            Misuse: A direction against what is known.
+        """
+        if not better:
+            return self
+        facts = {name: self.facts_of(name) for name in self.metrics}
+        unknown = [name for name, one in facts.items() if one.better is None]
+        chosen = [metric] if metric is not None else unknown or self.metrics
+        return replace(self, facts={**self.facts, **directed(facts, better, chosen)})
+
     def to_dir(self, path: str | Path) -> None:
-        """Write `scores.parquet` into the folder."""
-        self.frame.write_parquet(Path(path) / "scores.parquet")
+        """Write `scores.parquet` and the facts of its metrics, `metrics.json`, into the folder."""
+        facts = TableFacts({name: self.facts_of(name) for name in self.metrics}, self.main)
+        self.frame.write_parquet(Path(path) / "scores.parquet", metadata=facts.metadata())
+        (Path(path) / FACTS_FILE).write_text(facts.as_text() + "\n", encoding="utf-8")
 
     def __repr__(self) -> str:
         videos = self.frame["video"].n_unique() if self.has_videos else "no"
@@ -164,8 +206,12 @@ def read_score_table(
     *,
     columns: Mapping[str, str] | None = None,
     facts: Mapping[str, MetricFacts] | None = None,
+    better: Directions = None,
 ) -> ScoreTable:
-    """A table from one or more CSV or Parquet files, or folders written by `surgeval score`.
+    """A table from one or more CSV or Parquet files, or folders written by `surgeval score` or `evaluate`.
+
+    Facts of its metrics are those given here, then those that the files carry (see `table_facts`), then what the names
+    of the metrics say.
 
     Raises:
         FileUnreadable: A file is missing or of an unknown kind.
@@ -180,7 +226,11 @@ def read_score_table(
     names = [f"{path.name}: " if len(paths) > 1 else "" for path in paths]
     if problems := [name + problem for name, frame in zip(names, frames, strict=True) for problem in _absent(frame)]:
         raise TableInvalid(where, problems)
-    return ScoreTable.of(stacked([_with_defaults(frame) for frame in frames], where), where=where, facts=facts)
+    carried = merged({str(path): facts_beside(path) for path in paths})
+    name = (columns or {}).get("value", "value")
+    rows = stacked([_with_defaults(frame, name) for frame in frames], where)
+    known = {**carried.metrics, **(facts or {})}
+    return ScoreTable.of(rows, where=where, facts=known, better=better, main=carried.main)
 
 
 def _absent(frame: pl.DataFrame) -> list[str]:
@@ -193,7 +243,7 @@ def _absent(frame: pl.DataFrame) -> list[str]:
     return [f"{lacking}; the table has {has}; say which is which with columns, as in {absent[0]}=yours"]
 
 
-def _completed(frame: pl.DataFrame, where: str) -> tuple[pl.DataFrame, bool]:
+def _completed(frame: pl.DataFrame, where: str, name: str) -> tuple[pl.DataFrame, bool]:
     if problems := _absent(frame):
         raise TableInvalid(where, problems)
     if frame.is_empty():
@@ -210,23 +260,19 @@ def _completed(frame: pl.DataFrame, where: str) -> tuple[pl.DataFrame, bool]:
     ]
     frame = frame.with_columns(additions)
     frame = frame.with_columns(pl.col("value").fill_nan(None))
-    return _with_defaults(frame), has_videos
+    return _with_defaults(frame, name), has_videos
 
 
-def _with_defaults(frame: pl.DataFrame) -> pl.DataFrame:
-    """The table with its metric and status named, where it names none; done before tables are stacked."""
-    if "metric" not in frame.columns and "value" in frame.columns and not frame.schema["value"].is_nested():
-        name = _unnamed_metric(frame["value"].cast(pl.Float64, strict=False).fill_nan(None))
+def _with_defaults(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+    """The table with its metric and status named, where it names none; done before tables are stacked.
+
+    The metric has the name of the user's own column: what `value` means, nobody but the user knows.
+    """
+    if "metric" not in frame.columns:
         frame = frame.with_columns(pl.lit(name).alias("metric"))
     if "status" not in frame.columns:
         frame = frame.with_columns(pl.lit(Status.ANSWERED.value).alias("status"))
     return frame
-
-
-def _unnamed_metric(values: pl.Series) -> str:
-    """`correct` for scores in [0, 1] with at most a few slips; `value`, of unknown range, otherwise."""
-    inside = values.drop_nulls().is_between(0, 1).mean()
-    return "correct" if inside is None or float(inside) >= 0.9 else "value"  # type: ignore[arg-type]
 
 
 def _problems(frame: pl.DataFrame, facts: Mapping[str, MetricFacts]) -> list[str]:
@@ -296,13 +342,14 @@ def _several(frame: pl.DataFrame, key: Sequence[str], column: str, what: str) ->
 def _out_of_range(frame: pl.DataFrame, facts: Mapping[str, MetricFacts]) -> list[str]:
     problems = []
     for (metric,), rows in frame.group_by("metric", maintain_order=True):
-        known = facts.get(str(metric))
-        low, high = (known.low, known.high) if known else (-np.inf, np.inf)
+        low, high = facts[str(metric)].low, facts[str(metric)].high
         bad = rows.filter((pl.col("value") < low) | (pl.col("value") > high) | pl.col("value").is_infinite())
         if bad.height:
             row, value = bad.select("row", "value").row(0)
-            span = f"outside [{low:g}, {high:g}]" if known else "that are not finite"
-            problems.append(f"column 'value' has {bad.height} entries {span} (first: row {row}, {value:g})")
+            span = f"outside [{low:g}, {high:g}]" if np.isfinite([low, high]).any() else "that are not finite"
+            percent = high == 1 and bad["value"].is_between(0, 100).all() and bad.height > rows.height / 2
+            hint = "; divide percentages by 100" if percent else ""
+            problems.append(f"column 'value' has {bad.height} entries {span} (first: row {row}, {value:g}){hint}")
     return problems
 
 
@@ -320,7 +367,7 @@ def _matrix(table: ScoreTable, metric: str, missing: Missing) -> ScoreMatrix:
     present = np.zeros(values.shape, dtype=bool)
     values[rows, columns] = numbered["value"].to_numpy()
     present[rows, columns] = True
-    facts = table.facts.get(metric, MetricFacts(metric, -np.inf, np.inf))
+    facts = table.facts_of(metric)
     filled, keep = _fill(values, present, models, facts, missing)
     names, videos = np.unique(cases["video"].to_numpy().astype(str)[keep], return_inverse=True)
     return ScoreMatrix(

@@ -13,22 +13,24 @@ step keeps its value until it is filled again; a slice that A or B lacks has no 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from surgeval.results.manifest import Manifest
+from surgeval.results.request import Request, requested
+from surgeval.results.result import Result
+from surgeval.schema.findings import as_findings
 from surgeval.scoring.results_file import Scored, ScoredRun, read_results
 from surgeval.scoring.slices import HEADLINE, Slice, Slices
 
 GROUPING = ("primary", "group", "ood", "clinical", "format", "video")
 """What decides where a question counts."""
-FILES = ("moved.csv", "changes.csv", "settings.csv", "manifest.json")
-"""Everything that `surgeval diff` writes."""
+SHOWN_CHANGES = 40
+"""Changed questions on a screen; `--out` and `--json` have all of them."""
 PARTS = ("verdicts", "regrouping", "questions")
 """The steps from A to B, in order."""
 
@@ -43,21 +45,28 @@ MOVED_SCHEMA = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class DiffResult:
-    """What differs between two scorings of (mostly) the same questions."""
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class DiffResult(Result):
+    """What differs between two scorings of (mostly) the same questions.
 
-    table: pl.DataFrame
-    """What moved each number: values in A and B, and the parts of the difference."""
-    changes: pl.DataFrame
-    """One row per change of a question: `only-in-a`, `only-in-b`, `flipped`, `regrouped`, `timed-out`,
-    `latency` or `reason`."""
-    settings: pl.DataFrame
-    """`setting, a, b`: what the manifests say differently (profile, judge, version, inputs)."""
+    `table` says what moved each number: values in A and B, and the parts of the difference.
+    """
+
     questions_a: int
     questions_b: int
-    notes: tuple[str, ...] = ()
-    manifest: Manifest = field(default_factory=lambda: Manifest("diff", {}))
+
+    @property
+    def changes(self) -> pl.DataFrame:
+        """One row per change of a question.
+
+        Kinds: `only-in-a`, `only-in-b`, `flipped`, `regrouped`, `timed-out`, `latency` or `reason`.
+        """
+        return self.tables["changes"]
+
+    @property
+    def settings(self) -> pl.DataFrame:
+        """`setting, a, b`: what the manifests say differently (profile, judge, version, inputs)."""
+        return self.tables["settings"]
 
     @property
     def equal(self) -> bool:
@@ -68,30 +77,32 @@ class DiffResult:
         """The number of questions with a change of this kind."""
         return self.changes.filter(kind=kind)["case"].n_unique()
 
-    def to_dir(self, path: str | Path) -> None:
-        """Write `moved.csv`, `changes.csv`, `settings.csv` and `manifest.json`."""
-        folder = Path(path)
-        folder.mkdir(parents=True, exist_ok=True)
-        self.table.write_csv(folder / "moved.csv")
-        self.changes.write_csv(folder / "changes.csv")
-        self.settings.write_csv(folder / "settings.csv")
-        self.manifest.to_dir(folder)
+    def facts(self) -> dict[str, Any]:
+        """Whether they are equal, and their sizes."""
+        return {"equal": self.equal, "questions": {"a": self.questions_a, "b": self.questions_b}}
 
-    def as_dict(self) -> dict[str, Any]:
-        """The result as plain data."""
+    @property
+    def shown(self) -> pl.DataFrame:
+        """The numbers that moved."""
+        return self.table.filter((pl.col("difference") != 0) | pl.col("difference").is_null())
+
+    def screen(self) -> Mapping[str, pl.DataFrame]:
+        """What moved, and the first questions that changed."""
+        if self.equal:
+            return {}
+        left = max(self.changes.height - SHOWN_CHANGES, 0)
+        more = f" (... and {left} more; see --out or --json)" if left else ""
         return {
-            "equal": self.equal,
-            "questions": {"a": self.questions_a, "b": self.questions_b},
-            "settings": self.settings.to_dicts(),
-            "moved": self.table.to_dicts(),
-            "changes": self.changes.to_dicts(),
-            "notes": list(self.notes),
+            "What moved each number (verdicts, then regrouping, then questions)": self.shown,
+            f"Changed questions{more}": self.changes.head(SHOWN_CHANGES),
         }
 
-    def __repr__(self) -> str:
+    @property
+    def title(self) -> str:
+        """How many questions changed in which way, and what became of the headline."""
         lines = [f"A has {self.questions_a} questions, B has {self.questions_b}"]
         if self.equal:
-            return "\n".join([*lines, "no difference", *self.notes])
+            return "\n".join([*lines, "no difference"])
         flipped = self.changes.filter(kind="flipped")
         ways = flipped.group_by("a", "b").len().sort("a", "b").iter_rows()
         lines += [f"  {number} verdicts: {a} -> {b}" for a, b, number in ways]
@@ -103,9 +114,10 @@ class DiffResult:
         if top["difference"] is not None:
             parts = ", ".join(f"{part} {top[part]:+.4f}" for part in PARTS)
             lines.append(f"  headline {top['a']:.4f} -> {top['b']:.4f} ({top['difference']:+.4f}: {parts})")
-        return "\n".join([*lines, *self.notes])
+        return "\n".join(lines)
 
 
+@requested("diff", files=("results_a", "results_b"))
 def diff(results_a: str | Path, results_b: str | Path) -> DiffResult:
     """What differs between two results files (or folders written by `surgeval score`), and why numbers moved.
 
@@ -115,13 +127,15 @@ def diff(results_a: str | Path, results_b: str | Path) -> DiffResult:
     """
     a, b = read_results(results_a), read_results(results_b)
     return DiffResult(
-        table=_moved(a.rows, b.rows),
-        changes=pl.DataFrame(list(_changes(a.rows, b.rows)), schema=CHANGE_SCHEMA, orient="row"),
-        settings=_settings(a, b),
+        tables={
+            "moved": _moved(a.rows, b.rows),
+            "changes": pl.DataFrame(list(_changes(a.rows, b.rows)), schema=CHANGE_SCHEMA, orient="row"),
+            "settings": _settings(a, b),
+        },
         questions_a=len(a.rows),
         questions_b=len(b.rows),
-        notes=tuple(_notes(a, b)),
-        manifest=Manifest("diff", {}, [a.path, b.path]),
+        findings=as_findings(_notes(a, b)),
+        request=Request(inputs={"results_a": [a.path], "results_b": [b.path]}),
     )
 
 
@@ -229,7 +243,7 @@ def _settings(a: ScoredRun, b: ScoredRun) -> pl.DataFrame:
 def _flat(manifest: dict[str, Any]) -> dict[str, str]:
     """Versions, options, seeds and input hashes of a manifest as texts, under one name each."""
     found: dict[str, str] = {key: str(manifest[key]) for key in ("surgeval", "verb") if key in manifest}
-    for part in ("options", "seeds"):
+    for part in ("options", "settled", "seeds"):
         if isinstance(manifest.get(part), dict):
             found |= {f"{part}.{key}": str(value) for key, value in manifest[part].items()}
     listed = manifest.get("inputs")

@@ -17,20 +17,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from surgeval.errors import Misuse
-from surgeval.results.manifest import Manifest
-from surgeval.schema.foreign_objects import CLASS_NAMES
-from surgeval.schema.question_files import QuestionSet, Sources, load_questions, split_source
+from surgeval.results.request import requested
+from surgeval.results.result import Result
+from surgeval.results.table_result import as_table
+from surgeval.results.tables import scoring as tables
+from surgeval.schema.findings import as_findings
+from surgeval.schema.question_files import QuestionSet, Sources, load_questions
 from surgeval.schema.questions import Response
 from surgeval.schema.rows import write_json_rows
 from surgeval.scoring.best_constant import GroupConstants, best_constants
 from surgeval.scoring.blind_questions import BlindQuestion, blind_questions
+from surgeval.scoring.margins import DESCRIBED, margins
 from surgeval.scoring.slices import HEADLINE, Slices
 from surgeval.scoring.template_facts import template_table, unseen_table
 from surgeval.scoring.text_prior import TextPrior
@@ -53,29 +57,35 @@ FLOORS = (*LEVELS, TEXT_PRIOR)
 ORACLES = tuple(f"oracle-{name}" for name in LEVELS)
 """The same constants fitted in hindsight."""
 
-FILES = ("floors.csv", "templates.csv", "unseen_templates.csv", "margins.csv", "floor_answers", "manifest.json")
-"""Everything that `surgeval floors` may write."""
+SHORT = {name: name.replace("constant-per-", "").replace("template-and-", "+").replace("-prior", "") for name in FLOORS}
+SHORT |= {f"oracle-{name}": f"oracle:{SHORT[name]}" for name in LEVELS}
+"""Headings of columns that fit a terminal."""
 FOLDS = 10
 """Most parts into which the videos are dealt for the text prior when there is no training set."""
 
 
-@dataclass(frozen=True)
-class FloorsResult:
-    """What trivial systems reach on a question set."""
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class FloorsResult(Result):
+    """What trivial systems reach on a question set.
 
-    table: pl.DataFrame
-    """`floor, level, name, accuracy, accuracy_videos, right, questions, videos`."""
-    templates: pl.DataFrame
-    """One row per (format, template): how many questions, videos and possible answers it has."""
-    unseen: pl.DataFrame
-    """Per slice, the questions whose template is not in the training set; empty without one."""
+    `table` has `floor, level, name, accuracy, accuracy_videos, right, questions, videos`.
+    """
+
     cases: pl.DataFrame
     """`case, video, format, bucket, template`, then 1, 0 or null (not scored) per predictor."""
     answers: Mapping[str, Answers]
     """Per predictor: case to answer; a question it cannot answer is absent."""
     fit: str
-    notes: tuple[str, ...] = ()
-    manifest: Manifest = field(default_factory=lambda: Manifest("floors", {}))
+
+    @property
+    def templates(self) -> pl.DataFrame:
+        """One row per (format, template): how many questions, videos and possible answers it has."""
+        return self.tables["templates"]
+
+    @property
+    def unseen(self) -> pl.DataFrame:
+        """Per slice, the questions whose template is not in the training set; empty without one."""
+        return self.tables.get("unseen_templates", pl.DataFrame())
 
     @property
     def wide(self) -> pl.DataFrame:
@@ -89,31 +99,9 @@ class FloorsResult:
         top = rows.sort("accuracy", descending=True, nulls_last=True, maintain_order=True).row(0, named=True)
         return top["floor"], math.nan if top["accuracy"] is None else top["accuracy"]
 
-    def to_dir(self, path: str | Path) -> None:
-        """Write the tables, `manifest.json`, and every predictor's answers as an official answer file."""
-        folder = Path(path)
-        folder.mkdir(parents=True, exist_ok=True)
-        self.table.write_csv(folder / "floors.csv")
-        self.templates.write_csv(folder / "templates.csv")
-        if not self.unseen.is_empty():
-            self.unseen.write_csv(folder / "unseen_templates.csv")
-        for predictor, answers in self.answers.items():
-            place = folder / "floor_answers" / predictor
-            place.mkdir(parents=True, exist_ok=True)
-            write_json_rows((Response(case, text).as_row() for case, text in answers.items()), place / "answer.json")
-        self.manifest.to_dir(folder)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The result as plain data."""
-        return {
-            "fit": self.fit,
-            "floors": self.table.to_dicts(),
-            "single_answer_templates": self.templates.filter("single_answer").to_dicts(),
-            "unseen_templates": self.unseen.to_dicts(),
-            "notes": list(self.notes),
-        }
-
-    def __repr__(self) -> str:
+    @property
+    def title(self) -> str:
+        """The best floor, the templates, and every floor over all questions."""
         name, value = self.best()
         single = self.templates.filter("single_answer")
         lines = [
@@ -122,19 +110,61 @@ class FloorsResult:
             f"  templates: {self.templates.height}, of which {single.height} have a single possible answer"
             f" ({single['questions'].sum()} questions)",
         ]
-        rows = (
-            self.table.filter(pl.col("level").is_in(["headline", "overall"])).fill_null(math.nan).iter_rows(named=True)
-        )
-        lines += [f"  {row['floor']:<44} {row['level']:<9} {row['accuracy']:.4f}" for row in rows]
-        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+        return "\n".join(lines)
+
+    @property
+    def shown(self) -> pl.DataFrame:
+        """Every floor over all questions."""
+        return self.table.filter(pl.col("level").is_in(["headline", "overall"]))
+
+    def screen(self) -> Mapping[str, pl.DataFrame]:
+        """The floors side by side, how many templates have one answer, and what else there is."""
+        titles = {
+            "unseen_templates": "Questions whose template the training set never shows",
+            "margins": "Margin of each model over the best floor of the slice",
+        }
+        return {
+            f"Floors (fit: {self.fit}); oracle = fitted in hindsight, a bound": self.wide.rename(SHORT),
+            "Templates": template_counts(self.templates),
+            **{title: self.tables[name] for name, title in titles.items() if name in self.tables},
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as plain data; of the templates those with a single possible answer."""
+        data = super().as_dict()
+        data["single_answer_templates"] = [row for row in data.pop("templates") if row["single_answer"]]
+        return {"fit": self.fit, "unseen_templates": [], **data}
+
+    def write(self, folder: Path) -> None:
+        """Write the tables, and every predictor's answers as an official answer file."""
+        super().write(folder)
+        for predictor, answers in self.answers.items():
+            place = folder / "floor_answers" / predictor
+            place.mkdir(parents=True, exist_ok=True)
+            write_json_rows((Response(case, text).as_row() for case, text in answers.items()), place / "answer.json")
 
 
+def template_counts(templates: pl.DataFrame) -> pl.DataFrame:
+    """How many templates have a single possible answer, and how many questions those have."""
+    single = templates.filter("single_answer")
+    repeated = single.filter(pl.col("questions") > 1)
+    return pl.DataFrame(
+        {
+            "templates": ["all", "single possible answer", "of these, asked more than once"],
+            "count": [templates.height, single.height, repeated.height],
+            "questions": [int(frame["questions"].sum()) for frame in (templates, single, repeated)],
+        }
+    )
+
+
+@requested("floors", files=("requests", "references", "train_requests", "train_references", "results"))
 def floors(
     requests: Sources,
     references: Sources,
     *,
     train_requests: Sources | None = None,
     train_references: Sources | None = None,
+    results: Any = None,
     class_names: tuple[str, ...] | None = None,
     seed: int = 0,
 ) -> FloorsResult:
@@ -146,6 +176,7 @@ def floors(
         train_requests: Questions to fit on, with `train_references`. Without them every question is
             answered from the other videos of its own set.
         train_references: References of the training questions.
+        results: A score table of models, or files of one; the margins of the models over the floors are added.
         class_names: Foreign-object classes, where they differ from the ten known ones.
         seed: Deals the videos into folds for the text prior; nothing else is random.
 
@@ -168,18 +199,18 @@ def floors(
     answers[TEXT_PRIOR] = _prior_answers(questions, training, seed)
     answers |= _oracle_answers(questions, hindsight)
     cases = _case_table(questions, answers)
-    notes = _notes(asked, questions, training)
-    sources = {"requests": requests, "references": references}
-    sources |= {"train_requests": train_requests or (), "train_references": train_references or ()}
+    tables = {
+        "floors": _floor_table(cases, tuple(answers)),
+        "templates": template_table(questions, training),
+        "unseen_templates": unseen_table(questions, training),
+        "margins": pl.DataFrame() if results is None else margins(cases, as_table(results)),
+    }
     return FloorsResult(
-        table=_floor_table(cases, tuple(answers)),
-        templates=template_table(questions, training),
-        unseen=unseen_table(questions, training),
+        tables={name: frame for name, frame in tables.items() if not frame.is_empty()},
         cases=cases,
         answers={name: _given(questions, texts) for name, texts in answers.items()},
         fit="leave-one-video-out" if training is None else "training set",
-        notes=notes,
-        manifest=_manifest(asked, sources, seed, notes),
+        findings=as_findings(_notes(asked, questions, training)),
     )
 
 
@@ -243,8 +274,7 @@ def _given(questions: Sequence[BlindQuestion], texts: Sequence[str | None]) -> A
 
 
 def _case_table(questions: Sequence[BlindQuestion], answers: Mapping[str, Sequence[str | None]]) -> pl.DataFrame:
-    named = ("case", "video", "format", "bucket", "template")
-    columns: dict[str, Any] = {name: [getattr(question, name) for question in questions] for name in named}
+    columns: dict[str, Any] = {name: [getattr(question, name) for question in questions] for name in DESCRIBED}
     for predictor, texts in answers.items():
         columns[predictor] = [q.score(text) for q, text in zip(questions, texts, strict=True)]
     return pl.DataFrame(columns, schema_overrides=dict.fromkeys(answers, pl.Float64))
@@ -253,12 +283,20 @@ def _case_table(questions: Sequence[BlindQuestion], answers: Mapping[str, Sequen
 def _floor_table(cases: pl.DataFrame, predictors: Sequence[str]) -> pl.DataFrame:
     slices = Slices(cases["video"].to_list(), cases["bucket"].to_list(), cases["format"].to_list())
     rows = [
-        (predictor, level, name, value.rows, value.videos, value.right, value.questions, value.video_count)
+        {
+            "floor": predictor,
+            "level": level,
+            "name": name,
+            "accuracy": value.rows,
+            "accuracy_videos": value.videos,
+            "right": value.right,
+            "questions": value.questions,
+            "videos": value.video_count,
+        }
         for predictor in predictors
         for (level, name), value in slices.values(cases[predictor].to_numpy()).items()
     ]
-    columns = ["floor", "level", "name", "accuracy", "accuracy_videos", "right", "questions", "videos"]
-    return pl.DataFrame(rows, schema=columns, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
+    return tables.FLOORS.frame(rows).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
 def _notes(
@@ -277,15 +315,3 @@ def _notes(
     if training is not None and (shared := sorted(videos & {question.video for question in training})):
         notes.append(f"{len(shared)} videos are in the training set too (first: {shared[0]}); their floors leak")
     return tuple(notes)
-
-
-def _manifest(asked: QuestionSet, sources: Mapping[str, Sources], seed: int, notes: Sequence[str]) -> Manifest:
-    options: dict[str, Any] = {}
-    files: list[Path] = []
-    for name, source in sources.items():
-        listed = [source] if isinstance(source, str | Path) else list(source)
-        named = [split_source(member) for member in listed if isinstance(member, str | Path)]
-        files += [path for _, path in named]
-        options[name] = [path.name if space is None else f"{space}={path.name}" for space, path in named]
-    options["class_names"] = None if asked.class_names == CLASS_NAMES else list(asked.class_names)
-    return Manifest("floors", options, files, {"text-prior folds": seed}, notes)

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
+from surgeval.results.tables import scoring as tables
 from surgeval.schema.findings import Finding, Severity
 
 TINY_VIDEOS = 13
@@ -21,19 +22,13 @@ TINY_VIDEOS = 13
 def question_weights(buckets: Mapping[str, np.ndarray]) -> pl.DataFrame:
     """The weight of one question of each bucket in the headline."""
     sizes = {name: len(rows) for name, rows in buckets.items() if len(rows)}
-    return pl.DataFrame(
+    return tables.LEVERAGE_QUESTIONS.frame(
         {
             "bucket": list(sizes),
             "questions": list(sizes.values()),
             "weight_of_bucket": [1 / len(sizes)] * len(sizes),
             "weight_of_question": [1 / (len(sizes) * size) for size in sizes.values()],
-        },
-        schema={
-            "bucket": pl.String,
-            "questions": pl.Int64,
-            "weight_of_bucket": pl.Float64,
-            "weight_of_question": pl.Float64,
-        },
+        }
     )
 
 
@@ -59,14 +54,12 @@ def video_influence(
             left = count.sum() - count
             without.append(np.divide(right.sum() - right, left, out=np.full(len(left), np.nan), where=left > 0))
     if not whole:
-        return pl.DataFrame(
-            schema={"video": pl.String, "questions": pl.Int64, "headline_without": pl.Float64, "change": pl.Float64}
-        )
+        return tables.LEVERAGE_VIDEOS.frame([])
     stacked = np.stack(without)
     present = ~np.isnan(stacked)
     headline = np.where(present, stacked, 0.0).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
     headline = np.where(present.any(axis=0), headline, np.nan)
-    table = pl.DataFrame(
+    table = tables.LEVERAGE_VIDEOS.frame(
         {
             "video": list(video_names),
             "questions": np.bincount(videos, minlength=len(video_names)),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from surgeval.errors import FileUnreadable, Misuse
-from surgeval.results.manifest import Manifest
+from surgeval.results.request import requested
 from surgeval.schema.foreign_objects import read_definitions
 from surgeval.schema.formats import shown
 from surgeval.schema.question_files import Source, Sources, collect_questions, split_source, unreadable
@@ -25,6 +25,7 @@ from surgeval.scoring.lint_report import FindingLog, LintReport
 KEPT_PER_CODE = 10_000
 
 
+@requested("lint", files=("requests", "responses", "references", "definitions"))
 def lint(
     requests: Sources,
     responses: Sources,
@@ -64,7 +65,7 @@ def lint(
     for where, response in _stream(listed["responses"], log):
         check.response(response, where)
     check.whole()
-    return check.report(_manifest(listed, definitions, keep_per_code))
+    return check.report()
 
 
 def _listed(given: Sources) -> list[Any]:
@@ -111,19 +112,3 @@ def _stream_file(source: Source, log: FindingLog) -> Iterator[tuple[str | None, 
         log.note("file-unreadable", "; ".join([*error.problems, *before]), where=error.where)
     if path.suffix.lower() != ".json" and number:
         log.note("not-json", f"the answers are {path.suffix}, not .json", where=name)
-
-
-def _manifest(listed: Mapping[str, list[Any]], definitions: str | Path | None, keep_per_code: int) -> Manifest:
-    """The options and inputs of the run; objects given in Python are only counted."""
-    options: dict[str, Any] = {"keep_per_code": keep_per_code}
-    inputs = []
-    for name, members in listed.items():
-        sources = [split_source(member) for member in members if isinstance(member, str | Path)]
-        inputs += [path for _, path in sources]
-        options[name] = [f"{namespace}={path.name}" if namespace else path.name for namespace, path in sources]
-        if objects := len(members) - len(sources):
-            options[name].append(f"{objects} objects")
-    if definitions is not None:
-        options["definitions"] = Path(definitions).name
-        inputs.append(Path(definitions))
-    return Manifest("lint", options, inputs)

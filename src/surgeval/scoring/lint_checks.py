@@ -11,15 +11,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from surgeval.errors import UnknownName
-from surgeval.results.manifest import Manifest
 from surgeval.schema.formats import JUDGED, AnswerFormat, BadParameters, Time, Unreadable, shown
 from surgeval.schema.question_files import QuestionSet
-from surgeval.schema.questions import Reference, Response
+from surgeval.schema.questions import TRACK_LIMITS_S, Reference, Response
 from surgeval.scoring.injection import official_signal, signals
 from surgeval.scoring.lint_report import FindingLog, FormatCount, LintReport, ordered_counts
-
-TRACK_LIMITS_S = {"frame": 5.0, "segment": 15.0, "procedure": 30.0}
-"""Seconds that a response may take in each track of the challenge."""
 
 LONGEST_ANSWER = 300
 """Characters that free-text formats read where a reference does not say otherwise."""
@@ -235,7 +231,7 @@ class Check:
 
     # --- the report -------------------------------------------------------------------------------
 
-    def report(self, manifest: Manifest) -> LintReport:
+    def report(self) -> LintReport:
         """What was found."""
         return LintReport(
             findings=self.log.ordered(),
@@ -244,7 +240,6 @@ class Check:
             responses=self.responses,
             questions=len(self.questions.references if self.has_references else self.questions.requests),
             has_references=self.has_references,
-            manifest=manifest,
         )
 
     def _format_counts(self) -> list[FormatCount]:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from surgeval.results.manifest import Manifest
-from surgeval.schema.documents import json_text
+from surgeval.results.result import Result
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.formats import shown
 from surgeval.scoring.lint_rules import OFFICIAL_ABORTS, RULES, Rule
@@ -64,12 +62,13 @@ class FindingLog:
         return tuple(finding for code in codes for finding in self.kept[code])
 
 
-@dataclass(frozen=True)
-class LintReport:
-    """The result of `lint`. Nothing in it stops anything; read it, mend the file, lint again."""
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class LintReport(Result):
+    """The result of `lint`. Nothing in it stops anything; read it, mend the file, lint again.
 
-    findings: tuple[Finding, ...]
-    """Errors first; at most `keep_per_code` of each code. `counts` is complete."""
+    `findings` has errors first, and at most `keep_per_code` of each code; `counts` is complete.
+    """
+
     counts: Mapping[str, int]
     """Findings per code, most severe first."""
     formats: tuple[FormatCount, ...]
@@ -77,7 +76,9 @@ class LintReport:
     responses: int
     questions: int
     has_references: bool
-    manifest: Manifest = field(repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "records", {"lint": self.as_dict()})
 
     def number(self, severity: Severity) -> int:
         """How many findings have this severity."""
@@ -116,13 +117,6 @@ class LintReport:
             "findings": [{**f.as_dict(), "official_aborts": f.code in OFFICIAL_ABORTS} for f in self.findings],
             "not_listed": sum(self.counts.values()) - len(self.findings),
         }
-
-    def to_dir(self, path: str | Path) -> None:
-        """Write `lint.json` and `manifest.json` into the folder, which is created."""
-        folder = Path(path)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "lint.json").write_text(json_text(self.as_dict(), indent=2) + "\n", encoding="utf-8")
-        self.manifest.to_dir(folder)
 
     def summary(self, *, examples: int = SHOWN_EXAMPLES) -> str:
         """The report to read: counts per format, then each code with its first examples."""

@@ -51,6 +51,9 @@ RULES: dict[str, Rule] = {
     "huge-number": Rule(_E, "A JSON number has more digits than JSON readers convert.", ABORTS),
     "too-many-cells": Rule(_E, "A CSV line has more cells than the header has columns."),
     "extra-keys": Rule(_E, "A response has keys beyond qID, content and latency.", ABORTS),
+    "status-keys": Rule(_W, "A response says what became of its question (status, detail, cost, ...).", ABORTS),
+    "bad-status": Rule(_W, "The status is no word of the list; it is read as not stated.", ABORTS),
+    "bad-amount": Rule(_W, "Cost, tokens or attempts are no number of at least 0; they are left out.", ABORTS),
     # identifiers
     "no-id": Rule(_E, "A row has no usable qID and is left out.", "if the key qID is absent or nested"),
     "id-not-text": Rule(_W, "A qID is no text; the official toolkit does not match 7 with \"7\"."),

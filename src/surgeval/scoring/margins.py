@@ -17,19 +17,20 @@ import numpy.typing as npt
 import polars as pl
 
 from surgeval.errors import TableInvalid
+from surgeval.results.tables.scoring import MARGINS
 from surgeval.schema.score_table import ScoreTable
-from surgeval.scoring.floors import FLOORS, ORACLES, FloorsResult
 from surgeval.scoring.slices import Slices
 
-MARGIN_SCHEMA = {
-    "model": pl.String, "level": pl.String, "name": pl.String, "accuracy": pl.Float64, "best_floor": pl.String,
-    "floor_accuracy": pl.Float64, "margin": pl.Float64, "oracle_accuracy": pl.Float64, "questions": pl.Int64,
-    "videos": pl.Int64, "missing": pl.Int64, "not_scored": pl.Int64,
-}  # fmt: skip
+DESCRIBED = ("case", "video", "format", "bucket", "template")
+"""Columns that describe a question; every other one is a floor."""
 
 
-def margins(floors: FloorsResult, score_table: ScoreTable) -> pl.DataFrame:
+def margins(cases: pl.DataFrame, score_table: ScoreTable) -> pl.DataFrame:
     """Per model and slice: its accuracy, the best floor, and the margin between them.
+
+    Args:
+        cases: The scores of every floor on every question, as `FloorsResult.cases` has them.
+        score_table: The models.
 
     Raises:
         TableInvalid: The table has no metric `correct`, or shares no question with the floors.
@@ -37,37 +38,52 @@ def margins(floors: FloorsResult, score_table: ScoreTable) -> pl.DataFrame:
     if "correct" not in score_table.metrics:
         raise TableInvalid("score table", [f"no metric 'correct'; it has {', '.join(score_table.metrics)}"])
     scores = score_table.frame.filter(metric="correct").select("model", "case", "value")
-    if scores.join(floors.cases, on="case", how="semi").is_empty():
+    if scores.join(cases, on="case", how="semi").is_empty():
         raise TableInvalid("score table", ["none of its cases is among the questions of the floors"])
-    cases = floors.cases
     slices = Slices(cases["video"].to_list(), cases["bucket"].to_list(), cases["format"].to_list())
-    rows: list[tuple[Any, ...]] = []
+    rows: list[dict[str, Any]] = []
     for model in score_table.models:
         own = scores.filter(model=model).select("case", "value", present=pl.lit(True))
         joined = cases.select("case").join(own, on="case", how="left", maintain_order="left")
         rows += _rows(model, joined, cases, slices)
-    return pl.DataFrame(rows, schema=MARGIN_SCHEMA, orient="row")
+    return MARGINS.frame(rows)
 
 
-def _rows(model: str, joined: pl.DataFrame, cases: pl.DataFrame, slices: Slices) -> list[tuple[Any, ...]]:
+def _rows(model: str, joined: pl.DataFrame, cases: pl.DataFrame, slices: Slices) -> list[dict[str, Any]]:
+    predictors = [name for name in cases.columns if name not in DESCRIBED]
+    floors = [name for name in predictors if not name.startswith("oracle-")]
     missing = joined["present"].is_null().to_numpy()
     own = joined["value"].cast(pl.Float64).to_numpy().copy()
     own[missing] = 0.0
-    unscored = np.isnan(own) | cases[FLOORS[0]].is_null().to_numpy()
+    unscored = np.isnan(own) | cases[floors[0]].is_null().to_numpy()
     values = slices.values(np.where(unscored, np.nan, own))
     lacking = slices.values(np.where(unscored, np.nan, missing))
     left_out = slices.values(unscored.astype(float))
-    honest = {name: slices.values(_paired(cases, name, unscored)) for name in FLOORS}
-    oracle = [slices.values(_paired(cases, name, unscored)) for name in ORACLES]
+    honest = {name: slices.values(_paired(cases, name, unscored)) for name in floors}
+    oracle = [slices.values(_paired(cases, name, unscored)) for name in predictors if name not in floors]
     rows = []
     for where, value in values.items():
         if not value.questions:
             continue
-        best = max(FLOORS, key=lambda name: (honest[name][where].rows, -FLOORS.index(name)))
+        best = max(floors, key=lambda name: (honest[name][where].rows, -floors.index(name)))
         floor, bound = honest[best][where].rows, max(each[where].rows for each in oracle)
         margin = value.rows - floor
-        counts = (value.questions, value.video_count, lacking[where].right, left_out[where].right)
-        rows.append((model, *where, value.rows, best, floor, _or_none(margin), bound, *counts))
+        rows.append(
+            {
+                "model": model,
+                "level": where[0],
+                "name": where[1],
+                "accuracy": value.rows,
+                "best_floor": best,
+                "floor_accuracy": floor,
+                "margin": _or_none(margin),
+                "oracle_accuracy": bound,
+                "questions": value.questions,
+                "videos": value.video_count,
+                "missing": lacking[where].right,
+                "not_scored": left_out[where].right,
+            }
+        )
     return rows
 
 

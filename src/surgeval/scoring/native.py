@@ -34,6 +34,14 @@ class Reason(StrEnum):
     """A response without text: wrong."""
     LATE = "late"
     """Over the time limit, or without a usable time: wrong."""
+    REFUSED = "refused"
+    """The model declined to answer: wrong."""
+    FAILED = "failed"
+    """The model broke down: wrong."""
+    NOT_ASKED = "not_asked"
+    """The question was never put to the model: wrong."""
+    INFRASTRUCTURE = "infrastructure"
+    """Our side failed: wrong all the same, since an answer file could otherwise excuse itself."""
     NOT_JUDGED = "not_judged"
     """Free text that no judge was asked about: not scored."""
     JUDGE_TIE = "judge_tie"
@@ -43,7 +51,37 @@ class Reason(StrEnum):
     NO_REFERENCE = "reference_unreadable"
     """The reference breaks its own format: not scored."""
 
+    @property
+    def status(self) -> Status:
+        """The same in the words of score tables."""
+        return _STATUS[self]
 
+
+_STATUS = {
+    Reason.RIGHT: Status.ANSWERED,
+    Reason.WRONG: Status.ANSWERED,
+    Reason.UNREADABLE: Status.UNREADABLE,
+    Reason.MISSING: Status.MISSING,
+    Reason.UNANSWERED: Status.MISSING,
+    Reason.LATE: Status.TIMED_OUT,
+    Reason.REFUSED: Status.REFUSED,
+    Reason.FAILED: Status.FAILED,
+    Reason.NOT_ASKED: Status.NOT_ASKED,
+    Reason.INFRASTRUCTURE: Status.INFRASTRUCTURE,
+    Reason.NOT_JUDGED: Status.NOT_JUDGED,
+    Reason.JUDGE_TIE: Status.JUDGE_ABSTAINED,
+    Reason.JUDGE_ABSTAINED: Status.JUDGE_ABSTAINED,
+    Reason.NO_REFERENCE: Status.INFRASTRUCTURE,
+}
+_BY_STATUS = {
+    Status.REFUSED: Reason.REFUSED,
+    Status.UNREADABLE: Reason.UNREADABLE,
+    Status.FAILED: Reason.FAILED,
+    Status.TIMED_OUT: Reason.LATE,
+    Status.MISSING: Reason.UNANSWERED,
+    Status.NOT_ASKED: Reason.NOT_ASKED,
+    Status.INFRASTRUCTURE: Reason.INFRASTRUCTURE,
+}
 _BY_DECISION = {"tie": Reason.JUDGE_TIE, "abstained": Reason.JUDGE_ABSTAINED, "not_judged": Reason.NOT_JUDGED}
 
 
@@ -74,10 +112,7 @@ class Outcome:
     @property
     def status(self) -> Status:
         """The status of the score table."""
-        if self.reason is Reason.LATE:
-            return Status.TIMED_OUT
-        missing = self.response is None or self.reason is Reason.UNANSWERED
-        return Status.MISSING if missing else Status.ANSWERED
+        return self.reason.status
 
     @property
     def latency_s(self) -> float:
@@ -121,6 +156,8 @@ def _decide(
         return Outcome(request, reference, response, Reason.NO_REFERENCE)
     if response is None:
         return Outcome(request, reference, None, Reason.MISSING, expected=expected)
+    if response.status in _BY_STATUS:
+        return Outcome(request, reference, response, _BY_STATUS[response.status], expected=expected)
     if response.content is None:
         return Outcome(request, reference, response, Reason.UNANSWERED, expected=expected)
     flags = tuple(signal.name for signal in signals(response.content))

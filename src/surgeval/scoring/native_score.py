@@ -13,7 +13,7 @@ import polars as pl
 
 from surgeval.errors import QuestionsInvalid, ResponsesMissing, UnknownName
 from surgeval.judges import Panel, verdict_row
-from surgeval.results.manifest import Manifest
+from surgeval.results.tables import scoring as tables
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.question_files import QuestionSet, Sources, load_responses
 from surgeval.schema.questions import Response
@@ -52,7 +52,6 @@ def score_native(
     panel: Panel,
     options: NativeOptions,
     report: LintReport,
-    manifest: Manifest,
 ) -> ScoreResult:
     """The result of one model under our own rules.
 
@@ -84,13 +83,16 @@ def score_native(
     return ScoreResult(
         model=options.model,
         profile="native",
-        results=frame,
-        summary=pl.concat([summary, *_variants(summary, frame, values, buckets)]).drop("model"),
         scores=_table(frame, targeted.cases, options.model),
         lint=report,
-        manifest=manifest,
-        warnings=(*_warnings(outcomes, frame, options), *bucket_warnings(buckets, codes, _expected_buckets())),
-        extra_tables={
+        records={"lint": report.as_dict()},
+        findings=(*_warnings(outcomes, frame, options), *bucket_warnings(buckets, codes, _expected_buckets())),
+        main="summary",
+        tables={
+            "results": frame,
+            "summary": tables.SUMMARY.frame(
+                pl.concat([summary, *_variants(summary, frame, values, buckets)]).drop("model")
+            ),
             "leverage_questions": question_weights(buckets),
             "leverage_videos": video_influence(values, codes, names.tolist(), buckets),
             "targeted": targeted.summary,
@@ -140,13 +142,7 @@ def _frame(outcomes: Sequence[Outcome], ood: Mapping[str, bool | None], class_na
         }
         for o, template in zip(outcomes, templates, strict=True)
     ]
-    overrides: dict[str, Any] = {
-        "correctness": pl.Boolean,
-        "ood_stated": pl.Boolean,
-        "latency": pl.Float64,
-        "window_s": pl.Float64,
-    }
-    return pl.DataFrame(rows, infer_schema_length=None, schema_overrides=overrides)
+    return tables.RESULTS.frame(rows)
 
 
 def _slices(frame: pl.DataFrame) -> dict[Slice, np.ndarray]:
@@ -189,7 +185,7 @@ def _variants(
     return [
         template.with_columns(
             level=pl.lit(level), name=pl.lit(name), accuracy=pl.lit(_mean_of_buckets(column, members)),
-            ci_low=pl.lit(math.nan), ci_high=pl.lit(math.nan),
+            low=pl.lit(math.nan), high=pl.lit(math.nan),
         )
         for level, name, column, members in found
     ]  # fmt: skip
@@ -235,6 +231,10 @@ def _warnings(outcomes: Sequence[Outcome], frame: pl.DataFrame, options: NativeO
         Reason.UNANSWERED: "responses have no text; they count as wrong",
         Reason.UNREADABLE: "responses break their answer format; they count as wrong",
         Reason.LATE: "responses are late or report no usable time; they count as wrong",
+        Reason.REFUSED: "questions were refused by the model; they count as wrong",
+        Reason.FAILED: "questions ended in a failure of the model; they count as wrong",
+        Reason.NOT_ASKED: "questions were never put to the model; they count as wrong",
+        Reason.INFRASTRUCTURE: "questions were lost on the asking side; they count as wrong, so ask them again",
         Reason.NOT_JUDGED: "free-text answers were not judged; they are not scored",
         Reason.JUDGE_TIE: "free-text answers split the judges; they are not scored",
         Reason.JUDGE_ABSTAINED: "free-text answers got no verdict; they are not scored",

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 import polars as pl
 
 from surgeval.judges import JudgeCase, Panel, verdict_row
-from surgeval.results.manifest import Manifest
+from surgeval.results.tables import OLDER_COLUMNS
 from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.outcomes import Status
 from surgeval.schema.score_table import ScoreTable
 from surgeval.schema.taxonomy import Capability
 from surgeval.scoring.lint_report import LintReport
-from surgeval.scoring.official import OfficialRow, decide, load_rows, results_csv, summarise, summary_csv
+from surgeval.scoring.official import OfficialRow, decide, load_answers, load_rows, results_csv, summarise, summary_csv
 from surgeval.scoring.profiles import Profile
 from surgeval.scoring.result import ScoreResult
 
@@ -31,32 +32,35 @@ def score_official(
     replicates: int,
     seed: int,
     report: LintReport,
-    manifest: Manifest,
     progress: Callable[[int], None] | None = None,
 ) -> ScoreResult:
     """The toolkit's `results.csv` and `summary.csv`, byte for byte, and the same as a score table."""
     votes = _Votes(panel, progress)
+    answers, stated = load_answers(responses)
     rows = decide(
         load_rows(requests, "request"),
         load_rows(references, "reference"),
-        load_rows(responses, "response"),
+        answers,
         rules=profile.rules,
         limit_s=limit_s,
         judge_all=votes.judge_all,
     )
     lines = summarise(rows, limit_s=limit_s, replicates=replicates, seed=seed)
-    texts = {"results.csv": results_csv(rows), "summary.csv": summary_csv(lines)}
+    texts = {"results": results_csv(rows), "summary": summary_csv(lines)}
     return ScoreResult(
         model=model,
         profile=profile.name,
-        results=pl.read_csv(io.StringIO(texts["results.csv"]), infer_schema_length=None),
-        summary=pl.read_csv(io.StringIO(texts["summary.csv"]), infer_schema_length=None),
-        scores=_table(rows, model),
+        tables={
+            name: pl.read_csv(io.StringIO(text), infer_schema_length=None).rename(OLDER_COLUMNS, strict=False)
+            for name, text in texts.items()
+        },
+        main="summary",
+        scores=_table(rows, model, {row["qID"] for row in answers}, stated),
         lint=report,
-        manifest=manifest,
-        warnings=votes.warnings(),
+        records={"lint": report.as_dict()},
+        findings=votes.warnings(),
         verdicts=tuple(votes.verdicts),
-        exact_files=texts,
+        exact=texts,
     )
 
 
@@ -84,13 +88,19 @@ class _Votes:
         return (Finding("no-verdict-is-wrong", Severity.WARNING, text),)
 
 
-def _table(rows: Sequence[OfficialRow], model: str) -> ScoreTable:
+def _status(row: OfficialRow, answered: Set[Any], stated: Mapping[Any, Status]) -> Status:
+    if row.timed_out:
+        return Status.TIMED_OUT
+    return stated.get(row.qID) or (Status.ANSWERED if row.qID in answered else Status.MISSING)
+
+
+def _table(rows: Sequence[OfficialRow], model: str, answered: Set[Any], stated: Mapping[Any, Status]) -> ScoreTable:
     columns = {
         "model": [model] * len(rows),
         "case": [str(row.qID) for row in rows],
         "video": ["none" if row.video is None else str(row.video) for row in rows],
         "value": [float(row.correctness) for row in rows],
-        "status": ["timed_out" if row.timed_out else "answered" for row in rows],
+        "status": [_status(row, answered, stated).value for row in rows],
         "capability": [row.primary for row in rows],
         "group": [Capability(row.primary).group.value for row in rows],
         "ood": [row.ood is True or row.ood == 1 for row in rows],

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 
 from surgeval.errors import Misuse, UnknownName
 from surgeval.schema.formats import Rules
-
-TRACK_LIMITS_S = {"frame": 5.0, "segment": 15.0, "procedure": 30.0}
-"""Seconds a model may take per question on each track."""
+from surgeval.schema.questions import TRACK_LIMITS_S
 
 
 @dataclass(frozen=True, slots=True)

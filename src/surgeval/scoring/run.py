@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from surgeval.errors import Misuse
 from surgeval.judges import Judge, Panel, VerdictStore, open_judge
-from surgeval.results.manifest import Manifest
+from surgeval.results.request import Request, requested
 from surgeval.schema.documents import is_whole
 from surgeval.schema.foreign_objects import definitions_text, read_definitions
-from surgeval.schema.question_files import Sources, load_questions, split_source
+from surgeval.schema.question_files import Sources, load_questions
 from surgeval.scoring.lint import lint
 from surgeval.scoring.native_score import NativeOptions, score_native
 from surgeval.scoring.official_score import score_official
@@ -21,6 +22,7 @@ from surgeval.scoring.result import ScoreResult
 from surgeval.stats.draws import check_replicates, check_seed
 
 
+@requested("score", files=("requests", "references", "responses", "train_requests", "train_references", "definitions"))
 def score(
     requests: Sources,
     references: Sources,
@@ -53,7 +55,8 @@ def score(
         max_latency_s: A time limit of one's own; not together with `track`.
         judges: Up to three judges of free text, as `none`, `exact`, `cached:FILE`,
             `openai:MODEL@URL`, `local:PATH` or `Judge` objects. Without one, free text is not scored.
-        store: A file that keeps verdicts between runs, so that nothing is asked twice.
+        store: A folder that keeps verdicts between runs, so that nothing is asked twice (a file of an earlier
+            version is taken as well). Without one, a run that is interrupted begins anew.
         definitions: A foreign-object definitions file; its classes become the legal ones.
         ood: How OOD is decided: `stated` in the file, or derived (`procedure`, `template`, `either`,
             `center`) from what the training questions contain.
@@ -80,29 +83,25 @@ def score(
     panel = Panel(asked, store=None if store is None else VerdictStore(store))
     kinds = None if definitions is None else read_definitions(definitions)
     class_names = None if kinds is None else tuple(kind.name for kind in kinds)
-    manifest = Manifest(
-        verb="score",
-        options={
-            "model": model, "profile": chosen.name, "max_latency_s": limit, "judges": [j.name for j in asked],
-            "ood": ood, "missing": missing, "replicates": replicates,
-            "definitions": None if definitions is None else Path(definitions).name,
-        },
-        inputs=_files(requests, references, responses, train_requests, train_references, definitions),
-        seeds={"bootstrap": seed},
-    )  # fmt: skip
+    settled = {"profile": chosen.name, "max_latency_s": limit, "judges": [judge.name for judge in asked]}
     report = lint(requests, responses, references, class_names=class_names)
     if chosen.official:
-        return score_official(
-            requests, references, responses, model=model, profile=chosen, limit_s=limit, panel=panel,
-            replicates=replicates, seed=seed, report=report, manifest=manifest, progress=progress,
-        )  # fmt: skip
+        with closing(panel):
+            result = score_official(
+                requests, references, responses, model=model, profile=chosen, limit_s=limit, panel=panel,
+                replicates=replicates, seed=seed, report=report, progress=progress,
+            )  # fmt: skip
+        findings = (*result.findings, *panel.warnings())
+        return replace(result, findings=findings, request=Request(settled=settled))
     options = NativeOptions(
         model=model, limit_s=limit, ood=ood, missing=missing, replicates=replicates, seed=seed, progress=progress,
         seen=_seen(train_requests, train_references, class_names),
         definitions=definitions_text() if kinds is None else definitions_text(kinds),
     )  # fmt: skip
     questions = load_questions(requests, references, class_names=class_names)
-    return score_native(questions, responses, panel=panel, options=options, report=report, manifest=manifest)
+    with closing(panel):
+        result = score_native(questions, responses, panel=panel, options=options, report=report)
+    return replace(result, findings=(*result.findings, *panel.warnings()), request=Request(settled=settled))
 
 
 def _seen(
@@ -112,11 +111,3 @@ def _seen(
         return None
     training = load_questions(train_requests, train_references or (), class_names=class_names)
     return Seen.of(list(training.requests.values()), list(training.references.values()), training.class_names)
-
-
-def _files(*sources: Any) -> list[Path]:
-    files = []
-    for source in sources:
-        members = [source] if isinstance(source, str | Path) else list(source or ())
-        files += [split_source(member)[1] for member in members if isinstance(member, str | Path)]
-    return list(dict.fromkeys(files))

@@ -9,22 +9,17 @@ interval resamples videos jointly over all buckets, since one video sits in seve
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
+from surgeval.results.tables.scoring import SUMMARY
 from surgeval.stats.draws import stream, video_counts
 from surgeval.stats.intervals import bounds
 
 ESTIMANDS = ("rows", "videos")
 """`rows`: mean over questions. `videos`: mean over videos of their means."""
-
-COLUMNS = {
-    "model": pl.String, "level": pl.String, "name": pl.String, "estimand": pl.String, "accuracy": pl.Float64,
-    "ci_low": pl.Float64, "ci_high": pl.Float64, "count": pl.Int64, "videos": pl.Int64,
-    "effective_videos": pl.Float64, "not_scored": pl.Int64,
-}  # fmt: skip
 
 Slice = tuple[str, str]
 """Level and name."""
@@ -74,7 +69,8 @@ def summarise(
     lines = _headline_lines(work, {s: np.sort(place[i]) for s, i in slices.items() if s[0] == "bucket"}, models)
     for name, indices in slices.items():
         lines += _slice_lines(work, name, np.sort(place[indices]), models)
-    return pl.DataFrame(lines, schema=COLUMNS, orient="row")
+    whose = pl.Series("model", [line.pop("model") for line in lines], dtype=pl.String)
+    return SUMMARY.frame(lines).insert_column(0, whose)
 
 
 class _Work(NamedTuple):
@@ -133,7 +129,7 @@ def _without_copies(matrix: np.ndarray) -> np.ndarray:
     return first if bool((matrix == first).all()) else matrix
 
 
-def _slice_lines(work: _Work, slice_: Slice, rows: np.ndarray, models: Sequence[str]) -> list[tuple[object, ...]]:
+def _slice_lines(work: _Work, slice_: Slice, rows: np.ndarray, models: Sequence[str]) -> list[dict[str, Any]]:
     counts = tally(work.values[rows], work.videos[rows])
     estimates = _estimates(work, slice_, counts)
     return _lines(slice_, estimates, counts, len(rows), models)
@@ -141,22 +137,35 @@ def _slice_lines(work: _Work, slice_: Slice, rows: np.ndarray, models: Sequence[
 
 def _lines(
     slice_: Slice, estimates: Mapping[str, Estimate], counts: Tally, size: int, models: Sequence[str]
-) -> list[tuple[object, ...]]:
-    lines: list[tuple[object, ...]] = []
+) -> list[dict[str, Any]]:
+    lines: list[dict[str, Any]] = []
     for m, model in enumerate(models):
         scored = counts.scored[:, m]
         total = float(scored.sum())
         effective = total**2 / float((scored**2).sum()) if total else 0.0
-        size_facts = (int(total), int((scored > 0).sum()), effective, size - int(total))
+        size_facts = {
+            "count": int(total),
+            "videos": int((scored > 0).sum()),
+            "effective_videos": effective,
+            "not_scored": size - int(total),
+        }
         for name, estimate in estimates.items():
-            numbers = (float(estimate.value[m]), float(estimate.low[m]), float(estimate.high[m]))
-            lines.append((model, *slice_, name, *numbers, *size_facts))
+            lines.append(
+                {
+                    "model": model,
+                    "level": slice_[0],
+                    "name": slice_[1],
+                    "estimand": name,
+                    "accuracy": float(estimate.value[m]),
+                    "low": float(estimate.low[m]),
+                    "high": float(estimate.high[m]),
+                    **size_facts,
+                }
+            )
     return lines
 
 
-def _headline_lines(
-    work: _Work, buckets: Mapping[Slice, np.ndarray], models: Sequence[str]
-) -> list[tuple[object, ...]]:
+def _headline_lines(work: _Work, buckets: Mapping[Slice, np.ndarray], models: Sequence[str]) -> list[dict[str, Any]]:
     """The mean over buckets, by questions; resampled jointly, buckets a resample misses are left out of it."""
     if not buckets:
         return []

@@ -24,6 +24,7 @@ from surgeval.metrics.counts import count_errors, expected_cost
 from surgeval.metrics.sets import exact, jaccard, memberships, set_f1
 from surgeval.metrics.shares import percentage_points_errors
 from surgeval.metrics.time_points import matched_errors_s, share_within, worst_error_s
+from surgeval.results.tables import scoring as tables
 from surgeval.schema.metric_facts import KNOWN_METRICS, TIME_TOLERANCES_S
 
 Floats = npt.NDArray[np.float64]
@@ -31,11 +32,6 @@ Columns = dict[str, Floats]
 
 ESTIMANDS = ("rows", "videos")
 """`rows`: mean over questions; `videos`: mean over videos of their means."""
-
-SUMMARY_SCHEMA = {
-    "format": pl.String, "metric": pl.String, "estimand": pl.String, "value": pl.Float64, "n": pl.Int64,
-    "n_missing": pl.Int64, "videos": pl.Int64, "larger_is_better": pl.Boolean, "worst": pl.String,
-}  # fmt: skip
 
 _HIGHEST_COUNT = 10**15
 """Counts beyond this are read as this: floats hold it exactly, and no surgery reaches it."""
@@ -94,7 +90,7 @@ def targeted_scores(items: Sequence[TargetedItem]) -> TargetedResult:
     schema = {"case": pl.String, "metric": pl.String, "value": pl.Float64}
     return TargetedResult(
         pl.DataFrame(cases, schema=schema, orient="row"),
-        pl.DataFrame(summary, schema=SUMMARY_SCHEMA, orient="row"),
+        tables.TARGETED.frame(summary),
         count_table(items),
     )
 
@@ -106,13 +102,17 @@ def count_table(items: Iterable[TargetedItem]) -> pl.DataFrame:
         >>> count_table([TargetedItem("q1", "v", "number", 3, 5), TargetedItem("q2", "v", "time", (4.0,))]).rows()
         [('q1', 'v', 3, 5)]
     """
-    schema = {"case": pl.String, "video": pl.String, "reference": pl.Int64, "response": pl.Int64}
     rows = [
-        (item.case, item.video, _int64(item.reference), _int64(item.response))
+        {
+            "case": item.case,
+            "video": item.video,
+            "reference": _int64(item.reference),
+            "response": _int64(item.response),
+        }
         for item in items
         if item.format == "number" and item.reference is not None
     ]
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return tables.COUNTS.frame(rows)
 
 
 def _int64(count: int | None) -> int | None:
@@ -182,20 +182,22 @@ def _is_scorable(reference: Any) -> bool:
 # --- summary -------------------------------------------------------------------------------------
 
 
-def _summary_rows(name: str, items: Sequence[TargetedItem], columns: Columns) -> list[tuple[Any, ...]]:
+def _summary_rows(name: str, items: Sequence[TargetedItem], columns: Columns) -> list[dict[str, Any]]:
     missing = sum(item.response is None for item in items)
-    rows: list[tuple[Any, ...]] = []
+    rows: list[dict[str, Any]] = []
     for estimand in ESTIMANDS:
         weights = _weights([item.video for item in items], estimand)
         videos = len({item.video for item in items})
-        tail = (len(items), missing, videos)
+        sizes = {"n": len(items), "n_missing": missing, "videos": videos}
+        where = {"format": name, "estimand": estimand, **sizes}
         for metric, scores in columns.items():
             facts = KNOWN_METRICS[metric]
-            rule = facts.conventions["missing"]
-            rows.append((name, metric, estimand, float(weights @ scores), *tail, facts.larger_is_better, rule))
+            rule = {"better": facts.better, "worst": facts.conventions["missing"]}
+            rows.append({**where, "metric": metric, "value": float(weights @ scores), **rule})
         if name == "number":
             costs = _cost_values(items, weights)
-            rows += [(name, metric, estimand, value, *tail, False, _COST) for metric, value in costs.items()]
+            rule = {"better": "smaller", "worst": _COST}
+            rows += [{**where, "metric": metric, "value": value, **rule} for metric, value in costs.items()]
     return rows
 
 

@@ -12,14 +12,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from surgeval.results.tables import scoring as tables
 from surgeval.scoring.blind_questions import BlindQuestion
 from surgeval.scoring.slices import OVERALL
-
-TEMPLATE_SCHEMA = {
-    "format": pl.String, "template": pl.String, "questions": pl.Int64, "videos": pl.Int64, "answers": pl.Int64,
-    "single_answer": pl.Boolean, "commonest": pl.String, "commonest_share": pl.Float64, "unseen": pl.Boolean,
-}  # fmt: skip
-UNSEEN_SCHEMA = {"level": pl.String, "name": pl.String, "questions": pl.Int64, "unseen": pl.Int64, "share": pl.Float64}
 
 
 def template_table(questions: Sequence[BlindQuestion], training: Sequence[BlindQuestion] | None) -> pl.DataFrame:
@@ -34,16 +29,27 @@ def template_table(questions: Sequence[BlindQuestion], training: Sequence[BlindQ
         commonest, times = min(counts.items(), key=lambda item: (-item[1], item[0]), default=(None, 0))
         videos = len({question.video for question in members})
         unseen = None if seen is None else template not in seen
-        facts = (len(members), videos, len(counts), len(counts) == 1, commonest, times / len(members), unseen)
-        rows.append((name, template, *facts))
-    frame = pl.DataFrame(rows, schema=TEMPLATE_SCHEMA, orient="row")
+        rows.append(
+            {
+                "format": name,
+                "template": template,
+                "questions": len(members),
+                "videos": videos,
+                "answers": len(counts),
+                "single_answer": len(counts) == 1,
+                "commonest": commonest,
+                "commonest_share": times / len(members),
+                "unseen": unseen,
+            }
+        )
+    frame = tables.TEMPLATES.frame(rows)
     return frame.sort(["questions", "format", "template"], descending=[True, False, False])
 
 
 def unseen_table(questions: Sequence[BlindQuestion], training: Sequence[BlindQuestion] | None) -> pl.DataFrame:
     """Per slice, how many questions have a template that the training set never shows."""
     if training is None:
-        return pl.DataFrame(schema=UNSEEN_SCHEMA)
+        return tables.UNSEEN_TEMPLATES.frame([])
     seen = {question.template for question in training}
     totals: Counter[tuple[str, str]] = Counter()
     strangers: Counter[tuple[str, str]] = Counter()
@@ -52,5 +58,14 @@ def unseen_table(questions: Sequence[BlindQuestion], training: Sequence[BlindQue
             totals[name] += 1
             strangers[name] += question.template not in seen
     order = [OVERALL, *sorted(name for name in totals if name != OVERALL)]
-    rows = [(*name, totals[name], strangers[name], strangers[name] / totals[name]) for name in order]
-    return pl.DataFrame(rows, schema=UNSEEN_SCHEMA, orient="row")
+    rows = [
+        {
+            "level": name[0],
+            "name": name[1],
+            "questions": totals[name],
+            "unseen": strangers[name],
+            "share": strangers[name] / totals[name],
+        }
+        for name in order
+    ]
+    return tables.UNSEEN_TEMPLATES.frame(rows)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import as_completed
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from surgeval.errors import Misuse, WouldOverwrite
-from surgeval.results.manifest import Manifest
+from surgeval.errors import Misuse
+from surgeval.results.folder import files_below, staged
+from surgeval.results.manifest import MANIFEST, manifest_of, write_manifest
+from surgeval.results.request import Request, plain_value
+from surgeval.results.tables.evaluation import PROCEDURES
 from surgeval.schema.procedure_files import write_procedure
 from surgeval.schema.tracks import Procedure
 from surgeval.simulation.catalogue import procedure_type
@@ -66,7 +69,7 @@ class Simulation:
     @property
     def table(self) -> pl.DataFrame:
         """One row per procedure: type, centre, length and what occurs in it."""
-        return pl.DataFrame([_row(scene, true_procedure(scene)) for scene in self.scenes()])
+        return PROCEDURES.frame([_row(scene, true_procedure(scene)) for scene in self.scenes()])
 
     def to_dir(
         self,
@@ -94,31 +97,25 @@ class Simulation:
         Raises:
             WouldOverwrite: The folder holds a simulation and `force` is off.
         """
-        folder = Path(path)
-        if (folder / "manifest.json").exists() and not force:
-            raise WouldOverwrite(folder / "manifest.json")
         if video:
             pyav()
-        for name in ("procedures", "conditions"):
-            (folder / name).mkdir(parents=True, exist_ok=True)
         # Boxes are in pixels of the picture, so the film must not shrink it.
         whole = replace(spec, max_height_px=max(spec.max_height_px, self.height_px))
-        job = _Job(self, folder, video, clock, whole)
-        rows = (
-            _in_pool(job, workers, step)
-            if workers > 1 and self.count > 1
-            else [job.write(number, step) for number in range(self.count)]
-        )
-        table = pl.DataFrame(rows)
-        table.write_csv(folder / "procedures.csv")
-        Manifest(
-            "simulate", self._options() | {"video": video, "clock": clock, "fps": spec.fps}, seeds={"seed": self.seed}
-        ).to_dir(folder)
+        options = {**asdict(self), "video": video, "clock": clock, "fps": spec.fps}
+        with staged(Path(path), force=force) as folder:
+            for name in ("procedures", "conditions"):
+                (folder / name).mkdir()
+            job = _Job(self, folder, video, clock, whole)
+            rows = (
+                _in_pool(job, workers, step)
+                if workers > 1 and self.count > 1
+                else [job.write(number, step) for number in range(self.count)]
+            )
+            table = PROCEDURES.frame(rows)
+            table.write_csv(folder / "procedures.csv")
+            request = Request("simulate", {name: plain_value(value) for name, value in options.items()})
+            write_manifest(folder / MANIFEST, manifest_of(request, main="procedures", outputs=files_below(folder)))
         return table
-
-    def _options(self) -> dict[str, Any]:
-        names = ("count", "types", "centers", "minutes", "width_px", "height_px")
-        return {name: getattr(self, name) for name in names}
 
 
 def simulate(

@@ -17,8 +17,10 @@ import polars as pl
 from scipy.special import stdtr, stdtrit
 
 from surgeval.errors import Misuse, UnknownName
+from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
 from surgeval.schema.score_table import Missing, ScoreMatrix
+from surgeval.schema.table_facts import Directions
 from surgeval.stats.cooccurrence import labels_of
 from surgeval.stats.draws import stream
 from surgeval.stats.intervals import check_level, percent
@@ -36,13 +38,14 @@ INTERCEPT = "(Intercept)"
 COVARIANCES = ("auto", *KINDS, "bootstrap")
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class AdjustedResult(TableResult):
     """Adjusted effects; one row per model and term."""
 
     stem: ClassVar[str] = "adjusted"
 
 
+@requested("adjusted_effects")
 def adjusted_effects(
     table: Any,
     effects: Sequence[str],
@@ -54,6 +57,7 @@ def adjusted_effects(
     replicates: int = 1000,
     seed: int = 42,
     metric: str | None = None,
+    better: Directions = None,
     missing: Missing = "worst",
 ) -> AdjustedResult:
     """The effect of each property on the odds of being right, per model, adjusted for the others.
@@ -70,6 +74,7 @@ def adjusted_effects(
         replicates: Bootstrap refits.
         seed: Seed of the bootstrap.
         metric: Which metric of the table.
+        better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
         missing: What a (model, case) pair without a row becomes.
 
     Raises:
@@ -79,7 +84,7 @@ def adjusted_effects(
     check_level(level)
     if covariance not in COVARIANCES:
         raise UnknownName("covariance", covariance, COVARIANCES)
-    matrix = as_table(table).matrix(metric, missing=missing)
+    matrix = as_table(table, better=better, metric=metric).matrix(metric, missing=missing)
     groupings = [_clusters(matrix, name) for name in ([cluster] if isinstance(cluster, str) else cluster)]
     if covariance == "bootstrap" and len(groupings) != 1:
         raise Misuse("the cluster bootstrap resamples one grouping; use CR1 or CR2 for two")
@@ -103,7 +108,7 @@ def adjusted_effects(
         + (f", {replicates:,} resamples, seed {seed}" if kind == "bootstrap" else ", t quantiles with clusters - 1 df")
         + f"; {percent(level)} intervals)."
     )
-    return AdjustedResult(pl.DataFrame(rows, infer_schema_length=None), prose, tuple(notes))
+    return AdjustedResult.of(pl.DataFrame(rows, infer_schema_length=None), prose, tuple(notes))
 
 
 def design_of(
@@ -183,8 +188,8 @@ def _model_rows(
     return [
         {
             "model": model, "term": name, "estimate": float(beta[i]), "std_error": float(sd[i]), "z": float(z[i]),
-            "p_value": float(p[i]), "odds_ratio": float(odds[0, i]), "ci_low": float(odds[1, i]),
-            "ci_high": float(odds[2, i]), "covariance": kind, "clusters": freedom + 1, "cases": len(fit.outcome),
+            "p_value": float(p[i]), "odds_ratio": float(odds[0, i]), "low": float(odds[1, i]),
+            "high": float(odds[2, i]), "covariance": kind, "clusters": freedom + 1, "cases": len(fit.outcome),
             "note": "separated: the estimate has no finite value" if name in fit.separated else None,
         }
         for i, name in enumerate(fit.names)

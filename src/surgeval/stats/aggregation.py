@@ -29,8 +29,12 @@ import polars as pl
 from scipy.stats import kendalltau, rankdata
 
 from surgeval.errors import Misuse, UnknownName
+from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
+from surgeval.results.tables.statistics import AGGREGATE
+from surgeval.schema.metric_facts import Better
 from surgeval.schema.score_table import Missing, ScoreMatrix
+from surgeval.schema.table_facts import Directions
 from surgeval.stats.interval import matrix_notes
 from surgeval.stats.statistic import Statistic, divided, unweighted
 
@@ -46,20 +50,23 @@ STRATEGIES = (
 )
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class AggregationResult(TableResult):
     """Rank of every model under every strategy; one row per strategy and model."""
 
     stem: ClassVar[str] = "aggregation"
-    agreement: pl.DataFrame | None = None
-    """Per strategy: tau-b with the frame-wise ranks, rank changes, and whether the winner changes."""
 
-    def as_dict(self) -> dict[str, Any]:
-        """The result as plain data, with the agreement of strategies."""
-        agreement = [] if self.agreement is None else self.agreement.to_dicts()
-        return {**super().as_dict(), "agreement": agreement}
+    @property
+    def agreement(self) -> pl.DataFrame:
+        """Per strategy: tau-b with the frame-wise ranks, rank changes, and whether the winner changes."""
+        return self.tables["agreement"]
+
+    def screen(self) -> Mapping[str, pl.DataFrame]:
+        """The ranks, and how well the strategies agree."""
+        return {"": self.shown, "agreement with frame-wise aggregation": self.agreement}
 
 
+@requested("aggregate")
 def aggregate(
     table: Any,
     *,
@@ -68,26 +75,31 @@ def aggregate(
     combine: Combine = "scores",
     weights: Mapping[str, float] | None = None,
     metric: str | None = None,
+    better: Directions = None,
     missing: Missing = "worst",
+    columns: Mapping[str, str] | None = None,
 ) -> AggregationResult:
     """The value and rank of every model under every strategy that the table allows.
 
     Args:
-        table: A `ScoreTable` or anything tabular.
+        table: A `ScoreTable`, files, or anything tabular.
         operator: `mean`, `median`, `q05`, ...
         phase: Column with the phase; without it only frame-wise and video-wise remain, and that is said.
         combine: `scores` or `ranks`.
         weights: Weight of each phase, by name; needed for the weighted strategy, which is left out otherwise.
         metric: Which metric of the table.
+        better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
         missing: What a (model, case) pair without a row becomes.
+        columns: Our column names to theirs, where files are read.
 
     Raises:
+        DirectionUnknown: Nobody said which values are better.
         Misuse: Weights for unknown phases, phases without a weight, or weights that are no positive numbers.
     """
     if combine not in ("scores", "ranks"):
         raise UnknownName("way to combine", combine, ["scores", "ranks"])
     statistic = Statistic.read(operator)
-    scores = as_table(table)
+    scores = as_table(table, columns, better=better, metric=metric)
     matrix = scores.matrix(metric, missing=missing)
     notes = matrix_notes(matrix, has_videos=scores.has_videos)
     has_phase = phase in matrix.cases.columns
@@ -98,13 +110,13 @@ def aggregate(
     elif weights is None:
         notes.append("No weights were given, so the weighted phase-wise strategy is not shown.")
     values = _strategies(matrix, statistic, phase if has_phase else None, combine, weights)
-    frame, agreement = summarise(matrix.models, values, larger_is_better=_larger(matrix, combine), default=FRAME_WISE)
+    frame, agreement = summarise(matrix.models, values, better=_better(matrix, combine), default=FRAME_WISE)
     prose = (
         f"Models were ranked by the {operator} of {matrix.metric.name!r} under {len(values)} aggregation strategies, "
         f"combining {combine} over videos and phases; ties share the smallest rank, and agreement with frame-wise "
         f"aggregation is Kendall's tau-b."
     )
-    return AggregationResult(frame, prose, tuple(notes), agreement)
+    return AggregationResult.of(frame, prose, tuple(notes), agreement=agreement)
 
 
 def check_weights(weights: Mapping[str, float], phases: list[str]) -> np.ndarray:
@@ -125,22 +137,22 @@ def check_weights(weights: Mapping[str, float], phases: list[str]) -> np.ndarray
     return np.array([float(weights[name]) for name in phases])
 
 
-def rank_of(values: np.ndarray, *, larger_is_better: bool) -> np.ndarray:
+def rank_of(values: np.ndarray, *, better: Better) -> np.ndarray:
     """Ranks along the last axis, the best 1, ties sharing the smallest; NaN stays NaN.
 
     Example:
-        >>> rank_of(np.array([0.2, 0.9, 0.9, np.nan]), larger_is_better=True).tolist()
+        >>> rank_of(np.array([0.2, 0.9, 0.9, np.nan]), better="larger").tolist()
         [3.0, 1.0, 1.0, nan]
     """
-    signed = -values if larger_is_better else values
+    signed = -values if better == "larger" else values
     return np.asarray(rankdata(signed, method="min", axis=-1, nan_policy="omit"), dtype=np.float64)
 
 
 def summarise(
-    models: list[str], values: Mapping[str, np.ndarray], *, larger_is_better: Mapping[str, bool], default: str
+    models: list[str], values: Mapping[str, np.ndarray], *, better: Mapping[str, Better], default: str
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Ranks per strategy and model, and the agreement of every strategy with the default one."""
-    ranks = {name: rank_of(found, larger_is_better=larger_is_better[name]) for name, found in values.items()}
+    ranks = {name: rank_of(found, better=better[name]) for name, found in values.items()}
     rows, agreement = [], []
     for name, found in values.items():
         change = ranks[name] - ranks[default]
@@ -150,7 +162,7 @@ def summarise(
             for i, model in enumerate(models)
         ]  # fmt: skip
         agreement.append({"strategy": name, **_agreement(ranks[name], ranks[default], models)})
-    return pl.DataFrame(rows, infer_schema_length=None), pl.DataFrame(agreement, infer_schema_length=None)
+    return AGGREGATE.frame(rows), pl.DataFrame(agreement, infer_schema_length=None)
 
 
 def tau_b(first: np.ndarray, second: np.ndarray) -> float:
@@ -178,20 +190,20 @@ def _agreement(ranks: np.ndarray, default: np.ndarray, models: list[str]) -> dic
     }
 
 
-def _larger(matrix: ScoreMatrix, combine: Combine) -> dict[str, bool]:
-    """Whether a larger final number is better: of scores by the metric's direction, of mean ranks never."""
-    score = matrix.metric.larger_is_better
-    return {name: score if name == FRAME_WISE or combine == "scores" else False for name in STRATEGIES}
+def _better(matrix: ScoreMatrix, combine: Combine) -> dict[str, Better]:
+    """Which final numbers are better: of scores by the metric's direction, of mean ranks the smaller ones."""
+    score: Better = "larger" if matrix.metric.sign > 0 else "smaller"
+    return {name: score if name == FRAME_WISE or combine == "scores" else "smaller" for name in STRATEGIES}
 
 
 def _strategies(
     matrix: ScoreMatrix, statistic: Statistic, phase: str | None, combine: Combine, weights: Mapping[str, float] | None
 ) -> dict[str, np.ndarray]:
-    larger = matrix.metric.larger_is_better
+    better: Better = "larger" if matrix.metric.sign > 0 else "smaller"
     video = matrix.videos
     found = {FRAME_WISE: unweighted(statistic, matrix.values)}
     by_video = _cells(matrix.values, video, statistic)
-    found["video-wise"] = _mean(_level(by_video, combine, larger))
+    found["video-wise"] = _mean(_level(by_video, combine, better))
     if phase is None:
         return found
     known = matrix.cases[phase].is_not_null().to_numpy()
@@ -200,11 +212,11 @@ def _strategies(
     )
     if not known.all():
         raise Misuse(f"{int((~known).sum())} cases have no phase in column {phase!r}; fill it or drop these cases")
-    by_phase = _level(_cells(matrix.values, codes, statistic), combine, larger)
+    by_phase = _level(_cells(matrix.values, codes, statistic), combine, better)
     found["phase-wise"] = _mean(by_phase)
     cells = _grid(matrix.values, codes, video, statistic)
-    found["phase-wise video-wise"] = _nested(cells, combine, larger)
-    found["video-wise phase-wise"] = _nested(cells.transpose(1, 0, 2), combine, larger)
+    found["phase-wise video-wise"] = _nested(cells, combine, better)
+    found["video-wise phase-wise"] = _nested(cells.transpose(1, 0, 2), combine, better)
     if weights is not None:
         found["weighted phase-wise"] = _mean(by_phase, check_weights(weights, names.tolist()))
     return found
@@ -227,14 +239,14 @@ def _grid(values: np.ndarray, outer: np.ndarray, inner: np.ndarray, statistic: S
     return grid.reshape(-1, width, values.shape[1])
 
 
-def _level(cells: np.ndarray, combine: Combine, larger: bool) -> np.ndarray:
-    return rank_of(cells, larger_is_better=larger) if combine == "ranks" else cells
+def _level(cells: np.ndarray, combine: Combine, better: Better) -> np.ndarray:
+    return rank_of(cells, better=better) if combine == "ranks" else cells
 
 
-def _nested(cells: np.ndarray, combine: Combine, larger: bool) -> np.ndarray:
+def _nested(cells: np.ndarray, combine: Combine, better: Better) -> np.ndarray:
     """Combine over the second axis, then over the first; ranks are taken again in between."""
-    inner = np.stack([_mean(_level(block, combine, larger)) for block in cells])
-    return _mean(rank_of(inner, larger_is_better=False) if combine == "ranks" else inner)
+    inner = np.stack([_mean(_level(block, combine, better)) for block in cells])
+    return _mean(rank_of(inner, better="smaller") if combine == "ranks" else inner)
 
 
 def _mean(levels: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:

@@ -13,17 +13,19 @@ interval for one value may carry but a comparison should not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import polars as pl
 from scipy.special import stdtrit
 
 from surgeval.errors import Misuse, TooFewVideos, UnknownName
+from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
+from surgeval.results.tables.statistics import COMPARE
 from surgeval.schema.score_table import Missing, ScoreMatrix
+from surgeval.schema.table_facts import Directions
 from surgeval.stats.deterministic import two_stage_distribution
 from surgeval.stats.interval import (
     DETERMINISTIC,
@@ -44,13 +46,14 @@ from surgeval.stats.slices import Slice, labelled, slices
 POWER = 0.8
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class ComparisonResult(TableResult):
     """The difference of two models; one row per slice."""
 
     stem: ClassVar[str] = "comparison"
 
 
+@requested("compare")
 def compare(
     table: Any,
     model_a: str,
@@ -65,31 +68,34 @@ def compare(
     method: str = "percentile",
     seed: int = 42,
     metric: str | None = None,
+    better: Directions = None,
     missing: Missing = "worst",
+    columns: Mapping[str, str] | None = None,
     engine: Engine = "auto",
 ) -> ComparisonResult:
     """The difference of `model_a` minus `model_b` on the cases both were scored on, with its interval.
 
-    Args are those of `interval`. `favours` in the result is the model that looks better, given the
-    metric's direction.
+    Args are those of `interval`; `better` says whether `larger` or `smaller` values are better where neither the table
+    nor the name of the metric does. `favours` in the result is the model that looks better.
 
     Raises:
         UnknownName: A model that the table does not have.
+        DirectionUnknown: Nobody said which values are better.
         TooFewVideos: The whole table has a single unit.
 
     Example:
         >>> rows = {"model": ["A"] * 4 + ["B"] * 4, "case": list("abcd") * 2,
         ...         "video": list("uvwx") * 2, "value": [1, 1, 1, 0, 0, 0, 1, 0]}
-        >>> compare(rows, "A", "B").table.select("difference", "favours", "videos_won").row(0)
+        >>> compare(rows, "A", "B", better="larger").table.select("difference", "favours", "videos_won").row(0)
         (0.5, 'A', 2)
     """
     settings = Settings(statistic, resample, estimand, level, replicates, method, seed, engine)
     check_settings(settings)
-    scores = as_table(table)
+    scores = as_table(table, columns, better=better, metric=metric)
     pair = pair_matrix(scores.matrix(metric, missing=missing), model_a, model_b)
     rows = [_pair_row(part, settings, strict=not by) for part in slices(pair, by)]
-    return ComparisonResult(
-        table=pl.DataFrame(rows, infer_schema_length=None),
+    return ComparisonResult.of(
+        table=COMPARE.frame(rows),
         prose=_prose(settings, pair),
         notes=tuple(matrix_notes(pair, has_videos=scores.has_videos)),
     )
@@ -162,7 +168,7 @@ def _uncertainty(
     sample: Sample, value: np.ndarray, matrix: ScoreMatrix, settings: Settings, name: str
 ) -> dict[str, Any]:
     difference = float(value[0] - value[1])
-    sign = np.sign(difference) * (1 if matrix.metric.larger_is_better else -1)
+    sign = np.sign(difference) * matrix.metric.sign
     favours = None if sign == 0 else matrix.models[0 if sign > 0 else 1]
     low, high, sd, not_above = _spread(sample, difference, settings, name)
     return {
@@ -196,8 +202,8 @@ def _spread(sample: Sample, difference: float, settings: Settings, name: str) ->
 
 def _video_score(matrix: ScoreMatrix) -> dict[str, int]:
     """In how many videos the mean of the first model is better, worse and equal."""
-    gaps = np.bincount(matrix.videos, weights=matrix.values[:, 0] - matrix.values[:, 1])
-    gaps = np.where(np.abs(gaps) < 1e-12, 0.0, gaps) * (1 if matrix.metric.larger_is_better else -1)
+    sums = np.bincount(matrix.videos, weights=matrix.values[:, 0] - matrix.values[:, 1])
+    gaps = matrix.metric.sign * np.where(np.abs(sums) < 1e-12, 0.0, sums)
     return {
         "videos_won": int((gaps > 0).sum()),
         "videos_lost": int((gaps < 0).sum()),

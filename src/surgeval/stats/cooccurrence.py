@@ -18,8 +18,10 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, UnknownName
+from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
 from surgeval.schema.score_table import Missing
+from surgeval.schema.table_facts import Directions
 from surgeval.stats.contrasts import Contrast, contrast_rows
 from surgeval.stats.interval import Settings, check_settings, matrix_notes
 from surgeval.stats.intervals import percent
@@ -29,13 +31,14 @@ NONE = "(none)"
 """Stands for cases without any secondary label."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class CooccurrenceResult(TableResult):
     """Marginal, primary and conditional rows per model."""
 
     stem: ClassVar[str] = "cooccurrence"
 
 
+@requested("cooccurrence")
 def cooccurrence(
     table: Any,
     *,
@@ -48,6 +51,7 @@ def cooccurrence(
     replicates: int = 1000,
     seed: int = 42,
     metric: str | None = None,
+    better: Directions = None,
     missing: Missing = "worst",
 ) -> CooccurrenceResult:
     """How each model does per label, and per label given that another one is present.
@@ -63,11 +67,12 @@ def cooccurrence(
         replicates: How many resamples.
         seed: Seed of the stream.
         metric: Which metric of the table.
+        better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
         missing: What a (model, case) pair without a row becomes.
     """
     settings = Settings(statistic, resample, "rows", level, replicates, "percentile", seed)
     check_settings(settings)
-    scores = as_table(table)
+    scores = as_table(table, better=better, metric=metric)
     matrix = scores.matrix(metric, missing=missing)
     contrasts = _contrasts(matrix.cases, primary, secondary, separator)
     prose = (
@@ -78,7 +83,7 @@ def cooccurrence(
         f"{replicates:,} resamples, seed {seed}."
     )
     frame = pl.DataFrame(contrast_rows(matrix, contrasts, settings), infer_schema_length=None)
-    return CooccurrenceResult(frame, prose, tuple(matrix_notes(matrix, has_videos=scores.has_videos)))
+    return CooccurrenceResult.of(frame, prose, tuple(matrix_notes(matrix, has_videos=scores.has_videos)))
 
 
 def labels_of(column: pl.Series, separator: str) -> list[list[str]]:

@@ -19,8 +19,10 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import TooFewVideos
+from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
 from surgeval.schema.score_table import Missing
+from surgeval.schema.table_facts import Directions
 from surgeval.stats.closed_form import mean_sd
 from surgeval.stats.interval import interval
 from surgeval.stats.intervals import percent
@@ -29,29 +31,35 @@ from surgeval.stats.replicates import Sample, unit_sums
 from surgeval.stats.statistic import divided
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class DependenceResult(TableResult):
     """ICC, design effect and effective number of cases; one row per model."""
 
     stem: ClassVar[str] = "dependence"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class WidthRatioResult(TableResult):
     """Interval widths with and without videos; one row per slice and model."""
 
     stem: ClassVar[str] = "width_ratio"
-    summaries: pl.DataFrame | None = None
-    """`operator` and `width_ratio`: the median of ratios and the ratio of medians, per slice."""
+
+    @property
+    def summaries(self) -> pl.DataFrame:
+        """`operator` and `width_ratio`: the median of ratios and the ratio of medians, per slice."""
+        return self.tables["summaries"]
 
 
-def dependence(table: Any, *, metric: str | None = None, missing: Missing = "worst") -> DependenceResult:
+@requested("dependence")
+def dependence(
+    table: Any, *, metric: str | None = None, better: Directions = None, missing: Missing = "worst"
+) -> DependenceResult:
     """How strongly the scores of each model hang together within videos.
 
     Raises:
         TooFewVideos: With one video nothing can be said.
     """
-    matrix = as_table(table).matrix(metric, missing=missing)
+    matrix = as_table(table, better=better, metric=metric).matrix(metric, missing=missing)
     if len(matrix.video_names) < 2:
         raise TooFewVideos("dependence: only one video, so nothing varies between videos")
     cluster = Sample.of(matrix, statistic="mean", resample="cluster", estimand="rows")
@@ -74,7 +82,7 @@ def dependence(table: Any, *, metric: str | None = None, missing: Missing = "wor
         "effect is the variance of the mean over rows with whole videos as unit divided by that of independent rows "
         "(both in closed form), and the effective number of cases is the number of cases divided by it."
     )
-    return DependenceResult(frame, prose)
+    return DependenceResult.of(frame, prose)
 
 
 def icc_between_videos(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -92,6 +100,7 @@ def icc_between_videos(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
     return divided(mean_between - mean_within, total)
 
 
+@requested("width_ratio")
 def width_ratio(
     table: Any,
     *,
@@ -103,6 +112,7 @@ def width_ratio(
     replicates: int = 1000,
     seed: int = 42,
     metric: str | None = None,
+    better: Directions = None,
     missing: Missing = "worst",
 ) -> WidthRatioResult:
     """How much wider intervals are when videos are respected; arguments as for `interval`."""
@@ -110,7 +120,7 @@ def width_ratio(
         "statistic": statistic, "estimand": estimand, "by": by, "level": level, "replicates": replicates, "seed": seed,
         "metric": metric, "missing": missing,
     }  # fmt: skip
-    table = as_table(table)
+    table = as_table(table, better=better, metric=metric)
     keys = [*by, "model"] if not isinstance(by, str) else [by, "model"]
     width = (pl.col("high") - pl.col("low")).alias("width")
     naive = interval(table, resample="naive", **common)
@@ -127,7 +137,7 @@ def width_ratio(
         f"Width of {percent(level)} percentile intervals of the {statistic} (estimand: {estimand}) under "
         f"{label_of(resample)} over naive resampling, {replicates:,} replicates, seed {seed}: {head}."
     )
-    return WidthRatioResult(frame, prose, nested.notes, summaries)
+    return WidthRatioResult.of(frame, prose, nested.findings, summaries=summaries)
 
 
 def _summaries(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:

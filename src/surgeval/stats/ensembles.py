@@ -20,10 +20,12 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, TooFewVideos, UnknownName
+from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
 from surgeval.schema.formats import Unreadable, build_format
 from surgeval.schema.questions import Reference
 from surgeval.schema.score_table import Missing, ScoreMatrix, ScoreTable
+from surgeval.schema.table_facts import Directions
 from surgeval.stats.interval import Settings, interval_prose, matrix_notes, replicate_sd, slice_keys
 from surgeval.stats.intervals import bounds
 from surgeval.stats.nesting import Resample, need_units
@@ -35,13 +37,14 @@ Key = Callable[[str, str], Hashable | None]
 """From a case and a response to what makes responses equal; None for a response that is no vote."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class EnsembleResult(TableResult):
     """Value of each ensemble and its gain over the best single model; one row per bucket and ensemble."""
 
     stem: ClassVar[str] = "ensembles"
 
 
+@requested("ensembles")
 def ensembles(
     table: Any,
     *,
@@ -55,6 +58,7 @@ def ensembles(
     replicates: int = 1000,
     seed: int = 42,
     metric: str | None = None,
+    better: Directions = None,
     missing: Missing = "worst",
 ) -> EnsembleResult:
     """How well ensembles of the models in a table would do, per bucket, against the best single model.
@@ -71,12 +75,13 @@ def ensembles(
         replicates: How many resamples.
         seed: Seed of the streams.
         metric: Which metric of the table.
+        better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
         missing: What a (model, case) pair without a row becomes.
 
     Raises:
         Misuse: Fewer than two models, or weights that do not fit the models.
     """
-    scores = as_table(table)
+    scores = as_table(table, better=better, metric=metric)
     matrix = scores.matrix(metric, missing=missing)
     for kind in kinds:
         if kind not in KINDS:
@@ -94,7 +99,7 @@ def ensembles(
         "which is itself chosen on these data, so gains are if anything too small."
     )
     notes = matrix_notes(matrix, has_videos=scores.has_videos)
-    return EnsembleResult(pl.DataFrame(rows, infer_schema_length=None), prose, tuple(notes))
+    return EnsembleResult.of(pl.DataFrame(rows, infer_schema_length=None), prose, tuple(notes))
 
 
 def response_keys(references: Sequence[Reference]) -> Key:
@@ -169,9 +174,9 @@ def _column(
 ) -> np.ndarray:
     values, facts = matrix.values, matrix.metric
     if kind == "oracle" or votes is None:
-        filled = np.where(np.isfinite(values), values, -np.inf if facts.larger_is_better else np.inf)
-        best = filled.max(axis=1) if facts.larger_is_better else filled.min(axis=1)
-        return np.where(np.isfinite(best), best, np.nan)
+        filled = np.where(np.isfinite(values), facts.sign * values, -np.inf)
+        best = filled.max(axis=1)
+        return np.where(np.isfinite(best), facts.sign * best, np.nan)
     worst = facts.worst if np.isfinite(facts.worst) else np.nan
     equal = np.ones(values.shape)
     return vote_scores(values, votes, equal if kind == "majority" else _weights(matrix, weights), worst=worst)
@@ -190,7 +195,7 @@ def _weights(matrix: ScoreMatrix, weights: Mapping[str, float] | None) -> np.nda
     np.add.at(sums[1], matrix.videos, known.astype(np.float64))
     others = sums.sum(axis=1, keepdims=True) - sums
     mean = np.divide(others[0], others[1], out=np.zeros_like(others[0]), where=others[1] > 0)
-    if not matrix.metric.larger_is_better:
+    if matrix.metric.sign < 0:
         mean = mean.max() - mean
     return np.asarray(mean[matrix.videos])
 
@@ -207,7 +212,7 @@ def _bucket_rows(part: Slice, models: list[str], kinds: list[str], settings: Set
     sample = Sample.of(part.matrix, statistic="mean", resample=settings.resample, estimand="rows")
     value = sample.point()
     single = value[: len(models)]
-    sign = 1.0 if part.matrix.metric.larger_is_better else -1.0
+    sign = part.matrix.metric.sign
     best = int(np.argmax(np.where(np.isfinite(single), sign * single, -np.inf)))
     blank = np.full(len(kinds), np.nan)
     gain = sign * (value[len(models) :] - single[best])

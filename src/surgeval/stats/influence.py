@@ -8,26 +8,30 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
+from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
 from surgeval.schema.score_table import Missing
+from surgeval.schema.table_facts import Directions
 from surgeval.stats.jackknife import jackknife_sd, leave_one_out
 from surgeval.stats.nesting import need_units
 from surgeval.stats.replicates import ESTIMAND_PROSE, Sample
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class InfluenceResult(TableResult):
     """The value without each video; one row per video and model, the most influential first."""
 
     stem: ClassVar[str] = "influence"
 
 
+@requested("influence")
 def influence(
     table: Any,
     *,
     statistic: str = "mean",
     estimand: str = "rows",
     metric: str | None = None,
+    better: Directions = None,
     missing: Missing = "worst",
 ) -> InfluenceResult:
     """What happens to each model's value when one video is left out.
@@ -38,7 +42,7 @@ def influence(
     Raises:
         TooFewVideos: The table has a single video.
     """
-    matrix = as_table(table).matrix(metric, missing=missing)
+    matrix = as_table(table, better=better, metric=metric).matrix(metric, missing=missing)
     sample = Sample.of(matrix, statistic=statistic, resample="cluster", estimand=estimand)
     need_units(sample.nest, "influence")
     without = leave_one_out(sample)
@@ -62,4 +66,4 @@ def influence(
         f"The {statistic} of {matrix.metric.name!r} {ESTIMAND_PROSE[estimand]} (estimand: {estimand}) was recomputed "
         f"without each of {len(names)} videos in turn. Jackknife standard errors: {spread}."
     )
-    return InfluenceResult(frame, prose)
+    return InfluenceResult.of(frame, prose)

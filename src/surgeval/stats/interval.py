@@ -13,10 +13,13 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, TooFewVideos, UnknownName
+from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
+from surgeval.results.tables.statistics import INTERVAL
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.schema.score_table import Missing, ScoreMatrix
+from surgeval.schema.table_facts import Directions
 from surgeval.stats.deterministic import two_stage_distribution
 from surgeval.stats.draws import check_replicates, check_seed, replicate_keys, stream
 from surgeval.stats.intervals import METHODS, bounds, check_level, percent
@@ -63,13 +66,14 @@ class PreparedSpread(NamedTuple):
     undefined: np.ndarray
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class IntervalResult(TableResult):
     """The value of every model with its interval; one row per slice and model."""
 
     stem: ClassVar[str] = "intervals"
 
 
+@requested("interval")
 def interval(
     table: Any,
     *,
@@ -82,13 +86,15 @@ def interval(
     method: str = "percentile",
     seed: int = 42,
     metric: str | None = None,
+    better: Directions = None,
     missing: Missing = "worst",
+    columns: Mapping[str, str] | None = None,
     engine: Engine = "auto",
 ) -> IntervalResult:
     """Values of all models with intervals in which rows of one video are not taken as independent.
 
     Args:
-        table: A `ScoreTable` or anything tabular with model, case, value and (best) video.
+        table: A `ScoreTable`, files, or anything tabular with model, case, value and (best) video.
         statistic: `mean`, `median`, `min`, `max`, or `q` and a percentage such as `q05`.
         resample: `naive`, `cluster`, `two-stage`, or a hierarchy such as `center>video>rows`.
         estimand: `rows` (all rows pooled) or `videos` (the mean over videos of the statistic within).
@@ -99,7 +105,9 @@ def interval(
             two-stage, estimand `videos`: no random numbers at all).
         seed: Seed of the named streams; each slice has its own.
         metric: Which metric of the table; may be left out where there is one.
+        better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
         missing: What a (model, case) pair without a row becomes.
+        columns: Our column names to theirs, where files are read.
         engine: `numba`, `numpy`, or `auto`; results are equal.
 
     Raises:
@@ -112,16 +120,17 @@ def interval(
     """
     settings = Settings(statistic, resample, estimand, level, replicates, method, seed, engine)
     check_settings(settings)
-    scores = as_table(table)
+    scores = as_table(table, columns, better=better, metric=metric)
     matrix = scores.matrix(metric, missing=missing)
     rows = [row for part in slices(matrix, by) for row in _slice_rows(part, settings, strict=not by)]
-    return IntervalResult(
-        table=pl.DataFrame(rows, infer_schema_length=None),
+    return IntervalResult.of(
+        table=INTERVAL.frame(rows),
         prose=interval_prose(settings, matrix, what="values"),
         notes=tuple(matrix_notes(matrix, has_videos=scores.has_videos)),
     )
 
 
+@requested("metric_interval", files=("cases",))
 def metric_interval(
     metric: Metric,
     cases: Any,
@@ -152,7 +161,7 @@ def metric_interval(
     sample, whole = _prepared_sample(MetricStatistic(metric), prepared, video, settings, metric.facts)
     found = sample_spread(sample, settings, whole.name)
     row = _row(whole, metric.facts.name, metric.facts, settings, found, 0, "")
-    return IntervalResult(pl.DataFrame([row]), interval_prose(settings, whole.matrix, what="values"))
+    return IntervalResult.of(INTERVAL.frame([row]), interval_prose(settings, whole.matrix, what="values"))
 
 
 def prepared_spread(
@@ -183,7 +192,7 @@ def prepared_spread(
         TooFewVideos: A single unit.
     """
     settings = Settings(statistic.name, resample, "rows", level, replicates, "percentile", seed, "numpy")
-    sample, whole = _prepared_sample(statistic, prepared, video, settings, MetricFacts(statistic.name))
+    sample, whole = _prepared_sample(statistic, prepared, video, settings, MetricFacts.unknown(statistic.name))
     value, draws = sample.point(), sample.replicates(slice_keys(settings, whole.name), engine=settings.engine)
     ends = bounds(draws, value, level=level)
     return PreparedSpread(value, ends.low, ends.high, replicate_sd(draws), np.isnan(draws).sum(axis=0))

@@ -21,7 +21,7 @@ def leave_one_out(sample: Sample) -> np.ndarray:
     """
     if sample.nest.levels == (ROWS,):
         return _without_rows(sample)
-    owners = _top_unit(sample)
+    owners = top_units(sample)
     if sample.estimand == "videos":
         within = sample.within_units()
         known = np.isfinite(within)
@@ -39,7 +39,7 @@ def jackknife_sd(left_out: np.ndarray) -> np.ndarray:
     return np.asarray(np.sqrt((units - 1) / units * ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0)))
 
 
-def _top_unit(sample: Sample) -> np.ndarray:
+def top_units(sample: Sample) -> np.ndarray:
     """For each smallest named unit, the largest unit it lies in."""
     starts = sample.nest.starts[1 : len(sample.nest.levels) - sample.nest.draws_rows]
     owners = np.arange(sample.nest.units)

@@ -21,8 +21,11 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, UnknownName
+from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
+from surgeval.results.tables.statistics import STRATA
 from surgeval.schema.score_table import Missing, ScoreMatrix
+from surgeval.schema.table_facts import Directions
 from surgeval.stats.contrasts import Contrast, contrast_rows, table_rows
 from surgeval.stats.interval import Settings, check_settings, matrix_notes, slice_keys
 from surgeval.stats.intervals import percent
@@ -38,13 +41,14 @@ SUBSET_ROWS_LEVEL = 2
 """Level number of the separate draw of stratum rows under the rule `subset`."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class StrataResult(TableResult):
     """Deltas per stratum and model, with the median over models."""
 
     stem: ClassVar[str] = "strata"
 
 
+@requested("strata")
 def strata(
     table: Any,
     by: Sequence[str],
@@ -60,12 +64,14 @@ def strata(
     replicates: int = 1000,
     seed: int = 42,
     metric: str | None = None,
+    better: Directions = None,
     missing: Missing = "worst",
+    columns: Mapping[str, str] | None = None,
 ) -> StrataResult:
     """The value of every model in every stratum and its difference to the baseline.
 
     Args:
-        table: A `ScoreTable` or anything tabular.
+        table: A `ScoreTable`, files, or anything tabular.
         by: Columns that describe cases; strata of different columns overlap.
         statistic: As for `interval`; the seed study used `median`.
         resample: As for `interval`; the rule `subset` always draws videos and then rows.
@@ -79,7 +85,9 @@ def strata(
         replicates: How many resamples.
         seed: Seed of the stream.
         metric: Which metric of the table.
+        better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
         missing: What a (model, case) pair without a row becomes.
+        columns: Our column names to theirs, where files are read.
 
     Raises:
         UnknownName: A column, rule or baseline that does not exist.
@@ -90,7 +98,7 @@ def strata(
     for kind, got, known in (("strata rule", rule, RULES), ("baseline", baseline, BASELINES)):
         if got not in known:
             raise UnknownName(kind, got, known)
-    scores = as_table(table)
+    scores = as_table(table, columns, better=better, metric=metric)
     matrix = scores.matrix(metric, missing=missing)
     masks = stratum_masks(matrix.cases, [by] if isinstance(by, str) else by, bins=bins, low_artifact=low_artifact)
     contrasts = [
@@ -98,8 +106,8 @@ def strata(
         for labels, mask in masks
     ]
     rows = contrast_rows(matrix, contrasts, settings) if rule == "joint" else _subset_rows(matrix, contrasts, settings)
-    return StrataResult(
-        pl.DataFrame(rows, infer_schema_length=None),
+    return StrataResult.of(
+        STRATA.frame(rows),
         _prose(settings, matrix, rule, baseline),
         tuple(matrix_notes(matrix, has_videos=scores.has_videos)),
     )

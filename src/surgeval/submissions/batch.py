@@ -14,6 +14,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from surgeval.asking.driver import aliases_of, digest_of, working_folders
+from surgeval.asking.journal import Journal, Record
+from surgeval.asking.messages import Outcome
+from surgeval.asking.session import Entrant
 from surgeval.errors import EngineFailed, FileUnreadable, Misuse, OutputRefused, UnknownName
 from surgeval.sandbox import Engine, Mount, Running
 from surgeval.schema.documents import is_whole
@@ -21,11 +25,7 @@ from surgeval.schema.question_files import load_responses
 from surgeval.schema.questions import Request, Response
 from surgeval.submissions.batch_budget import SATURATION, SETUP_S, allowance_s, forfeited
 from surgeval.submissions.batch_layout import LAYOUTS, batch_names, write_batch
-from surgeval.submissions.driver import aliases_of, digest_of, working_folders
 from surgeval.submissions.inputs import Inputs
-from surgeval.submissions.journal import Journal, Record
-from surgeval.submissions.messages import Outcome
-from surgeval.submissions.session import Entrant
 
 BUDGETS = ("per-question", "pooled")
 NOT_VERIFIED = "latency as reported by the container, not verified"

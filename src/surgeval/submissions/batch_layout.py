@@ -10,11 +10,11 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from surgeval.asking.plan import Aliases
+from surgeval.asking.shelf import place
 from surgeval.errors import UnknownName
 from surgeval.schema.foreign_objects import definitions_text, read_definitions
 from surgeval.schema.questions import Request
-from surgeval.submissions.plan import Aliases
-from surgeval.submissions.shelf import place
 from surgeval.video.batch_files import LAYOUTS as LAYOUTS
 from surgeval.video.batch_files import pack_pictures, write_descriptions
 

@@ -20,12 +20,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from surgeval.asking.exchange import Address, Contact, TcpAddress, exchange, request_bytes
+from surgeval.asking.messages import MOST_BODY_BYTES, NotAnAnswer, Outcome, Question, read_answer
+from surgeval.asking.plan import Rules
+from surgeval.asking.session import Answered, Entrant, Session, Workplace
 from surgeval.errors import OutputRefused
 from surgeval.sandbox import Engine, Guarantee, Launch, Mount, Running
-from surgeval.submissions.exchange import Address, Contact, TcpAddress, exchange, request_bytes
-from surgeval.submissions.messages import MOST_BODY_BYTES, NotAnAnswer, Outcome, Question, read_answer
-from surgeval.submissions.plan import Rules
-from surgeval.submissions.session import Answered, Entrant, Session, Workplace
 
 PORT = 4743
 _INVOKE = request_bytes("POST", "/invoke")

@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from surgeval.asking.plan import Task
 from surgeval.errors import FileUnreadable, QuestionsInvalid
 from surgeval.schema.findings import Severity
 from surgeval.schema.question_files import collect_questions
 from surgeval.schema.questions import Request
-from surgeval.submissions.plan import Task
 from surgeval.video.batch_files import archive_name
 from surgeval.video.pictures import Found, pictures_in_archive
 

@@ -10,29 +10,30 @@ from __future__ import annotations
 import math
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from surgeval.asking.driver import run_tasks
+from surgeval.asking.journal import LOG, TROUBLE_LOG
+from surgeval.asking.plan import Rules, State
+from surgeval.asking.session import Entrant, OpenSession, open_session, open_tcp_session
 from surgeval.errors import Misuse, UnknownName
 from surgeval.judges import Judge
-from surgeval.results.manifest import Manifest
+from surgeval.results.manifest import MANIFEST, manifest_of, write_manifest
+from surgeval.results.request import Request, plain_value
 from surgeval.sandbox import Engine, Limits, open_engine
 from surgeval.schema.findings import Severity
 from surgeval.schema.question_files import load_questions
-from surgeval.scoring.profiles import TRACK_LIMITS_S
+from surgeval.schema.questions import TRACK_LIMITS_S
 from surgeval.scoring.result import ScoreResult
 from surgeval.scoring.run import score
 from surgeval.submissions.batch import BUDGETS, BatchRules, run_batches
-from surgeval.submissions.driver import run_tasks
 from surgeval.submissions.gc_invoke import PORT, open_invoke_session
 from surgeval.submissions.inputs import Inputs, read_inputs
-from surgeval.submissions.journal import LOG, TROUBLE_LOG
-from surgeval.submissions.plan import Rules, State
 from surgeval.submissions.rehearsal_report import Findings, findings_of, report_text
-from surgeval.submissions.results import RunFacts, run_facts, write_responses
-from surgeval.submissions.session import Entrant, OpenSession, open_session, open_tcp_session
+from surgeval.submissions.results import RunFacts, run_facts, write_records, write_responses
 
 PROTOCOLS = ("server", "server-tcp", "batch", "gc-invoke")
 _IMAGE_ENGINES = ("podman", "docker")
@@ -223,7 +224,8 @@ def _buckets(inputs: Inputs) -> dict[str, str]:
 
 def _told(inputs: Inputs, rules: Rules, settings: Settings, engine: Engine, folder: Path, limits: Limits) -> Rehearsal:
     pooled = settings.budget == "pooled"
-    responses = write_responses(folder, with_late=not pooled)
+    write_responses(folder, with_late=not pooled)
+    responses = write_records(folder)
     facts = run_facts(folder)
     log = _tail(folder / TROUBLE_LOG) or _tail(folder / LOG)
     findings = findings_of(facts, inputs, protocol=settings.protocol, log=log)
@@ -234,18 +236,16 @@ def _told(inputs: Inputs, rules: Rules, settings: Settings, engine: Engine, fold
             max_latency_s=None if pooled else rules.budget_s, judges=settings.judges,
             definitions=inputs.definitions_file,
         )  # fmt: skip
-        result.to_dir(folder / "scores")
+        result.to_dir(folder / "scores", force=True)
     text = report_text(
         facts, findings, rules, protocol=settings.protocol, pooled=pooled, setup_s=settings.setup_s,
         engine=engine.name, memory_mb=limits.memory_mb, score=result,
     )  # fmt: skip
     files = [path for path in (inputs.requests_file, inputs.references_file) if path is not None]
-    Manifest(
-        "rehearse",
-        {"protocol": settings.protocol, "layout": settings.layout, "budget": settings.budget, "track": rules.track,
-         "budget_s": rules.budget_s, "state": rules.state.value, "engine": engine.name},
-        inputs=files, seeds={"order": rules.seed},
-    ).to_dir(folder)  # fmt: skip
+    options = {field.name: plain_value(getattr(settings, field.name)) for field in fields(settings)}
+    settled = {"track": rules.track, "budget_s": rules.budget_s, "state": rules.state.value, "engine": engine.name}
+    request = Request("rehearse", options, inputs={"input_folder": files}, settled=settled)
+    write_manifest(folder / MANIFEST, manifest_of(request, findings=findings))
     return Rehearsal(folder, facts, findings, text, result)
 
 

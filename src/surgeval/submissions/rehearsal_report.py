@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from surgeval.asking.journal import ANSWERS
+from surgeval.asking.messages import Outcome
+from surgeval.asking.plan import Rules
 from surgeval.schema.findings import Finding, Severity
 from surgeval.submissions.batch_budget import allowance_s, forfeited_count
 from surgeval.submissions.inputs import Inputs
-from surgeval.submissions.journal import ANSWERS
-from surgeval.submissions.messages import Outcome
-from surgeval.submissions.plan import Rules
 from surgeval.submissions.results import RunFacts
 
 Findings = tuple[Finding, ...]
@@ -106,7 +106,7 @@ def report_text(
         rows.append(("memory", f"peak {facts.peak_memory_mb:.0f} MB of {memory_mb:g} MB"))
     if score is not None:
         value = score.headline
-        interval = "" if math.isnan(value["ci_low"]) else f" [{value['ci_low']:.3f}, {value['ci_high']:.3f}]"
+        interval = "" if math.isnan(value["low"]) else f" [{value['low']:.3f}, {value['high']:.3f}]"
         rows.append(("score", f"{value['accuracy']:.4f}{interval}"))
     else:
         rows.append(("score", "none: there are no references beside the requests"))

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from surgeval.submissions.journal import EVENTS, Record, final_records
-from surgeval.submissions.messages import Outcome
+from surgeval.asking.journal import EVENTS, Record, final_records
+from surgeval.asking.messages import Outcome
+from surgeval.schema.questions import Response
+from surgeval.scoring.official import official_row
 
-RESPONSES = "answer.json"
+RESPONSES, RECORDS = "answer.json", "responses.jsonl"
 _SHOWN = 20
 
 
@@ -100,14 +102,40 @@ def write_responses(folder: Path, *, with_late: bool) -> Path:
     part = path.with_name(path.name + ".part")
     with open(part, "w", encoding="utf-8") as handle:
         separator = "[\n"
-        for record in final_records(folder):
-            if record.outcome is Outcome.OK or (with_late and record.outcome is Outcome.TIMEOUT):
-                row = {"qID": record.case, "content": record.content or "", "latency": record.latency_s}
+        for response in responses_of(folder):
+            row = official_row(response)
+            if row is not None and (with_late or not response.is_excused):
                 handle.write(separator + json.dumps(row, ensure_ascii=False))
                 separator = ",\n"
         handle.write("[]\n" if separator == "[\n" else "\n]\n")
     part.replace(path)
     return path
+
+
+def write_records(folder: Path) -> Path:
+    """The file of all responses made from the journal, with what became of each question."""
+    path = folder / RECORDS
+    part = path.with_name(path.name + ".part")
+    with open(part, "w", encoding="utf-8") as handle:
+        handle.writelines(
+            json.dumps(response.as_record(), ensure_ascii=False) + "\n" for response in responses_of(folder)
+        )
+    part.replace(path)
+    return path
+
+
+def responses_of(folder: Path) -> Iterator[Response]:
+    """One response per question of the run; those without an answer say why."""
+    for record in final_records(folder):
+        came = record.outcome is Outcome.OK
+        yield Response(
+            record.case,
+            (record.content or "") if came else None,
+            record.latency_s,
+            status=None if came else record.outcome.status,
+            detail=record.detail,
+            attempts=record.attempt if record.attempt > 1 else None,
+        )
 
 
 def _events(folder: Path) -> Iterator[dict[str, Any]]:

@@ -12,31 +12,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-Raw = Any
-"""One unit (video, image, frame) of references and predictions, in whatever form the oracle likes."""
+from surgeval.testing import MetricExample
+from surgeval.testing._metrics import Draw, Raw
 
 
 @dataclass(frozen=True)
-class Example:
-    """How one metric is tried out."""
+class Example(MetricExample):
+    """How one metric of ours is tried out: as any other, and against an oracle."""
 
-    random: Callable[[np.random.Generator], Raw]
-    """A small random unit: not perfect, now and then without some class or without anything."""
-    perfect: Callable[[np.random.Generator], Raw]
-    """A unit whose prediction is as good as can be."""
-    cases: Callable[[list[Raw]], Any]
-    """What `prepare` takes, made of a list of units; a unit that occurs twice is two units."""
     oracle: Callable[[list[Raw]], float]
     """The value by an independent implementation, NaN where undefined."""
     oracle_name: str = "brute force"
-    spoilt: Callable[[np.random.Generator], Raw] | None = None
-    """A unit with NaN where a number belongs; None where nothing can be NaN."""
-    absent: Callable[[np.random.Generator], Raw] | None = None
+    absent: Draw | None = None
     """A unit whose reference lacks a class, or everything, that is predicted; None where there are no classes."""
-    best: float | None = None
-    """The value of perfect units, where it is not the better end of the metric's range."""
     tolerance: float = 1e-9
     """How closely the oracle is met; its own precision, never ours."""
     options: dict[str, Any] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from surgeval.cli import build_app
 from surgeval.errors import UnknownName
-from surgeval.sandbox import Problem, Severity, Trial, engine_names
+from surgeval.sandbox import ENGINES, Problem, Severity, Trial
 from surgeval.sandbox.bubblewrap import BubblewrapEngine
 from surgeval.sandbox.docker import DockerEngine
 from surgeval.sandbox.podman import PodmanEngine
@@ -72,7 +72,7 @@ def test_a_weak_engine_is_usable_but_not_for_hidden_data(monkeypatch: pytest.Mon
     result = CliRunner().invoke(build_app(), ["doctor", "--json"])
     assert result.exit_code == 0
     told = {report["engine"]: report for report in json.loads(result.stdout)["engines"]}
-    assert sorted(told) == sorted(engine_names())
+    assert sorted(told) == sorted(ENGINES)
     assert told["podman"]["usable"]
     assert not told["podman"]["hidden_data"]
     assert told["podman"]["problems"] == [

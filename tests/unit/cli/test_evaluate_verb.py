@@ -38,6 +38,7 @@ def test_classification_writes_tables_conventions_and_a_manifest(sides: tuple[Pa
     assert written == {
         *("metrics.csv", "per_video.csv", "per_class.csv", "scores.parquet", "conventions.json", "methods.txt"),
         "manifest.json",
+        "metrics.json",
     }
     assert "accuracy" in result.stdout
     assert "note: Classes were taken from the data: a, b" in result.stderr
@@ -46,7 +47,7 @@ def test_classification_writes_tables_conventions_and_a_manifest(sides: tuple[Pa
     assert manifest["options"]["columns"] == {"reference": "label", "prediction": "guess", "video": "patient"}
     table = pl.read_parquet(out / "scores.parquet")
     assert table["model"].unique().to_list() == ["net"]
-    assert table["value"].sum() == 5
+    assert table.filter(metric="correct")["value"].sum() == 5
     again = run("classification", *names(sides), "--out", out)
     assert isinstance(again.exception, WouldOverwrite)
     assert run("classification", *names(sides), "--boot", 50, "--out", out, "--force").exit_code == 0
@@ -118,17 +119,18 @@ def test_triplets_read_tables(tmp_path: Path) -> None:
     assert {row["value"] for row in json.loads(result.stdout)["metrics"]} == {1.0}
 
 
-def test_segmentation_reads_archives_of_masks(tmp_path: Path) -> None:
+def test_segmentation_reads_archives_of_masks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     masks = {f"v{n}/0": np.eye(4, dtype=np.uint8) for n in range(3)}
     np.savez(tmp_path / "masks.npz", **masks)
-    files = ["--predictions", tmp_path / "masks.npz", "--references", tmp_path / "masks.npz"]
+    files = ["--predictions", "masks.npz", "--references", "masks.npz"]
     out = tmp_path / "out"
     result = run("segmentation", *files, "--classes", "1", "--boot", 20, "--out", out)
     assert result.exit_code == 0, result.exception
     assert pl.read_parquet(out / "scores.parquet")["value"].to_list() == [1.0] * 6
     assert isinstance(run("segmentation", *files, "--classes", "liver").exception, Misuse)
     pl.DataFrame({"case": list(masks), "smoke": ["yes", "no", "no"]}).write_csv(tmp_path / "smoke.csv")
-    strata = ["--properties", tmp_path / "smoke.csv", "--by", "smoke", "--boot", 20]
+    strata = ["--properties", "smoke.csv", "--by", "smoke", "--boot", 20]
     assert run("segmentation", *files, *strata, "--out", out, "--force").exit_code == 0
     text = (out / "manifest.json").read_text()
     assert str(tmp_path) not in text
@@ -139,3 +141,60 @@ def test_segmentation_reads_archives_of_masks(tmp_path: Path) -> None:
 def test_every_kind_says_what_is_missing(kind: str, tmp_path: Path) -> None:
     absent = ["--predictions", tmp_path / "no.json", "--references", tmp_path / "neither.json"]
     assert isinstance(run(kind, *absent).exception, FileUnreadable)
+
+
+def detections(folder: Path, model: str, alarms: int) -> list[object]:
+    """Every object found, and so many detections per image where nothing is; the references and the results."""
+    images = [{"id": n, "video": f"v{n % 4}"} for n in range(12)]
+    objects = [{"id": n + 1, "image_id": n, "category_id": 1, "bbox": [10, 10, 20, 20]} for n in range(12)]
+    truth = {"images": images, "categories": [{"id": 1, "name": "tool"}], "annotations": objects}
+    found = [{"image_id": n, "category_id": 1, "bbox": [10, 10, 20, 20], "score": 0.9} for n in range(12)]
+    wrong = [
+        {"image_id": n, "category_id": 1, "bbox": [100 + 30 * extra, 60, 10, 10], "score": 0.8}
+        for n in range(12)
+        for extra in range(alarms + (n % 2))
+    ]
+    (folder / "references.json").write_text(json.dumps(truth))
+    (folder / f"{model}.json").write_text(json.dumps(found + wrong))
+    return ["--predictions", folder / f"{model}.json", "--references", folder / "references.json", "--model", model]
+
+
+def test_the_model_with_fewer_false_alarms_wins_in_every_verb(tmp_path: Path) -> None:
+    for model, alarms in (("calm", 0), ("noisy", 2)):
+        options = detections(tmp_path, model, alarms)
+        given = [
+            "--metric",
+            "false_alarms_per_image",
+            "--video-column",
+            "video",
+            "--boot",
+            20,
+            "--out",
+            tmp_path / model,
+        ]
+        assert run("detection", *options, *given).exit_code == 0
+    folders = [str(tmp_path / "calm"), str(tmp_path / "noisy")]
+    compared = CliRunner().invoke(build_app(), ["compare", *folders, "calm", "noisy", "--boot", "50", "--json"])
+    assert json.loads(compared.stdout)["rows"][0]["favours"] == "calm"
+    ranked = CliRunner().invoke(build_app(), ["rank", *folders, "--rule", "mean-then-rank", "--boot", "0", "--json"])
+    assert {row["model"]: row["rank"] for row in json.loads(ranked.stdout)["ranks"]} == {"calm": 1, "noisy": 2}
+    page = tmp_path / "report.html"
+    assert CliRunner().invoke(build_app(), ["report", str(tmp_path), "--out", str(page)]).exit_code == 0
+    assert "calm has the best mean false_alarms_per_image" in page.read_text(encoding="utf-8")
+
+
+def test_a_metric_of_whole_videos_that_was_asked_for_is_in_the_score_table(tmp_path: Path) -> None:
+    for model, guess in (("steady", "aaabbb"), ("restless", "abaabb")):
+        frame = {"video": ["u"] * 6 + ["v"] * 6, "second": [*range(6)] * 2, "reference": list("aaabbb") * 2}
+        pl.DataFrame({**frame, "prediction": list(guess) * 2}).write_csv(tmp_path / f"{model}.csv")
+        given = ["--metric", "flicker_per_min", "--model", model, "--boot", 20, "--out", tmp_path / model]
+        assert run("phases", "--predictions", tmp_path / f"{model}.csv", *given).exit_code == 0
+    folders = [str(tmp_path / "steady"), str(tmp_path / "restless")]
+    for chosen in ([], ["--metric", "flicker_per_min"]):
+        found = CliRunner().invoke(build_app(), ["compare", *folders, "steady", "restless", *chosen, "--json"])
+        row = json.loads(found.stdout)["rows"][0]
+        assert (row["metric"], row["favours"], row["value_a"]) == ("flicker_per_min", "steady", 0.0)
+    found = CliRunner().invoke(
+        build_app(), ["compare", *folders, "steady", "restless", "--metric", "correct", "--json"]
+    )
+    assert json.loads(found.stdout)["rows"][0]["value_a"] == 1.0

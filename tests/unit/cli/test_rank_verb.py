@@ -35,7 +35,7 @@ def test_focus_writes_the_files_of_the_contract(table: Path, tmp_path: Path) -> 
     assert manifest["options"]["baselines"] == ["C", "D"]
     assert "places:" in result.stdout
     assert "prizes:" in result.stdout
-    assert "models were ranked" in result.stderr
+    assert "models were ranked" in result.stdout
 
 
 def test_every_option_of_the_contract_is_accepted(table: Path) -> None:
@@ -57,7 +57,7 @@ def test_generic_rules_take_tasks_weights_and_columns(tmp_path: Path) -> None:
     result = run(
         path, "--rule", "test-then-rank", "--columns", "model=algorithm,video=patient", "--task-column", "capability",
         "--task-weight", "temporal_grounding=2", "--correction", "holm", "--boot", 20, "--missing", "0",
-        "--smaller-is-better", "--challenger-compat", "--consensus", "euclidean", "--out", tmp_path / "out",
+        "--better", "larger", "--challenger-compat", "--consensus", "euclidean", "--out", tmp_path / "out",
     )  # fmt: skip
     assert result.exit_code == 0
     assert {"ranks.csv", "consensus.csv", "kendall.csv", "pairs.csv"} <= {p.name for p in (tmp_path / "out").iterdir()}

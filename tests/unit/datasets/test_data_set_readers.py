@@ -226,7 +226,7 @@ def test_listing_prints_every_data_set():
     from typer.testing import CliRunner
 
     from surgeval.cli import build_app
-    from surgeval.datasets import data_set_names
+    from surgeval.datasets import DATA_SETS
 
     done = CliRunner().invoke(build_app(), ["list", "datasets", "--json"])
-    assert [row["data set"] for row in json.loads(done.stdout)] == list(data_set_names())
+    assert [row["data set"] for row in json.loads(done.stdout)] == list(DATA_SETS)

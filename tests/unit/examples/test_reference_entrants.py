@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from surgeval.asking.plan import State
 from surgeval.schema.questions import Reference, Request
 from surgeval.schema.taxonomy import Capability
-from surgeval.submissions.plan import State
 from surgeval.submissions.rehearsal import Settings, rehearse
 from surgeval.video.clock import burn_clock
 

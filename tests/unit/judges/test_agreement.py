@@ -85,3 +85,13 @@ def test_a_file_that_contradicts_itself_is_refused(tmp_path: Path) -> None:
     path = a_file(a_file(tmp_path / "a.jsonl", "a", "+"), "a", "-")
     with pytest.raises(FileUnreadable, match="lines 1 and 2"):
         agreement_of([path])
+
+
+def test_a_cut_line_is_named_and_the_others_are_compared(tmp_path: Path) -> None:
+    one, two = a_file(tmp_path / "a.jsonl", "a", "+-"), a_file(tmp_path / "b.jsonl", "b", "++")
+    with one.open("a") as handle:
+        handle.write('{"judge": "a", "qID": "q')
+    result = agreement_of([one, two])
+    assert result.pairs[0].both == 2
+    assert [problem.split(":")[0] for problem in result.problems] == ["a.jsonl line 3"]
+    assert result.as_dict()["damaged_lines"] == list(result.problems)

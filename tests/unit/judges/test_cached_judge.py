@@ -6,7 +6,7 @@ import pytest
 
 from judge_cases import a_case
 from surgeval.errors import FileUnreadable
-from surgeval.judges import Verdict, open_judge, verdict_row
+from surgeval.judges import Panel, Verdict, VerdictStore, open_judge, verdict_row
 
 
 def a_file(folder: Path, *rows: Any) -> Path:
@@ -93,16 +93,35 @@ def test_every_damaged_line_is_listed_with_its_number(tmp_path: Path) -> None:
     )
     path.write_bytes(path.read_bytes() + b"\xff\xfe\n")
     found = problems_of(path)
-    assert [problem.split(":")[0].removeprefix("line ") for problem in found] == [
-        "1", "2", "3", "4", "5", "6", "7", "7", "8", "9", "10", "11", "13", "14",
+    assert [problem.split(":")[0].removeprefix("verdicts.jsonl ").removeprefix("line ") for problem in found] == [
+        "4", "5", "6", "7", "7", "8", "9", "10", "13", "1", "2", "3", "11", "14",
     ]  # fmt: skip
-    assert "'reference', 'candidate', 'verdict' is missing" in found[3]
+    assert "'reference', 'candidate', 'verdict' is missing" in found[0]
     assert "not UTF-8" in found[-1]
     assert all(len(problem) < 200 for problem in found)
 
 
 def test_a_folder_is_no_verdict_file(tmp_path: Path) -> None:
-    assert problems_of(tmp_path) == ["Is a directory"]
+    assert problems_of(tmp_path) == ["the folder holds no segment of a store"]
+
+
+def test_a_line_cut_by_an_interruption_is_named_and_the_others_are_read(tmp_path: Path) -> None:
+    path = a_file(tmp_path, a_row(), '{"judge": "a", "qI')
+    judge = open_judge(f"cached:{path}")
+    assert judge.judge([a_case()])[0].state == "judged"
+    assert [problem.split(":")[0] for problem in judge.problems] == ["verdicts.jsonl line 2"]
+    assert "verdicts.jsonl line 2" in Panel([judge]).warnings()[0].message
+
+
+def test_a_file_of_cut_lines_alone_is_refused(tmp_path: Path) -> None:
+    assert len(problems_of(a_file(tmp_path, "{", '{"judge'))) == 2
+
+
+def test_a_store_is_read_as_a_verdict_file_and_its_first_line_counts(tmp_path: Path) -> None:
+    one, two = VerdictStore(tmp_path / "store"), VerdictStore(tmp_path / "store")
+    one.put("j", a_case(), Verdict(True, "judged"))
+    two.put("j", a_case(), Verdict(False, "judged"))
+    assert open_judge(f"cached:{tmp_path / 'store'}").judge([a_case()])[0].correct is True
 
 
 def test_a_row_written_for_a_vote_is_read_back(tmp_path: Path) -> None:

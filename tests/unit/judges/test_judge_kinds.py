@@ -7,28 +7,27 @@ import pytest
 from judge_cases import a_case
 from surgeval import judges
 from surgeval.errors import ExtraNeeded, FileUnreadable, Misuse, UnknownName
-from surgeval.judges import _kinds, judge_kinds, open_judge
+from surgeval.judges import JUDGES, open_judge
 from surgeval.judges.exact import tidied
 
 
 def test_the_exported_names_are_the_contract() -> None:
     contract = {"JudgeCase", "Verdict", "Judge", "Vote", "Decision", "Panel", "open_judge", "VerdictStore"}
-    workbench = {"ReportingJudge", "judge_kinds", "verdict_row", "check_judge", "check_size", "CheckReport"}
-    assert set(judges.__all__) == contract | workbench | {"agreement_of", "Agreement"}
+    workbench = {"ReportingJudge", "JUDGES", "verdict_row", "check_judge", "check_size", "CheckReport"}
+    assert set(judges.__all__) == contract | workbench | {"agreement_of", "Agreement", "VERDICT_STATES"}
 
 
 def test_a_new_kind_is_one_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = "USAGE = 'coin'\nclass Coin:\n    name = 'coin'\ndef build(argument):\n    return Coin()\n"
     (tmp_path / "coin.py").write_text(source)
-    monkeypatch.setattr(_kinds, "_HERE", tmp_path)
     monkeypatch.setattr(judges, "__path__", [str(tmp_path)])
-    assert judge_kinds() == ("coin",)
+    assert list(JUDGES) == ["coin"]
     assert open_judge("coin").name == "coin"
 
 
 def test_opening_one_kind_imports_no_other() -> None:
     code = (
-        "import sys; from surgeval.judges import judge_kinds, open_judge; open_judge('exact'); judge_kinds();"
+        "import sys; from surgeval.judges import JUDGES, open_judge; open_judge('exact'); list(JUDGES);"
         "print([m for m in ('httpx', 'torch', 'surgeval.judges.openai', 'surgeval.judges.local') if m in sys.modules])"
     )
     env = {"PYTHONPATH": str(Path(judges.__file__).parents[2])}

@@ -14,9 +14,9 @@ import pytest
 from fake_server import Answer, Behaviour, comparing, completion, in_turn, says, serving, verdict
 from judge_cases import a_case, always, some_cases
 from surgeval import judges
-from surgeval.errors import JudgeFailed, Misuse
+from surgeval.asking.chat import ChatLimits, retry_after_s
+from surgeval.errors import Misuse, RunInterrupted
 from surgeval.judges import JudgeCase, Panel, Verdict, VerdictStore, open_judge
-from surgeval.judges._chat import ChatLimits, retry_after_s
 from surgeval.judges._prompt import prompt_of
 from surgeval.judges.openai import OpenAIJudge, build
 
@@ -293,7 +293,7 @@ Panel([open_judge("openai:m@{url}")], store=VerdictStore({path!r})).decide(some_
 def test_an_interrupted_run_resumes_and_asks_nothing_answered_again(tmp_path: Path, how: signal.Signals) -> None:
     path = tmp_path / "verdicts.jsonl"
     with serving(lambda n, b: comparing(n, b)._replace(delay_s=0.0 if n < 20 else 0.2)) as server:
-        source, tests = str(Path(judges.__file__).parents[2]), str(Path(__file__).parents[2])
+        source, tests = str(Path(judges.__file__).parents[2]), str(Path(__file__).parents[2] / "support")
         code = RUN.format(url=server.url, path=str(path), source=source, tests=tests)
         with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL) as process:
             while server.asked < 25 and process.poll() is None:
@@ -319,7 +319,7 @@ def test_a_store_that_fails_meanwhile_stops_the_run_with_its_own_error(tmp_path:
     (tmp_path / "file").write_text("")
     with serving(comparing) as server:
         panel = Panel([OpenAIJudge("m", server.url)], store=VerdictStore(tmp_path / "file" / "verdicts.jsonl"))
-        with pytest.raises(JudgeFailed, match="cannot be written"):
+        with pytest.raises(RunInterrupted, match="cannot be written"):
             panel.decide(some_cases(30))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from judge_cases import Saying, a_case, always, some_cases
-from surgeval.errors import FileUnreadable, JudgeFailed
+from surgeval.errors import FileUnreadable, RunInterrupted
 from surgeval.judges import Panel, Verdict, VerdictStore, _store, open_judge
 from surgeval.judges._store import content_key
 
@@ -132,14 +132,14 @@ def test_several_runs_may_write_at_once(path: Path) -> None:
 def test_somebody_elses_file_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     path.write_text('{"qID": "1", "content": "x"}\n')
-    with pytest.raises(FileUnreadable, match="is no verdict store"):
+    with pytest.raises(FileUnreadable, match="is no store of replies"):
         VerdictStore(path)
     assert path.read_text() == '{"qID": "1", "content": "x"}\n'
 
 
 def test_a_store_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(JudgeFailed, match="cannot be written"):
+    with pytest.raises(RunInterrupted, match="cannot be written"):
         VerdictStore(tmp_path / "file" / "verdicts.jsonl").put("j", a_case(), Verdict(True, "judged"))
 
 
@@ -156,8 +156,18 @@ def test_damaged_values_in_a_store_are_named_and_skipped(path: Path) -> None:
     with path.open("a") as handle:
         handle.writelines(json.dumps(row) + "\n" for row in bad)
     store = VerdictStore(path)
-    assert len(store.problems) == 4
-    assert len(store) == 2
+    assert store.get("j", a_case()) == Verdict(True, "judged")
+    assert len(store.problems) == 2
+
+
+def test_a_reply_that_says_nothing_usable_is_named_and_asked_again(path: Path) -> None:
+    VerdictStore(path).put("j", a_case(), Verdict(True, "judged"))
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"verdict": "yes"}) + "\n")
+    store = VerdictStore(path)
+    assert store.get("j", a_case()) is None
+    assert store.problems == ["verdicts.jsonl byte 0: no reply of this kind"]
+    store.put("j", a_case(), Verdict(False, "judged"))
+    assert VerdictStore(path).get("j", a_case()) == Verdict(False, "judged")
 
 
 def test_any_candidate_survives_the_store_and_the_store_reads_as_a_verdict_file(path: Path) -> None:

@@ -143,7 +143,7 @@ def test_every_question_has_its_proof_beside_it(made, tmp_path):
 
 def test_an_earlier_run_leaves_no_questions_behind(made, procedures, tmp_path):
     made.to_dir(tmp_path)
-    make_questions(procedures[:2], tracks=["frame"], per_video=5, test_share=0).to_dir(tmp_path)
+    make_questions(procedures[:2], tracks=["frame"], per_video=5, test_share=0).to_dir(tmp_path, force=True)
     assert sorted(p.parent.name for p in tmp_path.rglob("requests.json")) == ["frame"]
 
 
@@ -155,7 +155,7 @@ def test_files_and_objects_give_the_same(procedures, tmp_path):
     assert steps == [1, 1, 1]
     by_name = sorted(procedures[:3], key=lambda p: p.video)
     assert from_files.requests == make_questions(by_name, per_video=6).requests
-    assert len(from_files.manifest.as_dict()["inputs"]) == 3
+    assert len(from_files.manifest()["inputs"]) == 3
 
 
 def test_further_classes_come_from_the_definitions():

@@ -196,12 +196,12 @@ def test_a_matrix_of_many_models_shows_the_first_sixty_and_says_so() -> None:
 
 def test_the_model_ahead_is_named_first_and_its_interval_turned_with_it() -> None:
     frame = pl.DataFrame(
-        {"model_a": ["A", "A"], "model_b": ["B", "C"], "difference": [-0.3, 0.1], "ci_low": [-0.5, -0.2],
-         "ci_high": [-0.1, 0.4]}
+        {"model_a": ["A", "A"], "model_b": ["B", "C"], "difference": [-0.3, 0.1], "low": [-0.5, -0.2],
+         "high": [-0.1, 0.4]}
     )  # fmt: skip
     chart = pair_differences(frame)
     first, second = rows_with(chart, "row")
-    assert (first["row"], first["difference"], first["ci_low"], first["ci_high"]) == ("B − A", 0.3, 0.1, 0.5)
+    assert (first["row"], first["difference"], first["low"], first["high"]) == ("B − A", 0.3, 0.1, 0.5)
     assert first["fill"] != second["fill"] == "#ffffff"
     assert "1 of 2 intervals leave out 0" in chart.alt
 

@@ -7,14 +7,14 @@ from surgeval.errors import Misuse
 from surgeval.report.chart import Chart, nothing_to_show
 from surgeval.report.charts import value_intervals
 
-TABLE = pl.DataFrame({"model": ["A", "B"], "value": [0.5, 0.75], "ci_low": [0.4, 0.7], "ci_high": [0.6, 0.8]})
+TABLE = pl.DataFrame({"model": ["A", "B"], "value": [0.5, 0.75], "low": [0.4, 0.7], "high": [0.6, 0.8]})
 
 
 def test_a_chart_is_saved_as_picture_or_numbers(tmp_path: Path) -> None:
     chart = value_intervals(TABLE)
     assert chart.save(tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert chart.save(tmp_path / "a.svg").read_text(encoding="utf-8").startswith("<svg")
-    assert chart.save(tmp_path / "a.csv").read_text(encoding="utf-8").splitlines()[0] == "model,value,ci_low,ci_high"
+    assert chart.save(tmp_path / "a.csv").read_text(encoding="utf-8").splitlines()[0] == "model,value,low,high"
 
 
 def test_another_ending_is_refused(tmp_path: Path) -> None:

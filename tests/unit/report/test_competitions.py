@@ -12,11 +12,12 @@ import pytest
 from ranking_tables import focus_frame
 from surgeval.report.chart import Chart
 from surgeval.report.competitions import competitions, distinct_parts
-from surgeval.report.inputs import Part, read_inputs, without_rehearsed
+from surgeval.report.inputs import StoredResult, read_inputs, without_rehearsed
 from surgeval.report.report import make_report
 from surgeval.report.section import Prose, Table
 from surgeval.report.sections import summary
-from surgeval.results.manifest import Manifest
+from surgeval.results.manifest import MANIFEST, manifest_of, write_manifest
+from surgeval.results.request import Request
 from surgeval.stats.ranking import rank
 
 
@@ -34,7 +35,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             place = root / "scores" / track / str(model)
             place.mkdir(parents=True)
             own.write_parquet(place / "scores.parquet")
-            Manifest("score", {"model": model, "max_latency_s": 5.0 if track == "frame" else 15.0}).to_dir(place)
+            options = {"model": model, "max_latency_s": 5.0 if track == "frame" else 15.0}
+            write_manifest(place / MANIFEST, manifest_of(Request("score", options)))
     return root
 
 
@@ -80,7 +82,7 @@ def test_what_holds_for_several_competitions_is_said_once(folder: Path) -> None:
 
 def test_headlines_of_several_competitions_stand_side_by_side_on_one_scale(folder: Path) -> None:
     table = pl.DataFrame({
-        "level": ["headline"], "name": ["headline"], "accuracy": [0.5], "ci_low": [0.4], "ci_high": [0.6], "count": [9],
+        "level": ["headline"], "name": ["headline"], "accuracy": [0.5], "low": [0.4], "high": [0.6], "count": [9],
         "videos": [7],
     })  # fmt: skip
     inputs = read_inputs(folder)
@@ -112,8 +114,8 @@ def test_every_time_limit_is_looked_at_by_itself(folder: Path) -> None:
 
 
 def test_scores_that_a_rehearsal_gave_itself_do_not_compete(tmp_path: Path) -> None:
-    def part(name: str, verb: str) -> Part:
-        return Part(name, verb, tmp_path / name)
+    def part(name: str, verb: str) -> StoredResult:
+        return StoredResult(label=name, kind=verb, path=tmp_path / name)
 
     rehearsal, own, other = part("run", "rehearse"), part("run/scores", "score"), part("scores/a", "score")
     assert without_rehearsed([rehearsal, own, other]) == (rehearsal, other)

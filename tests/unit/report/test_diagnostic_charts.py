@@ -6,26 +6,26 @@ from scipy import stats
 from chart_examples_analysis import quantile_rows, random_rows
 from chart_reading import drawn_as, row_order, rows_of
 from surgeval.report.charts import caterpillar, normal_qq, simulated_residuals
-from surgeval.report.fit_tables import (
+from surgeval.stats.mixed.failures import failures
+from surgeval.stats.mixed.fit_tables import (
     kept_ranks,
     normal_quantiles,
     quantile_table,
     random_effects_table,
     residual_table,
 )
-from surgeval.stats.mixed.failures import failures
-from surgeval.stats.mixed.report import Failures
+from surgeval.stats.mixed.report import FailuresResult
 from surgeval.stats.mixed.residuals import quantile_residuals
 from surgeval.stats.mixed.simulated import Simulation
 
 
 @pytest.fixture(scope="module")
-def found() -> Failures:
+def found() -> FailuresResult:
     frame = Simulation(patients=8, images=60, instances=120, algorithms=3, outcome="score").frame(3)
     return failures(frame, outcome="score", fixed=["i_dark"], random=["algorithm", "patient", "image"])
 
 
-def test_random_effects_are_those_of_the_fit(found: Failures) -> None:
+def test_random_effects_are_those_of_the_fit(found: FailuresResult) -> None:
     table = random_effects_table(found.fit)
     for group in found.fit.groups:
         part = table.filter(pl.col("group") == group.name)
@@ -34,7 +34,7 @@ def test_random_effects_are_those_of_the_fit(found: Failures) -> None:
         np.testing.assert_array_equal(part["sd"].to_numpy(), group.spread)
 
 
-def test_the_hardest_level_is_on_top(found: Failures) -> None:
+def test_the_hardest_level_is_on_top(found: FailuresResult) -> None:
     table = random_effects_table(found.fit)
     chart = caterpillar(table, group="patient")
     part = table.filter(pl.col("group") == "patient").sort("mean")
@@ -72,7 +72,7 @@ def test_quantiles_of_a_normal_sample_lie_on_the_line() -> None:
     assert (table["observed"] - table["expected"]).abs().max() < 0.05
 
 
-def test_residuals_of_a_linear_model_have_a_panel(found: Failures) -> None:
+def test_residuals_of_a_linear_model_have_a_panel(found: FailuresResult) -> None:
     table = quantile_table(found.fit)
     chart = normal_qq(table)
     titles = [layer["title"]["text"] for layer in drawn_as(chart, "point")]
@@ -98,7 +98,7 @@ def test_more_groups_than_panels_are_said() -> None:
     assert "The first 6 of 8 are shown" in chart.caption
 
 
-def test_tests_of_residuals_stand_in_the_caption(found: Failures) -> None:
+def test_tests_of_residuals_stand_in_the_caption(found: FailuresResult) -> None:
     check = quantile_residuals(found.fit, draws=50)
     frame, tests = residual_table(check)
     chart = simulated_residuals(frame, tests=tests)

@@ -11,8 +11,8 @@ import pytest
 
 from report_folder import HOSTILE_NAME, MODELS, shared_challenge
 from surgeval.errors import FileUnreadable, Misuse, TableInvalid
-from surgeval.report import folder as reading
 from surgeval.report.inputs import read_inputs, stacked
+from surgeval.results import reading
 from surgeval.schema.score_table import ScoreTable
 
 
@@ -191,7 +191,7 @@ def test_a_rehearsal_beside_a_challenge_is_no_model_of_it(folder: Path) -> None:
 
 
 def test_results_with_a_manifest_beside_them_are_found(tmp_path: Path) -> None:
-    pl.DataFrame({"model": ["a"], "value": [0.5]}).write_csv(tmp_path / "out.csv")
+    pl.DataFrame({"model": ["a"], "value": [0.5], "low": [0.4], "high": [0.6]}).write_csv(tmp_path / "out.csv")
     manifest = {"verb": "interval", "notes": ["What was done."]}
     (tmp_path / "out.manifest.json").write_text(json.dumps(manifest))
     part = read_inputs(tmp_path).parts[0]

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from surgeval.report.folder import Part
 from surgeval.report.sections import significance
 from surgeval.report.sections._leaders import leader_table, leaders
 from surgeval.report.sections._wording import competitors, whole_places
+from surgeval.results.reading import StoredResult
 
 
-def ranking(**tables: pl.DataFrame) -> Part:
-    return Part("rank", "rank", Path("nowhere"), {}, tables)
+def ranking(**tables: pl.DataFrame) -> StoredResult:
+    return StoredResult(label="rank", kind="rank", tables=tables)
 
 
 def places(*rows: tuple[str, int, int, float | None, bool]) -> pl.DataFrame:
@@ -86,9 +85,9 @@ def test_a_pair_finds_its_interval_whichever_model_is_named_first() -> None:
          "significant": True},
     ])  # fmt: skip
     differences = pl.DataFrame([
-        {**keys, "model_a": "a", "model_b": "b", "difference": 0.2, "ci_low": 0.1, "ci_high": 0.4},
-        {**keys, "model_a": "a", "model_b": "c", "difference": 0.3, "ci_low": 0.2, "ci_high": 0.5},
+        {**keys, "model_a": "a", "model_b": "b", "difference": 0.2, "low": 0.1, "high": 0.4},
+        {**keys, "model_a": "a", "model_b": "c", "difference": 0.3, "low": 0.2, "high": 0.5},
     ])  # fmt: skip
     kind = {"ood": pl.Boolean}
     found = significance._with_intervals(pairs.cast(kind), differences.cast(kind))
-    assert found.select("ci_low", "ci_high").rows() == [(-0.4, -0.1), (0.2, 0.5)]
+    assert found.select("low", "high").rows() == [(-0.4, -0.1), (0.2, 0.5)]

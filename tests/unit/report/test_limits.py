@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from surgeval.report.inputs import Inputs, Part, read_inputs
+from surgeval.report.inputs import Inputs, StoredResult, read_inputs
 from surgeval.report.limits import limitations
-from surgeval.report.verdicts import KEPT_WRONG, in_short
+from surgeval.results.verdicts import KEPT_WRONG, in_short
 from surgeval.schema.score_table import ScoreTable
 
 
@@ -18,8 +18,8 @@ def found(inputs: Inputs) -> str:
     return "\n".join(note.said for note in limitations(inputs))
 
 
-def part(verb: str, *, tables: dict[str, pl.DataFrame] | None = None, **records: Any) -> Part:
-    return Part(f"my {verb}", verb, Path("nowhere"), {}, tables or {}, records)
+def part(verb: str, *, tables: dict[str, pl.DataFrame] | None = None, **records: Any) -> StoredResult:
+    return StoredResult(label=f"my {verb}", kind=verb, tables=tables or {}, records=records)
 
 
 def scores(videos: int, *, unscored: int = 0, named: bool = True) -> ScoreTable:

@@ -13,13 +13,13 @@ import pytest
 from mixed_data import nested_table
 from report_folder import HOSTILE_NAME, shared_challenge
 from surgeval.report.chart import Chart
-from surgeval.report.fit_files import write_fit_tables
-from surgeval.report.inputs import Part, read_inputs
+from surgeval.report.inputs import StoredResult, read_inputs
 from surgeval.report.report import make_report
 from surgeval.report.section import Note, Prose, Section, Table
 from surgeval.report.sections import _pictures, answers, data, evaluation, failures, latency, statistics
 from surgeval.report.sections._wording import CROWD, FOREMOST
-from surgeval.results.manifest import Manifest
+from surgeval.results.manifest import MANIFEST, manifest_of, write_manifest
+from surgeval.results.request import Request
 from surgeval.scoring.evaluate.run import evaluate
 from surgeval.stats.comparison import compare
 from surgeval.stats.mixed.failures import failures as analyse
@@ -48,7 +48,7 @@ def test_an_evaluated_model_shows_its_metrics(tmp_path: Path) -> None:
 
 def rehearsal(folder: Path, *lines: str) -> Section:
     folder.mkdir()
-    Manifest("rehearse", {}).to_dir(folder)
+    write_manifest(folder / MANIFEST, manifest_of(Request("rehearse", {})))
     (folder / "answers.jsonl").write_text("".join(line + "\n" for line in lines))
     (folder / "events.jsonl").write_text("")
     return latency.section(read_inputs(folder))
@@ -64,7 +64,7 @@ def test_results_of_statistics_verbs_are_drawn_with_their_words(tmp_path: Path) 
     table = pl.DataFrame(rows, schema=["model", "case", "video", "value"], orient="row")
     result = compare(table, "a", "b", replicates=50)
     result.to_file(tmp_path / "pair.csv")
-    manifest = Manifest("compare", {}, notes=[result.prose]).as_dict()
+    manifest = manifest_of(Request("compare"), prose=result.prose)
     (tmp_path / "pair.manifest.json").write_text(json.dumps(manifest))
     section = statistics.section(read_inputs(tmp_path))
     assert charts(section) == ["compare-pair-csv"]
@@ -76,7 +76,6 @@ def test_a_fit_leaves_what_its_pictures_are_drawn_from(tmp_path: Path) -> None:
     found = analyse(nested_table(), outcome="correct", fixed=["smoke", "size"], random=random)
     found.to_dir(tmp_path / "fit")
     before = charts(failures.section(read_inputs(tmp_path)))
-    write_fit_tables(found, tmp_path / "fit")
     after = charts(failures.section(read_inputs(tmp_path)))
     assert before == ["effects-forest", "property-prevalence"]
     assert set(after) - set(before) == {"marginal-means", "caterpillar-algorithm", "caterpillar-patient", "normal-qq",
@@ -98,7 +97,7 @@ def test_a_fit_leaves_what_its_pictures_are_drawn_from(tmp_path: Path) -> None:
 )
 def test_a_data_card_of_any_shape_does_no_harm(card: dict[str, object], tmp_path: Path) -> None:
     (tmp_path / "data_card.json").write_text(json.dumps(card))
-    Manifest("questions", {}).to_dir(tmp_path)
+    write_manifest(tmp_path / MANIFEST, manifest_of(Request("questions", {})))
     assert data.section(read_inputs(tmp_path)).name == "data"
 
 
@@ -147,7 +146,6 @@ def test_counts_of_the_best_and_the_worst_model_are_tabled() -> None:
 def test_residuals_against_simulated_data_come_with_their_tests(tmp_path: Path) -> None:
     found = analyse(nested_table(), outcome="correct", fixed=["smoke"], random=["algorithm", "patient"])
     found.to_dir(tmp_path / "fit")
-    write_fit_tables(found, tmp_path / "fit")
     [part] = read_inputs(tmp_path).of("failures")
     tests = dict(part.table("residual_tests").rows())
     assert {"uniformity_p", "dispersion", "outlier_p"} <= set(tests)
@@ -161,7 +159,7 @@ def test_of_a_crowd_the_foremost_are_shown_and_counted() -> None:
     pairs = [("technical", a, b, 2, 1, True) for a in names[:30] for b in names[:30] if a < b]
     columns = ["board", "model_a", "model_b", "buckets_a_ahead", "buckets_b_ahead", "a_dominates_b"]
     tables = {"places": places, "dominance": pl.DataFrame(pairs, schema=columns, orient="row")}
-    part = Part("rank", "rank", Path("nowhere"), {}, tables)
+    part = StoredResult(label="rank", kind="rank", tables=tables)
     found = _pictures.picture_of_foremost("dominance_matrix", part, "technical", "dominance", name="x")
     assert isinstance(found, Chart)
     assert found.title.endswith(f", the first {FOREMOST} of {CROWD + 5} models")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from surgeval.errors import HiddenDataRefused, Misuse, UnknownName
-from surgeval.sandbox import Launch, Severity, engine_names, open_engine
+from surgeval.sandbox import ENGINES, Launch, Severity, open_engine
 from surgeval.sandbox import _machine as machine
 from surgeval.sandbox._kernel import OwnGroup
 from surgeval.sandbox.bubblewrap import BubblewrapEngine
@@ -18,7 +18,7 @@ from surgeval.sandbox.podman import PodmanEngine
 
 
 def test_engines_are_found_by_their_files() -> None:
-    assert engine_names() == ("bubblewrap", "docker", "podman", "process")
+    assert list(ENGINES) == ["bubblewrap", "docker", "podman", "process"]
     with pytest.raises(UnknownName, match="did you mean 'podman'"):
         open_engine("podmann")
     with pytest.raises(Misuse, match="no runtimes"):

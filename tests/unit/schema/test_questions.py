@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from builders import data_set_row, reference_row, request_row, response_row
 from strategies import json_values
+from surgeval.schema.outcomes import Status
 from surgeval.schema.questions import (
     DATA_SET_COLUMNS,
     Reference,
@@ -253,3 +254,36 @@ def test_no_row_of_any_shape_crashes_a_reader(row: dict[str, Any]) -> None:
         item, said = read(row)  # type: ignore[operator]
         assert item is not None or said
         assert all(len(text) < 600 for _, text in said)
+
+
+def test_a_response_may_say_what_became_of_the_question() -> None:
+    row = response_row(content=None, latency=1.5, status="refused", detail="policy", cost=0.5, tokens=12, attempts=2)
+    response, said = response_of(row)
+    assert response == Response("q1", None, row["latency"], Status.REFUSED, "policy", 0.5, 12, 2)
+    assert said.codes == ["status-keys"]
+    assert response.as_record() == row
+    assert set(response.as_row()) == {"qID", "content", "latency"}
+
+
+def test_a_response_without_a_status_is_what_it_was() -> None:
+    response, said = response_of(response_row(latency=0.5))
+    assert response is not None
+    assert response.status is None
+    assert response.as_record() == response.as_row() == response_row(latency=0.5)
+    assert said == []
+
+
+@pytest.mark.parametrize("status", ["shy", "not_judged", "judge_abstained", 3, ["refused"]])
+def test_only_what_can_be_said_of_a_response_is_its_status(status: object) -> None:
+    response, said = response_of(response_row(status=status))
+    assert response is not None
+    assert response.status is None
+    assert said.codes == ["bad-status", "status-keys"]
+
+
+@pytest.mark.parametrize("amount", [-1, "many", True, float("inf"), [3]])
+def test_an_amount_is_a_number_of_at_least_0(amount: object) -> None:
+    response, said = response_of(response_row(tokens=amount))
+    assert response is not None
+    assert response.tokens is None
+    assert said.codes == ["bad-amount", "status-keys"]

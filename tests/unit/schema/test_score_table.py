@@ -62,7 +62,7 @@ def test_what_is_no_table_is_misuse(data: Any) -> None:
 def test_defaults_are_filled_in_and_columns_ordered() -> None:
     frame = ScoreTable.of({"phase": ["x"], "value": [True], "case": [7], "model": ["A"]}).frame
     assert frame.columns == ["model", "case", "video", "metric", "value", "status", "phase"]
-    assert frame.row(0) == ("A", "7", "7", "correct", 1.0, "answered", "x")
+    assert frame.row(0) == ("A", "7", "7", "value", 1.0, "answered", "x")
 
 
 def test_without_videos_each_case_stands_for_itself_and_this_is_said() -> None:
@@ -73,8 +73,18 @@ def test_without_videos_each_case_stands_for_itself_and_this_is_said() -> None:
     assert "2 models, 6 cases, 3 videos, metrics: correct" in repr(score_table())
 
 
-def test_values_beyond_0_and_1_without_a_metric_are_of_unknown_range() -> None:
-    assert ScoreTable.of(table(value=[3, 40, 2, 7])).metrics == ["value"]
+def test_a_metric_that_nobody_named_has_the_name_of_the_column_and_no_direction() -> None:
+    for value in ([3, 40, 2, 7], [1, 0, 0, 1]):
+        found = ScoreTable.of(table(value=value, metric=None))
+        assert found.metrics == ["value"]
+        assert found.facts_of("value") == MetricFacts.unknown("value")
+    data = table(value=None, metric=None, dice=[0.5, 0.25, 1, 1])
+    found = ScoreTable.of(data, columns={"value": "dice"})
+    assert found.metrics == ["dice"]
+    assert (found.facts_of("dice").better, found.facts_of("dice").high) == ("larger", 1.0)
+    assert ScoreTable.of(table(metric=None, value=None, right=[1, 0, 0, 1]), columns={"value": "right"}).metrics == [
+        "right"
+    ]
 
 
 def test_absent_columns_and_rows_are_named() -> None:
@@ -133,7 +143,7 @@ def test_infinite_values_and_nested_columns_are_refused() -> None:
 
 
 def test_ranges_of_other_metrics_can_be_declared() -> None:
-    facts = {"seconds": MetricFacts("seconds", 0, 10, larger_is_better=False)}
+    facts = {"seconds": MetricFacts("seconds", 0, 10, better="smaller")}
     data = table(value=[3, 4, 5, 60], metric=["seconds"] * 4)
     assert "outside [0, 10] (first: row 4, 60)" in refusal(data, facts=facts)
     assert ScoreTable.of(data).metrics == ["seconds"]
@@ -212,7 +222,8 @@ def test_absent_files_and_no_files_are_refused(tmp_path: Path) -> None:
 
 
 def holes(**changes: Any) -> ScoreTable:
-    return ScoreTable.of({"model": ["A", "A", "B"], "case": ["q1", "q2", "q1"], "value": [1, 1, 0], **changes})
+    return ScoreTable.of({"model": ["A", "A", "B"], "case": ["q1", "q2", "q1"], "value": [1, 1, 0],
+                          "metric": ["correct"] * 3, **changes})  # fmt: skip
 
 
 def test_missing_scores_become_the_worst_value_and_this_is_reported() -> None:
@@ -223,7 +234,7 @@ def test_missing_scores_become_the_worst_value_and_this_is_reported() -> None:
 
 
 def test_the_worst_value_of_an_error_is_its_largest() -> None:
-    facts = {"error": MetricFacts("error", 0, 9, larger_is_better=False)}
+    facts = {"error": MetricFacts("error", 0, 9, better="smaller")}
     data = {"model": ["A", "A", "B"], "case": ["q1", "q2", "q1"], "value": [1, 1, 0], "metric": ["error"] * 3}
     assert ScoreTable.of(data, facts=facts).matrix().values.tolist() == [[1.0, 0.0], [1.0, 9.0]]
 

@@ -204,14 +204,15 @@ def test_the_seed_deals_the_folds_and_nothing_else() -> None:
 
 
 def scored(rows) -> ScoreTable:
-    return ScoreTable.of(pl.DataFrame(rows, schema=["model", "case", "value"], orient="row"))
+    frame = pl.DataFrame(rows, schema=["model", "case", "correct"], orient="row")
+    return ScoreTable.of(frame, columns={"value": "correct"})
 
 
 def test_the_margin_is_over_the_best_floor_of_each_slice() -> None:
     result = floors(*small())
     perfect = [("A", case, 1.0) for case in result.cases["case"]]
     wrong = [("B", case, 0.0) for case in result.cases["case"]]
-    table = margins(result, scored(perfect + wrong))
+    table = margins(result.cases, scored(perfect + wrong))
     headline = table.filter(level="headline").select("model", "margin", "best_floor").rows()
     assert headline == [("A", 0.0, "constant-per-template"), ("B", -1.0, "constant-per-template")]
     assert table.filter(model="A", level="bucket")["name"].to_list() == ["aggregation_ood", "object_recognition_id"]
@@ -221,7 +222,7 @@ def test_missing_rows_are_wrong_and_unscored_ones_leave_both_sides() -> None:
     result = floors(*small())
     cases = result.cases["case"].to_list()
     rows = [("A", case, 1.0) for case in cases[2:]] + [("A", cases[0], None)]
-    line = margins(result, scored(rows)).filter(level="overall").row(0, named=True)
+    line = margins(result.cases, scored(rows)).filter(level="overall").row(0, named=True)
     assert (line["missing"], line["not_scored"], line["questions"]) == (1, 1, 14)
     assert line["accuracy"] == 13 / 14
     assert line["floor_accuracy"] == 1
@@ -229,13 +230,15 @@ def test_missing_rows_are_wrong_and_unscored_ones_leave_both_sides() -> None:
 
 def test_questions_whose_reference_is_broken_leave_the_margin_too() -> None:
     result = floors(*split([question("q1", "yes", video="a"), question("q2", "maybe", video="b")]))
-    line = margins(result, scored([("A", "q1", 1.0), ("A", "q2", 0.0)])).filter(level="overall").row(0, named=True)
+    line = (
+        margins(result.cases, scored([("A", "q1", 1.0), ("A", "q2", 0.0)])).filter(level="overall").row(0, named=True)
+    )
     assert (line["accuracy"], line["questions"], line["not_scored"]) == (1, 1, 1)
 
 
 def test_a_table_of_other_questions_is_refused() -> None:
     result = floors(*small())
     with pytest.raises(TableInvalid, match="none of its cases"):
-        margins(result, scored([("A", "elsewhere", 1.0)]))
+        margins(result.cases, scored([("A", "elsewhere", 1.0)]))
     with pytest.raises(TableInvalid, match="no metric 'correct'"):
-        margins(result, ScoreTable.of({"model": ["A"], "case": ["a0"], "value": [0.5], "metric": ["dsc"]}))
+        margins(result.cases, ScoreTable.of({"model": ["A"], "case": ["a0"], "value": [0.5], "metric": ["dsc"]}))

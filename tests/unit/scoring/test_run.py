@@ -7,9 +7,9 @@ import pytest
 from small_questions import answers, questions
 from surgeval import Response
 from surgeval.errors import Misuse, OfficialAborts, QuestionsInvalid, ResponsesMissing, UnknownName
+from surgeval.schema.outcomes import Status
 from surgeval.schema.rows import write_json_rows
 from surgeval.schema.score_table import read_score_table
-from surgeval.scoring.result import FILES
 from surgeval.scoring.run import score
 
 REQUESTS, REFERENCES = questions()
@@ -19,7 +19,9 @@ RESPONSES = answers("moody", REQUESTS, REFERENCES, seed=1)
 def test_a_result_is_written_whole_and_its_scores_can_be_read_back(tmp_path: Path) -> None:
     result = score(REQUESTS, REFERENCES, RESPONSES, model="m", judges=["exact"], replicates=50)
     result.to_dir(tmp_path)
-    assert set(FILES) <= {path.name for path in tmp_path.iterdir()}
+    written = {"results.csv", "summary.csv", "scores.parquet", "lint.json", "manifest.json", "verdicts.jsonl"}
+    written |= {"leverage_questions.csv", "leverage_videos.csv", "targeted.csv", "counts.csv"}
+    assert written <= {path.name for path in tmp_path.iterdir()}
     table = read_score_table(tmp_path)
     assert table.models == ["m"]
     assert table.matrix("correct").values.mean() == result.results["correctness"].mean()
@@ -147,3 +149,29 @@ def test_new_classes_come_from_a_definitions_file(tmp_path: Path) -> None:
 def test_the_representation_says_what_was_found() -> None:
     text = repr(score(REQUESTS, REFERENCES, RESPONSES, model="m", judges=["exact"], replicates=20))
     assert text.startswith("ScoreResult('m', profile native: headline 0.")
+
+
+NO_ANSWER = [Status.REFUSED, Status.FAILED, Status.TIMED_OUT, Status.NOT_ASKED, Status.INFRASTRUCTURE]
+
+
+@pytest.mark.parametrize("status", NO_ANSWER)
+def test_what_became_of_a_question_reaches_the_score_table(status: Status, tmp_path: Path) -> None:
+    """The value is what it is without a response; only the reason is known now."""
+    first = Response(RESPONSES[0].case, None, 1.0, status, "because")
+    lines = [json.dumps(response.as_record()) + "\n" for response in (first, *RESPONSES[1:])]
+    (tmp_path / "responses.jsonl").write_text("".join(lines))
+    for profile in ("native", "orena-focus-0.4.0"):
+        options = {"profile": profile, "judges": ["exact"], "replicates": 5}
+        result = score(REQUESTS, REFERENCES, tmp_path / "responses.jsonl", **options)
+        without = score(REQUESTS, REFERENCES, RESPONSES[1:], **options)
+        row = result.scores.frame.filter(pl.col("case") == first.case, pl.col("metric") == "correct")
+        assert (row["status"].item(), row["value"].item()) == (status.value, 0.0)
+        assert result.results["correctness"].to_list() == without.results["correctness"].to_list()
+
+
+def test_a_missing_response_is_missing_in_the_score_table_of_every_profile() -> None:
+    absent = {reference.case for reference in REFERENCES} - {response.case for response in RESPONSES[3:]}
+    for profile in ("native", "orena-focus-0.4.0"):
+        result = score(REQUESTS, REFERENCES, RESPONSES[3:], profile=profile, judges=["exact"], replicates=5)
+        lost = result.scores.frame.filter(pl.col("status") == "missing", pl.col("metric") == "correct")
+        assert set(lost["case"]) == absent

@@ -31,7 +31,7 @@ def test_effective_videos_count_uneven_videos_for_less() -> None:
 def test_a_single_video_leaves_the_interval_unknown() -> None:
     row = line(summarise(np.ones((5, 1)), np.zeros(5, dtype=int), ["m"], {ALL: np.arange(5)}), "overall")
     assert row["accuracy"] == 1.0
-    assert np.isnan(row["ci_low"])
+    assert np.isnan(row["low"])
 
 
 def test_unscored_questions_are_counted_and_left_out() -> None:
@@ -64,7 +64,7 @@ def test_models_scored_together_get_what_they_get_alone() -> None:
     slices = {("bucket", "a"): np.arange(40), ("bucket", "b"): np.arange(40, 80)}
     together = summarise(values, videos, ["a", "b", "c"], slices)
     alone = summarise(values[:, 1:2], videos, ["b"], slices)
-    numbers = ["accuracy", "ci_low", "ci_high"]
+    numbers = ["accuracy", "low", "high"]
     assert np.allclose(
         together.filter(pl.col("model") == "b").select(numbers).to_numpy(), alone.select(numbers).to_numpy()
     )
@@ -83,7 +83,7 @@ def test_the_order_of_questions_changes_nothing(data: st.DataObject) -> None:
     moved = {name: place[rows] for name, rows in slices.items()}
     before = summarise(values, videos, ["m"], slices, replicates=50)
     after = summarise(values[order], videos[order], ["m"], moved, replicates=50)
-    numbers = ["accuracy", "ci_low", "ci_high", "count", "videos"]
+    numbers = ["accuracy", "low", "high", "count", "videos"]
     assert np.allclose(before.select(numbers).to_numpy(), after.select(numbers).to_numpy(), equal_nan=True)
 
 
@@ -95,4 +95,4 @@ def test_the_interval_is_the_percentile_interval_of_explicit_resamples() -> None
     row = line(summarise(values[:, None], videos, ["m"], {ALL: np.arange(50)}, replicates=200), "overall")
     draws = video_counts(6, 200, stream(42, "summary", *ALL))
     means = [np.concatenate([np.tile(values[videos == v], n) for v, n in enumerate(d)]).mean() for d in draws]
-    assert (row["ci_low"], row["ci_high"]) == pytest.approx(tuple(np.percentile(means, [2.5, 97.5])))
+    assert (row["low"], row["high"]) == pytest.approx(tuple(np.percentile(means, [2.5, 97.5])))

@@ -140,7 +140,7 @@ def test_no_answer_is_never_better_than_an_answer(items) -> None:
     pairs = targeted_scores(items).cases.join(targeted_scores(silent).cases, on=["case", "metric"])
     for row in pairs.iter_rows(named=True):
         better = row["value"] >= row["value_right"]
-        assert better if KNOWN_METRICS[row["metric"]].larger_is_better else row["value"] <= row["value_right"]
+        assert better if KNOWN_METRICS[row["metric"]].better == "larger" else row["value"] <= row["value_right"]
 
 
 @given(ITEMS.filter(bool))

@@ -126,7 +126,6 @@ def test_conditions_of_a_question_are_the_mean_over_its_window():
     assert len(found["still"]) == 17
 
 
-@pytest.mark.slow
 def test_a_regression_finds_the_sensitivity_that_was_put_in():
     import statsmodels.api as sm
 

@@ -67,7 +67,7 @@ def test_a_model_that_is_best_in_every_row_is_first_everywhere(combine: str) -> 
 
 
 def test_smaller_is_better_turns_the_order_round() -> None:
-    facts = {"error": MetricFacts("error", larger_is_better=False)}
+    facts = {"error": MetricFacts("error", better="smaller")}
     table = ScoreTable.of(FRAME.with_columns(metric=pl.lit("error")), facts=facts)
     for combine in ("scores", "ranks"):
         turned = aggregate(table, combine=combine).table
@@ -99,7 +99,7 @@ def test_ties_share_the_smallest_rank_and_constant_rankings_have_no_tau() -> Non
     assert result.agreement is not None
     assert result.agreement["tau_b"].null_count() == result.agreement.height
     assert np.isnan(tau_b(np.ones(3), np.arange(3.0)))
-    assert rank_of(np.array([3.0, 1.0, 3.0]), larger_is_better=True).tolist() == [1, 3, 1]
+    assert rank_of(np.array([3.0, 1.0, 3.0]), better="larger").tolist() == [1, 3, 1]
 
 
 def test_the_way_to_combine_is_checked_and_named() -> None:

@@ -61,6 +61,7 @@ def test_a_claim_between_equal_models_is_a_coin_toss_and_between_unequal_ones_is
             "case": [f"q{i:03d}" for i in range(300)] * 2,
             "video": [f"v{i % 30}" for i in range(300)] * 2,
             "value": rng.integers(0, 2, 600).astype(float),
+            "metric": ["correct"] * 600,
         }
     )
     assert row(equal, "A", "B")["p_false_claim"] > 0.05
@@ -76,7 +77,7 @@ def test_identical_models_favour_nobody() -> None:
 
 def test_smaller_may_be_better() -> None:
     table = ScoreTable.of(
-        FRAME.with_columns(metric=pl.lit("error")), facts={"error": MetricFacts("error", larger_is_better=False)}
+        FRAME.with_columns(metric=pl.lit("error")), facts={"error": MetricFacts("error", better="smaller")}
     )
     found = row(table, "M2", "M0")
     assert found["difference"] > 0

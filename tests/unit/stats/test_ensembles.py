@@ -52,7 +52,7 @@ def test_a_vote_is_weighed_by_the_other_videos_only() -> None:
         rows += [(model, f"u{i}", "u", first, str(first)) for i in range(3)]
         rows += [(model, f"w{i}", "w", other, str(other)) for i in range(3)]
     frame = pl.DataFrame(rows, schema=["model", "case", "video", "value", "response"], orient="row")
-    result = ensembles(frame, kinds=["weighted"], replicates=20)
+    result = ensembles(frame, better="larger", kinds=["weighted"], replicates=20)
     assert one(result, ensemble="weighted")["value"] == 0.0
 
 

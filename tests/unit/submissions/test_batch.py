@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from hostile_programs import script
 from submission_runs import events, outcomes, records
+from surgeval.asking.journal import Record
+from surgeval.asking.session import Entrant
 from surgeval.errors import UnknownName
 from surgeval.sandbox import Launch, Running, open_engine
 from surgeval.sandbox.process import ProcessEngine
@@ -20,8 +22,6 @@ from surgeval.schema.questions import Request
 from surgeval.submissions.batch import NOT_VERIFIED, BatchRules, run_batches
 from surgeval.submissions.batch_budget import allowance_s, forfeited, forfeited_count
 from surgeval.submissions.inputs import Inputs
-from surgeval.submissions.journal import Record
-from surgeval.submissions.session import Entrant
 from surgeval.submissions.starter import plain_png
 
 READ = """

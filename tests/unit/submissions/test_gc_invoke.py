@@ -17,12 +17,12 @@ import pytest
 
 from hostile_programs import script
 from submission_runs import outcomes, records, rules, tasks
+from surgeval.asking.driver import run_tasks
+from surgeval.asking.exchange import Contact, exchange, request_bytes
+from surgeval.asking.journal import Record
+from surgeval.asking.session import Entrant
 from surgeval.sandbox import open_engine
-from surgeval.submissions.driver import run_tasks
-from surgeval.submissions.exchange import Contact, exchange, request_bytes
 from surgeval.submissions.gc_invoke import NamespaceAddress, open_invoke_session
-from surgeval.submissions.journal import Record
-from surgeval.submissions.session import Entrant
 
 SERVER = """
 import json, os, time

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from surgeval.asking.plan import Aliases
 from surgeval.errors import FileUnreadable, QuestionsInvalid, UnknownName
 from surgeval.schema.questions import Request
 from surgeval.submissions.batch_layout import LAYOUTS, batch_names, write_batch
 from surgeval.submissions.inputs import media_problem, read_inputs
-from surgeval.submissions.plan import Aliases
 from surgeval.submissions.starter import plain_png
 
 PNG = plain_png(4, 4, (1, 2, 3))

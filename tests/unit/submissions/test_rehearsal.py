@@ -12,11 +12,11 @@ import pytest
 
 from hostile_programs import SERVE, good, script
 from submission_runs import events
+from surgeval.asking.plan import Rules, State
+from surgeval.asking.session import Entrant, Workplace, open_tcp_session
 from surgeval.errors import Misuse, UnknownName
 from surgeval.sandbox import open_engine
-from surgeval.submissions.plan import Rules, State
 from surgeval.submissions.rehearsal import Rehearsal, Settings, rehearse
-from surgeval.submissions.session import Entrant, Workplace, open_tcp_session
 from surgeval.submissions.starter import KINDS, new_pack
 
 BATCH = """

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from hostile_programs import SERVE
-from surgeval.submissions.exchange import Address, Reply, TcpAddress, exchange, request_bytes
+from surgeval.asking.exchange import Address, Reply, TcpAddress, exchange, request_bytes
 
 APP = """
 import sys; sys.path.insert(0, sys.argv[1])

@@ -11,7 +11,6 @@ import polars as pl
 from surgeval.cli._demo.cast import BASELINES, BLIND, COMPETITORS, HELD_OUT_CENTER, RULE_BASED
 from surgeval.questions.benchmark import Benchmark
 from surgeval.questions.make import make_questions
-from surgeval.report.fit_files import write_fit_tables
 from surgeval.schema.questions import Response
 from surgeval.schema.rows import write_json_rows
 from surgeval.scoring.floors import TEXT_PRIOR, FloorsResult, floors
@@ -20,7 +19,7 @@ from surgeval.simulation.artefacts import BACKGROUND, IMAGE, TICKED_FROM
 from surgeval.simulation.models import answer, conditions_of
 from surgeval.simulation.simulate import Simulation, simulate
 from surgeval.stats.mixed.failures import failures
-from surgeval.stats.mixed.report import Failures
+from surgeval.stats.mixed.report import FailuresResult
 from surgeval.stats.ranking import RankResult, rank
 
 Step = Callable[[int], None]
@@ -85,7 +84,7 @@ def asked(demo: Demo, step: Step) -> Benchmark:
         seed=demo.seed,
         progress=step,
     )
-    made.to_dir(demo.folder / "questions")
+    made.to_dir(demo.folder / "questions", force=True)
     return made
 
 
@@ -126,7 +125,7 @@ def floored(demo: Demo, track: str) -> FloorsResult:
         train_references=demo.questions("train", track, "references"),
         seed=demo.seed,
     )
-    found.to_dir(demo.folder / "floors" / track)
+    found.to_dir(demo.folder / "floors" / track, force=True)
     blind = [Response(case, text, 0.01) for case, text in found.answers[TEXT_PRIOR].items()]
     _write_answers(blind, demo.answers(track, BLIND))
     return found
@@ -140,7 +139,7 @@ def scored(demo: Demo, track: str) -> list[str]:
             demo.questions("test", track, "requests"), demo.questions("test", track, "references"), path,
             model=path.stem, track=track, judges=["exact"], replicates=demo.size.replicates, seed=demo.seed,
         )  # fmt: skip
-        result.to_dir(demo.folder / "scores" / track / path.stem)
+        result.to_dir(demo.folder / "scores" / track / path.stem, force=True)
         names.append(path.stem)
     return names
 
@@ -148,16 +147,15 @@ def scored(demo: Demo, track: str) -> list[str]:
 def ranked(demo: Demo, track: str, models: Sequence[str]) -> RankResult:
     """Both boards of a track, with their stability."""
     tables = [demo.folder / "scores" / track / name / "scores.parquet" for name in models]
-    frame = pl.concat([pl.read_parquet(path) for path in tables], how="diagonal_relaxed")
     result = rank(
-        frame, "focus", baselines=[model.name for model in BASELINES],
+        tables, "focus", baselines=[model.name for model in BASELINES],
         outside=[name for name in (BLIND, RULE_BASED) if name in models], boot=demo.size.replicates, seed=demo.seed,
     )  # fmt: skip
-    result.to_dir(demo.folder / "rank" / track, inputs=tables, force=True)
+    result.to_dir(demo.folder / "rank" / track, force=True)
     return result
 
 
-def explained(demo: Demo) -> Failures:
+def explained(demo: Demo) -> FailuresResult:
     """Why the simulated models fail: odds ratios of image conditions, overall and for each model."""
     names = {model.name for model in (*COMPETITORS, *BASELINES)}
     tables = [path for path in sorted((demo.folder / "scores").glob("*/*/scores.parquet")) if path.parent.name in names]
@@ -165,6 +163,5 @@ def explained(demo: Demo) -> Failures:
         list(tables), outcome="value", fixed=[*PROPERTIES, "ood"], random=["model", "video", "template", "case"],
         properties=demo.folder / "properties.csv", per_model=True, metric="correct",
     )  # fmt: skip
-    result.to_dir(demo.folder / "failures", inputs=[*tables, demo.folder / "properties.csv"], force=True)
-    write_fit_tables(result, demo.folder / "failures")
+    result.to_dir(demo.folder / "failures", force=True)
     return result

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import surgeval
+from surgeval.asking.plan import State
 from surgeval.cli._demo.cast import RULE_BASED
 from surgeval.cli._demo.chain import Demo, Step
 from surgeval.errors import ExtraNeeded
 from surgeval.sandbox import open_engine
-from surgeval.submissions.plan import State
 from surgeval.submissions.rehearsal import Rehearsal, Settings, rehearse
 from surgeval.submissions.results import RESPONSES
 

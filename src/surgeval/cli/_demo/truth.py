@@ -9,7 +9,7 @@ import polars as pl
 from surgeval.cli._demo.cast import SMOKE
 from surgeval.cli._demo.chain import TRACKS, Demo
 from surgeval.stats.comparison import compare
-from surgeval.stats.mixed.report import Failures
+from surgeval.stats.mixed.report import FailuresResult
 
 ALPHA = 0.05
 
@@ -23,7 +23,7 @@ class Clue(NamedTuple):
     found: bool
 
 
-def clues(demo: Demo, why: Failures) -> list[Clue]:
+def clues(demo: Demo, why: FailuresResult) -> list[Clue]:
     """Every planted weakness, with what was found of it in the files of the demo."""
     return [
         _odds(why, "smoke-blind", "fails in smoke", f"{SMOKE}[yes]"),
@@ -39,13 +39,13 @@ def clue_table(found: list[Clue]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["model", "planted", "evidence", "found"], orient="row")
 
 
-def _odds(why: Failures, model: str, planted: str, term: str) -> Clue:
+def _odds(why: FailuresResult, model: str, planted: str, term: str) -> Clue:
     """From the failure analysis of each model by itself."""
     table = pl.DataFrame() if why.per_model is None else why.per_model
     row = table.filter(model=model, term=term).row(0, named=True)
     if row["odds_ratio"] is None:
         return Clue(model, planted, f"{term}: not assessable", False)
-    evidence = f"odds ratio {row['odds_ratio']:.2f} [{row['ci_low']:.2f}, {row['ci_high']:.2f}]"
+    evidence = f"odds ratio {row['odds_ratio']:.2f} [{row['low']:.2f}, {row['high']:.2f}]"
     return Clue(model, planted, evidence, row["p_holm"] <= ALPHA and row["odds_ratio"] < 1)
 
 

@@ -97,6 +97,8 @@ class ClassAverage(WeightedMetric):
         undefined: What a class without denominator counts.
     """
 
+    takes = ("labels", "sets")
+
     measure: Measure = "f1"
     average: Average = "macro"
     labels: LabelPolicy = "supported"
@@ -122,7 +124,7 @@ class ClassAverage(WeightedMetric):
             "no answer": "a false negative of its class",
         }
         name = f"{self.average}_{self.measure}"
-        return MetricFacts(name, estimand="pooled over the cases of all units", conventions=conventions)
+        return self.declared(name, estimand="pooled over the cases of all units", conventions=conventions)
 
     def prepare(self, cases: LabelCases | SetCases) -> UnitStatistics:
         """Counts per unit and class."""
@@ -164,11 +166,15 @@ def _included(counts: Floats, policy: LabelPolicy) -> np.ndarray:
 class BalancedAccuracy(WeightedMetric):
     """Mean recall over the classes that have a reference case; for one label per case."""
 
+    takes = ("labels",)
+
     @property
     def facts(self) -> MetricFacts:
         """Name, range and conventions."""
         conventions = {"labels": _POLICIES["supported"], "no answer": "wrong", "chance": "1 / included classes"}
-        return MetricFacts("balanced_accuracy", estimand="pooled over the cases of all units", conventions=conventions)
+        return self.declared(
+            "balanced_accuracy", estimand="pooled over the cases of all units", conventions=conventions
+        )
 
     def prepare(self, cases: LabelCases) -> UnitStatistics:
         """Counts per unit and class."""
@@ -183,6 +189,8 @@ class BalancedAccuracy(WeightedMetric):
 class LabelBalancedAccuracy(WeightedMetric):
     """Mean over labels of (sensitivity + specificity) / 2; for several labels per case, such as CVS criteria."""
 
+    takes = ("sets",)
+
     @property
     def facts(self) -> MetricFacts:
         """Name, range and conventions."""
@@ -190,7 +198,7 @@ class LabelBalancedAccuracy(WeightedMetric):
             "average": "plain mean over labels",
             "one-sided label": "a label without positive or without negative references is left out",
         }
-        return MetricFacts(
+        return self.declared(
             "label_balanced_accuracy", estimand="pooled over the cases of all units", conventions=conventions
         )
 
@@ -216,11 +224,13 @@ class LabelBalancedAccuracy(WeightedMetric):
 class Accuracy(WeightedMetric):
     """The share of cases that are entirely right: the label, or the whole set of labels."""
 
+    takes = ("labels", "sets")
+
     @property
     def facts(self) -> MetricFacts:
         """Name, range and conventions."""
         conventions = {"no answer": "wrong", "several labels": "right only if the whole set is"}
-        return MetricFacts("accuracy", estimand="share of cases, all units pooled", conventions=conventions)
+        return self.declared("accuracy", estimand="share of cases, all units pooled", conventions=conventions)
 
     def prepare(self, cases: LabelCases | SetCases) -> UnitStatistics:
         """Right cases and all cases per unit."""
@@ -240,6 +250,8 @@ class Accuracy(WeightedMetric):
 class LabelAccuracy(WeightedMetric):
     """The share of (case, label) cells that are right; for several labels per case."""
 
+    takes = ("labels", "sets")
+
     @property
     def facts(self) -> MetricFacts:
         """Name, range and conventions."""
@@ -247,7 +259,7 @@ class LabelAccuracy(WeightedMetric):
             "cells": "every case has one cell per declared label",
             "chance": "rare labels make this high for a model that predicts nothing",
         }
-        return MetricFacts("label_accuracy", estimand="share of cells, all units pooled", conventions=conventions)
+        return self.declared("label_accuracy", estimand="share of cells, all units pooled", conventions=conventions)
 
     def prepare(self, cases: LabelCases | SetCases) -> UnitStatistics:
         """Counts per unit and label."""

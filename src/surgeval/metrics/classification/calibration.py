@@ -81,6 +81,8 @@ class CalibrationError(WeightedMetric):
         norm: `l1` (ECE), `l2` (root mean square) or `max`.
     """
 
+    takes = ("scores",)
+
     kind: Kind = "top label"
     binning: Bins = "equal width"
     bins: int = 15
@@ -102,8 +104,8 @@ class CalibrationError(WeightedMetric):
             "norm": _NORMS[self.norm],
             "equal confidences": "in one bin",
         }
-        return MetricFacts(
-            self._name(), larger_is_better=False, estimand="pooled over the cases of all units", conventions=conventions
+        return self.declared(
+            self._name(), better="smaller", estimand="pooled over the cases of all units", conventions=conventions
         )
 
     def prepare(self, cases: ScoreCases) -> UnitStatistics:

@@ -68,6 +68,8 @@ def costs_of(kind: CostName | Sequence[Sequence[float]] | Floats, classes: int) 
 class MatthewsCorrelation(WeightedMetric):
     """Matthews' correlation for any number of classes."""
 
+    takes = ("labels",)
+
     @property
     def facts(self) -> MetricFacts:
         """Name, range and conventions."""
@@ -76,7 +78,7 @@ class MatthewsCorrelation(WeightedMetric):
             "constant reference": "undefined",
             "no answer": "a prediction of its own, never right",
         }
-        return MetricFacts("mcc", low=-1.0, estimand=_POOLED, conventions=conventions)
+        return self.declared("mcc", low=-1.0, estimand=_POOLED, conventions=conventions)
 
     def prepare(self, cases: LabelCases) -> UnitStatistics:
         """Confusion matrices per unit."""
@@ -102,6 +104,8 @@ class Kappa(WeightedMetric):
         cost: `nominal`, `absolute` (linear kappa) or `squared` (quadratic kappa).
     """
 
+    takes = ("labels",)
+
     cost: CostName = "squared"
 
     @property
@@ -113,7 +117,7 @@ class Kappa(WeightedMetric):
             "constant and equal": "undefined",
             "no answer": "a rating of its own, as far away as the farthest class",
         }
-        return MetricFacts(name, low=-math.inf, estimand=_POOLED, conventions=conventions)
+        return self.declared(name, low=-math.inf, estimand=_POOLED, conventions=conventions)
 
     def prepare(self, cases: LabelCases) -> UnitStatistics:
         """Confusion matrices per unit."""
@@ -138,6 +142,8 @@ class ExpectedCost(WeightedMetric):
         normalised: Whether to divide by the cost of the best constant.
     """
 
+    takes = ("labels",)
+
     cost: CostName | Sequence[Sequence[float]] = "absolute"
     prior: Prior | Sequence[float] = "reference"
     normalised: bool = False
@@ -153,7 +159,7 @@ class ExpectedCost(WeightedMetric):
             "constant answers all": "normalised value undefined" if self.normalised else "no matter",
         }
         name = "normalised_expected_cost" if self.normalised else "expected_cost"
-        return MetricFacts(name, 0.0, math.inf, False, estimand=_POOLED, conventions=conventions)
+        return self.declared(name, 0.0, math.inf, "smaller", estimand=_POOLED, conventions=conventions)
 
     def prepare(self, cases: LabelCases) -> UnitStatistics:
         """Confusion matrices per unit."""

@@ -69,6 +69,8 @@ class F1Max(WeightedMetric):
         thresholds: Fixed thresholds, one per class; nothing is searched then.
     """
 
+    takes = ("scores",)
+
     scope: Scope = "per class"
     steps: int = 200
     thresholds: Sequence[float] | None = None
@@ -91,7 +93,7 @@ class F1Max(WeightedMetric):
             "absent class": "left out",
         }
         name = "f1_max" if self.scope == "per class" else "f1_max_global"
-        return MetricFacts(name, estimand="pooled over the cases of all units", conventions=conventions)
+        return self.declared(name, estimand="pooled over the cases of all units", conventions=conventions)
 
     def prepare(self, cases: ScoreCases) -> UnitStatistics:
         """The scores, and the extremes of every unit."""

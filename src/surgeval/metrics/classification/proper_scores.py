@@ -62,11 +62,13 @@ def _means(statistics: UnitStatistics, weights: Floats) -> Floats:
 class Brier(WeightedMetric):
     """The Brier score of the classes of a case, summed over classes."""
 
+    takes = ("scores",)
+
     @property
     def facts(self) -> MetricFacts:
         """Name, range and conventions."""
         conventions = {"classes": "summed, so that the worst is 2"}
-        return MetricFacts("brier", 0.0, 2.0, False, "mean over cases, all units pooled", conventions)
+        return self.declared("brier", 0.0, 2.0, "smaller", "mean over cases, all units pooled", conventions)
 
     def prepare(self, cases: ScoreCases) -> UnitStatistics:
         """Sums of losses per unit.
@@ -89,11 +91,13 @@ class Brier(WeightedMetric):
 class LabelBrier(WeightedMetric):
     """The Brier score of (case, label) cells; the binary one where there is one label."""
 
+    takes = ("scores",)
+
     @property
     def facts(self) -> MetricFacts:
         """Name, range and conventions."""
         conventions = {"labels": "plain mean over the declared labels"}
-        return MetricFacts("label_brier", 0.0, 1.0, False, "mean over cells, all units pooled", conventions)
+        return self.declared("label_brier", 0.0, 1.0, "smaller", "mean over cells, all units pooled", conventions)
 
     def prepare(self, cases: ScoreCases) -> UnitStatistics:
         """Sums of losses per unit.
@@ -117,6 +121,8 @@ class LogScore(WeightedMetric):
         least: The smallest probability that is believed.
     """
 
+    takes = ("scores",)
+
     least: float = 1e-15
 
     def __post_init__(self) -> None:
@@ -127,7 +133,7 @@ class LogScore(WeightedMetric):
     def facts(self) -> MetricFacts:
         """Name, range and conventions."""
         conventions = {"logarithm": "natural", "smallest probability": f"{self.least:g}"}
-        return MetricFacts("log_score", 0.0, math.inf, False, "mean over cases, all units pooled", conventions)
+        return self.declared("log_score", 0.0, math.inf, "smaller", "mean over cases, all units pooled", conventions)
 
     def prepare(self, cases: ScoreCases) -> UnitStatistics:
         """Sums of losses per unit.

@@ -122,6 +122,8 @@ class _OverClasses(WeightedMetric):
         absent: Whether a class without a value is left out or counts 0.
     """
 
+    takes = ("scores",)
+
     average: Average = "macro"
     absent: Absent = "skip"
 
@@ -185,7 +187,7 @@ class MeanAveragePrecision(_OverClasses):
         """Name, range and conventions."""
         name = "mean_ap" if self.average == "macro" else f"{self.average}_ap"
         conventions = {**self._conventions(), "interpolation": "none (step sum)"}
-        return MetricFacts(name, estimand="cases of all units in one ranking per class", conventions=conventions)
+        return self.declared(name, estimand="cases of all units in one ranking per class", conventions=conventions)
 
     def _one(self, ranking: Ranking, weights: Floats) -> Floats:
         return average_precisions(ranking, weights)
@@ -199,7 +201,7 @@ class AreaUnderROC(_OverClasses):
     def facts(self) -> MetricFacts:
         """Name, range and conventions."""
         conventions = {**self._conventions(), "equal scores": "half a win"}
-        return MetricFacts(
+        return self.declared(
             f"{self.average}_auroc", estimand="cases of all units in one ranking per class", conventions=conventions
         )
 

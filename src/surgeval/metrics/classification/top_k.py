@@ -37,6 +37,8 @@ class TopK(WeightedMetric):
         unlabelled: For `any hit`, whether a case without a reference class is left out or counts as wrong.
     """
 
+    takes = ("scores",)
+
     k: int = 5
     flavour: Flavour = "single"
     ties: Ties = "against"
@@ -57,7 +59,7 @@ class TopK(WeightedMetric):
         if self.flavour == "any hit":
             conventions["case without reference class"] = "left out" if self.unlabelled == "skip" else "wrong"
         estimand = "share of reference labels" if self.flavour == "recall" else "share of cases"
-        return MetricFacts(_NAMES[self.flavour], estimand=f"{estimand}, all units pooled", conventions=conventions)
+        return self.declared(_NAMES[self.flavour], estimand=f"{estimand}, all units pooled", conventions=conventions)
 
     def prepare(self, cases: ScoreCases) -> UnitStatistics:
         """Hits and what could have been hit, per unit.

@@ -93,6 +93,8 @@ class _OverGrid(WeightedMetric):
         compat: `pycocotools` counts a match with the annotation whose id is 0 as none, as that scorer does.
     """
 
+    takes = ("objects",)
+
     ious: str | Sequence[float] = "coco"
     kind: Kind = "box"
     size: str | Range = "all"
@@ -151,7 +153,7 @@ class _OverGrid(WeightedMetric):
             **self._own_conventions(),
         }
         tail = "" if self.compat is None else f"_{self.compat}"
-        return MetricFacts(
+        return self.declared(
             self._name() + tail, estimand="images of all units in one ranking per class", conventions=conventions
         )
 

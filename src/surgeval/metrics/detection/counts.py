@@ -39,6 +39,8 @@ class _Counts(WeightedMetric):
         engine: `numba`, `numpy` or whichever is there.
     """
 
+    takes = ("objects",)
+
     iou: float = 0.5
     least_score: float | None = None
     kind: Kind = "box"
@@ -102,7 +104,7 @@ class DetectionF1(_Counts):
         pooled = {"micro": "classes pooled", "macro": "plain mean over classes with a reference"}[self.average]
         name = "detection_f1" if self.average == "micro" else "macro_detection_f1"
         conventions = {**self._conventions(), "average": pooled, "nothing there and nothing detected": "undefined"}
-        return MetricFacts(name, estimand="objects of all units pooled", conventions=conventions)
+        return self.declared(name, estimand="objects of all units pooled", conventions=conventions)
 
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
         """The F1."""
@@ -139,7 +141,7 @@ class FalseAlarmsPerImage(_Counts):
         which = {"absent": "those without any reference", "all": "all"}[self.classes]
         name = "false_alarms_per_image" if self.classes == "all" else "absent_class_false_alarms_per_image"
         conventions = {**self._conventions(), "classes": which}
-        return MetricFacts(name, 0.0, math.inf, False, "mean over images, all units pooled", conventions)
+        return self.declared(name, 0.0, math.inf, "smaller", "mean over images, all units pooled", conventions)
 
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
         """The false positives per image."""

@@ -54,6 +54,8 @@ Average = Literal["videos", "frames"]
 class _PhaseMetric(WeightedMetric):
     """Options shared by accuracy and the per-phase measures."""
 
+    takes = ("label sequences",)
+
     def __init__(
         self,
         *,
@@ -109,7 +111,9 @@ class PhaseAccuracy(_PhaseMetric):
     def facts(self) -> MetricFacts:
         """Range, direction, rule and window."""
         estimand = "mean over videos" if self.average == "videos" else "share of all frames"
-        return MetricFacts(self._name("accuracy"), estimand=estimand, conventions=self.conventions)
+        return self.declared(
+            self._name("accuracy"), estimand=estimand, conventions=self.conventions, pooled=self.average == "frames"
+        )
 
     @property
     def corrected(self) -> PhaseAccuracy | None:
@@ -162,7 +166,7 @@ class PhaseMeasure(_PhaseMetric):
         }
         estimand = f"mean over phases of {'the mean over videos' if self.average == 'videos' else 'pooled frames'}"
         high = np.inf if open_ended else 1.0
-        return MetricFacts(self._name(self.measure), 0.0, high, True, estimand, conventions)
+        return self.declared(self._name(self.measure), 0.0, high, "larger", estimand, conventions)
 
     @property
     def corrected(self) -> PhaseMeasure | None:

@@ -109,13 +109,17 @@ def _sides(cases: Sequence[PhaseVideo]) -> list[tuple[np.ndarray, np.ndarray]]:
 class EditScore(WeightedMetric):
     """The mean over videos of the edit score."""
 
+    takes = ("label sequences",)
+
     def __init__(self, *, ignore: Sequence[Hashable] = ()) -> None:
         self.ignore = tuple(ignore)
 
     @property
     def facts(self) -> MetricFacts:
         """Range, direction and ignored labels."""
-        return MetricFacts("segment_edit", estimand="mean over videos", conventions=_ignored(self.ignore))
+        return self.declared(
+            "segment_edit", estimand="mean over videos", conventions=_ignored(self.ignore), pooled=False
+        )
 
     def prepare(self, cases: Sequence[PhaseVideo]) -> UnitStatistics:
         """The score of every video, and whether there is one."""
@@ -131,6 +135,8 @@ class EditScore(WeightedMetric):
 class SegmentF1(WeightedMetric):
     """F1@k over the corpus or as a mean over videos; units are videos."""
 
+    takes = ("label sequences",)
+
     def __init__(self, *, overlap: float, average: Average = "corpus", ignore: Sequence[Hashable] = ()) -> None:
         if not 0 < overlap <= 1:
             raise Misuse(f"overlap must be above 0 and at most 1 (F1@10 is 0.1), got {overlap!r}")
@@ -144,7 +150,9 @@ class SegmentF1(WeightedMetric):
         name = f"segment_f1_{self.overlap * 100:g}" + ("" if self.average == "corpus" else "_per_video")
         estimand = "segments of all videos" if self.average == "corpus" else "mean over videos"
         conventions = {"overlap": f"IoU at least {self.overlap:g}", "matching": "greedy in order of time"}
-        return MetricFacts(name, estimand=estimand, conventions=conventions | _ignored(self.ignore))
+        return self.declared(
+            name, estimand=estimand, conventions=conventions | _ignored(self.ignore), pooled=self.average == "corpus"
+        )
 
     def prepare(self, cases: Sequence[PhaseVideo]) -> UnitStatistics:
         """Twice the hits, and all segments of both sides, of every video."""

@@ -73,6 +73,8 @@ def spurious_switches(
 class _Share(WeightedMetric):
     """A sum over videos divided by another one."""
 
+    takes = ("label sequences",)
+
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
         """The quotient of the sums under each weighting."""
         totals = weights @ statistics
@@ -99,7 +101,9 @@ class Flicker(_Share):
     def facts(self) -> MetricFacts:
         """Range, direction and what is counted."""
         conventions = {"excess": "per video, never below 0", "missing changes": "not counted here"}
-        return MetricFacts("flicker_per_min", 0.0, math.inf, False, "excess changes per minute of video", conventions)
+        return self.declared(
+            "flicker_per_min", 0.0, math.inf, "smaller", "excess changes per minute of video", conventions, unit="1/min"
+        )
 
     def prepare(self, cases: Sequence[PhaseVideo]) -> UnitStatistics:
         """Excess changes and minutes of every video."""
@@ -118,7 +122,7 @@ class ShortSegments(_Share):
     def facts(self) -> MetricFacts:
         """Range, direction and limit."""
         conventions = {"short": f"less than {self.shorter_s:g} s", "first and last segment": "counted"}
-        return MetricFacts("short_segment_share", 0.0, 1.0, False, "segments of all videos", conventions)
+        return self.declared("short_segment_share", 0.0, 1.0, "smaller", "segments of all videos", conventions)
 
     def prepare(self, cases: Sequence[PhaseVideo]) -> UnitStatistics:
         """Short segments and segments of every video."""
@@ -139,7 +143,9 @@ class SpuriousSwitches(_Share):
     def facts(self) -> MetricFacts:
         """Range, direction and limit."""
         conventions = {"switch": f"on-off or off-on within {self.shorter_s:g} s while the reference does not change"}
-        return MetricFacts("spurious_switches_per_min", 0.0, math.inf, False, "per minute of video", conventions)
+        return self.declared(
+            "spurious_switches_per_min", 0.0, math.inf, "smaller", "per minute of video", conventions, unit="1/min"
+        )
 
     def prepare(self, cases: Sequence[PhaseVideo]) -> UnitStatistics:
         """Spurious switches and minutes of every video."""

@@ -97,6 +97,8 @@ def _same(left: Transition, right: Transition, kind: Kind) -> bool:
 class _TransitionMetric(WeightedMetric):
     """Options and matching shared by detection and delay."""
 
+    takes = ("label sequences",)
+
     def __init__(self, *, tolerance_s: float = 30.0, kind: Kind = "pair") -> None:
         if not (math.isfinite(tolerance_s) and tolerance_s >= 0):
             raise Misuse(f"tolerance_s must be a finite number of seconds, zero or more, got {tolerance_s!r}")
@@ -140,7 +142,7 @@ class TransitionDetection(_TransitionMetric):
     def facts(self) -> MetricFacts:
         """Range, direction, tolerance and what counts as the same transition."""
         estimand = "transitions of all videos"
-        return MetricFacts(f"transition_{self.measure}", estimand=estimand, conventions=self.conventions)
+        return self.declared(f"transition_{self.measure}", estimand=estimand, conventions=self.conventions)
 
     def prepare(self, cases: Sequence[PhaseVideo]) -> UnitStatistics:
         """Matched transitions, and those they are a share of, of every video."""
@@ -174,7 +176,7 @@ class TransitionDelay(_TransitionMetric):
         name = f"transition_delay_p{self.quantile * 100:g}_s"
         conventions = self.conventions | {"unmatched": "not in the delay; see transition_recall"}
         estimand = f"{self.quantile:g} quantile of |delay| over matched transitions, no interpolation"
-        return MetricFacts(name, 0.0, math.inf, False, estimand, conventions)
+        return self.declared(name, 0.0, math.inf, "smaller", estimand, conventions, unit="s")
 
     def prepare(self, cases: Sequence[PhaseVideo]) -> UnitStatistics:
         """The absolute delays with the video of each."""

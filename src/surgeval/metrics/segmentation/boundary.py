@@ -21,6 +21,8 @@ from surgeval.schema.metric_facts import MetricFacts
 class Nsd(CaseMean):
     """The mean over images of the normalised surface distance; `outline` says which of the two."""
 
+    takes = ("masks",)
+
     def __init__(
         self,
         *,
@@ -39,7 +41,7 @@ class Nsd(CaseMean):
             "beyond the image": "background",
         }
         conventions = {**surface, **self.empty.conventions}
-        return MetricFacts(f"nsd_{self.outline.value}", estimand="mean over images", conventions=conventions)
+        return self.declared(f"nsd_{self.outline.value}", estimand="mean over images", conventions=conventions)
 
     def scores(self, cases: MaskCases) -> Floats:
         """The NSD of every image."""
@@ -49,6 +51,8 @@ class Nsd(CaseMean):
 
 class Hausdorff95(CaseMean):
     """The mean over images of the 95th percentile Hausdorff distance, in pixels."""
+
+    takes = ("masks",)
 
     def __init__(self, *, outline: Outline | str = Outline.BORDER) -> None:
         self.outline = outline_of(outline)
@@ -63,7 +67,7 @@ class Hausdorff95(CaseMean):
             "both masks empty": "0",
             "one mask empty": "the diagonal of the image",
         }
-        return MetricFacts("hd95_px", 0.0, math.inf, False, "mean over images", conventions)
+        return self.declared("hd95_px", 0.0, math.inf, "smaller", "mean over images", conventions, unit="px")
 
     def scores(self, cases: MaskCases) -> Floats:
         """The HD95 of every image."""

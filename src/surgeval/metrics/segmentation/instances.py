@@ -143,13 +143,15 @@ _MATCHING = {"matching": "one to one, largest sum of DSC", "unmatched": "zero", 
 class MultiInstanceDsc(CaseMean):
     """The mean over images of MI_DSC."""
 
+    takes = ("masks",)
+
     def __init__(self, *, empty: EmptyRule | str = "robust-mis") -> None:
         self.empty = empty_rule(empty)
 
     @property
     def facts(self) -> MetricFacts:
         """Range, direction, matching and the empty-mask rule."""
-        return MetricFacts("mi_dsc", estimand="mean over images", conventions={**_MATCHING, **self.empty.conventions})
+        return self.declared("mi_dsc", estimand="mean over images", conventions={**_MATCHING, **self.empty.conventions})
 
     def scores(self, cases: MaskCases) -> Floats:
         """The MI_DSC of every image."""
@@ -158,6 +160,8 @@ class MultiInstanceDsc(CaseMean):
 
 class MultiInstanceNsd(CaseMean):
     """The mean over images of MI_NSD."""
+
+    takes = ("masks",)
 
     def __init__(
         self,
@@ -173,7 +177,7 @@ class MultiInstanceNsd(CaseMean):
         """Range, direction, matching, tolerance and the empty-mask rule."""
         surface = {"tolerance": f"{self.tolerance_px:g} px, inclusive", "outline": self.outline.value}
         conventions = {**_MATCHING, **surface, **self.empty.conventions}
-        return MetricFacts("mi_nsd", estimand="mean over images", conventions=conventions)
+        return self.declared("mi_nsd", estimand="mean over images", conventions=conventions)
 
     def scores(self, cases: MaskCases) -> Floats:
         """The MI_NSD of every image."""

@@ -84,6 +84,8 @@ def _binary_counts(cases: MaskCases) -> Counts:
 class _Overlap(CaseMean):
     """A mean over images of an overlap of binary masks."""
 
+    takes = ("masks",)
+
     name: str
     formula: Callable[..., Floats]
 
@@ -93,7 +95,7 @@ class _Overlap(CaseMean):
     @property
     def facts(self) -> MetricFacts:
         """Range, direction and the empty-mask rule."""
-        return MetricFacts(self.name, estimand="mean over images", conventions=dict(self.empty.conventions))
+        return self.declared(self.name, estimand="mean over images", conventions=dict(self.empty.conventions))
 
     def scores(self, cases: MaskCases) -> Floats:
         """The overlap of every image."""
@@ -176,6 +178,8 @@ class _MeanIou:
 class PooledMeanIou(_MeanIou, WeightedMetric):
     """The mean over classes of the IoU of pixels summed over all images."""
 
+    takes = ("masks",)
+
     def __init__(
         self, *, classes: Sequence[int], ignore: int | None = None, empty: EmptyRule | str = "surface-distance"
     ) -> None:
@@ -185,7 +189,7 @@ class PooledMeanIou(_MeanIou, WeightedMetric):
     def facts(self) -> MetricFacts:
         """Range, direction, classes and the rule for absent ones."""
         conventions = self.conventions | {"absent class": self.conventions["both masks empty"]}
-        return MetricFacts("miou_pooled", estimand="mean over classes of pooled pixels", conventions=conventions)
+        return self.declared("miou_pooled", estimand="mean over classes of pooled pixels", conventions=conventions)
 
     def prepare(self, cases: MaskCases) -> UnitStatistics:
         """Pixel counts of every unit and class."""
@@ -207,6 +211,8 @@ class PooledMeanIou(_MeanIou, WeightedMetric):
 class ImageMeanIou(_MeanIou, CaseMean):
     """The mean over images of the mean over classes of the IoU in each image."""
 
+    takes = ("masks",)
+
     def __init__(
         self, *, classes: Sequence[int], ignore: int | None = None, empty: EmptyRule | str = "surface-distance"
     ) -> None:
@@ -216,7 +222,7 @@ class ImageMeanIou(_MeanIou, CaseMean):
     def facts(self) -> MetricFacts:
         """Range, direction, classes and the rule for absent ones."""
         estimand = "mean over images of their mean over classes"
-        return MetricFacts("miou_per_image", estimand=estimand, conventions=self.conventions)
+        return self.declared("miou_per_image", estimand=estimand, conventions=self.conventions)
 
     def scores(self, cases: MaskCases) -> Floats:
         """The mean over classes of every image."""

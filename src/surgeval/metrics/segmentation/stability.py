@@ -74,11 +74,13 @@ def iou_between(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
 class MaskStabilityGap(WeightedMetric):
     """The mean over frame steps of the gap between predicted and reference self-overlap; units are videos."""
 
+    takes = ("mask videos",)
+
     @property
     def facts(self) -> MetricFacts:
         """Range, direction and what is compared."""
         conventions = {"compared with": "the reference's own change", "both masks empty": "self-overlap 1"}
-        return MetricFacts("mask_stability_gap", 0.0, 1.0, False, "mean over steps between frames", conventions)
+        return self.declared("mask_stability_gap", 0.0, 1.0, "smaller", "mean over steps between frames", conventions)
 
     def prepare(self, cases: Sequence[MaskVideo]) -> UnitStatistics:
         """Sum of gaps and number of steps of every video."""

@@ -86,6 +86,8 @@ def _continued(
 class _Clear(WeightedMetric):
     """Options and counts shared by MOTA and identity switches; units are sequences."""
 
+    takes = ("tracks",)
+
     def __init__(self, *, threshold: float = 0.5) -> None:
         if not 0 < threshold <= 1:
             raise Misuse(f"threshold must be an IoU above 0 and at most 1, got {threshold!r}")
@@ -110,7 +112,7 @@ class Mota(_Clear):
     def facts(self) -> MetricFacts:
         """Range, direction, threshold and matching."""
         conventions = self.conventions | {"no reference box": "no value"}
-        return MetricFacts("mota", -math.inf, 1.0, True, "boxes of all sequences", conventions)
+        return self.declared("mota", -math.inf, 1.0, "larger", "boxes of all sequences", conventions)
 
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
         """MOTA under each weighting."""
@@ -124,7 +126,9 @@ class IdentitySwitches(_Clear):
     @property
     def facts(self) -> MetricFacts:
         """Range, direction, threshold and matching."""
-        return MetricFacts("id_switches", 0.0, math.inf, False, "mean over sequences", self.conventions)
+        return self.declared(
+            "id_switches", 0.0, math.inf, "smaller", "mean over sequences", self.conventions, pooled=False
+        )
 
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
         """Identity switches per sequence under each weighting."""

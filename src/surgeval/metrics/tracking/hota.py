@@ -72,6 +72,8 @@ def _at_least(pair: np.ndarray, reached: np.ndarray, pairs: int) -> Floats:
 class Hota(WeightedMetric):
     """HOTA, DetA or AssA over all sequences; units are sequences."""
 
+    takes = ("tracks",)
+
     def __init__(self, *, part: Literal["hota", "deta", "assa"] = "hota") -> None:
         if part not in _PARTS:
             raise UnknownName("part of HOTA", part, _PARTS)
@@ -87,7 +89,7 @@ class Hota(WeightedMetric):
             "nothing found at an alpha": "0",
             "neither reference nor prediction": "no value",
         }
-        return MetricFacts(self.part, estimand="boxes of all sequences", conventions=conventions)
+        return self.declared(self.part, estimand="boxes of all sequences", conventions=conventions)
 
     def prepare(self, cases: Sequence[TrackSequence | Overlaps]) -> UnitStatistics:
         """The sums of every sequence."""

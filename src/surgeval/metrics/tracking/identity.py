@@ -31,6 +31,8 @@ def identity_matches(found: Overlaps, *, threshold: float = 0.5) -> int:
 class IdentityF1(WeightedMetric):
     """IDF1 over all sequences; units are sequences."""
 
+    takes = ("tracks",)
+
     def __init__(self, *, threshold: float = 0.5) -> None:
         if not 0 < threshold <= 1:
             raise Misuse(f"threshold must be an IoU above 0 and at most 1, got {threshold!r}")
@@ -45,7 +47,7 @@ class IdentityF1(WeightedMetric):
             "sequences": "counts add up",
             "neither reference nor prediction": "no value",
         }
-        return MetricFacts("idf1", estimand="boxes of all sequences", conventions=conventions)
+        return self.declared("idf1", estimand="boxes of all sequences", conventions=conventions)
 
     def prepare(self, cases: Sequence[TrackSequence | Overlaps]) -> UnitStatistics:
         """Twice the shared frames, and the boxes of both sides, of every sequence."""

@@ -7,6 +7,7 @@ To add one: write it in its family's file, name it in `CHARTS`, and give it an e
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from surgeval.report.chart import Chart
 from surgeval.report.charts.aggregation import aggregation_flips
@@ -28,8 +29,9 @@ from surgeval.report.charts.task_distance import task_dendrogram, task_network
 from surgeval.report.charts.tasks import task_boxes, tau_violin
 from surgeval.report.charts.timeline import timeline
 from surgeval.report.charts.uncertainty import difference_intervals, naive_against_cluster, video_leverage
+from surgeval.schema.catalogue import Catalogue
 
-CHARTS: dict[str, Callable[..., Chart]] = {
+_CHARTS: dict[str, Callable[..., Chart]] = {
     chart.__name__: chart
     for chart in (
         value_intervals,
@@ -41,4 +43,14 @@ CHARTS: dict[str, Callable[..., Chart]] = {
         timeline, agreement_matrix,
     )
 }  # fmt: skip
+
+
+def _taken(name: str, drawn: Any) -> Callable[..., Chart]:
+    if not callable(drawn):
+        raise TypeError(f"{name!r} leads to a {type(drawn).__name__}, not to a function that gives a chart")
+    function: Callable[..., Chart] = drawn
+    return function
+
+
+CHARTS: Catalogue[Callable[..., Chart]] = Catalogue("chart", "charts", _CHARTS, take=_taken)
 """Every chart by name."""

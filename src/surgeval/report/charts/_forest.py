@@ -39,7 +39,7 @@ def typed_effects(frame: pl.DataFrame, chart: str, *, models: bool = False, p_co
         TableInvalid: With every column that is missing.
     """
     texts = ("term", "model") if models else ("term",)
-    numbers = ("estimate", "p_value", p_column, "odds_ratio", "ci_low", "ci_high")
+    numbers = ("estimate", "p_value", p_column, "odds_ratio", "low", "high")
     return typed(frame, chart, texts=texts, numbers=numbers, kept=("symbol",)).with_columns(
         pl.col("symbol").fill_null("")
     )
@@ -51,13 +51,13 @@ def forest_axis(ratio: bool, outcome: str) -> str:
 
 def prepared(table: pl.DataFrame, p_column: str = "p_value") -> pl.DataFrame:
     """Effects with limits on the scale of the estimate, cut at the edge, with stars and text."""
-    ends = [_on_scale(row, end) for row in table.iter_rows(named=True) for end in ("ci_low", "ci_high")]
+    ends = [_on_scale(row, end) for row in table.iter_rows(named=True) for end in ("low", "high")]
     edge = _edge(table, ends) if bool(table["odds_ratio"].is_not_null().any()) else math.inf
     p_values = table[p_column].to_list()
     ways = [_way(row, p) for row, p in zip(table.iter_rows(named=True), p_values, strict=True)]
     return table.with_columns(
-        pl.Series("low", [_cut(end, edge) for end in ends[::2]], dtype=pl.Float64),
-        pl.Series("high", [_cut(end, edge) for end in ends[1::2]], dtype=pl.Float64),
+        pl.Series("shown_low", [_cut(end, edge) for end in ends[::2]], dtype=pl.Float64),
+        pl.Series("shown_high", [_cut(end, edge) for end in ends[1::2]], dtype=pl.Float64),
         pl.Series("shown", [_cut(value, edge) for value in table["estimate"]], dtype=pl.Float64),
         pl.Series(
             "cut_low", [-edge if end is not None and end < -edge else None for end in ends[::2]], dtype=pl.Float64
@@ -103,7 +103,7 @@ def _size_text(row: dict[str, Any]) -> str:
     if row["symbol"] == NOT_ASSESSABLE or row["estimate"] is None:
         return "not assessable"
     value = row["estimate"] if row["odds_ratio"] is None else row["odds_ratio"]
-    return f"{_short(value)} ({_short(row['ci_low'])} to {_short(row['ci_high'])})"
+    return f"{_short(value)} ({_short(row['low'])} to {_short(row['high'])})"
 
 
 def _short(value: float | None) -> str:
@@ -119,10 +119,10 @@ def forest_marks(base: Any, table: pl.DataFrame, y: Any, axis: str) -> list[Any]
                       legend=alt.Legend(orient="top"))  # fmt: skip
     shape = alt.Shape("effect:N", scale=alt.Scale(domain=list(_WAYS), range=_WAY_SHAPES), title=None,
                       legend=alt.Legend(orient="top"))  # fmt: skip
-    tooltip = tips(table, "model", "term", "estimate +.3f", "std_error .3f", "odds_ratio .3f", "ci_low .3f",
-                   "ci_high .3f", "p_value .2g", "p_holm .2g", "symbol", "note")  # fmt: skip
-    x = alt.X("low:Q", title=axis, scale=scale)
-    rule = base.mark_rule(strokeWidth=2).encode(y=y, x=x, x2="high:Q", color=color, tooltip=tooltip)
+    tooltip = tips(table, "model", "term", "estimate +.3f", "std_error .3f", "odds_ratio .3f", "low .3f",
+                   "high .3f", "p_value .2g", "p_holm .2g", "symbol", "note")  # fmt: skip
+    x = alt.X("shown_low:Q", title=axis, scale=scale)
+    rule = base.mark_rule(strokeWidth=2).encode(y=y, x=x, x2="shown_high:Q", color=color, tooltip=tooltip)
     point = base.mark_point(filled=True, size=55, opacity=1).encode(
         y=y, x="shown:Q", color=color, shape=shape, tooltip=tooltip
     )

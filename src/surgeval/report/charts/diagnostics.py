@@ -11,9 +11,9 @@ import polars as pl
 from surgeval.report.chart import Chart, altair, drawn, nothing_to_show
 from surgeval.report.charts._encode import LABEL, chart_data, labelled, rows_axis, rows_height
 from surgeval.report.charts._marks import extremes, line_at, number, row_scale, tips, typed
-from surgeval.report.fit_tables import kept_ranks
 from surgeval.report.theme import ACCENT, CONTRAST, INK, QUIET, WIDTH_PX
 from surgeval.report.words import plain, short_names
+from surgeval.stats.mixed.fit_tables import kept_ranks
 
 MOST_LEVELS = 50
 MOST_PANELS = 6

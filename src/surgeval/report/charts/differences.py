@@ -38,7 +38,7 @@ def pair_differences(
     """One row per pair of models (and bucket): by how much the first is ahead, with its interval, largest on top.
 
     Args:
-        differences: Columns `model_a, model_b, difference, ci_low, ci_high`, and `board, capability, ood` or `task`
+        differences: Columns `model_a, model_b, difference, low, high`, and `board, capability, ood` or `task`
             where there are several.
         group: Which board; the first of the table by default.
         bucket: One bucket ("object recognition, ID"); all by default.
@@ -61,17 +61,17 @@ def pair_differences(
     rows = _rows(frame)
     order = rows["row"].to_list()
     tips = tooltips(_TIPS, rows.columns)
-    ends = [0.0, *rows["ci_low"], *rows["ci_high"], *rows["difference"]]
+    ends = [0.0, *rows["low"], *rows["high"], *rows["difference"]]
     scale = alt.Scale(domain=padded(ends), nice=False)
     x_title = f"{estimand} (bars: 95 % interval)"
-    x = alt.X("ci_low:Q", title=x_title, scale=scale)
-    spread = marks(rows.filter(pl.col("ci_low").is_not_null())).mark_rule(strokeWidth=2, color=ACCENT)
+    x = alt.X("low:Q", title=x_title, scale=scale)
+    spread = marks(rows.filter(pl.col("low").is_not_null())).mark_rule(strokeWidth=2, color=ACCENT)
     zero = marks(pl.DataFrame({"nothing": [0]})).mark_rule(color=INK, strokeDash=[3, 3])
     fill = alt.Color("fill:N", scale=None, legend=None)
     points = marks(rows).mark_point(size=45, filled=False, stroke=ACCENT, strokeWidth=1.5, opacity=1)
     picture = alt.layer(
         zero.encode(x=alt.X("nothing:Q", title=x_title, scale=scale)),
-        spread.encode(y=in_rows(order, field="row", limit_px=420), x=x, x2="ci_high:Q", tooltip=tips),
+        spread.encode(y=in_rows(order, field="row", limit_px=420), x=x, x2="high:Q", tooltip=tips),
         points.encode(
             y=in_rows(order, field="row", limit_px=420),
             x=alt.X("difference:Q", title=x_title, scale=scale),
@@ -96,30 +96,30 @@ def _rows(frame: pl.DataFrame) -> pl.DataFrame:
         ahead=pl.when(behind).then(second).otherwise(first),
         behind=pl.when(behind).then(first).otherwise(second),
         difference=pl.col("difference").abs(),
-        ci_low=pl.when(behind).then(-pl.col("ci_high")).otherwise(pl.col("ci_low")),
-        ci_high=pl.when(behind).then(-pl.col("ci_low")).otherwise(pl.col("ci_high")),
+        low=pl.when(behind).then(-pl.col("high")).otherwise(pl.col("low")),
+        high=pl.when(behind).then(-pl.col("low")).otherwise(pl.col("high")),
     )
     top = turned.sort("difference", "ahead", "behind", BUCKET, descending=[True, False, False, False]).head(ROWS)
     labels = short_names([*top["ahead"], *top["behind"]], limit=20)
     words = pl.col("ahead").replace_strict(labels) + " − " + pl.col("behind").replace_strict(labels)
     if top[BUCKET].n_unique() > 1:
         words = words + " · " + pl.col(BUCKET).replace_strict(short_names(top[BUCKET], limit=24))
-    clear = pl.col("ci_low").fill_null(0) > 0
+    clear = pl.col("low").fill_null(0) > 0
     top = top.with_columns(row=words, fill=pl.when(clear).then(pl.lit(ACCENT)).otherwise(pl.lit("#ffffff")))
     return top.with_columns(pl.Series("row", list(short_names(top["row"], limit=80).values())))
 
 
 _TIPS = (
-    ("ahead", "N", ""), ("behind", "N", ""), (BUCKET, "N", ""), ("difference", "Q", ".3f"), ("ci_low", "Q", ".3f"),
-    ("ci_high", "Q", ".3f"),
+    ("ahead", "N", ""), ("behind", "N", ""), (BUCKET, "N", ""), ("difference", "Q", ".3f"), ("low", "Q", ".3f"),
+    ("high", "Q", ".3f"),
 )  # fmt: skip
 
 
 def _spoken(rows: pl.DataFrame, frame: pl.DataFrame, estimand: str) -> str:
     told = [
-        f"{row['row']} {number(row['difference'])} [{number(row['ci_low'])}, {number(row['ci_high'])}]"
+        f"{row['row']} {number(row['difference'])} [{number(row['low'])}, {number(row['high'])}]"
         for row in rows.iter_rows(named=True)
     ]
-    clear = frame.filter((pl.col("ci_low") > 0) | (pl.col("ci_high") < 0)).height
+    clear = frame.filter((pl.col("low") > 0) | (pl.col("high") < 0)).height
     apart = f"{clear} of {frame.height} intervals leave out 0"
     return f"{estimand[:1].upper()}{estimand[1:]} of pairs of models; {apart}. Largest: {listed(told)}."

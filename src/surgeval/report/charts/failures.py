@@ -43,8 +43,8 @@ def effects_forest(
     """One row per property: its effect with interval, stars, odds ratio and symbol, the most harmful on top.
 
     Args:
-        frame: The table `effects` of `failures`: columns `term`, `estimate`, `p_value`, `odds_ratio`, `ci_low`,
-            `ci_high` (limits of the odds ratio, or of the estimate where there is none) and `symbol`; the intercept is
+        frame: The table `effects` of `failures`: columns `term`, `estimate`, `p_value`, `odds_ratio`, `low`,
+            `high` (limits of the odds ratio, or of the estimate where there is none) and `symbol`; the intercept is
             left out. Rows with the symbol `x` are not assessable.
         outcome: What the odds are of.
         kind: `conditional` (of one case, given its random effects) or `marginal` (of the population).

@@ -21,7 +21,7 @@ def value_intervals(
     """One row per model: its value and interval, the best on top.
 
     Args:
-        frame: Columns `model`, `value`, `ci_low`, `ci_high`, `n` (independent units) where known, and `panel` where
+        frame: Columns `model`, `value`, `low`, `high`, `n` (independent units) where known, and `panel` where
             values of several competitions stand side by side on one scale.
         name: Of the chart.
         title: Of the chart.
@@ -41,8 +41,8 @@ def value_intervals(
     tips = [alt.Tooltip(f"{column}:{kind}", format=form) for column, kind, form in _TIPS if column in rows.columns]
     words = estimand if panels else f"{estimand} (bars: 95 % interval)"
     axis = alt.Axis(tickCount=4) if panels else alt.Axis(tickCount=8)
-    x = alt.X("ci_low:Q", title=words if len(panels) < 3 else None, scale=alt.Scale(zero=False, padding=8), axis=axis)
-    span = base.mark_rule(strokeWidth=2, color=ACCENT).encode(y=y, x=x, x2="ci_high:Q", tooltip=tips)
+    x = alt.X("low:Q", title=words if len(panels) < 3 else None, scale=alt.Scale(zero=False, padding=8), axis=axis)
+    span = base.mark_rule(strokeWidth=2, color=ACCENT).encode(y=y, x=x, x2="high:Q", tooltip=tips)
     point = base.mark_point(filled=True, size=45, color=ACCENT, opacity=1).encode(y=y, x="value:Q", tooltip=tips)
     picture = alt.layer(span, point, data=chart_data(rows))
     if panels:
@@ -68,7 +68,7 @@ def _sorted(frame: pl.DataFrame, *, largest_is_best: bool) -> pl.DataFrame:
     return mean.sort("mean", "model", descending=[largest_is_best, False], nulls_last=True, maintain_order=True)
 
 
-_TIPS = (("model", "N", ""), ("value", "Q", ".3f"), ("ci_low", "Q", ".3f"), ("ci_high", "Q", ".3f"), ("n", "Q", ""))
+_TIPS = (("model", "N", ""), ("value", "Q", ".3f"), ("low", "Q", ".3f"), ("high", "Q", ".3f"), ("n", "Q", ""))
 
 
 def _units(rows: pl.DataFrame, unit: str) -> str:
@@ -89,7 +89,7 @@ def _told(rows: pl.DataFrame, estimand: str, *, largest_is_best: bool) -> str:
 
 def _spoken(rows: pl.DataFrame, estimand: str) -> str:
     first, last = rows.row(0, named=True), rows.row(-1, named=True)
-    best = f"{first[LABEL]} {_number(first['value'])} [{_number(first['ci_low'])}, {_number(first['ci_high'])}]"
+    best = f"{first[LABEL]} {_number(first['value'])} [{_number(first['low'])}, {_number(first['high'])}]"
     if rows.height == 1:
         return f"{estimand} of one model: {best}."
     return f"{estimand} of {rows.height} models, best first: {best} to {last[LABEL]} {_number(last['value'])}."

@@ -100,14 +100,14 @@ def marginal_means(
 
     Args:
         frame: Tables of `marginal_means` of every property, one below the other: columns `term`, `value` (0 or 1),
-            `scale` (`conditional` or `population`), `mean`, `ci_low`, `ci_high`.
+            `scale` (`conditional` or `population`), `mean`, `low`, `high`.
         outcome: What is expected.
         name: Of the chart.
         title: Of the chart.
     """
     if frame.is_empty():
         return nothing_to_show(name, title, "no 0/1 property was analysed")
-    frame = typed(frame, name, texts=("term", "scale"), numbers=("value", "mean", "ci_low", "ci_high"))
+    frame = typed(frame, name, texts=("term", "scale"), numbers=("value", "mean", "low", "high"))
     change = _changes(frame)
     ranked, note = first_rows(change, MOST_TERMS, "properties")
     names = term_names(ranked["term"].to_list())
@@ -151,17 +151,15 @@ def _panel(rows: pl.DataFrame, scale: str, order: list[str], width: int, *, firs
     color = alt.Color("side:N", scale=alt.Scale(domain=sides, range=[QUIET, ACCENT]), legend=legend)
     fill = alt.Fill("side:N", scale=alt.Scale(domain=sides, range=["#ffffff", ACCENT]), legend=legend)
     shape = alt.Shape("side:N", scale=alt.Scale(domain=sides, range=["circle", "diamond"]), legend=legend)
-    x = alt.X("ci_low:Q", title="expected outcome", scale=alt.Scale(zero=False, padding=10))
-    tooltip = tips(part, "term", "side", "mean .3f", "ci_low .3f", "ci_high .3f")
+    x = alt.X("low:Q", title="expected outcome", scale=alt.Scale(zero=False, padding=10))
+    tooltip = tips(part, "term", "side", "mean .3f", "low .3f", "high .3f")
     layers = []
     for place, side in enumerate(sides):
         own = part.filter(pl.col("side") == side)
         base = alt.Chart(chart_data(own), width=width, height=rows_height(len(order)), title=heading)
         offset = -shift if place == 0 else shift
         layers.append(
-            base.mark_rule(strokeWidth=1.8, yOffset=offset).encode(
-                y=y, x=x, x2="ci_high:Q", color=color, tooltip=tooltip
-            )
+            base.mark_rule(strokeWidth=1.8, yOffset=offset).encode(y=y, x=x, x2="high:Q", color=color, tooltip=tooltip)
         )
         dots = base.mark_point(size=38, opacity=1, strokeWidth=1.5, yOffset=offset)
         layers.append(dots.encode(y=y, x="mean:Q", color=color, fill=fill, shape=shape, tooltip=tooltip))

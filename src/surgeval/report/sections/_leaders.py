@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from surgeval.report.inputs import Part
+from surgeval.report.inputs import StoredResult
 from surgeval.report.sections._wording import boards_of, competitors, names_of, on_board, percent
 
 MOST_NAMES = 6
@@ -44,7 +44,7 @@ class Leader(NamedTuple):
         return f"{text}; {others} be told apart from the best."
 
 
-def leaders(part: Part) -> list[Leader]:
+def leaders(part: StoredResult) -> list[Leader]:
     """The leader of every board of a ranking on which somebody competes."""
     return [_leader(part, board) for board in boards_of(part) if competitors(part, board)]
 
@@ -65,7 +65,7 @@ def leader_table(rows: list[tuple[str, Leader]]) -> pl.DataFrame:
     return pl.DataFrame(listed, schema={**texts, **numbers, **rest}, orient="row")
 
 
-def _leader(part: Part, board: str) -> Leader:
+def _leader(part: StoredResult, board: str) -> Leader:
     places = on_board(part, "places", board).filter(pl.col("model").is_in(competitors(part, board)))
     first = places.filter(pl.col("place") == places["place"].min())
     models = tuple(first["model"].to_list())

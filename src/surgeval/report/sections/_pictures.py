@@ -11,14 +11,14 @@ import polars as pl
 from surgeval.errors import ExtraNeeded, SurgevalError
 from surgeval.report.chart import Chart, altair
 from surgeval.report.charts import CHARTS
-from surgeval.report.folder import Part
 from surgeval.report.section import Block, Note
 from surgeval.report.sections._wording import CROWD, FOREMOST, competitors, on_board, optional
 from surgeval.report.words import plain
+from surgeval.results.reading import StoredResult
 
 
 def picture_of_foremost(
-    chart: str, part: Part, board: str, table: str, *, ordered: bool = True, **options: Any
+    chart: str, part: StoredResult, board: str, table: str, *, ordered: bool = True, **options: Any
 ) -> Block:
     """A picture of one board that a crowd would make unreadable: of all models, or of the first twenty of a crowd.
 
@@ -30,7 +30,7 @@ def picture_of_foremost(
         ordered: Whether the chart takes the table of places as well, for its order.
         options: Of the chart.
     """
-    frame, places = part.table(table), optional(part, "places")
+    frame, places = part.frame(table), optional(part, "places")
     rivals = competitors(part, board)
     everybody = on_board(part, "places", board)["model"].n_unique() if places is not None else len(rivals)
     if everybody <= CROWD or places is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from surgeval.report.inputs import Part
+from surgeval.report.inputs import StoredResult
 from surgeval.report.section import Note, Section
 from surgeval.report.words import plain
 from surgeval.schema.taxonomy import Capability
@@ -83,13 +83,13 @@ def is_empty(section: Section) -> bool:
     return all(isinstance(block, Note) and block.kind == "missing" for block in section.blocks)
 
 
-def boards_of(part: Part) -> list[str]:
+def boards_of(part: StoredResult) -> list[str]:
     """The boards of a ranking, in their order."""
-    places = part.table("places")
+    places = part.frame("places")
     return places["board"].unique(maintain_order=True).to_list() if "board" in places.columns else []
 
 
-def competitors(part: Part, board: str) -> list[str]:
+def competitors(part: StoredResult, board: str) -> list[str]:
     """The models that compete on a board, best first; all that have a place where the ranking does not say."""
     ranked, places = on_board(part, "stability", board), on_board(part, "places", board)
     rivals = places.filter(~pl.col("baseline").fill_null(False)).sort("place")["model"].to_list()
@@ -102,15 +102,15 @@ def whole_places(stability: pl.DataFrame) -> pl.DataFrame:
     return stability.with_columns(pl.col("place_low").floor(), pl.col("place_high").ceil())
 
 
-def optional(part: Part, table: str) -> pl.DataFrame | None:
+def optional(part: StoredResult, table: str) -> pl.DataFrame | None:
     """A table as charts take it: None where there is none."""
-    frame = part.table(table)
+    frame = part.frame(table)
     return None if frame.is_empty() else frame
 
 
-def on_board(part: Part, table: str, board: str) -> pl.DataFrame:
+def on_board(part: StoredResult, table: str, board: str) -> pl.DataFrame:
     """The rows of one board, without the column that names it."""
-    frame = part.table(table)
+    frame = part.frame(table)
     return frame.filter(pl.col("board") == board).drop("board") if "board" in frame.columns else frame
 
 

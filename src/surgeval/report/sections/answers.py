@@ -7,11 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from surgeval.report.inputs import Inputs, Part
+from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.section import Block, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
 from surgeval.report.sections._wording import count_of, missing, name_of
 from surgeval.report.words import plain
+from surgeval.schema.outcomes import WITHOUT_ANSWER
 
 TITLE = "Answers"
 MOST_EXAMPLES = 30
@@ -37,7 +38,7 @@ def _outcomes(inputs: Inputs) -> list[Block]:
     total = rows.group_by("model").len().rename({"len": "questions"})
     not_scored = rows.group_by("model").agg(pl.col("value").is_null().sum().cast(pl.Int64).alias("not_scored"))
     wide = wide.join(total, on="model", maintain_order="left").join(not_scored, on="model", maintain_order="left")
-    unscored, lost = int(wide["not_scored"].sum()), rows.filter(pl.col("status") != "answered").height
+    unscored, lost = int(wide["not_scored"].sum()), rows.filter(pl.col("status").is_in(WITHOUT_ANSWER)).height
     if column == "status" and not unscored and not lost:
         return []
     text = (
@@ -59,17 +60,21 @@ def _videos(inputs: Inputs) -> list[Block]:
             pl.col("value").count().alias("answers"),
             pl.col("case").n_unique().alias("cases"),
         )
-        .sort("mean_over_models", "video", nulls_last=True)
+        .sort("mean_over_models", "video", descending=[inputs.better == "smaller", False], nulls_last=True)
     )
-    caption = f"Mean {inputs.metric} over all models and cases of the video; the hardest first."
-    return [Table("videos", "The hardest videos", frame, caption, shown_rows=_WORST_VIDEOS)]
+    told = inputs.better is not None
+    caption = (
+        f"Mean {inputs.metric} over all models and cases of the video; the {'hardest' if told else 'lowest'} first."
+    )
+    title = "The hardest videos" if told else "Videos by their mean"
+    return [Table("videos", title, frame, caption, shown_rows=_WORST_VIDEOS)]
 
 
 def _targeted(inputs: Inputs) -> list[Block]:
     frames = [
-        part.table("targeted").insert_column(0, pl.lit(_model(part)).alias("model"))
+        part.frame("targeted").insert_column(0, pl.lit(_model(part)).alias("model"))
         for part in inputs.of("score")
-        if not part.table("targeted").is_empty()
+        if not part.frame("targeted").is_empty()
     ]
     if not frames:
         return []
@@ -92,7 +97,7 @@ def _counts(inputs: Inputs) -> list[Block]:
     """Counts answered against reference counts, of the models with the fewest and the most wrong ones."""
     found: dict[str, pl.DataFrame] = {}
     for part in inputs.of("score"):
-        if not (frame := part.table("counts")).is_empty():
+        if not (frame := part.frame("counts")).is_empty():
             found[_model(part)] = pl.concat([found[_model(part)], frame]) if _model(part) in found else frame
     wrong = {model: (frame["reference"] != frame["response"]).fill_null(True).mean() for model, frame in found.items()}
     order = sorted(found, key=lambda model: (wrong[model], model))
@@ -121,7 +126,7 @@ def _examples(inputs: Inputs) -> list[Block]:
     return [Table("examples", "Examples of failures", frame, caption)]
 
 
-def _taken(part: Part, most: int) -> Iterator[tuple[str, str, str, str, str]]:
+def _taken(part: StoredResult, most: int) -> Iterator[tuple[str, str, str, str, str]]:
     model = name_of(_model(part))
     verdicts = part.records["verdicts"].wrong if "verdicts" in part.records else ()
     for verdict in verdicts[: (most + 1) // 2]:
@@ -143,5 +148,5 @@ def _cut(value: Any) -> str:
     return "" if value is None else plain(value, limit=_LONGEST)
 
 
-def _model(part: Part) -> str:
-    return str(part.options.get("model", part.name))
+def _model(part: StoredResult) -> str:
+    return str(part.options.get("model", part.label))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from surgeval.report.inputs import Inputs, Part
+from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.section import Block, Note, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
 from surgeval.report.sections._wording import (
@@ -29,7 +29,7 @@ _LABELS = {
     "p_first": "share first",
     "p_top3": "share top 3",
 }
-_GATE_LABELS = {"baseline_macro_accuracy": "that of the baseline", "ci_low": "from", "ci_high": "to"}
+_GATE_LABELS = {"baseline_macro_accuracy": "that of the baseline", "low": "from", "high": "to"}
 _FEW = 10
 """Rows of a table that need not be folded."""
 _ORDER = (
@@ -41,13 +41,13 @@ _ORDER = (
 def section(inputs: Inputs) -> Section:
     """The boards of the first ranking by the challenge's rule."""
     part = inputs.first("rank")
-    if part is None or part.table("places").is_empty():
+    if part is None or part.frame("places").is_empty():
         return missing("board", TITLE, "There is no board.", "surgeval rank SCORES... --out DIR/rank")
     blocks = [block for board in boards_of(part) for block in _board(part, board)]
     return Section("board", "Boards" if len(boards_of(part)) > 1 else TITLE, (*blocks, *_gate(part)))
 
 
-def _board(part: Part, board: str) -> list[Block]:
+def _board(part: StoredResult, board: str) -> list[Block]:
     places, stability = on_board(part, "places", board), on_board(part, "stability", board)
     summary = on_board(part, "summary", board)
     if "p_first" in stability.columns:
@@ -68,7 +68,7 @@ def _board(part: Part, board: str) -> list[Block]:
     )
     table = Table(f"places-{slug(board)}", f"Places, {board} board", places.select(order), caption, labels=_LABELS)
     chart = picture(
-        "board", part.table("places"), optional(part, "stability"), summary=optional(part, "summary"),
+        "board", part.frame("places"), optional(part, "stability"), summary=optional(part, "summary"),
         buckets=optional(part, "buckets"), group=board,
         name=f"board-{slug(board)}",
     )  # fmt: skip
@@ -86,7 +86,7 @@ def _spoken(board: str, own: pl.DataFrame) -> str:
     return f"{text} (macro accuracy {top['macro_accuracy']:.3f})." if top["macro_accuracy"] is not None else f"{text}."
 
 
-def _gate(part: Part) -> list[Block]:
+def _gate(part: StoredResult) -> list[Block]:
     """Who passes the gate of the baselines, where the challenge has one."""
     gate = part.records.get("gate", {})
     models = gate.get("models")
@@ -97,7 +97,7 @@ def _gate(part: Part) -> list[Block]:
         f"Gate ({gate.get('rule', 'better than every baseline')}): {len(models) - len(failed)} of {len(models)} pass."
     )
     found: list[Block] = [Prose(text + (f" Not: {names_of(failed)}." if failed else ""))]
-    evidence = part.table("gate_evidence")
+    evidence = part.frame("gate_evidence")
     caption = "Gap: macro accuracy minus that of the baseline, with its 95 % interval over videos."
     if not evidence.is_empty():
         found.append(
@@ -105,8 +105,8 @@ def _gate(part: Part) -> list[Block]:
                 "gate", "Gaps to the baselines", evidence, caption, labels=_GATE_LABELS, folded=evidence.height > _FEW
             )
         )
-    if not part.table("prizes").is_empty():
-        found.append(Table("prizes", "Prizes", part.table("prizes")))
+    if not part.frame("prizes").is_empty():
+        found.append(Table("prizes", "Prizes", part.frame("prizes")))
     if any(not isinstance(entry, dict) for entry in models.values()):
         found.append(Note("gate.json could not be understood fully", "hint"))
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from surgeval.report.inputs import Inputs, Part
+from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.section import Block, Note, Prose, Section, Table
 from surgeval.report.sections._pictures import picture, picture_of_foremost
 from surgeval.report.sections._wording import (
@@ -26,7 +26,7 @@ def section(inputs: Inputs) -> Section:
     """Accuracy per bucket, from the ranking or else from the scorings, then floors and margins."""
     ranking = inputs.first("rank")
     blocks: list[Block] = []
-    if ranking is not None and not ranking.table("buckets").is_empty():
+    if ranking is not None and not ranking.frame("buckets").is_empty():
         floors = inputs.first("floors")
         known = None if floors is None else optional(floors, "floors")
         blocks += [block for board in boards_of(ranking) for block in _of_board(ranking, board, known)]
@@ -38,19 +38,19 @@ def section(inputs: Inputs) -> Section:
     return Section("buckets", TITLE, tuple(blocks))
 
 
-def _of_board(part: Part, board: str, floors: pl.DataFrame | None) -> list[Block]:
+def _of_board(part: StoredResult, board: str, floors: pl.DataFrame | None) -> list[Block]:
     frame = on_board(part, "buckets", board)
     if frame.is_empty():
         return []
     frame = frame.with_columns(
         pl.struct("capability", "ood").map_elements(_label, return_dtype=pl.String).alias("bucket")
     )
-    order = ["bucket", "model", "accuracy", "ci_low", "ci_high", "rank", "letters", "questions", "videos"]
+    order = ["bucket", "model", "accuracy", "low", "high", "rank", "letters", "questions", "videos"]
     caption = (
         "Accuracy: mean over the questions of the bucket; 95 % percentile interval from resampling whole videos."
         " Models that share a letter cannot be told apart in the bucket (Holm within the bucket)."
     )
-    tables = (part.table("buckets"), optional(part, "places"))
+    tables = (part.frame("buckets"), optional(part, "places"))
     blocks = [
         picture("bucket_matrix", *tables, floors, group=board, name=f"bucket-matrix-{slug(board)}"),
         picture("podium", *tables, group=board, name=f"podium-{slug(board)}"),
@@ -70,15 +70,13 @@ def summary_rows(inputs: Inputs, level: str) -> pl.DataFrame:
     """Rows of a level of all scorings' summaries (estimand: questions), with the model's name."""
     frames = []
     for part in inputs.of("score"):
-        frame = part.table("summary")
+        frame = part.frame("summary")
         if frame.is_empty():
             continue
         if "estimand" in frame.columns:
             frame = frame.filter(pl.col("estimand") == "rows")
-        wanted = [
-            name for name in ("name", "accuracy", "ci_low", "ci_high", "count", "videos") if name in frame.columns
-        ]
-        model = str(part.options.get("model", part.name))
+        wanted = [name for name in ("name", "accuracy", "low", "high", "count", "videos") if name in frame.columns]
+        model = str(part.options.get("model", part.label))
         frames.append(frame.filter(pl.col("level") == level).select(pl.lit(model).alias("model"), *wanted))
     return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
 
@@ -108,7 +106,7 @@ def _floors(inputs: Inputs) -> list[Block]:
             Note(f"Floors (what systems reach that never look) are not here. To add them, run: {command}", "missing")
         ]
     blocks: list[Block] = []
-    floors = part.table("floors")
+    floors = part.frame("floors")
     if not floors.is_empty():
         wide = floors.filter(pl.col("level").is_in(["headline", "overall", "bucket"])).pivot(
             "floor", index=["level", "name", "questions", "videos"], values="accuracy", aggregate_function="first"
@@ -116,7 +114,7 @@ def _floors(inputs: Inputs) -> list[Block]:
         shown = wide.with_columns(pl.col("name").map_elements(slice_label, return_dtype=pl.String))
         caption = "Accuracy of systems that never look at the video; those named oracle are fitted in hindsight."
         blocks.append(Table("floors", "Floors", shown, caption, labels={name: _floor(name) for name in wide.columns}))
-    margins = part.table("margins")
+    margins = part.frame("margins")
     if not margins.is_empty():
         blocks += _margins(margins)
     return blocks

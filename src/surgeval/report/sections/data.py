@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from surgeval.errors import SurgevalError
-from surgeval.report.inputs import Inputs, Part
+from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.section import Block, Note, Prose, Section, Sheet, Table
 from surgeval.report.sections._pictures import picture
 from surgeval.report.sections._wording import count_of, missing
@@ -38,7 +38,7 @@ def section(inputs: Inputs) -> Section:
     return Section("data", TITLE, tuple(blocks))
 
 
-def _card(part: Part) -> list[Block]:
+def _card(part: StoredResult) -> list[Block]:
     card = part.records.get("data_card", {})
     counts, videos = _rows(card, "counts"), _rows(card, "videos")
     if counts.is_empty() or "questions" not in counts.columns:
@@ -127,8 +127,8 @@ def _asked(inputs: Inputs, video: str) -> list[Request]:
     return asked[:_SHOWN_QUESTIONS]
 
 
-def _procedures(part: Part) -> list[Block]:
-    frame = part.table("procedures")
+def _procedures(part: StoredResult) -> list[Block]:
+    frame = part.frame("procedures")
     if frame.is_empty():
         return []
     hours = frame["duration_s"].sum() / 3600

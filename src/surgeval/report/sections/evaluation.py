@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from surgeval.report.inputs import SCORES, Inputs, Part
+from surgeval.report.inputs import SCORES, Inputs, StoredResult
 from surgeval.report.section import Block, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
 from surgeval.report.sections._wording import missing, name_of
@@ -14,7 +14,7 @@ TITLE = "Metrics"
 
 def section(inputs: Inputs) -> Section:
     """The metrics of every evaluated model."""
-    parts = [part for part in inputs.of("evaluate") if not part.table("metrics").is_empty()]
+    parts = [part for part in inputs.of("evaluate") if not part.frame("metrics").is_empty()]
     if not parts:
         return missing(
             "evaluation", TITLE, "No predictions were evaluated.", "surgeval evaluate KIND ... --out DIR/MODEL"
@@ -22,8 +22,8 @@ def section(inputs: Inputs) -> Section:
     return Section("evaluation", TITLE, tuple(block for part in parts for block in _evaluated(part)))
 
 
-def _evaluated(part: Part) -> list[Block]:
-    model, metrics = name_of(part.options.get("model", part.name)), part.table("metrics")
+def _evaluated(part: StoredResult) -> list[Block]:
+    model, metrics = name_of(part.options.get("model", part.label)), part.frame("metrics")
     blocks: list[Block] = [Prose(part.prose.split("\n")[0])] if part.prose else []
     if (within := _within_one(part)) is not None:
         blocks.append(within)
@@ -35,25 +35,25 @@ def _evaluated(part: Part) -> list[Block]:
     caption = "Intervals resample whole videos; conventions are in conventions.json beside the table."
     blocks.append(Table("metrics", f"Metrics of {model}", metrics.select(wanted), caption))
     for name, title in (("per_class", "By class"), ("per_stratum", "By condition")):
-        if not part.table(name).is_empty():
-            blocks.append(Table(name.replace("_", "-"), f"{title}, {model}", part.table(name), shown_rows=60))
+        if not part.frame(name).is_empty():
+            blocks.append(Table(name.replace("_", "-"), f"{title}, {model}", part.frame(name), shown_rows=60))
     return blocks
 
 
-def _within_one(part: Part) -> Block | None:
+def _within_one(part: StoredResult) -> Block | None:
     """A picture of the metrics that lie between 0 and 1 and have an interval."""
-    frame = part.table("metrics").drop_nulls(["value", "low", "high"])
+    frame = part.frame("metrics").drop_nulls(["value", "low", "high"])
     frame = frame.filter(frame["value"].is_between(0, 1) & frame["high"].is_between(0, 1) & (frame["low"] >= 0))
     if frame.height < 2:
         return None
-    rows = frame.select(model="metric", value="value", ci_low="low", ci_high="high", n="videos")
-    title = f"Metrics of {name_of(part.options.get('model', part.name))}"
+    rows = frame.select("value", "low", "high", model="metric", n="videos")
+    title = f"Metrics of {name_of(part.options.get('model', part.label))}"
     return picture("value_intervals", rows, name="metric-intervals", title=title, estimand="value of the metric")
 
 
-def _calibration(part: Part) -> Block | None:
+def _calibration(part: StoredResult) -> Block | None:
     """Reliability curves, one for each calibration error and class."""
-    bins, scores = part.table("reliability"), part.path / SCORES
+    bins, scores = part.frame("reliability"), part.path / SCORES
     if bins.is_empty() or not scores.is_file():
         return None
     total = pl.read_parquet(scores, columns=["case"])["case"].n_unique()

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from surgeval.report.inputs import Inputs, Part
+from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.section import Block, Note, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
 from surgeval.report.sections._wording import missing, slug
@@ -19,7 +19,7 @@ _LABELS = {"p_value": "p", "p_holm": "p (Holm)", "odds_ratio": "odds ratio", "st
 
 def section(inputs: Inputs) -> Section:
     """Every failure analysis of the folder."""
-    parts = [part for part in inputs.of("failures") if not part.table("effects").is_empty()]
+    parts = [part for part in inputs.of("failures") if not part.frame("effects").is_empty()]
     if not parts:
         columns = inputs.live.strata_columns if inputs.live is not None else []
         fixed = plain(",".join(columns) or "ood,clinical", limit=50)
@@ -28,8 +28,8 @@ def section(inputs: Inputs) -> Section:
     return Section("failures", TITLE, tuple(block for part in parts for block in _analysis(part)))
 
 
-def _analysis(part: Part) -> list[Block]:
-    effects, fit = part.table("effects"), part.records.get("fit", {})
+def _analysis(part: StoredResult) -> list[Block]:
+    effects, fit = part.frame("effects"), part.records.get("fit", {})
     blocks: list[Block] = [Prose(terms_in_words(part.prose.split("\n")[0]))] if part.prose else []
     if fit.get("converged") is False:
         blocks.append(Note("The fit did not converge; its numbers must not be used."))
@@ -40,10 +40,10 @@ def _analysis(part: Part) -> list[Block]:
     rows = fit.get("rows")
     blocks.append(picture("effects_forest", effects, rows=rows if isinstance(rows, int) else None))
     blocks.append(Table("effects", "Effects of properties", effects, caption, labels=_LABELS, folded=True))
-    if not part.table("variance").is_empty():
+    if not part.frame("variance").is_empty():
         caption = "Spread on the scale of the log odds; ICC: share of the variance that is not explained otherwise."
-        blocks.append(Table("variance", "Spread between models, videos and units", part.table("variance"), caption))
-    per_model = part.table("per_model")
+        blocks.append(Table("variance", "Spread between models, videos and units", part.frame("variance"), caption))
+    per_model = part.frame("per_model")
     if not per_model.is_empty():
         own = per_model.filter(pl.col("term") != "(Intercept)").sort("p_value", nulls_last=True)
         blocks.append(picture("model_effects", per_model))
@@ -54,22 +54,22 @@ def _analysis(part: Part) -> list[Block]:
     return blocks
 
 
-def _pictures(part: Part, fit: dict[str, Any]) -> list[Block]:
+def _pictures(part: StoredResult, fit: dict[str, Any]) -> list[Block]:
     """How common properties are, expected outcomes, random effects and their quantiles, where they were written."""
     blocks: list[Block] = []
     prevalence = _prevalence(fit)
     if not prevalence.is_empty():
         blocks.append(picture("property_prevalence", prevalence))
-    if not part.table("marginal_means").is_empty():
-        blocks.append(picture("marginal_means", part.table("marginal_means")))
-    effects = part.table("random_effects")
+    if not part.frame("marginal_means").is_empty():
+        blocks.append(picture("marginal_means", part.frame("marginal_means")))
+    effects = part.frame("random_effects")
     for group in effects["group"].unique(maintain_order=True).head(2) if "group" in effects.columns else ():
         title = f"Random effects of {plain(group, limit=40)}"
         blocks.append(picture("caterpillar", effects, group=group, name=f"caterpillar-{slug(group)}", title=title))
-    if not part.table("quantiles").is_empty():
-        blocks.append(picture("normal_qq", part.table("quantiles")))
-    if not (residuals := part.table("residuals")).is_empty():
-        rows = part.table("residual_tests").to_dicts()
+    if not part.frame("quantiles").is_empty():
+        blocks.append(picture("normal_qq", part.frame("quantiles")))
+    if not (residuals := part.frame("residuals")).is_empty():
+        rows = part.frame("residual_tests").to_dicts()
         blocks.append(picture("simulated_residuals", residuals, tests={row["test"]: row["value"] for row in rows}))
     return blocks
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from surgeval.errors import SurgevalError
 from surgeval.report.answer_tables import latency_table
-from surgeval.report.inputs import SCORES, Inputs, Part
+from surgeval.report.inputs import SCORES, Inputs, StoredResult
 from surgeval.report.section import Block, Note, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
 from surgeval.report.sections._wording import missing, percent
@@ -86,17 +86,17 @@ def _limit_of_each(inputs: Inputs) -> pl.DataFrame:
     return pl.concat(frames).unique(["model", "case"], keep="first", maintain_order=True)
 
 
-def _rehearsal(part: Part) -> list[Block]:
+def _rehearsal(part: StoredResult) -> list[Block]:
     try:
         facts = run_facts(part.path)
     except (SurgevalError, OSError, ValueError, KeyError, TypeError) as error:
-        return [Note(f"{part.name}: the events of the rehearsal cannot be read ({type(error).__name__})")]
+        return [Note(f"{part.label}: the events of the rehearsal cannot be read ({type(error).__name__})")]
     if not facts.questions:
-        return [Note(f"{part.name}: the rehearsal has no outcome", "hint")]
-    text = f"Rehearsal {part.name}: {facts.answered} of {facts.questions} questions were answered in time."
+        return [Note(f"{part.label}: the rehearsal has no outcome", "hint")]
+    text = f"Rehearsal {part.label}: {facts.answered} of {facts.questions} questions were answered in time."
     if not math.isnan(facts.max_s):
         text += (
             f" Latency: median {facts.p50_s:.2f} s, 95th percentile {facts.p95_s:.2f} s, largest {facts.max_s:.2f} s."
         )
     frame = pl.DataFrame({"outcome": list(facts.outcomes), "questions": list(facts.outcomes.values())})
-    return [Prose(text), Table("rehearsal", f"Outcomes of {part.name}", frame)]
+    return [Prose(text), Table("rehearsal", f"Outcomes of {part.label}", frame)]

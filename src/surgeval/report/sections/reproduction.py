@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from surgeval.report.inputs import Inputs, Part
+from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.live import SEED
 from surgeval.report.record import report_manifest, reproduction_line
 from surgeval.report.section import Block, Note, Prose, Section, Table
@@ -55,15 +55,15 @@ def _own(inputs: Inputs) -> list[Block]:
     return found
 
 
-def _run(part: Part) -> tuple[str, ...]:
-    verb = "rank" if part.verb == "rank-tasks" else part.verb
+def _run(part: StoredResult) -> tuple[str, ...]:
+    verb = "rank" if part.kind == "rank-tasks" else part.kind
     return (
-        part.name,
+        part.label,
         verb,
         _listed(part.options),
-        _listed(part.manifest.get("seeds")),
-        plain(part.manifest.get("surgeval", ""), limit=30),
-        plain(part.manifest.get("python", ""), limit=30),
+        _listed(part.stored.get("seeds")),
+        plain(part.stored.get("surgeval", ""), limit=30),
+        plain(part.stored.get("python", ""), limit=30),
     )
 
 
@@ -78,9 +78,9 @@ def _word(item: Any) -> str:
     return item if isinstance(item, str) else json.dumps(item, ensure_ascii=False, default=str)
 
 
-def _hashes(part: Part) -> list[tuple[str, str, str]]:
-    listed = part.manifest.get("inputs")
+def _hashes(part: StoredResult) -> list[tuple[str, str, str]]:
+    listed = part.stored.get("inputs")
     if not isinstance(listed, list):
         return []
     rows = [entry for entry in listed if isinstance(entry, dict)]
-    return [(part.name, plain(r.get("file", ""), limit=80), plain(r.get("sha256", ""), limit=64)) for r in rows]
+    return [(part.label, plain(r.get("file", ""), limit=80), plain(r.get("sha256", ""), limit=64)) for r in rows]

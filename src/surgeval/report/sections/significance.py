@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from surgeval.report.inputs import Inputs, Part
+from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.section import Block, Prose, Section, Table
 from surgeval.report.sections._pictures import picture, picture_of_foremost
 from surgeval.report.sections._wording import (
@@ -27,12 +27,12 @@ _SHOWN = 60
 def section(inputs: Inputs) -> Section:
     """Tests of all pairs in all buckets, of the first ranking."""
     part = inputs.first("rank")
-    if part is None or part.table("pairs").is_empty():
+    if part is None or part.frame("pairs").is_empty():
         return missing("significance", TITLE, "Pairs were not tested.", "surgeval rank SCORES... --out DIR/rank")
     return Section("significance", TITLE, tuple(block for board in boards_of(part) for block in _board(part, board)))
 
 
-def _board(part: Part, board: str) -> list[Block]:
+def _board(part: StoredResult, board: str) -> list[Block]:
     pairs = on_board(part, "pairs", board)
     if pairs.is_empty():
         return []
@@ -54,25 +54,25 @@ def _board(part: Part, board: str) -> list[Block]:
     return blocks
 
 
-def _pictures(part: Part, board: str) -> list[Block]:
+def _pictures(part: StoredResult, board: str) -> list[Block]:
     places, level = optional(part, "places"), part.options.get("alpha", 0.05)
     letters = optional(part, "summary")
     blocks = [
         picture(
-            "significance_map", part.table("pairs"), letters, places, group=board, level=f"{level}",
+            "significance_map", part.frame("pairs"), letters, places, group=board, level=f"{level}",
             name=f"significance-map-{slug(board)}",
         )
     ]  # fmt: skip
-    if not part.table("dominance").is_empty():
+    if not part.frame("dominance").is_empty():
         name = f"dominance-matrix-{slug(board)}"
         blocks.append(picture_of_foremost("dominance_matrix", part, board, "dominance", name=name))
-    if not part.table("differences").is_empty():
+    if not part.frame("differences").is_empty():
         name = f"pair-differences-{slug(board)}"
         rivals = competitors(part, board)
         crowd = len(rivals) > CROWD
         title = f"Differences between the first {FOREMOST} models" if crowd else "Differences between models"
         models = tuple(rivals[:FOREMOST] if crowd else rivals)
-        differences = part.table("differences")
+        differences = part.frame("differences")
         blocks.append(picture("pair_differences", differences, group=board, models=models, name=name, title=title))
     return blocks
 
@@ -81,10 +81,10 @@ def _with_intervals(pairs: pl.DataFrame, differences: pl.DataFrame) -> pl.DataFr
     """The pairs with the intervals of their differences, whichever of the two models either table names first."""
     keys = ["capability", "ood", "model_a", "model_b"]
     if not differences.is_empty():
-        ends = differences.select(*keys, "ci_low", "ci_high")
+        ends = differences.select(*keys, "low", "high")
         turned = differences.select(
-            "capability", "ood", model_a="model_b", model_b="model_a", ci_low=-pl.col("ci_high"),
-            ci_high=-pl.col("ci_low"),
+            "capability", "ood", model_a="model_b", model_b="model_a", low=-pl.col("high"),
+            high=-pl.col("low"),
         )  # fmt: skip
         both = pl.concat([ends, turned]).unique(keys, keep="first", maintain_order=True)
         pairs = pairs.join(both, on=keys, how="left", maintain_order="left", nulls_equal=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from surgeval.report.inputs import Inputs, Part
+from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.section import Block, Prose, Section, Table
 from surgeval.report.sections._pictures import picture, picture_of_foremost
 from surgeval.report.sections._wording import boards_of, missing, on_board, optional, percent, slug, whole_places
@@ -31,7 +31,7 @@ def section(inputs: Inputs) -> Section:
     return Section("stability", TITLE, tuple(blocks))
 
 
-def _board(part: Part, board: str) -> list[Block]:
+def _board(part: StoredResult, board: str) -> list[Block]:
     stability, sensitivity = on_board(part, "stability", board), on_board(part, "sensitivity", board)
     influence = on_board(part, "influence", board)
     blocks: list[Block] = []
@@ -58,10 +58,10 @@ def _board(part: Part, board: str) -> list[Block]:
     return blocks
 
 
-def _pictures(part: Part, board: str) -> list[Block]:
+def _pictures(part: StoredResult, board: str) -> list[Block]:
     """How often each place was taken, how firm the order is, and places under other rules."""
     blocks: list[Block] = []
-    frequencies, places = part.table("place_frequencies"), optional(part, "places")
+    frequencies, places = part.frame("place_frequencies"), optional(part, "places")
     options = {"group": board, "evidence": _evidence(part, board)}
     if not frequencies.is_empty():
         spread = optional(part, "stability")
@@ -73,23 +73,23 @@ def _pictures(part: Part, board: str) -> list[Block]:
         name = f"place-shares-{slug(board)}"
         evidence, table = options["evidence"], "place_frequencies"
         blocks.append(picture_of_foremost("place_shares", part, board, table, name=name, evidence=evidence))
-    tau = part.table("tau_frequencies")
+    tau = part.frame("tau_frequencies")
     if not tau.is_empty() and board == boards_of(part)[0]:
         blocks.append(picture("tau_violin", tau, evidence=options["evidence"]))
-    if not part.table("sensitivity").is_empty():
+    if not part.frame("sensitivity").is_empty():
         name = f"places-by-rule-{slug(board)}"
         blocks.append(picture_of_foremost("places_by_rule", part, board, "sensitivity", ordered=False, name=name))
     return blocks
 
 
-def _evidence(part: Part, board: str) -> str:
+def _evidence(part: StoredResult, board: str) -> str:
     """What was resampled how often."""
     firm = _record(part, board).get("stability")
     replicates = firm.get("replicates") if isinstance(firm, dict) else None
     return f"{replicates:,} resamples of whole videos" if isinstance(replicates, int) else "resamples of whole videos"
 
 
-def _record(part: Part, board: str) -> dict[str, Any]:
+def _record(part: StoredResult, board: str) -> dict[str, Any]:
     found = part.records.get("structure", {}).get(board)
     return found if isinstance(found, dict) else {}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from surgeval.report.inputs import Inputs, Part
+from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.live import SEED, Live
 from surgeval.report.section import Block, Note, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
@@ -52,9 +52,8 @@ def _intervals(inputs: Inputs, live: Live) -> list[Block]:
         text += f" For the median model the former are {ratio:.2f} times as wide. They are the ones to report."
     if not live.table.has_videos:
         text = "The table names no videos, so every case stands for itself and intervals may be too narrow."
-    facts = live.table.facts.get(inputs.metric)
     chart = picture(
-        "naive_against_cluster", live.both, largest_is_best=facts is None or facts.larger_is_better,
+        "naive_against_cluster", live.both, largest_is_best=inputs.better != "smaller",
     )  # fmt: skip
     caption = f"95 % percentile intervals from {live.replicates} resamples (seed {SEED}); {_estimand(inputs)}."
     return [Prose(text), chart, Table("intervals", "Cluster and naive intervals", frame, caption, folded=True)]
@@ -97,18 +96,18 @@ def _strata(live: Live) -> list[Block]:
 
 def _leverage(inputs: Inputs) -> list[Block]:
     """What single videos do to the headline of the first model that was scored."""
-    part = next((part for part in inputs.of("score") if not part.table("leverage_videos").is_empty()), None)
+    part = next((part for part in inputs.of("score") if not part.frame("leverage_videos").is_empty()), None)
     if part is None:
         return []
-    title = f"What single videos do to the headline of {name_of(part.options.get('model', part.name))}"
-    return [picture("video_leverage", part.table("leverage_videos"), title=title)]
+    title = f"What single videos do to the headline of {name_of(part.options.get('model', part.label))}"
+    return [picture("video_leverage", part.frame("leverage_videos"), title=title)]
 
 
-def _file(part: Part) -> list[Block]:
+def _file(part: StoredResult) -> list[Block]:
     """What a statistics verb wrote: its picture where it has one, its words and its table."""
-    frame = part.table("result")
+    frame = part.frame("result")
     found: list[Block] = [Prose(part.prose)] if part.prose else []
-    name = slug(f"{part.verb} {part.name}")
-    if part.verb in _CHARTS and not frame.is_empty():
-        found.append(picture(_CHARTS[part.verb], frame, name=name))
-    return [*found, Table(name, f"{part.verb.capitalize()}: {part.name}", frame, folded=part.verb in _CHARTS)]
+    name = slug(f"{part.kind} {part.label}")
+    if part.kind in _CHARTS and not frame.is_empty():
+        found.append(picture(_CHARTS[part.kind], frame, name=name))
+    return [*found, Table(name, f"{part.kind.capitalize()}: {part.label}", frame, folded=part.kind in _CHARTS)]

@@ -90,8 +90,8 @@ def _table(inputs: Inputs) -> list[Block]:
 
 def _without_boards(inputs: Inputs) -> list[str]:
     tasks = inputs.first("rank-tasks")
-    if tasks is not None and not tasks.table("consensus").is_empty():
-        frame = tasks.table("consensus")
+    if tasks is not None and not tasks.frame("consensus").is_empty():
+        frame = tasks.frame("consensus")
         first = frame.filter(pl.col("rank") == frame["rank"].min())["model"]
         rule = tasks.options.get("rule", "the rule")
         return [f"By {rule}, {names_of(first)} {'is' if len(first) == 1 else 'are'} first."]
@@ -105,7 +105,11 @@ def _by_value(inputs: Inputs) -> list[str]:
     frame, why = live.intervals
     if frame.is_empty():
         return [f"Intervals could not be computed ({why})."]
-    rows = frame.sort("value", descending=_largest_is_best(inputs), nulls_last=True).to_dicts()
+    if inputs.better is None and frame.height > 1:
+        return [
+            f"Which values of {plain(inputs.metric, limit=40)} are better was not said (--better), so no model leads."
+        ]
+    rows = frame.sort("value", descending=inputs.better != "smaller", nulls_last=True).to_dicts()
     top = rows[0]
     if top["value"] is None:
         return []
@@ -138,7 +142,7 @@ def _pictures(inputs: Inputs) -> list[Block]:
 
 def _headline(competition: Competition) -> pl.DataFrame:
     headline = summary_rows(competition.inputs, "headline")
-    if headline.is_empty() or headline["ci_low"].null_count() == headline.height:
+    if headline.is_empty() or headline["low"].null_count() == headline.height:
         return pl.DataFrame()
     rows = headline.unique("model", keep="first", maintain_order=True).with_columns(value=pl.col("accuracy"))
     rows = rows.with_columns(n=pl.col("videos")) if "videos" in rows.columns else rows
@@ -150,20 +154,15 @@ def _values(inputs: Inputs) -> list[Block]:
     if live is None or live.intervals[0].is_empty():
         return []
     unit = "videos" if live.table.has_videos else "cases"
-    rows = live.intervals[0].select("model", "value", ci_low="low", ci_high="high")
+    rows = live.intervals[0].select("model", "value", "low", "high")
     rows = rows.with_columns(n=pl.lit(live.table.frame["video"].n_unique(), dtype=pl.Int64))
     return [
         picture(
             "value_intervals", rows, name="values", title=f"Values of {_measure(inputs)}", unit=unit,
-            estimand=f"{_measure(inputs)} over cases", largest_is_best=_largest_is_best(inputs),
+            estimand=f"{_measure(inputs)} over cases", largest_is_best=inputs.better != "smaller",
         )
     ]  # fmt: skip
 
 
 def _measure(inputs: Inputs) -> str:
     return "accuracy" if inputs.metric == "correct" else f"mean {plain(inputs.metric, limit=40)}"
-
-
-def _largest_is_best(inputs: Inputs) -> bool:
-    facts = inputs.scores.facts.get(inputs.metric) if inputs.scores is not None else None
-    return facts is None or facts.larger_is_better

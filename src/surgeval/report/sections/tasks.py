@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from surgeval.report.inputs import Inputs, Part
+from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.section import Block, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
 from surgeval.report.sections._wording import count_of, missing, names_of, optional, slug
@@ -25,9 +25,9 @@ def section(inputs: Inputs) -> Section:
     return Section("tasks", TITLE, tuple(block for part in parts for block in _ranking(inputs, part)))
 
 
-def _ranking(inputs: Inputs, part: Part) -> list[Block]:
+def _ranking(inputs: Inputs, part: StoredResult) -> list[Block]:
     rule = str(part.options.get("rule", "a generic rule"))
-    consensus, ranks = part.table("consensus"), part.table("ranks")
+    consensus, ranks = part.frame("consensus"), part.frame("ranks")
     blocks: list[Block] = []
     if not consensus.is_empty():
         first = consensus.filter(consensus["rank"] == consensus["rank"].min())["model"]
@@ -47,23 +47,23 @@ def _ranking(inputs: Inputs, part: Part) -> list[Block]:
                 folded=True,
             )
         )
-    if not part.table("stability").is_empty():
+    if not part.frame("stability").is_empty():
         caption = "Ranks over resamples of whole videos (of cases, where the table names no video)."
         blocks.append(
-            Table("rank-stability", f"Ranks under resampling, {rule}", part.table("stability"), caption, folded=True)
+            Table("rank-stability", f"Ranks under resampling, {rule}", part.frame("stability"), caption, folded=True)
         )
-    if not part.table("kendall").is_empty():
+    if not part.frame("kendall").is_empty():
         blocks.append(
             Table(
                 "kendall",
                 "Agreement of tasks",
-                part.table("kendall"),
+                part.frame("kendall"),
                 "Kendall's tau-b of two tasks' ranks.",
                 folded=True,
             )
         )
-    if not part.table("pairs").is_empty():
-        shown = part.table("pairs").sort("p_adjusted", nulls_last=True)
+    if not part.frame("pairs").is_empty():
+        shown = part.frame("pairs").sort("p_adjusted", nulls_last=True)
         blocks.append(
             Table("task-pairs", "Tests of pairs", shown, "Two-sided, paired by case.", shown_rows=60, folded=True)
         )
@@ -88,22 +88,22 @@ def _boxes(inputs: Inputs, ranks: pl.DataFrame) -> list[Block]:
     ]  # fmt: skip
 
 
-def _pictures(inputs: Inputs, part: Part) -> list[Block]:
+def _pictures(inputs: Inputs, part: StoredResult) -> list[Block]:
     """How ranks of tasks look, how firm they are, and which tasks rank alike."""
-    consensus, ranks = optional(part, "consensus"), part.table("ranks")
+    consensus, ranks = optional(part, "consensus"), part.frame("ranks")
     if ranks.is_empty():
         return []
     blocks = [picture("podium", ranks, consensus), picture("ranking_heat_map", ranks, consensus)]
     for task in ranks["task"].unique(maintain_order=True).head(_MOST_TASKS):
-        if not part.table("frequencies").is_empty():
+        if not part.frame("frequencies").is_empty():
             spread = optional(part, "stability")
             name = f"place-frequencies-{slug(str(task))}"
             own = ranks.filter(pl.col("task") == task)
-            blocks.append(picture("place_frequencies", part.table("frequencies"), spread, own, group=task, name=name))
+            blocks.append(picture("place_frequencies", part.frame("frequencies"), spread, own, group=task, name=name))
     blocks += _boxes(inputs, ranks)
-    if not part.table("tau_frequencies").is_empty():
-        blocks.append(picture("tau_violin", part.table("tau_frequencies"), optional(part, "tau")))
-    if part.table("kendall").height > 1:
-        blocks.append(picture("task_dendrogram", part.table("kendall")))
-        blocks.append(picture("task_network", part.table("kendall"), ranks))
+    if not part.frame("tau_frequencies").is_empty():
+        blocks.append(picture("tau_violin", part.frame("tau_frequencies"), optional(part, "tau")))
+    if part.frame("kendall").height > 1:
+        blocks.append(picture("task_dendrogram", part.frame("kendall")))
+        blocks.append(picture("task_network", part.frame("kendall"), ranks))
     return blocks

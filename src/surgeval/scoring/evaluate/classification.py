@@ -27,14 +27,6 @@ from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_
 from surgeval.scoring.evaluate.per_class import ClassJob
 from surgeval.scoring.evaluate.records import checked_rows, joined, numbers, read_records, texts
 
-FROM_SCORES = frozenset(
-    {
-        *("mean_ap", "weighted_ap", "micro_ap", "macro_auroc", "weighted_auroc", "micro_auroc"),
-        *("top_k_accuracy", "top_k_any_hit", "top_k_recall", "f1_max", "f1_max_global", "brier", "label_brier"),
-        *("log_score", "ece", "ece_equal_mass", "classwise_ece", "rms_calibration_error", "max_calibration_error"),
-    }
-)
-"""Metrics that need scores; the others need decisions."""
 LABEL_DEFAULT = ("accuracy", "balanced_accuracy", "macro_precision", "macro_recall", "macro_f1", "mcc")
 SET_DEFAULT = ("label_accuracy", "label_balanced_accuracy", "macro_precision", "macro_recall", "macro_f1")
 SCORE_DEFAULT = ("mean_ap", "macro_auroc")
@@ -188,12 +180,12 @@ def material(
 ) -> Material:
     """What a table of labels, sets or scores offers for measuring."""
     rows = read_labelled(predictions, references, classes=classes, columns=columns)
-    opened = open_chosen(metrics, _default(rows), CLASSIFICATION, labels=labels)
+    opened = open_chosen(metrics, _default(rows), CLASSIFICATION, ("labels", "sets", "scores"), labels=labels)
     _need(rows, opened)
 
     def build(part: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
-        forms = {form: rows.cases(part, scores=form) for form in {name in FROM_SCORES for name in opened}}
-        jobs = [Job(name, one, forms[name in FROM_SCORES]) for name, one in opened.items()]
+        forms = {form: rows.cases(part, scores=form) for form in set(map(_from_scores, opened))}
+        jobs = [Job(name, one, forms[_from_scores(name)]) for name, one in opened.items()]
         return videos_of(part), with_floors(jobs)
 
     videos, jobs = build(rows.frame)
@@ -237,10 +229,15 @@ def _default(rows: LabelledRows) -> tuple[str, ...]:
     return (*decided, *(SCORE_DEFAULT if rows.has_scores else ()))
 
 
+def _from_scores(name: str) -> bool:
+    """Whether a metric needs scores; the others need decisions."""
+    return "scores" in CLASSIFICATION[name].takes
+
+
 def _need(rows: LabelledRows, opened: Mapping[str, Metric]) -> None:
-    if not rows.has_scores and (lacking := [name for name in opened if name in FROM_SCORES]):
+    if not rows.has_scores and (lacking := [name for name in opened if _from_scores(name)]):
         raise Misuse(f"{', '.join(lacking)} need scores; the table has no columns 'score:<class>'")
-    if not rows.has_decisions and (lacking := [name for name in opened if name not in FROM_SCORES]):
+    if not rows.has_decisions and (lacking := [name for name in opened if not _from_scores(name)]):
         raise Misuse(f"{', '.join(lacking)} need decisions; the table has no columns 'prediction:<class>'")
 
 

@@ -13,19 +13,11 @@ import polars as pl
 from surgeval.metrics.classification.averages import ClassAverage, LabelPolicy
 from surgeval.metrics.classification.calibration import CalibrationError
 from surgeval.metrics.classification.f1_max import F1Max
+from surgeval.results.tables.evaluation import RELIABILITY
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.scoring.evaluate.measure import Job, record_columns
 
 LABEL_POLICIES: tuple[LabelPolicy, ...] = get_args(LabelPolicy)
-RELIABILITY: dict[str, type[pl.DataType]] = {
-    "metric": pl.String,
-    "task": pl.String,
-    "bin": pl.Int64,
-    "share": pl.Float64,
-    "confidence": pl.Float64,
-    "observed": pl.Float64,
-    "conventions": pl.String,
-}
 
 
 @dataclass(frozen=True)
@@ -39,7 +31,7 @@ class AllPositive:
         """Those of the floor."""
         name = f"{self.metric.facts.name}_all_positive"
         conventions = {"prediction": "everything positive, whatever the scores", "absent class": "left out"}
-        return MetricFacts(name, estimand=self.metric.facts.estimand, conventions=conventions)
+        return replace(self.metric.facts, name=name, conventions=conventions)
 
     def prepare(self, cases: Any) -> np.ndarray:
         """The metric's statistics."""
@@ -89,5 +81,17 @@ def reliability_table(jobs: Sequence[Job], classes: Sequence[str]) -> pl.DataFra
         for place, task in enumerate(tasks):
             found = job.metric.reliability(statistics, np.ones(len(statistics)), task=place)
             lines = zip(*(column.tolist() for column in found), strict=True)
-            rows += [(job.name, task, b, *line, conventions) for b, line in enumerate(lines, 1) if line[0] > 0]
-    return pl.DataFrame(rows, schema=RELIABILITY, orient="row")
+            rows += [
+                {
+                    "metric": job.name,
+                    "task": task,
+                    "bin": b,
+                    "share": share,
+                    "confidence": confidence,
+                    "observed": observed,
+                    "conventions": conventions,
+                }
+                for b, (share, confidence, observed) in enumerate(lines, 1)
+                if share > 0
+            ]
+    return RELIABILITY.frame(rows)

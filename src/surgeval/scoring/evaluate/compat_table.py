@@ -12,21 +12,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from surgeval.results.tables.evaluation import COMPAT
 from surgeval.schema.metric import Metric
 from surgeval.scoring.evaluate.measure import Job, Settings, record_columns, uncertain
-
-COLUMNS: dict[str, type[pl.DataType]] = {
-    "metric": pl.String,
-    "value": pl.Float64,
-    "corrected_metric": pl.String,
-    "corrected_value": pl.Float64,
-    "difference": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "videos": pl.Int64,
-    "conventions": pl.String,
-    "corrected_conventions": pl.String,
-}
 
 
 @dataclass(frozen=True)
@@ -83,7 +71,7 @@ def compat_table(jobs: Sequence[Job], videos: Sequence[str], settings: Settings)
                 "corrected_conventions": record_columns(right.facts)["conventions"],
             }
         )
-    return pl.DataFrame(rows, schema=COLUMNS)
+    return COMPAT.frame(rows)
 
 
 def compat_notes(table: pl.DataFrame) -> list[str]:

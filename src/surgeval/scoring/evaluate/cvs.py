@@ -45,10 +45,8 @@ class Declared:
     @property
     def facts(self) -> MetricFacts:
         """Those of the metric and of the benchmark."""
-        own = self.metric.facts
-        return MetricFacts(
-            self.name, own.low, own.high, own.larger_is_better, own.estimand, {**own.conventions, **self.added}
-        )
+        own: MetricFacts = self.metric.facts
+        return replace(own, name=self.name, conventions={**own.conventions, **self.added})
 
     def prepare(self, cases: Any) -> np.ndarray:
         """The metric's statistics."""

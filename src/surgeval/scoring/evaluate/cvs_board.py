@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from surgeval.results.tables.evaluation import BOARDS
 from surgeval.scoring.evaluate.cvs_rows import CODES, CRITERIA
 from surgeval.scoring.evaluate.endoscapes_board import (
     BOX_NUMBERS,
@@ -28,14 +29,20 @@ def boards(model: str, measured: Measured, names: Set[str]) -> Mapping[str, pl.D
     if "cvs_map" in names:
         own = _parts(measured, "ap", "map", _CODE) | _parts(measured, "balanced_accuracy", "bacc", _CODE)
         own |= {"map_mean": _value(measured, "cvs_map"), "bacc_mean": _value(measured, "cvs_bacc")}
-        found["board_cvs"] = board(cvs_rows(), _own(model, measured, own, "cvs_map"), CVS_NUMBERS, "map_mean")
+        found["board_cvs"] = board(
+            BOARDS["cvs"], cvs_rows(), _own(model, measured, own, "cvs_map"), CVS_NUMBERS, "map_mean"
+        )
     if "bbox_map" in names:
         own = {**_parts(measured, "bbox_ap", "", {}), "bbox_map": _value(measured, "bbox_map")}
-        found["board_boxes"] = board(box_rows(), _own(model, measured, own, "bbox_map"), BOX_NUMBERS, "bbox_map")
+        found["board_boxes"] = board(
+            BOARDS["boxes"], box_rows(), _own(model, measured, own, "bbox_map"), BOX_NUMBERS, "bbox_map"
+        )
     if "segm_map" in names:
         own = _parts(measured, "segm_ap", "segm", {}) | _parts(measured, "seg50_bbox_ap", "bbox", {})
         own |= {"segm_map": _value(measured, "segm_map"), "bbox_map": _value(measured, "seg50_bbox_map")}
-        found["board_masks"] = board(mask_rows(), _own(model, measured, own, "segm_map"), MASK_NUMBERS, "segm_map")
+        found["board_masks"] = board(
+            BOARDS["masks"], mask_rows(), _own(model, measured, own, "segm_map"), MASK_NUMBERS, "segm_map"
+        )
     return found
 
 

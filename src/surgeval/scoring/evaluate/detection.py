@@ -19,6 +19,7 @@ from surgeval.metrics import DETECTION
 from surgeval.metrics.detection.average_precision import CocoAP, CocoAR, coco_summary
 from surgeval.metrics.detection.cases import DetectionCases, Objects
 from surgeval.metrics.detection.coco_records import CocoCases, coco_cases
+from surgeval.results.tables.evaluation import COCO_SUMMARY
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.scoring.evaluate.measure import Job, Material, Part, open_chosen, record_columns
@@ -50,7 +51,7 @@ def material(
         predictions, references, overlap=overlap, video_column=video_column, video_pattern=video_pattern
     )
     whole, videos = found.cases, found.videos
-    opened = open_chosen(metrics, DEFAULT, DETECTION, kind=overlap, confidence=found.confidence)
+    opened = open_chosen(metrics, DEFAULT, DETECTION, ("objects",), kind=overlap, confidence=found.confidence)
     return Material(
         tuple(dict.fromkeys(videos)),
         len(found.records),
@@ -200,8 +201,7 @@ def _summary(cases: DetectionCases, overlap: Overlap) -> dict[str, pl.DataFrame]
         {"number": name, "value": None if value != value else value, **record_columns(_summary_facts(name, overlap))}
         for name, value in coco_summary(cases, kind=overlap).items()
     ]
-    schema = {"number": pl.String, "value": pl.Float64, "larger_is_better": pl.Boolean}
-    return {"coco_summary": pl.DataFrame(rows, schema=schema | dict.fromkeys(("estimand", "conventions"), pl.String))}
+    return {"coco_summary": COCO_SUMMARY.frame(rows)}
 
 
 def _summary_facts(name: str, overlap: Overlap) -> MetricFacts:

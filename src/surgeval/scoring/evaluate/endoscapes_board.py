@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from surgeval.results.tables import Table
+
 CODES = ("C1", "C2", "C3")
 STRUCTURES = ("cystic_plate", "calot_triangle", "cystic_artery", "cystic_duct", "gallbladder", "tool")
 """The classes of boxes and masks in the order of the tables; the second is printed as HC triangle dissection."""
@@ -185,17 +187,21 @@ def _row(table: int, trained_on: str, model: str, numbers: dict[str, float], pro
     }
 
 
-def board(rows: list[dict[str, Any]], own: dict[str, Any], numbers: tuple[str, ...], order: str) -> pl.DataFrame:
+def board(
+    table: Table, rows: list[dict[str, Any]], own: dict[str, Any], numbers: tuple[str, ...], order: str
+) -> pl.DataFrame:
     """Published rows and this run's, best first; this run comes first where numbers are equal.
 
     Args:
+        table: Its declaration.
         rows: Published rows.
         own: `model` and the numbers of this run, in percent; those it lacks are left empty.
         numbers: The columns in between.
         order: The number that decides the order.
     """
-    texts = dict.fromkeys(("model", "trained_on", "source"), pl.String)
-    schema = {**texts, **dict.fromkeys(numbers, pl.Float64), "mark": pl.String, "conventions": pl.String}
     mine = {"source": "this run", "trained_on": "-", **own}
-    frame = pl.DataFrame([{name: row.get(name) for name in schema} for row in (mine, *rows)], schema=schema)
-    return frame.sort(order, descending=True, nulls_last=True, maintain_order=True)
+    names = ("model", "trained_on", "source", *numbers, "mark", "conventions")
+    frame = table.frame([{name: row.get(name) for name in names} for row in (mine, *rows)])
+    return frame.with_columns(pl.col(numbers).cast(pl.Float64)).sort(
+        order, descending=True, nulls_last=True, maintain_order=True
+    )

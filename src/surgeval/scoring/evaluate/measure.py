@@ -15,7 +15,8 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import TooFewVideos, UnknownName
-from surgeval.metrics import Factory
+from surgeval.metrics import METRICS, Factory, metrics_for
+from surgeval.results.tables import evaluation as tables
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.scoring.evaluate.per_class import ClassJob
@@ -24,28 +25,6 @@ from surgeval.stats.statistic import MetricStatistic, Weighted, unweighted
 
 Step = Callable[[int], None]
 """Told how many further metrics are done."""
-
-SPREAD: dict[str, type[pl.DataType]] = dict.fromkeys(("value", "low", "high", "sd"), pl.Float64)
-RECORD: dict[str, type[pl.DataType]] = {
-    "larger_is_better": pl.Boolean,
-    "estimand": pl.String,
-    "conventions": pl.String,
-}
-METRIC_COLUMNS: dict[str, type[pl.DataType]] = {
-    "metric": pl.String,
-    **SPREAD,
-    "videos": pl.Int64,
-    **RECORD,
-    "note": pl.String,
-}
-VIDEO_COLUMNS: dict[str, type[pl.DataType]] = {"video": pl.String, "metric": pl.String, "value": pl.Float64, **RECORD}
-CLASS_COLUMNS: dict[str, type[pl.DataType]] = {"class": pl.String, **METRIC_COLUMNS, "references": pl.Int64}
-STRATUM_COLUMNS: dict[str, type[pl.DataType]] = {
-    "stratum": pl.String,
-    "stratum_value": pl.String,
-    "cases": pl.Int64,
-    **METRIC_COLUMNS,
-}
 
 
 class Job(NamedTuple):
@@ -121,9 +100,9 @@ def measure(found: Material, settings: Settings, step: Step) -> Measured:
         records[f"per class: {one.name}"] = record_of(one.metric.facts)
         step(1)
     return Measured(
-        pl.DataFrame(rows, schema=METRIC_COLUMNS),
-        pl.DataFrame(inside, schema=VIDEO_COLUMNS),
-        pl.DataFrame(classes, schema=CLASS_COLUMNS),
+        tables.METRICS.frame(rows),
+        tables.PER_VIDEO.frame(inside),
+        tables.PER_CLASS.frame(classes),
         records,
     )
 
@@ -136,24 +115,18 @@ def measure_parts(parts: Sequence[Part], settings: Settings, step: Step) -> pl.D
             found = _job_row(job, np.asarray(job.metric.prepare(job.cases)), part.videos, settings)
             rows.append({"stratum": part.stratum, "stratum_value": part.value, "cases": part.cases, **found})
             step(1)
-    return pl.DataFrame(rows, schema=STRATUM_COLUMNS)
+    return tables.PER_STRATUM.frame(rows)
 
 
 def record_of(facts: MetricFacts) -> dict[str, Any]:
     """Everything that must be known to use a number of the metric."""
-    return {
-        "estimand": facts.estimand,
-        "low": facts.low if np.isfinite(facts.low) else None,
-        "high": facts.high if np.isfinite(facts.high) else None,
-        "larger_is_better": facts.larger_is_better,
-        "conventions": dict(facts.conventions),
-    }
+    return {key: value for key, value in facts.as_dict().items() if key != "name"}
 
 
 def record_columns(facts: MetricFacts) -> dict[str, Any]:
     """The same for a row of a table."""
     return {
-        "larger_is_better": facts.larger_is_better,
+        "better": facts.better,
         "estimand": facts.estimand,
         "conventions": "; ".join(f"{key}: {text}" for key, text in facts.conventions.items()),
     }
@@ -217,20 +190,38 @@ def _class_rows(job: ClassJob, videos: Sequence[str], settings: Settings) -> lis
 
 
 def open_chosen(
-    names: Sequence[str], default: Sequence[str], known: Mapping[str, Factory], **options: Any
+    names: Sequence[str],
+    default: Sequence[str],
+    family: Mapping[str, Factory],
+    forms: Sequence[str],
+    **options: Any,
 ) -> dict[str, Metric]:
     """The metrics asked for, or the default ones; each gets those of the options that its name leaves open.
+
+    Args:
+        names: The metrics asked for.
+        default: Those taken where none is.
+        family: Where names are looked up.
+        forms: Forms of cases that there are; a metric of the family that takes none of them is not offered.
+        **options: What the input says.
 
     Raises:
         UnknownName: A metric of another kind, or of none.
     """
-    opened = {}
+    opened, known = {}, metrics_for(family, *forms)
     for name in names or default:
-        if name not in known:
-            raise UnknownName("metric", name, known)
-        taken = known[name].option_names - set(known[name].options)
-        opened[name] = known[name](**{key: value for key, value in options.items() if key in taken})
+        factory = known.get(name) or _plugin(name, known)
+        taken = factory.option_names - set(factory.options)
+        opened[name] = factory(**{key: value for key, value in options.items() if key in taken})
     return opened
+
+
+def _plugin(name: str, known: Mapping[str, Factory]) -> Factory:
+    """The metric that an installed package brings, where none of ours fits."""
+    brought = [other for other in METRICS if other not in METRICS.own]
+    if name not in brought:
+        raise UnknownName("metric", name, [*known, *brought])
+    return METRICS[name]
 
 
 def parts_of(

@@ -7,7 +7,7 @@ as those of the metric over all classes. A class that a resample lacks has no va
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -85,7 +85,7 @@ class OneByOne:
         """Those of the metric, and that classes are taken alone."""
         own = self.metric.facts
         conventions = {**own.conventions, "classes": "each on its own references and predictions"}
-        return MetricFacts(own.name, own.low, own.high, own.larger_is_better, own.estimand, conventions)
+        return replace(own, conventions=conventions)
 
     def prepare(self, cases: Sequence[Any]) -> np.ndarray:
         """`[unit, class, ...]`."""

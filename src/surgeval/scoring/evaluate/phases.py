@@ -23,9 +23,6 @@ from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_
 from surgeval.scoring.evaluate.per_class import ClassJob
 from surgeval.scoring.evaluate.records import typical_step
 
-OTHER_CASES = ("temporal_iou", "latency_p50_s", "latency_p95_s", "latency_p99_s", "deadline_miss_share")
-"""Metrics of time that are not about label sequences."""
-PHASE_METRICS = {name: factory for name, factory in TIME.items() if name not in OTHER_CASES}
 DEFAULT = (
     *("phase_accuracy", "phase_precision", "phase_recall", "phase_jaccard", "phase_f1"),
     *("segment_edit", "segment_f1_10", "segment_f1_25", "segment_f1_50"),
@@ -53,7 +50,7 @@ def material(
     rows = read_labelled(predictions, references, classes=classes, columns=columns)
     _check(rows)
     rates = _rates(rows.frame, rows.moment, fps)
-    opened = open_chosen(metrics, DEFAULT, PHASE_METRICS, phases=rows.classes)
+    opened = open_chosen(metrics, DEFAULT, TIME, ("label sequences",), phases=rows.classes)
     _need_cholec80(opened, rows.classes)
 
     def build(part: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:

@@ -1,48 +1,54 @@
-"""The result of evaluating one model: tables, conventions, prose and the files that hold them."""
+"""The result of evaluating one model."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from surgeval.results.manifest import Manifest
-from surgeval.schema.documents import json_text
+from surgeval.results.result import Result
 from surgeval.schema.score_table import ScoreTable
-from surgeval.schema.shown_tables import notebook_table
-
-FILES = ("metrics.csv", "manifest.json", "scores.parquet")
-"""Any of these in a folder means that it holds a result."""
 
 
-@dataclass(frozen=True, repr=False)
-class EvaluationResult:
-    """One model on one set of references."""
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class EvaluationResult(Result):
+    """One model on one set of references: tables `metrics`, `per_video`, `per_class`, `per_stratum`, and more."""
 
     kind: str
     model: str
-    metrics: pl.DataFrame
-    """One row per metric: value, interval over videos, estimand and conventions, as in every table here."""
-    per_video: pl.DataFrame
-    per_class: pl.DataFrame
-    per_stratum: pl.DataFrame
     scores: ScoreTable
     """One row per case and metric; per video and metric where a single case has no score."""
-    conventions: Mapping[str, Mapping[str, Any]]
-    prose: str
-    manifest: Manifest
-    notes: tuple[str, ...] = ()
-    extra_tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     boards: tuple[str, ...] = ()
-    """Those of the extra tables that set this run beside published ones."""
+    """Those of the tables that set this run beside published ones."""
 
     @property
-    def table(self) -> pl.DataFrame:
-        """The metrics."""
-        return self.metrics
+    def metrics(self) -> pl.DataFrame:
+        """One row per metric: value, interval over videos, estimand and conventions, as in every table here."""
+        return self.tables["metrics"]
+
+    @property
+    def per_video(self) -> pl.DataFrame:
+        """The metrics of every video."""
+        return self._table("per_video")
+
+    @property
+    def per_class(self) -> pl.DataFrame:
+        """The metrics of every class."""
+        return self._table("per_class")
+
+    @property
+    def per_stratum(self) -> pl.DataFrame:
+        """The metrics of every stratum."""
+        return self._table("per_stratum")
+
+    @property
+    def conventions(self) -> Mapping[str, Mapping[str, Any]]:
+        """Estimand and conventions of every metric."""
+        found: Mapping[str, Mapping[str, Any]] = self.records["conventions"]
+        return found
 
     @property
     def shown(self) -> pl.DataFrame:
@@ -50,50 +56,27 @@ class EvaluationResult:
         return self.metrics.select("metric", "value", "low", "high", "videos", "note")
 
     @property
-    def tables(self) -> dict[str, pl.DataFrame]:
-        """Every table by the name of its file; empty ones are left out."""
-        named = {
-            "metrics": self.metrics,
-            "per_video": self.per_video,
-            "per_class": self.per_class,
-            "per_stratum": self.per_stratum,
-            **self.extra_tables,
-        }
-        return {name: frame for name, frame in named.items() if not frame.is_empty()}
+    def title(self) -> str:
+        """Kind and model."""
+        return f"EvaluationResult({self.kind}, {self.model!r})"
+
+    def screen(self) -> Mapping[str, pl.DataFrame]:
+        """The metrics, and the boards that set them beside published ones."""
+        return {"": self.shown, **{name: self.tables[name].drop("conventions") for name in self.boards}}
+
+    def facts(self) -> dict[str, Any]:
+        """Kind and model."""
+        return {"kind": self.kind, "model": self.model}
 
     def value(self, metric: str) -> float:
         """The value of one metric; NaN where it is undefined."""
         found = self.metrics.filter(pl.col("metric") == metric)["value"].item()
         return float("nan") if found is None else float(found)
 
-    def to_dir(self, path: str | Path) -> None:
-        """Write every table, the conventions, the prose and the manifest into the folder."""
-        folder = Path(path)
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, frame in self.tables.items():
-            frame.write_csv(folder / f"{name}.csv")
+    def write(self, folder: Path) -> None:
+        """Write the tables, the conventions, the prose and the scores of every case."""
+        super().write(folder)
         self.scores.to_dir(folder)
-        (folder / "conventions.json").write_text(json_text(self.conventions, indent=2) + "\n", encoding="utf-8")
-        (folder / "methods.txt").write_text("\n\n".join([self.prose, *self.notes]) + "\n", encoding="utf-8")
-        self.manifest.to_dir(folder)
 
-    def as_dict(self) -> dict[str, Any]:
-        """The result as plain data, without the scores of single cases."""
-        return {
-            "kind": self.kind,
-            "model": self.model,
-            **{name: frame.to_dicts() for name, frame in self.tables.items()},
-            "conventions": dict(self.conventions),
-            "prose": self.prose,
-            "notes": list(self.notes),
-        }
-
-    def __repr__(self) -> str:
-        with pl.Config(tbl_rows=40, tbl_cols=20, tbl_width_chars=160, tbl_hide_column_data_types=True):
-            return "\n".join(
-                [f"EvaluationResult({self.kind}, {self.model!r})", self.prose, *self.notes, str(self.shown)]
-            )
-
-    def _repr_html_(self) -> str:
-        title = f"{self.kind}: {self.model}"
-        return notebook_table(self.shown, title=title, prose=self.prose, warnings=self.notes)
+    def _table(self, name: str) -> pl.DataFrame:
+        return self.tables.get(name, pl.DataFrame())

@@ -11,7 +11,8 @@ from typing import Any
 import polars as pl
 
 from surgeval.errors import Misuse, UnknownName
-from surgeval.results.manifest import Manifest
+from surgeval.results.request import Request, files_of, requested
+from surgeval.schema.findings import as_findings
 from surgeval.schema.outcomes import Status
 from surgeval.schema.score_table import FIXED, ScoreTable
 from surgeval.scoring.evaluate.compat_table import compat_notes, compat_table
@@ -20,13 +21,14 @@ from surgeval.scoring.evaluate.measure import Material, Measured, Settings, Step
 from surgeval.scoring.evaluate.result import EvaluationResult
 
 PER_VIDEO = (
-    "scores.parquet holds one row per video and metric: a single case has no score. The mean of these rows is the mean "
-    "over videos of the metric within each, which is another number than the metric of all videos together."
+    "scores.parquet holds one row per video of {}: a single case has no score. The mean of these rows is the mean over "
+    "videos of the metric within each, which is another number than the metric of all videos together."
 )
 KINDS = ("classification", "cvs", "detection", "phases", "segmentation", "tracking", "triplets")
 """Each names a module here with a function `material`."""
 
 
+@requested("evaluate {kind}", files=("predictions", "references"))
 def evaluate(
     kind: str,
     predictions: Any,
@@ -86,31 +88,27 @@ def evaluate(
     step = progress or _quiet
     measured = _saying(measure(found, settings, step), prepared.conventions)
     flawed = compat_table(found.jobs, found.videos, settings)
-    notes = (*prepared.notes, *found.notes, *compat_notes(flawed), *(() if found.scores is not None else (PER_VIDEO,)))
+    notes = (*prepared.notes, *found.notes, *compat_notes(flawed), *_per_video_note(found))
     boards = found.finish(model, measured)
-    recorded = {"kind": kind, "model": model, "metrics": list(metrics), "by": list(by), **settings._asdict()}
-    recorded |= {name: _recorded(value) for name, value in chosen.items()}
-    prose = _prose(kind, model, found, settings) + prepared.prose
+    tables = {
+        "metrics": measured.metrics,
+        "per_video": measured.per_video,
+        "per_class": measured.per_class,
+        "per_stratum": _said(measure_parts(found.parts, settings, step), prepared.conventions),
+        **found.extra_tables,
+        **boards,
+        "compat": flawed,
+    }
     return EvaluationResult(
         kind=kind,
         model=model,
-        metrics=measured.metrics,
-        per_video=measured.per_video,
-        per_class=measured.per_class,
-        per_stratum=_said(measure_parts(found.parts, settings, step), prepared.conventions),
-        scores=_score_table(found, measured, model),
-        conventions=measured.conventions,
-        prose=prose,
-        manifest=Manifest(
-            "evaluate",
-            recorded,
-            _files(found, predictions, references, *chosen.values()),
-            {"seed": seed},
-            (prose, *notes),
-        ),
-        notes=notes,
-        extra_tables={**found.extra_tables, **boards, "compat": flawed},
+        tables={name: frame for name, frame in tables.items() if not frame.is_empty()},
+        records={"conventions": measured.conventions},
+        prose=_prose(kind, model, found, settings) + prepared.prose,
+        findings=as_findings(notes),
+        scores=score_table_of(found, measured, model, metrics),
         boards=tuple(boards),
+        request=Request(inputs=_files(found, predictions=predictions, references=references, **chosen)),
     )
 
 
@@ -118,14 +116,28 @@ def _quiet(_: int) -> None:
     """Nobody is told."""
 
 
-def _score_table(found: Material, measured: Measured, model: str) -> ScoreTable:
-    """The score of every case, or of every video where a single case has none."""
-    frame, facts = found.scores, dict(found.score_facts)
-    if frame is None:
-        values = measured.per_video.select("video", "metric", "value")
-        frame = values.with_columns(pl.col("video").alias("case"), pl.lit(Status.ANSWERED.value).alias("status"))
-        facts |= {job.name: job.metric.facts for job in found.jobs}
-    return ScoreTable.of(frame.with_columns(pl.lit(model).alias("model")), facts=facts)
+def _per_video_note(found: Material) -> tuple[str, ...]:
+    """Which metrics change their value when the rows of the score table are averaged."""
+    scored = set() if found.scores is None else set(found.scores["metric"].unique())
+    pooled = [job.name for job in found.jobs if job.name not in scored and job.metric.facts.pooled]
+    return (PER_VIDEO.format(", ".join(pooled)),) if pooled else ()
+
+
+def score_table_of(found: Material, measured: Measured, model: str, asked: Sequence[str]) -> ScoreTable:
+    """The score of every case, and of every video under metrics that no single case has a score of.
+
+    Where a metric has no value there is no row: nothing was scored.
+    """
+    scored = [] if found.scores is None else [found.scores]
+    named = set() if found.scores is None else set(found.scores["metric"].unique())
+    values = measured.per_video.filter(~pl.col("metric").is_in(list(named))).select("video", "metric", "value")
+    scored.append(values.with_columns(pl.col("video").alias("case"), pl.lit(Status.ANSWERED.value).alias("status")))
+    rows = pl.concat(scored, how="diagonal_relaxed").with_columns(pl.col("status").fill_null(Status.ANSWERED.value))
+    known = rows.filter(pl.col("value").is_not_nan() & pl.col("value").is_not_null())
+    facts = {job.name: job.metric.facts for job in found.jobs} | dict(found.score_facts)
+    main = asked[0] if len(asked) == 1 else None
+    whole = known if known.height else rows
+    return ScoreTable.of(whole.with_columns(pl.lit(model).alias("model")), facts=facts, main=main)
 
 
 def _prose(kind: str, model: str, found: Material, settings: Settings) -> str:
@@ -139,15 +151,6 @@ def _prose(kind: str, model: str, found: Material, settings: Settings) -> str:
 def _given(value: Any) -> bool:
     """Whether an option says anything; an empty list may be a model that found nothing."""
     return value is not None and not (isinstance(value, str) and not value)
-
-
-def _recorded(value: Any) -> Any:
-    """An option as the manifest holds it: files by their name, tables and records by their kind."""
-    if isinstance(value, Path):
-        return value.name
-    parts = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list | tuple) else [value]
-    plain = all(isinstance(part, str | int | float | bool) for part in parts)
-    return value if plain else type(value).__name__
 
 
 def _prepared(kind: str, references: Any, wanted: dict[str, Any]) -> Prepared:
@@ -177,10 +180,7 @@ def _said(frame: pl.DataFrame, said: Mapping[str, str]) -> pl.DataFrame:
     return frame.with_columns(pl.col("conventions") + pl.lit(text)) if said else frame
 
 
-def _files(found: Material, predictions: Any, references: Any, *others: Any) -> list[Path]:
-    """The files read, those of folders in order of their names; of a data set only what was opened."""
-    if found.files is not None:
-        return [*_files(replace(found, files=None), predictions, None, *others), *found.files]
-    sources = (predictions, references, *others)
-    paths = [Path(source) for source in sources if isinstance(source, Path)]
-    return [file for path in paths for file in (sorted(path.rglob("*")) if path.is_dir() else [path]) if file.is_file()]
+def _files(found: Material, **sources: Any) -> dict[str, list[Path]]:
+    """The files read, by parameter; of a data set only what was opened."""
+    read = {name: files_of(source) for name, source in sources.items() if isinstance(source, Path)}
+    return read if found.files is None else {**read, "references": list(found.files)}

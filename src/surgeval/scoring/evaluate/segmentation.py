@@ -14,11 +14,12 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import InputInvalid, Misuse, UnknownName
-from surgeval.metrics import SEGMENTATION
+from surgeval.metrics import SEGMENTATION, metrics_for
 from surgeval.metrics.case_means import CaseMean
 from surgeval.metrics.segmentation import MaskCases, MultiInstanceDsc, MultiInstanceNsd
-from surgeval.metrics.segmentation.instances import InstanceCounts, instance_counts
+from surgeval.metrics.segmentation.instances import instance_counts
 from surgeval.metrics.segmentation.overlap import LARGEST_LABEL, class_counts, distinct_labels
+from surgeval.results.tables.evaluation import INSTANCES
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.scoring.evaluate.class_overlaps import overlap_jobs
@@ -27,7 +28,6 @@ from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_
 from surgeval.scoring.evaluate.records import with_properties
 from surgeval.scoring.evaluate.video_names import videos_of_paths
 
-MASK_METRICS = {name: factory for name, factory in SEGMENTATION.items() if name != "mask_stability_gap"}
 BINARY_DEFAULT = ("dsc", "iou")
 INSTANCE_DEFAULT = ("mi_dsc", "dsc")
 CLASS_DEFAULT = ("miou_pooled", "miou_per_image")
@@ -81,7 +81,7 @@ def material(
     default = INSTANCE_DEFAULT if instances else default
     given = {"tolerance_px": tolerance_px, "empty": empty, "ignore": ignore}
     options = {name: value for name, value in given.items() if value is not None}
-    opened = open_chosen(metrics, default, MASK_METRICS, classes=found, **options)
+    opened = open_chosen(metrics, default, SEGMENTATION, ("masks",), classes=found, **options)
     _need_no_ignore(opened, ignore)
 
     whole = _cases(ours, theirs, rows)
@@ -193,11 +193,11 @@ def _one_sided(ours: Maps, theirs: Maps, text: str) -> list[str]:
 
 
 def _need_no_ignore(opened: Mapping[str, Metric], ignore: int | None) -> None:
-    if ignore is not None and (lacking := [n for n in opened if "ignore" not in MASK_METRICS[n].option_names]):
+    if ignore is not None and (lacking := [n for n in opened if "ignore" not in SEGMENTATION[n].option_names]):
         raise UnknownName(
             "metric that can leave pixels out (--ignore)",
             ", ".join(lacking),
-            [name for name, factory in MASK_METRICS.items() if "ignore" in factory.option_names],
+            [name for name, factory in metrics_for(SEGMENTATION, "masks").items() if "ignore" in factory.option_names],
         )
 
 
@@ -229,24 +229,21 @@ def _instances(opened: Mapping[str, Metric], cases: MaskCases, rows: pl.DataFram
     """Pixels of every instance, where instances are asked for: successes and trials of a failure analysis."""
     if not any(isinstance(metric, MultiInstanceDsc | MultiInstanceNsd) for metric in opened.values()):
         return {}
-    found = [
-        (case, video, *counts)
-        for case, video, pair in zip(rows["case"], rows["video"], cases.pairs(), strict=True)
-        for counts in instance_counts(*pair)
-    ]
-    schema: dict[str, type[pl.DataType]] = {"case": pl.String, "video": pl.String}
-    schema |= dict.fromkeys(InstanceCounts._fields, pl.Int64)
-    frame = pl.DataFrame(found, schema=schema, orient="row")
     said = (
         "pixels; matched one to one by the largest sum of DSC; missed have no prediction_id, invented no reference_id"
     )
-    return {"instances": frame.with_columns(pl.lit(said).alias("conventions"))}
+    found = [
+        {"case": case, "video": video, **counts._asdict(), "conventions": said}
+        for case, video, pair in zip(rows["case"], rows["video"], cases.pairs(), strict=True)
+        for counts in instance_counts(*pair)
+    ]
+    return {"instances": INSTANCES.frame(found)}
 
 
 def _notes(opened: Mapping[str, Metric], classes: Sequence[int], *, declared: bool) -> tuple[str, ...]:
     listed = ", ".join(map(str, classes))
     notes = [] if declared else [f"Classes were taken from the data: {listed}. Declare them with --classes."]
-    if len(classes) > 1 and (binary := [name for name in opened if "classes" not in MASK_METRICS[name].option_names]):
+    if len(classes) > 1 and (binary := [name for name in opened if "classes" not in SEGMENTATION[name].option_names]):
         notes.append(
             f"{', '.join(binary)}: label maps are used as the metric reads them, whatever is not 0 is foreground."
         )

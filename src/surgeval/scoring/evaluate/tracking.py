@@ -77,7 +77,7 @@ def material(
     if len(ours) == len(theirs) == 1:
         theirs = dict.fromkeys(ours, next(iter(theirs.values())))
     sequences, ignored, frames = _sequences(ours, theirs, use_classes)
-    opened = open_chosen(metrics, DEFAULT, TRACKING)
+    opened = open_chosen(metrics, DEFAULT, TRACKING, ("tracks",))
     cases = [overlaps(sequence) for sequence in sequences]
     videos = [sequence.name for sequence in sequences]
     notes = [f"{ignored} references marked 0 were left out."] if ignored else []

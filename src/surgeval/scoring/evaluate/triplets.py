@@ -46,7 +46,7 @@ def material(
     rows = read_labelled(*sources, classes=CLASSES, columns=columns)
     if rows.single or not rows.has_scores:
         raise InputInvalid("triplets", ["expected columns 'reference:0' to 'reference:99' and 'score:0' to 'score:99'"])
-    opened = open_chosen(metrics, DEFAULT, TRIPLETS, null=null)
+    opened = open_chosen(metrics, DEFAULT, TRIPLETS, ("triplet scores",), null=null)
 
     def build(part: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
         cases = _cases(rows, part)

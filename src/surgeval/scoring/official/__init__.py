@@ -6,14 +6,16 @@ differ), and one odd answer stops the whole run. The native profile does neither
 """
 
 from surgeval.scoring.official.decisions import OfficialRow, decide
-from surgeval.scoring.official.files import load_rows, results_csv, summary_csv
+from surgeval.scoring.official.files import load_answers, load_rows, official_row, results_csv, summary_csv
 from surgeval.scoring.official.summary import SummaryRow, pre_evaluation, summarise
 
 __all__ = [
     "OfficialRow",
     "SummaryRow",
     "decide",
+    "load_answers",
     "load_rows",
+    "official_row",
     "pre_evaluation",
     "results_csv",
     "summarise",

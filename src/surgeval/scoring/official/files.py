@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from surgeval.errors import OfficialAborts
+from surgeval.results.tables import OFFICIAL_SUMMARY
 from surgeval.schema.documents import is_whole
 from surgeval.schema.formats import time_tolerance_s
+from surgeval.schema.outcomes import Status
 from surgeval.schema.question_files import Source, load_responses, split_source
 from surgeval.schema.questions import Reference, Request, Response, reference_from_row, request_from_row
 from surgeval.schema.rows import Row, read_rows
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
 
 Kind = Literal["request", "reference", "response"]
 RESULT_COLUMNS = ("qID", "video", "ood", "clinical", "primary", "answer_format", "latency", "timed_out", "correctness")
-SUMMARY_COLUMNS = ("level", "name", "accuracy", "ci_low", "ci_high", "count")
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -40,9 +41,8 @@ def load_rows(sources: Any, kind: Kind) -> list[Row]:
     Raises:
         OfficialAborts: The official toolkit cannot load the file.
     """
-    members = [sources] if isinstance(sources, str | Path) else list(sources)
     rows: list[Row] = []
-    for member in members:
+    for member in _members(sources):
         if isinstance(member, Request | Reference | Response):
             rows.append(member.as_row())
         elif isinstance(member, dict):
@@ -54,6 +54,43 @@ def load_rows(sources: Any, kind: Kind) -> list[Row]:
     return rows
 
 
+def load_answers(sources: Any) -> tuple[list[Row], dict[Any, Status]]:
+    """The rows of official answer files, and what our own files say became of a question.
+
+    Where a file says that nothing came back, there is no row, as in an official file; a late answer is
+    one without text, whose latency tells.
+    """
+    rows: list[Row] = []
+    stated: dict[Any, Status] = {}
+    for member in _members(sources):
+        if isinstance(member, str | Path) and not _is_official(member):
+            responses = list(load_responses([member]).responses)
+        elif isinstance(member, Response):
+            responses = [member]
+        else:
+            rows += load_rows([member], "response")
+            continue
+        stated |= {response.case: response.status for response in responses if response.status is not None}
+        rows += [row for response in responses if (row := official_row(response)) is not None]
+    return rows, stated
+
+
+def official_row(response: Response) -> Row | None:
+    """The response in an official answer file, or None where it has no place there."""
+    if not response.is_excused:
+        return response.as_row()
+    return response.as_row() | {"content": ""} if response.status is Status.TIMED_OUT else None
+
+
+def _members(sources: Any) -> list[Any]:
+    return [sources] if isinstance(sources, str | Path) else list(sources)
+
+
+def _is_official(source: Source) -> bool:
+    namespace, path = split_source(source)
+    return path.suffix.lower() == ".json" and namespace is None
+
+
 def _check_names(rows: Sequence[Row]) -> None:
     """Refuse identifiers of questions and videos that cannot be written into `results.csv`."""
     names = [row.get(key) for row in rows for key in ("qID", "videoID")]
@@ -63,7 +100,7 @@ def _check_names(rows: Sequence[Row]) -> None:
 
 def _rows_in_file(source: Source, kind: Kind) -> list[Row]:
     namespace, path = split_source(source)
-    if path.suffix.lower() == ".json" and namespace is None:
+    if _is_official(source):
         return _json_document(path)
     if kind == "response":
         return [response.as_row() for response in load_responses([source]).responses]
@@ -129,7 +166,7 @@ def results_csv(rows: Sequence[OfficialRow]) -> str:
 
 def summary_csv(rows: Sequence[SummaryRow]) -> str:
     """The text of `summary.csv`."""
-    return csv_text(SUMMARY_COLUMNS, [[row[i] for row in rows] for i in range(len(SUMMARY_COLUMNS))])
+    return csv_text(OFFICIAL_SUMMARY, [[row[i] for row in rows] for i in range(len(OFFICIAL_SUMMARY))])
 
 
 def csv_text(names: Sequence[str], columns: Iterable[list[Any]]) -> str:

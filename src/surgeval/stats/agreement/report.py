@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import polars as pl
 
 from surgeval.errors import Misuse, UnknownName
+from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult
+from surgeval.results.tables.statistics import AGREEMENT
+from surgeval.schema.table_files import read_frame
 from surgeval.stats.agreement.coefficients import (
     KAPPA_WEIGHTS,
     SCALES,
@@ -33,13 +36,14 @@ from surgeval.stats.interval import replicate_sd
 from surgeval.stats.intervals import bounds, check_level, percent
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class AgreementResult(TableResult):
     """Agreement coefficients with intervals; one row per coefficient (and pair of raters for kappa)."""
 
     stem: ClassVar[str] = "agreement"
 
 
+@requested("agreement")
 def agreement(
     table: Any,
     *,
@@ -62,7 +66,7 @@ def agreement(
     """How well raters agree, from a table of units or a table of segments.
 
     Args:
-        table: One row per unit and rater, or one per segment and rater.
+        table: One row per unit and rater, or one per segment and rater; or the file that holds them.
         rater: Column with the rater.
         label: Column with what they said.
         unit: Column with the unit; leave out for segments.
@@ -83,6 +87,7 @@ def agreement(
         TableInvalid: With every problem of the table.
         Misuse: Options that do not fit together.
     """
+    table = read_frame(Path(table)) if isinstance(table, str | Path) else table
     check_level(level)
     check_replicates(replicates)
     check_seed(seed)
@@ -138,7 +143,7 @@ def agreement_of(
     notes: list[str] = []
     for who, found in _coefficients(ratings, scale, kappa_weights, notes):
         rows.append(_row(who, found, ratings, counts, level))
-    frame = pl.DataFrame(rows, infer_schema_length=None)
+    frame = AGREEMENT.frame(rows)
     if counts is None:
         notes.append("There is one video only, so the spread between videos is unknowable and no interval is given.")
     if not ratings.has_videos:
@@ -149,7 +154,7 @@ def agreement_of(
         f"{len(ratings.categories)} labels, scale {scale}; {percent(level)} percentile intervals from {replicates:,} "
         f"cluster bootstrap resamples of whole videos (seed {seed})."
     )
-    return AgreementResult(frame, prose, tuple(notes))
+    return AgreementResult.of(frame, prose, tuple(notes))
 
 
 def _need_order(ratings: Ratings) -> None:

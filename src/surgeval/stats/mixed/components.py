@@ -36,7 +36,7 @@ def residual_variance(found: MixedFit) -> float:
 
 
 def variance_table(found: MixedFit, *, level: float = 0.95) -> pl.DataFrame:
-    """Every random effect: group, variance, sd, icc, levels, ci_low and ci_high of the sd.
+    """Every random effect: group, variance, sd, icc, levels, low and high of the sd.
 
     Intervals are Wald on the log scale; they are missing where the variance is zero.
     """
@@ -51,7 +51,7 @@ def variance_table(found: MixedFit, *, level: float = 0.95) -> pl.DataFrame:
         ends = _ends(found.sigma, z * found.log_sigma_error)
         rows.append((RESIDUAL, found.sigma**2, found.sigma, found.sigma**2 / total, found.design.rows, *ends))
     schema = {"group": pl.String, "variance": pl.Float64, "sd": pl.Float64, "icc": pl.Float64, "levels": pl.Int64,
-              "ci_low": pl.Float64, "ci_high": pl.Float64}  # fmt: skip
+              "low": pl.Float64, "high": pl.Float64}  # fmt: skip
     return pl.DataFrame(rows, schema=schema, orient="row").fill_nan(None)
 
 

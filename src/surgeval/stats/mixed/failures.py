@@ -16,6 +16,8 @@ from typing import Any, Literal
 import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid, UnknownName
+from surgeval.results.request import requested
+from surgeval.results.tables import failures as tables
 from surgeval.schema.findings import Finding, Severity
 from surgeval.stats.mixed.design import Design, Separation, design_of
 from surgeval.stats.mixed.diagnostics import diagnose
@@ -23,13 +25,12 @@ from surgeval.stats.mixed.fit import Engine, fit
 from surgeval.stats.mixed.formula import fixed_terms, random_terms
 from surgeval.stats.mixed.inference import Ratio, likelihood_ratio
 from surgeval.stats.mixed.influence import leave_one_out
-from surgeval.stats.mixed.report import Failures, Specifications, effects_table
+from surgeval.stats.mixed.report import FailuresResult, Specifications, effects_table, unassessed
 from surgeval.stats.mixed.request import ROLES, ModelRole, Request, Spec
 from surgeval.stats.mixed.residuals import normal_correlation, pearson_dispersion
 from surgeval.stats.mixed.robust import robust_logit
 from surgeval.stats.mixed.roles import VIDEO_NAMES, repeated_rows, roles_of
 from surgeval.stats.mixed.table import of_metric, rows_of, with_properties
-from surgeval.stats.mixed.term_tests import MORE_COLUMNS
 from surgeval.stats.mixed.tested import Rule, tested
 from surgeval.stats.mixed.workflow import STRAIGHT_ENOUGH, Workflow, check_residuals, settle_outcome, settle_role
 
@@ -37,6 +38,7 @@ COMPARED_UP_TO_ROWS = 300_000
 """Beyond, the second specification is not fitted merely to be compared with."""
 
 
+@requested("failures", files=("table", "properties"))
 def failures(
     table: Any,
     *,
@@ -63,7 +65,7 @@ def failures(
     columns: Mapping[str, str] | None = None,
     engine: Engine = "auto",
     where: str = "table",
-) -> Failures:
+) -> FailuresResult:
     """Effects of properties on success, with uncertainty that respects models, patients, images and instances.
 
     Args:
@@ -142,8 +144,10 @@ def failures(
     compared = _specifications(rows, own, design, wanted, engine, where) if counts else None
     each = _per_model(frame, request, rule, symmetric) if per_model else None
     marginal = robust_logit(found.design, cluster).table(level=level) if cluster else None
-    influence = [leave_one_out(found, name).select(pl.lit(name).alias("column"), pl.all()) for name in leave_out]
-    return Failures(
+    influence = [
+        tables.INFLUENCE.frame(leave_one_out(found, name).with_columns(column=pl.lit(name))) for name in leave_out
+    ]
+    return FailuresResult(
         fit=found, spec=spec, model_column=own.model_column, role=own.role, level=level, symmetric=symmetric,
         decisions=tuple(work.decisions), transform=work.transform, diagnostics=diagnose(found, unit=roles.unit),
         specifications=compared, excluded_by_model=_excluded_by_model(frame, request), per_model=each,
@@ -192,8 +196,8 @@ def _several(names: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _score_or_counts(
-    score: Failures, analyse: Callable[..., Failures], successes: str, trials: str, cluster: tuple[str, ...]
-) -> Failures:
+    score: FailuresResult, analyse: Callable[..., FailuresResult], successes: str, trials: str, cluster: tuple[str, ...]
+) -> FailuresResult:
     """The linear model of a score where its residuals are normal, else the model of the counts behind the score."""
     residuals = score.fit.design.response - score.fit.linear_predictor
     stands = score.fit.family != "gaussian" or normal_correlation(residuals) >= STRAIGHT_ENOUGH
@@ -279,15 +283,10 @@ def _per_model(frame: pl.DataFrame, request: Request, rule: Rule, symmetric: boo
             parts.append(_unfitted(str(name), request.fixed, error))
             continue
         table = effects_table(*tested(design, _video(request, design), rule), symmetric=symmetric)
-        parts.append(table.select(pl.lit(str(name)).alias("model"), pl.all(), pl.lit("").alias("note")))
+        parts.append(tables.PER_MODEL.frame(table.with_columns(model=pl.lit(str(name)), note=pl.lit(""))))
     return pl.concat(parts, how="vertical_relaxed").sort("model", maintain_order=True)
 
 
 def _unfitted(model: str, terms: Sequence[str], error: TableInvalid) -> pl.DataFrame:
-    empty = [None] * len(terms)
-    numbers = ("estimate", "std_error", "z", "p_value", "p_holm", "odds_ratio", "ci_low", "ci_high")
-    columns: dict[str, Any] = {"model": [model] * len(terms), "term": list(terms)}
-    columns |= {name: pl.Series(empty, dtype=pl.Float64) for name in numbers}
-    columns |= {"symbol": ["x"] * len(terms)}
-    columns |= {name: pl.Series(empty, dtype=kind) for name, kind in MORE_COLUMNS.items()}
-    return pl.DataFrame(columns | {"note": ["; ".join(error.problems)] * len(terms)})
+    why = "; ".join(error.problems)
+    return tables.PER_MODEL.frame([{"model": model, **row, "note": why} for row in unassessed(terms)])

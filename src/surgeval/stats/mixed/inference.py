@@ -44,7 +44,7 @@ class Ratio(NamedTuple):
 
 
 def wald_table(found: MixedFit, *, level: float = 0.95) -> pl.DataFrame:
-    """Every coefficient: estimate, std_error, z, p_value, p_holm, p_bh, ci_low, ci_high.
+    """Every coefficient: estimate, std_error, z, p_value, p_holm, p_bh, low, high.
 
     Adjusted p values count the properties, not the intercept. In linear models `z` is a t statistic.
     """
@@ -56,8 +56,8 @@ def wald_table(found: MixedFit, *, level: float = 0.95) -> pl.DataFrame:
     asked = np.where(tested, p, np.nan)
     return pl.DataFrame({
         "term": list(found.names), "estimate": found.beta, "std_error": found.standard_errors, "z": z, "p_value": p,
-        "p_holm": adjusted(asked, "holm"), "p_bh": adjusted(asked, "bh"), "ci_low": found.beta - width,
-        "ci_high": found.beta + width,
+        "p_holm": adjusted(asked, "holm"), "p_bh": adjusted(asked, "bh"), "low": found.beta - width,
+        "high": found.beta + width,
     }).fill_nan(None)  # fmt: skip
 
 
@@ -168,7 +168,7 @@ def draw_outcome(found: MixedFit, eta: np.ndarray, rng: np.random.Generator) -> 
 
 
 def bootstrap(found: MixedFit, *, replicates: int = 200, level: float = 0.95, seed: int = 0) -> pl.DataFrame:
-    """Parametric bootstrap of every coefficient and deviation: value, std_error, ci_low, ci_high, replicates.
+    """Parametric bootstrap of every coefficient and deviation: value, std_error, low, high, replicates.
 
     Replicates whose refit fails (an outcome that never varies) are left out and show in the count.
     """
@@ -188,7 +188,7 @@ def bootstrap(found: MixedFit, *, replicates: int = 200, level: float = 0.95, se
     return pl.DataFrame({
         "term": [*found.names, *(f"sd({name})" for name in _deviation_names(found))],
         "value": np.r_[found.beta, _deviations(found)],
-        "std_error": values.std(axis=0, ddof=1), "ci_low": low, "ci_high": high, "replicates": len(draws),
+        "std_error": values.std(axis=0, ddof=1), "low": low, "high": high, "replicates": len(draws),
     })  # fmt: skip
 
 

@@ -26,7 +26,7 @@ from surgeval.stats.mixed.predict import design_rows
 from surgeval.stats.mixed.result import MixedFit
 
 _POINTS = 41
-COLUMNS = ("term", "value", "scale", "mean", "std_error", "ci_low", "ci_high")
+COLUMNS = ("term", "value", "scale", "mean", "std_error", "low", "high")
 
 
 def marginal_means(
@@ -37,7 +37,7 @@ def marginal_means(
     level: float = 0.95,
     df: float = float("inf"),
 ) -> pl.DataFrame:
-    """Rows `term, value, scale, mean, std_error, ci_low, ci_high`, two scales per value of the property.
+    """Rows `term, value, scale, mean, std_error, low, high`, two scales per value of the property.
 
     Args:
         found: The fitted model.

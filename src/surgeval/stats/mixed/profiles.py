@@ -74,7 +74,7 @@ def profile_deviation(found: MixedFit, name: str, *, level: float = 0.95) -> Int
 def variance_intervals(
     found: MixedFit, *, method: Method = "profile", level: float = 0.95, replicates: int = 200, seed: int = 0
 ) -> pl.DataFrame:
-    """Every standard deviation with its limits: group, sd, ci_low, ci_high, method.
+    """Every standard deviation with its limits: group, sd, low, high, method.
 
     Args:
         found: The fitted model.
@@ -88,15 +88,13 @@ def variance_intervals(
     """
     if method not in ("wald", "profile", "bootstrap"):
         raise UnknownName("method of intervals", method, ["wald", "profile", "bootstrap"])
-    table = variance_table(found, level=level).select("group", "sd", "ci_low", "ci_high")
+    table = variance_table(found, level=level).select("group", "sd", "low", "high")
     if method == "profile":
         limits = [profile_deviation(found, name, level=level) for name in table["group"]]
-        table = table.with_columns(
-            ci_low=pl.Series([x.low for x in limits]), ci_high=pl.Series([x.high for x in limits])
-        )
+        table = table.with_columns(low=pl.Series([x.low for x in limits]), high=pl.Series([x.high for x in limits]))
     if method == "bootstrap":
         drawn = bootstrap(found, replicates=replicates, level=level, seed=seed)
-        drawn = drawn.select(pl.col("term").str.extract(r"^sd\((.*)\)$").alias("group"), "ci_low", "ci_high")
+        drawn = drawn.select(pl.col("term").str.extract(r"^sd\((.*)\)$").alias("group"), "low", "high")
         table = table.select("group", "sd").join(drawn, on="group", how="left", maintain_order="left")
     return table.with_columns(method=pl.lit(method))
 

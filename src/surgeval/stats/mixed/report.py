@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from scipy import stats
 
-from surgeval.errors import Misuse, WouldOverwrite
-from surgeval.results.manifest import Manifest
-from surgeval.schema.documents import json_text
+from surgeval.errors import Misuse
+from surgeval.results.result import Result
+from surgeval.results.tables import failures as tables_of
 from surgeval.schema.findings import Finding, Severity
-from surgeval.schema.shown_tables import notebook_table
 from surgeval.stats.mixed.components import explained, variance_table
 from surgeval.stats.mixed.design import INTERCEPT
 from surgeval.stats.mixed.diagnostics import Diagnostics
+from surgeval.stats.mixed.fit_tables import FitTables
 from surgeval.stats.mixed.inference import Ratio, wald_table
 from surgeval.stats.mixed.result import MixedFit
 from surgeval.stats.mixed.symbols import ALPHA, NOT_ASSESSABLE, symbol
-from surgeval.stats.mixed.term_tests import MORE_COLUMNS, TermTests, term_tests
+from surgeval.stats.mixed.term_tests import TermTests, term_tests
 from surgeval.stats.mixed.workflow import Decision
 
-EFFECT_COLUMNS = (
-    "term", "estimate", "std_error", "z", "p_value", "p_holm", "odds_ratio", "ci_low", "ci_high", "symbol",
-    *MORE_COLUMNS,
-)  # fmt: skip
-VARIANCE_COLUMNS = ("group", "variance", "sd", "icc")
 PAPER_WARNING = (
     "spec `paper` has no effect of (model, unit): contrasts between models, and effects that vary between models, have "
     "standard errors that can be tens of times too small. Use spec `default` to compare models."
@@ -47,12 +41,13 @@ class Specifications(NamedTuple):
     """Of the effect that `default` adds."""
 
 
-@dataclass(frozen=True)
-class Failures:
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class FailuresResult(Result):
     """Why models fail, in numbers.
 
     `table` holds the effects (odds ratios with intervals; for continuous outcomes estimates with intervals),
-    `variance` the random effects, `prose` a paragraph for a report.
+    `variance` the random effects, `prose` a paragraph for a report. Tables, record, prose and findings follow from
+    the fit; the tables that are drawn from simulated data are made when they are first looked at.
     """
 
     fit: MixedFit
@@ -73,46 +68,44 @@ class Failures:
     tests: TermTests | None = None
     """How every coefficient was tested."""
     more_findings: tuple[Finding, ...] = ()
+    """About the request and the workflow."""
 
-    @property
-    def table(self) -> pl.DataFrame:
-        """The effects, one row per coefficient; those not assessable carry `x`."""
-        rejected = any(finding.code == "rejected-model" for finding in self.more_findings)
-        return effects_table(self.fit, self.tests, level=self.level, symmetric=self.symmetric, withheld=rejected)
+    def __post_init__(self) -> None:
+        extra = {"per_model": self.per_model, "marginal": self.marginal, "influence": self.influence}
+        tables = {
+            "effects": effects_table(self.fit, self.tests, level=self.level, symmetric=self.symmetric,
+                                     withheld=any(f.code == "rejected-model" for f in self.more_findings)),
+            "variance": tables_of.VARIANCE.frame(
+                variance_table(self.fit, level=self.level).drop("levels", "low", "high")
+            ),
+            **{name: frame for name, frame in extra.items() if frame is not None},
+        }  # fmt: skip
+        self._set(main="effects", tables=FitTables(tables, self.fit, level=self.level))
+        self._set(findings=tuple(_findings(self)))
+        self._set(prose=_prose(self), records={"fit": _record(self)})
 
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """All that was noticed about data, fit and tests, the gravest first."""
-        noticed = (*self.more_findings, *(self.tests.findings if self.tests else ()), *self.diagnostics.findings)
-        return tuple(sorted(noticed, key=lambda finding: list(Severity).index(finding.severity)))
-
-    @property
-    def notes(self) -> list[str]:
-        """What is worth knowing beside the warnings."""
-        return [finding.message for finding in self.findings if finding.severity == Severity.NOTE]
+    def _set(self, **fields: Any) -> None:
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
 
     @property
     def variance(self) -> pl.DataFrame:
         """Random effects: group, variance, sd, icc."""
-        return variance_table(self.fit, level=self.level).select(VARIANCE_COLUMNS)
+        return self.tables["variance"]
 
     @property
-    def warnings(self) -> list[str]:
-        """What a reader must know before the numbers."""
-        found = [f"{name} {reason}; not assessable" for name, reason in self.fit.design.not_assessable.items()]
-        found += [f"random effect {n} {why}; left out" for n, why in self.fit.design.dropped_factors.items()]
-        found += [f"{count} rows left out: {reason}" for reason, count in self.fit.design.excluded.items()]
-        if len(set(self.excluded_by_model.values())) > 1:
-            counts = ", ".join(f"{model}: {n}" for model, n in self.excluded_by_model.items())
-            found.append(f"rows without trials differ between models ({counts}); their effects rest on selected rows")
-        if self.spec == "paper" and self.specifications is not None:
-            found.append(PAPER_WARNING)
-        return found + _decisive(self.influence) + [f.message for f in self.findings if f.severity == Severity.WARNING]
+    def title(self) -> str:
+        """The model, its size and what was significant."""
+        significant = self.table.filter(pl.col("symbol").is_in(["", NOT_ASSESSABLE]).not_())
+        shown = ", ".join(f"{row['term']} {row['symbol']}" for row in significant.iter_rows(named=True)) or "none"
+        return f"Failures({self.fit.design.model}, {self.fit.design.rows} rows, spec {self.spec}; significant: {shown})"
 
-    @property
-    def prose(self) -> str:
-        """One paragraph: model, data, findings."""
-        return _prose(self)
+    def screen(self) -> Mapping[str, pl.DataFrame]:
+        """Effects, random effects and marginal odds ratios."""
+        shown = {"Effects:": self.table, "Random effects:": self.variance}
+        if self.marginal is not None:
+            shown["Marginal odds ratios (cluster-robust; not comparable with those above):"] = self.marginal
+        return shown
 
     def contrasts(self) -> pl.DataFrame:
         """Differences between models on the scale of the linear predictor, with a warning under `paper`.
@@ -122,41 +115,30 @@ class Failures:
         """
         return _contrasts(self)
 
-    def record(self) -> dict[str, Any]:
-        """The contents of `fit.json`."""
-        return _record(self)
+    def as_dict(self) -> dict[str, Any]:
+        """Effects, variances and the record of the fit as plain data."""
+        return {**{name: self.tables[name].to_dicts() for name in ("effects", "variance")}, **self.records["fit"]}
 
-    def to_dir(self, path: str | Path, *, inputs: Iterable[str | Path] = (), force: bool = False) -> None:
-        """Write `effects.csv`, `variance.csv`, `fit.json`, what else there is, and `manifest.json`.
 
-        Raises:
-            WouldOverwrite: The folder holds an earlier result and `force` is off.
-        """
-        folder = Path(path)
-        if (folder / "effects.csv").exists() and not force:
-            raise WouldOverwrite(folder / "effects.csv")
-        folder.mkdir(parents=True, exist_ok=True)
-        self.table.write_csv(folder / "effects.csv")
-        self.variance.write_csv(folder / "variance.csv")
-        extra = {"per_model": self.per_model, "marginal": self.marginal, "influence": self.influence}
-        for name, frame in extra.items():
-            if frame is not None:
-                frame.write_csv(folder / f"{name}.csv")
-        (folder / "fit.json").write_text(json_text(self.record(), indent=2) + "\n", encoding="utf-8")
-        (folder / "methods.txt").write_text(
-            "\n".join([self.prose, *self.warnings, *self.notes]) + "\n", encoding="utf-8"
-        )
-        options = {"formula": str(self.fit.design.model), "spec": self.spec, "role": self.role, "level": self.level}
-        Manifest("failures", options, inputs).to_dir(folder)
-
-    def __repr__(self) -> str:
-        significant = self.table.filter(pl.col("symbol").is_in(["", NOT_ASSESSABLE]).not_())
-        shown = ", ".join(f"{row['term']} {row['symbol']}" for row in significant.iter_rows(named=True)) or "none"
-        return f"Failures({self.fit.design.model}, {self.fit.design.rows} rows, spec {self.spec}; significant: {shown})"
-
-    def _repr_html_(self) -> str:
-        title = f"Failures: {self.fit.design.model}"
-        return notebook_table(self.table, title=title, prose=self.prose, warnings=self.warnings)
+def _findings(result: FailuresResult) -> Iterator[Finding]:
+    """What a reader must know before the numbers, and the decisions that led to the model."""
+    design = result.fit.design
+    for name, reason in design.not_assessable.items():
+        yield Finding("not-assessable", Severity.WARNING, f"{name} {reason}; not assessable")
+    for name, reason in design.dropped_factors.items():
+        yield Finding("random-effect-dropped", Severity.WARNING, f"random effect {name} {reason}; left out")
+    for reason, count in design.excluded.items():
+        yield Finding("rows-left-out", Severity.WARNING, f"{count} rows left out: {reason}")
+    if len(set(result.excluded_by_model.values())) > 1:
+        counts = ", ".join(f"{model}: {n}" for model, n in result.excluded_by_model.items())
+        text = f"rows without trials differ between models ({counts}); their effects rest on selected rows"
+        yield Finding("rows-selected", Severity.WARNING, text)
+    if result.spec == "paper" and result.specifications is not None:
+        yield Finding("spec-paper", Severity.WARNING, PAPER_WARNING)
+    yield from (Finding("decisive-level", Severity.WARNING, text) for text in _decisive(result.influence))
+    noticed = (*result.more_findings, *(result.tests.findings if result.tests else ()), *result.diagnostics.findings)
+    yield from sorted(noticed, key=lambda finding: list(Severity).index(finding.severity))
+    yield from (Finding("decision", Severity.NOTE, str(decision), subject="Decision") for decision in result.decisions)
 
 
 def effects_table(
@@ -174,19 +156,20 @@ def effects_table(
     table = (tests or term_tests(found, None, inference="wald-z", level=level)).table
     ratio = found.family != "gaussian"
     rows = []
-    for row in table.iter_rows(named=True):
-        if withheld:
-            row |= {"p_value": None, "p_holm": None}
+    for row in table.drop("p_bh").iter_rows(named=True):
+        row |= {"p_value": None, "p_holm": None} if withheld else {}
         size = float(np.exp(min(row["estimate"], 700.0))) if ratio else None
-        ends = [_exp(row[end]) if ratio else row[end] for end in ("ci_low", "ci_high")]
+        ends = {end: _exp(row[end]) if ratio else row[end] for end in ("low", "high")}
         mark = "" if row["term"] == INTERCEPT else _mark(row, size, symmetric)
         mark = f"({mark})" if mark and row["term"] in found.penalty else mark
-        rows.append([row[name] for name in EFFECT_COLUMNS[:6]] + [size, *ends, mark] + [row[n] for n in MORE_COLUMNS])
-    missing = [[name, *([None] * 8), NOT_ASSESSABLE, *([None] * len(MORE_COLUMNS))]
-               for name in found.design.not_assessable]  # fmt: skip
-    texts = ("term", "symbol")
-    schema = {name: pl.String if name in texts else MORE_COLUMNS.get(name, pl.Float64()) for name in EFFECT_COLUMNS}
-    return pl.DataFrame(rows + missing, schema=schema, orient="row")
+        rows.append({**row, "odds_ratio": size, **ends, "symbol": mark})
+    return tables_of.EFFECTS.frame(rows + unassessed(found.design.not_assessable))
+
+
+def unassessed(terms: Iterable[str]) -> list[dict[str, Any]]:
+    """A row with `x` and no number for each of the terms."""
+    empty = {name: None for name in tables_of.EFFECTS.columns if name not in ("term", "symbol")}
+    return [{"term": term, **empty, "symbol": NOT_ASSESSABLE} for term in terms]
 
 
 def _decisive(influence: pl.DataFrame | None) -> list[str]:
@@ -215,7 +198,7 @@ def _mark(row: dict[str, Any], size: float | None, symmetric: bool) -> str:
     return "" if p_value > ALPHA else "+" if row["estimate"] > 0 else "-"
 
 
-def _record(result: Failures) -> dict[str, Any]:
+def _record(result: FailuresResult) -> dict[str, Any]:
     found, design = result.fit, result.fit.design
     shares, spread = explained(found), variance_table(found, level=result.level)
     wald = result.tests.table if result.tests else wald_table(found, level=result.level)
@@ -227,7 +210,7 @@ def _record(result: Failures) -> dict[str, Any]:
         "formula": str(design.model), "family": found.family, "method": found.method, "transform": result.transform,
         "aic": found.aic, "bic": found.bic, "parameters": found.parameters, "residual_sd": found.sigma,
         "r2_marginal": shares.marginal, "r2_conditional": shares.conditional,
-        "sd_intervals": {row["group"]: [row["ci_low"], row["ci_high"]] for row in spread.iter_rows(named=True)},
+        "sd_intervals": {row["group"]: [row["low"], row["high"]] for row in spread.iter_rows(named=True)},
         "p_bh": dict(zip(wald["term"], wald["p_bh"], strict=True)), "level": result.level,
         "excluded": dict(design.excluded), "excluded_by_model": result.excluded_by_model,
         "not_assessable": dict(design.not_assessable), "dropped_random_effects": dict(design.dropped_factors),
@@ -239,8 +222,8 @@ def _record(result: Failures) -> dict[str, Any]:
         "vif": result.diagnostics.vif, "condition_number": result.diagnostics.condition,
         "prevalence": result.diagnostics.prevalence.to_dicts(),
         "co_occurrence": result.diagnostics.co_occurrence.to_dicts(), "qq_random_effects": result.diagnostics.qq,
-        "findings": [finding.as_dict() for finding in result.findings], "warnings": result.warnings,
-        "notes": result.notes, "penalised": dict(found.penalty), **_tests_record(result.tests),
+        "findings": [finding.as_dict() for finding in result.findings if finding.code != "decision"],
+        "warnings": list(result.warnings), "penalised": dict(found.penalty), **_tests_record(result.tests),
     }  # fmt: skip
     if result.specifications is not None:
         record["pearson_dispersion"] = result.specifications.dispersion
@@ -268,7 +251,7 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _prose(result: Failures) -> str:
+def _prose(result: FailuresResult) -> str:
     found, table = result.fit, result.table.filter(pl.col("term") != INTERCEPT)
     kinds = {"binomial": "binomial mixed model (logit link, Laplace approximation)", "gaussian": "linear mixed model",
              "poisson": "Poisson mixed model (log link, Laplace approximation)"}  # fmt: skip
@@ -300,8 +283,8 @@ def _prose(result: Failures) -> str:
 
 def _spoken(row: dict[str, Any], level: float) -> str:
     return (
-        f"{row['term']} (odds ratio {row['odds_ratio']:.2f}, {level:.0%} interval {row['ci_low']:.2f} to "
-        f"{row['ci_high']:.2f}, p = {row['p_value']:.2g}{_freedom(row['df'])})"
+        f"{row['term']} (odds ratio {row['odds_ratio']:.2f}, {level:.0%} interval {row['low']:.2f} to "
+        f"{row['high']:.2f}, p = {row['p_value']:.2g}{_freedom(row['df'])})"
     )
 
 
@@ -309,7 +292,7 @@ def _freedom(df: float | None) -> str:
     return "" if df is None else f", df = {df:.3g}"
 
 
-def _contrasts(result: Failures) -> pl.DataFrame:
+def _contrasts(result: FailuresResult) -> pl.DataFrame:
     names, center, covariance = _model_effects(result)
     warning = PAPER_WARNING if result.spec == "paper" and result.specifications is not None else ""
     first = next((name for name in result.fit.names if name.startswith(f"{result.model_column}[")), "")
@@ -326,7 +309,7 @@ def _contrasts(result: Failures) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row").fill_nan(None)
 
 
-def _model_effects(result: Failures) -> tuple[list[str], np.ndarray, np.ndarray]:
+def _model_effects(result: FailuresResult) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Effect of every model and its covariance, the first being the reference where models are fixed."""
     column = result.model_column
     found = result.fit if result.tests is None else result.tests.fit_of(column, result.fit)

@@ -17,6 +17,7 @@ import polars as pl
 from scipy import stats
 
 from surgeval.errors import Misuse, TooFewVideos, UnknownName
+from surgeval.results.tables import failures as tables
 from surgeval.stats.draws import stream
 from surgeval.stats.logistic import (
     FEW_CLUSTERS,
@@ -60,16 +61,16 @@ class RobustLogit:
         return min(self.clusters.values()) - 1
 
     def table(self, *, level: float = 0.95) -> pl.DataFrame:
-        """Rows `term, estimate, std_error, t, p_value, marginal_odds_ratio, ci_low, ci_high, covariance, clusters`."""
+        """Rows `term, estimate, std_error, t, p_value, marginal_odds_ratio, low, high, covariance, clusters`."""
         t = np.divide(self.beta, self.standard_errors, out=np.full_like(self.beta, np.nan),
                       where=self.standard_errors > 0)  # fmt: skip
         low, high = self._limits(level)
         with np.errstate(over="ignore"):
             ratio, low, high = np.exp(self.beta), np.exp(low), np.exp(high)
-        return pl.DataFrame({
+        return tables.MARGINAL.frame({
             "term": list(self.names), "estimate": self.beta, "std_error": self.standard_errors, "t": t,
-            "p_value": 2 * stats.t.sf(np.abs(t), self.freedom), "marginal_odds_ratio": ratio, "ci_low": low,
-            "ci_high": high, "covariance": self.kind, "clusters": min(self.clusters.values()),
+            "p_value": 2 * stats.t.sf(np.abs(t), self.freedom), "marginal_odds_ratio": ratio, "low": low,
+            "high": high, "covariance": self.kind, "clusters": min(self.clusters.values()),
         }).fill_nan(None)  # fmt: skip
 
     def _limits(self, level: float) -> tuple[np.ndarray, np.ndarray]:

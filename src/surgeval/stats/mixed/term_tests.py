@@ -88,7 +88,7 @@ def term_tests(
     rows = [_intercept(base, video, level), *(_row(fitted, level, engine) for fitted in fits)]
     p = np.array([np.nan if row["p_value"] is None else row["p_value"] for row in rows])
     p[0] = np.nan
-    names = ("term", "estimate", "std_error", "z", "p_value", "ci_low", "ci_high")
+    names = ("term", "estimate", "std_error", "z", "p_value", "low", "high")
     schema = {"term": pl.String, **dict.fromkeys(names[1:], pl.Float64), **MORE_COLUMNS}
     table = pl.DataFrame(rows, schema=schema).with_columns(
         pl.Series("p_holm", adjusted(p, "holm")).fill_nan(None), pl.Series("p_bh", adjusted(p, "bh")).fill_nan(None)
@@ -119,10 +119,10 @@ def _numbers(found: MixedFit, j: int, df: float | None, level: float) -> dict[st
     estimate, error = float(found.beta[j]), float(found.standard_errors[j])
     row: dict[str, Any] = {"estimate": estimate, "std_error": error, "z": estimate / error, "df": df}
     if df is None or not np.isfinite(error):
-        return row | {"p_value": None, "ci_low": None, "ci_high": None}
+        return row | {"p_value": None, "low": None, "high": None}
     width = float(stats.t.ppf(0.5 + level / 2, df)) * error
-    return row | {"p_value": 2 * float(stats.t.sf(abs(estimate / error), df)), "ci_low": estimate - width,
-                  "ci_high": estimate + width, "df": df if np.isfinite(df) else None}  # fmt: skip
+    return row | {"p_value": 2 * float(stats.t.sf(abs(estimate / error), df)), "low": estimate - width,
+                  "high": estimate + width, "df": df if np.isfinite(df) else None}  # fmt: skip
 
 
 def _row(fitted: CoefficientFit, level: float, engine: Engine) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def _row(fitted: CoefficientFit, level: float, engine: Engine) -> dict[str, Any]
     if fitted.df is None or fitted.name not in fitted.found.penalty:
         return row
     p_value, limits = profile_test(fitted.found, fitted.index, fitted.df, level=level, engine=engine)
-    return row | {"p_value": p_value, "ci_low": limits.low, "ci_high": limits.high,
+    return row | {"p_value": p_value, "low": limits.low, "high": limits.high,
                   "method": f"{fitted.method}, penalised profile"}  # fmt: skip
 
 

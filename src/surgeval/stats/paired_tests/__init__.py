@@ -16,6 +16,7 @@ from surgeval.errors import Misuse, UnknownName
 from surgeval.stats.corrections import CORRECTIONS, Correction, adjusted, is_significant
 from surgeval.stats.paired_tests._by_case import mcnemar_p, signed_rank_p, signed_rank_tail, wilcoxon_p
 from surgeval.stats.paired_tests._by_video import bootstrap_p, studentised_z, video_means_p, z_p
+from surgeval.stats.paired_tests._flip_p import flip_p, smallest_p
 from surgeval.stats.paired_tests._real_sign_flip import sign_flip_p
 from surgeval.stats.paired_tests._scores import PairedScores, Tested, pair_indices
 from surgeval.stats.paired_tests._sign_flip import exact_p
@@ -29,6 +30,7 @@ __all__ = [
     "PairedTest",
     "adjusted",
     "exact_p",
+    "flip_p",
     "is_significant",
     "pair_indices",
     "pair_tests",
@@ -36,6 +38,7 @@ __all__ = [
     "scores_tested",
     "signed_rank_p",
     "signed_rank_tail",
+    "smallest_p",
     "studentised_z",
 ]
 
@@ -167,12 +170,11 @@ def scores_tested(
     chosen = paired_test(test)
     if not 0 < alpha < 1:
         raise Misuse(f"alpha must lie between 0 and 1, got {alpha}")
-    p, method, drawn = chosen.run(scores, seed=seed, replicates=replicates)
+    p, method = chosen.run(scores, seed=seed, replicates=replicates)
     p_adjusted = adjusted(p, correction)
     difference = scores.mean_differences
     first, second = scores.pairs
     smallest = chosen.smallest_p(videos=len(scores.sizes), cases=len(scores.values), replicates=replicates)
-    smallest = max(smallest, 1.0 / (replicates + 1)) if drawn else smallest
     reachable = smallest * (len(p) if correction == "holm" else 1)
     significant = is_significant(p_adjusted, alpha) & (difference != 0.0)
     return PairTests(

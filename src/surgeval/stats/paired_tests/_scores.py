@@ -16,8 +16,6 @@ class Tested(NamedTuple):
     """Two-sided p-values, one per pair."""
     method: str
     """How they were computed, in words."""
-    drawn: bool = False
-    """Whether the null distribution was drawn, so that no p-value is below one over the draws plus one."""
 
 
 @dataclass(frozen=True)

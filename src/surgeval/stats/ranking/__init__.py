@@ -1,7 +1,7 @@
 """Rankings of models from a score table: the FOCUS rule and every method of challengeR.
 
 One file per rule. To add one: write `<rule>.py` with a function `(table, options) -> RankResult` and
-name it in `RULES`.
+name it in `RULES`. Other packages add theirs as entry points of `surgeval.rules` that lead to a `Rule`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from surgeval.errors import UnknownName
-from surgeval.schema.score_table import ScoreTable, read_score_table
+from surgeval.results.request import requested
+from surgeval.results.table_result import as_table
+from surgeval.schema.catalogue import Catalogue, with_attributes
+from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.score_table import ScoreTable
+from surgeval.schema.table_facts import Directions
 from surgeval.stats.ranking._distance import kendall_tau_b, spearman_footrule
 from surgeval.stats.ranking._options import BOARDS, CONSENSUS, MERGES, RankOptions
 from surgeval.stats.ranking.aggregate_then_rank import aggregate_then_rank
@@ -66,7 +69,7 @@ def _ranks_of_cases(operator: str) -> Rule:
     return Rule(f"rank-then-{operator}", f"{operator} of the ranks on each case", run, _UNTESTED)
 
 
-RULES: dict[str, Rule] = {
+_RULES: dict[str, Rule] = {
     rule.name: rule
     for rule in (
         Rule(
@@ -97,6 +100,9 @@ RULES: dict[str, Rule] = {
         ),
     )
 }
+RULES: Catalogue[Rule] = Catalogue(
+    "ranking rule", "rules", _RULES, take=with_attributes(["name", "summary", "run", "unused"])
+)
 """Every ranking rule by name."""
 
 
@@ -105,18 +111,19 @@ def rule_named(name: str) -> Rule:
 
     Raises:
         UnknownName: No such rule; the message carries the nearest one.
+        PluginBroken: An installed package offers it, and it cannot be used.
 
     Example:
         >>> rule_named("q10-then-rank").name
         'q10-then-rank'
     """
-    if name in RULES:
-        return RULES[name]
-    if isinstance(name, str) and (found := re.fullmatch(r"(q\d\d)-then-rank", name)):
-        return _aggregate(found[1], f"{int(found[1][1:])} % quantile of the scores")
-    raise UnknownName("ranking rule", name, RULES)
+    quantile = re.fullmatch(r"(q\d\d)-then-rank", str(name))
+    if quantile and name not in RULES.own:
+        return _aggregate(quantile[1], f"{int(quantile[1][1:])} % quantile of the scores")
+    return RULES[name]
 
 
+@requested("rank")
 def rank(
     table: Any,
     rule: str = "focus",
@@ -137,7 +144,7 @@ def rank(
     bucket_weights: Mapping[str, float] | None = None,
     task_column: str | None = None,
     task_weights: Mapping[str, float] | None = None,
-    smaller_is_better: bool = False,
+    better: Directions = None,
     missing: str | float | None = None,
     consensus: str = "euclidean",
     aggregate: Callable[[np.ndarray], float] | None = None,
@@ -164,7 +171,8 @@ def rank(
         bucket_weights: Weights of capability groups; equal by default.
         task_column: The column that names tasks; `task` where present, `metric` to rank by metric.
         task_weights: Weights of tasks in the consensus.
-        smaller_is_better: For metrics such as distances.
+        better: `larger` or `smaller`, or one of them by the name of each metric, where neither the table nor the
+            name of the metric says it.
         missing: What a score that is not given counts as: `drop`, `worst`, `error` or a number. The
             default of `focus` is wrong (`worst`); generic rules refuse until told.
         consensus: `euclidean` (mean rank over tasks) or `case-ranks` (mean case rank over all tasks).
@@ -173,12 +181,13 @@ def rank(
 
     Raises:
         Misuse: An option that cannot mean anything.
+        DirectionUnknown: Nobody said which values are better.
         TableInvalid: A table the rule cannot use, with every problem found.
         TooFewVideos: One video only.
 
     Example:
         >>> scores = {"model": ["A", "A", "B", "B"], "case": ["x", "y", "x", "y"], "value": [0.9, 0.8, 0.5, 0.9]}
-        >>> rank(scores, "mean-then-rank", boot=0).ranks["model"].to_list()
+        >>> rank(scores, "mean-then-rank", better="larger", boot=0).ranks["model"].to_list()
         ['A', 'B']
     """
     chosen = rule_named(rule)
@@ -198,24 +207,17 @@ def rank(
         bucket_weights=bucket_weights,
         task_column=task_column,
         task_weights=task_weights,
-        smaller_is_better=smaller_is_better,
+        better=better,
         missing=missing,
         consensus=consensus,
         aggregate=aggregate,
         challenger_compat=challenger_compat,
     )
-    result = chosen.run(_as_score_table(table, columns), options)
-    return replace(result, warnings=(*_unused(chosen, options), *result.warnings))
+    result = chosen.run(as_table(table, columns, better=better, metric=metric), options)
+    return replace(result, findings=(*_unused(chosen, options), *result.findings))
 
 
-def _unused(rule: Rule, options: RankOptions) -> list[str]:
+def _unused(rule: Rule, options: RankOptions) -> list[Finding]:
     given = [name for name in options.chosen() if name in rule.unused]
-    return [f"rule {rule.name!r} has no use for {name!r}; what was given for it was ignored" for name in given]
-
-
-def _as_score_table(table: Any, columns: Mapping[str, str] | None) -> ScoreTable:
-    if isinstance(table, ScoreTable):
-        return table
-    if isinstance(table, str | Path):
-        return read_score_table(table, columns=columns)
-    return ScoreTable.of(table, columns=columns)
+    texts = [f"rule {rule.name!r} has no use for {name!r}; what was given for it was ignored" for name in given]
+    return [Finding("option-unused", Severity.WARNING, text) for text in texts]

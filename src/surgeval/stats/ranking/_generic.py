@@ -14,6 +14,8 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import TableInvalid, UnknownName
+from surgeval.results.tables import ranking as tables
+from surgeval.schema.findings import Severity, as_findings
 from surgeval.schema.score_table import ScoreTable
 from surgeval.stats.paired_tests import pair_indices
 from surgeval.stats.ranking._distance import kendall_tau_b, spearman_footrule, tau_frequencies
@@ -84,9 +86,7 @@ def ranked(
         main="ranks" if len(found.tasks) == 1 else "consensus",
         tables=results,
         prose=_prose(found, options, method, boot if drawn is not None else 0),
-        warnings=tuple(warnings),
-        options=options.chosen(),
-        seed=options.seed,
+        findings=as_findings(warnings, severity=Severity.WARNING),
     )
 
 
@@ -113,7 +113,7 @@ def _weights(found: Tasks, options: RankOptions) -> np.ndarray:
 def _direction(task: Task, smaller_value_wins: bool, oriented: bool) -> float:
     if smaller_value_wins:
         return -1.0
-    return 1.0 if oriented or task.larger_is_better else -1.0
+    return 1.0 if oriented else task.sign
 
 
 def _drawn(
@@ -141,16 +141,16 @@ def _consensus(found: Tasks, ranks: np.ndarray, weights: np.ndarray, options: Ra
 
 def _ranks_table(found: Tasks, point: list[np.ndarray], ranks: np.ndarray) -> pl.DataFrame:
     frames = [
-        pl.DataFrame({"task": [task.name] * len(value), "model": found.models, "value": value, "rank": rank}).sort(
-            "rank", "model"
-        )
+        tables.RANKS.frame(
+            {"task": [task.name] * len(value), "model": found.models, "value": value, "rank": rank}
+        ).sort("rank", "model")
         for task, value, rank in zip(found.tasks, point, ranks, strict=True)
     ]
     return pl.concat(frames)
 
 
 def _consensus_table(models: list[str], mean_rank: np.ndarray) -> pl.DataFrame:
-    frame = pl.DataFrame({"model": models, "mean_rank": mean_rank, "rank": min_ranks(-mean_rank)})
+    frame = tables.CONSENSUS.frame({"model": models, "mean_rank": mean_rank, "rank": min_ranks(-mean_rank)})
     return frame.sort("rank", "model")
 
 
@@ -158,14 +158,11 @@ def _agreement(found: Tasks, ranks: np.ndarray) -> dict[str, pl.DataFrame]:
     """Kendall's tau-b and the footrule between the rankings of every two tasks."""
     first, second = pair_indices(len(found.tasks))
     names = [task.name for task in found.tasks]
-    who = {
-        "task_a": pl.Series([names[i] for i in first], dtype=pl.String),
-        "task_b": pl.Series([names[i] for i in second], dtype=pl.String),
-    }
+    who = {"task_a": [names[i] for i in first], "task_b": [names[i] for i in second]}
     tau = kendall_tau_b(ranks[first], ranks[second])
-    kendall = pl.DataFrame({**who, "tau_b": tau}).with_columns(pl.col("tau_b").fill_nan(None))
+    kendall = tables.KENDALL.frame({**who, "tau_b": tau}).with_columns(pl.col("tau_b").fill_nan(None))
     distance = spearman_footrule(ranks[first], ranks[second])
-    return {"kendall": kendall, "footrule": pl.DataFrame({**who, "footrule": distance})}
+    return {"kendall": kendall, "footrule": tables.FOOTRULE.frame({**who, "footrule": distance})}
 
 
 def _stability(
@@ -180,13 +177,15 @@ def _stability(
         "stability": pl.concat([_spread(name, found.models, replicates) for name, _, replicates in named]),
         "frequencies": pl.concat([_frequencies(name, found.models, replicates) for name, _, replicates in named]),
         "tau": pl.concat([_tau(name, tau) for name, tau in taus]),
-        "tau_frequencies": pl.concat([tau_frequencies("task", name, tau) for name, tau in taus]),
+        "tau_frequencies": tables.TASK_TAU_FREQUENCIES.frame(
+            pl.concat([tau_frequencies("task", name, tau) for name, tau in taus])
+        ),
     }
 
 
 def _spread(task: str, models: list[str], drawn: np.ndarray) -> pl.DataFrame:
     low, middle, high = np.quantile(drawn, [0.025, 0.5, 0.975], axis=0)
-    frame = pl.DataFrame(
+    frame = tables.TASK_STABILITY.frame(
         {
             "task": [task] * len(models),
             "model": models,
@@ -203,22 +202,23 @@ def _spread(task: str, models: list[str], drawn: np.ndarray) -> pl.DataFrame:
 
 
 def _frequencies(task: str, models: list[str], drawn: np.ndarray) -> pl.DataFrame:
-    rows: list[tuple[str, str, int, float]] = []
+    rows: list[dict[str, object]] = []
     for position, model in enumerate(models):
         rank, count = np.unique(drawn[:, position], return_counts=True)
         shares = (count / len(drawn)).tolist()
-        rows += [(task, model, r, share) for r, share in zip(rank.tolist(), shares, strict=True)]
-    schema = {"task": pl.String, "model": pl.String, "rank": pl.Int64, "share": pl.Float64}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+        rows += [
+            {"task": task, "model": model, "rank": r, "share": share}
+            for r, share in zip(rank.tolist(), shares, strict=True)
+        ]
+    return tables.FREQUENCIES.frame(rows)
 
 
 def _tau(task: str, tau: np.ndarray) -> pl.DataFrame:
     given = tau[np.isfinite(tau)]
-    quartiles = np.quantile(given, [0.25, 0.5, 0.75]).tolist() if len(given) else [None] * 3
-    row = (task, float(given.mean()) if len(given) else None, *quartiles, len(tau), len(tau) - len(given))
-    names = ("task", "mean", "q25", "median", "q75", "replicates", "undefined")
-    kinds = (pl.String, pl.Float64, pl.Float64, pl.Float64, pl.Float64, pl.Int64, pl.Int64)
-    return pl.DataFrame([row], schema=dict(zip(names, kinds, strict=True)), orient="row")
+    q25, median, q75 = np.quantile(given, [0.25, 0.5, 0.75]).tolist() if len(given) else [None] * 3
+    mean = float(given.mean()) if len(given) else None
+    sizes = {"replicates": len(tau), "undefined": len(tau) - len(given)}
+    return tables.TAU.frame([{"task": task, "mean": mean, "q25": q25, "median": median, "q75": q75, **sizes}])
 
 
 def _said(found: Tasks, options: RankOptions, cannot_resample: bool, cluster_warning: str) -> list[str]:

@@ -46,7 +46,7 @@ class RankOptions:
     bucket_weights: Mapping[str, float] | None = None
     task_column: str | None = None
     task_weights: Mapping[str, float] | None = None
-    smaller_is_better: bool = False
+    better: str | Mapping[str, str] | None = None
     missing: str | float | None = None
     consensus: str = "euclidean"
     aggregate: Callable[[np.ndarray], float] | None = None

@@ -27,12 +27,13 @@ class Task:
     units: np.ndarray
     """For each case the index of the unit that is resampled: its video, or itself."""
     unit_names: list[str]
-    larger_is_better: bool
+    sign: float
+    """1 where larger scores are better, -1 where smaller ones are."""
 
     @property
     def oriented(self) -> np.ndarray:
         """The scores turned so that larger is better."""
-        return self.values if self.larger_is_better else -self.values
+        return self.sign * self.values
 
     def case_counts(self, replicates: int, seed: int, *, independent: bool = False) -> np.ndarray:
         """How often each case is drawn, `[replicate, case]`, when whole units are drawn.
@@ -77,7 +78,7 @@ def tasks_of(table: ScoreTable, options: RankOptions, *, kept_as: str) -> Tasks:
     models = sorted({model for _, matrix in matrices for model in matrix.models})
     if len(models) < 2:
         raise TableInvalid("score table", [f"a ranking needs at least two models, got only {models[0]!r}"])
-    tasks = tuple(_task(name, matrix, models, options, table.has_videos) for name, matrix in matrices)
+    tasks = tuple(_task(name, matrix, models, table.has_videos) for name, matrix in matrices)
     holes = {task.name: int(np.isnan(task.values).sum()) for task in tasks}
     filled, warnings = _filled(tasks, matrices, options, holes, kept_as)
     problems = [
@@ -127,14 +128,13 @@ def _matrices(table: ScoreTable, options: RankOptions) -> list[tuple[str, ScoreM
     return [(name, matrix.where(chosen == name)) for name in names.unique(maintain_order=True).sort().to_list()]
 
 
-def _task(name: str, matrix: ScoreMatrix, models: list[str], options: RankOptions, has_videos: bool) -> Task:
+def _task(name: str, matrix: ScoreMatrix, models: list[str], has_videos: bool) -> Task:
     values = np.full((len(matrix.values), len(models)), np.nan)
     values[:, [models.index(model) for model in matrix.models]] = matrix.values
     order = np.argsort(matrix.cases["case"].to_numpy().astype(str), kind="stable")
-    larger = matrix.metric.larger_is_better and not options.smaller_is_better
     units = matrix.videos if has_videos else np.argsort(order)
     names = matrix.video_names if has_videos else matrix.cases["case"].to_numpy().astype(str)[order].tolist()
-    return Task(name, values[order], units[order], names, larger)
+    return Task(name, values[order], units[order], names, matrix.metric.sign)
 
 
 def _filled(
@@ -160,6 +160,6 @@ def _filled(
             problem = f"scores are not given, and the worst value of {matrix.metric.name!r} is unknown"
             raise TableInvalid("score table", [f"{problem}; choose missing='drop' or a number"])
         filled = np.where(np.isnan(task.values), value, task.values)
-        out.append(Task(task.name, filled, task.units, task.unit_names, task.larger_is_better))
+        out.append(Task(task.name, filled, task.units, task.unit_names, task.sign))
     word = "the worst value" if rule == "worst" else f"{rule:g}"
     return tuple(out), [f"{total} scores that were not given count as {word} ({listed})"]

@@ -18,6 +18,8 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, UnknownName
+from surgeval.results.tables import ranking
+from surgeval.schema.findings import Finding, Severity, as_findings
 from surgeval.schema.score_table import ScoreTable
 from surgeval.stats.draws import stream, video_counts
 from surgeval.stats.paired_tests import CORRECTIONS, TESTS
@@ -34,7 +36,7 @@ from surgeval.stats.ranking._focus.standing import (
     standing,
 )
 from surgeval.stats.ranking._options import MERGES, RankOptions
-from surgeval.stats.ranking.result import RankResult
+from surgeval.stats.ranking.result import BUCKET_TOO_SMALL, RankResult
 
 BOOT = 10_000
 SMALL_BUCKET = 13
@@ -51,16 +53,14 @@ def focus(table: ScoreTable, options: RankOptions) -> RankResult:
     results, notes = _tables(found, drawn, options, ready)
     records: dict[str, Any] = {"gate": gate.decision(results["gate_evidence"], options.baselines)}
     records["structure"] = {f.board.name: _structure(f, d) for f, d in zip(found, drawn, strict=True)}
-    warnings = [*ready.warnings, *(w for f in found for w in _warnings(f, options)), *notes]
+    warnings: list[Finding | str] = [*ready.warnings, *(w for f in found for w in _findings(f, options)), *notes]
     return RankResult(
         rule="focus",
         main="places",
         tables=results,
         prose=_prose(found, ready, options, boot),
-        warnings=tuple(warnings),
+        findings=as_findings(warnings, severity=Severity.WARNING),
         records=records,
-        options=options.chosen(),
-        seed=options.seed,
     )
 
 
@@ -134,7 +134,8 @@ def _prizes(found: Standing, options: RankOptions, pool: float) -> tuple[pl.Data
 
 def _sensitivity(found: Standing, options: RankOptions) -> pl.DataFrame:
     places = places_under_every_merge(found, options)
-    frame = pl.DataFrame({"board": [found.board.name] * len(found.names), "model": found.names, **places})
+    names = {"board": [found.board.name] * len(found.names), "model": found.names}
+    frame = ranking.SENSITIVITY.frame({**names, **places})
     return frame.sort(options.merge, "model")
 
 
@@ -161,32 +162,39 @@ def _structure(found: Standing, drawn: Replicates | None) -> dict[str, Any]:
     }
 
 
-def _warnings(found: Standing, options: RankOptions) -> list[str]:
-    board, out = found.board, []
+def _findings(found: Standing, options: RankOptions) -> list[Finding]:
+    board, out = f"{found.board.name} board", []
     pairs = len(found.members) * (len(found.members) - 1) // 2
-    for bucket, run in zip(board.buckets, found.evidence.tests, strict=True):
+    for bucket, run in zip(found.board.buckets, found.evidence.tests, strict=True):
         family = pairs if (options.correction or "holm") == "holm" else 1
         if run.smallest_p * family > options.alpha and pairs:
-            out.append(
-                f"{board.name} board, {bucket.name}: {len(bucket.videos)} videos; the smallest p-value the test can"
-                f" reach is {run.smallest_p:.2g}, so nothing can be significant among {len(found.members)} models"
+            text = (
+                f"{len(bucket.videos)} videos; the smallest p-value the test can reach is {run.smallest_p:.2g}, so"
+                f" nothing can be significant among {len(found.members)} models"
             )
+            out.append(_warning(BUCKET_TOO_SMALL, text, f"{board}, {bucket.name}"))
         elif len(bucket.videos) < SMALL_BUCKET:
-            out.append(f"{board.name} board, {bucket.name}: only {len(bucket.videos)} videos")
+            out.append(_warning(BUCKET_TOO_SMALL, f"only {len(bucket.videos)} videos", f"{board}, {bucket.name}"))
     if cycles := found.merged.cycles:
         listed = "; ".join(", ".join(found.names[i] for i in cycle) for cycle in cycles)
-        out.append(f"{board.name} board: models dominate each other in a circle ({listed})")
+        out.append(_warning("cycle", "models dominate each other in a circle", f"{board} ({listed})"))
     if not found.order_with_all:
-        out.append(f"{board.name} board: the order of the competitors changes when the others compete too")
+        text = "the order of the competitors changes when the others compete too"
+        out.append(_warning("order-depends-on-others", text, board))
     for tie in found.ties:
         tied = ", ".join(found.names[i] for i in tie.models)
         if tie.unresolved:
-            out.append(f"{board.name} board: {tied} stay partly tied after the tie-break")
+            out.append(_warning("tie-unresolved", f"{tied} stay partly tied after the tie-break", board))
         elif tie.by_macro:
-            out.append(f"{board.name} board: macro accuracy, not the win rate, separates some of {tied}")
+            text = f"macro accuracy, not the win rate, separates some of {tied}"
+            out.append(_warning("tie-by-macro-accuracy", text, board))
     if warning := TESTS[options.test or DEFAULT_TEST].warning:
-        out.append(f"test '{options.test}': {warning}")
+        out.append(_warning("test", warning, f"test '{options.test}'"))
     return out
+
+
+def _warning(code: str, message: str, subject: str) -> Finding:
+    return Finding(code, Severity.WARNING, message, subject=subject)
 
 
 def _prose(found: list[Standing], ready: Prepared, options: RankOptions, boot: int) -> str:

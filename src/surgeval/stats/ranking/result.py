@@ -1,41 +1,28 @@
-"""What a ranking gives back: tables, one paragraph of prose, warnings, and the files it can write."""
+"""What a ranking gives back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from surgeval.errors import UnknownName, WouldOverwrite
-from surgeval.results.manifest import Manifest, remove_outputs
-from surgeval.schema.documents import json_text
-from surgeval.schema.shown_tables import notebook_table
+from surgeval.errors import UnknownName
+from surgeval.results.result import Result
+
+BUCKET_TOO_SMALL = "bucket-too-small"
+"""Code of the findings about buckets with few videos, of which there may be many."""
+_SHOWN = ("places", "summary", "sensitivity", "prizes")
+_SHOWN_GENERIC = ("ranks", "consensus", "kendall")
+_TOO_LONG_FOR_JSON = ("challenger",)
 
 
-@dataclass(frozen=True, repr=False)
-class RankResult:
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class RankResult(Result):
     """A ranking. Each table is also an attribute: `result.places`, `result.pairs`, ..."""
 
     rule: str
-    main: str
-    """The name of the table that answers the question."""
-    tables: Mapping[str, pl.DataFrame]
-    prose: str
-    """What was done, in one paragraph fit for a paper."""
-    warnings: tuple[str, ...] = ()
-    """What a reader must know before trusting the tables."""
-    records: Mapping[str, Any] = field(default_factory=dict)
-    """Results that are no tables: the gate decision, winners, cycles."""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    seed: int | None = None
-
-    @property
-    def table(self) -> pl.DataFrame:
-        """The table that answers the question: places, or the consensus over tasks."""
-        return self.tables[self.main]
 
     def __getattr__(self, name: str) -> pl.DataFrame:
         if name.startswith("_") or name == "tables":
@@ -45,50 +32,20 @@ class RankResult:
         return self.tables[name]
 
     @property
-    def files(self) -> list[str]:
-        """The names of the files that `to_dir` writes."""
-        tables, records = [f"{name}.csv" for name in self.tables], [f"{name}.json" for name in self.records]
-        return ["manifest.json", *tables, *records, "methods.txt"]
+    def title(self) -> str:
+        """The rule."""
+        return f"Ranking by {self.rule!r}"
 
-    def to_dir(self, path: str | Path, *, inputs: Iterable[str | Path] = (), force: bool = False) -> None:
-        """Write every table as CSV, records as JSON, the prose, and `manifest.json` into the folder.
+    def screen(self) -> Mapping[str, pl.DataFrame]:
+        """The tables that most readers want."""
+        names = _SHOWN if self.rule == "focus" else _SHOWN_GENERIC
+        shown = {f"{name}:": self.tables[name] for name in names if name in self.tables}
+        return {title: frame for title, frame in shown.items() if not frame.is_empty()}
 
-        An earlier ranking there is taken away whole if `force` is on, also what this one does not write.
-
-        Raises:
-            WouldOverwrite: The folder holds a file of one of these names and `force` is off.
-        """
-        folder = Path(path)
-        taken = [folder / name for name in self.files if (folder / name).exists()]
-        if taken and not force:
-            raise WouldOverwrite(taken[0])
-        folder.mkdir(parents=True, exist_ok=True)
-        remove_outputs(folder)
-        for name, frame in self.tables.items():
-            frame.write_csv(folder / f"{name}.csv")
-        for name, record in self.records.items():
-            _write_json(folder / f"{name}.json", record)
-        notes = "".join(f"\nWarning: {warning}\n" for warning in self.warnings)
-        (folder / "methods.txt").write_text(self.prose + "\n" + notes, encoding="utf-8")
-        seeds = {} if self.seed is None else {"rank": self.seed}
-        options = {"rule": self.rule, **self.options}
-        Manifest("rank", options, inputs, seeds, self.warnings, self.files).to_dir(folder)
+    def facts(self) -> dict[str, Any]:
+        """The rule."""
+        return {"rule": self.rule}
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything as plain data, for JSON."""
-        tables = {name: frame.to_dicts() for name, frame in self.tables.items()}
-        return {"rule": self.rule, **tables, **self.records, "prose": self.prose, "warnings": list(self.warnings)}
-
-    def __repr__(self) -> str:
-        with pl.Config(tbl_rows=40, tbl_cols=20, tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True):
-            body = str(self.table)
-        others = ", ".join(name for name in self.tables if name != self.main)
-        lines = [f"Ranking by {self.rule!r}", body, *(f"Warning: {warning}" for warning in self.warnings)]
-        return "\n".join([*lines, f"Further tables: {others}"])
-
-    def _repr_html_(self) -> str:
-        return notebook_table(self.table, title=f"Ranking by {self.rule}", prose=self.prose, warnings=self.warnings)
-
-
-def _write_json(path: Path, record: Any) -> None:
-    path.write_text(json_text(record, indent=2) + "\n", encoding="utf-8")
+        """The result as plain data, without the table that only another program reads."""
+        return {name: value for name, value in super().as_dict().items() if name not in _TOO_LONG_FOR_JSON}

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from surgeval.results.tables import ranking
 from surgeval.schema.score_table import ScoreTable
 from surgeval.stats.paired_tests import (
     TESTS,
@@ -143,11 +144,11 @@ def _pairs_table(task: Task, models: list[str], p: np.ndarray, correction: str, 
     first, second = ordered_pairs(len(models))
     names = np.array(models, dtype=object)
     p_adjusted = adjusted(p, correction)
-    frame = pl.DataFrame(
+    frame = ranking.TASK_PAIRS.frame(
         {
             "task": [task.name] * len(p),
-            "model_a": pl.Series(names[first].tolist(), dtype=pl.String),
-            "model_b": pl.Series(names[second].tolist(), dtype=pl.String),
+            "model_a": names[first].tolist(),
+            "model_b": names[second].tolist(),
             "p_value": p,
             "p_adjusted": p_adjusted,
             "significant": is_significant(p_adjusted, alpha),

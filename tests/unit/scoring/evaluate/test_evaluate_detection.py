@@ -79,7 +79,7 @@ def test_all_twelve_numbers_equal_pycocotools() -> None:
     dataset, results = random_set()
     result = surgeval.evaluate("detection", results, dataset, replicates=20)
     theirs = pycoco(dataset, results)
-    found = result.extra_tables["coco_summary"]["value"].to_list()
+    found = result.tables["coco_summary"]["value"].to_list()
     assert [-1 if one is None else one for one in found] == pytest.approx(theirs.tolist(), abs=1e-12)
     assert result.value("coco_ap") == pytest.approx(theirs[0], abs=1e-12)
     assert result.value("coco_ap50") == pytest.approx(theirs[1], abs=1e-12)
@@ -200,7 +200,7 @@ def test_all_twelve_numbers_of_polygons_and_packed_runs_equal_pycocotools() -> N
     for one in theirs:
         del one["bbox"]
     result = surgeval.evaluate("detection", results, dataset, overlap="mask", replicates=20)
-    found = result.extra_tables["coco_summary"]["value"].to_list()
+    found = result.tables["coco_summary"]["value"].to_list()
     assert [-1 if one is None else one for one in found] == pytest.approx(
         pycoco(dataset, theirs, "segm").tolist(), abs=1e-12
     )

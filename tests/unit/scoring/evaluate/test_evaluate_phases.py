@@ -6,7 +6,8 @@ import pytest
 from sklearn import metrics as sk
 
 import surgeval
-from surgeval.errors import InputInvalid, Misuse
+from surgeval.errors import InputInvalid, Misuse, UnknownName
+from surgeval.metrics import TIME, Factory
 
 
 def table(reference: dict[str, str], prediction: dict[str, str], step: int = 1) -> pl.DataFrame:
@@ -89,3 +90,11 @@ def test_strata_must_hold_whole_videos() -> None:
     assert result.per_stratum["value"].to_list() == [1.0, 0.5]
     with pytest.raises(InputInvalid, match="changes within 2 videos"):
         surgeval.evaluate("phases", whole, by=["reference"])
+
+
+def test_a_metric_of_the_family_that_takes_other_cases_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    late = Factory("latency.LatencyQuantile", quantile=0.9)
+    monkeypatch.setitem(TIME, "latency_p90_s", late)
+    rows = {"video": ["u"] * 4, "second": [0, 1, 2, 3], "reference": list("aabb"), "prediction": list("aabb")}
+    with pytest.raises(UnknownName, match="unknown metric 'latency_p90_s'"):
+        surgeval.evaluate("phases", rows, metrics=["latency_p90_s"], replicates=10)

@@ -92,7 +92,7 @@ def test_strata_come_from_a_table_of_properties() -> None:
         surgeval.evaluate("segmentation", PREDICTION, REFERENCE, by=["video"])
     framed = surgeval.evaluate("segmentation", PREDICTION, REFERENCE, properties=pl.DataFrame(table), **options)
     assert framed.per_stratum.equals(result.per_stratum)
-    assert framed.manifest.as_dict()["options"]["properties"] == "DataFrame"
+    assert framed.request.options["properties"] == {"in memory": "DataFrame"}
     with pytest.raises(Misuse, match="--properties"):
         surgeval.evaluate("segmentation", PREDICTION, REFERENCE, **options)
     short = {"case": ["u/0"], "smoke": ["yes"]}

@@ -58,7 +58,7 @@ def test_a_property_of_one_video_is_not_assessed() -> None:
     assert row(old, "lone")["symbol"] == "---"
     result = failures(table, fixed=["lone", "smoke"], **OPTIONS)
     lone = row(result, "lone")
-    assert (lone["symbol"], lone["p_value"], lone["ci_low"]) == ("x", None, None)
+    assert (lone["symbol"], lone["p_value"], lone["low"]) == ("x", None, None)
     assert lone["estimate"] is not None
     assert any("only one of 8 videos has it" in warning for warning in result.warnings)
 

@@ -9,8 +9,8 @@ from scipy import special
 import surgeval
 from mixed_data import nested_table
 from surgeval.errors import FileUnreadable, Misuse, TableInvalid, UnknownName, WouldOverwrite
+from surgeval.results.tables import failures as tables
 from surgeval.stats.mixed.failures import failures
-from surgeval.stats.mixed.report import EFFECT_COLUMNS
 from surgeval.stats.mixed.simulated import EFFECTS, Simulation
 from surgeval.stats.mixed.workflow import choose_family, choose_transform, transformed
 
@@ -39,10 +39,10 @@ def test_nothing_is_added_for_single_outcomes(outcome: str) -> None:
 
 def test_effects_have_the_published_columns_and_odds_ratios() -> None:
     table = failures(nested_table(), **COUNTS).table
-    assert tuple(table.columns) == EFFECT_COLUMNS
+    assert table.columns == list(tables.EFFECTS.columns)
     assert table["term"].to_list() == ["(Intercept)", "smoke", "size"]
     np.testing.assert_allclose(table["odds_ratio"], np.exp(table["estimate"]))
-    assert ((table["ci_low"] < table["odds_ratio"]) & (table["odds_ratio"] < table["ci_high"])).all()
+    assert ((table["low"] < table["odds_ratio"]) & (table["odds_ratio"] < table["high"])).all()
 
 
 def test_continuous_outcomes_have_no_odds_ratio() -> None:

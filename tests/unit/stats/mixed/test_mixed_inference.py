@@ -44,7 +44,7 @@ def test_missing_p_values_do_not_count() -> None:
 
 def test_wald_intervals_are_estimate_plus_minus_quantile_times_error() -> None:
     row = wald_table(COUNTS).row(1, named=True)
-    assert row["ci_high"] - row["estimate"] == pytest.approx(1.959964 * row["std_error"], rel=1e-6)
+    assert row["high"] - row["estimate"] == pytest.approx(1.959964 * row["std_error"], rel=1e-6)
     assert row["p_value"] == pytest.approx(2 * stats.norm.sf(abs(row["z"])))
     assert wald_table(COUNTS)["p_holm"][0] is None
 
@@ -95,8 +95,8 @@ def test_a_profile_interval_matches_wald_where_the_likelihood_is_quadratic() -> 
     table = table.with_columns(y=rng.binomial(50, special.expit(eta)), n=pl.lit(50))
     found = fit(table, "y / n ~ x + (1 | g)")
     profile, wald = profile_interval(found, "x"), wald_table(found).row(1, named=True)
-    assert profile.low == pytest.approx(wald["ci_low"], abs=0.01 * wald["std_error"] + 1e-3)
-    assert profile.high == pytest.approx(wald["ci_high"], abs=0.01 * wald["std_error"] + 1e-3)
+    assert profile.low == pytest.approx(wald["low"], abs=0.01 * wald["std_error"] + 1e-3)
+    assert profile.high == pytest.approx(wald["high"], abs=0.01 * wald["std_error"] + 1e-3)
     with pytest.raises(UnknownName):
         profile_interval(found, "smok")
 
@@ -124,7 +124,7 @@ def test_variance_shares_sum_to_one_with_the_residual() -> None:
         1 - residual_variance(COUNTS) / (latent["variance"].sum() + math.pi**2 / 3)
     )
     inside = latent.filter(pl.col("sd") > 0)
-    assert ((inside["ci_low"] < inside["sd"]) & (inside["sd"] < inside["ci_high"])).all()
+    assert ((inside["low"] < inside["sd"]) & (inside["sd"] < inside["high"])).all()
 
 
 def test_explained_variance_of_fixed_effects_is_the_smaller_share() -> None:
@@ -138,7 +138,7 @@ def test_population_means_are_nearer_to_one_half_than_conditional_ones() -> None
     table = marginal_means(COUNTS, "smoke")
     wide = table.pivot("scale", index="value", values="mean")
     assert (abs(wide["population"] - 0.5) < abs(wide["conditional"] - 0.5)).all()
-    assert ((table["ci_low"] < table["mean"]) & (table["mean"] < table["ci_high"])).all()
+    assert ((table["low"] < table["mean"]) & (table["mean"] < table["high"])).all()
     with pytest.raises(UnknownName, match="did you mean 'smoke'"):
         marginal_means(COUNTS, "smokey")
 
@@ -284,7 +284,7 @@ def test_every_method_gives_intervals_for_every_deviation() -> None:
     for method in ("wald", "profile", "bootstrap"):
         table = variance_intervals(LINEAR, method=method, replicates=8)  # type: ignore[arg-type]
         assert table["group"].to_list() == ["algorithm", "patient", "image", "instance", "Residual"]
-        assert (table["ci_low"] <= table["ci_high"]).all()
+        assert (table["low"] <= table["high"]).all()
         assert table["method"].unique().to_list() == [method]
 
 

@@ -60,12 +60,12 @@ def test_intervals_match_draws_of_the_coefficients() -> None:
     means = special.expit(columns @ drawn.T).mean(axis=0)
     found = row(marginal_means(COUNTS, "smoke"), 1.0, "conditional")
     low, high = np.quantile(means, [0.025, 0.975])
-    assert (found["ci_low"], found["ci_high"]) == pytest.approx((low, high), abs=0.02)
+    assert (found["low"], found["high"]) == pytest.approx((low, high), abs=0.02)
 
 
 def test_a_numeric_property_can_be_asked_at_any_value() -> None:
     table = marginal_means(COUNTS, "size", values=[-1.0, 0.0, 2.5])
     assert table["value"].unique().sort().to_list() == [-1.0, 0.0, 2.5]
-    assert ((table["ci_low"] < table["mean"]) & (table["mean"] < table["ci_high"])).all()
+    assert ((table["low"] < table["mean"]) & (table["mean"] < table["high"])).all()
     with pytest.raises(UnknownName, match="smoke"):
         marginal_means(COUNTS, "smok")

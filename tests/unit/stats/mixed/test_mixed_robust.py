@@ -42,7 +42,7 @@ def test_few_clusters_get_the_small_sample_correction_and_wide_quantiles() -> No
     assert (few.kind, many.kind) == ("CR2", "CR1")
     plain = robust_logit(binary("image"), ("image",), kind="CR0")
     assert (few.standard_errors > plain.standard_errors).all()
-    width = np.log(few.table()["ci_high"].to_numpy()) - few.beta
+    width = np.log(few.table()["high"].to_numpy()) - few.beta
     quantile = 2.1448  # of t with 14 degrees of freedom
     np.testing.assert_allclose(width, quantile * few.standard_errors, rtol=1e-3)
     assert few.table()["covariance"].unique().to_list() == ["CR2"]
@@ -82,7 +82,7 @@ def test_the_cluster_bootstrap_spreads_like_the_sandwich_and_repeats_itself() ->
     again = robust_logit(design, ("image",), kind="bootstrap", replicates=300, seed=1)
     assert drawn.table().equals(again.table())
     table = drawn.table()
-    assert ((table["ci_low"] < table["marginal_odds_ratio"]) & (table["marginal_odds_ratio"] < table["ci_high"])).all()
+    assert ((table["low"] < table["marginal_odds_ratio"]) & (table["marginal_odds_ratio"] < table["high"])).all()
 
 
 def test_what_cannot_be_clustered_is_refused() -> None:

@@ -1,9 +1,3 @@
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -72,17 +66,3 @@ def test_two_huge_crossed_factors_are_refused_before_memory_runs_out(monkeypatch
 def test_without_factors_a_null_root_stands_in() -> None:
     layout = layout_of([], 5)
     assert (layout.nodes, layout.width, layout.chain) == (1, 0, ())
-
-
-@pytest.mark.slow
-def test_three_thousand_by_a_thousand_crossed_levels_fit_within_two_gigabytes() -> None:
-    command = [sys.executable, "-m", "bench.bench_mixed", "crossed", "12000"]
-    root = Path(__file__).resolve().parents[4]
-    paths = os.pathsep.join([str(root / "src"), str(root)])
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=root,
-                          env={**os.environ, "PYTHONPATH": paths})  # fmt: skip
-    answer = json.loads(done.stdout.splitlines()[-1])
-    assert answer["levels"][0] > 2900
-    assert answer["levels"][1] == 1000
-    assert answer["converged"]
-    assert answer["memory_mb"] < 2000

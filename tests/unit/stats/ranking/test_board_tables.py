@@ -51,14 +51,14 @@ def test_intervals_of_differences_are_paired_t_intervals_when_videos_are_equal_i
     for row in frame.iter_rows(named=True):
         gap = scores[:, "ABC".index(row["model_a"])] - scores[:, "ABC".index(row["model_b"])]
         interval = stats.ttest_1samp(gap, 0).confidence_interval(0.95)
-        assert (row["ci_low"], row["ci_high"]) == pytest.approx((interval.low, interval.high))
+        assert (row["low"], row["high"]) == pytest.approx((interval.low, interval.high))
 
 
 def test_bucket_intervals_are_percentiles_of_resampled_accuracies() -> None:
     result = rank(from_bucket_scores(STAIRS, ["A", "B", "C"]), boot=4000).buckets
     row = result.filter(pl.col("model") == "B").row(0, named=True)
     low, high = stats.binom(46, row["accuracy"]).ppf([0.025, 0.975]) / 46
-    assert (row["ci_low"], row["ci_high"]) == pytest.approx((low, high), abs=0.03)
+    assert (row["low"], row["high"]) == pytest.approx((low, high), abs=0.03)
 
 
 def test_the_dominance_table_counts_buckets() -> None:
@@ -96,7 +96,7 @@ def test_the_summary_gives_letters_by_macro_accuracy() -> None:
 def test_without_resampling_there_is_no_stability_and_the_prose_says_so() -> None:
     result = rank(focus_table(3), boot=0)
     assert "stability" not in result.tables
-    assert result.buckets["ci_low"].null_count() == result.buckets.height
+    assert result.buckets["low"].null_count() == result.buckets.height
     assert "No resampling was asked for" in result.prose
     with pytest.raises(AttributeError, match="unknown table of a focus ranking 'stability'"):
         result.stability

@@ -17,7 +17,7 @@ from surgeval.stats.ranking._options import RankOptions
 
 CONTRACT = {
     "places": "board model place copeland dominated dominated_by macro_accuracy win_rate baseline".split(),
-    "buckets": "board capability ood model accuracy ci_low ci_high questions videos rank letters".split(),
+    "buckets": "board capability ood model accuracy low high questions videos rank letters".split(),
     "pairs": "board capability ood model_a model_b difference p_value p_adjusted significant".split(),
     "stability": "board model mean_place sd_place place_low place_high p_first p_top3".split(),
 }
@@ -240,7 +240,7 @@ def test_equal_seeds_give_equal_results_and_other_seeds_other_intervals() -> Non
 
 def test_intervals_of_differences_hold_the_difference() -> None:
     frame = rank(focus_table(3), boot=0).differences
-    assert ((frame["ci_low"] < frame["difference"]) & (frame["difference"] < frame["ci_high"])).all()
+    assert ((frame["low"] < frame["difference"]) & (frame["difference"] < frame["high"])).all()
 
 
 def test_bucket_weights_and_their_mistakes() -> None:
@@ -357,7 +357,7 @@ def test_one_model_one_video_and_wrong_options_are_refused() -> None:
     with pytest.raises(Misuse, match=r"alpha.*boot.*seed.*missing"):
         rank(focus_frame(2), alpha=2, boot=-1, seed=-1, missing="guess")
     with pytest.raises(Misuse, match="larger is better"):
-        rank(focus_frame(2), smaller_is_better=True)
+        rank(focus_frame(2).drop("metric"), better="smaller")
 
 
 def test_the_group_column_may_name_groups_of_its_own() -> None:

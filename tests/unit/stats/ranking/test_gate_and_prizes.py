@@ -55,8 +55,8 @@ def test_the_gate_needs_one_board_above_every_baseline() -> None:
     assert {m: g["passes"] for m, g in gate["models"].items()} == {"A": True, "B": True, "C": True}
     evidence = result.gate_evidence
     assert evidence.height == 2 * 3 * 2
-    assert (evidence["ci_low"] <= evidence["gap"]).all()
-    assert (evidence["gap"] <= evidence["ci_high"]).all()
+    assert (evidence["low"] <= evidence["gap"]).all()
+    assert (evidence["gap"] <= evidence["high"]).all()
     assert (evidence["above"] == (evidence["macro_accuracy"] > evidence["baseline_macro_accuracy"])).all()
 
 

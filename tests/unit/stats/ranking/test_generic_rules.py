@@ -12,7 +12,7 @@ from surgeval.stats.ranking._ranks import case_ranks, min_ranks, weighted_quanti
 def scores(**models: list[float | None]) -> pl.DataFrame:
     rows = [(m, f"c{c}", v) for m, values in models.items() for c, v in enumerate(values)]
     schema = {"model": pl.String, "case": pl.String, "value": pl.Float64}
-    return pl.DataFrame(rows, schema=schema, orient="row", strict=False)
+    return pl.DataFrame(rows, schema=schema, orient="row", strict=False).with_columns(metric=pl.lit("correct"))
 
 
 def tasks(**parts: pl.DataFrame) -> pl.DataFrame:
@@ -36,14 +36,14 @@ def test_rounding_noise_breaks_no_tie() -> None:
 
 def test_smaller_can_be_better() -> None:
     up = rank(CLEAR, "mean-then-rank", boot=0)
-    down = rank(CLEAR, "mean-then-rank", boot=0, smaller_is_better=True)
+    down = rank(CLEAR.drop("metric"), "mean-then-rank", boot=0, better="smaller")
     assert ranks_of(up) == {"A": 1, "B": 2, "C": 3}
     assert ranks_of(down) == {"A": 3, "B": 2, "C": 1}
     assert up.ranks.sort("model")["value"].to_list() == down.ranks.sort("model")["value"].to_list()
 
 
 def test_the_direction_of_a_known_metric_is_used() -> None:
-    facts = {"distance": MetricFacts("distance", 0, np.inf, larger_is_better=False)}
+    facts = {"distance": MetricFacts("distance", 0, np.inf, better="smaller")}
     table = ScoreTable.of(CLEAR.with_columns(metric=pl.lit("distance")), facts=facts)
     assert ranks_of(rank(table, "rank-then-mean", boot=0)) == {"A": 3, "B": 2, "C": 1}
 
@@ -125,7 +125,13 @@ def test_tasks_may_be_any_column_or_the_metric() -> None:
     assert (ranks_of(result, "x")["A"], ranks_of(result, "y")["A"]) == (1, 3)
     assert result.kendall.rows() == [("x", "y", pytest.approx(-1.0))]
     assert result.footrule["footrule"].to_list() == [4]
-    metrics = rank(frame.rename({"phase": "metric"}), "mean-then-rank", boot=0, task_column="metric")
+    metrics = rank(
+        frame.drop("metric").rename({"phase": "metric"}),
+        "mean-then-rank",
+        boot=0,
+        task_column="metric",
+        better="larger",
+    )
     assert metrics.ranks["task"].unique().sort().to_list() == ["x", "y"]
     with pytest.raises(UnknownName, match="task column 'fase'"):
         rank(frame, "mean-then-rank", boot=0, task_column="fase")
@@ -162,7 +168,7 @@ def test_the_shares_of_tau_add_up_to_the_printed_mean() -> None:
 def test_whole_videos_are_resampled_where_the_table_names_them() -> None:
     rng = np.random.default_rng(0)
     frame = scores(A=(rng.random(40) + 0.05).tolist(), B=rng.random(40).tolist())
-    frame = frame.with_columns(metric=pl.lit("score"))
+    frame = frame.with_columns(metric=pl.lit("mota"))
     videos = pl.Series([f"v{c // 20}" for c in range(40)] * 2)
     cases, clusters = rank(frame, "mean-then-rank"), rank(frame.with_columns(video=videos), "mean-then-rank")
     assert "whole cases" in cases.prose

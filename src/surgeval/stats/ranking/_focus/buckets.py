@@ -87,8 +87,7 @@ def prepare(table: ScoreTable, options: RankOptions) -> Prepared:
         TooFewVideos: There is only one video.
     """
     metric = table.chosen_metric(options.metric)
-    facts = table.facts.get(metric)
-    if options.smaller_is_better or (facts is not None and not facts.larger_is_better):
+    if table.facts_of(metric).sign < 0:
         raise Misuse("rule 'focus' ranks accuracies, where larger is better; use a generic rule for this metric")
     _check_columns(table, options.board)
     matrix, warnings, treatment = _complete(table, metric, options)

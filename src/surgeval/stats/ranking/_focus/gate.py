@@ -13,27 +13,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from surgeval.results.tables import ranking
 from surgeval.stats.ranking._focus.buckets import Board
 from surgeval.stats.ranking._focus.stability import Replicates
-
-_SCHEMA = {
-    "board": pl.String,
-    "model": pl.String,
-    "baseline": pl.String,
-    "macro_accuracy": pl.Float64,
-    "baseline_macro_accuracy": pl.Float64,
-    "gap": pl.Float64,
-    "ci_low": pl.Float64,
-    "ci_high": pl.Float64,
-    "above": pl.Boolean,
-}
 
 
 def evidence_table(
     board: Board, members: np.ndarray, baselines: Sequence[str], drawn: Replicates | None
 ) -> pl.DataFrame:
     """One row per competitor and baseline: both macro accuracies, the gap and its 95 % interval."""
-    rows: list[tuple[object, ...]] = []
+    rows: list[dict[str, object]] = []
     macro = board.macro
     replicated = None if drawn is None else drawn.macro
     for member in members.tolist():
@@ -44,9 +33,19 @@ def evidence_table(
             if replicated is not None:
                 low, high = np.quantile(replicated[:, member] - replicated[:, other], [0.025, 0.975]).tolist()
             rows.append(
-                (board.name, board.models[member], baseline, macro[member], macro[other], gap, low, high, gap > 0)
+                {
+                    "board": board.name,
+                    "model": board.models[member],
+                    "baseline": baseline,
+                    "macro_accuracy": macro[member],
+                    "baseline_macro_accuracy": macro[other],
+                    "gap": gap,
+                    "low": low,
+                    "high": high,
+                    "above": gap > 0,
+                }
             )
-    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+    return ranking.GATE_EVIDENCE.frame(rows)
 
 
 def decision(evidence: pl.DataFrame, baselines: Sequence[str]) -> dict[str, Any]:

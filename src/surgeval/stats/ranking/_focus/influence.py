@@ -11,37 +11,28 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from surgeval.results.tables import ranking
 from surgeval.stats.ranking._distance import kendall_tau_b
 from surgeval.stats.ranking._focus.copeland import places_of
 from surgeval.stats.ranking._focus.stability import replicate
 from surgeval.stats.ranking._focus.standing import Standing, merged_among, without_bucket
 from surgeval.stats.ranking._options import RankOptions
 
-_SCHEMA = {
-    "board": pl.String,
-    "left_out": pl.String,
-    "name": pl.String,
-    "tau_b": pl.Float64,
-    "models_moved": pl.Int64,
-    "first_changes": pl.Boolean,
-    "order_swapped": pl.Boolean,
-}
-
 
 def influence(found: Standing, options: RankOptions, video_names: list[str]) -> pl.DataFrame:
     """One row per video, bucket and model left out; places are Copeland places before ties are broken."""
     rows = [*_videos(found, options, video_names), *_buckets(found, options), *_models(found, options)]
-    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+    return ranking.INFLUENCE.frame(rows)
 
 
-def _videos(found: Standing, options: RankOptions, names: list[str]) -> list[tuple[object, ...]]:
+def _videos(found: Standing, options: RankOptions, names: list[str]) -> list[dict[str, object]]:
     counts = 1 - np.eye(len(names), dtype=np.int64)
     counts = np.concatenate([np.ones((1, len(names)), dtype=np.int64), counts])
     place = replicate(found.board, found.members, found.weights, options, counts).place
     return [_row(found, "video", name, place[0], after) for name, after in zip(names, place[1:], strict=True)]
 
 
-def _buckets(found: Standing, options: RankOptions) -> list[tuple[object, ...]]:
+def _buckets(found: Standing, options: RankOptions) -> list[dict[str, object]]:
     if len(found.board.buckets) < 2:
         return []
     return [
@@ -50,7 +41,7 @@ def _buckets(found: Standing, options: RankOptions) -> list[tuple[object, ...]]:
     ]
 
 
-def _models(found: Standing, options: RankOptions) -> list[tuple[object, ...]]:
+def _models(found: Standing, options: RankOptions) -> list[dict[str, object]]:
     rows = []
     for position, name in enumerate(found.names):
         kept = np.arange(len(found.members)) != position
@@ -61,9 +52,17 @@ def _models(found: Standing, options: RankOptions) -> list[tuple[object, ...]]:
     return rows
 
 
-def _row(found: Standing, kind: str, name: str, before: np.ndarray, after: np.ndarray) -> tuple[object, ...]:
+def _row(found: Standing, kind: str, name: str, before: np.ndarray, after: np.ndarray) -> dict[str, object]:
     swapped = np.sign(np.subtract.outer(before, before)) * np.sign(np.subtract.outer(after, after)) < 0
     tau = float(kendall_tau_b(before, after))
     moved = int((before != after).sum())
     first = bool(((before == 1) != (after == 1)).any())
-    return found.board.name, kind, name, None if np.isnan(tau) else tau, moved, first, bool(swapped.any())
+    return {
+        "board": found.board.name,
+        "left_out": kind,
+        "name": name,
+        "tau_b": None if np.isnan(tau) else tau,
+        "models_moved": moved,
+        "first_changes": first,
+        "order_swapped": bool(swapped.any()),
+    }

@@ -14,15 +14,9 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 
+from surgeval.results.tables import ranking
+
 SHARES_PERCENT = (50, 30, 20)
-_SCHEMA = {
-    "board": pl.String,
-    "model": pl.String,
-    "place": pl.Int64,
-    "award_place": pl.Int64,
-    "amount": pl.Float64,
-    "reason": pl.String,
-}
 
 
 def prizes(
@@ -46,10 +40,19 @@ def prizes(
         amount = _share(award[i], list(award.values()).count(award[i]), cents) if i in award else 0
         paid += amount
         reason = _reason(names[i], unpaid, award.get(i), list(award.values()))
-        rows.append((board, names[i], int(place[i]), award.get(i), amount / 100, reason))
+        rows.append(
+            {
+                "board": board,
+                "model": names[i],
+                "place": int(place[i]),
+                "award_place": award.get(i),
+                "amount": amount / 100,
+                "reason": reason,
+            }
+        )
     left = int(Fraction(str(pool)) * 100) - paid
     notes = [f"{board} board: {left / 100:.2f} of the pool of {pool:.2f} is not paid out"] if left else []
-    return pl.DataFrame(rows, schema=_SCHEMA, orient="row"), notes
+    return ranking.PRIZES.frame(rows), notes
 
 
 def _true(flags: list[bool]) -> list[int]:

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from scipy import special, stats
 
+from surgeval.results.tables import Table, ranking
 from surgeval.stats.paired_tests import adjusted, is_significant, pair_indices
 from surgeval.stats.ranking._distance import kendall_tau_b, tau_frequencies
 from surgeval.stats.ranking._focus.buckets import Bucket
@@ -22,7 +23,7 @@ def places_table(found: Standing, baselines: set[str]) -> pl.DataFrame:
     """Final places; entries outside the competition carry the place they would have."""
     board, merged = found.board, found.merged
     outside = found.outsiders
-    frame = pl.DataFrame(
+    frame = ranking.PLACES.frame(
         {
             "board": [board.name] * (len(found.members) + len(outside)),
             "model": [*found.names, *(board.models[o.model] for o in outside)],
@@ -31,7 +32,7 @@ def places_table(found: Standing, baselines: set[str]) -> pl.DataFrame:
             "dominated": [*merged.dominated.tolist(), *(o.dominated for o in outside)],
             "dominated_by": [*merged.dominated_by.tolist(), *(o.dominated_by for o in outside)],
             "macro_accuracy": board.macro[[*found.members.tolist(), *(o.model for o in outside)]],
-            "win_rate": pl.Series([*found.win_rate.tolist(), *(None for _ in outside)], dtype=pl.Float64),
+            "win_rate": [*found.win_rate.tolist(), *(None for _ in outside)],
             "baseline": [False] * len(found.members) + [board.models[o.model] in baselines for o in outside],
         }
     )
@@ -51,15 +52,15 @@ def buckets_table(found: Standing, drawn: Replicates | None) -> pl.DataFrame:
         letters = compact_letters(beats | beats.T, order)
         low, high = _interval(None if drawn is None else drawn.accuracy[b][:, entries], len(entries))
         would_be = [int(o.relation.beats[b][:, -1].sum()) + 1 for o in found.outsiders]
-        frame = pl.DataFrame(
+        frame = ranking.BUCKETS.frame(
             {
                 "board": board.name,
                 "capability": bucket.capability,
                 "ood": bucket.ood,
                 "model": [board.models[i] for i in entries],
                 "accuracy": accuracy[entries],
-                "ci_low": low,
-                "ci_high": high,
+                "low": low,
+                "high": high,
                 "questions": len(bucket.scores.values),
                 "videos": len(bucket.videos),
                 "rank": [*display[b].tolist(), *would_be],
@@ -92,6 +93,7 @@ def pairs_table(found: Standing) -> pl.DataFrame:
                       other.relation.p_adjusted[:, :-1, -1], beats[:, :-1, -1] | beats[:, -1, :-1]))  # fmt: skip
     frames = [
         _pair_frame(
+            ranking.PAIRS,
             found,
             bucket,
             names[first],
@@ -108,18 +110,18 @@ def pairs_table(found: Standing) -> pl.DataFrame:
 
 
 def _pair_frame(
-    found: Standing, bucket: Bucket, first: np.ndarray, second: np.ndarray, **columns: np.ndarray
+    table: Table, found: Standing, bucket: Bucket, first: np.ndarray, second: np.ndarray, **columns: np.ndarray
 ) -> pl.DataFrame:
-    """One row per pair of models in a bucket; typed also where there is no pair."""
+    """One row per pair of models in a bucket."""
     pairs = len(first)
-    return pl.DataFrame(
+    return table.frame(
         {
-            "board": pl.Series([found.board.name] * pairs, dtype=pl.String),
-            "capability": pl.Series([bucket.capability] * pairs, dtype=pl.String),
-            "ood": pl.Series([bucket.ood] * pairs, dtype=pl.Boolean),
-            "model_a": pl.Series(first.tolist(), dtype=pl.String),
-            "model_b": pl.Series(second.tolist(), dtype=pl.String),
-            **{name: pl.Series(values) for name, values in columns.items()},
+            "board": [found.board.name] * pairs,
+            "capability": [bucket.capability] * pairs,
+            "ood": [bucket.ood] * pairs,
+            "model_a": first.tolist(),
+            "model_b": second.tolist(),
+            **columns,
         }
     )
 
@@ -137,23 +139,24 @@ def differences_table(found: Standing) -> pl.DataFrame:
         reach = float(stats.t.ppf((1 + LEVEL) / 2, videos - 1)) * error if videos > 1 else np.full(len(first), np.nan)
         frames.append(
             _pair_frame(
+                ranking.DIFFERENCES,
                 found,
                 bucket,
                 names[first],
                 names[second],
                 difference=difference,
-                ci_low=difference - reach,
-                ci_high=difference + reach,
+                low=difference - reach,
+                high=difference + reach,
             )
         )
-    return pl.concat(frames).with_columns(pl.col("ci_low", "ci_high").fill_nan(None))
+    return pl.concat(frames).with_columns(pl.col("low", "high").fill_nan(None))
 
 
 def stability_table(found: Standing, drawn: Replicates) -> pl.DataFrame:
     """Mean, spread, interval and top-of-the-board probabilities of every competitor's place."""
     place = drawn.place.astype(float)
     low, high = np.quantile(place, [0.025, 0.975], axis=0)
-    frame = pl.DataFrame(
+    frame = ranking.STABILITY.frame(
         {
             "board": [found.board.name] * len(found.names),
             "model": found.names,
@@ -174,16 +177,17 @@ def frequencies_table(found: Standing, drawn: Replicates) -> pl.DataFrame:
     for position, name in enumerate(found.names):
         place, count = np.unique(drawn.place[:, position], return_counts=True)
         shares = (count / len(drawn.place)).tolist()
-        rows += [(found.board.name, name, p, s) for p, s in zip(place.tolist(), shares, strict=True)]
-    return pl.DataFrame(
-        rows, schema={"board": pl.String, "model": pl.String, "place": pl.Int64, "share": pl.Float64}, orient="row"
-    )
+        rows += [
+            {"board": found.board.name, "model": name, "place": p, "share": s}
+            for p, s in zip(place.tolist(), shares, strict=True)
+        ]
+    return ranking.PLACE_FREQUENCIES.frame(rows)
 
 
 def tau_table(found: Standing, drawn: Replicates) -> pl.DataFrame:
     """How often each tau-b between the replicated and the original places (ties unbroken) came about."""
     tau = kendall_tau_b(found.merged.place[None, :], drawn.place)
-    return tau_frequencies("board", found.board.name, tau)
+    return ranking.TAU_FREQUENCIES.frame(tau_frequencies("board", found.board.name, tau))
 
 
 def summary_table(found: Standing, drawn: Replicates, *, alpha: float) -> pl.DataFrame:
@@ -206,7 +210,7 @@ def summary_table(found: Standing, drawn: Replicates, *, alpha: float) -> pl.Dat
     display = bucket_rank(found.relation.beats, found.evidence.accuracy[:, found.members], "losses") + 1
     low, high = np.quantile(drawn.place.astype(float), [0.025, 0.975], axis=0)
     macro_low, macro_high = np.quantile(replicated, [0.025, 0.975], axis=0)
-    frame = pl.DataFrame(
+    frame = ranking.SUMMARY.frame(
         {
             "board": [found.board.name] * len(found.names),
             "model": found.names,
@@ -246,11 +250,11 @@ def dominance_table(found: Standing) -> pl.DataFrame:
     """For every ordered pair of competitors: buckets won, buckets lost, and who dominates."""
     counts, names = found.merged.counts, np.array(found.names, dtype=object)
     row, column = np.nonzero(~np.eye(len(names), dtype=bool))
-    return pl.DataFrame(
+    return ranking.DOMINANCE.frame(
         {
-            "board": pl.Series([found.board.name] * len(row), dtype=pl.String),
-            "model_a": pl.Series(names[row].tolist(), dtype=pl.String),
-            "model_b": pl.Series(names[column].tolist(), dtype=pl.String),
+            "board": [found.board.name] * len(row),
+            "model_a": names[row].tolist(),
+            "model_b": names[column].tolist(),
             "buckets_a_ahead": counts[row, column],
             "buckets_b_ahead": counts[column, row],
             "a_dominates_b": found.merged.dominates[row, column],
@@ -265,11 +269,11 @@ def challenger_table(found: Standing, video_names: list[str]) -> pl.DataFrame:
     for bucket in found.board.buckets:
         means = bucket.scores.sums / bucket.scores.sizes[:, None]
         frames.append(
-            pl.DataFrame(
+            ranking.CHALLENGER.frame(
                 {
                     "task": bucket.name,
-                    "case": pl.Series(np.tile(names[bucket.videos], len(models)).tolist(), dtype=pl.String),
-                    "algorithm": pl.Series(np.repeat(models, len(means)).tolist(), dtype=pl.String),
+                    "case": np.tile(names[bucket.videos], len(models)).tolist(),
+                    "algorithm": np.repeat(models, len(means)).tolist(),
                     "value": means.T.ravel(),
                 }
             )

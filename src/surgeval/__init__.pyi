@@ -1,0 +1,61 @@
+"""Every public name and where it lives: read by type checkers, and by `__init__.py` to load names on first use."""
+
+from surgeval.errors import SurgevalError as SurgevalError
+from surgeval.questions.benchmark import Benchmark as Benchmark
+from surgeval.questions.make import make_questions as make_questions
+from surgeval.report.report import Report as Report
+from surgeval.report.report import make_report as make_report
+from surgeval.schema.ledger import Ledger as Ledger
+from surgeval.schema.procedure_files import read_procedure as read_procedure
+from surgeval.schema.procedure_files import write_procedure as write_procedure
+from surgeval.schema.questions import Reference as Reference
+from surgeval.schema.questions import Request as Request
+from surgeval.schema.questions import Response as Response
+from surgeval.schema.score_table import ScoreTable as ScoreTable
+from surgeval.schema.score_table import read_score_table as read_score_table
+from surgeval.schema.taxonomy import Capability as Capability
+from surgeval.schema.tracks import Procedure as Procedure
+from surgeval.scoring.diff import DiffResult as DiffResult
+from surgeval.scoring.diff import diff as diff
+from surgeval.scoring.evaluate.result import EvaluationResult as EvaluationResult
+from surgeval.scoring.evaluate.run import evaluate as evaluate
+from surgeval.scoring.floors import FloorsResult as FloorsResult
+from surgeval.scoring.floors import floors as floors
+from surgeval.scoring.lint import lint as lint
+from surgeval.scoring.lint_report import LintReport as LintReport
+from surgeval.scoring.result import ScoreResult as ScoreResult
+from surgeval.scoring.run import score as score
+from surgeval.simulation.simulate import Simulation as Simulation
+from surgeval.simulation.simulate import simulate as simulate
+from surgeval.stats.adjusted import AdjustedResult as AdjustedResult
+from surgeval.stats.adjusted import adjusted_effects as adjusted_effects
+from surgeval.stats.aggregation import AggregationResult as AggregationResult
+from surgeval.stats.aggregation import aggregate as aggregate
+from surgeval.stats.agreement.report import AgreementResult as AgreementResult
+from surgeval.stats.agreement.report import agreement as agreement
+from surgeval.stats.comparison import ComparisonResult as ComparisonResult
+from surgeval.stats.comparison import compare as compare
+from surgeval.stats.cooccurrence import CooccurrenceResult as CooccurrenceResult
+from surgeval.stats.cooccurrence import cooccurrence as cooccurrence
+from surgeval.stats.dependence import DependenceResult as DependenceResult
+from surgeval.stats.dependence import WidthRatioResult as WidthRatioResult
+from surgeval.stats.dependence import dependence as dependence
+from surgeval.stats.dependence import width_ratio as width_ratio
+from surgeval.stats.ensembles import EnsembleResult as EnsembleResult
+from surgeval.stats.ensembles import ensembles as ensembles
+from surgeval.stats.influence import InfluenceResult as InfluenceResult
+from surgeval.stats.influence import influence as influence
+from surgeval.stats.interval import IntervalResult as IntervalResult
+from surgeval.stats.interval import interval as interval
+from surgeval.stats.interval import metric_interval as metric_interval
+from surgeval.stats.mixed.failures import failures as failures
+from surgeval.stats.mixed.report import FailuresResult as FailuresResult
+from surgeval.stats.ranking import RankResult as RankResult
+from surgeval.stats.ranking import rank as rank
+from surgeval.stats.strata import StrataResult as StrataResult
+from surgeval.stats.strata import strata as strata
+from surgeval.submissions.rehearsal import Rehearsal as Rehearsal
+from surgeval.submissions.rehearsal import rehearse as rehearse
+
+__version__: str
+__all__: list[str]

@@ -1,0 +1,5 @@
+"""Whatever asks many things once: a program under protocol "1", a chat server, and what keeps their replies.
+
+Judges and models stand on this room, so it knows neither: questions go out, outcomes come back, and each
+is on disk before the next is asked.
+"""

@@ -1,0 +1,308 @@
+"""Ask every question of a run, store each answer as it comes, and leave nothing running.
+
+The driver survives what it drives. A program that hangs, crashes, lies or never starts costs the questions
+it was asked, and restarts are counted. A failure on our side (engine, disk, staging) is told apart and is the
+only reason to ask a question again. The process may be killed at any moment: the next run with the same
+settings goes on after the last stored answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from surgeval.asking.journal import Journal, Record, stored_run
+from surgeval.asking.messages import Outcome
+from surgeval.asking.plan import Aliases, Rules, Task, sessions_of, uses_of
+from surgeval.asking.session import Answered, Entrant, OpenSession, Session, Workplace, open_session
+from surgeval.asking.shelf import Shelf
+from surgeval.errors import EngineFailed, Misuse, RunInterrupted
+from surgeval.sandbox import Engine, Mount
+from surgeval.schema.questions import Request
+
+WORK = ".work"
+_MOST_SOCKET_PATH = 90
+_SOCKETS, _SOCKETS_NOTE = "sg-", "sockets"
+_MOST_FAILURES_IN_A_ROW = 3
+
+
+def run_tasks(
+    tasks: Iterable[Task],
+    *,
+    engine: Engine,
+    entrant: Entrant,
+    rules: Rules,
+    out: Path,
+    open_with: OpenSession = open_session,
+    dialect: str = "1",
+    progress: Callable[[int], None] | None = None,
+) -> Path:
+    """The folder with the journal of the run: one final outcome per task.
+
+    Args:
+        tasks: What to ask. Their order does not matter; the seed of the rules decides.
+        engine: What runs the container.
+        entrant: What is run.
+        rules: Frozen with the run.
+        out: Of this run alone. If it holds the same run already, that run goes on.
+        open_with: How a container is started and spoken to.
+        dialect: The name of that way, for the description of the run.
+        progress: Called with the number of further questions that have an outcome.
+
+    Raises:
+        Misuse: `out` holds another run.
+        RunInterrupted: The run had to stop (full disk, engine gone); it can go on later.
+    """
+    known = list(tasks)
+    aliases = aliases_of(out)
+    identity = {
+        "dialect": dialect, "engine": engine.name, "entrant": entrant.as_dict(), "rules": asdict(rules),
+        "questions": digest_of([task.request for task in known]), "alias_key": aliases.key.hex(),
+    }  # fmt: skip
+    with Journal(out, identity) as journal, working_folders(out) as (root, sockets):
+        done = journal.done()
+        todo = [
+            [task for task in group if task.request.case not in done]
+            for group in sessions_of(known, state=rules.state, seed=rules.seed)
+        ]
+        todo = [group for group in todo if group]
+        _announce(journal, engine, len(known), len(done), todo)
+        if progress is not None and done:
+            progress(len(done))
+        host = _Host(engine, entrant, rules, journal, aliases, root, sockets, open_with)
+        host.run(todo, progress or _ignore)
+    return out
+
+
+class _Host:
+    """The state of a run: which container is up, and how often one had to be restarted."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        entrant: Entrant,
+        rules: Rules,
+        journal: Journal,
+        aliases: Aliases,
+        root: Path,
+        sockets: Path,
+        open_with: OpenSession,
+    ) -> None:
+        self.engine, self.entrant, self.rules, self.journal = engine, entrant, rules, journal
+        self.aliases, self.open_with = aliases, open_with
+        self.shelf = Shelf(root)
+        self.root, self.sockets = root, sockets
+        self.inside = engine.inside(Mount.input(self.shelf.input))
+        self.session: Session | None = None
+        self.sessions, self.restarts = 0, 0
+        self.start_is_planned = True
+        self.gave_up = ""
+        self.failures_in_a_row = 0
+        self.in_trouble = False
+        """Whether the container that is up has lost an answer, or given an empty one."""
+
+    def run(self, groups: Sequence[Sequence[Task]], progress: Callable[[int], None]) -> None:
+        uses = dict(uses_of(groups))
+        try:
+            for group in groups:
+                self.start_is_planned = True
+                for task in group:
+                    record = self._outcome_of(task)
+                    self.journal.add(record)
+                    self._forget_media(task, uses)
+                    progress(1)
+                    self._stop_when_we_keep_failing(record)
+                self._end_session(grace_s=self.rules.stop_s)
+        finally:
+            self._end_session()
+            self.shelf.clear()
+        self.journal.event("finished", sessions=self.sessions, restarts=self.restarts)
+
+    def _outcome_of(self, task: Task) -> Record:
+        if task.media is None:
+            return self._record(task, Outcome.NOT_ASKED, task.why_no_media or "there is no video or frame for it")
+        record = self._record(task, Outcome.INFRA_ERROR, "never tried")
+        for attempt in range(1, self.rules.most_repeats + 2):
+            try:
+                record = self._asked(task, attempt)
+            except (EngineFailed, OSError) as error:
+                record = self._record(task, Outcome.INFRA_ERROR, str(error), attempt)
+                self._after_our_failure(task, record)
+                continue
+            break
+        return record
+
+    def _asked(self, task: Task, attempt: int) -> Record:
+        assert task.media is not None
+        name = self.aliases.file_name(task.media)
+        self.shelf.stage(task.media, name)
+        session = self._ready_session()
+        if session is None:
+            return self._record(task, Outcome.CRASHED, self.gave_up, attempt)
+        question = self.aliases.question(task, self.rules, self.inside)
+        given = session.ask(question, before=lambda: self.shelf.show(name))
+        record = self._record(task, given.outcome, given.detail, attempt, given)
+        self.in_trouble |= not (given.content or "").strip()
+        if not given.usable:
+            self.journal.event("unusable", session=self.sessions, after=task.request.case, detail=given.detail)
+            self._end_session()
+        return record
+
+    def _ready_session(self) -> Session | None:
+        """A container that reports ready, started if need be; None when no restart is left."""
+        while self.session is None and not self.gave_up:
+            if not self.start_is_planned and self.restarts >= self.rules.most_restarts:
+                self.gave_up = f"no restart is left after {self.restarts}"
+                self.journal.event("gave_up", restarts=self.restarts)
+                break
+            self.restarts += not self.start_is_planned
+            self._start()
+        return self.session
+
+    def _start(self) -> None:
+        planned = self.start_is_planned
+        self.shelf.withdraw()
+        self.sessions += 1
+        place = self._workplace()
+        asked_at = time.monotonic()
+        self.session = self.open_with(self.engine, self.entrant, self.rules, place)
+        engine_s = time.monotonic() - asked_at
+        self.start_is_planned = False
+        report = self.session.wait_until_ready()
+        self.journal.event(
+            "started" if report.ready else "start_failed", session=self.sessions, id=self.session.running.id,
+            planned=planned, engine_s=round(engine_s, 4), seconds=round(report.seconds, 4),
+            detail=report.detail, name=report.name,
+            unenforced=[str(lack) for lack in self.session.running.unenforced],
+        )  # fmt: skip
+        self.in_trouble = not report.ready
+        if not report.ready:
+            self._end_session()
+
+    def _workplace(self) -> Workplace:
+        output, sockets = self.root / f"output-{self.sessions}", self.sockets / str(self.sessions)
+        for folder in (output, sockets):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(mode=0o777)
+            folder.chmod(0o777)
+        return Workplace(self.shelf.input, output, sockets)
+
+    def _end_session(self, *, grace_s: float = 0.0) -> None:
+        """End the container and store the proof of its death."""
+        session, self.session = self.session, None
+        if session is None:
+            return
+        with session:
+            logs = session.running.logs()
+            death = session.end(grace_s=grace_s)
+        self.journal.keep_log(logs, in_trouble=self.in_trouble)
+        self.journal.event(
+            "ended", session=self.sessions, id=death.id, exit_code=death.exit_code, evidence=death.evidence,
+            peak_memory_mb=session.peak_memory_mb,
+        )  # fmt: skip
+        shutil.rmtree(self.root / f"output-{self.sessions}", ignore_errors=True)
+        shutil.rmtree(self.sockets / str(self.sessions), ignore_errors=True)
+
+    def _after_our_failure(self, task: Task, record: Record) -> None:
+        self.journal.event("infra_error", case=task.request.case, attempt=record.attempt, detail=record.detail)
+        try:
+            self._end_session()
+        except EngineFailed as error:
+            raise RunInterrupted(f"a container may still run: {error}. Answers so far are in {self.journal.folder}")
+        self.start_is_planned = True
+
+    def _stop_when_we_keep_failing(self, record: Record) -> None:
+        failed = record.outcome is Outcome.INFRA_ERROR
+        self.failures_in_a_row = self.failures_in_a_row + 1 if failed else 0
+        if self.failures_in_a_row >= _MOST_FAILURES_IN_A_ROW:
+            raise RunInterrupted(
+                f"{self.failures_in_a_row} questions in a row failed on our side (last: {record.detail}). "
+                "Repair that and run the same command again: those questions are asked anew"
+            )
+
+    def _forget_media(self, task: Task, uses: dict[Path, int]) -> None:
+        if task.media is None:
+            return
+        uses[task.media] -= 1
+        if not uses[task.media]:
+            self.shelf.hide(self.aliases.file_name(task.media))
+            del uses[task.media]
+
+    def _record(
+        self, task: Task, outcome: Outcome, detail: str, attempt: int = 1, given: Answered | None = None
+    ) -> Record:
+        return Record(
+            case=task.request.case,
+            video=task.request.video,
+            outcome=outcome,
+            latency_s=0.0 if given is None else given.latency_s,
+            content=None if given is None else given.content,
+            detail=detail,
+            extra=None if given is None else given.extra,
+            session=self.sessions,
+            attempt=attempt,
+        )
+
+
+def _announce(journal: Journal, engine: Engine, known: int, done: int, todo: Sequence[Sequence[Task]]) -> None:
+    swept = engine.sweep()
+    facts: dict[str, Any] = {"questions": known, "done": done, "swept": list(swept)}
+    if journal.resumed and todo:
+        facts["perhaps_asked_before"] = todo[0][0].request.case
+    journal.event("resumed" if journal.resumed else "begun", **facts)
+
+
+def aliases_of(out: Path) -> Aliases:
+    """The names of the run in a folder, or new ones where there is none."""
+    stored = stored_run(out)
+    key = "" if stored is None else str(stored.get("alias_key", ""))
+    try:
+        return Aliases(bytes.fromhex(key) or None)
+    except ValueError:
+        raise Misuse(f"{out} holds another run; choose another folder, or pass --force to start over") from None
+
+
+def digest_of(requests: Sequence[Request]) -> str:
+    """A hash of the questions, whatever their order."""
+    rows = sorted(json.dumps(request.as_row(), sort_keys=True) for request in requests)
+    return hashlib.sha256("\n".join(rows).encode()).hexdigest()
+
+
+@contextmanager
+def working_folders(out: Path) -> Iterator[tuple[Path, Path]]:
+    """The working folder beside the answers (videos are linked there), and a short one for sockets."""
+    root = out / WORK
+    _clear_after_a_killed_host(root)
+    root.mkdir(parents=True)
+    sockets = Path(tempfile.mkdtemp(prefix=_SOCKETS))
+    if len(str(sockets)) > _MOST_SOCKET_PATH:
+        sockets.rmdir()
+        sockets = Path(tempfile.mkdtemp(prefix=_SOCKETS, dir="/tmp"))
+    sockets.chmod(0o755)
+    (root / _SOCKETS_NOTE).write_text(str(sockets), encoding="utf-8")
+    try:
+        yield root, sockets
+    finally:
+        shutil.rmtree(sockets, ignore_errors=True)
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def _clear_after_a_killed_host(root: Path) -> None:
+    """Remove what a host that was killed could not: its working folder, and the sockets that it noted there."""
+    with suppress(OSError, UnicodeDecodeError):
+        noted = Path((root / _SOCKETS_NOTE).read_text(encoding="utf-8"))
+        if noted.name.startswith(_SOCKETS) and noted.parent in (Path(tempfile.gettempdir()), Path("/tmp")):
+            shutil.rmtree(noted, ignore_errors=True)
+    shutil.rmtree(root, ignore_errors=True)
+
+
+def _ignore(_: int) -> None:
+    return None

@@ -1,0 +1,210 @@
+"""The journal of a run: each answer on disk before the next question is asked.
+
+`answers.jsonl` has one line per question, in the order asked; `events.jsonl` says what happened besides
+(starts, restarts, repeats). Both only grow. A line that a kill cut off is set aside when the run goes
+on, and its question is asked again. Against a full disk the journal holds a reserve: it is given up so that the
+answer just received is still written, and then the run stops.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from surgeval.asking.lines import DAMAGED, LineFile
+from surgeval.asking.messages import Outcome
+from surgeval.errors import FileUnreadable, Misuse, RunInterrupted
+from surgeval.schema.documents import json_text
+
+ANSWERS, EVENTS, RUN, RESERVE = "answers.jsonl", "events.jsonl", "run.json", "reserve"
+LOG, TROUBLE_LOG = "log.txt", "log-of-trouble.txt"
+_RESERVE_BYTES = 256 * 1024
+_FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What became of one question, measured here."""
+
+    case: str
+    video: str
+    outcome: Outcome
+    latency_s: float = 0.0
+    content: str | None = None
+    detail: str = ""
+    extra: Mapping[str, Any] | None = None
+    session: int = 0
+    """Number of the container within the run, from 1."""
+    attempt: int = 1
+    """Above 1 when it was asked again after a failure on our side."""
+
+    def as_line(self) -> bytes:
+        """The line of the journal, empty fields left out."""
+        row = {key: value for key, value in asdict(self).items() if value not in (None, "")}
+        return json_text(row).encode("utf-8") + b"\n"
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> Record:
+        """The record in a line of the journal."""
+        known = {key: value for key, value in row.items() if key in cls.__dataclass_fields__}
+        return cls(**known | {"outcome": Outcome(row["outcome"])})
+
+
+class Journal:
+    """Answers and events of one run, in a folder. Use as a context manager."""
+
+    def __init__(self, folder: Path, identity: Mapping[str, Any]) -> None:
+        """Open the journal of the run with this identity; an earlier part of it is kept.
+
+        Raises:
+            Misuse: The folder holds another run.
+            FileUnreadable: The folder holds a journal that cannot be read.
+        """
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        self.resumed = _claim(folder / RUN, identity)
+        self._answers = LineFile(folder / ANSWERS, sync=True)
+        self._events = LineFile(folder / EVENTS, sync=True)
+        self._reserve = folder / RESERVE
+        _reserve(self._reserve)
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def done(self) -> set[str]:
+        """The cases with a final outcome so far; a failure on our side is none."""
+        records = read_journal(self.folder)
+        return {record.case for record in records if record.outcome is not Outcome.INFRA_ERROR}
+
+    def add(self, record: Record) -> None:
+        """Store a record; when this returns it survives the end of this process.
+
+        Raises:
+            RunInterrupted: The disk is full. The record was stored nevertheless if any way was left.
+        """
+        self._write(self._answers, record.as_line(), f"the answer to {record.case}")
+
+    def event(self, what: str, **facts: Any) -> None:
+        """Store what happened besides answers."""
+        line = json_text({"event": what, **facts}).encode() + b"\n"
+        self._write(self._events, line, f"the event {what!r}")
+
+    def keep_log(self, printed: bytes, *, in_trouble: bool) -> None:
+        """Keep the end of what the last container printed, and of the last one in which an answer was lost.
+
+        These words are not worth a run: where the disk is full they are left out.
+        """
+        for name in (LOG, TROUBLE_LOG) if in_trouble and printed.strip() else (LOG,):
+            with suppress(OSError):
+                (self.folder / name).write_bytes(printed)
+
+    def close(self) -> None:
+        """Close the files and give the reserve back."""
+        self._answers.close()
+        self._events.close()
+        with suppress(OSError):
+            self._reserve.unlink(missing_ok=True)
+
+    def _write(self, lines: LineFile, line: bytes, what: str) -> None:
+        try:
+            lines.add(line)
+            return
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise RunInterrupted(f"{lines.path}: cannot be written ({error.strerror}); nothing stored is lost")
+        with suppress(OSError):
+            self._reserve.unlink(missing_ok=True)
+        try:
+            lines.add(line)
+            fate = "was still stored"
+        except OSError:
+            fate = "could not be stored and will be asked again"
+        raise RunInterrupted(
+            f"{lines.path}: the disk is full; {what} {fate}. Free some space and run the same command again: "
+            "it goes on after the last stored answer"
+        )
+
+
+def read_journal(folder: str | Path) -> Iterator[Record]:
+    """The records of a run, one by one, whether it has ended or not.
+
+    Raises:
+        FileUnreadable: A line is no record.
+    """
+    path = Path(folder) / ANSWERS
+    with open(path, "rb") as handle:
+        for number, line in enumerate(handle, start=1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                yield Record.from_row(json.loads(line))
+            except (ValueError, KeyError, TypeError):
+                raise FileUnreadable(str(path), [f"line {number} is no record of an answer"]) from None
+
+
+def final_records(folder: str | Path) -> Iterator[Record]:
+    """One record per question: a failure on our side is left out where the question was asked again."""
+    failed = {record.case for record in read_journal(folder) if record.outcome is Outcome.INFRA_ERROR}
+    if failed:
+        failed -= {r.case for r in read_journal(folder) if r.case in failed and r.outcome is not Outcome.INFRA_ERROR}
+    for record in read_journal(folder):
+        if record.outcome is not Outcome.INFRA_ERROR:
+            yield record
+        elif record.case in failed:
+            failed.discard(record.case)
+            yield record
+
+
+def stored_run(folder: str | Path) -> dict[str, Any] | None:
+    """What a run folder says about the run in it; None when there is none.
+
+    Raises:
+        FileUnreadable: The description is broken.
+    """
+    path = Path(folder) / RUN
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError):
+        raise FileUnreadable(str(path), ["not the description of a run; choose another folder"]) from None
+    if not isinstance(found, dict):
+        raise FileUnreadable(str(path), ["not the description of a run; choose another folder"])
+    return found
+
+
+def forget_run(folder: Path) -> None:
+    """Remove the journal in a folder, so that another run can begin there; other files stay."""
+    for name in (ANSWERS, EVENTS, RUN, RESERVE, LOG, TROUBLE_LOG, ANSWERS + DAMAGED, EVENTS + DAMAGED):
+        (folder / name).unlink(missing_ok=True)
+
+
+def _claim(path: Path, identity: Mapping[str, Any]) -> bool:
+    """Store the identity of the run, or check that the stored one is the same; whether it was stored before."""
+    wanted = json.loads(json.dumps(identity, default=str))
+    found = stored_run(path.parent)
+    if found is None:
+        part = path.with_name(path.name + ".part")
+        part.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
+        part.rename(path)
+        return False
+    different = sorted(key for key in {*wanted, *found} if wanted.get(key) != found.get(key))
+    if different:
+        raise Misuse(
+            f"{path.parent} holds another run: {', '.join(different)} differ; "
+            "choose another folder, or pass --force to start over"
+        )
+    return True
+
+
+def _reserve(path: Path) -> None:
+    with suppress(OSError), open(path, "wb") as handle:
+        handle.write(b"\0" * _RESERVE_BYTES)

@@ -1,0 +1,132 @@
+"""The options that verbs share: one type, one text and (in `DEFAULTS`) one default per name.
+
+A verb that means something else by a name keeps its own text; `LOCAL` lists these names with the reason, and a contract
+test holds every other name to one text and one default.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+_SEVERAL = "FILE, or NAME=FILE to keep the identifiers of several data sets apart; may be repeated."
+
+TableArgument = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="TABLE...",
+        help="CSV or Parquet files with a row per model and case, or folders that 'score' or 'evaluate' wrote.",
+        show_default=False,
+    ),
+]
+
+# What every verb may have.
+_OUT = "Folder for everything, with a manifest; a single table may go to a .csv or .parquet."
+Out = Annotated[Path | None, typer.Option("--out", help=_OUT)]
+OutNeeded = Annotated[Path, typer.Option("--out", help=_OUT)]
+Force = Annotated[bool, typer.Option("--force", help="Replace an earlier result at --out.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random; equal seeds give equal results.")]
+
+# Score tables.
+Columns = Annotated[
+    str,
+    typer.Option(
+        "--columns",
+        metavar="OURS=THEIRS,...",
+        help="Your column names, such as model=algorithm,video=patient,value=dice.",
+        show_default=False,
+    ),
+]
+Metric = Annotated[
+    str | None, typer.Option("--metric", help="Metric of the table; may be left out if there is one, or 'correct'.")
+]
+Better = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--better",
+        metavar="[METRIC=]larger|smaller",
+        help="Which values are better, where neither the table nor the metric's name says it; may be repeated.",
+        show_default=False,
+    ),
+]
+Missing = Annotated[
+    str, typer.Option("--missing", help="A model without a row for a case: worst value, drop the case, or error.")
+]
+By = Annotated[str, typer.Option("--by", metavar="COL,...", help="Report every combination of these columns.")]
+
+# Statistics.
+Level = Annotated[float, typer.Option("--level", help="Coverage of the intervals.")]
+Boot = Annotated[int, typer.Option("--boot", help="Number of resamples, where a method resamples.")]
+Statistic = Annotated[str, typer.Option("--statistic", help="mean, median, min, max, or q05, q95, ...")]
+Resample = Annotated[
+    str, typer.Option("--resample", help="cluster, two-stage, naive, or a hierarchy such as 'center>video>rows'.")
+]
+Estimand = Annotated[
+    str, typer.Option("--estimand", help="rows (pooled) or videos (mean over videos of the statistic within).")
+]
+Method = Annotated[str, typer.Option("--method", help="percentile, basic, bca or deterministic.")]
+
+# Questions and answers.
+Requests = Annotated[list[str], typer.Option("--requests", metavar="FILE", help=f"The questions. {_SEVERAL}")]
+References = Annotated[
+    list[str], typer.Option("--references", metavar="FILE", help=f"The reference answers. {_SEVERAL}")
+]
+Responses = Annotated[list[str], typer.Option("--responses", metavar="FILE", help=f"The model's answers. {_SEVERAL}")]
+TrainRequests = Annotated[
+    list[str], typer.Option("--train-requests", metavar="FILE", help=f"Questions of the training set. {_SEVERAL}")
+]
+TrainReferences = Annotated[
+    list[str], typer.Option("--train-references", metavar="FILE", help=f"Their reference answers. {_SEVERAL}")
+]
+Definitions = Annotated[
+    Path | None,
+    typer.Option("--definitions", help="Foreign-object definitions (text or JSON); its classes become the legal ones."),
+]
+Model = Annotated[str, typer.Option("--model", help="What the model is called in tables.")]
+
+# Annotations.
+Fps = Annotated[
+    float | None, typer.Option("--fps", help="Frames per second of frame numbers. Default: what files say, or 1.")
+]
+ProcedureType = Annotated[
+    str | None, typer.Option("--procedure-type", help="Of the videos, where files of annotation tools do not say.")
+]
+Center = Annotated[
+    str | None, typer.Option("--center", help="Of the videos, where files of annotation tools do not say.")
+]
+At = Annotated[str, typer.Option("--at", help="When, for the history (ISO 8601). Default: now.")]
+
+# Sandboxes.
+Runtime = Annotated[
+    str | None, typer.Option("--runtime", help="Of podman and docker, instead of the usual one: runc or crun.")
+]
+Pdf = Annotated[bool, typer.Option("--pdf", help="Write the report as PDF too, without a browser or LaTeX.")]
+
+LOCAL: dict[str, str] = {
+    "--baseline": "rank: models that others must beat; strata: what a stratum is compared with",
+    "--boot": "rank: its default depends on the rule, and 0 leaves the resamples out",
+    "--by": "strata: required, columns may overlap; annotate: who proposes; evaluate: each column by itself",
+    "--center": "simulate: centres to draw from",
+    "--clock": "simulate writes the clock, rehearse shows it",
+    "--columns": "evaluate: columns of predictions, not of a score table",
+    "--engine": "doctor looks at several, rehearse runs in one",
+    "--fps": "simulate: of the videos to paint; evaluate phases, annotate reviewed: of frame numbers, no file to ask",
+    "--judge": "judge check asks one",
+    "--metric": "evaluate: metrics to compute, repeatable",
+    "--out": "demo, rehearse and report always write, and name where",
+    "--overlap": "annotate: thresholds of two stages; evaluate detection: box or mask",
+    "--predictions": "each kind of evaluation takes other files",
+    "--properties": "failures joins several tables, evaluate takes one keyed by case or video",
+    "--references": "each kind of evaluation takes other files; lint can do without",
+    "--resample": "interval draws within videos too",
+    "--rule": "rank: of ranking; strata: of drawing",
+    "--split": "evaluate cvs: of Endoscapes",
+    "--task": "check: repeatable",
+    "--track": "questions makes several; rehearse and score take one",
+    "--video": "agreement: a column; simulate: a switch; annotate: a film",
+    "--video-column": "evaluate detection: a key of images",
+}
+"""Names that several verbs use for different things, and the reason."""

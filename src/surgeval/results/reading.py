@@ -1,0 +1,350 @@
+"""Results read back from folders, with care: a folder may come from anywhere.
+
+Nothing in it is trusted: links are not followed, depth, number and size are bounded, and whatever cannot be read
+becomes a finding while the rest is read on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from surgeval.errors import FileUnreadable, SurgevalError
+from surgeval.results.folder import current, outputs_of
+from surgeval.results.manifest import MANIFEST
+from surgeval.results.request import Request
+from surgeval.results.result import Result
+from surgeval.results.tables import MARKS, OLDER_COLUMNS, RECORDS, RESULT_FILES, TABLES, Table
+from surgeval.results.tables import current as current_columns
+from surgeval.results.verdicts import in_short
+from surgeval.schema.findings import Finding, Severity, as_findings
+from surgeval.schema.score_table import FIXED, ScoreTable
+from surgeval.schema.shown_text import plain
+from surgeval.schema.table_facts import facts_beside
+from surgeval.schema.table_files import read_frame
+from surgeval.schema.tabular import first_line
+
+DEEPEST = 4
+MOST_FOLDERS = 3_000
+MOST_ENTRIES = 200_000
+MOST_BYTES = 300_000_000
+"""Of one table; documents may have a sixth of it."""
+KEPT_FINDINGS = 200
+"""Findings of a lint report that are kept; its counts cover all."""
+_SKIPPED = frozenset({"floor_answers", "videos", "overlayed", "conditions", "node_modules"})
+_TEXT_COLUMNS = frozenset(name for tables in TABLES.values() for table in tables.values() for name in table.texts)
+_NOT_NEEDED = frozenset({"template", "secondaries", "ood_stated", "window_s", "flags"})
+"""Columns of a score table that no section shows; they are long."""
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class StoredResult(Result):
+    """A result as its folder holds it."""
+
+    kind: str = ""
+    """The verb that wrote it; `rank-tasks` for rankings by generic rules."""
+    label: str = ""
+    """Where it lies, as seen from the folder that was read."""
+    path: Path = Path()
+    """Its folder, or the file of its table."""
+    stored: Mapping[str, Any] = field(default_factory=dict)
+    """Its manifest as it stands in the file."""
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The options of the run, and what they came to."""
+        return {**self.request.options, **self.request.settled}
+
+    @property
+    def title(self) -> str:
+        """The verb and the place."""
+        return f"{self.kind} ({self.label})"
+
+    def frame(self, name: str) -> pl.DataFrame:
+        """A table, without rows where there is none."""
+        return self.tables.get(name, pl.DataFrame())
+
+
+def read(folder: str | Path) -> StoredResult:
+    """The result in a folder that a verb or `to_dir` wrote, whichever version of surgeval did.
+
+    Raises:
+        FileUnreadable: There is no such folder or no result in it, or a part of it cannot be read.
+    """
+    place = Path(folder)
+    reader = FolderReader(place, everything=True)
+    found = next(reader.results(place), None) if place.is_dir() else None
+    problems = [finding.message for finding in reader.findings]
+    if found is None:
+        problems.append("expected a folder that a verb of surgeval wrote, with a manifest.json in it")
+    if problems or found is None:
+        raise FileUnreadable(str(place), problems)
+    return found
+
+
+class FolderReader:
+    """Reads one folder and remembers what was wrong with it."""
+
+    def __init__(self, root: Path, *, everything: bool = False) -> None:
+        self.root = root
+        self.everything = everything
+        """Whether tables and documents are read that no declaration names."""
+        self.findings: list[Finding] = []
+        self.procedures: list[Path] = []
+        self.frames: list[Path] = []
+        self.read: dict[Path, None] = {}
+        """Files whose content was looked at, in order."""
+        self._entries = 0
+
+    def complain(self, path: Path, why: str, *, severity: Severity = Severity.WARNING) -> None:
+        """Remember that something was left out."""
+        self.findings.append(Finding("part-left-out", severity, f"{self.name(path)}: {why}"))
+
+    def name(self, path: Path) -> str:
+        """The path seen from the root, harmless to print."""
+        inside = path.relative_to(self.root).as_posix() if path != self.root else "."
+        return plain(inside, limit=120)
+
+    def folders(self) -> Iterator[Path]:
+        """The root and the folders below it, in order of their names, within bounds."""
+        waiting, seen = [(self.root, 0)], 0
+        while waiting:
+            folder, depth = waiting.pop(0)
+            seen += 1
+            if seen > MOST_FOLDERS or self._entries > MOST_ENTRIES:
+                self.complain(folder, f"this and further folders were not looked at (bound: {MOST_FOLDERS} folders)")
+                return
+            yield folder
+            below = self._below(folder)
+            if below and depth == DEEPEST:
+                self.complain(folder, f"folders below were not looked at (deeper than {DEEPEST})")
+            elif depth < DEEPEST:
+                waiting += [(path, depth + 1) for path in below]
+
+    def _below(self, folder: Path) -> list[Path]:
+        try:
+            with os.scandir(folder) as entries:
+                listed = sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            self.complain(folder, f"cannot be listed ({error.strerror})")
+            return []
+        self._entries += len(listed)
+        links = [entry.name for entry in listed if entry.is_symlink()]
+        if links:
+            self.complain(folder / links[0], f"{len(links)} links were not followed", severity=Severity.NOTE)
+        if folder.name == "procedures":
+            files = [e for e in listed if e.name.endswith(".json") and e.name != "manifest.json"]
+            self.procedures += [Path(entry.path) for entry in files if not entry.is_symlink()]
+        if folder.name == "frames":
+            self.frames += [Path(e.path) for e in listed if e.name.endswith(".png") and not e.is_symlink()]
+        return [
+            Path(entry.path)
+            for entry in listed
+            if entry.is_dir(follow_symlinks=False) and entry.name not in _SKIPPED and not entry.name.startswith(".")
+        ]
+
+    def results(self, folder: Path) -> Iterator[StoredResult]:
+        """What verbs wrote into this very folder."""
+        manifest = self.document(current(folder, MANIFEST))
+        stored = manifest if isinstance(manifest, dict) else {}
+        verb = (str(stored.get("verb") or "").split() or [""])[0]
+        if not verb:
+            verb = next((v for file, v in MARKS.items() if is_file(folder / file)), "")
+            if verb:
+                self.complain(folder / MANIFEST, f"missing or unreadable; taken for a result of {verb}")
+        if verb == "rank" and not is_file(current(folder, "places.csv")):
+            verb = "rank-tasks"
+        if (verb in TABLES and verb not in RESULT_FILES) or (stored and self.everything):
+            yield self._result(folder, verb, stored)
+        for path in sorted(folder.glob("*.manifest.json")):
+            yield from self._result_file(path)
+
+    def _result(self, folder: Path, verb: str, stored: Mapping[str, Any]) -> StoredResult:
+        tables = {}
+        for name, declared in self._named(stored, "csv", TABLES.get(verb, {})).items():
+            wanted = declared is None or declared.read or self.everything
+            frame = self.table(current(folder, f"{name}.csv"), declared) if wanted else None
+            if frame is not None:
+                tables[name] = frame
+        records = {}
+        for name in self._named(stored, "json", dict.fromkeys(RECORDS.get(verb, ()))):
+            record = self.document(current(folder, f"{name}.json"))
+            if isinstance(record, dict):
+                records[name] = record
+        if not self.everything:
+            records = self._shortened(folder, records)
+        prose = stored.get("prose") if "prose" in stored else self.text(folder / "methods.txt")
+        return self._stored(verb, folder, stored, tables, records, str(prose))
+
+    def _named(self, stored: Mapping[str, Any], ending: str, declared: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What is looked for: what is declared for the verb, and where everything is wanted what the manifest lists."""
+        if not self.everything or "outputs" not in stored:
+            return declared
+        listed = [name.removesuffix(f".{ending}") for name in outputs_of(stored) if name.endswith(f".{ending}")]
+        return {name: declared.get(name) for name in listed if "/" not in name}
+
+    def _shortened(self, folder: Path, records: dict[str, Any]) -> dict[str, Any]:
+        """The documents as a report needs them: the first findings of a lint report, verdicts in short."""
+        lint = records.get("lint")
+        if lint is not None and isinstance(lint.get("findings"), list):
+            records["lint"] = lint | {"findings": lint["findings"][:KEPT_FINDINGS]}
+        verdicts = in_short(self.lines(folder / "verdicts.jsonl"))
+        return records | ({"verdicts": verdicts} if verdicts.answers else {})
+
+    def _stored(
+        self,
+        kind: str,
+        path: Path,
+        stored: Mapping[str, Any],
+        tables: Mapping[str, pl.DataFrame],
+        records: Mapping[str, Any],
+        prose: str,
+    ) -> StoredResult:
+        parts = {name: given for name in ("options", "given", "settled") if isinstance(given := stored.get(name), dict)}
+        main = str(stored.get("main") or "")
+        return StoredResult(
+            tables=tables, main=main if main in tables else "", records=records, prose=prose,
+            findings=_findings(stored, prose), request=Request(str(stored.get("verb", kind)), **parts), kind=kind,
+            label=self.name(path), path=path, stored=stored,
+        )  # fmt: skip
+
+    def _result_file(self, path: Path) -> Iterator[StoredResult]:
+        stored = self.document(path)
+        if not isinstance(stored, dict) or stored.get("verb") not in RESULT_FILES:
+            self.read.pop(path, None)  # such as that of an earlier report, which is no part of this one
+            return
+        for ending in (".csv", ".parquet"):
+            file = path.with_name(path.name.removesuffix(".manifest.json") + ending)
+            frame = self.table(file, TABLES[str(stored["verb"])]["result"])
+            if frame is not None:
+                notes = stored.get("notes")
+                prose = stored.get("prose") or (notes[0] if isinstance(notes, list) and notes else "")
+                yield self._stored(str(stored["verb"]), file, stored, {"result": frame}, {}, str(prose))
+
+    def table(self, path: Path, declared: Table | None = None) -> pl.DataFrame | None:
+        """The table, or None where there is none or it breaks its promise."""
+        if not self._readable(path, MOST_BYTES):
+            return None
+        try:
+            frame = read_frame(path, _TEXT_COLUMNS)
+        except SurgevalError as error:
+            self.complain(
+                path, f"cannot be read ({plain(getattr(error, 'problems', [error])[0], limit=160)}); left out"
+            )
+            return None
+        if declared is None:
+            return frame
+        frame, older = current_columns(frame)
+        if older:
+            names, ours = ", ".join(OLDER_COLUMNS), ", ".join(OLDER_COLUMNS.values())
+            text = f"{self.name(path)}: columns {names} of an older version were read as {ours}"
+            self.findings.append(Finding("older-columns", Severity.NOTE, text))
+        frame, problems = declared.checked(frame)
+        if problems:
+            self.complain(path, f"{'; '.join(problems[:4])}; left out")
+            return None
+        return frame
+
+    def document(self, path: Path) -> Any:
+        """A JSON document; None where there is none or it cannot be read."""
+        text = self.text(path)
+        if not text:
+            return None
+        try:
+            return json.loads(text)
+        except (json.JSONDecodeError, RecursionError, ValueError) as error:
+            self.complain(path, f"is no JSON ({plain(first_line(error), limit=120)}); left out")
+            return None
+
+    def lines(self, path: Path) -> Iterator[dict[str, Any]]:
+        """The objects of a JSON Lines file, one by one; lines that are none are counted and left out."""
+        if not self._readable(path, MOST_BYTES):
+            return
+        bad = 0
+        try:
+            with open(path, encoding="utf-8", errors="replace") as handle:
+                for line in handle:
+                    row = _object(line)
+                    bad += row is None
+                    if row is not None:
+                        yield row
+        except OSError as error:
+            self.complain(path, f"cannot be read ({error.strerror}); left out")
+        if bad:
+            self.complain(path, f"{bad} lines are no JSON objects; left out")
+
+    def text(self, path: Path) -> str:
+        """The text of a file; empty where there is none or it cannot be read."""
+        if not self._readable(path, MOST_BYTES // 6):
+            return ""
+        try:
+            return path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            self.complain(path, f"cannot be read ({plain(first_line(error), limit=120)}); left out")
+            return ""
+
+    def _readable(self, path: Path, most_bytes: int) -> bool:
+        if not is_file(path):
+            return False
+        size = path.stat().st_size
+        if size > most_bytes:
+            self.complain(path, f"{size / 1e6:.0f} MB are more than is read ({most_bytes / 1e6:.0f} MB); left out")
+            return False
+        self.read[path] = None
+        return True
+
+    def loose_tables(self) -> list[Path]:
+        """Tables in the folder itself that look like score tables, where no verb wrote any."""
+        found = []
+        for path in sorted(self.root.iterdir()):
+            if path.suffix.lower() in (".csv", ".parquet") and is_file(path) and path.stat().st_size <= MOST_BYTES:
+                try:
+                    columns = read_frame(path, FIXED).columns
+                except SurgevalError:
+                    continue
+                found += [path] if {"model", "case", "value"} <= set(columns) else []
+        return found
+
+    def score_table(self, path: Path) -> ScoreTable | None:
+        """The score table in a file, without columns that no section shows; None where it is unsound."""
+        frame = self.table(path)
+        if frame is None:
+            return None
+        try:
+            carried = facts_beside(path)
+            table = ScoreTable.of(frame, where=self.name(path), facts=carried.metrics, main=carried.main)
+        except SurgevalError as error:
+            self.complain(path, f"{plain(error, limit=300)}; left out")
+            return None
+        wanted = [name for name in table.frame.columns if name not in _NOT_NEEDED]
+        return replace(table, frame=table.frame.select(wanted))
+
+
+def _findings(stored: Mapping[str, Any], prose: str) -> tuple[Finding, ...]:
+    """The findings in a manifest; sentences of older ones, without the paragraph that stood among them."""
+    listed = stored.get("findings")
+    if isinstance(listed, list):
+        return tuple(Finding.of_dict(entry) for entry in listed if isinstance(entry, dict))
+    notes = stored.get("notes")
+    said = [str(note) for note in notes] if isinstance(notes, list) else []
+    return as_findings((note for note in said if note != prose), severity=Severity.WARNING)
+
+
+def _object(line: str) -> dict[str, Any] | None:
+    """The JSON object in a line, or None."""
+    try:
+        row = json.loads(line)
+    except (json.JSONDecodeError, RecursionError, ValueError):
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a file, and not a link to one."""
+    return path.is_file() and not path.is_symlink()

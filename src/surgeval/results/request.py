@@ -1,0 +1,134 @@
+"""What was asked of a verb: its options as given, the files that were named, and the files that were read.
+
+A function that makes a result is marked with `@requested("verb")`. Its arguments are then recorded in one place, so
+no verb can forget an option, Python and the command line record the same, and a run is repeated by calling the
+function again with `given` and `options`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from surgeval.schema.question_files import split_source
+
+if TYPE_CHECKING:
+    from surgeval.results.result import Result
+
+SCORES = "scores.parquet"
+_Arguments = ParamSpec("_Arguments")
+_Made = TypeVar("_Made", bound="Result")
+_NO_OPTION = ("progress", "engine", "where")
+"""Arguments that change nothing in the result."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked of a verb."""
+
+    verb: str = ""
+    """In words, as on the command line: `rank`, `evaluate detection`."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Every option as it was given, by its name in Python, as plain data."""
+    given: Mapping[str, Any] = field(default_factory=dict)
+    """The files and folders named, by parameter, as they were written; `{"in memory": KIND}` for other data."""
+    inputs: Mapping[str, Sequence[Path]] = field(default_factory=dict)
+    """The files that were read, by parameter; those of a folder one by one."""
+    settled: Mapping[str, Any] = field(default_factory=dict)
+    """What options came to where that is not what was given: the time limit of a track, the names of judges."""
+
+    @property
+    def seeds(self) -> dict[str, int]:
+        """The seed, where there is one."""
+        seed = {**self.options, **self.settled}.get("seed")
+        return {"seed": seed} if isinstance(seed, int) else {}
+
+    @property
+    def files(self) -> list[tuple[str, Path]]:
+        """Parameter and path of every file read."""
+        return [(name, Path(path)) for name, paths in self.inputs.items() for path in paths]
+
+
+def requested(
+    verb: str, *, files: Sequence[str] = ("table",)
+) -> Callable[[Callable[_Arguments, _Made]], Callable[_Arguments, _Made]]:
+    """A mark for functions that make results: the result carries what the function was called with.
+
+    Args:
+        verb: In words; names of options in braces are filled in.
+        files: The parameters that may name files.
+    """
+
+    def mark(function: Callable[_Arguments, _Made]) -> Callable[_Arguments, _Made]:
+        signature = inspect.signature(function)
+
+        @wraps(function)
+        def recording(*arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Made:
+            result = function(*arguments, **named)
+            bound = signature.bind(*arguments, **named)
+            bound.apply_defaults()
+            return replace(result, request=_request(verb, dict(_flat(signature, bound)), files, result.request))
+
+        return recording
+
+    return mark
+
+
+def _flat(signature: inspect.Signature, bound: inspect.BoundArguments) -> Iterator[tuple[str, Any]]:
+    """Every argument by name, those of `**options` among the others."""
+    for name, value in bound.arguments.items():
+        if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+            yield from value.items()
+        elif name not in _NO_OPTION:
+            yield name, value
+
+
+def _request(verb: str, arguments: dict[str, Any], files: Sequence[str], told: Request) -> Request:
+    """The request of a call; `told` is what the function itself knows better: files read, what options came to."""
+    named = [name for name, value in arguments.items() if name in files or isinstance(value, Path)]
+    sources = {name: arguments[name] for name in named if arguments[name] is not None}
+    read = {name: [file for path in _paths(sources[name]) for file in files_of(path)] for name in sources}
+    return replace(
+        told,
+        verb=verb.format(**arguments),
+        options={name: plain_value(value) for name, value in arguments.items() if name not in named},
+        given={name: plain_value(source) for name, source in sources.items()},
+        inputs=told.inputs or {name: found for name, found in read.items() if found and name in files},
+    )
+
+
+def _paths(source: Any) -> list[Path]:
+    """The paths among what was given for files: a path, `NAME=PATH`, several of these, or other data."""
+    members = [source] if isinstance(source, str | Path) else source if isinstance(source, list | tuple) else []
+    return [split_source(member)[1] for member in members if isinstance(member, str | Path)]
+
+
+def files_of(path: Path) -> list[Path]:
+    """The file, or those that are read where a folder is named: its scores, or everything in it."""
+    if (path / SCORES).is_file():
+        return [path / SCORES]
+    found = sorted(path.rglob("*")) if path.is_dir() else [path]
+    return [file for file in found if file.is_file()]
+
+
+def plain_value(value: Any) -> Any:
+    """A value as JSON can hold it; what it cannot hold is named by its kind.
+
+    Example:
+        >>> plain_value({"a": (1, Path("b"))}), plain_value(len)
+        ({'a': [1, 'b']}, {'in memory': 'len'})
+    """
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, str | Path):
+        return str(value)
+    if isinstance(value, list | tuple) and all(isinstance(part, str | Path | bool | int | float) for part in value):
+        return [plain_value(part) for part in value]
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {key: plain_value(part) for key, part in value.items()}
+    name = getattr(value, "__name__", None) or getattr(value, "name", None)
+    return {"in memory": name if isinstance(name, str) else type(value).__name__}

@@ -1,0 +1,82 @@
+"""Tables of `surgeval evaluate` and `surgeval simulate`."""
+
+from __future__ import annotations
+
+from surgeval.results.tables.table import Table, number, text, whole
+
+_RECORD = {
+    "better": text("larger or smaller", needed=False),
+    "estimand": text("what the value is a value of", needed=False),
+    "conventions": text("choices without which the number means nothing", needed=False),
+}
+_NOTE = {"note": text("what is odd about the row", needed=False)}
+_SPREAD = {
+    "value": number(needed=False),
+    "low": number("of the interval over videos", needed=False),
+    "high": number(needed=False),
+    "sd": number("over resamples", needed=False),
+    "videos": whole(needed=False),
+}
+
+METRICS = Table(
+    "metrics", "One metric.", metric=text, value=number, low=number("of the interval over videos"), high=number,
+    sd=number("over resamples", needed=False), videos=whole, **_RECORD, **_NOTE,
+)  # fmt: skip
+PER_VIDEO = Table(
+    "per_video",
+    "One metric in one video.",
+    video=text,
+    metric=text(needed=False),
+    value=number(needed=False),
+    **_RECORD,
+)
+PER_CLASS = Table(
+    "per_class", "One metric of one class.",
+    **{"class": text(needed=False)}, metric=text, **_SPREAD, **_RECORD, **_NOTE,
+    references=whole("how often the class occurs", needed=False),
+)  # fmt: skip
+PER_STRATUM = Table(
+    "per_stratum", "One metric on the cases of one stratum.",
+    stratum=text("column", needed=False), stratum_value=text(needed=False), cases=whole(needed=False), metric=text,
+    **_SPREAD, **_RECORD, **_NOTE,
+)  # fmt: skip
+RELIABILITY = Table(
+    "reliability", "One bin of a calibration error.",
+    metric=text, task=text, bin=whole(needed=False), share=number("of the cases"), confidence=number("mean"),
+    observed=number("share that was right"), conventions=text(needed=False),
+)  # fmt: skip
+COMPAT = Table(
+    "compat", "One metric that reproduces a flawed scorer, beside the corrected one.", "unread",
+    metric=text, value=number, corrected_metric=text, corrected_value=number, difference=number,
+    low=number("of the difference"), high=number, videos=whole, conventions=text, corrected_conventions=text,
+)  # fmt: skip
+COCO_SUMMARY = Table(
+    "coco_summary", "One of the twelve numbers of the COCO protocol.", "unread",
+    number=text("its name"), value=number, better=text("larger or smaller"), estimand=text, conventions=text,
+)  # fmt: skip
+INSTANCES = Table(
+    "instances", "Pixels of one instance in one image: successes and trials of a failure analysis.", "unread",
+    case=text, video=text, reference_id=whole("empty for an invented instance"),
+    prediction_id=whole("empty for a missed one"), true_positive=whole, predicted=whole, reference=whole,
+    conventions=text,
+)  # fmt: skip
+
+
+def _board(name: str, part: str) -> Table:
+    return Table(
+        name, f"One published row, or this run, on the {part} of Endoscapes2023; numbers in percent.",
+        "more", "unread", model=text, trained_on=text, source=text, mark=text, conventions=text,
+    )  # fmt: skip
+
+
+BOARDS = {name: _board(f"board_{name}", part) for name, part in
+          {"cvs": "critical view of safety", "boxes": "boxes", "masks": "masks"}.items()}  # fmt: skip
+
+PROCEDURES = Table(
+    "procedures", "One simulated procedure.",
+    video=text, procedure_type=text, center=text, duration_s=whole, objects=whole(needed=False),
+    events=whole(needed=False), masked_s=number("seconds without a picture", needed=False),
+)  # fmt: skip
+
+EVALUATE = (METRICS, PER_VIDEO, PER_CLASS, PER_STRATUM, RELIABILITY, COMPAT, COCO_SUMMARY, INSTANCES, *BOARDS.values())
+SIMULATE = (PROCEDURES,)

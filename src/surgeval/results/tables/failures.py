@@ -1,0 +1,72 @@
+"""Tables of `surgeval failures`: effects of properties, and what the mixed model behind them looks like."""
+
+from __future__ import annotations
+
+from surgeval.results.tables.table import Table, number, text, whole
+
+_ESTIMATE = {
+    "term": text("property, or (Intercept)"),
+    "estimate": number("log odds ratio, or the effect itself for a continuous outcome"),
+    "std_error": number,
+}
+_SIZE = {
+    "odds_ratio": number("of cases with equal random effects; empty for a continuous outcome"),
+    "low": number("of the odds ratio, or of the estimate where there is none"),
+    "high": number,
+    "symbol": text("direction and size of what is significant; x: not assessable"),
+}
+
+_TEST = {
+    "df": number("degrees of freedom; empty for z tests and where there is no test", needed=False),
+    "varies": text("between videos, within every video, or mixed: within some", needed=False),
+    "videos": whole("that carry the effect", needed=False),
+    "videos_with": whole("that have the property", needed=False),
+    "videos_without": whole("that lack it somewhere", needed=False),
+    "slope_sd": number("how much the effect differs between videos; empty where it may not", needed=False),
+    "method": text("of the test", needed=False),
+}
+
+EFFECTS = Table(
+    "effects", "One coefficient.", **_ESTIMATE, z=number("t where df are given"), p_value=number,
+    p_holm=number("corrected by Holm"), **_SIZE, **_TEST,
+)  # fmt: skip
+VARIANCE = Table(
+    "variance", "One random effect.",
+    group=text, variance=number, sd=number, icc=number("share of the variance on the scale of the linear predictor"),
+)  # fmt: skip
+PER_MODEL = Table(
+    "per_model", "One coefficient of the fit of one model by itself.", model=text, **_ESTIMATE,
+    z=number(needed=False), p_value=number, p_holm=number(needed=False), **_SIZE, **_TEST,
+    note=text("why it was not fitted", needed=False),
+)  # fmt: skip
+MARGINAL = Table(
+    "marginal", "One coefficient of a logistic regression with cluster-robust errors.",
+    term=text, estimate=number(needed=False), std_error=number(needed=False), t=number(needed=False),
+    p_value=number(needed=False), marginal_odds_ratio=number("averaged over random effects", needed=False),
+    low=number("of the odds ratio", needed=False), high=number(needed=False),
+    covariance=text("kind of standard error", needed=False), clusters=whole("the fewest of a column", needed=False),
+)  # fmt: skip
+INFLUENCE = Table(
+    "influence", "One coefficient without one level of a column.", "unread",
+    column=text, left_out=text, term=text, estimate=number, shift=number("in standard errors"),
+)  # fmt: skip
+RANDOM_EFFECTS = Table(
+    "random_effects", "One level of one random effect.", group=text, level=text, mean=number("conditional"),
+    sd=number("conditional"),
+)  # fmt: skip
+QUANTILES = Table(
+    "quantiles", "One point of a Q-Q plot.", group=text("random effect, or residuals"),
+    expected=number("normal quantile"), observed=number("standardised"), n=whole("points before thinning"),
+)  # fmt: skip
+MARGINAL_MEANS = Table(
+    "marginal_means", "The expected outcome at one value of a property.",
+    term=text, value=number, scale=text("conditional: random effects at zero; population: averaged over them"),
+    mean=number, low=number, high=number,
+)  # fmt: skip
+RESIDUALS = Table("residuals", "One simulated residual.", residual=number("uniform on 0 to 1 where the model holds"))
+RESIDUAL_TESTS = Table("residual_tests", "One test of the simulated residuals.", test=text, value=number)
+
+FAILURES = (
+    EFFECTS, VARIANCE, PER_MODEL, MARGINAL, INFLUENCE, RANDOM_EFFECTS, QUANTILES, MARGINAL_MEANS, RESIDUALS,
+    RESIDUAL_TESTS,
+)  # fmt: skip

@@ -1,0 +1,69 @@
+"""Tables of `surgeval score`, `floors` and `diff`."""
+
+from __future__ import annotations
+
+from surgeval.results.tables.table import Table, number, text, whole, yes_no
+
+SUMMARY = Table(
+    "summary", "One slice of the questions; official profiles write six of the columns, as the toolkit does.",
+    level=text("kind of slice: headline, bound, overall, bucket, group, leaf, answer_format or clinical"), name=text,
+    estimand=text("rows: mean over questions; videos: mean over videos of their means", needed=False),
+    accuracy=number, low=number("of the interval over videos; official files say ci_low"),
+    high=number("official files say ci_high"), count=whole("scored questions"), videos=whole(needed=False),
+    effective_videos=number("videos of equal size that would carry as much", needed=False),
+    not_scored=whole("questions without a verdict", needed=False),
+)  # fmt: skip
+TARGETED = Table(
+    "targeted", "One targeted metric of one answer format.",
+    format=text, metric=text, estimand=text("rows or videos, as in summary"), value=number, n=whole("questions"),
+    n_missing=whole("without a usable response"), videos=whole, better=text("larger or smaller", needed=False),
+    worst=text("what a missing response counts as", needed=False),
+)  # fmt: skip
+COUNTS = Table(
+    "counts", "One counting question.", case=text, video=text, reference=whole, response=whole("empty where unusable"),
+)  # fmt: skip
+LEVERAGE_QUESTIONS = Table(
+    "leverage_questions", "The weight of one bucket in the headline.",
+    bucket=text, questions=whole, weight_of_bucket=number, weight_of_question=number("of each of its questions"),
+)  # fmt: skip
+LEVERAGE_VIDEOS = Table(
+    "leverage_videos", "What one video does to the headline.",
+    video=text, questions=whole, headline_without=number("headline without the video"), change=number,
+)  # fmt: skip
+RESULTS = Table(
+    "results", "One question; official profiles write the first nine columns. Strata follow.", "more", "unread",
+    qID=text, video=text, ood=yes_no("as used"), clinical=yes_no, primary=text("capability"), answer_format=text,
+    latency=number("in s"), timed_out=yes_no, correctness=yes_no("empty where no verdict was reached"),
+    reason=text("why it is right or wrong", needed=False), status=text("what became of the response", needed=False),
+    flags=text(needed=False), group=text("of capabilities", needed=False),
+    ood_stated=yes_no("as the file says", needed=False),
+    procedure=text(needed=False), window_s=number("length of the stretch asked about", needed=False),
+    secondaries=text("further capabilities", needed=False),
+    template=text("wording without its particulars", needed=False),
+)  # fmt: skip
+
+FLOORS = Table(
+    "floors", "What one trivial system reaches on one slice.",
+    floor=text("predictor that never looks at the video; oracle ones are fitted in hindsight"), level=text, name=text,
+    accuracy=number("mean over questions"), accuracy_videos=number("mean over videos", needed=False), right=whole,
+    questions=whole, videos=whole,
+)  # fmt: skip
+TEMPLATES = Table(
+    "templates", "One question template of one answer format.",
+    format=text, template=text, questions=whole, videos=whole, answers=whole("different ones"), single_answer=yes_no,
+    commonest=text("answer", needed=False), commonest_share=number(needed=False),
+    unseen=yes_no("not in the training set; empty without one", needed=False),
+)  # fmt: skip
+UNSEEN_TEMPLATES = Table(
+    "unseen_templates", "Questions of one slice whose template the training set never shows.", "unread",
+    level=text, name=text, questions=whole, unseen=whole, share=number,
+)  # fmt: skip
+MARGINS = Table(
+    "margins", "One model on one slice beside the best floor.",
+    model=text, level=text, name=text, accuracy=number, best_floor=text, floor_accuracy=number,
+    margin=number("accuracy minus that of the floor"), oracle_accuracy=number("of the best constant in hindsight"),
+    questions=whole, videos=whole, missing=whole("without a response; they count as wrong"), not_scored=whole,
+)  # fmt: skip
+
+SCORE = (SUMMARY, TARGETED, COUNTS, LEVERAGE_QUESTIONS, LEVERAGE_VIDEOS, RESULTS)
+FLOOR = (FLOORS, TEMPLATES, MARGINS, UNSEEN_TEMPLATES)

@@ -1,0 +1,143 @@
+"""The facts that travel with a score table: in the metadata of Parquet, and as JSON beside it or beside a CSV file.
+
+Facts in files go before what a name says by itself. Tables that are stacked must agree: a Dice score under two rules
+for empty masks is two metrics, and a comparison of them would be about the rules.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from surgeval.errors import FileUnreadable, Misuse, TableInvalid, UnknownName
+from surgeval.schema.documents import json_text, read_json
+from surgeval.schema.metric_facts import BETTER, CATALOGUE_VERSION, MetricFacts, facts_by_name, known_as
+
+FACTS_FILE = "metrics.json"
+_KEY = "surgeval.metrics"
+"""Of the facts in the metadata of Parquet."""
+
+Directions = str | Mapping[str, str] | None
+"""`larger` or `smaller` for the metric that is looked at, or the direction of each by name."""
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """What a file says about the metrics of its table."""
+
+    metrics: Mapping[str, MetricFacts] = field(default_factory=dict)
+    main: str | None = None
+    """The metric that was asked for, where the table holds others beside it."""
+
+    def as_text(self) -> str:
+        """The facts as the JSON that `facts_beside` reads."""
+        metrics = {name: facts.as_dict() for name, facts in self.metrics.items()}
+        return json_text({"version": CATALOGUE_VERSION, "main": self.main, "metrics": metrics}, indent=2)
+
+    def metadata(self) -> dict[str, str]:
+        """The facts as metadata of a Parquet file."""
+        return {_KEY: self.as_text()}
+
+
+def facts_beside(path: Path) -> TableFacts:
+    """The facts in a table file and beside it: in Parquet itself, `STEM.metrics.json`, `metrics.json`.
+
+    Raises:
+        FileUnreadable: `STEM.metrics.json` or the metadata hold no facts.
+        TableInvalid: They contradict each other.
+    """
+    path = path / "scores.parquet" if path.is_dir() else path
+    places: dict[str, TableFacts] = {}
+    if path.suffix.lower() == ".parquet" and path.is_file():
+        places[path.name] = _in_parquet(path)
+    named = path.with_name(f"{path.stem}.{FACTS_FILE}")
+    shared = path.with_name(FACTS_FILE)
+    if named.is_file():
+        places[named.name] = _of_document(read_json(named), str(named))
+    elif shared.is_file():
+        places[shared.name] = _if_facts(shared)
+    return merged(places)
+
+
+def merged(places: Mapping[str, TableFacts]) -> TableFacts:
+    """The facts of several places in one; the main metric only where all agree.
+
+    Raises:
+        TableInvalid: With every metric of which two places say different things.
+    """
+    found: dict[str, tuple[str, MetricFacts]] = {}
+    problems = []
+    for place, table in places.items():
+        for name, facts in table.metrics.items():
+            first, known = found.setdefault(name, (place, facts))
+            if differing := known.differing(facts):
+                problems.append(f"metric {name!r} is not the same in {first} and {place}: {'; '.join(differing[:3])}")
+    if problems:
+        raise TableInvalid(", ".join(places), problems)
+    mains = {table.main for table in places.values() if table.metrics}
+    return TableFacts({name: facts for name, (_, facts) in found.items()}, mains.pop() if len(mains) == 1 else None)
+
+
+def directed(facts: Mapping[str, MetricFacts], better: Directions, chosen: Sequence[str]) -> dict[str, MetricFacts]:
+    """The facts of the metrics whose direction somebody stated.
+
+    Args:
+        facts: Of every metric of the table.
+        better: What was stated; a bare word is about `chosen`.
+        chosen: The metrics that are looked at.
+
+    Raises:
+        UnknownName: A direction that is none, or a metric that the table does not have.
+        Misuse: A direction against what is known.
+    """
+    if isinstance(better, str) and better not in BETTER:
+        raise UnknownName("direction", better, BETTER)
+    wanted = dict.fromkeys(chosen, better) if isinstance(better, str) else dict(better or {})
+    for name in wanted:
+        if name not in facts:
+            raise UnknownName("metric", name, facts)
+    return {name: facts[name].directed(direction) for name, direction in wanted.items()}
+
+
+def taken_over(facts: MetricFacts) -> str | None:
+    """What to say where the facts of a metric were taken from a registered one of another name."""
+    registered = known_as(facts.name)
+    if registered in (None, facts.name) or facts != facts_by_name(facts.name):
+        return None
+    return f"{facts.name!r} is read as {registered!r}: {facts.better} is better, {facts.low:g} to {facts.high:g}."
+
+
+def _in_parquet(path: Path) -> TableFacts:
+    try:
+        text = pl.read_parquet_metadata(path).get(_KEY)
+    except (pl.exceptions.PolarsError, OSError):
+        return TableFacts()  # reading the table itself says what is wrong with it
+    try:
+        return _of_document(json.loads(text), str(path)) if text else TableFacts()
+    except ValueError:
+        raise FileUnreadable(str(path), [f"its metadata {_KEY!r} are no JSON"]) from None
+
+
+def _if_facts(path: Path) -> TableFacts:
+    """The facts in a file whose name others use too; nothing where it holds something else."""
+    try:
+        return _of_document(read_json(path), str(path))
+    except FileUnreadable:
+        return TableFacts()
+
+
+def _of_document(document: Any, where: str) -> TableFacts:
+    records = document.get("metrics") if isinstance(document, dict) else None
+    if not isinstance(records, dict) or not all(isinstance(record, dict) for record in records.values()):
+        raise FileUnreadable(where, ['expected facts such as {"metrics": {"hd95": {"better": "smaller"}}}'])
+    try:
+        metrics = {name: MetricFacts.from_dict({"name": name, **record}) for name, record in records.items()}
+    except (Misuse, TypeError, ValueError) as error:
+        raise FileUnreadable(where, [str(error)]) from None
+    main = document.get("main")
+    return TableFacts(metrics, main if isinstance(main, str) else None)

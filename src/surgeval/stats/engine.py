@@ -1,0 +1,331 @@
+"""The one place that chooses how a value or a difference gets its interval: `method="auto"`.
+
+| asked for | method | least videos |
+|---|---|---|
+| mean, pooled or over videos | jackknife on the logit scale (`video_jackknife`) | 3 |
+| mean over videos of anything within them | the same, on the videos' values | 3 |
+| pooled quantile | every value tested (`pooled_quantile`) | 6, and 2 videos' worth beyond it |
+| mean over classes | class-wise jackknife (`macro_interval`) | 3, each class in 2 |
+| any other weighted metric | jackknife of its values without each video | 3 |
+| difference of means | inverted sign-flip test (`sign_flip_interval`) | 6; 3-5 by jackknife |
+| difference of any other metric | jackknife on its own scale, p-value from the same t | 3 |
+
+Nothing here draws, so a value has the same interval wherever it is shown. Units are the largest of the resample:
+videos, or centres where the hierarchy begins with them; rows where each case stands for itself. `percentile`, `basic`,
+`bca` and `deterministic` are made elsewhere, by name.
+
+The decision a reader would question: the difference of two pooled quantiles gets no interval, because no method tried
+holds its level; the estimand `videos` answers the question.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import stdtr
+
+from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.metric_facts import MetricFacts
+from surgeval.stats import few_videos as notice
+from surgeval.stats.jackknife import top_units
+from surgeval.stats.macro_interval import MacroInterval, MacroRow, macro_difference_interval, macro_interval
+from surgeval.stats.nesting import ROWS, Nest
+from surgeval.stats.paired_tests import smallest_p
+from surgeval.stats.pooled_quantile import pooled_quantile_interval
+from surgeval.stats.replicates import Sample, unit_sums
+from surgeval.stats.resampling import BLOCK_CELLS
+from surgeval.stats.sign_flip_interval import FEWEST_TESTED, difference_interval
+from surgeval.stats.statistic import Statistic, Weighted, divided
+from surgeval.stats.video_jackknife import (
+    FEWEST_VIDEOS,
+    Jackknifed,
+    degrees_of_freedom,
+    effective_videos,
+    jackknife_interval,
+    mean_interval,
+)
+
+AUTO = "auto"
+
+
+class AutoSpread(NamedTuple):
+    """Values with their intervals, one entry per column; NaN ends where the data carry none, and why as findings."""
+
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    sd: np.ndarray
+    df: np.ndarray
+    videos: np.ndarray
+    effective: np.ndarray
+    method: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+
+class AutoDifference(NamedTuple):
+    """One difference with its interval and p-value."""
+
+    value: float
+    low: float
+    high: float
+    sd: float
+    df: float
+    videos: int
+    effective: float
+    p_value: float
+    smallest_p: float
+    method: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def testable(self) -> bool:
+        """Whether so many videos can show any difference: below six nobody may be called better."""
+        return self.videos >= FEWEST_TESTED
+
+
+def auto_spread(sample: Sample, facts: MetricFacts, *, level: float, names: Sequence[str]) -> AutoSpread:
+    """The value and interval of every column of a sample.
+
+    Args:
+        sample: Scores or prepared statistics with their nest, statistic and estimand.
+        facts: Range of the metric.
+        level: Coverage asked for.
+        names: What each column is, for the findings.
+    """
+    quantile = _pooled_quantile(sample)
+    if quantile is not None:
+        return _quantiles(sample, quantile, facts, level, names)
+    if sample.estimand == "rows" and not sample.statistic.is_mean:
+        found = _weighted(sample, facts, level)
+        return _with_findings(found, facts, [()] * len(found.value), names)
+    totals, sizes = unit_totals(sample)
+    found = mean_interval(totals, sizes, level=level, low=facts.low, high=facts.high)
+    means = divided(totals, sizes)
+    pooled = sample.estimand == "rows"
+    extra = [
+        (notice.long_videos_differ(sizes[:, place], means[:, place], where=name),) if pooled else ()
+        for place, name in enumerate(names)
+    ]
+    return _with_findings(found, facts, extra, names)
+
+
+def auto_difference(
+    sample: Sample, facts: MetricFacts, *, level: float, name: str | None = None, approximate: bool = False
+) -> AutoDifference:
+    """The first column of a sample minus the second, with interval and p-value.
+
+    Args:
+        sample: Two columns scored on the same rows.
+        facts: Range of the metric.
+        level: Coverage asked for.
+        name: What is compared, for the findings.
+        approximate: As for `difference_interval`.
+    """
+    width = facts.high - facts.low
+    if _pooled_quantile(sample) is not None:
+        return _no_difference(sample, name)
+    if sample.estimand == "rows" and not sample.statistic.is_mean:
+        return _weighted_difference(sample, width, level, name)
+    totals, sizes = unit_totals(sample)
+    gaps, sizes = totals[:, :1] - totals[:, 1:2], sizes[:, :1]
+    found = difference_interval(gaps, sizes, level=level, approximate=approximate)
+    videos, (low, high) = int(found.videos[0]), (float(found.low[0]), float(found.high[0]))
+    spoken = [notice.few_videos(videos, float(found.df[0]), where=name)]
+    spoken += [notice.skewed_differences(divided(gaps, sizes)[:, 0], where=name)]
+    if math.isnan(low) and videos >= FEWEST_VIDEOS:
+        spoken.append(notice.no_variation(where=name))
+    if math.isinf(low) or math.isinf(high):
+        spoken.append(notice.open_interval(videos, level, where=name))
+        low, high = max(low, -width), min(high, width)
+    return AutoDifference(
+        float(found.value[0]), low, high, float(found.sd[0]), float(found.df[0]), videos, float(found.effective[0]),
+        float(found.p_value[0]), float(found.smallest_p[0]), found.method[0], _given(spoken),
+    )  # fmt: skip
+
+
+def macro_spread(
+    class_values: Callable[[np.ndarray], np.ndarray],
+    support: np.ndarray,
+    owners: np.ndarray,
+    facts: MetricFacts,
+    *,
+    level: float,
+    classes: Sequence[str],
+    name: str | None = None,
+    difference: bool = False,
+) -> tuple[MacroInterval, tuple[Finding, ...]]:
+    """The interval of a mean over classes, and what must be said about it.
+
+    Args:
+        class_values: `weights[weighting, case]` to `[weighting, class]`; NaN for a class that a weighting lacks.
+        support: `[case, class]`, reference cases of each class.
+        owners: The video of each case, by number.
+        facts: Range of a class value.
+        level: Coverage asked for.
+        classes: Names of the classes.
+        name: What is measured, for the findings.
+        difference: Whether `class_values` are differences of two models.
+    """
+    videos = int(owners.max()) + 1
+    by_video = np.zeros((videos, support.shape[1]))
+    np.add.at(by_video, owners, support)
+    values = class_values(np.ones((1, len(owners)), dtype=np.int64))[0]
+    without = _in_blocks(class_values, owners, support.shape[1])
+    if difference:
+        found = macro_difference_interval(values, without, by_video, level=level, width=facts.high - facts.low)
+    else:
+        found = macro_interval(values, without, by_video, level=level, low=facts.low, high=facts.high)
+    refused = math.isnan(found.every.low) and not math.isnan(found.repeated.low)
+    single = [classes[place] for place in found.single]
+    spoken = [
+        notice.few_videos(videos, found.every.df, where=name),
+        notice.single_video_classes(single, found.every.classes, refused=refused, where=name),
+    ]
+    if _silent(found.repeated, videos):
+        spoken.append(notice.no_variation(where=name))
+    return found, _given(spoken)
+
+
+def unit_totals(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
+    """Sums and numbers behind a mean, per largest unit: two arrays `[unit, column]`.
+
+    For the estimand `videos` the sum is that of the videos' values, and the number that of the videos with one.
+    """
+    if sample.estimand == "videos":
+        within = sample.within_units()
+        known = np.isfinite(within)
+        totals, sizes = np.where(known, within, 0.0), known.astype(np.float64)
+        return (totals, sizes) if sample.nest.levels == (ROWS,) else _by_owner(top_units(sample), totals, sizes)
+    if sample.nest.levels == (ROWS,):
+        scored = np.isfinite(sample.values)
+        return np.where(scored, sample.values, 0.0), scored.astype(np.float64)
+    return _by_owner(top_units(sample), *unit_sums(sample.values, sample.nest.row_starts))
+
+
+def row_owners(sample: Sample) -> np.ndarray:
+    """The largest unit of each row."""
+    if sample.nest.levels == (ROWS,):
+        return np.arange(len(sample.values))
+    return np.asarray(np.repeat(top_units(sample), sample.nest.sizes))
+
+
+def nest_effective(nest: Nest) -> float:
+    """How many equally long videos a nest is worth."""
+    return float(effective_videos(nest.sizes))
+
+
+def _by_owner(owners: np.ndarray, totals: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    units = int(owners.max(initial=-1)) + 1
+    if units == len(owners):
+        return totals, np.asarray(sizes, dtype=np.float64)
+    sums, numbers = np.zeros((units, totals.shape[1])), np.zeros((units, totals.shape[1]))
+    np.add.at(sums, owners, totals)
+    np.add.at(numbers, owners, sizes)
+    return sums, numbers
+
+
+def _pooled_quantile(sample: Sample) -> float | None:
+    statistic = sample.statistic
+    return statistic.quantile if isinstance(statistic, Statistic) and sample.estimand == "rows" else None
+
+
+def _quantiles(sample: Sample, quantile: float, facts: MetricFacts, level: float, names: Sequence[str]) -> AutoSpread:
+    owners, value = row_owners(sample), sample.point()
+    scored = np.isfinite(sample.values)
+    sizes = np.stack([np.bincount(owners[column], minlength=int(owners.max()) + 1) for column in scored.T], axis=1)
+    videos, spoken, ends = (sizes > 0).sum(axis=0), [], np.full((2, len(value)), np.nan)
+    for place, column in enumerate(sample.values.T):
+        found = pooled_quantile_interval(column, owners, quantile, level=level, low=facts.low, high=facts.high)
+        ends[:, place] = found.low, found.high
+        spoken.append(notice.thin_quantile(found.beyond, int(videos[place]), where=names[place]))
+        if found.open_low or found.open_high:
+            spoken.append(notice.open_interval(int(videos[place]), level, where=names[place]))
+    unknown = np.full(len(value), np.nan)
+    df, effective = degrees_of_freedom(sizes), effective_videos(sizes)
+    method = tuple("none" if math.isnan(low) else "sign-flip" for low in ends[0])
+    return AutoSpread(value, ends[0], ends[1], unknown, df, videos, effective, method, _given(spoken))
+
+
+def _weighted(sample: Sample, facts: MetricFacts, level: float) -> Jackknifed:
+    without, sizes = _left_out(sample)
+    return jackknife_interval(sample.point(), without, sizes, level=level, low=facts.low, high=facts.high)
+
+
+def _weighted_difference(sample: Sample, width: float, level: float, name: str | None) -> AutoDifference:
+    value, (without, sizes) = sample.point(), _left_out(sample)
+    gap, gaps = value[:1] - value[1:2], without[:, :1] - without[:, 1:2]
+    found = jackknife_interval(gap, gaps, sizes, level=level)
+    videos, df = int(found.videos[0]), float(found.df[0])
+    sd, low, high = float(found.sd[0]), float(found.low[0]), float(found.high[0])
+    spoken = [notice.few_videos(videos, df, where=name)]
+    if math.isnan(low) and videos >= FEWEST_VIDEOS:
+        spoken.append(notice.no_variation(where=name))
+    p = 2.0 * float(stdtr(df, -abs(float(gap[0])) / sd)) if sd > 0 and not math.isnan(low) else math.nan
+    return AutoDifference(
+        float(gap[0]), max(low, -width), min(high, width), sd, df, videos, float(found.effective[0]), p,
+        float(smallest_p(videos)), "jackknife", _given(spoken),
+    )  # fmt: skip
+
+
+def _no_difference(sample: Sample, name: str | None) -> AutoDifference:
+    value, owners = sample.point(), row_owners(sample)
+    sizes = np.bincount(owners).astype(np.float64)
+    text = (
+        "The difference of two pooled quantiles has no interval that holds; use estimand='videos', "
+        "or ask for a percentile method by name."
+    )
+    finding = Finding("no-method", Severity.WARNING, text, where=name)
+    unknown = math.nan
+    return AutoDifference(
+        float(value[0] - value[1]), unknown, unknown, unknown, unknown, len(sizes), float(effective_videos(sizes)),
+        unknown, unknown, "none", (finding,),
+    )  # fmt: skip
+
+
+def _left_out(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
+    """The values without each unit, `[unit, column]`, and the cases of each unit."""
+    owners, statistic = row_owners(sample), sample.statistic
+    without = _in_blocks(lambda weights: statistic.weighted(weights, sample.values), owners, _width(statistic, sample))
+    return without, np.bincount(owners).astype(np.float64)
+
+
+def _width(statistic: Weighted, sample: Sample) -> int:
+    return statistic.width(sample.values)
+
+
+def _in_blocks(values: Callable[[np.ndarray], np.ndarray], owners: np.ndarray, width: int) -> np.ndarray:
+    """Values under the weightings that leave out one unit each, some units at a time."""
+    units = int(owners.max()) + 1
+    out = np.empty((units, width))
+    step = max(1, BLOCK_CELLS // max(1, len(owners)))
+    for start in range(0, units, step):
+        chosen = np.arange(start, min(start + step, units))
+        out[chosen] = values((owners[None, :] != chosen[:, None]).astype(np.int64))
+    return out
+
+
+def _with_findings(
+    found: Jackknifed, facts: MetricFacts, extra: Sequence[Sequence[Finding | None]], names: Sequence[str]
+) -> AutoSpread:
+    spoken: list[Finding | None] = []
+    for place, name in enumerate(names):
+        videos = int(found.videos[place])
+        spoken += [notice.few_videos(videos, float(found.df[place]), where=name), *extra[place]]
+        if np.isnan(found.low[place]) and np.isfinite(found.value[place]) and videos >= FEWEST_VIDEOS:
+            spoken.append(notice.no_variation(where=name))
+    bounded = math.isfinite(facts.low) and math.isfinite(facts.high)
+    label = "jackknife, logit" if bounded else "jackknife"
+    method = tuple("none" if np.isnan(low) else label for low in found.low)
+    return AutoSpread(*found, method, _given(spoken))
+
+
+def _silent(row: MacroRow, videos: int) -> bool:
+    """Whether classes in two or more videos leave no interval for want of variation."""
+    return videos >= FEWEST_VIDEOS and row.classes > 0 and math.isnan(row.low)
+
+
+def _given(spoken: Sequence[Finding | None]) -> tuple[Finding, ...]:
+    return tuple(finding for finding in spoken if finding is not None)

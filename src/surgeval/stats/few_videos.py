@@ -1,0 +1,138 @@
+"""What a reader must be told about results from few, unequal or unlike videos: facts in, findings out.
+
+Every function gives a `Finding`, or None where there is nothing to say. The figures in the sentences (about 90 %,
+87-93 %) are coverages of 95 % intervals measured by simulation; `docs/validation-intervals.md` has the tables.
+The checks help, they do not guard: long videos that differ are seen in a quarter of such samples with ten videos and
+in three quarters with forty.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.stats import rankdata
+
+from surgeval.schema.findings import Finding, Severity
+from surgeval.stats.pooled_quantile import FEWEST_BEYOND, PLAIN_BEYOND
+from surgeval.stats.sign_flip_interval import FEWEST_TESTED, videos_needed
+from surgeval.stats.video_jackknife import FEWEST_VIDEOS
+
+PERCENTILE_VIDEOS = 100
+"""Equally long videos from which percentile intervals keep their level."""
+_WARNING, _NOTE = Severity.WARNING, Severity.NOTE
+
+
+def few_videos(videos: int, df: float, *, where: str | None = None) -> Finding | None:
+    """Said below six videos: no interval at all, or one that can show no significance.
+
+    Example:
+        >>> few_videos(2, 1.0).message
+        '2 videos: no interval; the spread between videos cannot be judged.'
+    """
+    if videos < FEWEST_VIDEOS:
+        count = "1 video" if videos == 1 else f"{videos} videos"
+        text = f"{count}: no interval; the spread between videos cannot be judged."
+        return Finding("few-videos", _WARNING, text, where=where)
+    if videos < FEWEST_TESTED:
+        text = (
+            f"{videos} videos: intervals rest on {df:.1f} degrees of freedom, and no difference can be significant "
+            f"(smallest p-value {2.0 ** (1 - videos):.3f})."
+        )
+        return Finding("few-videos", _WARNING, text, where=where)
+    return None
+
+
+def percentile_too_narrow(videos: int, effective: float, *, where: str | None = None) -> Finding | None:
+    """Said of percentile methods on fewer than a hundred equally long videos' worth."""
+    if not effective < PERCENTILE_VIDEOS:
+        return None
+    text = f"{videos} videos, worth {effective:.0f} equal ones: percentile intervals are too narrow; use method='auto'."
+    return Finding("percentile-too-narrow", _WARNING, text, where=where)
+
+
+def long_videos_differ(sizes: np.ndarray, means: np.ndarray, *, where: str | None = None) -> Finding | None:
+    """Said where the length of a video goes with its score; for values pooled over rows."""
+    held = np.isfinite(means) & (sizes > 0)
+    sizes, means = sizes[held], means[held]
+    if len(sizes) < FEWEST_VIDEOS or np.ptp(sizes) == 0 or np.ptp(means) == 0:
+        return None
+    together = float(np.corrcoef(rankdata(sizes), rankdata(means))[0, 1])
+    if abs(together) * math.sqrt(len(sizes) - 1) <= 2:
+        return None
+    side = "higher" if together > 0 else "lower"
+    text = (
+        f"Long videos score {side} than short ones (rank correlation {together:+.2f}): the pooled value and the mean "
+        "over videos answer different questions, and a pooled 95 % interval covers about 90 %; "
+        "consider estimand='videos'."
+    )
+    return Finding("long-videos-differ", _WARNING, text, where=where)
+
+
+def skewed_differences(means: np.ndarray, *, where: str | None = None) -> Finding | None:
+    """Said where a few videos carry a difference; `means` are the differences per case of each video."""
+    means = means[np.isfinite(means)]
+    gaps = means - means.mean() if len(means) else means
+    spread = float((gaps**2).mean()) if len(means) else 0.0
+    if not 8 <= len(means) < 40 or spread <= 1e-24:
+        return None
+    skewness = float((gaps**3).mean()) / spread**1.5
+    if abs(skewness) <= 1:
+        return None
+    text = "A few videos carry the difference; a 95 % interval may cover only about 87-93 %."
+    return Finding("skewed-differences", _WARNING, text, where=where)
+
+
+def thin_quantile(beyond: float, videos: int, *, where: str | None = None) -> Finding | None:
+    """Said of pooled quantiles with few videos' worth of cases beyond them, and where there is no interval."""
+    if beyond >= PLAIN_BEYOND and videos >= FEWEST_TESTED:
+        return None
+    advice = "consider estimand='videos'"
+    if videos < FEWEST_TESTED:
+        text = f"{videos} videos: no interval of a pooled quantile below {FEWEST_TESTED}; {advice}."
+    elif beyond < FEWEST_BEYOND:
+        text = f"Only {beyond:.1f} videos' worth of cases lie beyond this quantile: no interval; {advice}."
+    else:
+        text = (
+            f"Only {beyond:.1f} videos' worth of cases lie beyond this quantile: a 95 % interval covers about 90 %; "
+            f"{advice}."
+        )
+    return Finding("thin-quantile", _WARNING, text, where=where)
+
+
+def single_video_classes(
+    names: Sequence[str], classes: int, *, refused: bool, where: str | None = None
+) -> Finding | None:
+    """Said where classes occur in one video only: they widen the interval, or leave none over all classes."""
+    if not names:
+        return None
+    head = f"{len(names)} of {classes} classes occur in one video only ({', '.join(names)}): "
+    tail = (
+        "no interval over all classes; see the one over the others."
+        if refused
+        else "they may be anything on the metric's scale in this interval."
+    )
+    return Finding("single-video-classes", _WARNING, head + tail, where=where)
+
+
+def correction_unreachable(videos: int, pairs: int, *, alpha: float = 0.05, where: str | None = None) -> Finding | None:
+    """Said where not even one model winning every video would pass Holm's correction."""
+    need = videos_needed(pairs, alpha=alpha)
+    if videos >= need:
+        return None
+    compared = "1 pair" if pairs == 1 else f"{pairs} pairs"
+    text = f"{videos} videos cannot reach significance with {compared}; {need} are needed."
+    return Finding("correction-unreachable", _WARNING, text, where=where)
+
+
+def no_variation(*, where: str | None = None) -> Finding:
+    """Said where all videos give the same value, so that nothing shows how far another video would lie."""
+    text = "No variation between videos: no interval; these videos do not show how far another one would lie."
+    return Finding("no-variation", _WARNING, text, where=where)
+
+
+def open_interval(videos: int, level: float, *, where: str | None = None) -> Finding:
+    """Said where the data cannot bound a value on one side or both."""
+    text = f"{videos} videos cannot bound this value at level {level:g}: the open end is the limit of the metric."
+    return Finding("open-interval", _NOTE, text, where=where)

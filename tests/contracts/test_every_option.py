@@ -1,0 +1,50 @@
+"""One name, one text, one default: an option that several verbs share means the same in all of them."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer
+
+from surgeval.cli import build_app
+from surgeval.cli._options import LOCAL
+
+
+def options() -> dict[str, list[tuple[str, str | None, str]]]:
+    """Every option name with the verbs that have it: verb, text, default."""
+    listed = defaultdict(list)
+    for verb, command in commands(typer.main.get_command(build_app()), ()):
+        for option in command.params:
+            if option.param_type_name == "option" and verb:
+                default = "needed" if option.required else repr(option.default or None)
+                listed[max(option.opts, key=len)].append((verb, option.help, default))
+    return listed
+
+
+def commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    if below_it := getattr(command, "commands", None):
+        for name, below in below_it.items():
+            yield from commands(below, (*path, name))
+    else:
+        yield " ".join(path), command
+
+
+SHARED = {name: uses for name, uses in options().items() if len(uses) > 1}
+
+
+@pytest.mark.parametrize("name", sorted(SHARED.keys() - LOCAL.keys()))
+def test_a_shared_option_has_one_text_and_one_default(name):
+    texts = {text for _, text, _ in SHARED[name]}
+    defaults = {default for _, _, default in SHARED[name]} - {"needed"}
+    assert (len(texts), len(defaults)) in ((1, 0), (1, 1)), SHARED[name]
+
+
+def test_every_exception_is_still_one_and_has_its_reason():
+    same = [name for name in LOCAL if len({(text, default) for _, text, default in SHARED.get(name, [])}) < 2]
+    assert same == []
+    assert all(LOCAL.values())
+
+
+def test_every_option_says_what_it_does():
+    assert [(name, verb) for name, uses in options().items() for verb, text, _ in uses if not text] == []

@@ -1,0 +1,142 @@
+"""What holds of a metric in memory holds after writing and reading: name, direction, range, unit, estimand."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from docs import metric_catalogue
+from metric_examples import all_examples
+from surgeval.errors import TableInvalid
+from surgeval.metrics import METRICS, open_metric
+from surgeval.report.inputs import read_inputs
+from surgeval.report.sections import summary
+from surgeval.schema.metric_facts import CATALOGUE, COMMON_NAMES, KNOWN_METRICS, MetricFacts
+from surgeval.schema.score_table import ScoreTable, read_score_table
+from surgeval.scoring.evaluate.measure import Job, Material, Settings, measure
+from surgeval.scoring.evaluate.run import score_table_of
+from surgeval.stats.aggregation import aggregate
+from surgeval.stats.comparison import compare
+from surgeval.stats.interval import interval
+from surgeval.stats.ranking import rank
+
+EXAMPLES = all_examples()
+VIDEOS = tuple(f"v{place}" for place in range(8))
+every_metric = pytest.mark.parametrize("name", sorted(METRICS))
+
+
+def written(name: str, folder: Path) -> tuple[list[Path], MetricFacts]:
+    """Folders with the scores of a perfect and of a poor model, as `evaluate` writes them."""
+    metric, example = open_metric(name, **EXAMPLES[name].options), EXAMPLES[name]
+    places = []
+    for model, draw in (("poor", example.random), ("fine", example.perfect)):
+        rng = np.random.default_rng(4)
+        found = Material(VIDEOS, len(VIDEOS), (Job(name, metric, example.cases([draw(rng) for _ in VIDEOS])),))
+        measured = measure(found, Settings(replicates=5), lambda _: None)
+        places.append(folder / model)
+        places[-1].mkdir()
+        score_table_of(found, measured, model, (name,)).to_dir(places[-1])
+    return places, metric.facts
+
+
+def winner_by_hand(places: list[Path], facts: MetricFacts) -> str:
+    """The model with the better mean over the videos in which both have a value, from the bare columns."""
+    rows = pl.concat([pl.read_parquet(place / "scores.parquet").select("model", "video", "value") for place in places])
+    both = rows.pivot("model", index="video", values="value").drop_nulls()
+    gap = both["fine"].mean() - both["poor"].mean()
+    assert abs(gap) > 1e-6, "the example tells the models apart"
+    return "fine" if (gap > 0) == (facts.better == "larger") else "poor"
+
+
+@every_metric
+def test_every_verb_names_the_winner_that_the_metric_means(name: str, tmp_path: Path) -> None:
+    places, facts = written(name, tmp_path)
+    table = read_score_table(places)
+    assert table.facts_of(name) == facts
+    assert table.chosen_metric() == name
+    best = winner_by_hand(places, facts)
+    assert best == "fine"
+    few = {"missing": "drop", "replicates": 20}
+    found = compare(table, "poor", "fine", **few)
+    assert found.table["favours"].to_list() == [best]
+    assert found.table["metric"].to_list() == [name]
+    assert repr(name) in found.prose
+    assert interval(table, **few).table["metric"].unique().to_list() == [name]
+    ranked = rank(table, "mean-then-rank", boot=0, missing="drop")
+    assert ranked.ranks.filter(pl.col("rank") == 1)["model"].to_list() == [best]
+    by_cases = rank(table, "rank-then-mean", boot=0, missing="drop")
+    assert by_cases.ranks.filter(pl.col("rank") == 1)["model"].to_list() == [best]
+    assert aggregate(table, missing="drop").agreement["winner"].unique().to_list() == [best]
+
+
+@every_metric
+def test_the_report_names_the_same_winner_under_the_same_name(name: str, tmp_path: Path) -> None:
+    written(name, tmp_path)
+    for place in ("poor", "fine"):
+        (tmp_path / place / "manifest.json").write_text(json.dumps({"verb": "evaluate", "options": {}}))
+    inputs = read_inputs(tmp_path)
+    assert inputs.metric == name
+    text = str(summary.section(inputs))
+    assert f"fine has the best mean {name}" in text
+
+
+@every_metric
+def test_a_lone_parquet_file_and_a_csv_file_with_facts_beside_it_carry_them(name: str, tmp_path: Path) -> None:
+    (place, _), facts = written(name, tmp_path)
+    lone = tmp_path / "lone.parquet"
+    lone.write_bytes((place / "scores.parquet").read_bytes())
+    assert read_score_table(lone).facts_of(name) == facts
+    pl.read_parquet(lone).write_csv(tmp_path / "scores.csv")
+    (tmp_path / "scores.metrics.json").write_text((place / "metrics.json").read_text())
+    assert read_score_table(tmp_path / "scores.csv").facts_of(name) == facts
+
+
+@every_metric
+def test_the_name_alone_says_range_direction_and_unit(name: str) -> None:
+    facts = open_metric(name, **EXAMPLES[name].options).facts
+    known = KNOWN_METRICS[name]
+    assert (known.low, known.high, known.better, known.unit) == (facts.low, facts.high, facts.better, facts.unit)
+
+
+def test_the_catalogue_is_what_the_metrics_say_of_themselves() -> None:
+    assert CATALOGUE.read_text(encoding="utf-8") == metric_catalogue.page(), "run python -m docs.generate"
+    assert set(COMMON_NAMES.values()) <= set(KNOWN_METRICS)
+
+
+@every_metric
+def test_a_metric_says_what_cases_it_takes_and_whether_the_mean_of_its_rows_is_its_value(name: str) -> None:
+    metric, example = open_metric(name, **EXAMPLES[name].options), EXAMPLES[name]
+    assert metric.facts.cases
+    assert metric.facts.better in ("larger", "smaller")
+    if metric.facts.row == "case":
+        return
+    differs = False
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        statistics = np.asarray(metric.prepare(example.cases([example.random(rng) for _ in range(5)])))
+        alone = np.asarray(metric.combine(statistics, np.eye(5)))
+        value = float(metric.combine(statistics, np.ones((1, 5)))[0])
+        if not math.isnan(value):
+            differs |= abs(np.nanmean(alone) - value) > 1e-9
+    assert differs == metric.facts.pooled
+
+
+def test_facts_survive_as_plain_data() -> None:
+    for facts in (*KNOWN_METRICS.values(), MetricFacts.unknown("score"), open_metric("hd95_px").facts):
+        assert MetricFacts.from_dict(json.loads(json.dumps(facts.as_dict()))) == facts
+
+
+def test_tables_that_mean_different_things_by_one_name_are_not_stacked(tmp_path: Path) -> None:
+    for model, rule in (("A", "0"), ("B", "left out")):
+        facts = {"dsc": MetricFacts("dsc", conventions={"both masks empty": rule})}
+        (tmp_path / model).mkdir()
+        ScoreTable.of({"model": [model], "case": ["a"], "value": [1.0], "metric": ["dsc"]}, facts=facts).to_dir(
+            tmp_path / model
+        )
+    with pytest.raises(TableInvalid, match=r"metric 'dsc' is not the same in .*both masks empty '0' and 'left out'"):
+        read_score_table([tmp_path / "A", tmp_path / "B"])

@@ -1,0 +1,19 @@
+"""Hundreds of simulated procedures: none contradicts itself, and none of the classes is forgotten."""
+
+import pytest
+
+from surgeval.schema.foreign_objects import CLASS_NAMES
+from surgeval.schema.procedure_problems import contradictions, procedure_problems
+from surgeval.simulation import draw_scenes, true_procedure
+
+pytestmark = pytest.mark.slow
+
+
+def test_hundreds_of_procedures_are_sound_and_use_every_class():
+    seen = set()
+    for scene in draw_scenes(400, 23):
+        procedure = true_procedure(scene)
+        assert [*procedure_problems(procedure, class_names=CLASS_NAMES), *contradictions(procedure)] == []
+        assert 600 <= procedure.duration_s <= 3 * 3600
+        seen |= {track.class_name for track in procedure.tracks}
+    assert seen == set(CLASS_NAMES)

@@ -1,0 +1,101 @@
+"""Every verb that writes tables, run on something tiny: verb to a function that gives its tables by name."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+import surgeval
+from nested_tables import nested_frame
+from ranking_tables import focus_table
+from small_questions import answers, questions
+from surgeval.scoring.evaluate.cvs_board import boards
+from surgeval.scoring.evaluate.measure import Measured
+from surgeval.scoring.floors import floors
+from surgeval.scoring.margins import margins
+
+Tables = dict[str, pl.DataFrame]
+VIDEOS = ("u", "v", "w")
+
+
+def _score() -> Tables:
+    requests, references = questions()
+    given = answers("steady", requests, references, seed=1)
+    result = surgeval.score(requests, references, given, judges=["exact"], replicates=10)
+    return dict(result.tables)
+
+
+def _floors() -> Tables:
+    requests, references = questions()
+    result = floors(requests, references, train_requests=requests, train_references=references)
+    given = answers("steady", requests, references, seed=1)
+    scored = surgeval.score(requests, references, given, judges=["exact"], replicates=10).scores
+    return {"floors": result.table, "templates": result.templates, "unseen_templates": result.unseen,
+            "margins": margins(result.cases, scored)}  # fmt: skip
+
+
+def _rank() -> Tables:
+    table = focus_table(3, videos=8, per_video=12)
+    return dict(surgeval.rank(table, boot=5, baselines=["C"], prize_pool=100.0).tables)
+
+
+def _rank_tasks() -> Tables:
+    frame = nested_frame(videos=6).rename({"view": "task"})
+    return dict(surgeval.rank(frame, rule="test-then-rank", boot=5).tables)
+
+
+def _failures() -> Tables:
+    frame = nested_frame(videos=6, rows=8).with_columns(smoke=(pl.col("view") == "smoke").cast(pl.Int64))
+    found = surgeval.failures(
+        frame, outcome="value", fixed=["smoke"], random=["model", "video"], per_model=True, cluster="video",
+        leave_out=["model"],
+    )  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        found.to_dir(folder)
+        return {path.stem: pl.read_csv(path) for path in Path(folder).glob("*.csv")}
+
+
+def _evaluate() -> Tables:
+    """Labels with a calibration error and a stratum; boxes, of which one has the number 0; masks; and the boards."""
+    rng = np.random.default_rng(1)
+    at = {"video": np.repeat(VIDEOS, 20), "frame": np.tile(np.arange(20), 3)}
+    labels = {**at, "smoke": [0, 1] * 30, **{f"reference:{name}": (rng.random(60) < 0.5) * 1 for name in "ab"}}
+    labels |= {f"score:{name}": rng.random(60) for name in "ab"}
+    metrics = ["mean_ap", "classwise_ece"]
+    tables = surgeval.evaluate("classification", labels, None, metrics=metrics, by=["smoke"], replicates=5).tables
+    images = [{"id": n, "video": VIDEOS[n % 3]} for n in range(6)]
+    objects = [{"id": n, "image_id": n, "category_id": 1, "bbox": [n, n, 10, 10]} for n in range(6)]
+    dataset = {"images": images, "categories": [{"id": 1, "name": "tool"}], "annotations": objects}
+    found = [{**one, "score": 0.5} for one in objects]
+    boxes = surgeval.evaluate("detection", found, dataset, metrics=["coco_ap"], replicates=5).tables
+    tables |= {name: boxes[name] for name in ("coco_summary", "compat")}
+    masks = {f"{video}/0": rng.integers(0, 3, (6, 7)) for video in VIDEOS}
+    result = surgeval.evaluate("segmentation", masks, masks, metrics=["mi_dsc"], replicates=5)
+    measured = Measured(result.metrics, result.per_video, result.per_class, {})
+    tables |= {"instances": result.tables["instances"]}
+    return {**tables, **boards("mine", measured, {"cvs_map", "bbox_map", "segm_map"})}
+
+
+def _ratings() -> Tables:
+    rows = {"rater": list("ab") * 6, "unit": [str(n // 2) for n in range(12)], "label": list("xxxyyyxxyyxx")}
+    return {"result": surgeval.agreement(rows, rater="rater", label="label", unit="unit", replicates=5).table}
+
+
+MAKERS: dict[str, Callable[[], Tables]] = {
+    "score": _score,
+    "floors": _floors,
+    "rank": _rank,
+    "rank-tasks": _rank_tasks,
+    "failures": _failures,
+    "evaluate": _evaluate,
+    "simulate": lambda: {"procedures": surgeval.simulate(1, minutes=(3, 4)).table},
+    "interval": lambda: {"result": surgeval.interval(nested_frame(), by=["view"], replicates=5).table},
+    "compare": lambda: {"result": surgeval.compare(nested_frame(), "M0", "M1", replicates=5).table},
+    "strata": lambda: {"result": surgeval.strata(nested_frame(), by=["view"], replicates=5).table},
+    "aggregate": lambda: {"result": surgeval.aggregate(nested_frame(), phase="view").table},
+    "agreement": _ratings,
+}

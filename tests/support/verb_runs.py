@@ -1,0 +1,98 @@
+"""One small run of every verb that writes a folder of results, from the same few inputs."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from typer.testing import CliRunner
+
+import surgeval
+from small_questions import MODELS, answers, questions
+from surgeval.cli import build_app
+from surgeval.schema.rows import write_json_rows
+
+QUESTIONS = ["--requests", "requests.json", "--references", "references.json"]
+MIXED = ["--outcome", "value", "--fixed", "ood", "--random", "model,video", "--metric", "correct"]
+FOLDER_VERBS: dict[str, list[str]] = {
+    "score": ["score", *QUESTIONS, "--responses", "moody.json", "--judge", "exact", "--boot", "20"],
+    "score official": [
+        "score", *QUESTIONS, "--responses", "moody.json", "--judge", "exact", "--boot", "20", "--profile",
+        "orena-focus-0.4.0",
+    ],
+    "rank": ["rank", "steady", "moody", "--boot", "20", "--prize-pool", "100"],
+    "rank mean": ["rank", "steady", "moody", "--rule", "mean-then-rank", "--boot", "20", "--missing", "0"],
+    "failures": ["failures", "steady", "moody", *MIXED],
+    "failures per model": ["failures", "steady", "moody", *MIXED, "--per-model", "--leave-out", "video"],
+    "floors": ["floors", *QUESTIONS],
+    "diff": ["diff", "steady", "moody"],
+    "lint": ["lint", *QUESTIONS, "--responses", "moody.json"],
+    "evaluate": [
+        "evaluate", "classification", "--predictions", "frames.csv", "--metric", "accuracy", "--boot", "20",
+    ],
+}  # fmt: skip
+"""The words of a run, without its output."""
+MADE_IN_PYTHON: dict[str, Callable[[], Any]] = {
+    "score": lambda: surgeval.score(
+        "requests.json", "references.json", "moody.json", judges=["exact"], replicates=20
+    ),
+    "score official": lambda: surgeval.score(
+        "requests.json", "references.json", "moody.json", judges=["exact"], replicates=20, profile="orena-focus-0.4.0"
+    ),
+    "rank": lambda: surgeval.rank(["steady", "moody"], boot=20, prize_pool=100),
+    "rank mean": lambda: surgeval.rank(["steady", "moody"], "mean-then-rank", boot=20, missing=0.0),
+    "failures": lambda: surgeval.failures(
+        ["steady", "moody"], outcome="value", fixed=["ood"], random=["model", "video"], metric="correct"
+    ),
+    "failures per model": lambda: surgeval.failures(
+        ["steady", "moody"], outcome="value", fixed=["ood"], random=["model", "video"], metric="correct",
+        per_model=True, leave_out=["video"],
+    ),
+    "floors": lambda: surgeval.floors("requests.json", "references.json"),
+    "diff": lambda: surgeval.diff("steady", "moody"),
+    "lint": lambda: surgeval.lint("requests.json", "moody.json", "references.json"),
+    "evaluate": lambda: surgeval.evaluate("classification", "frames.csv", metrics=["accuracy"], replicates=20),
+}  # fmt: skip
+"""The same runs in Python."""
+
+
+@cache
+def inputs_folder() -> Path:
+    """A folder with questions, two models' answers and scores, and a table of frames; not to be written into."""
+    root = Path(tempfile.mkdtemp(prefix="surgeval-verbs-"))
+    atexit.register(shutil.rmtree, root, ignore_errors=True)
+    requests, references = questions()
+    write_json_rows((request.as_row() for request in requests), root / "requests.json")
+    write_json_rows((reference.as_row() for reference in references), root / "references.json")
+    for model in MODELS:
+        write_json_rows((r.as_row() for r in answers(model, requests, references, seed=42)), root / f"{model}.json")
+        sources = (root / "requests.json", root / "references.json", root / f"{model}.json")
+        surgeval.score(*sources, model=model, judges=["exact"], replicates=20).to_dir(root / model)
+    frames = {"video": list("uuvvww"), "frame": [0, 1] * 3, "reference": list("ababab"), "prediction": list("abaabb")}
+    pl.DataFrame(frames).write_csv(root / "frames.csv")
+    return root
+
+
+def run_verb(name: str, out: Path, *more: str) -> None:
+    """Run a verb of `FOLDER_VERBS` on the shared inputs; `diff` and `lint` end with 1 where they found something."""
+    here = os.getcwd()
+    os.chdir(inputs_folder())
+    try:
+        done = CliRunner().invoke(build_app(), [*FOLDER_VERBS[name], "--out", str(out), *more])
+    finally:
+        os.chdir(here)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code in (0, 1), done.output
+
+
+def files_in(folder: Path) -> set[str]:
+    """The files in a folder, as seen from it."""
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}

@@ -1,0 +1,81 @@
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from fake_server import comparing, serving
+from small_questions import answers, questions
+from surgeval.asking.store import ContentStore, hashed
+from surgeval.cli import build_app
+from surgeval.errors import FileUnreadable
+from surgeval.schema.rows import write_json_rows
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.chdir(tmp_path)
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(build_app(), list(map(str, arguments)))
+
+
+def a_store(path: Path, count: int = 2) -> Path:
+    with ContentStore(path) as store:
+        for number in range(count):
+            store.put(hashed(number), {"kind": "answer", "asker": "m", "prompt": "1", "text": "x"})
+    return path
+
+
+def test_a_store_shows_what_it_holds(tmp_path: Path) -> None:
+    place = a_store(tmp_path / ".surgeval")
+    result = run("store", "show", "--json")
+    assert json.loads(result.stdout)["replies"] == [{"kind": "answer", "asker": "m", "prompt": "1", "replies": 2}]
+    assert "2 replies" in run("store", "show", place).stdout
+
+
+def test_damage_is_named_and_exits_1(tmp_path: Path) -> None:
+    place = a_store(tmp_path / "s")
+    assert run("store", "verify", place).exit_code == 0
+    with open(place / "segment-001.jsonl", "ab") as handle:
+        handle.write(b'{"key": "cut')
+    result = run("store", "verify", place)
+    assert result.exit_code == 1
+    assert "segment-001.jsonl line 3" in result.stdout
+    assert "set aside, segment-001.jsonl line 3" in run("store", "show", place).stderr
+
+
+def test_stores_are_merged_and_damage_stays_behind(tmp_path: Path) -> None:
+    place = a_store(tmp_path / "s")
+    with open(place / "segment-001.jsonl", "ab") as handle:
+        handle.write(b'{"key": "cut')
+    result = run("store", "merge", place, "--out", tmp_path / "new")
+    assert "2 replies added" in result.stderr
+    assert "left behind" in result.stderr
+    assert run("store", "verify", tmp_path / "new").exit_code == 0
+
+
+def test_a_place_without_a_store_is_named(tmp_path: Path) -> None:
+    assert isinstance(run("store", "show", tmp_path / "nowhere").exception, FileUnreadable)
+
+
+def test_two_scorings_of_a_working_folder_ask_once_and_each_keeps_a_copy(tmp_path: Path) -> None:
+    requests, references = questions()
+    responses = answers("moody", requests, references, seed=1)
+    for name, items in (("requests", requests), ("references", references), ("responses", responses)):
+        write_json_rows((item.as_row() for item in items), tmp_path / f"{name}.json")
+    files = [word for name in ("requests", "references", "responses") for word in (f"--{name}", f"{name}.json")]
+    with serving(comparing) as server:
+        options = ["score", *files, "--judge", f"openai:m@{server.url}", "--boot", "5"]
+        assert run(*options, "--out", "one").exit_code == 0
+        asked = server.asked
+        assert run(*options, "--out", "two").exit_code == 0
+        assert server.asked == asked > 0
+        segment = tmp_path / ".surgeval" / "segment-001.jsonl"
+        segment.write_bytes(segment.read_bytes()[:-20])
+        again = run(*options, "--out", "three")
+        assert server.asked == asked + 1
+    assert "damaged-verdicts" in again.stderr
+    assert (tmp_path / "one" / "verdicts.jsonl").read_text() == (tmp_path / "two" / "verdicts.jsonl").read_text()
