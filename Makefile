@@ -6,7 +6,7 @@ TORCH ?= torch==2.13.0
 PYTHONS ?= python3.11 python3.12 python3.13
 WORKERS ?= auto
 
-.PHONY: setup demo test suite system lint bench docs test-models test-all clean
+.PHONY: setup demo test suite system lint bench docs test-slow test-models test-all clean
 
 setup: $(VENV)/.ready
 
@@ -41,7 +41,15 @@ system:
 	@sh scripts/install-system-packages.sh
 
 suite: setup system
-	$(BIN)/python -m pytest -n $(WORKERS) src tests
+	$(BIN)/python -m pytest -n $(WORKERS) src tests --ignore=tests/slow
+
+# Large inputs, and every simulation behind a published table; a table that moved shows in the last line.
+test-slow: setup
+	$(BIN)/python -m pytest -n $(WORKERS) tests/slow
+	set -e; for study in docs/validate_*.py; do $(BIN)/python -m docs.$$(basename $$study .py); done
+	$(BIN)/python -m bench.coverage_mixed --sets 100
+	$(BIN)/python -m bench.property_scores
+	@git diff --stat -- docs
 
 # Needs torch (CPU is enough); kept apart so that the suite above proves the base install.
 test-models:

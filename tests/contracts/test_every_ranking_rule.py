@@ -43,7 +43,7 @@ def test_the_files_and_columns_of_the_contract_are_written(rule: str, tmp_path: 
         assert written["pairs"] == PAIRS
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["options"]["rule"] == rule
-    assert manifest["seeds"] == {"rank": 42}
+    assert manifest["seeds"] == {"seed": 42}
     assert (tmp_path / "out" / "methods.txt").read_text().startswith(result.prose)
     result.to_dir(tmp_path / "out", force=True)
 

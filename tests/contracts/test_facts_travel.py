@@ -61,17 +61,17 @@ def test_every_verb_names_the_winner_that_the_metric_means(name: str, tmp_path: 
     assert table.chosen_metric() == name
     best = winner_by_hand(places, facts)
     assert best == "fine"
-    few = {"missing": "drop", "replicates": 20}
+    few = {"missing": "drop-case", "replicates": 20}
     found = compare(table, "poor", "fine", **few)
     assert found.table["favours"].to_list() == [best]
     assert found.table["metric"].to_list() == [name]
     assert repr(name) in found.prose
     assert interval(table, **few).table["metric"].unique().to_list() == [name]
-    ranked = rank(table, "mean-then-rank", boot=0, missing="drop")
+    ranked = rank(table, "mean-then-rank", boot=0, missing="drop-case")
     assert ranked.ranks.filter(pl.col("rank") == 1)["model"].to_list() == [best]
-    by_cases = rank(table, "rank-then-mean", boot=0, missing="drop")
+    by_cases = rank(table, "rank-then-mean", boot=0, missing="drop-case")
     assert by_cases.ranks.filter(pl.col("rank") == 1)["model"].to_list() == [best]
-    assert aggregate(table, missing="drop").agreement["winner"].unique().to_list() == [best]
+    assert aggregate(table, missing="drop-case").agreement["winner"].unique().to_list() == [best]
 
 
 @every_metric

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from plugin_packages import install
 from surgeval.cli import build_app
 from surgeval.datasets import open_data_set
-from surgeval.errors import PluginBroken
+from surgeval.errors import Misuse, PluginBroken
 from surgeval.metrics import open_metric
 from surgeval.metrics.classification.cases import LabelCases
 from surgeval.report.charts import CHARTS
@@ -117,6 +117,13 @@ def test_its_metric_is_evaluated(installed: Path, tmp_path: Path) -> None:
     assert {row["metric"]: row["value"] for row in rows} == {"worst_unit_accuracy": 0.5}
 
 
+def test_its_metric_is_refused_where_the_cases_are_others(installed: Path, tmp_path: Path) -> None:
+    rows = {"video": list("vvww"), "second": [0, 1] * 2, "reference": list("xyxy"), "prediction": list("xxxy")}
+    pl.DataFrame(rows).write_csv(tmp_path / "both.csv")
+    with pytest.raises(Misuse, match="takes labels; there are label sequences here"):
+        surgeval("evaluate", "phases", "--predictions", tmp_path / "both.csv", "--metric", "worst_unit_accuracy")
+
+
 def test_its_data_set_keeps_the_rules_and_is_checked(installed: Path, tmp_path: Path) -> None:
     check_data_set(open_data_set("phase_lists"), phases)
     phases(tmp_path)
@@ -126,7 +133,7 @@ def test_its_data_set_keeps_the_rules_and_is_checked(installed: Path, tmp_path: 
 def test_its_rule_keeps_the_rules_and_ranks(installed: Path) -> None:
     check_rule("trimmed-mean-then-rank")
     scores = {"model": list("AABB"), "case": list("xyxy"), "value": [0.9, 0.8, 0.5, 0.9]}
-    assert rank(scores, "trimmed-mean-then-rank", boot=0).rule == "trimmed-mean-then-rank"
+    assert rank(scores, "trimmed-mean-then-rank", boot=0, better="larger").rule == "trimmed-mean-then-rank"
 
 
 def test_its_chart_keeps_the_rules(installed: Path) -> None:

@@ -66,8 +66,6 @@ def challenger_ranks(frame: pd.DataFrame, method: str, *, smaller: bool = False,
             value, ascending = wide.quantile(int(method[1:]) / 100), smaller
         elif method.startswith("rank-then-"):
             ranks = wide.rank(axis=1, ascending=smaller, method="min")
-            worst = ranks.max(axis=1) + 1
-            ranks = ranks.apply(lambda column, worst=worst: column.fillna(worst))
             value, ascending = ranks.agg(method.removeprefix("rank-then-")), True
         else:
             value, ascending = _wins(wide, smaller, holm_it), False

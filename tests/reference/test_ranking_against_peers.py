@@ -82,7 +82,7 @@ def test_point_rankings_equal_challengers_rules(rule: str, decimals: int, smalle
 def test_missing_scores_follow_challengers_rules(rule: str) -> None:
     frame = tasks_frame(3, decimals=1, holes=0.1)
     expected = challenger_ranks(frame, METHODS[rule])
-    got = rank(frame.dropna(), rule, better="larger", boot=0, missing="drop").ranks.to_pandas()
+    got = rank(frame.dropna(), rule, better="larger", boot=0, missing="drop-score").ranks.to_pandas()
     merged = got.merge(expected, on=["task", "model"], suffixes=("", "_expected"))
     assert merged["rank"].tolist() == merged["rank_expected"].tolist()
     assert merged["value"].tolist() == pytest.approx(merged["value_expected"].tolist())
@@ -99,7 +99,7 @@ def test_holm_over_all_ordered_pairs_of_a_task() -> None:
 
 def mean_twin_ranks(frame: pd.DataFrame, rule: str, boot: int, *, unique: bool = False) -> list[float]:
     """Mean ranks over resamples that are written out case by case and ranked by the plain twin."""
-    task = tasks_of(ScoreTable.of(frame, better="larger"), RankOptions(), kept_as="").tasks[0]
+    task = tasks_of(ScoreTable.of(frame, better="larger"), RankOptions()).tasks[0]
     counts = task.case_counts(boot, 5, independent=unique)
     ranks = np.zeros((boot, 4))
     for row in range(boot):

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,10 @@ from typing import Any
 import pytest
 
 from image_archives import BUSYBOX, archive, busybox_layer, config_bytes, docker_members, entry, folder, layer
+from surgeval.sandbox import ENGINES as ENGINES
 from surgeval.sandbox import Engine, Launch, Limits, Mount, Running, open_engine
 from syscall_probes import PROBES
+from waiting import until as until
 
 SMALL = Limits(memory_mb=64, pids=32, cpus=1.0, tmp_mb=4, shm_mb=3, output_mb=2, log_mb=1)
 
@@ -175,14 +177,6 @@ def _with_image(name: str, home: Path) -> Iterator[Bench]:
     finally:
         if made.image:
             made.engine.forget(made.image)
-
-
-def until(check: Callable[[], object], timeout_s: float, otherwise: str) -> None:
-    """Wait for something to become true."""
-    deadline = time.monotonic() + timeout_s
-    while not check():
-        assert time.monotonic() < deadline, otherwise
-        time.sleep(0.01)
 
 
 def processes_with(argument: str) -> list[int]:

@@ -9,7 +9,7 @@ HEAVY = ("torch", "transformers", "django", "altair", "av", "pandas", "numba", "
 
 PUBLIC = """
     AdjustedResult AggregationResult AgreementResult Benchmark Capability ComparisonResult CooccurrenceResult
-    DependenceResult DiffResult EnsembleResult EvaluationResult Failures FloorsResult InfluenceResult
+    DependenceResult DiffResult EnsembleResult EvaluationResult FailuresResult FloorsResult InfluenceResult
     IntervalResult Ledger LintReport Procedure RankResult Reference Rehearsal Report Request Response
     ScoreResult ScoreTable Simulation StrataResult SurgevalError WidthRatioResult
     adjusted_effects aggregate agreement compare cooccurrence dependence diff ensembles evaluate failures
@@ -36,6 +36,12 @@ def test_scoring_loads_nothing_heavy_either() -> None:
     code = (
         f"import surgeval, sys; surgeval.score, surgeval.ScoreTable; print([m for m in {HEAVY!r} if m in sys.modules])"
     )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_the_checks_for_other_packages_need_no_test_framework() -> None:
+    unwanted = (*HEAVY[:-1], "pytest", "hypothesis", "_pytest")
+    code = f"import surgeval.testing, sys; print([m for m in {unwanted!r} if m in sys.modules and m != 'httpx'])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 

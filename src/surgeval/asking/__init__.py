@@ -3,3 +3,17 @@
 Judges and models stand on this room, so it knows neither: questions go out, outcomes come back, and each
 is on disk before the next is asked.
 """
+
+__all__ = [
+    "chat",
+    "driver",
+    "exchange",
+    "journal",
+    "lines",
+    "messages",
+    "plan",
+    "session",
+    "shelf",
+    "store",
+    "store_care",
+]

@@ -3,8 +3,8 @@
 Each question ends in a reply or in a trouble that says what happened; no trouble is ever a verdict.
 Passing troubles (rate limits, 5xx, lost connections, replies without content) are retried with
 exponential back-off and jitter, at least as late as the server's Retry-After asks, within a deadline
-per question. Lasting ones (no access, no such model) close the client for the rest of the run, so a
-wrong key costs one request and not one per case.
+per question; one that was not answered in time is put off, not repeated. Lasting ones (no access, no such
+model) close the client for the rest of the run, so a wrong key costs one request and not one per case.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import asyncio
 import json
 import random
 import time
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -20,22 +21,13 @@ from typing import Any, NamedTuple
 
 import httpx
 
-SCHEMA: dict[str, Any] = {
-    "type": "json_schema",
-    "json_schema": {
-        "name": "verdict",
-        "strict": True,
-        "schema": {
-            "type": "object",
-            "properties": {"verdict": {"type": "string", "enum": ["CORRECT", "INCORRECT", "UNSURE"]}},
-            "required": ["verdict"],
-            "additionalProperties": False,
-        },
-    },
-}
+from surgeval.asking.pace import Pace
 
 _REFUSES_SCHEMA = (400, 422)
 _PASSING = frozenset({408, 409, 425, 429, *range(500, 600)})
+_TOO_MUCH = frozenset({429, 503, 529})
+_CUT = frozenset({"length", "max_tokens"})
+_FILTERED = frozenset({"content_filter", "safety"})
 _CLOSING = frozenset({401, 403, 404})
 _LONGEST_WAIT_S = 30.0
 _UNREACHED_BEFORE_CLOSING = 8
@@ -47,6 +39,7 @@ class ChatLimits:
     """How hard a server is asked."""
 
     concurrency: int = 16
+    """The most at once; how many are is learnt from the server."""
     attempts: int = 5
     timeout_s: float = 120.0
     """For one exchange."""
@@ -54,17 +47,27 @@ class ChatLimits:
     """For one question with all its attempts and waits."""
     backoff_s: float = 1.0
     """The first wait; it doubles with every attempt, less a random part."""
-    max_tokens: int = 4096
-    """Room for a model that reasons before it answers."""
+    max_tokens: int = 512
+    """Room for a short answer with its reason."""
+    reasoning_tokens: int = 4096
+    """Room for a model that was seen to reason before it answers, and was cut."""
 
 
 class Reply(NamedTuple):
     """What the model said."""
 
     text: str
-    was_cut: bool = False
+    finish: str = ""
+    """Why it stopped, in the server's words."""
     refused: bool = False
     tokens: int = 0
+    reasons: bool = False
+    """Whether it reasoned before it answered."""
+
+    @property
+    def was_cut(self) -> bool:
+        """Whether it reached the token limit."""
+        return self.finish in _CUT
 
 
 class Trouble(NamedTuple):
@@ -73,13 +76,22 @@ class Trouble(NamedTuple):
     text: str
     passing: bool = False
     wait_s: float = 0.0
+    timed_out: bool = False
+
+
+Ask = Callable[[int], Awaitable[Reply | Trouble]]
+"""Asks the question at a position."""
 
 
 class ChatServer:
     """One model on one server, with what was learnt about it."""
 
-    def __init__(self, model: str, endpoint: str, *, api_key: str | None, limits: ChatLimits) -> None:
-        self.model, self.endpoint, self.limits = model, endpoint, limits
+    def __init__(
+        self, model: str, endpoint: str, *, api_key: str | None, limits: ChatLimits, schema: Mapping[str, Any]
+    ) -> None:
+        self.model, self.endpoint, self.limits, self.schema = model, endpoint, limits, schema
+        self.pace = Pace(limits.concurrency)
+        self._max_tokens = limits.max_tokens
         self.takes_schema: bool | None = None
         """Whether the server takes a schema for its output; None until it has answered."""
         self._key = api_key
@@ -90,12 +102,42 @@ class ChatServer:
     def client(self) -> httpx.AsyncClient:
         """A client for one run; earlier closings are forgotten, what was learnt is not."""
         self._closed, self._unreached, self._pause_until = None, 0, 0.0
+        self.pace = Pace(self.limits.concurrency, first=self.pace.at_once)
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         limits = httpx.Limits(max_connections=self.limits.concurrency)
         return httpx.AsyncClient(headers=headers, limits=limits, timeout=self.limits.timeout_s)
 
+    async def ask_each(self, count: int, ask: Ask, done: Callable[[int, Reply | Trouble, float], None]) -> None:
+        """Ask `count` questions, many at once, and hand over each outcome with its seconds as it comes.
+
+        A question without an answer in time goes to the end: the server may still be computing it, and
+        would compute it twice. Then it is asked once more, alone.
+        """
+        waiting, late = iter(range(count)), []
+
+        async def one(position: int, *, for_good: bool = False) -> None:
+            async with self.pace.turn():
+                start = time.monotonic()
+                outcome, seconds = await ask(position), time.monotonic() - start
+            if isinstance(outcome, Trouble) and outcome.timed_out and not for_good:
+                late.append(position)
+            else:
+                done(position, outcome, seconds)
+
+        async def work() -> None:
+            for position in waiting:
+                await one(position)
+
+        if self.takes_schema is None and count:
+            # The first goes alone: it shows whether the server takes a schema, so a refusal is met once
+            # and not once per connection.
+            await one(next(waiting))
+        await asyncio.gather(*(work() for _ in range(min(self.limits.concurrency, count))))
+        for position in late:
+            await one(position, for_good=True)
+
     async def ask(self, client: httpx.AsyncClient, messages: list[dict[str, str]]) -> Reply | Trouble:
-        """The reply to the messages, or the trouble that remained after all attempts."""
+        """The reply to the messages, or the trouble that remained; a time-out is not asked again here."""
         end = time.monotonic() + self.limits.deadline_s
         trouble = Trouble("not asked")
         for attempt in range(self.limits.attempts):
@@ -106,8 +148,15 @@ class ChatServer:
                 return self._closed
             if (left_s := end - time.monotonic()) <= 0:
                 break
+            start = time.monotonic()
             outcome = await self._exchange(client, messages, min(left_s, self.limits.timeout_s))
-            if isinstance(outcome, Reply) or not outcome.passing:
+            if isinstance(outcome, Reply):
+                self.pace.went(time.monotonic() - start)
+                if outcome.was_cut and outcome.reasons and self._max_tokens < self.limits.reasoning_tokens:
+                    self._max_tokens = self.limits.reasoning_tokens
+                    continue
+                return outcome
+            if outcome.timed_out or not outcome.passing:
                 return outcome
             trouble = outcome
             wait_s = max(trouble.wait_s, self._backoff_s(attempt))
@@ -126,7 +175,8 @@ class ChatServer:
             async with asyncio.timeout(timeout_s):
                 response = await self._post(client, messages)
         except TimeoutError:
-            return Trouble(f"no answer within {timeout_s:.3g} s", passing=True)
+            self.pace.stumbled()
+            return Trouble(f"no answer within {timeout_s:.3g} s", passing=True, timed_out=True)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             return self._unreachable(error)
         except httpx.HTTPError as error:
@@ -153,11 +203,11 @@ class ChatServer:
             "model": self.model,
             "messages": messages,
             "temperature": 0,
-            "max_tokens": self.limits.max_tokens,
+            "max_tokens": self._max_tokens,
             "stream": False,
         }
         if with_schema:
-            body["response_format"] = SCHEMA
+            body["response_format"] = self.schema
         content = json.dumps(body).encode()
         return await client.post(self.endpoint, content=content, headers={"Content-Type": "application/json"})
 
@@ -176,6 +226,8 @@ class ChatServer:
             self._closed = Trouble(f"{text}; {advice}")
             return self._closed
         wait_s = retry_after_s(response.headers.get("Retry-After"))
+        if status in _TOO_MUCH:
+            self.pace.stumbled()
         if status == 429 and wait_s:
             self._pause_until = max(self._pause_until, time.monotonic() + wait_s)
         return Trouble(text, passing=status in _PASSING, wait_s=wait_s)
@@ -206,12 +258,16 @@ def reply_in(content: bytes) -> Reply | Trouble:
     message, tokens = choices[0].get("message"), _total_tokens(body.get("usage"))
     if not isinstance(message, dict):
         return Trouble("the server's answer has no message", passing=True)
+    finish = str(choices[0].get("finish_reason") or "")
     if isinstance(refusal := message.get("refusal"), str) and refusal:
-        return Reply(refusal, refused=True, tokens=tokens)
+        return Reply(refusal, finish, refused=True, tokens=tokens)
     text = _text_of(message.get("content"))
-    if text is None:
+    reasons = bool(message.get("reasoning_content") or message.get("reasoning") or "<think" in (text or "").lower())
+    if finish in _FILTERED:
+        return Reply(text or "", finish, refused=True, tokens=tokens)
+    if text is None and not (reasons and finish in _CUT):
         return Trouble("the message has no content (null)", passing=True)
-    return Reply(text, was_cut=choices[0].get("finish_reason") == "length", tokens=tokens)
+    return Reply(text or "", finish, tokens=tokens, reasons=reasons)
 
 
 def retry_after_s(header: str | None) -> float:

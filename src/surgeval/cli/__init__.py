@@ -15,6 +15,8 @@ from surgeval.cli._catalogues import CatalogueHelp
 from surgeval.cli._console import talk
 from surgeval.errors import SurgevalError
 
+__all__ = ["main"]
+
 VERBS: tuple[str, ...] = (
     "aggregate",
     "agreement",
@@ -35,6 +37,7 @@ VERBS: tuple[str, ...] = (
     "rank",
     "rehearse",
     "report",
+    "rerun",
     "score",
     "simulate",
     "store",

@@ -12,8 +12,8 @@ from typing import Any
 
 from typer.core import TyperCommand
 
+from surgeval.catalogue import Catalogue
 from surgeval.errors import PluginBroken
-from surgeval.schema.catalogue import Catalogue
 
 HOMES = {
     "charts": "surgeval.report.charts.CHARTS",
@@ -29,8 +29,8 @@ HOMES = {
 def catalogue(group: str) -> Catalogue[Any]:
     """The catalogue of that name."""
     module, _, name = HOMES[group].rpartition(".")
-    found: Catalogue[Any] = getattr(import_module(module), name)
-    return found
+    things: Catalogue[Any] = getattr(import_module(module), name)
+    return things
 
 
 def filled(text: str) -> str:

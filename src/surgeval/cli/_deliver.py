@@ -2,30 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from surgeval.cli._console import emit, emit_json, emit_table, talk
+from surgeval.cli._console import emit, emit_json, emit_table, new_folder, talk
+from surgeval.errors import Misuse, WouldOverwrite
 from surgeval.results.manifest import write_manifest
+from surgeval.results.request import files_of
 from surgeval.results.result import Result
 from surgeval.schema.findings import Severity
 
 _SPOKEN = {Severity.ERROR: "Error", Severity.WARNING: "Warning", Severity.NOTE: "note"}
 
 
-def deliver(
-    result: Result, *, out: Path | None, as_json: bool, force: bool = False, to_file: bool = False, data: Any = None
-) -> None:
+TABLE_FILES = (".csv", ".parquet")
+"""Endings of `--out` that ask for the one table of a result instead of a folder."""
+_OTHER_FILES = (".json", ".jsonl", ".tsv", ".txt", ".xlsx", ".html", ".pdf")
+
+
+def check_out(out: Path | None, *, force: bool, inputs: Sequence[Path] = ()) -> None:
+    """Refuse a place for a table or a folder that is taken, is read, or cannot be written, before any work is done.
+
+    Raises:
+        WouldOverwrite: It exists and `force` is off.
+        Misuse: A file that is neither `.csv` nor `.parquet`, no such folder, or one of `inputs`.
+    """
+    if out is None:
+        return
+    if out.suffix.lower() in _OTHER_FILES:
+        raise Misuse(f"--out {out}: unknown kind of file {out.suffix!r}; expected .csv, .parquet or a folder")
+    if out.suffix.lower() not in TABLE_FILES:
+        new_folder(out, force=force)
+        return
+    if not out.parent.is_dir():
+        raise Misuse(f"--out {out}: folder {out.parent} does not exist")
+    if out.is_dir():
+        raise Misuse(f"--out {out}: is a folder; name a file in it")
+    if out.resolve() in [file.resolve() for path in inputs for file in files_of(path)]:
+        raise Misuse(f"--out {out}: is read as a table too and would be lost; choose another place")
+    for path in (out, manifest_path(out)):
+        if path.exists() and not force:
+            raise WouldOverwrite(path)
+
+
+def deliver(result: Result, *, out: Path | None, as_json: bool, force: bool = False, data: Any = None) -> None:
     """Write a result where wanted, then print it as JSON or show it.
 
     Args:
         result: What was found.
-        out: The folder to write, or with `to_file` the file of its table.
+        out: The folder to write, or the file of its main table, whose manifest goes beside it.
         as_json: Print JSON instead of tables.
         force: Replace an earlier result.
-        to_file: Write only the main table, with its manifest beside it.
         data: What to print as JSON, where that is not the whole result.
     """
+    to_file = out is not None and out.suffix.lower() in TABLE_FILES
     if out is not None:
         if to_file:
             written = result.to_file(out)
@@ -35,7 +66,7 @@ def deliver(
         talk(f"written to {out}")
     if as_json:
         emit_json(result.as_dict() if data is None else data)
-    elif not (to_file and out is not None):
+    elif not to_file:
         show(result)
     for finding in result.findings:
         talk(f"{_SPOKEN[finding.severity]}: {finding.text}")

@@ -53,7 +53,14 @@ Better = Annotated[
     ),
 ]
 Missing = Annotated[
-    str, typer.Option("--missing", help="A model without a row for a case: worst value, drop the case, or error.")
+    list[str] | None,
+    typer.Option(
+        "--missing",
+        metavar="[STATUS=]RULE",
+        help="Scores that are not there: worst, drop-case, drop-score, error or a number, for all or by status; may be"
+        " repeated. By default worst for what the model is to blame for, else an error.",
+        show_default=False,
+    ),
 ]
 By = Annotated[str, typer.Option("--by", metavar="COL,...", help="Report every combination of these columns.")]
 
@@ -115,6 +122,7 @@ LOCAL: dict[str, str] = {
     "--engine": "doctor looks at several, rehearse runs in one",
     "--fps": "simulate: of the videos to paint; evaluate phases, annotate reviewed: of frame numbers, no file to ask",
     "--judge": "judge check asks one",
+    "--missing": "score: what a question without response is",
     "--metric": "evaluate: metrics to compute, repeatable",
     "--out": "demo, rehearse and report always write, and name where",
     "--overlap": "annotate: thresholds of two stages; evaluate detection: box or mask",

@@ -1,13 +1,10 @@
-"""What every verb that reads a score table shares: its arguments, reading, and delivering a result."""
+"""What the texts of shared options mean: names, mappings, directions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
-from surgeval.cli._deliver import manifest_path
-from surgeval.errors import Misuse, WouldOverwrite
-from surgeval.results.request import files_of
+from surgeval.errors import Misuse
 
 
 def read_columns(text: str) -> dict[str, str]:
@@ -60,25 +57,3 @@ def names_in(text: str) -> list[str]:
         ['smoke', 'blood']
     """
     return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def check_out(out: Path | None, *, force: bool, inputs: Sequence[Path] = ()) -> None:
-    """Refuse an output file that exists, is read, has an unknown ending, or lies in no folder, before any work is done.
-
-    Raises:
-        WouldOverwrite: It exists and `force` is off.
-        Misuse: Neither `.csv` nor `.parquet`, no such folder, or one of `inputs`.
-    """
-    if out is None:
-        return
-    if out.suffix.lower() not in (".csv", ".parquet"):
-        raise Misuse(f"--out {out}: unknown kind of file {out.suffix!r}; expected .csv or .parquet")
-    if not out.parent.is_dir():
-        raise Misuse(f"--out {out}: folder {out.parent} does not exist")
-    if out.is_dir():
-        raise Misuse(f"--out {out}: is a folder; name a file in it")
-    if out.resolve() in [file.resolve() for path in inputs for file in files_of(path)]:
-        raise Misuse(f"--out {out}: is read as a table too and would be lost; choose another place")
-    for path in (out, manifest_path(out)):
-        if path.exists() and not force:
-            raise WouldOverwrite(path)

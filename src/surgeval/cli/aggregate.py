@@ -9,7 +9,7 @@ import typer
 
 from surgeval.cli import _options as o
 from surgeval.cli import _tables as t
-from surgeval.cli._deliver import deliver
+from surgeval.cli._deliver import check_out, deliver
 from surgeval.errors import FileUnreadable
 from surgeval.schema.documents import read_json
 
@@ -29,7 +29,7 @@ def aggregate(
     ] = None,
     metric: o.Metric = None,
     better: o.Better = None,
-    missing: o.Missing = "worst",
+    missing: o.Missing = None,
     columns: o.Columns = "",
     out: o.Out = None,
     as_json: o.Json = False,
@@ -38,13 +38,13 @@ def aggregate(
     """Ranks of all models under six ways of aggregating, and how well these agree."""
     from surgeval.stats.aggregation import aggregate as work
 
-    t.check_out(out, force=force, inputs=table)
+    check_out(out, force=force, inputs=table)
     result = work(
         table, operator=operator, phase=phase, combine=combine,  # type: ignore[arg-type]
-        weights=read_weights(weights) if weights else None, metric=metric, missing=missing,  # type: ignore[arg-type]
+        weights=read_weights(weights) if weights else None, metric=metric, missing=missing or None,
         better=t.read_better(better), columns=t.read_columns(columns),
     )  # fmt: skip
-    deliver(result, out=out, as_json=as_json, to_file=True)
+    deliver(result, out=out, as_json=as_json, force=force)
 
 
 def read_weights(path: Path) -> dict[str, float]:

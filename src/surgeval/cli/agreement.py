@@ -9,7 +9,7 @@ import typer
 
 from surgeval.cli import _options as o
 from surgeval.cli import _tables as t
-from surgeval.cli._deliver import deliver
+from surgeval.cli._deliver import check_out, deliver
 
 
 def register(app: typer.Typer) -> None:
@@ -43,11 +43,11 @@ def agreement(
     """Kappa, alpha and (for numbers) ICC with intervals over videos, from units or from segments."""
     from surgeval.stats.agreement.report import agreement as work
 
-    t.check_out(out, force=force, inputs=[table])
+    check_out(out, force=force, inputs=[table])
     options = {
         "rater": rater, "label": label, "unit": unit, "video": video, "start": start, "end": end, "idle": idle,
         "step_s": step, "overlaps": overlaps, "scale": scale, "order": t.names_in(order),
         "kappa_weights": kappa_weights, "level": level, "replicates": boot, "seed": seed,
     }  # fmt: skip
     result = work(table, **options)  # type: ignore[arg-type]
-    deliver(result, out=out, as_json=as_json, to_file=True)
+    deliver(result, out=out, as_json=as_json, force=force)

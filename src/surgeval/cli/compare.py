@@ -8,7 +8,7 @@ import typer
 
 from surgeval.cli import _options as o
 from surgeval.cli import _tables as t
-from surgeval.cli._deliver import deliver
+from surgeval.cli._deliver import check_out, deliver
 
 
 def register(app: typer.Typer) -> None:
@@ -30,7 +30,7 @@ def compare(
     seed: o.Seed = 42,
     metric: o.Metric = None,
     better: o.Better = None,
-    missing: o.Missing = "worst",
+    missing: o.Missing = None,
     columns: o.Columns = "",
     out: o.Out = None,
     as_json: o.Json = False,
@@ -39,11 +39,11 @@ def compare(
     """The difference of two models with its interval, and the risk that a claim of superiority is false."""
     from surgeval.stats.comparison import compare as work
 
-    t.check_out(out, force=force, inputs=table)
+    check_out(out, force=force, inputs=table)
     options = {
         "statistic": statistic, "resample": resample, "estimand": estimand, "by": t.names_in(by), "level": level,
         "replicates": boot, "method": method, "seed": seed, "metric": metric,
-        "better": t.read_better(better), "missing": missing, "columns": t.read_columns(columns),
+        "better": t.read_better(better), "missing": missing or None, "columns": t.read_columns(columns),
     }  # fmt: skip
     result = work(table, model_a, model_b, **options)  # type: ignore[arg-type]
-    deliver(result, out=out, as_json=as_json, to_file=True)
+    deliver(result, out=out, as_json=as_json, force=force)

@@ -9,7 +9,7 @@ import typer
 from surgeval.cli import _options as o
 from surgeval.cli._console import new_folder
 from surgeval.cli._deliver import deliver
-from surgeval.cli._tables import read_columns
+from surgeval.cli._tables import read_better, read_columns
 
 
 def register(app: typer.Typer) -> None:
@@ -43,6 +43,8 @@ def failures(
     cluster: str = typer.Option("", help="One or two columns for marginal odds ratios with cluster-robust errors."),
     leave_out: str = typer.Option("", help="Columns of which each level is left out in turn: patient,algorithm."),
     metric: o.Metric = None,
+    better: o.Better = None,
+    missing: o.Missing = None,
     symmetric: bool = typer.Option(False, "--symmetric", help="Symbol bins that mirror each other on the log scale."),
     level: o.Level = 0.95,
     columns: o.Columns = "",
@@ -58,6 +60,7 @@ def failures(
         list(tables), successes=successes, trials=trials, outcome=outcome, fixed=_listed(fixed), random=_listed(random),
         spec=spec, per_model=per_model, role=role, family=family, transform=transform,  # type: ignore[arg-type]
         properties=list(properties) or None, cluster=_listed(cluster), leave_out=_listed(leave_out), metric=metric,
+        better=read_better(better), missing=missing or None,
         symmetric=symmetric, unit=unit, inference=inference, slopes=_slopes(slopes),  # type: ignore[arg-type]
         separation=separation, level=level, columns=read_columns(columns),  # type: ignore[arg-type]
         where=", ".join(path.name for path in tables),

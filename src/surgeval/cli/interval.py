@@ -6,7 +6,7 @@ import typer
 
 from surgeval.cli import _options as o
 from surgeval.cli import _tables as t
-from surgeval.cli._deliver import deliver
+from surgeval.cli._deliver import check_out, deliver
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +26,7 @@ def interval(
     seed: o.Seed = 42,
     metric: o.Metric = None,
     better: o.Better = None,
-    missing: o.Missing = "worst",
+    missing: o.Missing = None,
     columns: o.Columns = "",
     out: o.Out = None,
     as_json: o.Json = False,
@@ -35,11 +35,11 @@ def interval(
     """Values of all models with intervals in which rows of one video are not taken as independent."""
     from surgeval.stats.interval import interval as work
 
-    t.check_out(out, force=force, inputs=table)
+    check_out(out, force=force, inputs=table)
     options = {
         "statistic": statistic, "resample": resample, "estimand": estimand, "by": t.names_in(by), "level": level,
         "replicates": boot, "method": method, "seed": seed, "metric": metric,
-        "better": t.read_better(better), "missing": missing, "columns": t.read_columns(columns),
+        "better": t.read_better(better), "missing": missing or None, "columns": t.read_columns(columns),
     }  # fmt: skip
     result = work(table, **options)  # type: ignore[arg-type]
-    deliver(result, out=out, as_json=as_json, to_file=True)
+    deliver(result, out=out, as_json=as_json, force=force)

@@ -44,13 +44,13 @@ def _things(group: str, column: str, described: Callable[[Any], dict[str, str]])
     things = catalogue(group)
     rows: list[dict[str, str]] = []
     for entry in things.entries():
-        told, problem = {}, entry.problem
+        cells, problem = {}, entry.problem
         if not problem:
             try:
-                told = described(things[entry.name])
+                cells = described(things[entry.name])
             except PluginBroken as error:
                 problem = error.problem
-        rows.append({column: entry.name, **told, "package": entry.package})
+        rows.append({column: entry.name, **cells, "package": entry.package})
         rows[-1] |= {"problem": problem} if problem else {}
     return pl.DataFrame(rows, infer_schema_length=None)
 

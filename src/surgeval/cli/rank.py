@@ -40,7 +40,7 @@ def rank(
     task_weight: list[str] = typer.Option([], help="Generic rules: TASK=WEIGHT in the consensus; repeatable."),
     consensus: str = typer.Option("euclidean", help="Generic rules: euclidean or case-ranks."),
     better: o.Better = None,
-    missing: str | None = typer.Option(None, help="Scores not given: drop, worst, error or a number."),
+    missing: o.Missing = None,
     challenger_compat: bool = typer.Option(
         False, "--challenger-compat", help="Resample with challengeR's faults, to compare."
     ),
@@ -74,7 +74,7 @@ def rank(
         task_weights=_weights(task_weight, "--task-weight"),
         consensus=consensus,
         better=read_better(better),
-        missing=_missing(missing),
+        missing=missing or None,
         challenger_compat=challenger_compat,
         metric=metric,
     )
@@ -97,13 +97,6 @@ def _weights(pairs: Sequence[str], option: str) -> dict[str, float] | None:
     if bad:
         raise Misuse(f"{option} expects a number, got {', '.join(f'{name}={given[name]}' for name in bad)}")
     return {name: float(value) for name, value in given.items()} or None
-
-
-def _missing(text: str | None) -> str | float | None:
-    if text is None:
-        return None
-    number = _number(text)
-    return text if number is None else number
 
 
 def _number(text: str) -> float | None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from surgeval.cli import _options as o
-from surgeval.cli._console import emit, new_folder, progress_bar
+from surgeval.cli._console import emit, new_folder, progress_bar, talk
 from surgeval.cli._deliver import deliver
+
+if TYPE_CHECKING:
+    from surgeval.scoring.result import ScoreResult
 
 
 def register(app: typer.Typer) -> None:
@@ -31,6 +35,12 @@ def score(
     store: Path = typer.Option(
         Path(".surgeval"), "--store", help="Folder that keeps verdicts between runs; nothing is asked twice."
     ),
+    quorum: int | None = typer.Option(
+        None, "--quorum", min=1, help="Opinions that a decision on free text needs; by default more than half."
+    ),
+    max_judge_failures: float = typer.Option(
+        0.05, "--max-judge-failures", min=0.0, max=1.0, help="Share of a judge's failures above which exit is 1."
+    ),
     definitions: o.Definitions = None,
     ood: str = typer.Option(
         "stated", "--ood", help="How OOD is decided: stated, procedure, template, either or center."
@@ -50,10 +60,19 @@ def score(
     with progress_bar("judging") as step:
         result = run(
             requests, references, responses, model=model, profile=profile, track=track, max_latency_s=max_latency,
-            judges=judge, store=store, definitions=definitions, ood=ood,
+            judges=judge, store=store, quorum=quorum, definitions=definitions, ood=ood,
             train_requests=train_requests or None, train_references=train_references or None,
             missing=missing, replicates=boot, seed=seed, progress=step,
         )  # fmt: skip
     deliver(result, out=out, as_json=as_json, force=force, data=result.summary.to_dicts())
     if result.lint.findings and not as_json:
         emit(f"{len(result.lint.findings)} findings about the files: see lint.json, or run surgeval lint")
+    if failing := _failing(result, max_judge_failures):
+        talk(f"above --max-judge-failures {max_judge_failures:g}: {', '.join(failing)}; run again to ask what failed")
+        raise typer.Exit(1)
+
+
+def _failing(result: ScoreResult, most: float) -> list[str]:
+    """The judges that failed on more than a share of their cases."""
+    judges = result.tables.get("judges")
+    return [] if judges is None else judges.filter(judges["failed"] > most * judges["cases"])["judge"].to_list()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from surgeval.cli import _options as o
 from surgeval.cli._console import emit, emit_json, emit_table, talk
 
 _PLACE = typer.Argument(Path(".surgeval"), help="Folder of the store, or a file of an earlier version.")
@@ -22,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 def show(
     place: Path = _PLACE,
-    json: bool = typer.Option(False, "--json", help="Print JSON instead of tables."),
+    json: o.Json = False,
 ) -> None:
     """Count what is kept: replies per kind, asker and prompt version, and lines that cannot be read."""
     from surgeval.asking.store_care import counted, opened

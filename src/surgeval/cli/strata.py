@@ -8,7 +8,7 @@ import typer
 
 from surgeval.cli import _options as o
 from surgeval.cli import _tables as t
-from surgeval.cli._deliver import deliver
+from surgeval.cli._deliver import check_out, deliver
 from surgeval.errors import Misuse
 
 
@@ -40,7 +40,7 @@ def strata(
     seed: o.Seed = 42,
     metric: o.Metric = None,
     better: o.Better = None,
-    missing: o.Missing = "worst",
+    missing: o.Missing = None,
     columns: o.Columns = "",
     out: o.Out = None,
     as_json: o.Json = False,
@@ -49,14 +49,15 @@ def strata(
     """The value of every model in every stratum and its difference to the whole, with intervals."""
     from surgeval.stats.strata import strata as work
 
-    t.check_out(out, force=force, inputs=table)
+    check_out(out, force=force, inputs=table)
     options = {
         "statistic": statistic, "resample": resample, "estimand": estimand, "baseline": baseline, "rule": rule,
         "bins": read_bins(bins), "low_artifact": low_artifact, "level": level, "replicates": boot, "seed": seed,
-        "metric": metric, "better": t.read_better(better), "missing": missing, "columns": t.read_columns(columns),
+        "metric": metric, "better": t.read_better(better), "missing": missing or None,
+        "columns": t.read_columns(columns),
     }  # fmt: skip
     result = work(table, t.names_in(by), **options)  # type: ignore[arg-type]
-    deliver(result, out=out, as_json=as_json, to_file=True)
+    deliver(result, out=out, as_json=as_json, force=force)
 
 
 def read_bins(text: str) -> dict[str, list[float]]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from surgeval.catalogue import Catalogue, Files, with_attributes
 from surgeval.datasets._data_set import DataSet
-from surgeval.schema.catalogue import Catalogue, Files, with_attributes
 
 DATA_SETS: Catalogue[DataSet] = Catalogue(
     "data set",

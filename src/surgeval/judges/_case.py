@@ -59,6 +59,8 @@ class Verdict(NamedTuple):
     """What the judge said, cut to a bounded length."""
     latency_s: float = 0.0
     tokens: int = 0
+    finish: str = ""
+    """Why the model stopped, in the server's words."""
 
     @property
     def opinion(self) -> bool | None:
@@ -87,7 +89,8 @@ class Judge(Protocol):
     """Anything with a name that gives verdicts, in the order of the cases.
 
     Judges whose verdicts cost nothing, or depend on more than the content of a case, say so with a
-    class attribute `stored = False`; a panel then keeps them out of its verdict store.
+    class attribute `stored = False`; a panel then keeps them out of its verdict store. One that never has
+    an opinion says `silent = True`, and is not counted for the quorum.
     """
 
     name: str

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from surgeval.catalogue import Catalogue, Files, with_attributes
 from surgeval.errors import Misuse
 from surgeval.judges._case import Judge
-from surgeval.schema.catalogue import Catalogue, Files, with_attributes
 
 
 class JudgeKind(Protocol):

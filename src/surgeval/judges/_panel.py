@@ -1,17 +1,22 @@
 """A panel: up to three judges, every vote kept, the majority decides.
 
-Only opinions count (True or False). More of one than of the other decides; equally many are a `tie`;
-none at all is `abstained` when somebody answered without an opinion, else `not_judged`. A tie and an
-abstention are outcomes of their own, never a silent "wrong". Every judge is asked about every case:
+Only opinions count (True or False), and a decision needs a quorum of them: by default more than half of the
+judges on the panel, so that one judge does not decide alone while the others cannot be reached. More of one
+than of the other decides; equally many are a `tie`; too few are `abstained` when somebody answered without an
+opinion, else `not_judged`. A tie and an abstention are outcomes of their own, never a silent "wrong". A judge
+that breaks down has failed on what it left open; the run goes on. Every judge is asked about every case:
 stopping once two agree would save a third of the questions and lose the agreement between judges.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 
-from surgeval.errors import JudgeFailed, Misuse
+import polars as pl
+
+from surgeval.errors import JudgeFailed, Misuse, RunInterrupted
 from surgeval.judges._case import (
     ABSTAINED,
     DECISION_STATES,
@@ -26,8 +31,11 @@ from surgeval.judges._case import (
     ReportingJudge,
     Verdict,
     Vote,
+    cut,
 )
+from surgeval.judges._prompt import PROMPT_VERSION
 from surgeval.judges._store import VerdictStore, content_key
+from surgeval.results.tables.scoring import JUDGES
 from surgeval.schema.findings import Finding, Severity
 
 LARGEST = 3
@@ -40,12 +48,15 @@ class Panel:
     Args:
         judges: None to three judges with different names.
         store: Where verdicts are kept and looked up; None asks everything anew.
+        quorum: Opinions that a decision needs; by default more than half of the judges that speak.
 
     Raises:
-        Misuse: More than three judges, or two with one name.
+        Misuse: More than three judges, two with one name, or a quorum that cannot be reached.
     """
 
-    def __init__(self, judges: Sequence[Judge], *, store: VerdictStore | None = None) -> None:
+    def __init__(
+        self, judges: Sequence[Judge], *, store: VerdictStore | None = None, quorum: int | None = None
+    ) -> None:
         names = [judge.name for judge in judges]
         if len(judges) > LARGEST:
             raise Misuse(f"a panel has at most {LARGEST} judges, got {len(judges)}: {', '.join(names)}")
@@ -53,9 +64,14 @@ class Panel:
             raise Misuse(
                 f"judge {twice[0]!r} is on the panel twice; name each judge once (and rename equal file names)"
             )
+        speaking = sum(not getattr(judge, "silent", False) for judge in judges)
+        if quorum is not None and not 1 <= quorum <= max(1, speaking):
+            raise Misuse(f"a quorum of {quorum} cannot be reached by {speaking} judges; name at most that many")
         self.judges = tuple(judges)
         self.store = store
+        self.quorum = speaking // 2 + 1 if quorum is None else quorum
         self._counts: Counter[str] = Counter()
+        self._tallies = {judge.name: _Tally() for judge in judges}
 
     def decide(self, cases: Sequence[JudgeCase], *, progress: Callable[[int], None] | None = None) -> list[Decision]:
         """One decision per case, in the order of the cases.
@@ -67,7 +83,10 @@ class Panel:
         pace = _Pace(len(cases), len(self.judges), progress)
         columns = [self._verdicts(judge, cases, pace) for judge in self.judges]
         decisions = [
-            decision_of(tuple(Vote(j.name, column[i]) for j, column in zip(self.judges, columns, strict=True)))
+            decision_of(
+                tuple(Vote(j.name, column[i]) for j, column in zip(self.judges, columns, strict=True)),
+                quorum=self.quorum,
+            )
             for i in range(len(cases))
         ]
         pace.finish()
@@ -84,8 +103,25 @@ class Panel:
         """
         return {key: self._counts[key] for key in (*DECISION_STATES, "asked", "reused", "failed_votes", "tokens")}
 
+    def table(self) -> pl.DataFrame:
+        """One row per judge: how many cases were asked, reused, failed, abstained, at what cost, by which prompt."""
+        rows = [
+            {"judge": name, **{key: value for key, value in asdict(tally).items() if key != "first_failure"}}
+            for name, tally in self._tallies.items()
+        ]
+        return JUDGES.frame([row | {"prompt": PROMPT_VERSION} for row in rows])
+
     def warnings(self) -> tuple[Finding, ...]:
         """What the reader of the decisions should know about them."""
+        return (*self._failures(), *self._damage())
+
+    def _failures(self) -> Iterator[Finding]:
+        for name, tally in self._tallies.items():
+            if tally.failed:
+                text = f"judge {name} failed on {tally.failed} of {tally.cases} answers (first: {tally.first_failure})"
+                yield Finding("judge-failed", Severity.WARNING, text)
+
+    def _damage(self) -> tuple[Finding, ...]:
         stored = () if self.store is None else self.store.problems
         problems = [*stored, *(problem for judge in self.judges for problem in getattr(judge, "problems", ()))]
         if not problems:
@@ -116,30 +152,63 @@ class Panel:
                 store.put(judge.name, cases[group[0]], verdict)
             verdicts.update(dict.fromkeys(group, verdict))
             self._counts["tokens"] += verdict.tokens
+            self._tallies[judge.name].tokens += verdict.tokens
+            self._tallies[judge.name].seconds += round(verdict.latency_s, 3)
             pace.step(len(group))
 
-        _ask(judge, [cases[group[0]] for group in open_groups], done)
-        self._counts["asked"] += len(open_groups)
-        self._counts["reused"] += len(cases) - len(open_groups)
-        if len(verdicts) != len(cases):
-            raise JudgeFailed(
-                f"judge {judge.name!r} left {len(cases) - len(verdicts)} of {len(cases)} cases without a word"
-            )
-        return [verdicts[position] for position in range(len(cases))]
+        why = "it gave no word"
+        try:
+            _ask(judge, [cases[group[0]] for group in open_groups], done)
+        except RunInterrupted:
+            raise
+        except Exception as error:  # noqa: BLE001  (whatever a judge raises must cost its own verdicts, not the run)
+            why = f"{type(error).__name__}: {error}"
+        silence = Verdict(None, FAILED, cut(why))
+        column = [verdicts.get(position, silence) for position in range(len(cases))]
+        self._count(judge.name, column, asked=len(open_groups))
+        return column
+
+    def _count(self, judge: str, column: Sequence[Verdict], *, asked: int) -> None:
+        self._counts["asked"] += asked
+        self._counts["reused"] += len(column) - asked
+        tally = self._tallies[judge]
+        failures = [verdict for verdict in column if verdict.state == FAILED]
+        tally.cases += len(column)
+        tally.asked += asked
+        tally.reused += len(column) - asked
+        tally.failed += len(failures)
+        tally.abstained += sum(verdict.state == ABSTAINED for verdict in column)
+        tally.first_failure = tally.first_failure or (failures[0].text if failures else "")
 
 
-def decision_of(votes: tuple[Vote, ...]) -> Decision:
+@dataclass(slots=True)
+class _Tally:
+    """What one judge did so far."""
+
+    cases: int = 0
+    asked: int = 0
+    reused: int = 0
+    failed: int = 0
+    abstained: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    first_failure: str = ""
+
+
+def decision_of(votes: tuple[Vote, ...], *, quorum: int = 1) -> Decision:
     """The decision that follows from the votes.
 
     Example:
-        >>> decision_of((Vote("a", Verdict(True, "judged")), Vote("b", Verdict(None, "abstained")))).correct
-        True
+        >>> votes = (Vote("a", Verdict(True, "judged")), Vote("b", Verdict(None, "abstained")))
+        >>> decision_of(votes).correct, decision_of(votes, quorum=2).state
+        (True, 'abstained')
     """
     opinions = [vote.verdict.opinion for vote in votes]
     right, wrong = opinions.count(True), opinions.count(False)
-    if right != wrong:
+    enough = right + wrong >= quorum
+    if enough and right != wrong:
         return Decision(right > wrong, JUDGED, votes)
-    if right:
+    if enough and right:
         return Decision(None, TIE, votes)
     spoke = any(vote.verdict.state == ABSTAINED for vote in votes)
     return Decision(None, ABSTAINED if spoke else NOT_JUDGED, votes)

@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 from surgeval.judges._case import JudgeCase
 
-PROMPT_VERSION = "1"
+PROMPT_VERSION = "2"
 """Raised with every change of prompt, sampling parameters or verdict parser; part of every stored key."""
 
 CANDIDATE_LIMIT = 2000

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from surgeval.asking.store import VERDICT, Asked, ContentStore, hashed
-from surgeval.judges._case import ABSTAINED, JUDGED, JudgeCase, Verdict, cut
+from surgeval.judges._case import ABSTAINED, JUDGED, JudgeCase, Verdict
 from surgeval.judges._prompt import PROMPT_VERSION
 from surgeval.judges._verdict_file import verdict_row
 
@@ -38,8 +38,8 @@ class VerdictStore:
         if verdict.state not in (JUDGED, ABSTAINED):
             return
         facts = {"latency_s": round(verdict.latency_s, 3), "tokens": verdict.tokens, "prompt": PROMPT_VERSION}
-        row = verdict_row(judge, case, verdict) | {"state": verdict.state, "text": cut(verdict.text)} | facts
-        self.store.put(content_key(judge, case), {"kind": VERDICT, **row}, _stored_verdict)
+        row = {"kind": VERDICT, **verdict_row(judge, case, verdict), **facts}
+        self.store.put(content_key(judge, case), row, _stored_verdict)
 
 
 def _content(case: JudgeCase) -> tuple[Any, ...]:
@@ -56,4 +56,5 @@ def _stored_verdict(row: Mapping[str, Any]) -> Verdict | None:
         return None
     latency, tokens = row.get("latency_s", 0.0), row.get("tokens", 0)
     latency = float(latency) if isinstance(latency, int | float) and math.isfinite(latency) else 0.0
-    return Verdict(correct, str(state), text, latency, tokens if isinstance(tokens, int) else 0)
+    tokens = tokens if isinstance(tokens, int) else 0
+    return Verdict(correct, str(state), text, latency, tokens, str(row.get("finish", "")))

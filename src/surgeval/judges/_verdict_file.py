@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from surgeval.asking.lines import json_lines
 from surgeval.asking.store import VERDICT
 from surgeval.errors import FileUnreadable
-from surgeval.judges._case import JudgeCase, Verdict
+from surgeval.judges._case import JudgeCase, Verdict, cut
 
 UNNAMED = "unnamed"
 """The judge of rows that name none."""
@@ -47,6 +47,9 @@ def verdict_row(judge: str, case: JudgeCase, verdict: Verdict) -> dict[str, Any]
         "reference": case.reference,
         "candidate": case.candidate,
         "verdict": verdict.opinion,
+        "state": verdict.state,
+        "text": cut(verdict.text),
+        "finish": verdict.finish,
     }
 
 

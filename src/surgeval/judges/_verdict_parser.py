@@ -3,17 +3,18 @@
 The words are CORRECT, INCORRECT and UNSURE, in any case. After reasoning blocks are removed, a reply
 holds a verdict in exactly these ways:
 
-1. It is one JSON object (a code fence around it is allowed) whose `verdict` is one of the words.
-2. Its last line is that object or one of the words alone. The line may be written bold or quoted, may
-   end in one period or exclamation mark, and may start with `Verdict:` or `Answer:` (with `Final`
-   before it). Without such a start the line before must have come to an end: a blank line, or
-   punctuation. So "NOT" and "CORRECT" on two lines are no verdict.
+1. It is, or ends in, one JSON object (a code fence around it is allowed) with one `verdict`, which is one of
+   the words and stands at the top: a second one anywhere inside takes it away.
+2. Its last line is labelled: `Verdict:` or `Answer:` (with `Final` before it) and one of the words.
+3. Its last line is one of the words alone, or its last sentence is "The answer is CORRECT." These are weaker, so
+   nothing before may speak against: no other verdict word, before CORRECT no negation or half measure, before
+   INCORRECT none that hangs in the air.
 
-Everything else is an abstention, never a guess: "NOT CORRECT", "partially correct", "in correct", a
-line with both words, two verdict lines that differ, JSON with another word or with `verdict` twice,
-and silence. "NOT CORRECT" is deliberately not read as INCORRECT: whoever ignores the three words may
-mean "not fully". Look-alike letters of other scripts are not the words. UNSURE is an abstention that
-the judge chose.
+Everything else is an abstention, never a guess: "NOT CORRECT", "NOT" and "CORRECT" some lines apart, "partially
+correct", two statements that differ, JSON with another word, a reasoning block that never ends, and silence.
+"NOT CORRECT" is deliberately not read as INCORRECT: whoever ignores the three words may mean "not fully".
+Look-alike letters of other scripts are not the words. UNSURE is an abstention that the judge chose. A judge is
+asked once more before an abstention counts, so what is too strict here costs a question and no verdict.
 """
 
 from __future__ import annotations
@@ -25,33 +26,52 @@ from typing import Any
 from surgeval.judges._case import ABSTAINED, FAILED, JUDGED, Verdict, cut
 
 _WORDS: dict[str, bool | None] = {"CORRECT": True, "INCORRECT": False, "UNSURE": None}
+_FLAGS = re.IGNORECASE | re.ASCII
 _BLOCK = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 _CLOSED = re.compile(r"^.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
-_OPENED = re.compile(r"<(?:think|thinking|reasoning)>.*$", re.DOTALL | re.IGNORECASE)
-_FENCE = re.compile(r"^```(?:json)?[ \t]*\n(?P<body>.*?)\n?```$", re.DOTALL | re.IGNORECASE)
+_OPENED = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
+_FENCE = re.compile(r"```(?:json)?[ \t]*\n(?P<body>(?:(?!```).)*?)\n?[ \t]*```$", re.DOTALL | re.IGNORECASE)
+_WORD = r"(?P<word>correct|incorrect|unsure)"
 _LINE = re.compile(
     r"^[*_`\"']{0,3}(?P<label>(?:final +)?(?:verdict|answer)[*_]{0,2} *:[*_]{0,2} *)?[*_`\"']{0,3}"
-    r"(?P<word>correct|incorrect|unsure)[*_`\"']{0,3}[.!]?[*_`\"']{0,3}$",
-    re.IGNORECASE | re.ASCII,
+    rf"{_WORD}[*_`\"']{{0,3}}[.!]?[*_`\"']{{0,3}}$",
+    _FLAGS,
 )
-_ENDS = tuple(".!?:;)]}\"'*`")
+_SENTENCE = re.compile(
+    r"(?:^|(?<=[.!?\n])) *(?:(?:so|thus|hence|therefore),? +)?(?:the|this|that|my) +(?:candidate(?:'s)? +)?"
+    rf"(?:final +)?(?:answer|verdict|response) +is +[*_`\"']{{0,3}}{_WORD}[*_`\"']{{0,3}}[.!][*_]{{0,2}}(?= |\n|$)",
+    _FLAGS | re.MULTILINE,
+)
+_NO = r"not|no|nor|neither|never|cannot|partial(?:ly)?|partly|mostly|almost|nearly|hardly|barely|somewhat|half"
+_AGAINST_RIGHT = re.compile(
+    rf"\b(?:{_NO}|incorrect|wrong|false|mistaken|unsure|unclear|but|however|although)\b|n['’]t\b|\b(?:in|un|non)$",
+    re.IGNORECASE,
+)
+_AGAINST_WRONG = re.compile(
+    rf"(?<!not )\bcorrect\b|\bunsure\b|(?:\b(?:{_NO}|in|un|non)|n['’]t)(?: be)?$", re.IGNORECASE
+)
+_ENDS = ("\n", *".!?:;)]}\"'*`")
+_OBJECTS_TRIED = 64
 
 
-def verdict_from_reply(text: str, *, was_cut: bool = False, latency_s: float = 0.0, tokens: int = 0) -> Verdict:
+def verdict_from_reply(
+    text: str, *, was_cut: bool = False, finish: str = "", latency_s: float = 0.0, tokens: int = 0
+) -> Verdict:
     """The verdict in a judge's reply.
 
     Args:
         text: The reply.
         was_cut: The reply reached the token limit. A verdict may then be the beginning of something
             else, so there is none: the state is `failed`, and a later run asks again.
+        finish: Why the model stopped, in the server's words.
         latency_s: How long the reply took.
         tokens: What it used.
     """
     if was_cut:
-        return Verdict(None, FAILED, cut(f"cut off at the token limit: {text}"), latency_s, tokens)
+        return Verdict(None, FAILED, cut(f"cut off at the token limit: {text}"), latency_s, tokens, finish)
     correct = parse_verdict(text)
     state = ABSTAINED if correct is None else JUDGED
-    return Verdict(correct, state, cut(text.strip()), latency_s, tokens)
+    return Verdict(correct, state, cut(text.strip()), latency_s, tokens, finish)
 
 
 def parse_verdict(text: str) -> bool | None:
@@ -61,51 +81,107 @@ def parse_verdict(text: str) -> bool | None:
         >>> [parse_verdict(text) for text in ('{"verdict": "CORRECT"}', "Other side.\\nINCORRECT", "NOT CORRECT")]
         [True, False, None]
     """
+    word = stated_word(text)
+    return None if word is None else _WORDS[word]
+
+
+def stated_word(text: str) -> str | None:
+    """CORRECT, INCORRECT or UNSURE where the reply says so clearly, else None."""
     reply = without_reasoning(text).strip()
-    if fenced := _FENCE.match(reply):
-        reply = fenced["body"].strip()
-    if reply.startswith("{") and (word := _word_in_json(reply)):
-        return _WORDS[word]
-    lines = [line.strip() for line in reply.splitlines()]
-    said = [word for i in range(len(lines)) if (word := _word_on_line(lines, i))]
-    if not lines or not said or _word_on_line(lines, len(lines) - 1) is None or len(set(said)) > 1:
+    fenced = _FENCE.search(reply)
+    if fenced is not None and fenced.start() == 0:
+        reply, fenced = fenced["body"].strip(), None
+    before, word = _final_object(reply, fenced)
+    if word is None and before is not None:
+        return None  # it ends in an object, and that is no verdict
+    if word is None:
+        before, word = _final_words(reply)
+    if word is None or _stated(before or "") - {word}:
         return None
-    return _WORDS[said[-1]]
+    return word
 
 
 def without_reasoning(text: str) -> str:
-    """The reply without its reasoning blocks, also where the opening or the closing tag is missing.
+    """The reply without its reasoning blocks, also where the opening tag is missing; nothing where one never ends.
 
     Some chat templates open the block themselves, so a reply may hold only the closing tag; a reply
     that never closes it has not reached its answer.
     """
     text = _CLOSED.sub("", _BLOCK.sub("", text))
-    return _OPENED.sub("", text)
+    return "" if _OPENED.search(text) else text
 
 
-def _word_on_line(lines: list[str], index: int) -> str | None:
-    """The verdict word that the line consists of, or None."""
-    line = lines[index]
-    if line.startswith("{"):
-        return _word_in_json(line)
-    match = _LINE.match(line)
-    if match is None:
-        return None
-    ended = index == 0 or not lines[index - 1] or lines[index - 1].endswith(_ENDS)
-    alone = ended or _LINE.match(lines[index - 1]) is not None
-    return match["word"].upper() if match["label"] or alone else None
+def _final_object(reply: str, fenced: re.Match[str] | None) -> tuple[str | None, str | None]:
+    """What stands before the JSON object that ends the reply, and its verdict word; None and None without one."""
+    if fenced is not None:
+        return reply[: fenced.start()], _word_in_json(fenced["body"].strip())
+    if not reply.endswith("}"):
+        return None, None
+    starts = [match.start() for match in re.finditer(r"\{", reply)][:_OBJECTS_TRIED]
+    for start in starts:
+        if _document(reply[start:]) is not None:
+            return reply[:start], _word_in_json(reply[start:])
+    return None, None
+
+
+def _final_words(reply: str) -> tuple[str | None, str | None]:
+    """What stands before the verdict in words that ends the reply, and its word; None and None without one."""
+    before, _, last = reply.rpartition("\n")
+    line = _LINE.match(last.strip())
+    if line is not None:
+        word = line["word"].upper()
+        return before, word if line["label"] or not _speaks_against(before, word) else None
+    sentence = next((match for match in _SENTENCE.finditer(reply) if match.end() == len(reply)), None)
+    if sentence is None:
+        return None, None
+    before, word = reply[: sentence.start()], sentence["word"].upper()
+    return before, None if _speaks_against(before, word) else word
+
+
+def _speaks_against(before: str, word: str) -> bool:
+    prose = "\n".join(line for line in before.splitlines() if not _LINE.match(line.strip()))
+    prose = prose.rstrip(" \t\n.,:;!?-*_`\"'()")
+    ended = not prose or before.rstrip(" \t").endswith(_ENDS)
+    if not ended and not _LINE.match(before.rpartition("\n")[2].strip()):
+        return True
+    return (_AGAINST_RIGHT if word == "CORRECT" else _AGAINST_WRONG).search(prose) is not None
+
+
+def _stated(text: str) -> set[str]:
+    """Every verdict that the text states clearly, by a line, a sentence or an object of its own."""
+    words = {match["word"].upper() for match in _SENTENCE.finditer(text)}
+    for line in map(str.strip, text.splitlines()):
+        if match := _LINE.match(line):
+            words.add(match["word"].upper())
+        elif line.startswith("{") and (word := _word_in_json(line)):
+            words.add(word)
+    return words
 
 
 def _word_in_json(text: str) -> str | None:
-    """The verdict word of a JSON object, or None when it has none or two."""
-    try:
-        document = json.loads(text, object_pairs_hook=_pairs)
-    except (ValueError, RecursionError):
+    """The verdict word of a JSON object, or None when it has none, or more than one at any depth."""
+    document = _document(text)
+    if document is None or _verdicts_in(document) != 1:
         return None
-    values = [value for key, value in document if key == "verdict"] if isinstance(document, list) else []
-    word = values[0].strip().upper() if len(values) == 1 and isinstance(values[0], str) else None
+    value = next((value for key, value in document if key == "verdict"), None)
+    word = value.strip().upper() if isinstance(value, str) else None
     return word if word in _WORDS else None
 
 
-def _pairs(pairs: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    return pairs
+def _document(text: str) -> list[tuple[str, Any]] | None:
+    """The members of the JSON object that the text is, repeated keys included, or None."""
+    try:
+        document = json.loads(text, object_pairs_hook=_Pairs)
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, _Pairs) else None
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The members of one JSON object, in order."""
+
+
+def _verdicts_in(value: Any) -> int:
+    if isinstance(value, _Pairs):
+        return sum((key == "verdict") + _verdicts_in(member) for key, member in value)
+    return sum(map(_verdicts_in, value)) if isinstance(value, list) else 0

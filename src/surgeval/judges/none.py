@@ -14,6 +14,7 @@ class NoJudge:
 
     name = "none"
     stored = False
+    silent = True  # counts for no quorum
 
     def judge(self, cases: Sequence[JudgeCase]) -> list[Verdict]:
         """One `not_judged` verdict per case."""

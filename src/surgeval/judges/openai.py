@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import httpx
 
@@ -21,10 +21,25 @@ from surgeval.asking.chat import ChatServer, Reply, Trouble
 from surgeval.errors import Misuse
 from surgeval.judges._case import ABSTAINED, FAILED, Done, JudgeCase, Verdict, collected, cut
 from surgeval.judges._prompt import prompt_of
-from surgeval.judges._verdict_parser import verdict_from_reply
+from surgeval.judges._verdict_parser import stated_word, verdict_from_reply
 
 USAGE = "openai:MODEL@URL"
 KEY_VARIABLES = ("SURGEVAL_API_KEY", "OPENAI_API_KEY")
+
+JSON_ONLY = 'Reply with the JSON only: {"verdict": "CORRECT"}, {"verdict": "INCORRECT"} or {"verdict": "UNSURE"}.'
+SCHEMA: dict[str, Any] = {
+    "type": "json_schema",
+    "json_schema": {
+        "name": "verdict",
+        "strict": True,
+        "schema": {
+            "type": "object",
+            "properties": {"verdict": {"type": "string", "enum": ["CORRECT", "INCORRECT", "UNSURE"]}},
+            "required": ["verdict"],
+            "additionalProperties": False,
+        },
+    },
+}
 
 _SPEC = re.compile(r"(?P<model>.+?)@(?P<url>https?://.+)", re.IGNORECASE)
 _PATH = "/chat/completions"
@@ -45,7 +60,7 @@ class OpenAIJudge:
         self.name = f"openai:{model}@{shown}"
         key = api_key or next((os.environ[name] for name in KEY_VARIABLES if os.environ.get(name)), None)
         self.limits = limits or ChatLimits()
-        self.server = ChatServer(model, endpoint, api_key=key, limits=self.limits)
+        self.server = ChatServer(model, endpoint, api_key=key, limits=self.limits, schema=SCHEMA)
 
     def judge(self, cases: Sequence[JudgeCase]) -> list[Verdict]:
         """One verdict per case, in the order of the cases."""
@@ -56,23 +71,26 @@ class OpenAIJudge:
         _run(lambda: self._ask_all(cases, done))
 
     async def _ask_all(self, cases: Sequence[JudgeCase], done: Done) -> None:
-        waiting = iter(range(len(cases)))
         async with self.server.client() as client:
 
-            async def work() -> None:
-                for position in waiting:
-                    done(position, await self._verdict(client, cases[position]))
+            async def ask(position: int) -> Reply | Trouble:
+                return await self._reply(client, prompt_of(cases[position]).messages())
 
-            if self.server.takes_schema is None and cases:
-                # The first case goes alone: it shows whether the server takes a schema, so a refusal is
-                # met once and not once per connection.
-                done(next(waiting), await self._verdict(client, cases[0]))
-            await asyncio.gather(*(work() for _ in range(min(self.limits.concurrency, len(cases)))))
+            def hand_over(position: int, outcome: Reply | Trouble, seconds: float) -> None:
+                done(position, _verdict_of(outcome, latency_s=seconds))
 
-    async def _verdict(self, client: httpx.AsyncClient, case: JudgeCase) -> Verdict:
-        start = time.monotonic()
-        outcome = await self.server.ask(client, prompt_of(case).messages())
-        return _verdict_of(outcome, latency_s=time.monotonic() - start)
+            await self.server.ask_each(len(cases), ask, hand_over)
+
+    async def _reply(self, client: httpx.AsyncClient, messages: list[dict[str, str]]) -> Reply | Trouble:
+        """The reply, asked for once more in plain JSON where the first says neither verdict nor UNSURE."""
+        first = await self.server.ask(client, messages)
+        if isinstance(first, Trouble) or first.refused or first.was_cut or stated_word(first.text) is not None:
+            return first
+        again = [*messages, {"role": "assistant", "content": first.text}, {"role": "user", "content": JSON_ONLY}]
+        second = await self.server.ask(client, again)
+        if isinstance(second, Trouble) or stated_word(second.text) is None:
+            return first
+        return second._replace(tokens=first.tokens + second.tokens)
 
 
 def build(argument: str) -> OpenAIJudge:
@@ -87,8 +105,10 @@ def _verdict_of(outcome: Reply | Trouble, *, latency_s: float) -> Verdict:
     if isinstance(outcome, Trouble):
         return Verdict(None, FAILED, cut(outcome.text), latency_s)
     if outcome.refused:
-        return Verdict(None, ABSTAINED, cut(outcome.text), latency_s, outcome.tokens)
-    return verdict_from_reply(outcome.text, was_cut=outcome.was_cut, latency_s=latency_s, tokens=outcome.tokens)
+        return Verdict(None, ABSTAINED, cut(outcome.text), latency_s, outcome.tokens, outcome.finish)
+    return verdict_from_reply(
+        outcome.text, was_cut=outcome.was_cut, finish=outcome.finish, latency_s=latency_s, tokens=outcome.tokens
+    )
 
 
 def _endpoint(url: str) -> tuple[str, str]:

@@ -11,11 +11,38 @@ from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
+from surgeval.catalogue import Catalogue
 from surgeval.errors import Misuse
-from surgeval.schema.catalogue import Catalogue
 
 if TYPE_CHECKING:
     from surgeval.schema.metric import Metric
+
+__all__ = [
+    "CLASSIFICATION",
+    "DETECTION",
+    "METRICS",
+    "SEGMENTATION",
+    "TIME",
+    "TRACKING",
+    "TRIPLETS",
+    "Factory",
+    "case_means",
+    "classification",
+    "counts",
+    "detection",
+    "latency",
+    "metric",
+    "metrics_for",
+    "open_metric",
+    "phases",
+    "segmentation",
+    "sets",
+    "shares",
+    "time_points",
+    "tracking",
+    "triplet_map",
+    "triplets",
+]
 
 
 class Factory:

@@ -51,7 +51,7 @@ def make_questions(
     duplicate_share: float = 0.02,
     objects: Sequence[ForeignObject] = FOREIGN_OBJECTS,
     matching: bool = False,
-    seed: int = 0,
+    seed: int = 42,
     progress: Progress | None = None,
 ) -> Benchmark:
     """Questions with references and proofs, made from annotated procedures.

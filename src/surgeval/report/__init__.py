@@ -4,3 +4,5 @@ A chart is a pure function from a published table to a `Chart`; it reads no file
 its table does not hold. A section puts charts and tables in order and says what they mean. The page (HTML) and
 the print (PDF) are two renderings of the same sections.
 """
+
+__all__ = ["chart", "charts", "report", "templates"]

@@ -19,7 +19,11 @@ from surgeval.stats.ranking.result import BUCKET_TOO_SMALL
 
 FEW_VIDEOS = 30
 """Below, percentile intervals over videos are known to be too narrow."""
-_MANY_UNSCORED = 0.02
+_LIMITING = frozenset({
+    "few-videos", "seen-in-few-videos", "differs-in-few-videos", "not-assessable", "z-test-few-videos",
+    "no-random-slope", "penalised", "rejected-model", "independent-rows", "video-not-modelled", "no-model",
+})  # fmt: skip
+"""Findings about a mixed model that limit what its effects can claim."""
 _WIDE = 0.5
 """A place that can be anywhere in half of the field says little."""
 
@@ -139,11 +143,8 @@ def _unscored(inputs: Inputs) -> Iterator[str]:
         return
     share = inputs.rows["value"].null_count() / inputs.rows.height
     if share > 0:
-        grave = " Averages leave them out, which can favour models." if share > _MANY_UNSCORED else ""
-        yield f"{percent(share)} of the answers were not scored (no verdict, or a broken reference).{grave}"
-    sizes = inputs.rows.group_by("model").len()
-    if sizes["len"].n_unique() > 1:
-        yield "Not every model has a row for every case; a missing row counts as the worst value where that is known."
+        yield f"{percent(share)} of the answers were not scored (no verdict, or a broken reference)."
+    yield from inputs.live.notes if inputs.live is not None else ()
 
 
 def _judges(inputs: Inputs) -> Iterator[str]:
@@ -208,6 +209,10 @@ def _fit(part: StoredResult) -> Iterator[str]:
         yield f"{part.label}: the mixed model did not converge; its effects must not be used."
     if fit.get("singular") is True:
         yield f"{part.label}: a variance of the mixed model is estimated as zero."
+    noticed = fit.get("findings")
+    for finding in noticed if isinstance(noticed, list) else ():
+        if isinstance(finding, dict) and finding.get("severity") == "warning" and finding.get("code") in _LIMITING:
+            yield f"{part.label}: {plain(str(finding.get('message', '')), limit=300)}."
 
 
 def _unread(inputs: Inputs) -> Iterator[str]:

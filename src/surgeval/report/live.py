@@ -7,14 +7,16 @@ What cannot be computed (one video, one case) is a sentence instead of a number.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import polars as pl
 
 from surgeval.errors import SurgevalError
 from surgeval.report.words import plain
-from surgeval.schema.score_table import FIXED, Missing, ScoreMatrix, ScoreTable
+from surgeval.schema.missing import NOT_THE_MODELS_FAULT, Missing
+from surgeval.schema.outcomes import Status
+from surgeval.schema.score_table import FIXED, ScoreTable
 from surgeval.stats.dependence import dependence
 from surgeval.stats.interval import interval
 from surgeval.stats.strata import strata
@@ -27,18 +29,6 @@ _LARGE_ROWS = 300_000
 _HUGE_ROWS = 1_000_000
 _PREFERRED = ("ood", "clinical", "center", "phase", "group", "format", "procedure")
 _NO_STRATA = frozenset({*FIXED, "latency", "reason", "capability", "window_s", "set", "question", "answer"})
-
-
-class _Once(ScoreTable):
-    """A score table that makes the array of its scores only once, however often it is asked."""
-
-    def matrix(self, metric: str | None = None, *, missing: Missing = "worst") -> ScoreMatrix:
-        """The scores of one metric as an array; not to be written into."""
-        kept: dict[tuple[str | None, str], ScoreMatrix] = self.__dict__.setdefault("_kept", {})
-        if (metric, missing) not in kept:
-            kept[metric, missing] = super().matrix(metric, missing=missing)
-            kept[metric, missing].values.flags.writeable = False
-        return kept[metric, missing]
 
 
 @dataclass(frozen=True)
@@ -55,7 +45,7 @@ class Live:
         if len(self.table.metrics) > 1:
             frame = frame.filter(pl.col("metric") == self.metric)
         kept = [name for name in FIXED if name in frame.columns]
-        return _Once(frame.select(*kept, *self.strata_columns), self.table.has_videos, self.table.facts)
+        return replace(self.table, frame=frame.select(*kept, *self.strata_columns))
 
     @property
     def replicates(self) -> int:
@@ -65,9 +55,21 @@ class Live:
 
     @property
     def missing(self) -> Missing:
-        """What a case without a row of a model counts as: the worst value, where the metric has one."""
-        facts = self.table.facts.get(self.metric)
-        return "worst" if facts is not None and math.isfinite(facts.worst) else "drop"
+        """What a score that is not there counts as: the worst value where the metric has one.
+
+        What no model is to blame for is left out of that model's values, and said among the limitations: a report has
+        nobody to ask.
+        """
+        own = "worst" if math.isfinite(self.table.facts_of(self.metric).worst) else "drop-case"
+        return {status.value: "drop-score" if status in NOT_THE_MODELS_FAULT else own for status in Status}
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """What stands for scores that are not there, in words."""
+        try:
+            return self.small.matrix(self.metric, missing=self.missing).notes
+        except SurgevalError as error:
+            return [plain(error, limit=300)]
 
     @cached_property
     def strata_columns(self) -> list[str]:

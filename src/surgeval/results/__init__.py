@@ -5,4 +5,18 @@ from surgeval.results.request import Request, requested
 from surgeval.results.result import Result
 from surgeval.results.table_result import TableResult
 
-__all__ = ["Request", "Result", "StoredResult", "TableResult", "read", "requested"]
+__all__ = [
+    "Request",
+    "Result",
+    "StoredResult",
+    "TableResult",
+    "folder",
+    "manifest",
+    "read",
+    "reading",
+    "request",
+    "requested",
+    "result",
+    "table_result",
+    "tables",
+]

@@ -80,12 +80,13 @@ def read(folder: str | Path) -> StoredResult:
     place = Path(folder)
     reader = FolderReader(place, everything=True)
     found = next(reader.results(place), None) if place.is_dir() else None
-    problems = [finding.message for finding in reader.findings]
+    notes = tuple(finding for finding in reader.findings if finding.severity is Severity.NOTE)
+    problems = [finding.message for finding in reader.findings if finding not in notes]
     if found is None:
         problems.append("expected a folder that a verb of surgeval wrote, with a manifest.json in it")
     if problems or found is None:
         raise FileUnreadable(str(place), problems)
-    return found
+    return replace(found, findings=(*found.findings, *notes))
 
 
 class FolderReader:

@@ -46,6 +46,7 @@ __all__ = [
     "engine_takes_images",
     "inspect_image",
     "open_engine",
+    "process",
     "trial_run",
     "write_clean_image",
 ]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from surgeval.catalogue import Catalogue, Files, with_attributes
 from surgeval.errors import Misuse
 from surgeval.sandbox._engine import Engine
-from surgeval.schema.catalogue import Catalogue, Files, with_attributes
 
 ENGINES: Catalogue[Any] = Catalogue(
     "engine",

@@ -1,1 +1,28 @@
 """Vocabulary and files: what a question, an answer and a score are, and how they are read and written."""
+
+__all__ = [
+    "archives",
+    "documents",
+    "findings",
+    "foreign_objects",
+    "formats",
+    "intervals",
+    "ledger",
+    "ledger_rules",
+    "metric",
+    "metric_facts",
+    "outcomes",
+    "procedure_files",
+    "procedure_problems",
+    "question_files",
+    "questions",
+    "rows",
+    "score_table",
+    "shown_tables",
+    "shown_text",
+    "table_facts",
+    "table_files",
+    "tabular",
+    "taxonomy",
+    "tracks",
+]

@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid, UnknownName
 from surgeval.schema.metric_facts import MetricFacts, facts_by_name
+from surgeval.schema.missing import Missing as Missing
+from surgeval.schema.missing import missing_rules
 from surgeval.schema.outcomes import Status
+from surgeval.schema.score_matrix import ScoreMatrix as ScoreMatrix
+from surgeval.schema.score_matrix import score_matrix
 from surgeval.schema.table_facts import (
     FACTS_FILE,
     Directions,
@@ -28,8 +32,6 @@ from surgeval.schema.table_facts import (
 from surgeval.schema.table_files import read_frame, renamed, stacked
 from surgeval.schema.tabular import as_frame, first_line, mixed_kinds
 
-Missing = Literal["worst", "drop", "error"]
-MISSING: tuple[Missing, ...] = get_args(Missing)
 KEY = ("model", "case", "metric", "task")
 FIXED = ("model", "case", "video", "metric", "value", "status", "task")
 
@@ -109,20 +111,27 @@ class ScoreTable:
         """The columns that describe cases rather than identify them."""
         return [name for name in self.frame.columns if name not in FIXED]
 
-    def matrix(self, metric: str | None = None, *, missing: Missing = "worst") -> ScoreMatrix:
-        """The scores of one metric as an array of cases by models, the form statistics work on.
+    def matrix(self, metric: str | None = None, *, missing: Missing = None) -> ScoreMatrix:
+        """The scores of one metric as an array of cases by models, made once; not to be written into.
 
         Args:
             metric: May be left out where the table has only one, or has `correct`.
-            missing: What a (model, case) pair without a row becomes: the metric's worst value, a
-                reason to drop the case for every model, or an error.
+            missing: What a score that is not there counts as, whether its row is empty or absent: `worst`, `drop-case`,
+                `drop-score`, `error` or a number, for all or by status; see `surgeval.schema.missing`.
 
         Raises:
             UnknownName: The table has no such metric.
             Misuse: The table has several, and none was chosen.
-            TableInvalid: Pairs are missing and `missing="error"`, or the worst value is unknown.
+            TableInvalid: Scores are not there, and the rule is an error or the worst value unknown.
         """
-        return _matrix(self, self.chosen_metric(metric), missing)
+        name = self.chosen_metric(metric)
+        made: dict[Any, ScoreMatrix] = self.__dict__.setdefault("_made", {})
+        key = (name, tuple(missing_rules(missing).values()))
+        if key not in made:
+            rows = self.frame.filter(pl.col("metric") == name)
+            made[key] = score_matrix(rows, self.facts_of(name), self.strata, missing)
+            made[key].values.flags.writeable = False
+        return made[key]
 
     def chosen_metric(self, metric: str | None = None) -> str:
         """The metric of that name; without one the main metric of the table, its only one, or `correct`.
@@ -174,31 +183,6 @@ class ScoreTable:
         return (
             f"ScoreTable({len(self.models)} models, {cases} cases, {videos} videos, metrics: {', '.join(self.metrics)})"
         )
-
-
-@dataclass(frozen=True)
-class ScoreMatrix:
-    """Scores of one metric: `values[case, model]`, NaN where a case was not scored."""
-
-    values: np.ndarray
-    models: list[str]
-    videos: np.ndarray
-    """For each case, the index of its video in `video_names`."""
-    video_names: list[str]
-    cases: pl.DataFrame
-    """One row per case: `case`, `video`, `task` where present, and the strata."""
-    metric: MetricFacts
-    filled: dict[str, int] = field(default_factory=dict)
-    """Pairs per model that had no row and were given the worst value."""
-    dropped: int = 0
-    """Cases dropped because a model had no row for them."""
-
-    def where(self, rows: np.ndarray) -> ScoreMatrix:
-        """The matrix of the cases selected by a mask or by indices; videos without cases vanish."""
-        old, videos = np.unique(self.videos[rows], return_inverse=True)
-        names = [self.video_names[i] for i in old]
-        cases = self.cases[np.flatnonzero(rows) if rows.dtype == bool else rows]
-        return ScoreMatrix(self.values[rows], self.models, videos, names, cases, self.metric, self.filled, self.dropped)
 
 
 def read_score_table(
@@ -260,7 +244,11 @@ def _completed(frame: pl.DataFrame, where: str, name: str) -> tuple[pl.DataFrame
     ]
     frame = frame.with_columns(additions)
     frame = frame.with_columns(pl.col("value").fill_nan(None))
-    return _with_defaults(frame, name), has_videos
+    frame = _with_defaults(frame, name)
+    default = (
+        pl.when(pl.col("value").is_null()).then(pl.lit(Status.MISSING.value)).otherwise(pl.lit(Status.ANSWERED.value))
+    )
+    return frame.with_columns(pl.coalesce(pl.col("status").cast(pl.String), default).alias("status")), has_videos
 
 
 def _with_defaults(frame: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -270,9 +258,7 @@ def _with_defaults(frame: pl.DataFrame, name: str) -> pl.DataFrame:
     """
     if "metric" not in frame.columns:
         frame = frame.with_columns(pl.lit(name).alias("metric"))
-    if "status" not in frame.columns:
-        frame = frame.with_columns(pl.lit(Status.ANSWERED.value).alias("status"))
-    return frame
+    return frame if "status" in frame.columns else frame.with_columns(pl.lit(None, pl.String).alias("status"))
 
 
 def _problems(frame: pl.DataFrame, facts: Mapping[str, MetricFacts]) -> list[str]:
@@ -351,56 +337,3 @@ def _out_of_range(frame: pl.DataFrame, facts: Mapping[str, MetricFacts]) -> list
             hint = "; divide percentages by 100" if percent else ""
             problems.append(f"column 'value' has {bad.height} entries {span} (first: row {row}, {value:g}){hint}")
     return problems
-
-
-def _matrix(table: ScoreTable, metric: str, missing: Missing) -> ScoreMatrix:
-    frame = table.frame.filter(pl.col("metric") == metric)
-    key = [name for name in ("task", "case") if name in frame.columns]
-    cases = frame.unique(subset=key, keep="first", maintain_order=True)
-    cases = cases.select([*key, "video", *table.strata]).with_row_index("__case__")
-    models = frame["model"].unique(maintain_order=True).to_list()
-    numbered = frame.join(cases.select([*key, "__case__"]), on=key, how="left", nulls_equal=True)
-    rows = numbered["__case__"].to_numpy()
-    code = {model: index for index, model in enumerate(models)}
-    columns = frame["model"].replace_strict(code, return_dtype=pl.Int64).to_numpy()
-    values = np.full((cases.height, len(models)), np.nan)
-    present = np.zeros(values.shape, dtype=bool)
-    values[rows, columns] = numbered["value"].to_numpy()
-    present[rows, columns] = True
-    facts = table.facts_of(metric)
-    filled, keep = _fill(values, present, models, facts, missing)
-    names, videos = np.unique(cases["video"].to_numpy().astype(str)[keep], return_inverse=True)
-    return ScoreMatrix(
-        values=values[keep],
-        models=models,
-        videos=videos,
-        video_names=names.tolist(),
-        cases=cases.drop("__case__").filter(pl.Series(keep)),
-        metric=facts,
-        filled=filled,
-        dropped=int((~keep).sum()),
-    )
-
-
-def _fill(
-    values: np.ndarray, present: np.ndarray, models: list[str], facts: MetricFacts, missing: Missing
-) -> tuple[dict[str, int], np.ndarray]:
-    if missing not in MISSING:
-        raise UnknownName("rule for missing scores", missing, MISSING)
-    holes = {model: int(n) for model, n in zip(models, (~present).sum(axis=0), strict=True) if n}
-    keep = np.ones(len(values), dtype=bool)
-    if not holes:
-        return {}, keep
-    listed = ", ".join(f"{model}: {count}" for model, count in holes.items())
-    if missing == "error":
-        raise TableInvalid("score table", [f"models without a row for some cases ({listed})"])
-    if missing == "drop":
-        return {}, np.asarray(present.all(axis=1))
-    if not np.isfinite(facts.worst):
-        raise TableInvalid(
-            "score table",
-            [f"models without a row for some cases ({listed}), and the worst value of {facts.name!r} is unknown"
-             "; choose missing='drop' or declare the metric's range"],
-        )  # fmt: skip
-    values[~present] = facts.worst
-    return holes, keep

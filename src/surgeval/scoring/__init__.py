@@ -1,1 +1,15 @@
 """From questions, answers and verdicts to the score table: profiles, lint, floors, differences."""
+
+__all__ = [
+    "diff",
+    "evaluate",
+    "floors",
+    "leverage",
+    "lint",
+    "lint_report",
+    "margins",
+    "official",
+    "profiles",
+    "result",
+    "run",
+]

@@ -8,6 +8,7 @@ counts as late where a limit applies.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -167,10 +168,18 @@ def _decide(
         given = answer_format.parse(response.content)
     except Unreadable:
         return Outcome(request, reference, response, Reason.UNREADABLE, flags, expected)
+    if answer_format.judged and _is_blank(response.content):
+        return Outcome(request, reference, response, Reason.WRONG, flags, expected, given)
     if answer_format.judged:
         return Outcome(request, reference, response, Reason.NOT_JUDGED, flags, expected, given, _PENDING)
     reason = Reason.RIGHT if answer_format.compare(expected, given) else Reason.WRONG
     return Outcome(request, reference, response, reason, flags, expected, given)
+
+
+def _is_blank(text: str) -> bool:
+    """Whether there is nothing but white space, punctuation and invisible characters: wrong without asking."""
+    kinds = {unicodedata.category(letter) for letter in text}
+    return all(kind in ("Cc", "Cf") or kind[0] in "ZP" for kind in kinds)
 
 
 def _judged(decision: Decision) -> Reason:

@@ -72,8 +72,9 @@ class ScoreResult(Result):
         return board.filter((pl.col("estimand") == "rows") | (pl.col("level") == "overall"))
 
     def screen(self) -> Mapping[str, pl.DataFrame]:
-        """Headline and buckets under the name of the model."""
-        return {f"{self.model} (profile {self.profile})": self.shown}
+        """Headline and buckets under the name of the model, then what the judges did."""
+        judges = {"judges": self.tables["judges"]} if "judges" in self.tables else {}
+        return {f"{self.model} (profile {self.profile})": self.shown, **judges}
 
     def facts(self) -> dict[str, Any]:
         """Model and profile."""

@@ -34,6 +34,7 @@ def score(
     max_latency_s: float | None = None,
     judges: Sequence[str | Judge] = (),
     store: str | Path | None = None,
+    quorum: int | None = None,
     definitions: str | Path | None = None,
     ood: str = "stated",
     train_requests: Sources | None = None,
@@ -57,6 +58,7 @@ def score(
             `openai:MODEL@URL`, `local:PATH` or `Judge` objects. Without one, free text is not scored.
         store: A folder that keeps verdicts between runs, so that nothing is asked twice (a file of an earlier
             version is taken as well). Without one, a run that is interrupted begins anew.
+        quorum: Opinions that a decision on free text needs; by default more than half of the judges.
         definitions: A foreign-object definitions file; its classes become the legal ones.
         ood: How OOD is decided: `stated` in the file, or derived (`procedure`, `template`, `either`,
             `center`) from what the training questions contain.
@@ -80,10 +82,13 @@ def score(
     check_seed(seed)
     limit = latency_limit_s(track, max_latency_s)
     asked = [open_judge(judge) if isinstance(judge, str) else judge for judge in judges]
-    panel = Panel(asked, store=None if store is None else VerdictStore(store))
+    panel = Panel(asked, store=None if store is None else VerdictStore(store), quorum=quorum)
     kinds = None if definitions is None else read_definitions(definitions)
     class_names = None if kinds is None else tuple(kind.name for kind in kinds)
-    settled = {"profile": chosen.name, "max_latency_s": limit, "judges": [judge.name for judge in asked]}
+    settled = {
+        "profile": chosen.name, "max_latency_s": limit, "judges": [judge.name for judge in asked],
+        "quorum": panel.quorum if asked else None,
+    }  # fmt: skip
     report = lint(requests, responses, references, class_names=class_names)
     if chosen.official:
         with closing(panel):
@@ -91,8 +96,7 @@ def score(
                 requests, references, responses, model=model, profile=chosen, limit_s=limit, panel=panel,
                 replicates=replicates, seed=seed, report=report, progress=progress,
             )  # fmt: skip
-        findings = (*result.findings, *panel.warnings())
-        return replace(result, findings=findings, request=Request(settled=settled))
+        return replace(_with_judges(result, panel), request=Request(settled=settled))
     options = NativeOptions(
         model=model, limit_s=limit, ood=ood, missing=missing, replicates=replicates, seed=seed, progress=progress,
         seen=_seen(train_requests, train_references, class_names),
@@ -101,7 +105,13 @@ def score(
     questions = load_questions(requests, references, class_names=class_names)
     with closing(panel):
         result = score_native(questions, responses, panel=panel, options=options, report=report)
-    return replace(result, findings=(*result.findings, *panel.warnings()), request=Request(settled=settled))
+    return replace(_with_judges(result, panel), request=Request(settled=settled))
+
+
+def _with_judges(result: ScoreResult, panel: Panel) -> ScoreResult:
+    """The result with what its judges did."""
+    tables = {**result.tables, "judges": panel.table()} if panel.judges else result.tables
+    return replace(result, findings=(*result.findings, *panel.warnings()), tables=tables)
 
 
 def _seen(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from surgeval.errors import Misuse
 from surgeval.simulation.renderer import Renderer
 from surgeval.simulation.scene import Scene
-from surgeval.video._pyav import pyav
+from surgeval.video import pyav
 from surgeval.video.clips import planes_of
 from surgeval.video.clock import burn_clock
 from surgeval.video.encoding import OFFICIAL_CLIP, ClipSpec, clip_writer

@@ -25,7 +25,7 @@ from surgeval.simulation.scene import Scene
 from surgeval.simulation.stage import draw_scenes
 from surgeval.simulation.truth import true_procedure
 from surgeval.simulation.workers import worker_pool
-from surgeval.video._pyav import pyav
+from surgeval.video import pyav
 from surgeval.video.encoding import OFFICIAL_CLIP, ClipSpec
 
 Step = Callable[[int], None]
@@ -121,7 +121,7 @@ class Simulation:
 def simulate(
     procedures: int = 4,
     *,
-    seed: int = 0,
+    seed: int = 42,
     types: Sequence[str] | None = None,
     centers: Sequence[str] | None = None,
     minutes: tuple[float, float] | None = None,

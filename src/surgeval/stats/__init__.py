@@ -1,1 +1,20 @@
 """Score tables in; intervals, tests, strata, aggregation, agreement and rankings out."""
+
+__all__ = [
+    "adjusted",
+    "aggregation",
+    "agreement",
+    "comparison",
+    "contrasts",
+    "cooccurrence",
+    "dependence",
+    "draws",
+    "ensembles",
+    "influence",
+    "interval",
+    "intervals",
+    "mixed",
+    "ranking",
+    "statistic",
+    "strata",
+]

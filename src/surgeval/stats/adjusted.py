@@ -58,7 +58,7 @@ def adjusted_effects(
     seed: int = 42,
     metric: str | None = None,
     better: Directions = None,
-    missing: Missing = "worst",
+    missing: Missing = None,
 ) -> AdjustedResult:
     """The effect of each property on the odds of being right, per model, adjusted for the others.
 
@@ -75,7 +75,8 @@ def adjusted_effects(
         seed: Seed of the bootstrap.
         metric: Which metric of the table.
         better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
-        missing: What a (model, case) pair without a row becomes.
+        missing: What a score that is not there counts as: `worst`, `drop-case`, `drop-score`, `error` or a number, for
+            all or by status; by default the worst value for what the model is to blame for, else an error.
 
     Raises:
         Misuse: Scores that are not 0/1, or an effect that cannot be used.
@@ -92,7 +93,7 @@ def adjusted_effects(
     few = min(len(np.unique(codes)) for codes in groupings) < FEW_CLUSTERS
     kind = {"auto": "CR2" if few else "CR1"}.get(covariance, covariance)
     rows: list[dict[str, Any]] = []
-    notes: list[str] = []
+    notes: list[str] = list(matrix.notes)
     for place, model in enumerate(matrix.models):
         use = complete & np.isfinite(matrix.values[:, place])
         fit = fit_logistic(design[use], matrix.values[use, place], names)

@@ -76,7 +76,7 @@ def aggregate(
     weights: Mapping[str, float] | None = None,
     metric: str | None = None,
     better: Directions = None,
-    missing: Missing = "worst",
+    missing: Missing = None,
     columns: Mapping[str, str] | None = None,
 ) -> AggregationResult:
     """The value and rank of every model under every strategy that the table allows.
@@ -89,7 +89,8 @@ def aggregate(
         weights: Weight of each phase, by name; needed for the weighted strategy, which is left out otherwise.
         metric: Which metric of the table.
         better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
-        missing: What a (model, case) pair without a row becomes.
+        missing: What a score that is not there counts as: `worst`, `drop-case`, `drop-score`, `error` or a number, for
+            all or by status; by default the worst value for what the model is to blame for, else an error.
         columns: Our column names to theirs, where files are read.
 
     Raises:

@@ -69,7 +69,7 @@ def compare(
     seed: int = 42,
     metric: str | None = None,
     better: Directions = None,
-    missing: Missing = "worst",
+    missing: Missing = None,
     columns: Mapping[str, str] | None = None,
     engine: Engine = "auto",
 ) -> ComparisonResult:
@@ -117,12 +117,7 @@ def pair_matrix(matrix: ScoreMatrix, model_a: str, model_b: str) -> ScoreMatrix:
     both = np.isfinite(matrix.values[:, columns]).all(axis=1)
     if not both.any():
         raise Misuse(f"no case was scored for both {model_a!r} and {model_b!r}")
-    kept = matrix.where(both)
-    filled = {name: count for name, count in matrix.filled.items() if name in (model_a, model_b)}
-    return ScoreMatrix(
-        kept.values[:, columns], [model_a, model_b], kept.videos, kept.video_names, kept.cases, kept.metric, filled,
-        matrix.dropped,
-    )  # fmt: skip
+    return matrix.columns([model_a, model_b]).where(both)
 
 
 def min_detectable(sd: float, videos: int, *, level: float = 0.95, power: float = POWER) -> float:

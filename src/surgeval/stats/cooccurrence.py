@@ -52,7 +52,7 @@ def cooccurrence(
     seed: int = 42,
     metric: str | None = None,
     better: Directions = None,
-    missing: Missing = "worst",
+    missing: Missing = None,
 ) -> CooccurrenceResult:
     """How each model does per label, and per label given that another one is present.
 
@@ -68,7 +68,8 @@ def cooccurrence(
         seed: Seed of the stream.
         metric: Which metric of the table.
         better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
-        missing: What a (model, case) pair without a row becomes.
+        missing: What a score that is not there counts as: `worst`, `drop-case`, `drop-score`, `error` or a number, for
+            all or by status; by default the worst value for what the model is to blame for, else an error.
     """
     settings = Settings(statistic, resample, "rows", level, replicates, "percentile", seed)
     check_settings(settings)

@@ -52,7 +52,7 @@ class WidthRatioResult(TableResult):
 
 @requested("dependence")
 def dependence(
-    table: Any, *, metric: str | None = None, better: Directions = None, missing: Missing = "worst"
+    table: Any, *, metric: str | None = None, better: Directions = None, missing: Missing = None
 ) -> DependenceResult:
     """How strongly the scores of each model hang together within videos.
 
@@ -82,7 +82,7 @@ def dependence(
         "effect is the variance of the mean over rows with whole videos as unit divided by that of independent rows "
         "(both in closed form), and the effective number of cases is the number of cases divided by it."
     )
-    return DependenceResult.of(frame, prose)
+    return DependenceResult.of(frame, prose, tuple(matrix.notes))
 
 
 def icc_between_videos(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -113,7 +113,7 @@ def width_ratio(
     seed: int = 42,
     metric: str | None = None,
     better: Directions = None,
-    missing: Missing = "worst",
+    missing: Missing = None,
 ) -> WidthRatioResult:
     """How much wider intervals are when videos are respected; arguments as for `interval`."""
     common: dict[str, Any] = {

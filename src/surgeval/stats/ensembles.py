@@ -13,7 +13,7 @@ give on average. Responses are equal when their keys are equal; build keys from 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -59,7 +59,7 @@ def ensembles(
     seed: int = 42,
     metric: str | None = None,
     better: Directions = None,
-    missing: Missing = "worst",
+    missing: Missing = None,
 ) -> EnsembleResult:
     """How well ensembles of the models in a table would do, per bucket, against the best single model.
 
@@ -76,7 +76,8 @@ def ensembles(
         seed: Seed of the streams.
         metric: Which metric of the table.
         better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
-        missing: What a (model, case) pair without a row becomes.
+        missing: What a score that is not there counts as: `worst`, `drop-case`, `drop-score`, `error` or a number, for
+            all or by status; by default the worst value for what the model is to blame for, else an error.
 
     Raises:
         Misuse: Fewer than two models, or weights that do not fit the models.
@@ -202,10 +203,7 @@ def _weights(matrix: ScoreMatrix, weights: Mapping[str, float] | None) -> np.nda
 
 def _widened(matrix: ScoreMatrix, kinds: list[str], columns: np.ndarray) -> ScoreMatrix:
     values = np.column_stack([matrix.values, columns])
-    return ScoreMatrix(
-        values, [*matrix.models, *kinds], matrix.videos, matrix.video_names, matrix.cases, matrix.metric, matrix.filled,
-        matrix.dropped,
-    )  # fmt: skip
+    return replace(matrix, values=values, models=[*matrix.models, *kinds])
 
 
 def _bucket_rows(part: Slice, models: list[str], kinds: list[str], settings: Settings) -> list[dict[str, Any]]:

@@ -32,7 +32,7 @@ def influence(
     estimand: str = "rows",
     metric: str | None = None,
     better: Directions = None,
-    missing: Missing = "worst",
+    missing: Missing = None,
 ) -> InfluenceResult:
     """What happens to each model's value when one video is left out.
 
@@ -66,4 +66,4 @@ def influence(
         f"The {statistic} of {matrix.metric.name!r} {ESTIMAND_PROSE[estimand]} (estimand: {estimand}) was recomputed "
         f"without each of {len(names)} videos in turn. Jackknife standard errors: {spread}."
     )
-    return InfluenceResult.of(frame, prose)
+    return InfluenceResult.of(frame, prose, tuple(matrix.notes))

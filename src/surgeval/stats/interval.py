@@ -16,6 +16,7 @@ from surgeval.errors import Misuse, TooFewVideos, UnknownName
 from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
 from surgeval.results.tables.statistics import INTERVAL
+from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.schema.score_table import Missing, ScoreMatrix
@@ -87,7 +88,7 @@ def interval(
     seed: int = 42,
     metric: str | None = None,
     better: Directions = None,
-    missing: Missing = "worst",
+    missing: Missing = None,
     columns: Mapping[str, str] | None = None,
     engine: Engine = "auto",
 ) -> IntervalResult:
@@ -106,7 +107,8 @@ def interval(
         seed: Seed of the named streams; each slice has its own.
         metric: Which metric of the table; may be left out where there is one.
         better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
-        missing: What a (model, case) pair without a row becomes.
+        missing: What a score that is not there counts as: `worst`, `drop-case`, `drop-score`, `error` or a number, for
+            all or by status; by default the worst value for what the model is to blame for, else an error.
         columns: Our column names to theirs, where files are read.
         engine: `numba`, `numpy`, or `auto`; results are equal.
 
@@ -299,21 +301,13 @@ def resample_prose(label: str) -> str:
     return known.get(label, f"bootstrap resamples of the hierarchy {label}")
 
 
-def matrix_notes(matrix: ScoreMatrix, *, has_videos: bool = True) -> list[str]:
+def matrix_notes(matrix: ScoreMatrix, *, has_videos: bool = True) -> list[Finding | str]:
     """What a reader must know about the scores themselves."""
-    notes = []
+    notes: list[Finding | str] = []
     if not has_videos:
         notes.append("The table names no video, so each case stands for itself.")
-    if matrix.filled:
-        listed = ", ".join(f"{model}: {count}" for model, count in matrix.filled.items())
-        notes.append(f"Pairs without a row count as the worst value, {matrix.metric.worst:g} ({listed}).")
-    if matrix.dropped:
-        notes.append(f"{matrix.dropped} cases were dropped because a model had no row for them.")
-    unscored = np.isnan(matrix.values).sum(axis=0)
-    if unscored.any():
-        listed = ", ".join(f"{m}: {n}" for m, n in zip(matrix.models, unscored.tolist(), strict=True) if n)
-        notes.append(f"Cases present but not scored are left out of the values ({listed}).")
-    return notes
+    absent = [Finding("scores-not-there", Severity.NOTE, text) for text in matrix.absent.sentences]
+    return [*notes, *matrix.borrowed, *absent]
 
 
 def _deterministic(sample: Sample, level: float) -> Spread:

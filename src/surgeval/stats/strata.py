@@ -65,7 +65,7 @@ def strata(
     seed: int = 42,
     metric: str | None = None,
     better: Directions = None,
-    missing: Missing = "worst",
+    missing: Missing = None,
     columns: Mapping[str, str] | None = None,
 ) -> StrataResult:
     """The value of every model in every stratum and its difference to the baseline.
@@ -86,7 +86,8 @@ def strata(
         seed: Seed of the stream.
         metric: Which metric of the table.
         better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
-        missing: What a (model, case) pair without a row becomes.
+        missing: What a score that is not there counts as: `worst`, `drop-case`, `drop-score`, `error` or a number, for
+            all or by status; by default the worst value for what the model is to blame for, else an error.
         columns: Our column names to theirs, where files are read.
 
     Raises:

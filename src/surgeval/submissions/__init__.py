@@ -5,4 +5,4 @@ from surgeval.asking.plan import Rules as Rules
 from surgeval.asking.plan import State as State
 from surgeval.submissions.serve import serve as serve
 
-__all__ = ["Outcome", "Rules", "State", "serve"]
+__all__ = ["Outcome", "Rules", "State", "rehearsal", "results", "serve", "starter"]

@@ -51,7 +51,7 @@ class Settings:
     budget_s: float | None = None
     """Seconds per question instead of the track's."""
     state: State = State.PER_VIDEO
-    seed: int = 0
+    seed: int = 42
     start_up_s: float = 600.0
     clock: bool = False
     """Show the video with a burned-in clock where there are both."""

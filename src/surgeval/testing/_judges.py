@@ -46,7 +46,8 @@ def check_judge(judge: Judge | str) -> None:
         >>> check_judge("exact")
     """
     opened = open_judge(judge) if isinstance(judge, str) else judge
-    refuse("judge", opened.name, (rule(opened) for rule in JUDGE_RULES))
+    refuse("judge", opened.name, [there_is_one_verdict_per_case(opened)])  # the other rules are about these verdicts
+    refuse("judge", opened.name, (rule(opened) for rule in JUDGE_RULES[1:]))
 
 
 def there_is_one_verdict_per_case(judge: Judge) -> Broken:

@@ -1,5 +1,6 @@
 """Video: probing, frames at exact times, clips and challenge inputs (needs the extra `video`)."""
 
+from surgeval.video._pyav import pyav
 from surgeval.video.batch_files import LAYOUTS
 from surgeval.video.clips import build_clip, clip_times_s
 from surgeval.video.encoding import OFFICIAL_CLIP, ClipSpec, clip_writer
@@ -21,15 +22,23 @@ __all__ = [
     "Probe",
     "Sample",
     "TimeIndex",
+    "batch_files",
     "build_clip",
     "clip_problems",
     "clip_times_s",
     "clip_writer",
+    "clips",
+    "clock",
+    "encoding",
     "frame_name",
+    "images",
     "input_problems",
     "iterate_frames",
+    "lettering",
+    "pictures",
     "png_bytes",
     "probe",
+    "pyav",
     "read_inputs",
     "sample",
     "store_frames",

@@ -67,6 +67,7 @@ def test_the_first_reply_counts(tmp_path: Path) -> None:
     again = ContentStore(tmp_path / "store")
     assert (text_of(again, hashed(1)), len(again)) == ("first", 1)
     assert [row["text"] for row in again.rows()] == ["first"]
+    assert sum(len(segment.read_text().splitlines()) for segment in again.segments()) == 2  # the third was not written
 
 
 def test_every_part_of_what_was_asked_is_in_the_key() -> None:

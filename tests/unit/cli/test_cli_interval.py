@@ -53,7 +53,7 @@ def test_files_are_written_with_a_manifest_and_never_over_others(table: str, tmp
     [
         (["--columns", "model"], "is not OURS=THEIRS"),
         (["--columns", "model=a,model=b"], "given twice"),
-        (["--out", "x.txt"], "expected .csv or .parquet"),
+        (["--out", "x.txt"], "expected .csv, .parquet or a folder"),
         (["--out", "nowhere/x.csv"], "does not exist"),
         (["--resample", "rows>video"], "cannot be read"),
     ],

@@ -41,7 +41,7 @@ def test_focus_writes_the_files_of_the_contract(table: Path, tmp_path: Path) -> 
 def test_every_option_of_the_contract_is_accepted(table: Path) -> None:
     result = run(
         table, "--rule", "focus", "--board", "technical", "--merge", "wins", "--alpha", 0.1, "--correction", "none",
-        "--boot", 20, "--seed", 7, "--metric", "correct", "--missing", "drop", "--test", "sign-flip-z",
+        "--boot", 20, "--seed", 7, "--metric", "correct", "--missing", "drop-case", "--test", "sign-flip-z",
         "--bucket-weight", "temporal_grounding=2", "--unpaid", "A", "--outside", "B", "--json",
     )  # fmt: skip
     assert result.exit_code == 0

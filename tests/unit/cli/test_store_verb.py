@@ -61,12 +61,28 @@ def test_a_place_without_a_store_is_named(tmp_path: Path) -> None:
     assert isinstance(run("store", "show", tmp_path / "nowhere").exception, FileUnreadable)
 
 
-def test_two_scorings_of_a_working_folder_ask_once_and_each_keeps_a_copy(tmp_path: Path) -> None:
+def question_files(folder: Path) -> list[str]:
     requests, references = questions()
     responses = answers("moody", requests, references, seed=1)
     for name, items in (("requests", requests), ("references", references), ("responses", responses)):
-        write_json_rows((item.as_row() for item in items), tmp_path / f"{name}.json")
-    files = [word for name in ("requests", "references", "responses") for word in (f"--{name}", f"{name}.json")]
+        write_json_rows((item.as_row() for item in items), folder / f"{name}.json")
+    return [word for name in ("requests", "references", "responses") for word in (f"--{name}", f"{name}.json")]
+
+
+def test_a_judge_that_cannot_be_reached_is_named_and_exits_1(tmp_path: Path) -> None:
+    options = ["score", *question_files(tmp_path), "--judge", "openai:m@http://127.0.0.1:9/v1", "--boot", "5"]
+    result = run(*options, "--out", "one")
+    assert result.exit_code == 1
+    assert "cannot be reached" in result.stderr
+    assert (tmp_path / "one" / "judges.csv").exists()
+    row = json.loads((tmp_path / "one" / "verdicts.jsonl").read_text().splitlines()[0])
+    assert (row["verdict"], row["state"]) == (None, "failed")
+    assert "cannot be reached" in row["text"]
+    assert run(*options, "--out", "two", "--max-judge-failures", "1").exit_code == 0
+
+
+def test_two_scorings_of_a_working_folder_ask_once_and_each_keeps_a_copy(tmp_path: Path) -> None:
+    files = question_files(tmp_path)
     with serving(comparing) as server:
         options = ["score", *files, "--judge", f"openai:m@{server.url}", "--boot", "5"]
         assert run(*options, "--out", "one").exit_code == 0
@@ -77,5 +93,5 @@ def test_two_scorings_of_a_working_folder_ask_once_and_each_keeps_a_copy(tmp_pat
         segment.write_bytes(segment.read_bytes()[:-20])
         again = run(*options, "--out", "three")
         assert server.asked == asked + 1
-    assert "damaged-verdicts" in again.stderr
+    assert "1 damaged lines of stored verdicts were set aside" in again.stderr
     assert (tmp_path / "one" / "verdicts.jsonl").read_text() == (tmp_path / "two" / "verdicts.jsonl").read_text()

@@ -3,7 +3,7 @@ import itertools
 import pytest
 
 from judge_cases import Saying, a_case, always, some_cases
-from surgeval.errors import JudgeFailed, Misuse
+from surgeval.errors import Misuse
 from surgeval.judges import Panel, Verdict, VerdictStore, Vote, open_judge
 from surgeval.judges._panel import decision_of
 
@@ -62,7 +62,7 @@ def test_states_are_counted_over_all_calls() -> None:
     panel.decide(some_cases(4))
     panel.decide(some_cases(2))
     counts = panel.counts()
-    assert (counts["judged"], counts["tie"], counts["failed_votes"]) == (6, 0, 3)
+    assert (counts["judged"], counts["not_judged"], counts["failed_votes"]) == (3, 3, 3)
     assert (counts["asked"], counts["reused"]) == (12, 0)
 
 
@@ -98,18 +98,68 @@ def test_progress_also_counts_what_the_store_knew(tmp_path) -> None:  # type: ig
     assert sum(steps) == 10
 
 
-def test_a_judge_that_drops_verdicts_is_an_error() -> None:
-    class Dropping:
-        name = "dropping"
+class Dropping:
+    name = "dropping"
 
-        def judge(self, cases):  # type: ignore[no-untyped-def]
-            return [YES] * (len(cases) - 1)
+    def judge(self, cases):  # type: ignore[no-untyped-def]
+        return [YES] * (len(cases) - 1)
 
-    class Silent(Dropping):
-        def judge_each(self, cases, done):  # type: ignore[no-untyped-def]
-            done(0, YES)
 
-    with pytest.raises(JudgeFailed, match="gave 2 verdicts on 3 cases"):
-        Panel([Dropping()]).decide(some_cases(3))
-    with pytest.raises(JudgeFailed, match="left 2 of 3 cases"):
-        Panel([Silent()]).decide(some_cases(3))
+class Silent(Dropping):
+    def judge_each(self, cases, done):  # type: ignore[no-untyped-def]
+        done(0, YES)
+
+
+class Raising(Dropping):
+    def judge_each(self, cases, done):  # type: ignore[no-untyped-def]
+        done(0, YES)
+        raise ZeroDivisionError("in the judge")
+
+
+@pytest.mark.parametrize(
+    ("judge", "failed", "why"),
+    [(Dropping(), 3, "gave 2 verdicts on 3 cases"), (Silent(), 2, "no word"), (Raising(), 2, "ZeroDivisionError")],
+)
+def test_a_judge_that_breaks_down_has_failed_and_the_run_goes_on(judge: Dropping, failed: int, why: str) -> None:
+    panel = Panel([judge, always("b", True), always("c", True)])
+    decisions = panel.decide(some_cases(3))
+    assert [d.correct for d in decisions] == [True] * 3
+    assert panel.table().row(0, named=True)["failed"] == failed
+    (warning,) = panel.warnings()
+    assert warning.code == "judge-failed"
+    assert f"failed on {failed} of 3 answers" in warning.message
+    assert why in warning.message
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "quorum", "state"),
+    [
+        ((YES, FAILED, FAILED), None, "not_judged"),
+        ((YES, FAILED, ABSTAINED), None, "abstained"),
+        ((YES, FAILED, FAILED), 1, "judged"),
+        ((YES, YES, FAILED), None, "judged"),
+        ((YES, YES, FAILED), 3, "not_judged"),
+        ((YES, NO, FAILED), None, "tie"),
+        ((YES, ABSTAINED), None, "abstained"),
+    ],
+)
+def test_a_decision_needs_a_quorum_of_opinions(verdicts: tuple[Verdict, ...], quorum: int | None, state: str) -> None:
+    judges = [Saying(name, lambda _, verdict=verdict: verdict) for name, verdict in zip("abc", verdicts, strict=False)]
+    assert Panel(judges, quorum=quorum).decide([a_case()])[0].state == state
+
+
+@pytest.mark.parametrize("quorum", [0, -1, 3])
+def test_a_quorum_that_cannot_be_reached_is_refused(quorum: int) -> None:
+    with pytest.raises(Misuse, match="cannot be reached by 2 judges"):
+        Panel([always("a", True), always("b", True), open_judge("none")], quorum=quorum)
+
+
+def test_a_judge_that_never_speaks_counts_for_no_quorum() -> None:
+    assert Panel([open_judge("exact"), open_judge("none")]).decide([a_case()])[0].state == "judged"
+
+
+def test_what_each_judge_did_is_counted() -> None:
+    panel = Panel([Saying("a", lambda _: Verdict(None, "abstained", "", 0.5, 7)), always("b", None, "failed")])
+    panel.decide([a_case(), a_case(case="again"), a_case("other")])
+    columns = ("judge", "cases", "asked", "reused", "failed", "abstained", "tokens", "seconds")
+    assert panel.table().select(columns).rows() == [("a", 3, 2, 1, 0, 3, 14, 1.0), ("b", 3, 2, 1, 3, 0, 0, 0.0)]

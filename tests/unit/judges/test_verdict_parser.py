@@ -19,7 +19,14 @@ CLEAR = {
     "Verdict: CORRECT": True,
     "**Final verdict:** INCORRECT": False,
     "They name the same duct.\nCORRECT": True,
-    "If it said the artery it would be incorrect.\n\nIt does not.\n\n**CORRECT**": True,
+    "If it said the artery it would be incorrect.\n\nIt does not.\n\nVerdict: **CORRECT**": True,
+    "The answer is CORRECT.": True,
+    "Both name the same duct. The answer is correct.": True,
+    "The candidate does not name the duct. Therefore, the candidate's answer is incorrect.": False,
+    "It names another duct.\nINCORRECT": False,
+    'Both name the duct.\n```json\n{"verdict": "CORRECT"}\n```': True,
+    'Both name the duct, not the artery.\n\n{\n  "verdict": "CORRECT"\n}': True,
+    'So my verdict: {"verdict": "INCORRECT"}': False,
     'The two agree.\n{"verdict": "CORRECT"}': True,
     "<think>Is it CORRECT or INCORRECT? INCORRECT!</think>\nCORRECT": True,
     "no opening tag, so: INCORRECT</think>CORRECT": True,
@@ -67,6 +74,24 @@ UNCLEAR = [
     "true",
     "yes",
     '{"verdict": "INCORRECT"}\nCORRECT',
+    "NOT\n\nCORRECT",
+    "No:\nCORRECT",
+    "Not.\nCORRECT",
+    "It is not:\n\nINCORRECT",
+    "If it said the artery it would be incorrect.\n\nIt does not.\n\n**CORRECT**",
+    "No, the answer is not CORRECT.",
+    "The answer is not CORRECT.",
+    "The answer is CORRECT",
+    "The answer is CORRECT. The answer is INCORRECT.",
+    "The answer is incorrect. It names the artery.",
+    "The answer is a metal clip. The answer is CORRECT. Or not.",
+    '{"verdict": "CORRECT", "second": {"verdict": "INCORRECT"}}',
+    '{"verdict": "CORRECT", "votes": [{"verdict": "CORRECT"}]}',
+    'INCORRECT\n```json\n{"verdict": "CORRECT"}\n```',
+    'Verdict: INCORRECT\n{"verdict": "CORRECT"}',
+    '```json\n{"verdict": "INCORRECT"}\n```\n```json\n{"verdict": "CORRECT"}\n```',
+    "CORRECT\n<think>wait",
+    'Here: {"verdict": "CORRECT"} maybe',
 ]
 
 
@@ -91,7 +116,8 @@ def test_a_reply_cut_at_the_token_limit_failed_even_if_it_ends_in_a_verdict() ->
 
 
 def test_reasoning_is_removed_between_outside_and_around_tags() -> None:
-    assert without_reasoning("a<think>b</think>c<think>d") == "ac"
+    assert without_reasoning("a<think>b</think>c") == "ac"
+    assert without_reasoning("a<think>b</think>c<think>d") == ""
     assert without_reasoning("a</think>b") == "b"
 
 
@@ -118,3 +144,58 @@ def test_a_word_on_the_same_line_takes_the_verdict_away(before: str, word: str) 
 def test_further_keys_do_not_change_a_json_verdict(word: str, more: dict[str, int]) -> None:
     expected = {"CORRECT": True, "INCORRECT": False, "UNSURE": None}[word]
     assert parse_verdict(json.dumps(more | {"verdict": word})) is expected
+
+
+FORMS = [
+    "{word}",
+    "**{word}**",
+    "Verdict: {word}",
+    "Final answer: {word}.",
+    "The answer is {word}.",
+    '{{"verdict": "{word}"}}',
+    '```json\n{{"verdict": "{word}", "reason": "as told"}}\n```',
+]
+NEUTRAL = [
+    "Both name the cystic duct.",
+    "I compared the two texts.",
+    "Reference: duct; candidate: duct.",
+    "<think>no</think>",
+]
+NEGATORS = ["not", "No", "NEVER", "isn't", "partially", "almost", "neither", "hardly", "It is not", "in", "cannot be"]
+words = st.sampled_from(["CORRECT", "INCORRECT"])
+
+
+@given(st.lists(st.sampled_from(NEUTRAL), max_size=4), st.sampled_from(FORMS), words, st.booleans())
+def test_every_form_is_read_after_any_neutral_prose(prose: list[str], form: str, word: str, small: bool) -> None:
+    said = form.format(word=word.lower() if small else word)
+    assert parse_verdict("\n".join([*prose, said])) is (word == "CORRECT")
+
+
+@given(st.lists(st.tuples(st.sampled_from(FORMS), words), min_size=2, max_size=5), st.sampled_from(["\n", "\n\n"]))
+def test_statements_that_differ_are_no_verdict_in_any_form_and_order(
+    statements: list[tuple[str, str]], between: str
+) -> None:
+    reply = between.join(form.format(word=word) for form, word in statements)
+    if len({word for _, word in statements}) > 1:
+        assert parse_verdict(reply) is None
+    else:
+        assert parse_verdict(reply) in (None, statements[0][1] == "CORRECT")
+
+
+@given(
+    st.lists(st.sampled_from(NEUTRAL), max_size=3),
+    st.sampled_from(NEGATORS),
+    st.text(alphabet=" \n\t:;.,!-*", min_size=1, max_size=6),
+    st.sampled_from(["{word}", "**{word}**", "The answer is {word}."]),
+    words,
+)
+def test_a_word_with_a_negation_hanging_before_it_is_never_taken_at_its_word(
+    prose: list[str], negator: str, between: str, form: str, word: str
+) -> None:
+    reply = "\n".join([*prose, negator + between + form.format(word=word)])
+    assert parse_verdict(reply) is not (word == "CORRECT")
+
+
+@given(st.sampled_from(FORMS), words, st.text(alphabet=st.characters(categories=["L"]), min_size=1, max_size=20))
+def test_a_verdict_that_goes_on_is_none(form: str, word: str, more: str) -> None:
+    assert parse_verdict(form.format(word=word) + " " + more) is None

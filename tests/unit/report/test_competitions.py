@@ -51,8 +51,8 @@ def test_tracks_come_in_their_usual_order_each_with_its_own_scores(folder: Path)
     found = competitions(read_inputs(folder))
     assert [one.label for one in found] == ["frame", "segment"]
     for one in found:
-        assert [part.name for part in one.inputs.of("rank")] == [f"rank/{one.label}"]
-        assert {part.name.split("/")[1] for part in one.inputs.of("score")} == {one.label}
+        assert [part.label for part in one.inputs.of("rank")] == [f"rank/{one.label}"]
+        assert {part.label.split("/")[1] for part in one.inputs.of("score")} == {one.label}
         assert all(case.endswith(one.label) for case in one.inputs.rows["case"])
     assert [len(one.inputs.scores.models) for one in found if one.inputs.scores] == [3, 2]
 
@@ -86,7 +86,7 @@ def test_headlines_of_several_competitions_stand_side_by_side_on_one_scale(folde
         "videos": [7],
     })  # fmt: skip
     inputs = read_inputs(folder)
-    parts = tuple(replace(p, tables={"summary": table}) if p.verb == "score" else p for p in inputs.parts)
+    parts = tuple(replace(p, tables={"summary": table}) if p.kind == "score" else p for p in inputs.parts)
     [chart] = [block for block in summary.section(replace(inputs, parts=parts)).blocks if isinstance(block, Chart)]
     assert chart.name == "headline"
     assert chart.data["panel"].unique(maintain_order=True).to_list() == ["frame", "segment"]

@@ -28,7 +28,7 @@ def messages(path: Path) -> str:
 def test_every_part_of_a_challenge_is_found_with_its_tables() -> None:
     found = read_inputs(shared_challenge())
     assert found.findings == ()
-    verbs = {part.name: part.verb for part in found.parts}
+    verbs = {part.label: part.kind for part in found.parts}
     assert verbs["rank"] == "rank"
     assert verbs["failures"] == "failures"
     assert verbs["floors"] == "floors"
@@ -50,7 +50,7 @@ def test_names_of_models_stay_text_even_where_they_look_like_numbers(tmp_path: P
     )
     part = read_inputs(tmp_path).first("rank")
     assert part is not None
-    assert part.table("places")["model"].to_list() == ["007"]
+    assert part.frame("places")["model"].to_list() == ["007"]
 
 
 def test_a_part_without_manifest_is_recognised_and_said_to_lack_it(folder: Path) -> None:
@@ -84,6 +84,7 @@ def test_a_broken_file_is_left_out_with_a_reason_and_the_rest_stays(
 
 
 def test_a_file_that_is_no_text_is_left_out(folder: Path) -> None:
+    (folder / "rank" / "manifest.json").write_text('{"verb": "rank"}')  # one of 0.1.0, whose words stand beside it
     (folder / "rank" / "methods.txt").write_bytes(b"\xff\xfe\x00")
     assert "rank/methods.txt: cannot be read" in messages(folder)
 
@@ -95,8 +96,8 @@ def test_a_table_with_wrong_kinds_of_values_is_left_out(folder: Path) -> None:
     assert "column 'place' holds something else than whole numbers" in found.findings[0].message
     rank = found.first("rank")
     assert rank is not None
-    assert rank.table("places").is_empty()
-    assert not rank.table("buckets").is_empty()
+    assert rank.frame("places").is_empty()
+    assert not rank.frame("buckets").is_empty()
 
 
 def test_one_bad_score_table_does_not_spoil_the_others(folder: Path) -> None:
@@ -195,7 +196,7 @@ def test_results_with_a_manifest_beside_them_are_found(tmp_path: Path) -> None:
     manifest = {"verb": "interval", "notes": ["What was done."]}
     (tmp_path / "out.manifest.json").write_text(json.dumps(manifest))
     part = read_inputs(tmp_path).parts[0]
-    assert (part.verb, part.prose, part.table("result").height) == ("interval", "What was done.", 1)
+    assert (part.kind, part.prose, part.frame("result").height) == ("interval", "What was done.", 1)
 
 
 def test_a_plain_table_can_be_reported_by_itself_or_in_a_folder(tmp_path: Path) -> None:

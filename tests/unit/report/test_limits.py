@@ -8,10 +8,14 @@ from typing import Any
 
 import polars as pl
 
+from ranking_tables import focus_frame
 from surgeval.report.inputs import Inputs, StoredResult, read_inputs
 from surgeval.report.limits import limitations
 from surgeval.results.verdicts import KEPT_WRONG, in_short
+from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.score_table import ScoreTable
+from surgeval.stats.ranking import rank
+from surgeval.stats.ranking.result import BUCKET_TOO_SMALL
 
 
 def found(inputs: Inputs) -> str:
@@ -91,7 +95,38 @@ def test_a_fit_that_did_not_converge_must_not_be_used() -> None:
     assert found(Inputs(Path("x"), (part("failures", fit={"converged": True}),))) == ""
 
 
+def test_what_the_tests_of_a_fit_rest_on_is_a_limitation() -> None:
+    few = {"code": "few-videos", "severity": "warning", "message": "few videos: p values of blood rest on df = 6"}
+    note = {"code": "few-videos", "severity": "note", "message": "a note"}
+    text = found(Inputs(Path("x"), (part("failures", fit={"converged": True, "findings": [few, note]}),)))
+    assert "p values of blood rest on df = 6" in text
+    assert "a note" not in text
+
+
 def test_what_could_not_be_read_is_a_limitation_too(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(json.dumps({"verb": "failures"}))
     (tmp_path / "fit.json").write_text("{")
     assert "fit.json: is no JSON" in found(read_inputs(tmp_path))
+
+
+def test_what_a_ranking_found_is_told_by_its_code_and_not_by_its_words() -> None:
+    """A message may be worded anew, and a model may be called like a bucket, without a report saying something else."""
+    few = Finding(BUCKET_TOO_SMALL, Severity.WARNING, "hardly any video", subject="technical board, counting ID")
+    odd = Finding("tie-unresolved", Severity.WARNING, "x board, y: only 3 videos stay tied", subject="clinical board")
+    text = "models dominate each other in a circle"
+    cycle = Finding("cycle", Severity.WARNING, text, subject="technical board (A, B)")
+    ranking = StoredResult(label="rank", kind="rank", findings=(few, odd, cycle))
+    text = found(Inputs(Path("x"), (ranking,)))
+    assert "hardly any video" not in text
+    assert "X board, y: only 3 videos stay tied: clinical board" in text
+    assert "Models dominate each other in a circle: technical board (A, B)" in text
+
+
+def test_findings_of_a_ranking_reach_the_report_through_its_folder(tmp_path: Path) -> None:
+    result = rank(focus_frame(4, videos=6), boot=0)
+    small = [finding for finding in result.findings if finding.code == BUCKET_TOO_SMALL]
+    assert small
+    result.to_dir(tmp_path / "rank")
+    inputs = read_inputs(tmp_path)
+    assert inputs.parts[0].findings == result.findings
+    assert not any(finding.message in found(inputs) for finding in small)

@@ -73,7 +73,7 @@ def test_the_manifest_holds_versions_options_and_what_was_left_out(tmp_path: Pat
     assert made["verb"] == "report"
     assert made["options"] == {"source": "rank", "title": "A title"}
     assert {"numpy", "polars", "altair", "vl-convert-python", "typst"} <= set(made["packages"])
-    assert any("pairs.csv" in note for note in made["notes"])
+    assert any("pairs.csv" in finding["message"] for finding in made["findings"])
 
 
 def test_the_page_lists_what_it_was_made_from_folded(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_strata_without_a_case_are_not_drawn() -> None:
 
 
 def test_flips_are_those_of_the_ranks() -> None:
-    found = aggregate(_scores(), operator="q05")
+    found = aggregate(_scores(), operator="q05", better="larger")
     chart = aggregation_flips(found.table, agreement=found.agreement)
     moved = found.table.filter(pl.col("rank_change") != 0)["model"].n_unique()
     assert f"{moved} change rank against frame-wise" in chart.alt

@@ -62,7 +62,7 @@ def test_intervals_are_named_by_their_level() -> None:
 
 def test_differences_that_exclude_zero_are_filled_and_counted() -> None:
     table = _scores()
-    frame = compare(table, "B", "A", replicates=200).table
+    frame = compare(table, "B", "A", better="larger", replicates=200).table
     chart = difference_intervals(frame)
     difference = frame["difference"][0]
     assert frame["low"][0] > 0

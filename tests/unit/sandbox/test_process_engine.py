@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from surgeval.errors import EngineFailed, HiddenDataRefused, Misuse
-from surgeval.sandbox import Launch, Limits, Mount, open_engine
+from surgeval.sandbox import Launch, Limits, Mount, Running, open_engine
 from surgeval.sandbox._watchdog import Watchdog
+from waiting import until
 
 LISTEN = "import socket,sys,time; s=socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); time.sleep(60)"
 ESCAPE = """
@@ -30,11 +31,17 @@ def python(code: str, *arguments: str) -> tuple[str, ...]:
     return (sys.executable, "-I", "-S", "-c", code, *arguments)
 
 
-def eventually(check: Callable[[], object], timeout_s: float = 60.0) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not check():
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.01)
+def eventually(check: Callable[[], object]) -> None:
+    until(check, 60, "it never happened")
+
+
+def connects(running: Running) -> bool:
+    """Whether the program listens by now; its socket is there a little before it does."""
+    try:
+        running.connect(timeout_s=5).close()
+    except ConnectionError:
+        return False
+    return True
 
 
 def runs(pid: int) -> bool:
@@ -140,14 +147,8 @@ def test_the_socket_is_reached_through_its_folder(tmp_path: Path) -> None:
     launch = Launch(command=python(LISTEN, f"{engine.inside(mount)}/model.sock"), mounts=(mount,))
     with engine.start(launch) as running:
         eventually(lambda: "model.sock" in os.listdir(tmp_path))
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                connection = running.connect(timeout_s=5)
-                break
-            except ConnectionError:
-                assert time.monotonic() < deadline
-                time.sleep(0.01)
+        eventually(lambda: connects(running))
+        connection = running.connect(timeout_s=5)
         with connection:
             assert connection.family == socket.AF_UNIX
         assert running.peak_memory_mb() > 1

@@ -152,7 +152,8 @@ def test_ranges_of_other_metrics_can_be_declared() -> None:
 def test_not_scored_is_null_and_never_a_number() -> None:
     found = ScoreTable.of(table(value=[1, None, float("nan"), 0]))
     assert found.frame["value"].to_list() == [1.0, None, None, 0.0]
-    assert np.isnan(found.matrix().values).sum() == 2
+    assert np.isnan(found.matrix(missing="drop-score").values).sum() == 2
+    assert found.matrix().values.tolist() == [[1.0, 0.0], [0.0, 0.0]]
     assert ScoreTable.of(table(value=["1", "NA", "", "nan"])).frame["value"].null_count() == 3
 
 
@@ -229,8 +230,9 @@ def holes(**changes: Any) -> ScoreTable:
 def test_missing_scores_become_the_worst_value_and_this_is_reported() -> None:
     matrix = holes().matrix()
     assert matrix.values.tolist() == [[1.0, 0.0], [1.0, 0.0]]
-    assert matrix.filled == {"B": 1}
-    assert matrix.dropped == 0
+    assert matrix.absent.counts == {"B": {"missing": 1}}
+    assert matrix.absent.cases_dropped == 0
+    assert matrix.notes == ["1 scores of 'B' are not there (missing: 1): counted as worst, 0."]
 
 
 def test_the_worst_value_of_an_error_is_its_largest() -> None:
@@ -248,17 +250,17 @@ def test_one_of_several_metrics_has_to_be_chosen_unless_one_says_correct() -> No
 
 
 def test_missing_scores_may_drop_the_case_for_all() -> None:
-    matrix = holes().matrix(missing="drop")
+    matrix = holes().matrix(missing="drop-case")
     assert matrix.values.tolist() == [[1.0, 0.0]]
-    assert matrix.dropped == 1
+    assert matrix.absent.cases_dropped == 1
     assert matrix.cases["case"].to_list() == ["q1"]
 
 
 def test_missing_scores_may_be_an_error_and_unknown_rules_are_refused() -> None:
-    with pytest.raises(TableInvalid, match="B: 1"):
+    with pytest.raises(TableInvalid, match="B: missing: 1"):
         holes().matrix(missing="error")
     with pytest.raises(UnknownName, match="did you mean 'worst'"):
-        holes().matrix(missing="wrst")  # type: ignore[arg-type]
+        holes().matrix(missing="wrst")
     with pytest.raises(TableInvalid, match="the worst value of 'seconds' is unknown"):
         holes(metric=["seconds"] * 3).matrix()
     with pytest.raises(UnknownName, match="metric"):
@@ -291,7 +293,7 @@ def test_row_order_changes_no_score(columns: dict[str, Any]) -> None:
         for m, v in zip(other.models, row, strict=True)
     }
     assert here == there
-    assert not matrix.filled
+    assert not matrix.absent.counts
 
 
 def test_a_million_rows_are_read(tmp_path: Path) -> None:

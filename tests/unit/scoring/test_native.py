@@ -62,3 +62,10 @@ def test_a_suspicious_answer_is_flagged_and_scored_all_the_same() -> None:
 def test_a_late_answer_is_not_judged() -> None:
     (outcome,) = decided(small_set(("open_ended", "liver")), "liver", limit_s=0.5)
     assert (outcome.reason, outcome.decision) == (Reason.LATE, None)
+
+
+@pytest.mark.parametrize("blank", [".", " - ", "...", "?!", "\u200b"])
+def test_free_text_without_a_letter_is_wrong_and_no_judge_is_asked(blank: str) -> None:
+    (outcome,) = decided(small_set(("open_ended", "on the liver")), blank, judge="none")
+    assert outcome.correct is False
+    assert outcome.decision is None

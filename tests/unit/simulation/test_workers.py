@@ -6,12 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from surgeval.simulation.workers import worker_pool
+from waiting import until
 
 CODE = """
 import os, time
@@ -42,10 +42,7 @@ def test_workers_do_not_outlive_a_parent_that_was_killed(tmp_path: Path) -> None
     host.send_signal(signal.SIGKILL)
     host.wait()
     host.stdout.close()
-    deadline = time.monotonic() + 20
-    while any(_alive(worker) for worker in workers) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(_alive(worker) for worker in workers)
+    until(lambda: not any(_alive(worker) for worker in workers), 20, "workers outlive their host")
 
 
 def test_a_pool_does_its_work_and_ends() -> None:

@@ -89,7 +89,7 @@ def test_only_cases_scored_for_both_are_compared() -> None:
     holed = FRAME.with_columns(
         value=pl.when((pl.col("model") == "M0") & (pl.col("video") == "v00")).then(None).otherwise(pl.col("value"))
     )
-    found = row(holed, "M2", "M0", replicates=50)
+    found = row(holed, "M2", "M0", replicates=50, missing="drop-score")
     assert found["videos"] == 13
     kept = FRAME.filter(pl.col("video") != "v00")
     assert found["difference"] == pytest.approx(row(kept, "M2", "M0", replicates=50)["difference"])
@@ -121,7 +121,7 @@ def test_wrong_models_are_named() -> None:
         compare(FRAME, "M0", "M0")
     blank = FRAME.with_columns(value=pl.when(pl.col("model") == "M1").then(None).otherwise(pl.col("value")))
     with pytest.raises(Misuse, match="no case was scored for both"):
-        compare(blank, "M0", "M1")
+        compare(blank, "M0", "M1", missing="drop-score")
 
 
 def test_the_paragraph_names_unit_power_and_risk() -> None:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -91,6 +93,7 @@ def test_rows_stand_for_themselves_where_they_do() -> None:
 
 def test_scores_that_are_missing_count_for_their_model_only() -> None:
     matrix = nested_matrix(videos=8)
+    matrix = replace(matrix, values=matrix.values.copy())
     matrix.values[matrix.videos == 3, 1] = np.nan
     found = auto_spread(sample_of(matrix), CORRECT, level=0.95, names=matrix.models)
     assert found.videos.tolist() == [8, 7, 8]
@@ -156,6 +159,7 @@ def test_the_difference_of_any_other_metric_rests_on_its_values_without_each_vid
 
 def test_no_variation_is_said_and_all_right_is_not_certainty() -> None:
     matrix = nested_matrix(videos=8, uneven=False)
+    matrix = replace(matrix, values=matrix.values.copy())
     matrix.values[:, 0], matrix.values[:, 1] = 1.0, np.arange(len(matrix.values)) % 2
     found = auto_spread(sample_of(matrix), CORRECT, level=0.95, names=matrix.models)
     assert found.low[0] == pytest.approx(0.025 ** (1 / 8))

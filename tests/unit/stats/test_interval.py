@@ -85,17 +85,17 @@ def test_one_model_and_cases_without_videos_are_fine_and_said() -> None:
 def test_missing_pairs_are_filled_dropped_or_refused_and_always_reported() -> None:
     holed = FRAME.filter(~((pl.col("model") == "M1") & (pl.col("case") == "v00q00")))
     worst = interval(holed, replicates=20)
-    assert "worst value, 0 (M1: 1)" in " ".join(worst.notes)
-    dropped = interval(holed, replicates=20, missing="drop")
+    assert "1 scores of 'M1' are not there (missing: 1): counted as worst, 0." in worst.notes
+    dropped = interval(holed, replicates=20, missing="drop-case")
     assert dropped.table["cases"].unique().to_list() == [worst.table["cases"][0] - 1]
-    assert "1 cases were dropped" in " ".join(dropped.notes)
-    with pytest.raises(TableInvalid, match="without a row"):
+    assert "1 cases were left out for every model." in dropped.notes
+    with pytest.raises(TableInvalid, match=r"1 scores are not there \(M1: missing: 1\)"):
         interval(holed, missing="error")
 
 
 def test_a_model_that_was_never_scored_has_no_value() -> None:
     blank = FRAME.with_columns(value=pl.when(pl.col("model") == "M1").then(None).otherwise(pl.col("value")))
-    row = interval(blank, replicates=20).table.filter(pl.col("model") == "M1").row(0, named=True)
+    row = interval(blank, replicates=20, missing="drop-score").table.filter(pl.col("model") == "M1").row(0, named=True)
     assert (row["value"], row["low"], row["note"], row["cases"]) == (None, None, "not scored", 0)
 
 

@@ -21,7 +21,7 @@ class WorstUnitAccuracy(WeightedMetric):
     def facts(self) -> MetricFacts:
         """Name, range and conventions."""
         conventions = {"no answer": "wrong", "units": "of whatever size; a small one is easily the worst"}
-        return MetricFacts("worst_unit_accuracy", estimand="lowest accuracy of a unit", conventions=conventions)
+        return self.declared("worst_unit_accuracy", estimand="lowest accuracy of a unit", conventions=conventions)
 
     def prepare(self, cases: LabelCases) -> UnitStatistics:
         """Of every unit its accuracy."""

@@ -3,3 +3,5 @@
 `cases` says what goes in, `coco_records` reads COCO dictionaries, `matching` pairs detections with references
 once, and the metrics are listed in `surgeval.metrics.METRICS`.
 """
+
+__all__ = ["average_precision", "cases", "coco_records", "masks", "polygons"]

@@ -19,3 +19,5 @@ from surgeval.metrics.phases.transitions import TransitionDetection as Transitio
 from surgeval.metrics.phases.transitions import match_transitions as match_transitions
 from surgeval.metrics.phases.videos import PhaseVideo as PhaseVideo
 from surgeval.metrics.phases.videos import segments as segments
+
+__all__ = ["CHOLEC80_PHASES", "PhaseVideo"]

@@ -28,3 +28,5 @@ from surgeval.metrics.segmentation.stability import mask_stability as mask_stabi
 from surgeval.metrics.segmentation.surfaces import Outline as Outline
 from surgeval.metrics.segmentation.surfaces import hausdorff_px as hausdorff_px
 from surgeval.metrics.segmentation.surfaces import nsd as nsd
+
+__all__ = ["MaskCases", "MultiInstanceDsc", "MultiInstanceNsd", "dsc_of", "instances", "iou_of", "overlap"]

@@ -10,3 +10,5 @@ from surgeval.metrics.tracking.perspectives import perspective_table as perspect
 from surgeval.metrics.tracking.perspectives import tracking_table as tracking_table
 from surgeval.metrics.tracking.sequences import TrackSequence as TrackSequence
 from surgeval.metrics.tracking.sequences import overlaps as overlaps
+
+__all__ = ["TrackSequence", "overlaps", "sequences"]

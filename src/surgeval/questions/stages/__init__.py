@@ -1,1 +1,14 @@
 """The five annotation stages: from what several people saw to instances and questions that can be trusted."""
+
+__all__ = [
+    "appearance",
+    "box_tables",
+    "consistency",
+    "cross_check",
+    "expert_questions",
+    "history",
+    "instances",
+    "localization",
+    "screening",
+    "tolerance",
+]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from surgeval.catalogue import Catalogue
 from surgeval.report.chart import Chart
 from surgeval.report.charts.aggregation import aggregation_flips
 from surgeval.report.charts.agreement import agreement_matrix
@@ -29,7 +30,43 @@ from surgeval.report.charts.task_distance import task_dendrogram, task_network
 from surgeval.report.charts.tasks import task_boxes, tau_violin
 from surgeval.report.charts.timeline import timeline
 from surgeval.report.charts.uncertainty import difference_intervals, naive_against_cluster, video_leverage
-from surgeval.schema.catalogue import Catalogue
+
+__all__ = [
+    "CHARTS",
+    "aggregation_flips",
+    "agreement_matrix",
+    "board",
+    "bucket_matrix",
+    "calibration",
+    "caterpillar",
+    "count_confusion",
+    "difference_intervals",
+    "dominance_matrix",
+    "effects_forest",
+    "latency_against_budget",
+    "marginal_means",
+    "model_effects",
+    "naive_against_cluster",
+    "normal_qq",
+    "pair_differences",
+    "place_frequencies",
+    "place_shares",
+    "places_by_rule",
+    "podium",
+    "property_prevalence",
+    "ranking_heat_map",
+    "significance_map",
+    "simulated_residuals",
+    "strata_deltas",
+    "task_boxes",
+    "task_dendrogram",
+    "task_network",
+    "tau_violin",
+    "time_error",
+    "timeline",
+    "value_intervals",
+    "video_leverage",
+]
 
 _CHARTS: dict[str, Callable[..., Chart]] = {
     chart.__name__: chart

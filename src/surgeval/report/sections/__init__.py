@@ -3,3 +3,5 @@
 To add one: write the file, and name it in the templates that should have it. A section for which the folder holds
 nothing says what is missing and which command would make it.
 """
+
+__all__ = []

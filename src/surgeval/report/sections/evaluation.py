@@ -56,7 +56,8 @@ def _calibration(part: StoredResult) -> Block | None:
     bins, scores = part.frame("reliability"), part.path / SCORES
     if bins.is_empty() or not scores.is_file():
         return None
-    total = pl.read_parquet(scores, columns=["case"])["case"].n_unique()
+    counted = pl.read_parquet(scores, columns=["metric", "case"]).group_by("metric").agg(pl.col("case").n_unique())
+    total = counted["case"].max()
     rows = bins.select(
         "confidence", "observed", model=pl.col("metric") + ", " + pl.col("task"),
         cases=(pl.col("share") * total).round().cast(pl.Int64),

@@ -30,6 +30,12 @@ LEVERAGE_VIDEOS = Table(
     "leverage_videos", "What one video does to the headline.",
     video=text, questions=whole, headline_without=number("headline without the video"), change=number,
 )  # fmt: skip
+JUDGES = Table(
+    "judges", "What one judge of free text did.", "unread",
+    judge=text, cases=whole, asked=whole("questions put to it"), reused=whole("verdicts known already"),
+    failed=whole("cases without an answer"), abstained=whole("cases with an answer and no verdict"), tokens=whole,
+    seconds=number("sum over questions asked"), prompt=text("version of prompt and parser"),
+)  # fmt: skip
 RESULTS = Table(
     "results", "One question; official profiles write the first nine columns. Strata follow.", "more", "unread",
     qID=text, video=text, ood=yes_no("as used"), clinical=yes_no, primary=text("capability"), answer_format=text,
@@ -65,5 +71,5 @@ MARGINS = Table(
     questions=whole, videos=whole, missing=whole("without a response; they count as wrong"), not_scored=whole,
 )  # fmt: skip
 
-SCORE = (SUMMARY, TARGETED, COUNTS, LEVERAGE_QUESTIONS, LEVERAGE_VIDEOS, RESULTS)
+SCORE = (SUMMARY, TARGETED, COUNTS, LEVERAGE_QUESTIONS, LEVERAGE_VIDEOS, JUDGES, RESULTS)
 FLOOR = (FLOORS, TEMPLATES, MARGINS, UNSEEN_TEMPLATES)

@@ -3,3 +3,5 @@
 `run.evaluate` is the public entry. Nothing is dropped or filled in silently: rows that do not pair up are
 refused with an explanation, and every number carries the conventions it was computed under.
 """
+
+__all__ = ["result", "run"]

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import InputInvalid, Misuse
-from surgeval.metrics import CLASSIFICATION
+from surgeval.metrics import CLASSIFICATION, METRICS
 from surgeval.metrics.classification.averages import ClassAverage, LabelBalancedAccuracy
 from surgeval.metrics.classification.cases import NO_ANSWER, LabelCases, ScoreCases, SetCases
 from surgeval.metrics.classification.ranking import AreaUnderROC, MeanAveragePrecision
@@ -231,7 +231,7 @@ def _default(rows: LabelledRows) -> tuple[str, ...]:
 
 def _from_scores(name: str) -> bool:
     """Whether a metric needs scores; the others need decisions."""
-    return "scores" in CLASSIFICATION[name].takes
+    return "scores" in METRICS[name].takes
 
 
 def _need(rows: LabelledRows, opened: Mapping[str, Metric]) -> None:

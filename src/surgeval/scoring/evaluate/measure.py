@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from surgeval.errors import TooFewVideos, UnknownName
+from surgeval.errors import Misuse, TooFewVideos, UnknownName
 from surgeval.metrics import METRICS, Factory, metrics_for
 from surgeval.results.tables import evaluation as tables
 from surgeval.schema.metric import Metric
@@ -207,21 +207,26 @@ def open_chosen(
 
     Raises:
         UnknownName: A metric of another kind, or of none.
+        Misuse: A metric of an installed package that takes other cases.
     """
     opened, known = {}, metrics_for(family, *forms)
     for name in names or default:
-        factory = known.get(name) or _plugin(name, known)
+        factory = known.get(name) or _plugin(name, known, forms)
         taken = factory.option_names - set(factory.options)
         opened[name] = factory(**{key: value for key, value in options.items() if key in taken})
     return opened
 
 
-def _plugin(name: str, known: Mapping[str, Factory]) -> Factory:
-    """The metric that an installed package brings, where none of ours fits."""
+def _plugin(name: str, known: Mapping[str, Factory], forms: Sequence[str]) -> Factory:
+    """The metric that an installed package brings, where none of ours has the name."""
     brought = [other for other in METRICS if other not in METRICS.own]
     if name not in brought:
         raise UnknownName("metric", name, [*known, *brought])
-    return METRICS[name]
+    factory = METRICS[name]
+    if not set(forms) & set(factory.takes):
+        takes = ", ".join(factory.takes) or "nothing (its class has no `takes`)"
+        raise Misuse(f"metric {name!r} takes {takes}; there are {', '.join(forms)} here")
+    return factory
 
 
 def parts_of(

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import InputInvalid, Misuse, UnknownName
-from surgeval.metrics import SEGMENTATION, metrics_for
+from surgeval.metrics import METRICS, SEGMENTATION, metrics_for
 from surgeval.metrics.case_means import CaseMean
 from surgeval.metrics.segmentation import MaskCases, MultiInstanceDsc, MultiInstanceNsd
 from surgeval.metrics.segmentation.instances import instance_counts
@@ -193,7 +193,7 @@ def _one_sided(ours: Maps, theirs: Maps, text: str) -> list[str]:
 
 
 def _need_no_ignore(opened: Mapping[str, Metric], ignore: int | None) -> None:
-    if ignore is not None and (lacking := [n for n in opened if "ignore" not in SEGMENTATION[n].option_names]):
+    if ignore is not None and (lacking := [n for n in opened if "ignore" not in METRICS[n].option_names]):
         raise UnknownName(
             "metric that can leave pixels out (--ignore)",
             ", ".join(lacking),
@@ -243,7 +243,7 @@ def _instances(opened: Mapping[str, Metric], cases: MaskCases, rows: pl.DataFram
 def _notes(opened: Mapping[str, Metric], classes: Sequence[int], *, declared: bool) -> tuple[str, ...]:
     listed = ", ".join(map(str, classes))
     notes = [] if declared else [f"Classes were taken from the data: {listed}. Declare them with --classes."]
-    if len(classes) > 1 and (binary := [name for name in opened if "classes" not in SEGMENTATION[name].option_names]):
+    if len(classes) > 1 and (binary := [name for name in opened if "classes" not in METRICS[name].option_names]):
         notes.append(
             f"{', '.join(binary)}: label maps are used as the metric reads them, whatever is not 0 is foreground."
         )

@@ -1,1 +1,3 @@
 """Mixed models: formula and table -> design -> deviance -> optimiser -> inference, one file per step."""
+
+__all__ = ["design", "diagnostics", "failures", "fit_tables", "marginal", "report", "residuals", "result", "symbols"]

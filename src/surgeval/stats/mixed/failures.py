@@ -19,6 +19,8 @@ from surgeval.errors import Misuse, TableInvalid, UnknownName
 from surgeval.results.request import requested
 from surgeval.results.tables import failures as tables
 from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.missing import Missing
+from surgeval.schema.table_facts import Directions
 from surgeval.stats.mixed.design import Design, Separation, design_of
 from surgeval.stats.mixed.diagnostics import diagnose
 from surgeval.stats.mixed.fit import Engine, fit
@@ -30,7 +32,7 @@ from surgeval.stats.mixed.request import ROLES, ModelRole, Request, Spec
 from surgeval.stats.mixed.residuals import normal_correlation, pearson_dispersion
 from surgeval.stats.mixed.robust import robust_logit
 from surgeval.stats.mixed.roles import VIDEO_NAMES, repeated_rows, roles_of
-from surgeval.stats.mixed.table import of_metric, rows_of, with_properties
+from surgeval.stats.mixed.table import completed, of_metric, rows_of, stated_facts, with_properties
 from surgeval.stats.mixed.tested import Rule, tested
 from surgeval.stats.mixed.workflow import STRAIGHT_ENOUGH, Workflow, check_residuals, settle_outcome, settle_role
 
@@ -56,6 +58,8 @@ def failures(
     cluster: str | Sequence[str] = (),
     leave_out: str | Sequence[str] = (),
     metric: str | None = None,
+    better: Directions = None,
+    missing: Missing = None,
     symmetric: bool = False,
     unit: str | None = None,
     inference: Literal["auto", "reml-t", "wald-z"] = "auto",
@@ -87,6 +91,10 @@ def failures(
         cluster: One or two columns for marginal odds ratios with cluster-robust errors, in a table of their own.
         leave_out: Columns, such as patient and model, of which each level is left out in turn (a refit each).
         metric: Rows of a score table to use, where it holds several metrics.
+        better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
+        missing: What a score that is not there counts as, where `outcome` is the `value` of a score table with a column
+            `status`, or where this is given: see `surgeval.schema.missing`. Other rows without an outcome are left out
+            and counted.
         symmetric: Use symbol bins that mirror each other on the log scale.
         unit: The finest unit, where it is not the random effect with the most levels.
         inference: `reml-t` (the default): restricted likelihood, and t with degrees of freedom per effect; `wald-z`
@@ -111,14 +119,18 @@ def failures(
     if outcome is not None and successes is not None and trials is not None:
         analyse = partial(
             failures, table, fixed=fixed, random=random, spec=spec, per_model=per_model, role=role,
-            properties=properties, leave_out=leave_out, metric=metric, symmetric=symmetric, unit=unit,
+            properties=properties, leave_out=leave_out, metric=metric, better=better, missing=missing,
+            symmetric=symmetric, unit=unit,
             inference=inference, slopes=slopes, separation=separation, level=level, columns=columns, engine=engine,
             where=where,
         )  # fmt: skip
         score = analyse(outcome=outcome, family=family, transform=transform)
         return _score_or_counts(score, analyse, successes, trials, cluster)
-    frame = with_properties(rows_of(table, columns, where=where), properties, where)
-    frame = of_metric(frame, metric, outcome, where)
+    frame = of_metric(rows_of(table, columns, where=where), metric, outcome, where)
+    told: tuple[str, ...] = ()
+    if outcome == "value" and (missing is not None or "status" in frame.columns):
+        frame, told = completed(frame, stated_facts(table), better, missing, where)
+    frame = with_properties(frame, properties, where)
     also = tuple(part for name in (*cluster, *leave_out) for part in name.split(":"))
     groups, varying = random_terms(random)
     roles = roles_of(frame, groups, unit=_renamed(unit, ours) if unit else None, where=where)
@@ -151,7 +163,7 @@ def failures(
         fit=found, spec=spec, model_column=own.model_column, role=own.role, level=level, symmetric=symmetric,
         decisions=tuple(work.decisions), transform=work.transform, diagnostics=diagnose(found, unit=roles.unit),
         specifications=compared, excluded_by_model=_excluded_by_model(frame, request), per_model=each,
-        marginal=marginal, influence=pl.concat(influence) if influence else None, tests=tests,
+        marginal=marginal, influence=pl.concat(influence) if influence else None, absent=told, tests=tests,
         more_findings=tuple(_asked_for(frame, own, work, wanted)),
     )  # fmt: skip
 

@@ -182,7 +182,7 @@ def _fit_laplace(
     while True:
         deviance = laplace_deviance(design, family, factors, engine, penalty)
         start = deviance.start()
-        point, value, _, iterations = minimise(deviance, start.parameters, start.scale, noise=family.noise)
+        point, value, _again, iterations = minimise(deviance, start.parameters, start.scale, noise=family.noise)
         zero = _collapsed(design, family, factors, engine, np.exp(point[: len(factors)]), value, penalty)
         if zero is None:
             break
@@ -398,7 +398,7 @@ def _fit_linear(design: Design, *, restricted: bool, engine: Engine, errors: boo
         deviance = LinearDeviance(design.response - design.offset, design.fixed, design.weights, kernel,
                                   restricted=restricted)  # fmt: skip
         start = deviance.start()
-        point, value, _, iterations = minimise(deviance, start.parameters, start.scale)
+        point, value, _again, iterations = minimise(deviance, start.parameters, start.scale)
         theta = np.exp(point)
         if not len(theta) or theta.min() >= SMALL_SD:
             break

@@ -69,6 +69,8 @@ class FailuresResult(Result):
     """How every coefficient was tested."""
     more_findings: tuple[Finding, ...] = ()
     """About the request and the workflow."""
+    absent: tuple[str, ...] = ()
+    """What became of scores that were not there, in words."""
 
     def __post_init__(self) -> None:
         extra = {"per_model": self.per_model, "marginal": self.marginal, "influence": self.influence}
@@ -123,6 +125,7 @@ class FailuresResult(Result):
 def _findings(result: FailuresResult) -> Iterator[Finding]:
     """What a reader must know before the numbers, and the decisions that led to the model."""
     design = result.fit.design
+    yield from (Finding("scores-not-there", Severity.WARNING, text) for text in result.absent)
     for name, reason in design.not_assessable.items():
         yield Finding("not-assessable", Severity.WARNING, f"{name} {reason}; not assessable")
     for name, reason in design.dropped_factors.items():

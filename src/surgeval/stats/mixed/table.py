@@ -15,6 +15,10 @@ from typing import Any
 import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid, UnknownName
+from surgeval.schema.metric_facts import MetricFacts
+from surgeval.schema.missing import Missing
+from surgeval.schema.score_table import ScoreTable
+from surgeval.schema.table_facts import Directions, facts_beside, merged
 from surgeval.schema.table_files import read_frames, renamed
 from surgeval.schema.tabular import as_frame
 from surgeval.stats.mixed.design import Design
@@ -102,6 +106,39 @@ def of_metric(frame: pl.DataFrame, metric: str | None, outcome: str | None, wher
     if metric not in known:
         raise UnknownName("metric", metric, known)
     return frame.filter(pl.col("metric").cast(pl.String) == metric)
+
+
+def stated_facts(table: Any) -> Mapping[str, MetricFacts]:
+    """The facts of metrics that the files of a table carry; none of a table in memory."""
+    paths = [table] if _is_path(table) else list(table) if isinstance(table, list | tuple) else []
+    if not paths or not all(map(_is_path, paths)):
+        return table.facts if isinstance(table, ScoreTable) else {}
+    return merged({str(path): facts_beside(Path(path)) for path in paths}).metrics
+
+
+def completed(
+    frame: pl.DataFrame, facts: Mapping[str, MetricFacts], better: Directions, missing: Missing, where: str
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """The rows of a score table with a value for every model and case as the rule for missing scores says.
+
+    Columns that describe a case, such as its video, are those of the case; what describes a single answer is empty in
+    rows that were not there.
+
+    Raises:
+        TableInvalid: Not a score table, or a rule that cannot be followed.
+    """
+    table = ScoreTable.of(frame, facts=facts, better=better, where=where)
+    matrix = table.matrix(missing=missing)
+    if not matrix.absent.counts:
+        return frame, ()
+    key = [name for name in ("task", "case") if name in matrix.cases.columns]
+    grid = pl.concat(
+        matrix.cases.with_columns(pl.lit(model).alias("model"), pl.Series("value", matrix.values[:, place]))
+        for place, model in enumerate(matrix.models)
+    ).with_columns(pl.col("value").fill_nan(None))
+    own = [name for name in table.frame.columns if name not in grid.columns]
+    rows = grid.join(table.frame.select("model", *key, *own), on=["model", *key], how="left", nulls_equal=True)
+    return rows.filter(pl.col("value").is_not_null()), tuple(matrix.notes)
 
 
 def averaged_over_models(design: Design) -> tuple[pl.DataFrame, Model]:

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from surgeval.catalogue import Catalogue, with_attributes
 from surgeval.results.request import requested
 from surgeval.results.table_result import as_table
-from surgeval.schema.catalogue import Catalogue, with_attributes
 from surgeval.schema.findings import Finding, Severity
-from surgeval.schema.score_table import ScoreTable
+from surgeval.schema.score_table import Missing, ScoreTable
 from surgeval.schema.table_facts import Directions
 from surgeval.stats.ranking._distance import kendall_tau_b, spearman_footrule
 from surgeval.stats.ranking._options import BOARDS, CONSENSUS, MERGES, RankOptions
@@ -36,8 +36,11 @@ __all__ = [
     "RankOptions",
     "RankResult",
     "Rule",
+    "aggregate_then_rank",
     "kendall_tau_b",
     "rank",
+    "result",
+    "rule_named",
     "spearman_footrule",
 ]
 
@@ -145,7 +148,7 @@ def rank(
     task_column: str | None = None,
     task_weights: Mapping[str, float] | None = None,
     better: Directions = None,
-    missing: str | float | None = None,
+    missing: Missing = None,
     consensus: str = "euclidean",
     aggregate: Callable[[np.ndarray], float] | None = None,
     challenger_compat: bool = False,
@@ -173,8 +176,8 @@ def rank(
         task_weights: Weights of tasks in the consensus.
         better: `larger` or `smaller`, or one of them by the name of each metric, where neither the table nor the
             name of the metric says it.
-        missing: What a score that is not given counts as: `drop`, `worst`, `error` or a number. The
-            default of `focus` is wrong (`worst`); generic rules refuse until told.
+        missing: What a score that is not there counts as: `worst`, `drop-case`, `drop-score`, `error` or a number, for
+            all or by status; by default the worst value for what the model is to blame for, else an error.
         consensus: `euclidean` (mean rank over tasks) or `case-ranks` (mean case rank over all tasks).
         aggregate: The function of rule `aggregate-then-rank`.
         challenger_compat: Resample with challengeR's faults, to compare.

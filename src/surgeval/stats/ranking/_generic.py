@@ -39,7 +39,6 @@ def ranked(
     smaller_value_wins: bool,
     method: str,
     raw_values_oriented: bool = False,
-    keeps_missing: bool = False,
     each_task: Callable[[Task, list[str]], None] | None = None,
     extra_tables: dict[str, Any] | None = None,
     cluster_warning: str = "",
@@ -55,13 +54,11 @@ def ranked(
         smaller_value_wins: Whether the aggregated value itself is better when small (ranks are).
         method: The value in words, for the prose.
         raw_values_oriented: Whether the value is better when large whatever the metric's direction.
-        keeps_missing: Whether the rule has its own treatment of missing scores.
         each_task: Called with every task, to collect further tables.
         extra_tables: Tables as lists of frames, joined after all tasks are done.
         cluster_warning: Said where videos have several cases.
     """
-    found = tasks_of(table, options, kept_as="ranked behind the worst of their case" if keeps_missing else "left out")
-    _check_missing(found, options, keeps_missing)
+    found = tasks_of(table, options)
     weights = _weights(found, options)
     point = [values(task) for task in found.tasks]
     turn = [_direction(task, smaller_value_wins, raw_values_oriented) for task in found.tasks]
@@ -88,15 +85,6 @@ def ranked(
         prose=_prose(found, options, method, boot if drawn is not None else 0),
         findings=as_findings(warnings, severity=Severity.WARNING),
     )
-
-
-def _check_missing(found: Tasks, options: RankOptions, keeps_missing: bool) -> None:
-    holes = {task.name: int(np.isnan(task.values).sum()) for task in found.tasks}
-    total = sum(holes.values())
-    if options.missing is None and total and not keeps_missing:
-        listed = ", ".join(f"{name}: {count}" for name, count in holes.items() if count)
-        problem = f"{total} scores are not given ({listed}); say what they count as"
-        raise TableInvalid("score table", [f"{problem}: missing='drop', 'worst' or a number"])
 
 
 def _weights(found: Tasks, options: RankOptions) -> np.ndarray:
@@ -134,9 +122,11 @@ def _drawn(
 def _consensus(found: Tasks, ranks: np.ndarray, weights: np.ndarray, options: RankOptions) -> np.ndarray:
     if options.consensus == "euclidean":
         return consensus_ranks(ranks, weights)
-    sums = [case_ranks(task.oriented).sum(axis=0) for task in found.tasks]
-    cases = np.array([len(task.values) for task in found.tasks], dtype=float)
-    return np.asarray(np.tensordot(weights, np.stack(sums), axes=1) / (weights * cases).sum())
+    own = [case_ranks(task.oriented) for task in found.tasks]
+    sums, cases = (
+        np.stack(parts) for parts in zip(*((np.nansum(r, 0), np.isfinite(r).sum(0)) for r in own), strict=True)
+    )
+    return np.asarray(weights @ sums / (weights @ cases))
 
 
 def _ranks_table(found: Tasks, point: list[np.ndarray], ranks: np.ndarray) -> pl.DataFrame:
@@ -238,7 +228,7 @@ def _prose(found: Tasks, options: RankOptions, method: str, boot: int) -> str:
     parts = [
         f"{len(found.models)} models were ranked on {cases} cases in {tasks} task{'s' if tasks > 1 else ''}:"
         f" the value of a model is {method}; equal values share the better rank.",
-        f"Missing scores: {found.treatment}.",
+        f"Missing scores: {found.treatment}",
     ]
     if tasks > 1:
         kind = "mean rank with average ties" if options.consensus == "euclidean" else "mean case rank over all tasks"

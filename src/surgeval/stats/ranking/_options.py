@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from surgeval.errors import Misuse, UnknownName
+from surgeval.schema.missing import Missing, missing_rules
 from surgeval.stats.draws import MOST_REPLICATES
 from surgeval.stats.paired_tests import CORRECTIONS, TESTS
 
@@ -47,7 +48,7 @@ class RankOptions:
     task_column: str | None = None
     task_weights: Mapping[str, float] | None = None
     better: str | Mapping[str, str] | None = None
-    missing: str | float | None = None
+    missing: Missing = None
     consensus: str = "euclidean"
     aggregate: Callable[[np.ndarray], float] | None = None
     challenger_compat: bool = False
@@ -100,8 +101,8 @@ def _problems(options: RankOptions) -> list[str]:
             for name, weight in (weights or {}).items()
             if not (math.isfinite(weight) and weight >= 0)
         ]
-    if isinstance(options.missing, str) and options.missing not in ("drop", "worst", "error"):
-        problems.append(f"missing must be 'drop', 'worst', 'error' or a number, got {options.missing!r}")
-    if isinstance(options.missing, float) and not math.isfinite(options.missing):
-        problems.append(f"missing must be a finite number, got {options.missing}")
+    try:
+        missing_rules(options.missing)
+    except Misuse as error:
+        problems.append(f"missing: {error}")
     return problems

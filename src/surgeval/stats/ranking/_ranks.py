@@ -28,15 +28,8 @@ def min_ranks(score: np.ndarray) -> np.ndarray:
 
 
 def case_ranks(oriented: np.ndarray) -> np.ndarray:
-    """Ranks of the models on each case, `[case, model]`; a missing score is ranked behind the worst one.
-
-    That is challengeR's rule for rank-then-aggregate with ties "min": the largest rank given on the
-    case plus one.
-    """
-    given = np.isfinite(oriented)
-    ranks = stats.rankdata(np.where(given, -oriented, np.inf), method="min", axis=1)
-    worst = np.where(given, ranks, 0).max(axis=1, keepdims=True)
-    return np.asarray(np.where(given, ranks, worst + 1), dtype=float)
+    """Ranks of the models that have a score on each case, `[case, model]`, ties sharing the best; NaN without one."""
+    return np.asarray(stats.rankdata(-oriented, method="min", axis=1, nan_policy="omit"), dtype=float)
 
 
 def consensus_ranks(ranks: np.ndarray, weights: np.ndarray) -> np.ndarray:

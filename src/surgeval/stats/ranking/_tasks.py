@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import TableInvalid, UnknownName
-from surgeval.schema.outcomes import Status
 from surgeval.schema.score_table import ScoreMatrix, ScoreTable
 from surgeval.stats.draws import stream, video_counts
 from surgeval.stats.ranking._options import RankOptions
@@ -62,60 +61,39 @@ class Tasks:
     """Whether some video has more than one case."""
 
 
-def tasks_of(table: ScoreTable, options: RankOptions, *, kept_as: str) -> Tasks:
-    """The tasks of a table, with sorted models and the declared rule for missing scores applied.
-
-    Args:
-        table: The scores.
-        options: What was asked.
-        kept_as: What the rule does with scores that stay missing, in words.
+def tasks_of(table: ScoreTable, options: RankOptions) -> Tasks:
+    """The tasks of a table, with sorted models and the rule for missing scores applied.
 
     Raises:
         TableInvalid: Fewer than two models, or a model without any score in a task.
     """
-    whole = with_every_pair(table)
-    matrices = _matrices(whole, options)
+    matrices = _matrices(table, options)
     models = sorted({model for _, matrix in matrices for model in matrix.models})
     if len(models) < 2:
         raise TableInvalid("score table", [f"a ranking needs at least two models, got only {models[0]!r}"])
     tasks = tuple(_task(name, matrix, models, table.has_videos) for name, matrix in matrices)
-    holes = {task.name: int(np.isnan(task.values).sum()) for task in tasks}
-    filled, warnings = _filled(tasks, matrices, options, holes, kept_as)
+    metrics = {matrix.metric.name: matrix for _, matrix in matrices}
+    warnings = [sentence for matrix in metrics.values() for sentence in matrix.notes]
+    absent = [sentence for matrix in metrics.values() for sentence in matrix.absent.sentences]
     problems = [
         f"model {models[m]!r} has no score at all in task {task.name!r}"
-        for task in filled
+        for task in tasks
         for m in np.flatnonzero(np.isnan(task.values).all(axis=0)).tolist()
     ]
     if problems:
         raise TableInvalid("score table", problems)
-    treatment = warnings[0] if warnings else "every model had a score for every case"
+    treatment = " ".join(absent) or "every model had a score for every case."
     if not table.has_videos:
         warnings.append("the table names no videos: each case counts as independent")
-    clustered = any(len(task.unit_names) < len(task.values) for task in filled)
-    return Tasks(models, filled, "video" if table.has_videos else "case", tuple(warnings), treatment, clustered)
-
-
-def with_every_pair(table: ScoreTable) -> ScoreTable:
-    """The table with an empty row for every model and case that had none."""
-    key = [name for name in ("task", "case", "metric") if name in table.frame.columns]
-    cases = table.frame.unique(subset=key, keep="first", maintain_order=True)
-    if cases.height * len(table.models) == table.frame.height:
-        return table
-    models = pl.DataFrame({"model": table.models})
-    grid = models.join(cases.drop("model", "value", "status"), how="cross")
-    absent = grid.join(table.frame.select(["model", *key]), on=["model", *key], how="anti", nulls_equal=True)
-    absent = absent.with_columns(
-        pl.lit(None, dtype=pl.Float64).alias("value"), pl.lit(Status.MISSING.value).alias("status")
-    )
-    frame = pl.concat([table.frame, absent.select(table.frame.columns)])
-    return ScoreTable(frame, table.has_videos, table.facts)
+    clustered = any(len(task.unit_names) < len(task.values) for task in tasks)
+    return Tasks(models, tasks, "video" if table.has_videos else "case", tuple(warnings), treatment, clustered)
 
 
 def _matrices(table: ScoreTable, options: RankOptions) -> list[tuple[str, ScoreMatrix]]:
     column = options.task_column
     if column == "metric":
-        return [(metric, table.matrix(metric)) for metric in table.metrics]
-    matrix = table.matrix(options.metric)
+        return [(metric, table.matrix(metric, missing=options.missing)) for metric in table.metrics]
+    matrix = table.matrix(options.metric, missing=options.missing)
     if column is None and "task" not in matrix.cases.columns:
         return [(ONE_TASK, matrix)]
     column = column or "task"
@@ -125,7 +103,11 @@ def _matrices(table: ScoreTable, options: RankOptions) -> list[tuple[str, ScoreM
     if names.null_count():
         raise TableInvalid("score table", [f"column {column!r} is empty in {names.null_count()} cases"])
     chosen = names.to_numpy()
-    return [(name, matrix.where(chosen == name)) for name in names.unique(maintain_order=True).sort().to_list()]
+    rows = table.frame.filter(pl.col("metric") == matrix.metric.name)
+    known = rows[column].cast(pl.String).unique().sort().drop_nulls().to_list()
+    if gone := [name for name in known if name not in set(names)]:
+        raise TableInvalid("score table", [f"task {name!r} has no case left after 'drop-case'" for name in gone])
+    return [(name, matrix.where(chosen == name)) for name in known]
 
 
 def _task(name: str, matrix: ScoreMatrix, models: list[str], has_videos: bool) -> Task:
@@ -135,31 +117,3 @@ def _task(name: str, matrix: ScoreMatrix, models: list[str], has_videos: bool) -
     units = matrix.videos if has_videos else np.argsort(order)
     names = matrix.video_names if has_videos else matrix.cases["case"].to_numpy().astype(str)[order].tolist()
     return Task(name, values[order], units[order], names, matrix.metric.sign)
-
-
-def _filled(
-    tasks: tuple[Task, ...],
-    matrices: list[tuple[str, ScoreMatrix]],
-    options: RankOptions,
-    holes: dict[str, int],
-    kept_as: str,
-) -> tuple[tuple[Task, ...], list[str]]:
-    """The tasks under the rule for missing scores, and what it did."""
-    total, rule = sum(holes.values()), options.missing
-    if not total:
-        return tasks, []
-    listed = ", ".join(f"{name}: {count}" for name, count in holes.items() if count)
-    if rule == "error":
-        raise TableInvalid("score table", [f"{total} scores are not given ({listed})"])
-    if rule is None or rule == "drop":
-        return tasks, [f"{total} scores that were not given are {kept_as} ({listed})"]
-    out = []
-    for task, (_, matrix) in zip(tasks, matrices, strict=True):
-        value = matrix.metric.worst if rule == "worst" else float(rule)
-        if not np.isfinite(value):
-            problem = f"scores are not given, and the worst value of {matrix.metric.name!r} is unknown"
-            raise TableInvalid("score table", [f"{problem}; choose missing='drop' or a number"])
-        filled = np.where(np.isnan(task.values), value, task.values)
-        out.append(Task(task.name, filled, task.units, task.unit_names, task.sign))
-    word = "the worst value" if rule == "worst" else f"{rule:g}"
-    return tuple(out), [f"{total} scores that were not given count as {word} ({listed})"]

@@ -93,7 +93,7 @@ def _drawn(found: list[Standing], options: RankOptions, boot: int, ready: Prepar
 
 def _tables(
     found: list[Standing], drawn: list[Replicates | None], options: RankOptions, ready: Prepared
-) -> tuple[dict[str, pl.DataFrame], list[str]]:
+) -> tuple[dict[str, pl.DataFrame], list[Finding]]:
     baselines = set(options.baselines)
     both = list(zip(found, drawn, strict=True))
     results = {
@@ -119,7 +119,7 @@ def _tables(
         [gate.evidence_table(f.board, f.members, options.baselines, d) for f, d in both]
     )
     results["challenger"] = tables.challenger_table(found[0], ready.video_names)
-    notes: list[str] = []
+    notes: list[Finding] = []
     if options.prize_pool is not None:
         awards = [_prizes(f, options, options.prize_pool) for f in found]
         results["prizes"] = pl.concat([frame for frame, _ in awards])
@@ -127,7 +127,7 @@ def _tables(
     return results, notes
 
 
-def _prizes(found: Standing, options: RankOptions, pool: float) -> tuple[pl.DataFrame, list[str]]:
+def _prizes(found: Standing, options: RankOptions, pool: float) -> tuple[pl.DataFrame, list[Finding]]:
     above = gate.above_all(found.board, found.members, options.baselines)
     return prizes(found.board.name, found.names, found.place, above, options.unpaid, pool)
 
@@ -221,7 +221,7 @@ def _prose(found: list[Standing], ready: Prepared, options: RankOptions, boot: i
         " not ranked; their place is the one each would take if it alone were added."
         if options.baselines or options.outside
         else "No entry was outside the competition.",
-        f"Missing scores: {ready.treatment}.",
+        f"Missing scores: {ready.treatment}",
         f"Accuracies are means over questions, with 95 % percentile intervals from {boot} resamples of whole videos"
         f" (seed {options.seed}); the same resamples, with the studentised form of the test, give the stability of"
         " places, which is pessimistic because tests inside a bootstrap find too many differences."

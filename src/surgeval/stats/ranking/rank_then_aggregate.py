@@ -1,7 +1,9 @@
 """Rank, then aggregate: models are ranked on every case, and their case ranks are averaged.
 
-Source: challengeR's `rankThenAggregate` (Wiesenfarth et al. 2021). A missing score is ranked behind the
-worst one of its case. Case ranks do not change when cases are resampled, so the bootstrap weighs them.
+Source: challengeR's `rankThenAggregate` (Wiesenfarth et al. 2021). Scores that are left out (`drop-score`) are gone
+before ranks are made, as under challengeR's `na.rm`: ranks run among the models that have a score on the case, and the
+mean or median over the model's own cases. Case ranks do not change when cases are resampled, so the bootstrap weighs
+them.
 
 challengeR ranks all copies of a case that was drawn c times together, which gives that case a weight of
 about c squared; `challenger_compat` repeats that so that the difference can be seen.
@@ -24,7 +26,7 @@ def rank_then_aggregate(table: ScoreTable, options: RankOptions, *, operator: st
 
     def values(task: Task) -> np.ndarray:
         ranks = case_ranks(task.oriented)
-        return np.asarray(ranks.mean(axis=0) if operator == "mean" else np.quantile(ranks, 0.5, axis=0))
+        return np.asarray(np.nanmean(ranks, axis=0) if operator == "mean" else np.nanquantile(ranks, 0.5, axis=0))
 
     def replicates(task: Task, counts: np.ndarray) -> np.ndarray:
         ranks = case_ranks(task.oriented)
@@ -39,22 +41,23 @@ def rank_then_aggregate(table: ScoreTable, options: RankOptions, *, operator: st
         values=values,
         replicates=replicates,
         smaller_value_wins=True,
-        method=f"the {operator} of its ranks on the cases of a task (a missing score ranks behind the worst)",
-        keeps_missing=True,
+        method=f"the {operator} of its ranks on the cases of a task (among the models that have a score there)",
     )
 
 
 def copies_ranked_together(ranks: np.ndarray, counts: np.ndarray, operator: str) -> np.ndarray:
     """Aggregated ranks when the c copies of a case are ranked as one list: each copy gets c (r - 1) + 1."""
-    drawn = counts.astype(float)
+    drawn, given = counts.astype(float), np.isfinite(ranks)
     if operator == "mean":
-        total = drawn**2 @ (ranks - 1.0) + drawn.sum(axis=1, keepdims=True)
-        return np.asarray(total / drawn.sum(axis=1, keepdims=True))
+        number = drawn @ given
+        total = drawn**2 @ np.where(given, ranks - 1.0, 0.0) + number
+        return np.asarray(np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0))
     out = np.empty((len(counts), ranks.shape[1]))
     for model in range(ranks.shape[1]):
-        value = drawn * (ranks[:, model] - 1.0) + 1.0
+        value = drawn * (np.where(given[:, model], ranks[:, model], 0.0) - 1.0) + 1.0
+        times = counts * given[:, model]
         order = np.argsort(value, axis=1, kind="stable")
         out[:, model] = weighted_quantile(
-            np.take_along_axis(value, order, axis=1), np.take_along_axis(counts, order, axis=1), 0.5
+            np.take_along_axis(value, order, axis=1), np.take_along_axis(times, order, axis=1), 0.5
         )
     return out

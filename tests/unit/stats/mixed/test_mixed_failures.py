@@ -175,7 +175,7 @@ def test_an_interaction_without_its_parts_is_warned_of() -> None:
 
 
 def test_how_properties_go_together_is_on_record() -> None:
-    record = failures(nested_table(), **COUNTS).record()
+    record = failures(nested_table(), **COUNTS).records["fit"]
     (pair,) = record["co_occurrence"]
     whole = np.corrcoef(nested_table()["smoke"], nested_table()["size"])[0, 1]
     assert (pair["term_a"], pair["term_b"]) == ("size", "smoke")
@@ -228,7 +228,7 @@ def test_files_are_written_and_never_overwritten_silently(tmp_path: Path) -> Non
     table = tmp_path / "table.csv"
     nested_table(cell=0.5).write_csv(table)
     result = surgeval.failures(str(table), **COUNTS, per_model=True, cluster=["image"])
-    result.to_dir(tmp_path / "out", inputs=[table])
+    result.to_dir(tmp_path / "out")
     written = {path.name for path in (tmp_path / "out").iterdir()}
     assert written >= {"effects.csv", "variance.csv", "fit.json", "manifest.json", "per_model.csv", "marginal.csv"}
     record = json.loads((tmp_path / "out" / "fit.json").read_text())

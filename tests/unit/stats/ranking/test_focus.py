@@ -296,7 +296,8 @@ def with_holes() -> pl.DataFrame:
 def test_scores_not_given_count_as_wrong_and_are_counted() -> None:
     holes = with_holes()
     result = rank(holes, boot=0)
-    assert any("6 scores that were not given count as 0 (A: 4, C: 2)" in w for w in result.warnings)
+    for told in ("4 scores of 'A' are not there (missing: 4): counted as worst, 0.", "2 scores of 'C'"):
+        assert any(told in w for w in result.warnings)
     filled = focus_frame(3).with_row_index()
     wrong = [0, 1, 2, 3, filled.height - 1, filled.height - 2]
     filled = filled.with_columns(pl.when(pl.col("index").is_in(wrong)).then(0.0).otherwise("value").alias("value"))
@@ -304,16 +305,18 @@ def test_scores_not_given_count_as_wrong_and_are_counted() -> None:
 
 
 def test_dropping_leaves_out_the_question_for_everyone() -> None:
-    result = rank(with_holes(), boot=0, missing="drop", board="technical")
-    assert any("6 questions" in w for w in result.warnings)
+    result = rank(with_holes(), boot=0, missing="drop-case", board="technical")
+    assert "6 cases were left out for every model." in result.warnings
     whole = rank(focus_frame(3), boot=0, board="technical")
     assert sum(result.buckets["questions"]) == sum(whole.buckets["questions"]) - 18
 
 
 def test_missing_scores_may_be_an_error_or_a_number() -> None:
-    with pytest.raises(TableInvalid, match=r"6 scores are not given \(A: 4, C: 2\)"):
+    with pytest.raises(TableInvalid, match=r"6 scores are not there \(A: missing: 4; C: missing: 2\)"):
         rank(with_holes(), boot=0, missing="error")
-    assert any("count as 0.5" in w for w in rank(with_holes(), boot=0, missing=0.5).warnings)
+    assert any("counted as 0.5" in w for w in rank(with_holes(), boot=0, missing=0.5).warnings)
+    with pytest.raises(Misuse, match="same questions; use missing='drop-case'"):
+        rank(with_holes(), boot=0, missing="drop-score")
 
 
 def test_a_table_without_the_columns_lists_every_one_missing() -> None:

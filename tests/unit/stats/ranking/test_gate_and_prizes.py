@@ -38,7 +38,7 @@ def test_places_are_counted_among_those_who_may_be_paid() -> None:
 
 def test_what_is_not_paid_out_is_said() -> None:
     _, notes, _ = paid([1, 2], pool=99.99)
-    assert notes == ["technical board: 20.01 of the pool of 99.99 is not paid out"]
+    assert [finding.text for finding in notes] == ["technical board: 20.01 of the pool of 99.99 is not paid out"]
 
 
 @pytest.mark.parametrize("pool", [0.0, 0.03, 1234.56, 20000.0])

@@ -57,39 +57,43 @@ def test_any_quantile_and_any_function_can_be_ranked() -> None:
         rank(CLEAR, "aggregate-then-rank", boot=0)
 
 
-def test_missing_scores_must_be_declared_except_where_ranks_have_a_rule() -> None:
+def test_missing_scores_count_as_the_rule_says() -> None:
     holes = scores(A=[1, None, 1], B=[0, 0.5, 0])
-    for rule in ("mean-then-rank", "test-then-rank"):
-        with pytest.raises(TableInvalid, match=r"1 scores are not given \(all: 1\); say what they count as"):
-            rank(holes, rule, boot=0)
-    assert ranks_of(rank(holes, "mean-then-rank", boot=0, missing="drop")) == {"A": 1, "B": 2}
+    assert ranks_of(rank(holes, "mean-then-rank", boot=0, missing="drop-score")) == {"A": 1, "B": 2}
     worst = rank(holes, "mean-then-rank", boot=0, missing="worst").ranks.sort("model")
     assert worst["value"].to_list() == pytest.approx([2 / 3, 1 / 6])
     assert rank(holes, "mean-then-rank", boot=0, missing=-9).ranks.sort("model")["value"][0] == pytest.approx(-7 / 3)
     by_rank = rank(holes, "rank-then-mean", boot=0)
     assert by_rank.ranks.sort("model")["value"].to_list() == pytest.approx([4 / 3, 5 / 3])
-    assert "ranked behind the worst" in by_rank.prose
-    with pytest.raises(TableInvalid, match="1 scores are not given"):
+    assert "1 scores of 'A' are not there (missing: 1): counted as worst, 0." in by_rank.prose
+    alone = rank(holes, "rank-then-mean", boot=0, missing="drop-score")
+    assert alone.ranks.sort("model")["value"].to_list() == pytest.approx([1.0, 5 / 3])
+    with pytest.raises(TableInvalid, match="1 scores are not there"):
         rank(holes, "rank-then-mean", boot=0, missing="error")
 
 
 def test_an_absent_row_is_a_missing_score() -> None:
     holes = scores(A=[1, None, 1], B=[0, 0.5, 0])
     absent = holes.drop_nulls()
-    assert rank(absent, "mean-then-rank", boot=0, missing="drop").ranks.equals(
-        rank(holes, "mean-then-rank", boot=0, missing="drop").ranks
-    )
+    for rule in ("drop-score", "drop-case", "worst"):
+        assert rank(absent, "mean-then-rank", boot=0, missing=rule).ranks.equals(
+            rank(holes, "mean-then-rank", boot=0, missing=rule).ranks
+        )
 
 
-def test_a_missing_score_ranks_behind_the_worst_of_its_case() -> None:
-    oriented = np.array([[3.0, 1.0, np.nan, np.nan], [1.0, 1.0, 1.0, np.nan]])
-    assert case_ranks(oriented).tolist() == [[1, 2, 3, 3], [1, 1, 1, 2]]
+def test_ranks_run_among_the_models_that_have_a_score_on_the_case() -> None:
+    oriented = np.array([[3.0, 1.0, np.nan, np.nan], [1.0, 1.0, 1.0, np.nan], [2.0, np.nan, 3.0, 1.0]])
+    none = np.nan
+    expected = [[1, 2, none, none], [1, 1, 1, none], [2, none, 1, 3]]
+    np.testing.assert_array_equal(case_ranks(oriented), expected)
 
 
 def test_a_model_without_any_score_in_a_task_is_named() -> None:
     both = tasks(x=CLEAR, y=CLEAR.filter(pl.col("model") != "B"))
     with pytest.raises(TableInvalid, match="'B' has no score at all in task 'y'"):
-        rank(both, "mean-then-rank", boot=0, missing="drop")
+        rank(both, "mean-then-rank", boot=0, missing="drop-score")
+    with pytest.raises(TableInvalid, match="task 'y' has no case left"):
+        rank(both, "mean-then-rank", boot=0, missing="drop-case")
 
 
 def test_the_consensus_averages_ranks_with_average_ties() -> None:
@@ -168,7 +172,7 @@ def test_the_shares_of_tau_add_up_to_the_printed_mean() -> None:
 def test_whole_videos_are_resampled_where_the_table_names_them() -> None:
     rng = np.random.default_rng(0)
     frame = scores(A=(rng.random(40) + 0.05).tolist(), B=rng.random(40).tolist())
-    frame = frame.with_columns(metric=pl.lit("mota"))
+    frame = frame.with_columns(metric=pl.lit("kappa"), value=pl.col("value") - 1)
     videos = pl.Series([f"v{c // 20}" for c in range(40)] * 2)
     cases, clusters = rank(frame, "mean-then-rank"), rank(frame.with_columns(video=videos), "mean-then-rank")
     assert "whole cases" in cases.prose

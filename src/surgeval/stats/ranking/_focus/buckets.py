@@ -15,11 +15,11 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid, TooFewVideos, UnknownName
+from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.score_table import ScoreMatrix, ScoreTable
 from surgeval.schema.taxonomy import Capability
 from surgeval.stats.paired_tests import PairedScores
 from surgeval.stats.ranking._options import RankOptions
-from surgeval.stats.ranking._tasks import with_every_pair
 
 _YES = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
 _WORDS = {"ood": {"ood": True, "id": False}, "clinical": {"clinical": True, "technical": False}}
@@ -74,7 +74,7 @@ class Prepared:
 
     boards: tuple[Board, ...]
     video_names: list[str]
-    warnings: tuple[str, ...]
+    warnings: tuple[Finding | str, ...]
     treatment: str
     """What became of scores that were not given, in words."""
 
@@ -135,39 +135,17 @@ def _contradictions(table: ScoreTable) -> list[str]:
 
 
 def _complete(table: ScoreTable, metric: str, options: RankOptions) -> tuple[ScoreMatrix, list[str], str]:
-    """The matrix without NaN and with sorted models; what was filled or dropped is said."""
-    rule = "worst" if options.missing is None else options.missing
-    matrix = with_every_pair(table).matrix(metric)
-    order = sorted(range(len(matrix.models)), key=matrix.models.__getitem__)
-    values, models = matrix.values[:, order], [matrix.models[i] for i in order]
-    hole = np.isnan(values)
-    keep = ~hole.any(axis=1) if rule == "drop" else np.ones(len(values), dtype=bool)
-    fill = matrix.metric.worst if isinstance(rule, str) else float(rule)
-    if problem := _hole_problem(rule, hole, keep, fill, models):
-        raise TableInvalid("score table", [problem])
-    text = "every model had a score for every question"
-    if hole.any() and rule == "drop":
-        text = f"{int((~keep).sum())} questions without a score from every model were dropped for all"
-    elif hole.any():
-        text = f"{int(hole.sum())} scores that were not given count as {fill:g} ({_by_model(hole, models)})"
-    whole = ScoreMatrix(
-        np.where(hole, fill, values), models, matrix.videos, matrix.video_names, matrix.cases, matrix.metric
-    )
-    return (whole if keep.all() else whole.where(keep)), [text] if hole.any() else [], text
+    """The matrix with sorted models; what became of scores that are not there is said.
 
-
-def _hole_problem(rule: str | float, hole: np.ndarray, keep: np.ndarray, fill: float, models: list[str]) -> str:
-    if not hole.any():
-        return ""
-    if rule == "error":
-        return f"{int(hole.sum())} scores are not given ({_by_model(hole, models)})"
-    if rule == "drop":
-        return "" if keep.any() else "no case has a score from every model; nothing is left after 'drop'"
-    return "" if np.isfinite(fill) else "scores are not given, and the worst value of the metric is unknown"
-
-
-def _by_model(hole: np.ndarray, models: list[str]) -> str:
-    return ", ".join(f"{m}: {c}" for m, c in zip(models, hole.sum(axis=0).tolist(), strict=True) if c)
+    Raises:
+        Misuse: Scores would be left out for one model and not for another, which buckets cannot be compared under.
+    """
+    matrix = table.matrix(metric, missing=options.missing)
+    if np.isnan(matrix.values).any():
+        raise Misuse("rule 'focus' compares models on the same questions; use missing='drop-case', not 'drop-score'")
+    told = matrix.absent.sentences
+    whole = matrix.columns(sorted(matrix.models))
+    return whole, matrix.notes, " ".join(told) or "every model had a score for every question."
 
 
 def _groups(cases: pl.DataFrame) -> tuple[np.ndarray, list[str]]:
@@ -205,8 +183,9 @@ def _flags(cases: pl.DataFrame, column: str) -> tuple[np.ndarray, list[str]]:
 
 def _boards(
     matrix: ScoreMatrix, group: np.ndarray, ood: np.ndarray, clinical: np.ndarray | None, wanted: str
-) -> tuple[list[Board], list[str]]:
-    boards, said = [], []
+) -> tuple[list[Board], list[Finding | str]]:
+    boards: list[Board] = []
+    said: list[Finding | str] = []
     for name in ("technical", "clinical"):
         if wanted not in (name, "both"):
             continue
@@ -239,10 +218,11 @@ def _ordered(groups: Sequence[str]) -> list[str]:
     return [g for g in taxonomy if g in groups] + sorted(g for g in groups if g not in taxonomy)
 
 
-def _empty(board: Board, group: np.ndarray) -> list[str]:
+def _empty(board: Board, group: np.ndarray) -> list[Finding]:
     taxonomy = [capability.value for capability in Capability.groups()]
     present = np.unique(group).tolist()
     expected = taxonomy if set(present) <= set(taxonomy) else present
     populated = {(bucket.capability, bucket.ood) for bucket in board.buckets}
     empty = [f"{g}, {'OOD' if o else 'ID'}" for g in expected for o in (False, True) if (g, o) not in populated]
-    return [f"{board.name} board: empty buckets are skipped ({'; '.join(empty)})"] if empty else []
+    subject = f"{board.name} board ({'; '.join(empty)})"
+    return [Finding("empty-buckets", Severity.WARNING, "empty buckets are skipped", subject=subject)] if empty else []

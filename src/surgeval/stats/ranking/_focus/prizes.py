@@ -15,13 +15,14 @@ import numpy as np
 import polars as pl
 
 from surgeval.results.tables import ranking
+from surgeval.schema.findings import Finding, Severity
 
 SHARES_PERCENT = (50, 30, 20)
 
 
 def prizes(
     board: str, names: list[str], place: np.ndarray, above: np.ndarray, unpaid: Collection[str], pool: float
-) -> tuple[pl.DataFrame, list[str]]:
+) -> tuple[pl.DataFrame, list[Finding]]:
     """The award of each model, with its reason, and what stayed unpaid.
 
     Args:
@@ -51,7 +52,8 @@ def prizes(
             }
         )
     left = int(Fraction(str(pool)) * 100) - paid
-    notes = [f"{board} board: {left / 100:.2f} of the pool of {pool:.2f} is not paid out"] if left else []
+    text = f"{left / 100:.2f} of the pool of {pool:.2f} is not paid out"
+    notes = [Finding("pool-left", Severity.WARNING, text, subject=f"{board} board")] if left else []
     return ranking.PRIZES.frame(rows), notes
 
 

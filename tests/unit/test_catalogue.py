@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from plugin_packages import install
+from surgeval.catalogue import Catalogue, Entry, Files, with_attributes
 from surgeval.errors import PluginBroken, UnknownName
-from surgeval.schema.catalogue import Catalogue, Entry, Files, with_attributes
 
 
 def words(name: str, thing: object) -> str:

@@ -102,12 +102,12 @@ class Catalogue(Generic[T]):
 
     def entries(self) -> list[Entry]:
         """Every name with its package, ours first; also names that a package cannot have because they are taken."""
-        found = [Entry(name, OURS) for name in self.own]
+        listed = [Entry(name, OURS) for name in self.own]
         for name, offers in sorted(self._plugins().items()):
             taken = "the name is surgeval's own" if name in self.own else "several packages claim the name"
             problem = taken if name in self.own or len(offers) > 1 else ""
-            found += [Entry(name, _package(offer), problem) for offer in offers]
-        return found
+            listed += [Entry(name, _package(offer), problem) for offer in offers]
+        return listed
 
     def _plugins(self) -> dict[str, list[EntryPoint]]:
         offers: dict[str, list[EntryPoint]] = {}

@@ -1,0 +1,79 @@
+"""The scores of one metric as an array of cases by models: the form that statistics work on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import polars as pl
+
+from surgeval.schema.metric_facts import MetricFacts
+from surgeval.schema.missing import Absences, Missing, resolve
+from surgeval.schema.outcomes import Status
+from surgeval.schema.table_facts import taken_over
+
+
+@dataclass(frozen=True)
+class ScoreMatrix:
+    """Scores of one metric: `values[case, model]`, NaN where a score is left out by the rule for missing ones."""
+
+    values: np.ndarray
+    models: list[str]
+    videos: np.ndarray
+    """For each case, the index of its video in `video_names`."""
+    video_names: list[str]
+    cases: pl.DataFrame
+    """One row per case: `case`, `video`, `task` where present, and the strata."""
+    metric: MetricFacts
+    absent: Absences = field(default_factory=Absences)
+    """Scores that were not there, and what became of them."""
+
+    @property
+    def borrowed(self) -> list[str]:
+        """Whose facts were taken over, where the metric has a name of its own."""
+        text = taken_over(self.metric)
+        return [text] if text else []
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know about the scores: whose facts were taken over, what stands for missing ones."""
+        return [*self.borrowed, *self.absent.sentences]
+
+    def where(self, rows: np.ndarray) -> ScoreMatrix:
+        """The matrix of the cases selected by a mask or by indices; videos without cases vanish."""
+        old, videos = np.unique(self.videos[rows], return_inverse=True)
+        names = [self.video_names[i] for i in old]
+        cases = self.cases[np.flatnonzero(rows) if rows.dtype == bool else rows]
+        return replace(self, values=self.values[rows], videos=videos, video_names=names, cases=cases)
+
+    def columns(self, models: Sequence[str]) -> ScoreMatrix:
+        """The matrix of some of the models, in that order."""
+        places = [self.models.index(model) for model in models]
+        return replace(self, values=self.values[:, places], models=list(models), absent=self.absent.of(models))
+
+
+def score_matrix(frame: pl.DataFrame, facts: MetricFacts, strata: Sequence[str], missing: Missing) -> ScoreMatrix:
+    """The rows of one metric as a matrix, scores that are not there as the rules say.
+
+    Raises:
+        TableInvalid: A rule for missing scores says so, or cannot be followed.
+    """
+    key = [name for name in ("task", "case") if name in frame.columns]
+    cases = frame.unique(subset=key, keep="first", maintain_order=True)
+    cases = cases.select([*key, "video", *strata]).with_row_index("__case__")
+    models = frame["model"].unique(maintain_order=True).to_list()
+    numbered = frame.join(cases.select([*key, "__case__"]), on=key, how="left", nulls_equal=True)
+    rows = numbered["__case__"].to_numpy()
+    code = {model: index for index, model in enumerate(models)}
+    columns = frame["model"].replace_strict(code, return_dtype=pl.Int64).to_numpy()
+    values = np.full((cases.height, len(models)), np.nan)
+    values[rows, columns] = numbered["value"].to_numpy()
+    status = np.full(values.shape, list(Status).index(Status.MISSING), dtype=np.int8)
+    if np.isnan(values).any():
+        places = {one.value: place for place, one in enumerate(Status)}
+        status[rows, columns] = numbered["status"].replace_strict(places, return_dtype=pl.Int8).to_numpy()
+    values, keep, absent = resolve(values, status, models, facts, missing)
+    names, videos = np.unique(cases["video"].to_numpy().astype(str)[keep], return_inverse=True)
+    kept = cases.drop("__case__").filter(pl.Series(keep))
+    return ScoreMatrix(values[keep], models, videos, names.tolist(), kept, facts, absent)

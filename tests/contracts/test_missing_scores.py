@@ -1,0 +1,209 @@
+"""One rule for scores that are not there, obeyed by every verb; a row without a value is the same as no row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from surgeval.errors import Misuse, TableInvalid, UnknownName
+from surgeval.schema.missing import DEFAULTS, missing_rules
+from surgeval.schema.outcomes import Status
+from surgeval.schema.score_table import ScoreTable
+from surgeval.stats.adjusted import adjusted_effects
+from surgeval.stats.aggregation import aggregate
+from surgeval.stats.comparison import compare
+from surgeval.stats.cooccurrence import cooccurrence
+from surgeval.stats.dependence import dependence, width_ratio
+from surgeval.stats.ensembles import ensembles
+from surgeval.stats.influence import influence
+from surgeval.stats.interval import interval
+from surgeval.stats.mixed.failures import failures
+from surgeval.stats.ranking import RULES, rank
+from surgeval.stats.strata import strata
+
+MODELS, VIDEOS, EACH = ("A", "B", "C"), 9, 5
+GIVEN = ("worst", "drop-case", "drop-score", 0.25)
+
+
+def whole() -> pl.DataFrame:
+    """A complete table of 0/1 answers with what every verb wants to see."""
+    rng = np.random.default_rng(6)
+    rows = [
+        (model, f"q{video}{case}", f"v{video}", float(rng.random() < 0.35 + 0.2 * place), case % 2, "abc"[case % 3])
+        for place, model in enumerate(MODELS)
+        for video in range(VIDEOS)
+        for case in range(EACH)
+    ]
+    frame = pl.DataFrame(rows, schema=["model", "case", "video", "value", "smoke", "phase"], orient="row")
+    return frame.with_columns(
+        metric=pl.lit("correct"),
+        smoke=pl.col("smoke") == 1,
+        response=pl.col("value").cast(pl.String),
+        capability=pl.lit("object_recognition"),
+        secondary=pl.col("phase"),
+        ood=pl.col("phase") == "a",
+        clinical=pl.lit(True),
+    )
+
+
+def holed() -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The table with scores of two models gone: as empty cells, and as rows that are not there."""
+    frame = whole()
+    rng = np.random.default_rng(8)
+    hole = pl.Series(rng.random(frame.height) < 0.12) & (frame["model"] != "A")
+    empty = frame.with_columns(value=pl.when(hole).then(None).otherwise("value"))
+    return empty.with_columns(response=pl.when(hole).then(None).otherwise("response")), frame.filter(~hole)
+
+
+FEW = {"replicates": 30, "seed": 3}
+VERBS: dict[str, Callable[[pl.DataFrame, Any], Any]] = {
+    "interval": lambda t, m: interval(t, missing=m, **FEW).table,
+    "interval by": lambda t, m: interval(t, missing=m, by=["phase"], **FEW).table,
+    "compare": lambda t, m: compare(t, "B", "C", missing=m, **FEW).table,
+    "strata": lambda t, m: strata(t, ["smoke", "phase"], missing=m, **FEW).table,
+    "aggregate": lambda t, m: aggregate(t, missing=m).table,
+    "dependence": lambda t, m: dependence(t, missing=m).table,
+    "width ratio": lambda t, m: width_ratio(t, missing=m, **FEW).table,
+    "influence": lambda t, m: influence(t, missing=m).table,
+    "adjusted": lambda t, m: adjusted_effects(t, ["smoke"], missing=m, covariance="CR1").table,
+    "cooccurrence": lambda t, m: cooccurrence(t, missing=m, **FEW).table,
+    "ensembles": lambda t, m: ensembles(t, missing=m, **FEW).table,
+    "failures": lambda t, m: (
+        failures(
+            t, outcome="value", fixed=["smoke"], random=["model", "video", "case"], missing=m, family="gaussian"
+        ).table
+    ),
+    **{
+        f"rank {rule}": lambda t, m, rule=rule: rank(t, rule, boot=20, missing=m).table
+        for rule in RULES
+        if rule != "aggregate-then-rank"
+    },
+}
+CANNOT = {("rank focus", "drop-score"): Misuse, ("adjusted", 0.25): Misuse}
+"""Verbs that refuse a rule, with a sentence that says why."""
+
+
+@pytest.mark.parametrize("missing", GIVEN)
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_empty_cell_and_an_absent_row_are_the_same_thing(verb: str, missing: str | float) -> None:
+    empty, absent = holed()
+    if (verb, missing) in CANNOT:
+        for table in (empty, absent):
+            with pytest.raises(CANNOT[verb, missing]):
+                VERBS[verb](table, missing)
+        return
+    first, second = VERBS[verb](empty, missing), VERBS[verb](absent, missing)
+    assert first.columns == second.columns
+    keys = [name for name in first.columns if first.schema[name] in (pl.String, pl.Boolean)]
+    first, second = first.sort(keys), second.sort(keys)
+    for name in first.columns:
+        if first.schema[name].is_float():
+            np.testing.assert_allclose(first[name].to_numpy(), second[name].to_numpy(), rtol=1e-9, atol=1e-12)
+        else:
+            assert first[name].to_list() == second[name].to_list()
+
+
+@pytest.mark.parametrize("missing", ["worst", "drop-case", 0.25])
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_rule_is_what_it_says_written_out_by_hand(verb: str, missing: str | float) -> None:
+    empty, _ = holed()
+    if missing == "drop-case":
+        gone = empty.filter(pl.col("value").is_null())["case"].unique()
+        by_hand = empty.filter(~pl.col("case").is_in(gone.implode()))
+    else:
+        by_hand = empty.with_columns(pl.col("value").fill_null(0.0 if missing == "worst" else missing))
+    if (verb, missing) in CANNOT:
+        return
+    first, second = VERBS[verb](empty, missing), VERBS[verb](by_hand, "error")
+    for name in first.columns:
+        if first.schema[name].is_float():
+            np.testing.assert_allclose(first[name].to_numpy(), second[name].to_numpy(), rtol=1e-9, atol=1e-12)
+        elif name != "note":
+            assert first[name].to_list() == second[name].to_list()
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_error_is_raised_by_every_verb_for_empty_cells_and_absent_rows(verb: str) -> None:
+    for table in holed():
+        with pytest.raises(TableInvalid, match="scores are not there"):
+            VERBS[verb](table, "error")
+
+
+def test_scores_left_out_leave_the_values_of_that_model_alone() -> None:
+    empty, _ = holed()
+    found = interval(empty, missing="drop-score", **FEW).table
+    by_hand = {row[0]: row[1] for row in empty.group_by("model").agg(pl.col("value").mean()).iter_rows()}
+    assert dict(found.select("model", "value").iter_rows()) == pytest.approx(by_hand)
+
+
+def test_case_ranks_of_scores_left_out_are_those_of_deleted_rows() -> None:
+    empty, _ = holed()
+    wide = empty.to_pandas().pivot(index="case", columns="model", values="value")
+    ranks = wide.rank(axis=1, ascending=False, method="min")
+    for operator in ("mean", "median"):
+        found = rank(empty, f"rank-then-{operator}", boot=0, missing="drop-score").ranks
+        assert dict(found.select("model", "value").iter_rows()) == pytest.approx(ranks.agg(operator).to_dict())
+
+
+def test_every_status_has_a_default_and_only_what_is_not_the_models_fault_is_an_error() -> None:
+    assert set(DEFAULTS) == set(Status)
+    ours = {Status.NOT_ASKED, Status.NOT_JUDGED, Status.INFRASTRUCTURE}
+    assert {status for status, rule in DEFAULTS.items() if rule == "error"} == ours
+    assert set(DEFAULTS.values()) == {"error", "worst"}
+
+
+def of_status(status: Status) -> ScoreTable:
+    columns = {"model": ["A", "A", "B", "B"], "case": ["p", "q"] * 2, "video": ["u", "w"] * 2}
+    rows = {**columns, "value": [1, 1, 1, None], "metric": ["correct"] * 4, "status": ["answered"] * 3 + [status.value]}
+    return ScoreTable.of(rows)
+
+
+@pytest.mark.parametrize("status", list(Status))
+def test_the_status_decides_what_a_missing_score_counts_as(status: Status) -> None:
+    table = of_status(status)
+    if DEFAULTS[status] == "error":
+        with pytest.raises(TableInvalid, match=re.escape(f"1 scores are not there (B: {status.value}: 1)")):
+            table.matrix()
+    else:
+        matrix = table.matrix()
+        assert matrix.values.tolist() == [[1.0, 1.0], [1.0, 0.0]]
+        assert matrix.notes == [f"1 scores of 'B' are not there ({status.value}: 1): counted as worst, 0."]
+    assert table.matrix(missing={status.value: 0.5}).values[1, 1] == 0.5
+    assert table.matrix(missing=[f"{status.value}=drop-case"]).cases["case"].to_list() == ["p"]
+    assert np.isnan(table.matrix(missing=["0", f"{status.value}=drop-score"]).values[1, 1])
+
+
+def test_the_old_word_and_what_is_no_rule_are_refused() -> None:
+    with pytest.raises(Misuse, match="'drop-case'"):
+        missing_rules("drop")
+    with pytest.raises(UnknownName, match="did you mean 'worst'"):
+        missing_rules("wrst")
+    with pytest.raises(UnknownName, match="unknown status 'refuse'; did you mean 'refused'"):
+        missing_rules("refuse=0")
+    with pytest.raises(Misuse, match="each status has one rule"):
+        missing_rules(["worst", "error"])
+    for number in (float("nan"), "inf", True):
+        with pytest.raises(Misuse):
+            missing_rules(number)
+
+
+def test_a_worst_value_that_nobody_knows_is_asked_for() -> None:
+    rows = {"model": ["A", "A", "B"], "case": ["p", "q", "p"], "value": [3.0, 1.0, 2.0], "metric": ["hd95_px"] * 3}
+    with pytest.raises(TableInvalid, match=r"the worst value of 'hd95_px' is unknown \(its range has no end there\)"):
+        ScoreTable.of(rows).matrix()
+    with pytest.raises(TableInvalid, match="nobody said which values are better"):
+        ScoreTable.of({**rows, "metric": ["score"] * 3}).matrix()
+    assert ScoreTable.of(rows).matrix(missing=99).values.tolist() == [[3.0, 2.0], [1.0, 99.0]]
+
+
+def test_many_models_are_told_about_together() -> None:
+    rows = [(f"m{m}", f"q{q}", 1.0) for m in range(9) for q in range(9) if m != q]
+    frame = pl.DataFrame(rows, schema=["model", "case", "value"], orient="row").with_columns(metric=pl.lit("correct"))
+    assert ScoreTable.of(frame).matrix().notes == [
+        "9 scores of 9 models are not there (missing: 9): counted as worst, 0."
+    ]

@@ -1,0 +1,112 @@
+"""A run is repeated from its manifest: equal files where nothing changed, and plain words where something did."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from nested_tables import nested_frame
+from small_questions import answers, questions
+from surgeval.cli import build_app
+from surgeval.errors import FileUnreadable, Misuse
+
+APP = build_app()
+
+
+def run(*words: object) -> None:
+    done = CliRunner().invoke(APP, [str(word) for word in words])
+    assert done.exit_code in (0, 1), (done.output, done.exception)
+
+
+def again(manifest: Path, *words: object):
+    return CliRunner().invoke(APP, ["rerun", str(manifest), *map(str, words)])
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "scores.csv"
+    nested_frame(videos=8).with_columns(task=pl.col("view")).write_csv(path)
+    return path
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    requests, references = questions()
+    given = answers("steady", requests, references, seed=1)
+    rows = {"requests": requests, "references": references, "responses": given}
+    for name, entries in rows.items():
+        text = json.dumps([entry.as_row() for entry in entries])
+        (tmp_path / f"{name}.json").write_text(text)
+    return {name: tmp_path / f"{name}.json" for name in rows}
+
+
+TABLE_VERBS = {
+    "interval": ("--by", "view"),
+    "compare": ("M0", "M1"),
+    "strata": ("--by", "view"),
+    "aggregate": ("--phase-column", "view"),
+    "rank": ("--rule", "mean-then-rank", "--boot", 20, "--task-column", "task"),
+    "failures": ("--outcome", "value", "--fixed", "view", "--random", "model,video"),
+}
+
+
+@pytest.mark.parametrize("verb", TABLE_VERBS)
+def test_a_run_on_a_table_is_repeated_with_equal_files(verb: str, table: Path, tmp_path: Path) -> None:
+    run(verb, table, *TABLE_VERBS[verb], "--out", tmp_path / "first")
+    repeated = again(tmp_path / "first", "--out", tmp_path / "second")
+    assert repeated.exit_code == 0, repeated.output
+    first = json.loads((tmp_path / "first" / "manifest.json").read_text())
+    second = json.loads((tmp_path / "second" / "manifest.json").read_text())
+    assert first["outputs"] == second["outputs"] != []
+
+
+@pytest.mark.parametrize("verb", ["score", "lint", "floors"])
+def test_a_run_on_questions_is_repeated_with_equal_files(verb: str, files: dict[str, Path], tmp_path: Path) -> None:
+    needed = ("requests", "references") if verb == "floors" else tuple(files)
+    named = [word for name in needed for word in (f"--{name}", files[name])]
+    judged = ("--judge", "exact", "--store", tmp_path / "store") if verb == "score" else ()
+    run(verb, *named, *judged, "--out", tmp_path / "first")
+    repeated = again(tmp_path / "first")
+    assert repeated.exit_code == 0, repeated.output
+
+
+def test_a_changed_input_is_named_before_anything_is_compared(table: Path, tmp_path: Path) -> None:
+    run("interval", table, "--out", tmp_path / "first")
+    nested_frame(videos=9).write_csv(table)
+    repeated = again(tmp_path / "first")
+    assert isinstance(repeated.exception, Misuse)
+    assert "scores.csv" in str(repeated.exception)
+
+
+def test_an_output_that_was_edited_is_named(table: Path, tmp_path: Path) -> None:
+    run("interval", table, "--out", tmp_path / "first")
+    path = tmp_path / "first" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["outputs"][0]["sha256"] = "0" * 64
+    path.write_text(json.dumps(manifest))
+    repeated = again(path)
+    assert repeated.exit_code == 1
+    assert manifest["outputs"][0]["file"] in repeated.output + repeated.stderr
+
+
+def test_paths_are_seen_from_where_the_run_was_started(table: Path, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run("interval", table.name, "--out", "first")
+    monkeypatch.chdir("/")
+    assert again(tmp_path / "first", "--from", tmp_path).exit_code == 0
+
+
+def test_a_manifest_of_the_first_version_cannot_be_repeated_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text('{"verb": "interval", "options": {}, "inputs": [], "outputs": []}')
+    repeated = again(tmp_path)
+    assert isinstance(repeated.exception, FileUnreadable)
+    assert "given" in str(repeated.exception)
+
+
+@pytest.mark.parametrize("verb", ["rehearse", "annotate screen", "report", "nonsense"])
+def test_what_cannot_be_repeated_says_why(verb: str, tmp_path: Path) -> None:
+    empty = {"verb": verb, "options": {}, "given": {}, "inputs": [], "outputs": []}
+    (tmp_path / "manifest.json").write_text(json.dumps(empty))
+    assert isinstance(again(tmp_path).exception, Misuse)
