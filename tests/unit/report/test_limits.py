@@ -94,6 +94,14 @@ def test_a_fit_that_did_not_converge_must_not_be_used() -> None:
     assert found(Inputs(Path("x"), (part("failures", fit={"converged": True}),))) == ""
 
 
+def test_what_the_tests_of_a_fit_rest_on_is_a_limitation() -> None:
+    few = {"code": "few-videos", "severity": "warning", "message": "few videos: p values of blood rest on df = 6"}
+    note = {"code": "few-videos", "severity": "note", "message": "a note"}
+    text = found(Inputs(Path("x"), (part("failures", fit={"converged": True, "findings": [few, note]}),)))
+    assert "p values of blood rest on df = 6" in text
+    assert "a note" not in text
+
+
 def test_what_could_not_be_read_is_a_limitation_too(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(json.dumps({"verb": "failures"}))
     (tmp_path / "fit.json").write_text("{")
