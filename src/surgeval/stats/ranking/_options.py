@@ -89,8 +89,9 @@ def _problems(options: RankOptions) -> list[str]:
     problems = []
     if not 0 < options.alpha < 1:
         problems.append(f"alpha must lie between 0 and 1, got {options.alpha}")
-    if options.replicates is not None and not 0 <= options.replicates <= MOST_REPLICATES:
-        problems.append(f"replicates must be 0 (no resampling) or at most {MOST_REPLICATES:,}, got {options.replicates}")
+    replicates = options.replicates
+    if replicates is not None and not 0 <= replicates <= MOST_REPLICATES:
+        problems.append(f"replicates must be 0 (no resampling) or at most {MOST_REPLICATES:,}, got {replicates}")
     if not 0 <= options.seed < 2**63:
         problems.append(f"seed must lie between 0 and 2**63 - 1, got {options.seed}")
     if options.prize_pool is not None and not (math.isfinite(options.prize_pool) and options.prize_pool >= 0):

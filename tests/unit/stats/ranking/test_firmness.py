@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ranking_tables import focus_frame, focus_table, from_bucket_scores, long_table, nested_scores
+from ranking_tables import focus_table, from_bucket_scores, long_table, nested_scores
 from surgeval.stats.ranking import rank
 from surgeval.stats.ranking._focus.nested_ties import counts_of, place_shares
 

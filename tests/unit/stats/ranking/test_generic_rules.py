@@ -27,7 +27,8 @@ CLEAR = scores(A=[0.9, 0.8, 0.7], B=[0.5, 0.9, 0.3], C=[0.1, 0.1, 0.2])
 
 
 def test_equal_values_share_the_better_rank() -> None:
-    assert ranks_of(rank(scores(A=[1, 0], B=[0, 1], C=[0, 0]), "mean-then-rank", replicates=0)) == {"A": 1, "B": 1, "C": 3}
+    tied = scores(A=[1, 0], B=[0, 1], C=[0, 0])
+    assert ranks_of(rank(tied, "mean-then-rank", replicates=0)) == {"A": 1, "B": 1, "C": 3}
 
 
 def test_rounding_noise_breaks_no_tie() -> None:
@@ -62,7 +63,8 @@ def test_missing_scores_count_as_the_rule_says() -> None:
     assert ranks_of(rank(holes, "mean-then-rank", replicates=0, missing="drop-score")) == {"A": 1, "B": 2}
     worst = rank(holes, "mean-then-rank", replicates=0, missing="worst").ranks.sort("model")
     assert worst["value"].to_list() == pytest.approx([2 / 3, 1 / 6])
-    assert rank(holes, "mean-then-rank", replicates=0, missing=-9).ranks.sort("model")["value"][0] == pytest.approx(-7 / 3)
+    number = rank(holes, "mean-then-rank", replicates=0, missing=-9).ranks.sort("model")
+    assert number["value"][0] == pytest.approx(-7 / 3)
     by_rank = rank(holes, "rank-then-mean", replicates=0)
     assert by_rank.ranks.sort("model")["value"].to_list() == pytest.approx([4 / 3, 5 / 3])
     assert "1 scores of 'A' are not there (missing: 1): counted as worst, 0." in by_rank.prose
@@ -186,7 +188,8 @@ def test_tasks_on_the_same_cases_share_their_draws() -> None:
     result = rank(tasks(x=noisy, y=noisy), "mean-then-rank", replicates=100)
     spread = result.stability.drop("task")
     assert spread.head(3).equals(spread.slice(3, 3))
-    compat = rank(tasks(x=noisy, y=noisy), "mean-then-rank", replicates=100, challenger_compat=True).stability.drop("task")
+    faulty = rank(tasks(x=noisy, y=noisy), "mean-then-rank", replicates=100, challenger_compat=True)
+    compat = faulty.stability.drop("task")
     assert not compat.head(3).equals(compat.slice(3, 3))
 
 
