@@ -122,7 +122,7 @@ def test_what_a_ranking_found_is_told_by_its_code_and_not_by_its_words() -> None
 
 
 def test_findings_of_a_ranking_reach_the_report_through_its_folder(tmp_path: Path) -> None:
-    result = rank(focus_frame(4, videos=6), boot=0)
+    result = rank(focus_frame(4, videos=6), replicates=0)
     small = [finding for finding in result.findings if finding.code == BUCKET_TOO_SMALL]
     assert small
     result.to_dir(tmp_path / "rank")
