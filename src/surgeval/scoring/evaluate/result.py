@@ -64,9 +64,9 @@ class EvaluationResult(Result):
         """The metrics, and the boards that set them beside published ones."""
         return {"": self.shown, **{name: self.tables[name].drop("conventions") for name in self.boards}}
 
-    def digits(self, title: str) -> int:
+    def digits(self) -> Mapping[str, int]:
         """One on boards, which set this run beside values published to one decimal."""
-        return 1 if title in self.boards else 3
+        return dict.fromkeys(self.boards, 1)
 
     def facts(self) -> dict[str, Any]:
         """Kind and model."""
