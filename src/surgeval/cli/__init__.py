@@ -38,6 +38,7 @@ VERBS: tuple[str, ...] = (
     "judge",
     "lint",
     "list",
+    "profiles",
     "questions",
     "rank",
     "rehearse",
