@@ -44,11 +44,10 @@ def test_few_videos_or_none_are_said() -> None:
     assert "names no videos" in found(Inputs(Path("x"), scores=scores(40, named=False)))
 
 
-def test_unscored_answers_are_counted_and_grave_when_many() -> None:
-    few = found(Inputs(Path("x"), scores=scores(100, unscored=1)))
-    assert "1.0 % of the answers were not scored" in few
-    assert "favour" not in few
-    assert "favour" in found(Inputs(Path("x"), scores=scores(100, unscored=10)))
+def test_unscored_answers_are_counted_and_what_stands_for_them_is_said() -> None:
+    told = found(Inputs(Path("x"), scores=scores(100, unscored=1)))
+    assert "1.0 % of the answers were not scored" in told
+    assert "1 scores of 'm' are not there (missing: 1): those cases are left out for every model." in told
 
 
 def test_judges_that_disagree_are_counted() -> None:
@@ -123,7 +122,7 @@ def test_what_a_ranking_found_is_told_by_its_code_and_not_by_its_words() -> None
 
 
 def test_findings_of_a_ranking_reach_the_report_through_its_folder(tmp_path: Path) -> None:
-    result = rank(focus_frame(4, videos=6), boot=0)
+    result = rank(focus_frame(4, videos=6), replicates=0)
     small = [finding for finding in result.findings if finding.code == BUCKET_TOO_SMALL]
     assert small
     result.to_dir(tmp_path / "rank")
