@@ -22,7 +22,7 @@ PAIRS = ["task", "model_a", "model_b", "p_value", "p_adjusted", "significant"]
 
 
 def run(frame: pl.DataFrame, rule: str, **options: object) -> RankResult:
-    return rank(frame, rule, boot=30, **NEEDED.get(rule, {}), **options)  # type: ignore[arg-type]
+    return rank(frame, rule, replicates=30, **NEEDED.get(rule, {}), **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kept", RANKING_RULES, ids=lambda kept: kept.__name__)

@@ -40,12 +40,12 @@ def _floors() -> Tables:
 
 def _rank() -> Tables:
     table = focus_table(3, videos=8, per_video=12)
-    return dict(surgeval.rank(table, boot=5, baselines=["C"], prize_pool=100.0).tables)
+    return dict(surgeval.rank(table, replicates=5, baselines=["C"], prize_pool=100.0).tables)
 
 
 def _rank_tasks() -> Tables:
     frame = nested_frame(videos=6).rename({"view": "task"})
-    return dict(surgeval.rank(frame, rule="test-then-rank", boot=5).tables)
+    return dict(surgeval.rank(frame, rule="test-then-rank", replicates=5).tables)
 
 
 def _failures() -> Tables:

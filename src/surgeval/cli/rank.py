@@ -63,7 +63,7 @@ def rank(
         test=test,
         alpha=alpha,
         correction=correction,
-        boot=boot,
+        replicates=boot,
         seed=seed,
         baselines=baseline,
         outside=outside,

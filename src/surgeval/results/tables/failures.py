@@ -16,16 +16,27 @@ _SIZE = {
     "symbol": text("direction and size of what is significant; x: not assessable"),
 }
 
+_TEST = {
+    "df": number("degrees of freedom; empty for z tests and where there is no test", needed=False),
+    "varies": text("between videos, within every video, or mixed: within some", needed=False),
+    "videos": whole("that carry the effect", needed=False),
+    "videos_with": whole("that have the property", needed=False),
+    "videos_without": whole("that lack it somewhere", needed=False),
+    "slope_sd": number("how much the effect differs between videos; empty where it may not", needed=False),
+    "method": text("of the test", needed=False),
+}
+
 EFFECTS = Table(
-    "effects", "One coefficient.", **_ESTIMATE, z=number, p_value=number, p_holm=number("corrected by Holm"), **_SIZE
-)
+    "effects", "One coefficient.", **_ESTIMATE, z=number("t where df are given"), p_value=number,
+    p_holm=number("corrected by Holm"), **_SIZE, **_TEST,
+)  # fmt: skip
 VARIANCE = Table(
     "variance", "One random effect.",
     group=text, variance=number, sd=number, icc=number("share of the variance on the scale of the linear predictor"),
 )  # fmt: skip
 PER_MODEL = Table(
     "per_model", "One coefficient of the fit of one model by itself.", model=text, **_ESTIMATE,
-    z=number(needed=False), p_value=number, p_holm=number(needed=False), **_SIZE,
+    z=number(needed=False), p_value=number, p_holm=number(needed=False), **_SIZE, **_TEST,
     note=text("why it was not fitted", needed=False),
 )  # fmt: skip
 MARGINAL = Table(

@@ -33,11 +33,13 @@ PAIRS = Table(
 STABILITY = Table(
     "stability", "The place of one model over resampled videos.",
     board=text, model=text, mean_place=number, sd_place=number, place_low=number("2.5 % quantile"),
-    place_high=number("97.5 % quantile"), p_first=number("share of resamples"), p_top3=number("share of resamples"),
+    place_high=number("97.5 % quantile"),
+    p_first=number("share of resamples in which it is first, a shared place split; sums to 1 over models"),
+    p_top3=number("the same for the first three places; sums to 3, or to the number of models"),
 )  # fmt: skip
 PLACE_FREQUENCIES = Table(
     "place_frequencies", "One place that one model took in resamples.",
-    board=text, model=text, place=whole, share=number("of the resamples"),
+    board=text, model=text, place=whole, share=number("of the resamples; a shared place counts for each who has it"),
 )  # fmt: skip
 TAU_FREQUENCIES = Table(
     "tau_frequencies", "One agreement of resampled places with the published ones.",
@@ -105,12 +107,13 @@ TASK_PAIRS = Table("pairs", "One ordered pair of models on a task; the test is w
 TASK_STABILITY = Table(
     "stability", "The rank of one model on a task over resampled videos.",
     task=text, model=text, mean_rank=number, sd_rank=number, median_rank=number(needed=False),
-    rank_low=number("2.5 % quantile"), rank_high=number("97.5 % quantile"), p_first=number("share of resamples"),
-    p_top3=number("share of resamples"),
+    rank_low=number("2.5 % quantile"), rank_high=number("97.5 % quantile"),
+    p_first=number("share of resamples in which it is first, a shared rank split; sums to 1 over models"),
+    p_top3=number("the same for the first three ranks; sums to 3, or to the number of models"),
 )  # fmt: skip
 FREQUENCIES = Table(
     "frequencies", "One rank that one model took on a task in resamples.",
-    task=text, model=text, rank=whole, share=number("of the resamples"),
+    task=text, model=text, rank=whole, share=number("of the resamples; a shared rank counts for each who has it"),
 )  # fmt: skip
 TAU = Table(
     "tau", "Agreement (Kendall's tau-b) of resampled ranks with those of all cases.",

@@ -138,7 +138,7 @@ def rank(
     test: str | None = None,
     alpha: float = 0.05,
     correction: str | None = None,
-    boot: int | None = None,
+    replicates: int | None = None,
     seed: int = 42,
     baselines: Sequence[str] = (),
     outside: Sequence[str] = (),
@@ -165,7 +165,7 @@ def rank(
         test: A paired test; `sign-flip` for `focus` and `wilcoxon` for `test-then-rank` by default.
         alpha: The level of every test.
         correction: `holm`, `none` or `bh`; `holm` for `focus` and `none` for `test-then-rank` by default.
-        boot: Resamples; 10,000 for `focus`, 1,000 otherwise; 0 for none.
+        replicates: Resamples; 10,000 for `focus`, 1,000 otherwise; 0 for none.
         seed: Of all draws.
         baselines: Models outside the competition that competitors must beat.
         outside: Other models outside the competition (the organisers' own).
@@ -190,7 +190,7 @@ def rank(
 
     Example:
         >>> scores = {"model": ["A", "A", "B", "B"], "case": ["x", "y", "x", "y"], "value": [0.9, 0.8, 0.5, 0.9]}
-        >>> rank(scores, "mean-then-rank", better="larger", boot=0).ranks["model"].to_list()
+        >>> rank(scores, "mean-then-rank", better="larger", replicates=0).ranks["model"].to_list()
         ['A', 'B']
     """
     chosen = rule_named(rule)
@@ -201,7 +201,7 @@ def rank(
         test=test,
         alpha=alpha,
         correction=correction,
-        boot=boot,
+        replicates=replicates,
         seed=seed,
         baselines=tuple(dict.fromkeys(baselines)),
         outside=tuple(outside),

@@ -19,6 +19,7 @@ from surgeval.schema.findings import Severity, as_findings
 from surgeval.schema.score_table import ScoreTable
 from surgeval.stats.paired_tests import pair_indices
 from surgeval.stats.ranking._distance import kendall_tau_b, spearman_footrule, tau_frequencies
+from surgeval.stats.ranking._focus.nested_ties import place_shares
 from surgeval.stats.ranking._options import RankOptions
 from surgeval.stats.ranking._ranks import case_ranks, consensus_ranks, min_ranks
 from surgeval.stats.ranking._tasks import Task, Tasks, tasks_of
@@ -66,7 +67,7 @@ def ranked(
     if each_task is not None:
         for task in found.tasks:
             each_task(task, found.models)
-    boot = BOOT if options.boot is None else options.boot
+    boot = BOOT if options.replicates is None else options.replicates
     drawn = _drawn(found, options, replicates, turn, boot) if replicates is not None and boot else None
     mean_rank = _consensus(found, ranks, weights, options)
     results = {
@@ -184,8 +185,8 @@ def _spread(task: str, models: list[str], drawn: np.ndarray) -> pl.DataFrame:
             "median_rank": middle,
             "rank_low": low,
             "rank_high": high,
-            "p_first": (drawn == 1).mean(axis=0),
-            "p_top3": (drawn <= 3).mean(axis=0),
+            "p_first": place_shares(drawn, 1),
+            "p_top3": place_shares(drawn, 3),
         }
     )
     return frame.sort("mean_rank", "model")
@@ -217,7 +218,7 @@ def _said(found: Tasks, options: RankOptions, cannot_resample: bool, cluster_war
         out.append(cluster_warning)
     if options.challenger_compat:
         out.append("resampling follows challengeR with its faults, for comparison only")
-    if cannot_resample and options.boot != 0:
+    if cannot_resample and options.replicates != 0:
         out.append("no stability is given: this rule is resampled with the Wilcoxon test only")
     return out
 

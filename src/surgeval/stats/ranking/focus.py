@@ -12,6 +12,7 @@ of them are always reported.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,12 @@ from surgeval.errors import Misuse, UnknownName
 from surgeval.results.tables import ranking
 from surgeval.schema.findings import Finding, Severity, as_findings
 from surgeval.schema.score_table import ScoreTable
-from surgeval.stats.draws import stream, video_counts
+from surgeval.stats.draws import stream
 from surgeval.stats.paired_tests import CORRECTIONS, TESTS
 from surgeval.stats.ranking._focus import gate, tables
 from surgeval.stats.ranking._focus.buckets import Board, Prepared, prepare
 from surgeval.stats.ranking._focus.influence import influence
+from surgeval.stats.ranking._focus.nested_ties import broken_places, counts_of, video_lists
 from surgeval.stats.ranking._focus.prizes import prizes
 from surgeval.stats.ranking._focus.relation import DEFAULT_TEST
 from surgeval.stats.ranking._focus.stability import Replicates, replicate
@@ -46,7 +48,7 @@ SMALL_BUCKET = 13
 def focus(table: ScoreTable, options: RankOptions) -> RankResult:
     """The boards of a challenge, with their evidence and their stability."""
     ready = prepare(table, options)
-    boot = BOOT if options.boot is None else options.boot
+    boot = BOOT if options.replicates is None else options.replicates
     members = _members(ready.boards[0], options)
     found = [standing(board, members, options, replicates=boot or BOOT) for board in ready.boards]
     drawn = _drawn(found, options, boot, ready)
@@ -84,11 +86,19 @@ def _members(board: Board, options: RankOptions) -> np.ndarray:
 
 
 def _drawn(found: list[Standing], options: RankOptions, boot: int, ready: Prepared) -> list[Replicates | None]:
-    """The joint bootstrap of every board, all from the same draws of videos."""
+    """The joint bootstrap of every board, all from the same draws of videos, with the tie-break inside."""
     if not boot:
         return [None] * len(found)
-    counts = video_counts(len(ready.video_names), boot, stream(options.seed, "ranking", "stability"))
-    return [replicate(f.board, f.members, f.weights, options, counts) for f in found]
+    lists = video_lists(len(ready.video_names), boot, stream(options.seed, "ranking", "stability"))
+    return [_repeated(f, options, lists) for f in found]
+
+
+def _repeated(found: Standing, options: RankOptions, lists: np.ndarray) -> Replicates:
+    """The whole published rule on every list of videos."""
+    board, members, weights = found.board, found.members, found.weights
+    drawn = replicate(board, members, weights, options, counts_of(lists))
+    macro = drawn.macro[:, members]
+    return replace(drawn, place=broken_places(board, members, weights, lists, drawn.place, macro, seed=options.seed))
 
 
 def _tables(

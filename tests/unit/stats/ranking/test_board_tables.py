@@ -12,14 +12,14 @@ STAIRS = [[[1, 1, 1]] * 6 + [[1, 1, 0]] * 20 + [[1, 0, 0]] * 20 for _ in range(2
 
 
 def test_leaving_out_a_model_of_a_clear_order_moves_nobody() -> None:
-    result = rank(from_bucket_scores(STAIRS, ["A", "B", "C"]), boot=0)
+    result = rank(from_bucket_scores(STAIRS, ["A", "B", "C"]), replicates=0)
     assert result.places["place"].to_list() == [1, 2, 3]
     assert result.influence["models_moved"].sum() == 0
     assert result.influence["tau_b"].unique().to_list() == [1.0]
 
 
 def test_a_clear_order_is_stable_and_decided() -> None:
-    result = rank(from_bucket_scores(STAIRS, ["A", "B", "C"]), boot=200)
+    result = rank(from_bucket_scores(STAIRS, ["A", "B", "C"]), replicates=200)
     assert result.stability["mean_place"].to_list() == pytest.approx([1, 2, 3], abs=0.01)
     assert result.stability["p_first"].to_list() == [1.0, 0.0, 0.0]
     assert result.stability["p_top3"].to_list() == [1.0, 1.0, 1.0]
@@ -30,14 +30,14 @@ def test_a_clear_order_is_stable_and_decided() -> None:
 
 
 def test_the_shares_of_tau_have_the_mean_of_the_record() -> None:
-    result = rank(focus_table(4), boot=100)
+    result = rank(focus_table(4), replicates=100)
     for board, spread in ((name, record["stability"]) for name, record in result.records["structure"].items()):
         given = result.tau_frequencies.filter(pl.col("board") == board).drop_nulls()
         assert (given["tau_b"] * given["share"]).sum() / given["share"].sum() == pytest.approx(spread["tau_b_mean"])
 
 
 def test_frequencies_sum_to_one_for_every_model() -> None:
-    result = rank(focus_table(4), boot=100)
+    result = rank(focus_table(4), replicates=100)
     totals = result.place_frequencies.group_by("board", "model").agg(pl.col("share").sum())
     assert totals["share"].to_list() == pytest.approx([1.0] * 8)
     means = result.place_frequencies.group_by("board", "model").agg((pl.col("share") * pl.col("place")).sum())
@@ -47,7 +47,7 @@ def test_frequencies_sum_to_one_for_every_model() -> None:
 
 def test_intervals_of_differences_are_paired_t_intervals_when_videos_are_equal_in_size() -> None:
     scores = np.array(STAIRS[0], dtype=float)
-    frame = rank(from_bucket_scores(STAIRS, ["A", "B", "C"]), boot=0).differences.head(3)
+    frame = rank(from_bucket_scores(STAIRS, ["A", "B", "C"]), replicates=0).differences.head(3)
     for row in frame.iter_rows(named=True):
         gap = scores[:, "ABC".index(row["model_a"])] - scores[:, "ABC".index(row["model_b"])]
         interval = stats.ttest_1samp(gap, 0).confidence_interval(0.95)
@@ -55,14 +55,14 @@ def test_intervals_of_differences_are_paired_t_intervals_when_videos_are_equal_i
 
 
 def test_bucket_intervals_are_percentiles_of_resampled_accuracies() -> None:
-    result = rank(from_bucket_scores(STAIRS, ["A", "B", "C"]), boot=4000).buckets
+    result = rank(from_bucket_scores(STAIRS, ["A", "B", "C"]), replicates=4000).buckets
     row = result.filter(pl.col("model") == "B").row(0, named=True)
     low, high = stats.binom(46, row["accuracy"]).ppf([0.025, 0.975]) / 46
     assert (row["low"], row["high"]) == pytest.approx((low, high), abs=0.03)
 
 
 def test_the_dominance_table_counts_buckets() -> None:
-    table = rank(from_bucket_scores(STAIRS, ["A", "B", "C"]), boot=0).dominance
+    table = rank(from_bucket_scores(STAIRS, ["A", "B", "C"]), replicates=0).dominance
     row = table.filter((pl.col("model_a") == "A") & (pl.col("model_b") == "C")).row(0, named=True)
     assert (row["buckets_a_ahead"], row["buckets_b_ahead"], row["a_dominates_b"]) == (2.0, 0.0, True)
     assert table.height == 6
@@ -87,14 +87,14 @@ def test_the_confidence_set_holds_the_best_model_in_most_samples() -> None:
 
 
 def test_the_summary_gives_letters_by_macro_accuracy() -> None:
-    summary = rank(from_bucket_scores(STAIRS, ["A", "B", "C"]), boot=500).summary
+    summary = rank(from_bucket_scores(STAIRS, ["A", "B", "C"]), replicates=500).summary
     assert summary["letters"].to_list() == ["a", "b", "c"]
     assert summary["in_confidence_set"].to_list() == [True, False, False]
     assert summary["mean_rank"].to_list() == [1.0, 2.0, 3.0]
 
 
 def test_without_resampling_there_is_no_stability_and_the_prose_says_so() -> None:
-    result = rank(focus_table(3), boot=0)
+    result = rank(focus_table(3), replicates=0)
     assert "stability" not in result.tables
     assert result.buckets["low"].null_count() == result.buckets.height
     assert "No resampling was asked for" in result.prose
@@ -104,7 +104,7 @@ def test_without_resampling_there_is_no_stability_and_the_prose_says_so() -> Non
 
 def test_the_macro_accuracy_has_the_interval_of_a_cluster_bootstrap_by_hand() -> None:
     table = focus_table(3, seed=5)
-    summary = rank(table, "focus", board="technical", boot=400, seed=9).summary
+    summary = rank(table, "focus", board="technical", replicates=400, seed=9).summary
     wide = table.frame.filter(metric="correct")
     rng = np.random.default_rng(1)
     videos = wide["video"].unique().sort()

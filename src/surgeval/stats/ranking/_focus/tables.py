@@ -13,8 +13,10 @@ from surgeval.stats.ranking._focus.buckets import Bucket
 from surgeval.stats.ranking._focus.confidence_set import confidence_set_p
 from surgeval.stats.ranking._focus.letters import compact_letters
 from surgeval.stats.ranking._focus.merge import bucket_rank
+from surgeval.stats.ranking._focus.nested_ties import place_shares
 from surgeval.stats.ranking._focus.stability import Replicates
 from surgeval.stats.ranking._focus.standing import Standing
+from surgeval.stats.ranking._focus.tie_break import LAST_PLACE
 
 LEVEL = 0.95
 
@@ -153,7 +155,7 @@ def differences_table(found: Standing) -> pl.DataFrame:
 
 
 def stability_table(found: Standing, drawn: Replicates) -> pl.DataFrame:
-    """Mean, spread, interval and top-of-the-board probabilities of every competitor's place."""
+    """Mean, spread and interval of every competitor's place, and its shares of the top; a shared place is split."""
     place = drawn.place.astype(float)
     low, high = np.quantile(place, [0.025, 0.975], axis=0)
     frame = ranking.STABILITY.frame(
@@ -164,8 +166,8 @@ def stability_table(found: Standing, drawn: Replicates) -> pl.DataFrame:
             "sd_place": place.std(axis=0, ddof=1) if len(place) > 1 else np.zeros(place.shape[1]),
             "place_low": low,
             "place_high": high,
-            "p_first": (place == 1).mean(axis=0),
-            "p_top3": (place <= 3).mean(axis=0),
+            "p_first": place_shares(drawn.place, 1),
+            "p_top3": place_shares(drawn.place, LAST_PLACE),
         }
     )
     return frame.sort("mean_place", "model")
@@ -185,8 +187,8 @@ def frequencies_table(found: Standing, drawn: Replicates) -> pl.DataFrame:
 
 
 def tau_table(found: Standing, drawn: Replicates) -> pl.DataFrame:
-    """How often each tau-b between the replicated and the original places (ties unbroken) came about."""
-    tau = kendall_tau_b(found.merged.place[None, :], drawn.place)
+    """How often each tau-b between the replicated and the published places came about."""
+    tau = kendall_tau_b(found.place[None, :], drawn.place)
     return ranking.TAU_FREQUENCIES.frame(tau_frequencies("board", found.board.name, tau))
 
 
@@ -230,7 +232,7 @@ def summary_table(found: Standing, drawn: Replicates, *, alpha: float) -> pl.Dat
 
 def spread_record(found: Standing, drawn: Replicates) -> dict[str, float | None]:
     """How firm the whole order is: tau-b with the original, rank width, share of neighbours decided."""
-    tau = kendall_tau_b(found.merged.place[None, :], drawn.place)
+    tau = kendall_tau_b(found.place[None, :], drawn.place)
     given = tau[np.isfinite(tau)]
     low, high = np.quantile(drawn.place.astype(float), [0.025, 0.975], axis=0)
     order = np.lexsort((np.array(found.names), found.place))
