@@ -51,8 +51,11 @@ def _rank_tasks() -> Tables:
 
 def _failures() -> Tables:
     frame = nested_frame(videos=6, rows=8).with_columns(smoke=(pl.col("view") == "smoke").cast(pl.Int64))
+    frame = frame.with_columns(
+        phase=pl.Series(["a", "b", "c", "b", "a"]).gather(pl.int_range(frame.height, eager=True) % 5)
+    )
     found = surgeval.failures(
-        frame, outcome="value", fixed=["smoke"], random=["model", "video"], per_model=True, cluster="video",
+        frame, outcome="value", fixed=["smoke", "phase"], random=["model", "video"], per_model=True, cluster="video",
         leave_out=["model"],
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
