@@ -11,6 +11,7 @@ __all__ = [
     "ledger_rules",
     "metric",
     "metric_facts",
+    "missing",
     "outcomes",
     "procedure_files",
     "procedure_problems",
