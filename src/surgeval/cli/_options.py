@@ -1,4 +1,4 @@
-"""The options that verbs share: one type, one text and (in `DEFAULTS`) one default per name.
+"""The options that verbs share: one type, one text and one default per name.
 
 A verb that means something else by a name keeps its own text; `LOCAL` lists these names with the reason, and a contract
 test holds every other name to one text and one default.
@@ -109,6 +109,9 @@ Center = Annotated[
     str | None, typer.Option("--center", help="Of the videos, where files of annotation tools do not say.")
 ]
 At = Annotated[str, typer.Option("--at", help="When, for the history (ISO 8601). Default: now.")]
+
+STORE = Path(".surgeval")
+"""The folder of what was asked once, in the working folder, where nobody chose another."""
 
 # Sandboxes.
 Runtime = Annotated[
