@@ -74,8 +74,9 @@ def deliver(result: Result, *, out: Path | None, as_json: bool, force: bool = Fa
 
 def show(result: Result) -> None:
     """Print the tables of a result and the paragraph that says what was done."""
+    digits = result.digits()
     for title, frame in result.screen().items():
-        emit_table(frame, title=title)
+        emit_table(frame, title=title, digits=digits.get(title, 3))
         emit("")
     if result.prose:
         emit(result.prose)

@@ -76,6 +76,10 @@ Estimand = Annotated[
 ]
 Method = Annotated[str, typer.Option("--method", help="percentile, basic, bca or deterministic.")]
 
+Separator = Annotated[
+    str, typer.Option("--separator", help="What stands between labels, where a column of text holds several.")
+]
+
 # Questions and answers.
 Requests = Annotated[list[str], typer.Option("--requests", metavar="FILE", help=f"The questions. {_SEVERAL}")]
 References = Annotated[
@@ -117,6 +121,7 @@ LOCAL: dict[str, str] = {
     "--boot": "rank: its default depends on the rule, and 0 leaves the resamples out",
     "--by": "strata: required, columns may overlap; annotate: who proposes; evaluate: each column by itself",
     "--center": "simulate: centres to draw from",
+    "--cluster": "adjusted: always, by default videos; failures: marginal odds ratios beside the mixed model",
     "--clock": "simulate writes the clock, rehearse shows it",
     "--columns": "evaluate: columns of predictions, not of a score table",
     "--engine": "doctor looks at several, rehearse runs in one",
@@ -134,6 +139,7 @@ LOCAL: dict[str, str] = {
     "--split": "evaluate cvs: of Endoscapes",
     "--task": "check: repeatable",
     "--track": "questions makes several; rehearse and score take one",
+    "--weights": "aggregate: of phases; ensembles: of models",
     "--video": "agreement: a column; simulate: a switch; annotate: a film",
     "--video-column": "evaluate detection: a key of images",
 }

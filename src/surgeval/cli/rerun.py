@@ -16,7 +16,7 @@ from surgeval.results.result import Result
 from surgeval.schema.documents import read_json
 from surgeval.schema.question_files import split_source
 
-FUNCTIONS = {"questions": "make_questions"}
+FUNCTIONS = {"adjusted": "adjusted_effects", "questions": "make_questions", "width-ratio": "width_ratio"}
 """Verbs whose function in Python has another name."""
 NOT_REPEATED = {
     "annotate": "its history says when people did what",

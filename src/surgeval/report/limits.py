@@ -19,6 +19,11 @@ from surgeval.stats.ranking.result import BUCKET_TOO_SMALL
 
 FEW_VIDEOS = 30
 """Below, percentile intervals over videos are known to be too narrow."""
+_LIMITING = frozenset({
+    "few-videos", "seen-in-few-videos", "differs-in-few-videos", "not-assessable", "z-test-few-videos",
+    "no-random-slope", "penalised", "rejected-model", "independent-rows", "video-not-modelled", "no-model",
+})  # fmt: skip
+"""Findings about a mixed model that limit what its effects can claim."""
 _WIDE = 0.5
 """A place that can be anywhere in half of the field says little."""
 
@@ -204,6 +209,10 @@ def _fit(part: StoredResult) -> Iterator[str]:
         yield f"{part.label}: the mixed model did not converge; its effects must not be used."
     if fit.get("singular") is True:
         yield f"{part.label}: a variance of the mixed model is estimated as zero."
+    noticed = fit.get("findings")
+    for finding in noticed if isinstance(noticed, list) else ():
+        if isinstance(finding, dict) and finding.get("severity") == "warning" and finding.get("code") in _LIMITING:
+            yield f"{part.label}: {plain(str(finding.get('message', '')), limit=300)}."
 
 
 def _unread(inputs: Inputs) -> Iterator[str]:

@@ -69,6 +69,10 @@ class Result:
         """The tables that a terminal shows, by the line above each."""
         return {"": self.shown}
 
+    def digits(self) -> Mapping[str, int]:
+        """The decimals of the numbers of those of these tables that a terminal does not show to three."""
+        return {}
+
     def facts(self) -> dict[str, Any]:
         """Further plain data of this kind of result, for `as_dict`."""
         return {}

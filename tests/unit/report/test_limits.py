@@ -44,11 +44,10 @@ def test_few_videos_or_none_are_said() -> None:
     assert "names no videos" in found(Inputs(Path("x"), scores=scores(40, named=False)))
 
 
-def test_unscored_answers_are_counted_and_grave_when_many() -> None:
-    few = found(Inputs(Path("x"), scores=scores(100, unscored=1)))
-    assert "1.0 % of the answers were not scored" in few
-    assert "favour" not in few
-    assert "favour" in found(Inputs(Path("x"), scores=scores(100, unscored=10)))
+def test_unscored_answers_are_counted_and_what_stands_for_them_is_said() -> None:
+    told = found(Inputs(Path("x"), scores=scores(100, unscored=1)))
+    assert "1.0 % of the answers were not scored" in told
+    assert "1 scores of 'm' are not there (missing: 1): those cases are left out for every model." in told
 
 
 def test_judges_that_disagree_are_counted() -> None:
@@ -93,6 +92,14 @@ def test_a_ranking_without_any_significant_difference_says_so() -> None:
 def test_a_fit_that_did_not_converge_must_not_be_used() -> None:
     assert "must not be used" in found(Inputs(Path("x"), (part("failures", fit={"converged": False}),)))
     assert found(Inputs(Path("x"), (part("failures", fit={"converged": True}),))) == ""
+
+
+def test_what_the_tests_of_a_fit_rest_on_is_a_limitation() -> None:
+    few = {"code": "few-videos", "severity": "warning", "message": "few videos: p values of blood rest on df = 6"}
+    note = {"code": "few-videos", "severity": "note", "message": "a note"}
+    text = found(Inputs(Path("x"), (part("failures", fit={"converged": True, "findings": [few, note]}),)))
+    assert "p values of blood rest on df = 6" in text
+    assert "a note" not in text
 
 
 def test_what_could_not_be_read_is_a_limitation_too(tmp_path: Path) -> None:
