@@ -40,11 +40,9 @@ from surgeval.stats.ranking._focus.standing import (
     standing,
 )
 from surgeval.stats.ranking._options import MERGES, RankOptions
-from surgeval.stats.ranking.result import BUCKET_TOO_SMALL, RankResult
+from surgeval.stats.ranking.result import RankResult
 
 BOOT = 10_000
-SMALL_BUCKET = 13
-"""Fewer videos than this cannot show any difference among twenty models."""
 
 
 def focus(table: ScoreTable, options: RankOptions) -> RankResult:
@@ -181,11 +179,7 @@ def _structure(found: Standing, drawn: Replicates | None) -> dict[str, Any]:
 
 def _findings(found: Standing, options: RankOptions) -> list[Finding]:
     board = f"{found.board.name} board"
-    out = [
-        _warning(BUCKET_TOO_SMALL, f"only {len(bucket.videos)} videos", f"{board}, {bucket.name}")
-        for bucket in found.board.buckets
-        if len(bucket.videos) < SMALL_BUCKET
-    ]
+    out: list[Finding] = []
     if cycles := found.merged.cycles:
         listed = "; ".join(", ".join(found.names[i] for i in cycle) for cycle in cycles)
         out.append(_warning("cycle", "models dominate each other in a circle", f"{board} ({listed})"))

@@ -4,7 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ranking_tables import focus_table, from_bucket_scores, long_table, nested_scores
+from ranking_tables import focus_frame, focus_table, from_bucket_scores, long_table, nested_scores
+from surgeval.errors import TableInvalid
 from surgeval.schema.findings import Finding, Severity
 from surgeval.stats.rank_sets import rank_sets
 from surgeval.stats.ranking import RankOptions, RankResult, rank
@@ -218,3 +219,50 @@ def test_generic_rules_say_when_no_two_models_can_be_told_apart() -> None:
     assert "5 videos cannot show any difference (6 are needed for two models)" in finding.message
     apart, where = nested_scores(20, 6, 3, seed=5, gap=8.0)
     assert not told(rank(long_table(apart, where), "mean-then-rank", replicates=0), "order-open")
+
+
+# --- the rule that fits ---------------------------------------------------------------------------------------------
+
+
+def plain_table(**strata: np.ndarray) -> pl.DataFrame:
+    values, video = nested_scores(12, 6, 3, seed=1, gap=2.0)
+    return long_table(values, video, **{name: column[: len(values)] for name, column in strata.items()})
+
+
+def test_without_a_rule_the_one_that_fits_the_table_is_taken_and_said() -> None:
+    plain = rank(plain_table(), replicates=0)
+    assert plain.rule == "mean-then-rank"
+    (finding,) = told(plain, "rule-taken")
+    assert finding.message.startswith("No rule was named: 'mean-then-rank' was taken, because the table has no buckets")
+    assert plain.prose.endswith(finding.message)
+    assert plain.manifest()["settled"] == {"rule": "mean-then-rank"}
+    buckets = rank(focus_table(3), replicates=0)
+    assert buckets.rule == "focus"
+    assert "the table has buckets (columns 'capability' and 'ood')" in buckets.prose
+    distances = rank(focus_frame(2).drop("metric"), better="smaller", replicates=0)
+    assert distances.rule == "mean-then-rank"
+    assert "smaller values of 'value' are better" in distances.prose
+    named = rank(focus_table(3), "focus", replicates=0)
+    assert not told(named, "rule-taken")
+    assert named.places.equals(buckets.places)
+
+
+def test_options_of_boards_ask_for_boards_and_then_the_table_must_have_buckets() -> None:
+    with pytest.raises(TableInvalid, match="rule 'focus' needs a column 'capability'"):
+        rank(plain_table(), prize_pool=100, replicates=0)
+
+
+def test_the_challenge_rule_on_an_ordinary_table_says_what_it_needs_and_which_rule_fits() -> None:
+    with pytest.raises(TableInvalid, match=r"needs a column 'capability'.*needs a column 'ood'.*fits rule 'mean-then"):
+        rank(plain_table(), "focus", replicates=0)
+    with pytest.raises(TableInvalid) as refused:
+        rank(plain_table(ood=np.zeros(500, dtype=bool)), "focus", replicates=0)
+    assert "fits rule" not in str(refused.value)
+
+
+def test_a_task_column_is_never_taken_for_tasks_in_silence() -> None:
+    frame = plain_table(task=np.array(["x", "y"] * 250))
+    (finding,) = told(rank(frame, "mean-then-rank", replicates=0), "tasks-taken")
+    assert finding.message.startswith("column 'task' was taken to name 2 tasks: models are ranked on each")
+    assert not told(rank(frame, "mean-then-rank", task_column="task", replicates=0), "tasks-taken")
+    assert not told(rank(plain_table(task=np.array(["x"] * 500)), "mean-then-rank", replicates=0), "tasks-taken")

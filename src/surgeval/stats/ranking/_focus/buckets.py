@@ -119,6 +119,8 @@ def _check_columns(table: ScoreTable, board: str) -> None:
         problems.append(f"rule 'focus' needs a column 'ood' (true, false); the table has {names}")
     if board == "clinical" and "clinical" not in table.strata:
         problems.append(f"the clinical board needs a column 'clinical' (true, false); the table has {names}")
+    if problems and not {"group", "capability", "ood"} & set(table.strata):
+        problems[-1] += "; a table without buckets fits rule 'mean-then-rank' or another generic rule"
     problems += _contradictions(table)
     if problems:
         raise TableInvalid("score table", problems)

@@ -19,8 +19,10 @@ from surgeval.stats.ranking._focus.relation import DEFAULT_TEST
 from surgeval.stats.ranking._focus.standing import Standing
 from surgeval.stats.ranking._focus.tie_break import LAST_PLACE
 from surgeval.stats.ranking._options import RankOptions
-from surgeval.stats.ranking.result import NOTHING_SIGNIFICANT, UNREACHABLE
+from surgeval.stats.ranking.result import BUCKET_TOO_SMALL, NOTHING_SIGNIFICANT, UNREACHABLE
 
+SMALL_BUCKET = 13
+"""Fewer videos than this cannot show any difference among twenty models."""
 MOST_NAMED = 3
 """Contradictions spelled out per board."""
 _PRINTED = 3
@@ -45,19 +47,22 @@ def contributions(board: Board) -> np.ndarray:
 
 def firmness_findings(found: Standing, sets: RankSets, options: RankOptions) -> list[Finding]:
     """What the places rest on, where that is less than they seem to say."""
-    return [*_unreachable(found, options), *_tie_breaks(found, options), *_contradictions(found, sets, options)]
+    return [*_thin_buckets(found, options), *_tie_breaks(found, options), *_contradictions(found, sets, options)]
 
 
-def _unreachable(found: Standing, options: RankOptions) -> list[Finding]:
-    """Buckets in which not even a model that wins every video could be significantly better."""
+def _thin_buckets(found: Standing, options: RankOptions) -> list[Finding]:
+    """Buckets in which not even a model that wins every video could be significantly better, and other small ones."""
     pairs = len(found.members) * (len(found.members) - 1) // 2
-    if (options.test or DEFAULT_TEST) != DEFAULT_TEST or (options.correction or "holm") != "holm" or not pairs:
-        return []
+    floor = (options.test or DEFAULT_TEST) == DEFAULT_TEST and pairs > 0
+    family = pairs if (options.correction or "holm") == "holm" else 1
     out = []
     for bucket in found.board.buckets:
-        finding = correction_unreachable(len(bucket.videos), pairs, alpha=options.alpha)
+        videos, subject = len(bucket.videos), f"{found.board.name} board, {bucket.name}"
+        finding = correction_unreachable(videos, family, alpha=options.alpha) if floor else None
         if finding is not None:
-            out.append(replace(finding, code=UNREACHABLE, subject=f"{found.board.name} board, {bucket.name}"))
+            out.append(replace(finding, code=UNREACHABLE, subject=subject))
+        elif videos < SMALL_BUCKET:
+            out.append(Finding(BUCKET_TOO_SMALL, Severity.WARNING, f"only {videos} videos", subject=subject))
     return out
 
 
