@@ -233,11 +233,8 @@ def rank(
 
 def fitting_rule(table: ScoreTable, options: RankOptions) -> tuple[str, str]:
     """The rule that a table and the options fit, and why in words."""
-    for rule, names in (
-        ("focus", _FOR_BOARDS),
-        ("aggregate-then-rank", ("aggregate",)),
-        ("mean-then-rank", _FOR_TASKS),
-    ):
+    users = {"focus": _FOR_BOARDS, "aggregate-then-rank": ("aggregate",), "mean-then-rank": _FOR_TASKS}
+    for rule, names in users.items():
         if asked := [name for name in options.chosen() if name in names]:
             return rule, f"{', '.join(map(repr, asked))} was given, which it has a use for"
     groups = [name for name in ("group", "capability") if name in table.strata]

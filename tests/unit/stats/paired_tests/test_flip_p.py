@@ -80,7 +80,7 @@ def test_many_pairs_are_decided_as_if_every_p_value_were_refined() -> None:
     assert "saddlepoint alone" in method
     assert (is_significant(adjusted(quick, "holm"), 0.05) == is_significant(adjusted(full, "holm"), 0.05)).all()
     assert 0.02 < is_significant(adjusted(full, "holm"), 0.05).mean() < 0.9
-    assert np.abs(np.log(quick / full)).max() < 0.2
+    assert np.abs(np.log(quick / full)).max() < np.log(1.6)
     between = (full > 1e-6) & (full < 0.15)
     assert (quick[between] == full[between]).all()
     assert (quick != full).any()
