@@ -46,8 +46,9 @@ def flip_p(differences: np.ndarray, *, refined: tuple[float, float] = (0.0, np.i
 
     Args:
         differences: Summed within videos.
-        refined: P-values outside these bounds are left as the saddlepoint formula alone gives them, mostly within 15 %
-            of the exact ones beyond 30 videos and always far within a factor of 20: for thousands of pairs, most of which decide nothing.
+        refined: P-values outside these bounds are left as the saddlepoint formula alone gives them, mostly within
+            15 % of the exact ones beyond 30 videos and far within a factor of 20: for thousands of pairs, most of
+            which decide nothing.
 
     Example:
         >>> flip_p(np.array([0.3, 0.1, 0.25, 0.4, 0.2, 0.15])).tolist()
