@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import TableInvalid, UnknownName
+from surgeval.schema.findings import Finding
 from surgeval.schema.score_table import ScoreMatrix, ScoreTable
 from surgeval.stats.draws import stream, video_counts
 from surgeval.stats.ranking._options import RankOptions
@@ -54,7 +55,7 @@ class Tasks:
     tasks: tuple[Task, ...]
     unit: str
     """`video` or `case`."""
-    warnings: tuple[str, ...]
+    warnings: tuple[Finding | str, ...]
     treatment: str
     """What became of scores that were not given, in words."""
     clustered: bool
@@ -73,7 +74,9 @@ def tasks_of(table: ScoreTable, options: RankOptions) -> Tasks:
         raise TableInvalid("score table", [f"a ranking needs at least two models, got only {models[0]!r}"])
     tasks = tuple(_task(name, matrix, models, table.has_videos) for name, matrix in matrices)
     metrics = {matrix.metric.name: matrix for _, matrix in matrices}
-    warnings = [sentence for matrix in metrics.values() for sentence in matrix.notes]
+    warnings: list[Finding | str] = [
+        one for matrix in metrics.values() for one in (*matrix.borrowed, *matrix.findings())
+    ]
     absent = [sentence for matrix in metrics.values() for sentence in matrix.absent.sentences]
     problems = [
         f"model {models[m]!r} has no score at all in task {task.name!r}"
