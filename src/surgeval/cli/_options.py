@@ -144,7 +144,6 @@ LOCAL: dict[str, str] = {
     "--split": "evaluate cvs: of Endoscapes",
     "--task": "check: repeatable",
     "--track": "questions makes several; rehearse and score take one",
-    "--unit": "agreement: what was rated; failures: the finest unit",
     "--weights": "aggregate: of phases; ensembles: of models",
     "--unit": "agreement: what was rated; failures: the finest unit of the model",
     "--video": "agreement: a column; simulate: a switch; annotate: a film",
