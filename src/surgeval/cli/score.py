@@ -41,6 +41,9 @@ def score(
     max_judge_failures: float = typer.Option(
         0.05, "--max-judge-failures", min=0.0, max=1.0, help="Share of a judge's failures above which exit is 1."
     ),
+    price: list[float] = typer.Option(
+        [], "--price", help="Price per million tokens, one for each --judge in order; judges.csv says the cost."
+    ),
     definitions: o.Definitions = None,
     ood: str = typer.Option(
         "stated", "--ood", help="How OOD is decided: stated, procedure, template, either or center."
@@ -65,7 +68,7 @@ def score(
     with progress_bar("judging") as step:
         result = run(
             requests, references, responses, model=model, profile=profile, track=track, max_latency_s=max_latency,
-            judges=judge, store=store, quorum=quorum, definitions=definitions, ood=ood,
+            judges=judge, store=store, quorum=quorum, prices=price, definitions=definitions, ood=ood,
             train_requests=train_requests or None, train_references=train_references or None,
             missing=missing or None, replicates=boot, seed=seed, progress=step,
         )  # fmt: skip
