@@ -50,6 +50,15 @@ INFLUENCE = Table(
     "influence", "One coefficient without one level of a column.", "unread",
     column=text, left_out=text, term=text, estimate=number, shift=number("in standard errors"),
 )  # fmt: skip
+JOINT = Table(
+    "joint", "The test of one factor of three and more categories as a whole.", "unread",
+    term=text, df1=whole, df2=number("empty: infinite"), f=number, p_value=number,
+)  # fmt: skip
+PAIRS = Table(
+    "pairs", "Two categories of a factor compared, corrected by Tukey within the factor.", "unread",
+    term=text, contrast=text("first less second"), estimate=number("difference on the scale of the linear predictor"),
+    std_error=number, df=number("empty: infinite"), t=number, p_value=number, low=number, high=number,
+)  # fmt: skip
 RANDOM_EFFECTS = Table(
     "random_effects", "One level of one random effect.", group=text, level=text, mean=number("conditional"),
     sd=number("conditional"),
@@ -67,6 +76,6 @@ RESIDUALS = Table("residuals", "One simulated residual.", residual=number("unifo
 RESIDUAL_TESTS = Table("residual_tests", "One test of the simulated residuals.", test=text, value=number)
 
 FAILURES = (
-    EFFECTS, VARIANCE, PER_MODEL, MARGINAL, INFLUENCE, RANDOM_EFFECTS, QUANTILES, MARGINAL_MEANS, RESIDUALS,
-    RESIDUAL_TESTS,
+    EFFECTS, VARIANCE, PER_MODEL, MARGINAL, INFLUENCE, JOINT, PAIRS, RANDOM_EFFECTS, QUANTILES, MARGINAL_MEANS,
+    RESIDUALS, RESIDUAL_TESTS,
 )  # fmt: skip

@@ -19,6 +19,7 @@ from surgeval.schema.findings import Finding, Severity
 from surgeval.stats.mixed.components import explained, variance_table
 from surgeval.stats.mixed.design import INTERCEPT
 from surgeval.stats.mixed.diagnostics import Diagnostics
+from surgeval.stats.mixed.factors import factor_tables
 from surgeval.stats.mixed.fit_tables import FitTables
 from surgeval.stats.mixed.inference import Ratio, wald_table
 from surgeval.stats.mixed.result import MixedFit
@@ -81,6 +82,7 @@ class FailuresResult(Result):
                 variance_table(self.fit, level=self.level).drop("levels", "low", "high")
             ),
             **{name: frame for name, frame in extra.items() if frame is not None},
+            **(factor_tables(self.fit, self.tests, level=self.level) if self.tests is not None else {}),
         }  # fmt: skip
         self._set(main="effects", tables=FitTables(tables, self.fit, level=self.level))
         self._set(findings=tuple(_findings(self)))
@@ -105,6 +107,8 @@ class FailuresResult(Result):
     def screen(self) -> Mapping[str, pl.DataFrame]:
         """Effects, random effects and marginal odds ratios."""
         shown = {"Effects:": self.table, "Random effects:": self.variance}
+        if "joint" in self.tables:
+            shown |= {"Factors as a whole:": self.tables["joint"], "Pairs of categories (Tukey):": self.tables["pairs"]}
         if self.marginal is not None:
             shown["Marginal odds ratios (cluster-robust; not comparable with those above):"] = self.marginal
         return shown

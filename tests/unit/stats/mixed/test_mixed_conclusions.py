@@ -199,3 +199,18 @@ def test_independent_rows_are_said_to_be_so() -> None:
     tests = term_tests(found, None)
     assert tests.findings[0].code == "independent-rows"
     assert tests.freedom("smoke") == float("inf")
+
+
+def test_a_factor_is_tested_as_a_whole_and_by_pairs() -> None:
+    phase = np.array(["a", "b", "c"])[stream(7, "phase").integers(0, 3, 320)]
+    table = videos().with_columns(phase=pl.concat([pl.Series(phase), pl.Series(phase)]))
+    result = failures(table, fixed=["phase", "smoke"], **OPTIONS)
+    joint = result.tables["joint"].row(0, named=True)
+    assert (joint["term"], joint["df1"], joint["df2"]) == ("phase", 2, 14.0)
+    assert result.tables["pairs"]["contrast"].to_list() == ["a - b", "a - c", "b - c"]
+    first = result.tables["pairs"].row(0, named=True)
+    assert first["estimate"] == pytest.approx(-row(result, "phase[b]")["estimate"], abs=1e-6)  # type: ignore[operator]
+    assert first["p_value"] >= row(result, "phase[b]")["p_value"]  # type: ignore[operator]
+    other = failures(table.with_columns(phase=pl.col("phase").replace({"a": "z"})), fixed=["phase", "smoke"], **OPTIONS)
+    assert other.tables["joint"]["p_value"][0] == pytest.approx(joint["p_value"], abs=1e-5)
+    assert "joint" not in failures(table, fixed=["smoke"], **OPTIONS).tables
