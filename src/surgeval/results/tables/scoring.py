@@ -35,6 +35,12 @@ JUDGES = Table(
     judge=text, cases=whole, asked=whole("questions put to it"), reused=whole("verdicts known already"),
     failed=whole("cases without an answer"), abstained=whole("cases with an answer and no verdict"), tokens=whole,
     seconds=number("sum over questions asked"), prompt=text("version of prompt and parser"),
+    money=number("tokens times the price that was named", needed=False),
+)  # fmt: skip
+JUDGE_AGREEMENT = Table(
+    "judge_agreement", "One coefficient of agreement between judges, over answers with an opinion.", "unread",
+    coefficient=text, rater_a=text("empty where all judges are meant"), rater_b=text, value=number,
+    low=number("of the interval over videos"), high=number, sd=number, units=number("answers"), videos=whole, note=text,
 )  # fmt: skip
 RESULTS = Table(
     "results", "One question; official profiles write the first nine columns. Strata follow.", "more", "unread",
@@ -71,5 +77,5 @@ MARGINS = Table(
     questions=whole, videos=whole, missing=whole("without a response; they count as wrong"), not_scored=whole,
 )  # fmt: skip
 
-SCORE = (SUMMARY, TARGETED, COUNTS, LEVERAGE_QUESTIONS, LEVERAGE_VIDEOS, JUDGES, RESULTS)
+SCORE = (SUMMARY, TARGETED, COUNTS, LEVERAGE_QUESTIONS, LEVERAGE_VIDEOS, JUDGES, JUDGE_AGREEMENT, RESULTS)
 FLOOR = (FLOORS, TEMPLATES, MARGINS, UNSEEN_TEMPLATES)
