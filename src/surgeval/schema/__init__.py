@@ -18,6 +18,7 @@ __all__ = [
     "question_files",
     "questions",
     "rows",
+    "score_matrix",
     "score_table",
     "shown_tables",
     "shown_text",
