@@ -77,5 +77,20 @@ MARGINS = Table(
     questions=whole, videos=whole, missing=whole("without a response; they count as wrong"), not_scored=whole,
 )  # fmt: skip
 
+MOVED = Table(
+    "moved", "What moved one number from scoring A to scoring B.", "unread",
+    level=text("kind of slice"), name=text, estimand=text("rows or videos, as in summary"), a=number, b=number,
+    difference=number("b minus a; the next three add up to it"), verdicts=number("by verdicts that changed"),
+    regrouping=number("by questions that count elsewhere"), questions=number("by questions that one of them lacks"),
+    questions_a=whole, questions_b=whole,
+)  # fmt: skip
+CHANGES = Table(
+    "changes", "One difference of one question.", "unread",
+    case=text, kind=text("flipped, reason, regrouped, timed-out, latency, only-in-a or only-in-b"),
+    column=text("of results.csv"), a=text, b=text, reason_a=text("why it is right or wrong"), reason_b=text,
+)  # fmt: skip
+SETTINGS = Table("settings", "One setting of the manifests that differs.", "unread", setting=text, a=text, b=text)
+
 SCORE = (SUMMARY, TARGETED, COUNTS, LEVERAGE_QUESTIONS, LEVERAGE_VIDEOS, JUDGES, JUDGE_AGREEMENT, RESULTS)
 FLOOR = (FLOORS, TEMPLATES, MARGINS, UNSEEN_TEMPLATES)
+DIFF = (MOVED, CHANGES, SETTINGS)
