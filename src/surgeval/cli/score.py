@@ -48,6 +48,7 @@ def score(
     train_requests: o.TrainRequests = [],
     train_references: o.TrainReferences = [],
     missing: str = typer.Option("wrong", "--missing", help="What a question without response is: wrong, or an error."),
+    method: o.Method = "auto",
     boot: o.Boot = 1000,
     seed: o.Seed = 42,
     as_json: o.Json = False,
@@ -62,7 +63,7 @@ def score(
             requests, references, responses, model=model, profile=profile, track=track, max_latency_s=max_latency,
             judges=judge, store=store, quorum=quorum, definitions=definitions, ood=ood,
             train_requests=train_requests or None, train_references=train_references or None,
-            missing=missing, replicates=boot, seed=seed, progress=step,
+            missing=missing, method=method, replicates=boot, seed=seed, progress=step,
         )  # fmt: skip
     deliver(result, out=out, as_json=as_json, force=force, data=result.summary.to_dicts())
     if result.lint.findings and not as_json:

@@ -18,7 +18,7 @@ from surgeval.scoring.leverage import TINY_VIDEOS
 from surgeval.stats.ranking.result import BUCKET_TOO_SMALL
 
 FEW_VIDEOS = 30
-"""Below, percentile intervals over videos are known to be too narrow."""
+"""Below, intervals that resample videos, as those of a ranking, are known to be too narrow."""
 _WIDE = 0.5
 """A place that can be anywhere in half of the field says little."""
 
@@ -64,10 +64,11 @@ def _videos(inputs: Inputs) -> Iterator[str]:
         return
     videos = inputs.rows["video"].n_unique()
     if videos < FEW_VIDEOS:
-        yield (
-            f"Only {count_of(videos, 'video')}: intervals that resample so few units are somewhat too narrow, and rare"
-            " conditions are not represented."
-        )
+        drawn = ", and intervals of the ranking, which resample so few units, are somewhat too narrow"
+        ranked = inputs.first("rank") is not None
+        yield f"Only {count_of(videos, 'video')}: rare conditions are not represented{drawn if ranked else ''}."
+    if inputs.live is not None:
+        yield from inputs.live.few
 
 
 def _small_buckets(inputs: Inputs) -> Iterator[Found]:

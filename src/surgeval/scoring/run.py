@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from surgeval.errors import Misuse
+from surgeval.errors import Misuse, UnknownName
 from surgeval.judges import Judge, Panel, VerdictStore, open_judge
 from surgeval.results.request import Request, requested
 from surgeval.schema.documents import is_whole
@@ -20,6 +20,8 @@ from surgeval.scoring.ood import Seen
 from surgeval.scoring.profiles import latency_limit_s, profile_named
 from surgeval.scoring.result import ScoreResult
 from surgeval.stats.draws import check_replicates, check_seed
+from surgeval.stats.engine import AUTO
+from surgeval.stats.interval import PREPARED_METHODS
 
 
 @requested("score", files=("requests", "references", "responses", "train_requests", "train_references", "definitions"))
@@ -40,6 +42,7 @@ def score(
     train_requests: Sources | None = None,
     train_references: Sources | None = None,
     missing: str = "wrong",
+    method: str = AUTO,
     replicates: int = 1000,
     seed: int = 42,
     progress: Callable[[int], None] | None = None,
@@ -65,7 +68,8 @@ def score(
         train_requests: Training questions, for a derived `ood`.
         train_references: Training references, for `ood="center"`.
         missing: What a question without response is: `wrong`, or an `error`.
-        replicates: Bootstrap resamples behind every interval.
+        method: Of the intervals of the native profile, as for `interval`; official profiles have their own.
+        replicates: Bootstrap resamples behind every interval, where a method draws.
         seed: Of the random streams.
         progress: Called with the number of further free-text answers that were judged.
 
@@ -78,6 +82,8 @@ def score(
     chosen = profile_named(profile)
     if not model.strip() or not is_whole(model):
         raise Misuse(f"model must be a name, got {model!a}")
+    if method not in PREPARED_METHODS:
+        raise UnknownName("interval method", method, PREPARED_METHODS)
     check_replicates(replicates, least=0)
     check_seed(seed)
     limit = latency_limit_s(track, max_latency_s)
@@ -98,8 +104,8 @@ def score(
             )  # fmt: skip
         return replace(_with_judges(result, panel), request=Request(settled=settled))
     options = NativeOptions(
-        model=model, limit_s=limit, ood=ood, missing=missing, replicates=replicates, seed=seed, progress=progress,
-        seen=_seen(train_requests, train_references, class_names),
+        model=model, limit_s=limit, ood=ood, missing=missing, method=method, replicates=replicates, seed=seed,
+        progress=progress, seen=_seen(train_requests, train_references, class_names),
         definitions=definitions_text() if kinds is None else definitions_text(kinds),
     )  # fmt: skip
     questions = load_questions(requests, references, class_names=class_names)
