@@ -184,7 +184,7 @@ def test_a_class_that_resamples_lack_says_how_many(tmp_path: Path) -> None:
         "reference:b": [1, 0] * 2,
     }
     table |= {"score:a": [0.9, 0.1, 0.2, 0.3], "score:b": [0.9, 0.1, 0.2, 0.3]}
-    result = surgeval.evaluate("classification", table, metrics=["mean_ap"], replicates=100)
+    result = surgeval.evaluate("classification", table, metrics=["mean_ap"], method="percentile", replicates=100)
     rows = result.per_class.filter(pl.col("metric") == "ap")
     assert "of 100 resamples" in rows["note"][0]
     assert rows["note"][1] is None

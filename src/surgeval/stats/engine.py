@@ -50,6 +50,8 @@ from surgeval.stats.video_jackknife import (
 )
 
 AUTO = "auto"
+MOST_EXACT = 1000
+"""Units beyond which the ends of a difference are those of the normal form of the test, which is then the same."""
 
 
 class Spread(NamedTuple):
@@ -138,7 +140,8 @@ def auto_difference(
         return _weighted_difference(sample, width, level, name)
     totals, sizes = unit_totals(sample)
     gaps, sizes = totals[:, :1] - totals[:, 1:2], sizes[:, :1]
-    found = difference_interval(gaps, sizes, level=level, approximate=approximate)
+    many = int((sizes > 0).sum()) > MOST_EXACT
+    found = difference_interval(gaps, sizes, level=level, approximate=approximate or many)
     videos, (low, high) = int(found.videos[0]), (float(found.low[0]), float(found.high[0]))
     spoken = [notice.few_videos(videos, float(found.df[0]), where=name)]
     spoken += [notice.skewed_differences(divided(gaps, sizes)[:, 0], where=name)]
