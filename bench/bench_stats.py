@@ -29,7 +29,7 @@ from surgeval.stats.slices import slices
 
 QUESTIONS, VIDEOS, MODELS, REPLICATES = 20_000, 200, 20, 1_000
 PEER = "orena-focus 0.4.0"
-TWO_STAGE = Settings(resample="two-stage", estimand="videos", replicates=REPLICATES)
+TWO_STAGE = Settings(resample="two-stage", estimand="videos", method="percentile", replicates=REPLICATES)
 FORMATS = ("binary", "number", "percentage", "fo_class", "time")
 
 

@@ -18,21 +18,27 @@ from surgeval.errors import SurgevalError
 __all__ = ["main"]
 
 VERBS: tuple[str, ...] = (
+    "adjusted",
     "aggregate",
     "agreement",
     "annotate",
     "check",
     "compare",
+    "cooccurrence",
     "demo",
+    "dependence",
     "diff",
     "doctor",
+    "ensembles",
     "evaluate",
     "failures",
     "floors",
+    "influence",
     "interval",
     "judge",
     "lint",
     "list",
+    "profiles",
     "questions",
     "rank",
     "rehearse",
@@ -43,8 +49,9 @@ VERBS: tuple[str, ...] = (
     "store",
     "strata",
     "submission",
+    "width-ratio",
 )
-"""Each names a module here whose `register(app)` adds the verb."""
+"""Each names a module here (`-` written `_`) whose `register(app)` adds the verb."""
 
 
 def build_app() -> typer.Typer:
@@ -59,7 +66,7 @@ def build_app() -> typer.Typer:
     )
     app.callback(invoke_without_command=True)(_root)
     for verb in VERBS:
-        import_module(f"surgeval.cli.{verb}").register(app)
+        import_module(f"surgeval.cli.{verb.replace('-', '_')}").register(app)
     for part in (app, *(group.typer_instance for group in app.registered_groups)):
         for command in part.registered_commands if part else ():
             command.cls = CatalogueHelp

@@ -1,13 +1,15 @@
 """The facts that travel with a score table: in the metadata of Parquet, and as JSON beside it or beside a CSV file.
 
-Facts in files go before what a name says by itself. Tables that are stacked must agree: a Dice score under two rules
-for empty masks is two metrics, and a comparison of them would be about the rules.
+Facts in files go before what a name says by itself, but may not turn the direction of a known metric round. Tables that
+are stacked must agree: a Dice score under two rules for empty masks is two metrics, and a comparison of them would be
+about the rules.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from surgeval.schema.documents import json_text, read_json
 from surgeval.schema.metric_facts import BETTER, CATALOGUE_VERSION, MetricFacts, facts_by_name, known_as
 
 FACTS_FILE = "metrics.json"
+_TABLES = (".csv", ".tsv", ".parquet")
 _KEY = "surgeval.metrics"
 """Of the facts in the metadata of Parquet."""
 
@@ -48,20 +51,22 @@ def facts_beside(path: Path) -> TableFacts:
     """The facts in a table file and beside it: in Parquet itself, `STEM.metrics.json`, `metrics.json`.
 
     Raises:
-        FileUnreadable: `STEM.metrics.json` or the metadata hold no facts.
-        TableInvalid: They contradict each other.
+        FileUnreadable: `STEM.metrics.json` or the metadata hold no facts, or `metrics.json` is damaged.
+        TableInvalid: They contradict each other, or the known direction of a metric.
     """
     path = path / "scores.parquet" if path.is_dir() else path
     places: dict[str, TableFacts] = {}
     if path.suffix.lower() == ".parquet" and path.is_file():
         places[path.name] = _in_parquet(path)
-    named = path.with_name(f"{path.stem}.{FACTS_FILE}")
-    shared = path.with_name(FACTS_FILE)
-    if named.is_file():
-        places[named.name] = _of_document(read_json(named), str(named))
-    elif shared.is_file():
-        places[shared.name] = _if_facts(shared)
+    for file in facts_files(path):
+        places[file.name] = _of_document(read_json(file), str(file)) if file.name != FACTS_FILE else _if_facts(file)
     return merged(places)
+
+
+def facts_files(path: Path) -> list[Path]:
+    """The file of facts beside a table: its own, or the one of its folder; none where there is none."""
+    named, shared = path.with_name(f"{path.stem}.{FACTS_FILE}"), path.with_name(FACTS_FILE)
+    return [file for file in (named, shared) if file.is_file()][:1] if path.suffix.lower() in _TABLES else []
 
 
 def merged(places: Mapping[str, TableFacts]) -> TableFacts:
@@ -81,6 +86,30 @@ def merged(places: Mapping[str, TableFacts]) -> TableFacts:
         raise TableInvalid(", ".join(places), problems)
     mains = {table.main for table in places.values() if table.metrics}
     return TableFacts({name: facts for name, (_, facts) in found.items()}, mains.pop() if len(mains) == 1 else None)
+
+
+def against_names(carried: TableFacts, tables: Mapping[str, Iterable[str]]) -> list[str]:
+    """Where facts of one table contradict what the name of the metric says of another, which has none of its own.
+
+    Args:
+        carried: The facts of all tables together.
+        tables: For each table, its metrics that it has no facts of.
+    """
+    problems = []
+    for where, names in tables.items():
+        for name in names:
+            known = facts_by_name(name)
+            facts = carried.metrics.get(name, known)
+            pairs = [(end, getattr(facts, end), getattr(known, end)) for end in ("low", "high")]
+            differing = [
+                f"{end} {a:g} and {b:g}" for end, a, b in pairs if a != b and math.isfinite(a) and math.isfinite(b)
+            ]
+            if differing:
+                problems.append(
+                    f"{where} has no facts of metric {name!r}, and what its name says is not what facts beside another "
+                    f"table say: {'; '.join(differing)}"
+                )
+    return problems
 
 
 def directed(facts: Mapping[str, MetricFacts], better: Directions, chosen: Sequence[str]) -> dict[str, MetricFacts]:
@@ -124,11 +153,11 @@ def _in_parquet(path: Path) -> TableFacts:
 
 
 def _if_facts(path: Path) -> TableFacts:
-    """The facts in a file whose name others use too; nothing where it holds something else."""
-    try:
-        return _of_document(read_json(path), str(path))
-    except FileUnreadable:
-        return TableFacts()
+    """The facts in a file whose name others use too; nothing where it holds something else, such as values."""
+    document = read_json(path)
+    records = document.get("metrics") if isinstance(document, dict) else None
+    others = not isinstance(records, dict) or all(isinstance(record, int | float) for record in records.values())
+    return TableFacts() if others else _of_document(document, str(path))
 
 
 def _of_document(document: Any, where: str) -> TableFacts:
@@ -139,5 +168,18 @@ def _of_document(document: Any, where: str) -> TableFacts:
         metrics = {name: MetricFacts.from_dict({"name": name, **record}) for name, record in records.items()}
     except (Misuse, TypeError, ValueError) as error:
         raise FileUnreadable(where, [str(error)]) from None
+    if reversed_ones := [problem for facts in metrics.values() if (problem := _reversed(facts))]:
+        raise TableInvalid(where, reversed_ones)
     main = document.get("main")
     return TableFacts(metrics, main if isinstance(main, str) else None)
+
+
+def _reversed(facts: MetricFacts) -> str | None:
+    """What is wrong where facts say the opposite direction of the one that the name of the metric says."""
+    known = facts_by_name(facts.name).better
+    if None in (known, facts.better) or known == facts.better:
+        return None
+    return (
+        f"{facts.name!r} is better when {known}, but the facts say {facts.better}; leave that out, or give the metric "
+        "another name if it means something else"
+    )

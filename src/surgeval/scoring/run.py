@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from surgeval.errors import Misuse, UnknownName
-from surgeval.judges import Judge, Panel, VerdictStore, open_judge
+from surgeval.judges import Judge, Panel, VerdictStore, in_official_protocol, open_judge
 from surgeval.results.request import Request, requested
 from surgeval.schema.documents import is_whole
 from surgeval.schema.foreign_objects import definitions_text, read_definitions
+from surgeval.schema.missing import Missing
 from surgeval.schema.question_files import Sources, load_questions
+from surgeval.scoring.counted import MissingRules
 from surgeval.scoring.lint import lint
 from surgeval.scoring.native_score import NativeOptions, score_native
 from surgeval.scoring.official_score import score_official
@@ -41,7 +43,7 @@ def score(
     ood: str = "stated",
     train_requests: Sources | None = None,
     train_references: Sources | None = None,
-    missing: str = "wrong",
+    missing: Missing = None,
     method: str = AUTO,
     replicates: int = 1000,
     seed: int = 42,
@@ -67,7 +69,9 @@ def score(
             `center`) from what the training questions contain.
         train_requests: Training questions, for a derived `ood`.
         train_references: Training references, for `ood="center"`.
-        missing: What a question without response is: `wrong`, or an `error`.
+        missing: What questions without a verdict count as (native profile), by status as in every verb:
+            `"judge_abstained=drop-score"`, `{"not_judged": "worst"}`. By default an abstention is wrong, and what was
+            not judged leaves no headline. `"error"` refuses questions without response, which are wrong otherwise.
         method: Of the intervals of the native profile, as for `interval`; official profiles have their own.
         replicates: Bootstrap resamples behind every interval, where a method draws.
         seed: Of the random streams.
@@ -84,11 +88,14 @@ def score(
         raise Misuse(f"model must be a name, got {model!a}")
     if method not in PREPARED_METHODS:
         raise UnknownName("interval method", method, PREPARED_METHODS)
-    check_replicates(replicates, least=0)
+    check_replicates(replicates, least=1 if chosen.official else 0)
     check_seed(seed)
     limit = latency_limit_s(track, max_latency_s)
     asked = [open_judge(judge) if isinstance(judge, str) else judge for judge in judges]
-    panel = Panel(asked, store=None if store is None else VerdictStore(store), quorum=quorum)
+    if chosen.official:
+        asked = [in_official_protocol(judge) for judge in asked]
+    verdicts = None if store is None else VerdictStore(store)
+    panel = Panel(asked, store=verdicts, quorum=quorum, stops_early=chosen.official)
     kinds = None if definitions is None else read_definitions(definitions)
     class_names = None if kinds is None else tuple(kind.name for kind in kinds)
     settled = {
@@ -104,7 +111,8 @@ def score(
             )  # fmt: skip
         return replace(_with_judges(result, panel), request=Request(settled=settled))
     options = NativeOptions(
-        model=model, limit_s=limit, ood=ood, missing=missing, method=method, replicates=replicates, seed=seed,
+        model=model, limit_s=limit, ood=ood, missing=MissingRules.of(missing), method=method, replicates=replicates,
+        seed=seed,
         progress=progress, seen=_seen(train_requests, train_references, class_names),
         definitions=definitions_text() if kinds is None else definitions_text(kinds),
     )  # fmt: skip

@@ -111,7 +111,8 @@ def compare(
         row, findings = _pair_row(part, settings, strict=not by)
         rows.append(row)
         spoken += [replace(one, subject=part.name if part.labels else None) for one in findings]
-    notes = [*matrix_notes(pair, has_videos=scores.has_videos), *unused(settings, resample), *gathered(spoken)]
+    about = matrix_notes(pair, has_videos=scores.has_videos, paired=True)
+    notes = [*about, *unused(settings, resample), *gathered(spoken)]
     return ComparisonResult.of(COMPARE.frame(rows), _prose(settings, pair), tuple(notes))
 
 

@@ -370,13 +370,12 @@ def resample_prose(label: str) -> str:
     return known.get(label, f"bootstrap resamples of the hierarchy {label}")
 
 
-def matrix_notes(matrix: ScoreMatrix, *, has_videos: bool = True) -> list[Finding | str]:
+def matrix_notes(matrix: ScoreMatrix, *, has_videos: bool = True, paired: bool = False) -> list[Finding | str]:
     """What a reader must know about the scores themselves."""
     notes: list[Finding | str] = []
     if not has_videos:
         notes.append("The table names no video, so each case stands for itself.")
-    absent = [Finding("scores-not-there", Severity.NOTE, text) for text in matrix.absent.sentences]
-    return [*notes, *matrix.borrowed, *absent]
+    return [*notes, *matrix.borrowed, *matrix.findings(paired=paired)]
 
 
 def of_slice(part: Slice, spoken: Sequence[Finding], names: Sequence[str]) -> list[Finding]:

@@ -15,7 +15,8 @@ from surgeval.stats.interval import interval
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     requests, references = questions()
     place = tmp_path_factory.mktemp("scored") / "net"
-    score(requests, references, answers("net", requests, references, seed=1), model="net", replicates=50).to_dir(place)
+    given = answers("net", requests, references, seed=1)
+    score(requests, references, given, model="net", missing="not_judged=drop-score").to_dir(place)
     return place
 
 
