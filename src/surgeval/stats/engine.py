@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from scipy.special import stdtr
@@ -39,7 +39,7 @@ from surgeval.stats.pooled_quantile import pooled_quantile_interval
 from surgeval.stats.replicates import Sample, unit_sums
 from surgeval.stats.resampling import BLOCK_CELLS
 from surgeval.stats.sign_flip_interval import FEWEST_TESTED, difference_interval
-from surgeval.stats.statistic import Statistic, Weighted, divided
+from surgeval.stats.statistic import MetricStatistic, Statistic, Weighted, divided
 from surgeval.stats.video_jackknife import (
     FEWEST_VIDEOS,
     Jackknifed,
@@ -52,6 +52,17 @@ from surgeval.stats.video_jackknife import (
 AUTO = "auto"
 MOST_EXACT = 1000
 """Units beyond which the ends of a difference are those of the normal form of the test, which is then the same."""
+
+
+@runtime_checkable
+class ClassWise(Protocol):
+    """A metric that may be the mean of the values of its classes."""
+
+    def class_values(self, statistics: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """`[weighting, class]`."""
+
+    def class_support(self, statistics: np.ndarray) -> np.ndarray:
+        """`[row, class]`: reference cases of each class behind each row."""
 
 
 class Spread(NamedTuple):
@@ -108,6 +119,8 @@ def auto_spread(
     if quantile is not None:
         return _quantiles(sample, quantile, facts, level, names)
     if sample.estimand == "rows" and not sample.statistic.is_mean:
+        if (averaged := _over_classes(sample, facts, level, names[0])) is not None:
+            return averaged
         found = _weighted(sample, facts, level, cases)
         return _with_findings(found, facts, [()] * len(found.value), names)
     totals, sizes = unit_totals(sample)
@@ -283,6 +296,32 @@ def _quantiles(sample: Sample, quantile: float, facts: MetricFacts, level: float
     df, effective = degrees_of_freedom(sizes), effective_videos(sizes)
     method = tuple("none" if math.isnan(low) else "sign-flip" for low in ends[0])
     return Spread(value, ends[0], ends[1], unknown, df, videos, effective, method, _given(spoken))
+
+
+def _over_classes(sample: Sample, facts: MetricFacts, level: float, name: str) -> Spread | None:
+    """The interval of a metric that is the mean of its classes; None where it is no such mean, or of one class."""
+    metric = sample.statistic.metric if isinstance(sample.statistic, MetricStatistic) else None
+    if not isinstance(metric, ClassWise):
+        return None
+    support, owners = np.asarray(metric.class_support(sample.values), dtype=np.float64), row_owners(sample)
+
+    def class_values(weights: np.ndarray) -> np.ndarray:
+        lost = weights @ support == 0
+        return np.where(lost, np.nan, metric.class_values(sample.values, weights))
+
+    values, point = class_values(np.ones((1, len(owners)), dtype=np.int64))[0], sample.point()
+    held = values[np.isfinite(values)]
+    if len(held) < 2 or not math.isclose(float(held.mean()), float(point[0]), rel_tol=1e-9, abs_tol=1e-12):
+        return None
+    labels = [f"number {place + 1}" for place in range(len(values))]
+    found, spoken = macro_spread(class_values, support, owners, facts, level=level, classes=labels, name=name)
+    row, method = found.every, "jackknife by class"
+    sizes = _by_owner(owners, support, support.sum(axis=1, keepdims=True))[1]
+    label = "none" if math.isnan(row.low) else f"{method}, logit" if math.isfinite(facts.high - facts.low) else method
+    if found.single and not math.isnan(found.repeated.low):
+        spoken = (*spoken, notice.repeated_classes(found.repeated, where=name))
+    numbers = (np.array([number]) for number in (row.low, row.high, row.sd, row.df))
+    return Spread(point, *numbers, np.array([found.videos]), effective_videos(sizes), (label,), spoken)
 
 
 def _weighted(sample: Sample, facts: MetricFacts, level: float, cases: np.ndarray | None) -> Jackknifed:

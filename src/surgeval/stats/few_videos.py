@@ -16,6 +16,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from surgeval.schema.findings import Finding, Severity
+from surgeval.stats.macro_interval import MacroRow
 from surgeval.stats.pooled_quantile import FEWEST_BEYOND, PLAIN_BEYOND
 from surgeval.stats.sign_flip_interval import FEWEST_TESTED, videos_needed
 from surgeval.stats.video_jackknife import FEWEST_VIDEOS
@@ -117,6 +118,15 @@ def single_video_classes(
         else "they may be anything on the metric's scale in this interval."
     )
     return Finding("single-video-classes", _WARNING, head + tail, where=where)
+
+
+def repeated_classes(row: MacroRow, *, where: str | None = None) -> Finding:
+    """The value over the classes that occur in two or more videos, beside one that rests on others too."""
+    text = (
+        f"Over the {row.classes} classes in two or more videos: {row.value:.3f} [{row.low:.3f}, {row.high:.3f}] "
+        f"({row.df:.1f} degrees of freedom)."
+    )
+    return Finding("repeated-classes", _NOTE, text, where=where)
 
 
 def correction_unreachable(videos: int, pairs: int, *, alpha: float = 0.05, where: str | None = None) -> Finding | None:
