@@ -208,7 +208,7 @@ class BucketMean:
     def support(self, values: np.ndarray) -> np.ndarray:
         """`[row, bucket]`: 1 where a row of the bucket is scored."""
         inside = self.codes[:, None] == np.arange(self.buckets)
-        return (inside & np.isfinite(values)).astype(np.float64)
+        return np.asarray(inside & np.isfinite(values), dtype=np.float64)
 
     def by_bucket(self, counts: np.ndarray, values: np.ndarray) -> np.ndarray:
         """The mean of every bucket under each weighting, `[weighting, bucket]`; NaN for one without scored rows."""

@@ -91,7 +91,7 @@ def table_rows(
     videos = len(np.unique(matrix.videos[one.cases]))
     usable = np.isfinite(draws).sum(axis=0)
     sizes = np.bincount(matrix.videos[one.cases], minlength=1)
-    sizes = sizes if settings.estimand == "rows" else sizes > 0
+    sizes = sizes if settings.estimand == "rows" else np.minimum(sizes, 1)
     return [
         {
             **_row(one, model, settings, (value[i], baseline[i], delta[i]), videos, float(effective_videos(sizes))),

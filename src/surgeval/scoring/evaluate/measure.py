@@ -167,7 +167,8 @@ def uncertain(
 
 def _spread_row(found: Spread, place: int, videos: int, undefined: int, settings: Settings) -> dict[str, Any]:
     numbers = {name: known(getattr(found, name)[place]) for name in ("value", "low", "high", "sd", "df")}
-    notes = [one.message for one in found.findings if one.where == str(place) and one.code not in _SAID_ONCE]
+    own = [one for one in found.findings if one.where == str(place)]
+    notes = [one.message for one in own if numbers["low"] is None or one.code not in _SAID_ONCE]
     if undefined:
         notes.append(f"undefined in {undefined:,} of {settings.replicates:,} resamples, which are left aside")
     if numbers["value"] is None:
