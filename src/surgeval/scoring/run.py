@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from surgeval.errors import Misuse
+from surgeval.errors import Misuse, UnknownName
 from surgeval.judges import Judge, Panel, VerdictStore, in_official_protocol, open_judge
 from surgeval.results.request import Request, requested
 from surgeval.schema.documents import is_whole
@@ -23,6 +23,8 @@ from surgeval.scoring.ood import Seen
 from surgeval.scoring.profiles import latency_limit_s, profile_named
 from surgeval.scoring.result import ScoreResult
 from surgeval.stats.draws import check_replicates, check_seed
+from surgeval.stats.engine import AUTO
+from surgeval.stats.interval import PREPARED_METHODS
 
 
 @requested("score", files=("requests", "references", "responses", "train_requests", "train_references", "definitions"))
@@ -44,6 +46,7 @@ def score(
     train_requests: Sources | None = None,
     train_references: Sources | None = None,
     missing: Missing = None,
+    method: str = AUTO,
     replicates: int = 1000,
     seed: int = 42,
     progress: Callable[[int], None] | None = None,
@@ -72,7 +75,8 @@ def score(
         missing: What questions without a verdict count as (native profile), by status as in every verb:
             `"judge_abstained=drop-score"`, `{"not_judged": "worst"}`. By default an abstention is wrong, and what was
             not judged leaves no headline. `"error"` refuses questions without response, which are wrong otherwise.
-        replicates: Bootstrap resamples behind every interval.
+        method: Of the intervals of the native profile, as for `interval`; official profiles have their own.
+        replicates: Bootstrap resamples behind every interval, where a method draws.
         seed: Of the random streams.
         progress: Called with the number of further free-text answers that were judged.
 
@@ -85,6 +89,8 @@ def score(
     chosen = profile_named(profile)
     if not model.strip() or not is_whole(model):
         raise Misuse(f"model must be a name, got {model!a}")
+    if method not in PREPARED_METHODS:
+        raise UnknownName("interval method", method, PREPARED_METHODS)
     check_replicates(replicates, least=1 if chosen.official else 0)
     check_seed(seed)
     limit = latency_limit_s(track, max_latency_s)
@@ -112,7 +118,8 @@ def score(
             request=Request(settled=settled),
         )
     options = NativeOptions(
-        model=model, limit_s=limit, ood=ood, missing=MissingRules.of(missing), replicates=replicates, seed=seed,
+        model=model, limit_s=limit, ood=ood, missing=MissingRules.of(missing), method=method, replicates=replicates,
+        seed=seed,
         progress=progress, seen=_seen(train_requests, train_references, class_names),
         definitions=definitions_text() if kinds is None else definitions_text(kinds),
     )  # fmt: skip

@@ -9,9 +9,11 @@ SUMMARY = Table(
     level=text("kind of slice: headline, bound, overall, bucket, group, leaf, answer_format or clinical"), name=text,
     estimand=text("rows: mean over questions; videos: mean over videos of their means", needed=False),
     accuracy=number, low=number("of the interval over videos; official files say ci_low"),
-    high=number("official files say ci_high"), count=whole("scored questions"), videos=whole(needed=False),
+    high=number("official files say ci_high"), df=number("degrees of freedom of the interval", needed=False),
+    count=whole("scored questions"), videos=whole(needed=False),
     effective_videos=number("videos of equal size that would carry as much", needed=False),
     not_scored=whole("questions without a verdict that do not count as wrong", needed=False),
+    method=text("that gave the interval; none where the data carry none", needed=False),
 )  # fmt: skip
 TARGETED = Table(
     "targeted", "One targeted metric of one answer format.",
