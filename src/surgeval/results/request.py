@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from surgeval.schema.question_files import split_source
+from surgeval.schema.statistics_table import STATISTICS_FILE
 
 if TYPE_CHECKING:
     from surgeval.results.result import Result
@@ -108,9 +109,11 @@ def _paths(source: Any) -> list[Path]:
 
 
 def files_of(path: Path) -> list[Path]:
-    """The file, or those that are read where a folder is named: its scores, or everything in it."""
-    if (path / SCORES).is_file():
-        return [path / SCORES]
+    """The file, or those that are read where a folder is named: its scores, or everything; with scores, statistics."""
+    scores = path / SCORES if (path / SCORES).is_file() else path
+    if scores.name == SCORES:
+        statistics = scores.with_name(STATISTICS_FILE)
+        return [scores, *([statistics] if statistics.is_file() else [])]
     found = sorted(path.rglob("*")) if path.is_dir() else [path]
     return [file for file in found if file.is_file()]
 

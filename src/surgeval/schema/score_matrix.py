@@ -11,6 +11,7 @@ import polars as pl
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.schema.missing import Absences, Missing, resolve
 from surgeval.schema.outcomes import Status
+from surgeval.schema.statistics_table import StatisticsTable
 from surgeval.schema.table_facts import taken_over
 
 
@@ -28,6 +29,17 @@ class ScoreMatrix:
     metric: MetricFacts
     absent: Absences = field(default_factory=Absences)
     """Scores that were not there, and what became of them."""
+    statistics: StatisticsTable | None = None
+    """Of a pooled metric: every row is then a video, `values` are the videos' own, and the value of all is not their
+    mean but what the statistics combine to."""
+
+    @property
+    def unpooled(self) -> str | None:
+        """What to say where the mean of the rows stands for a value that is something else."""
+        if not self.metric.pooled or self.statistics is not None:
+            return None
+        name = self.metric.name
+        return f"{name!r}: per-video values; the pooled value of {name} is not their mean."
 
     @property
     def borrowed(self) -> list[str]:
@@ -38,7 +50,7 @@ class ScoreMatrix:
     @property
     def notes(self) -> list[str]:
         """What a reader must know about the scores: whose facts were taken over, what stands for missing ones."""
-        return [*self.borrowed, *self.absent.sentences]
+        return [*self.borrowed, *([self.unpooled] if self.unpooled else []), *self.absent.sentences]
 
     def where(self, rows: np.ndarray) -> ScoreMatrix:
         """The matrix of the cases selected by a mask or by indices; videos without cases vanish."""

@@ -19,6 +19,7 @@ from surgeval.schema.score_table import ScoreMatrix
 from surgeval.stats.interval import Settings, replicate_sd, slice_keys
 from surgeval.stats.intervals import bounds
 from surgeval.stats.nesting import label_of, need_units
+from surgeval.stats.pooled import POOLED
 from surgeval.stats.replicates import Sample
 from surgeval.stats.resampling import row_count_blocks, unit_counts
 from surgeval.stats.statistic import divided, unweighted
@@ -82,7 +83,7 @@ def table_rows(
         {
             **one.labels,
             "model": model,
-            "statistic": settings.statistic,
+            "statistic": settings.statistic if matrix.statistics is None else POOLED,
             "estimand": settings.estimand,
             "cases": int(one.cases.sum()),
             "videos": videos,

@@ -26,6 +26,7 @@ from surgeval.stats.draws import check_replicates, check_seed, replicate_keys, s
 from surgeval.stats.intervals import METHODS, bounds, check_level, percent
 from surgeval.stats.jackknife import leave_one_out
 from surgeval.stats.nesting import Resample, label_of, need_units
+from surgeval.stats.pooled import POOLED, pooled_head, verb_matrix
 from surgeval.stats.replicates import ESTIMAND_PROSE, Sample
 from surgeval.stats.resampling import Engine
 from surgeval.stats.slices import Slice, labelled, slices
@@ -123,7 +124,7 @@ def interval(
     settings = Settings(statistic, resample, estimand, level, replicates, method, seed, engine)
     check_settings(settings)
     scores = as_table(table, columns, better=better, metric=metric)
-    matrix = scores.matrix(metric, missing=missing)
+    matrix = verb_matrix(scores, metric, missing=missing, statistic=statistic, estimand=estimand)
     rows = [row for part in slices(matrix, by) for row in _slice_rows(part, settings, strict=not by)]
     return IntervalResult.of(
         table=INTERVAL.frame(rows),
@@ -276,7 +277,7 @@ def interval_prose(settings: Settings, matrix: ScoreMatrix, *, what: str) -> str
     """One paragraph on how intervals were made."""
     label = label_of(settings.resample)
     size = f"{len(matrix.values):,} cases from {len(matrix.video_names):,} videos"
-    head = (
+    head = pooled_head(matrix, what) or (
         f"{what.capitalize()} are the {settings.statistic} of {matrix.metric.name!r} "
         f"{ESTIMAND_PROSE[settings.estimand]} (estimand: {settings.estimand}; {size})."
     )
@@ -306,6 +307,8 @@ def matrix_notes(matrix: ScoreMatrix, *, has_videos: bool = True) -> list[Findin
     notes: list[Finding | str] = []
     if not has_videos:
         notes.append("The table names no video, so each case stands for itself.")
+    if matrix.unpooled:
+        notes.append(Finding("not-pooled", Severity.WARNING, matrix.unpooled))
     absent = [Finding("scores-not-there", Severity.NOTE, text) for text in matrix.absent.sentences]
     return [*notes, *matrix.borrowed, *absent]
 
@@ -343,7 +346,7 @@ def _row(
     row = {
         "model": model,
         "metric": facts.name,
-        "statistic": settings.statistic,
+        "statistic": settings.statistic if part.matrix.statistics is None else POOLED,
         "estimand": settings.estimand,
         **{name: None if np.isnan(number) else number for name, number in numbers.items()},
         "cases": scored,

@@ -30,6 +30,7 @@ from surgeval.stats.contrasts import Contrast, contrast_rows, table_rows
 from surgeval.stats.interval import Settings, check_settings, matrix_notes, slice_keys
 from surgeval.stats.intervals import percent
 from surgeval.stats.nesting import Resample, label_of, nest_of
+from surgeval.stats.pooled import verb_matrix
 from surgeval.stats.resampling import child_counts, unit_counts
 from surgeval.stats.slices import check_distinct
 from surgeval.stats.statistic import Statistic, unweighted
@@ -100,7 +101,10 @@ def strata(
         if got not in known:
             raise UnknownName(kind, got, known)
     scores = as_table(table, columns, better=better, metric=metric)
-    matrix = scores.matrix(metric, missing=missing)
+    within = rule == "subset"
+    matrix = verb_matrix(
+        scores, metric, missing=missing, statistic=statistic, estimand="videos" if within else estimand
+    )
     masks = stratum_masks(matrix.cases, [by] if isinstance(by, str) else by, bins=bins, low_artifact=low_artifact)
     contrasts = [
         Contrast(labels, mask, ~mask if baseline == "rest" else np.ones(len(mask), dtype=bool))

@@ -42,6 +42,7 @@ def ranked(
     each_task: Callable[[Task, list[str]], None] | None = None,
     extra_tables: dict[str, Any] | None = None,
     cluster_warning: str = "",
+    pooled: bool = False,
 ) -> RankResult:
     """The ranking of each task, the consensus, and their stability.
 
@@ -57,8 +58,9 @@ def ranked(
         each_task: Called with every task, to collect further tables.
         extra_tables: Tables as lists of frames, joined after all tasks are done.
         cluster_warning: Said where videos have several cases.
+        pooled: As for `tasks_of`.
     """
-    found = tasks_of(table, options)
+    found = tasks_of(table, options, pooled=pooled)
     weights = _weights(found, options)
     point = [values(task) for task in found.tasks]
     turn = [_direction(task, smaller_value_wins, raw_values_oriented) for task in found.tasks]
