@@ -33,7 +33,7 @@ def rows() -> list[Row]:
     return [
         Row(
             "FOCUS ranking, one board: 20 models, 10 buckets, 190 pairs, 20,000 questions, 200 videos, 1,000 resamples",
-            cpu_seconds(lambda: rank(twenty, boot=1000, board="technical")),
+            cpu_seconds(lambda: rank(twenty, replicates=1000, board="technical")),
             "the goal itself: 1 s of CPU",
             1.0,
             goal=1.0,
@@ -41,14 +41,14 @@ def rows() -> list[Row]:
         ),
         Row(
             "the same, both boards (20 buckets)",
-            cpu_seconds(lambda: rank(twenty, boot=1000)),
+            cpu_seconds(lambda: rank(twenty, replicates=1000)),
             "-",
             None,
             note="reported only",
         ),
         Row(
             "the same, technical board, 100 models (4,950 pairs)",
-            cpu_seconds(lambda: rank(hundred, boot=1000, board="technical"), repeat=1),
+            cpu_seconds(lambda: rank(hundred, replicates=1000, board="technical"), repeat=1),
             "-",
             None,
             note="reported only",
@@ -78,7 +78,7 @@ def rows() -> list[Row]:
         ),
         Row(
             "test-then-rank bootstrap, 10 algorithms x 200 cases x 3 tasks x 1,000",
-            cpu_seconds(lambda: rank(algorithms, "test-then-rank", boot=1000)),
+            cpu_seconds(lambda: rank(algorithms, "test-then-rank", replicates=1000)),
             "challengeR 1.0.5 (stored figure, not run here)",
             CHALLENGER_STORED_S,
             goal=238.0,

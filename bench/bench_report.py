@@ -71,7 +71,7 @@ def challenge(folder: Path, *, models: int) -> Path:
         write_manifest(
             own / MANIFEST, manifest_of(Request("score", {"model": model, "profile": "native", "max_latency_s": 15.0}))
         )
-    rank(table, boot=100, baselines=[table.models[0]]).to_dir(folder / "rank")
+    rank(table, replicates=100, baselines=[table.models[0]]).to_dir(folder / "rank")
     return folder
 
 

@@ -13,7 +13,7 @@ from surgeval.stats.ranking import RULES, RankResult, rank
 from surgeval.testing._rules import RANKING_RULES
 
 GENERIC = {
-    "ranks": ["task", "model", "value", "rank"],
+    "ranks": ["task", "model", "value", "rank", "rank_low", "rank_high"],
     "consensus": ["model", "mean_rank", "rank"],
     "kendall": ["task_a", "task_b", "tau_b"],
 }
@@ -22,7 +22,7 @@ PAIRS = ["task", "model_a", "model_b", "p_value", "p_adjusted", "significant"]
 
 
 def run(frame: pl.DataFrame, rule: str, **options: object) -> RankResult:
-    return rank(frame, rule, boot=30, **NEEDED.get(rule, {}), **options)  # type: ignore[arg-type]
+    return rank(frame, rule, replicates=30, **NEEDED.get(rule, {}), **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kept", RANKING_RULES, ids=lambda kept: kept.__name__)

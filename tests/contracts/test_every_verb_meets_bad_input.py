@@ -15,6 +15,12 @@ TABLE_VERBS = {
     "compare": ["compare", "TABLE", "M0", "M1", "--boot", "20"],
     "strata": ["strata", "TABLE", "--by", "view", "--boot", "20"],
     "aggregate": ["aggregate", "TABLE"],
+    "adjusted": ["adjusted", "TABLE", "--effects", "view", "--boot", "20"],
+    "cooccurrence": ["cooccurrence", "TABLE", "--primary", "view", "--secondary", "phase", "--boot", "20"],
+    "dependence": ["dependence", "TABLE"],
+    "width-ratio": ["width-ratio", "TABLE", "--boot", "20"],
+    "ensembles": ["ensembles", "TABLE", "--response", "view", "--boot", "20"],
+    "influence": ["influence", "TABLE"],
     "rank": ["rank", "TABLE", "--rule", "mean-then-rank", "--boot", "20"],
     "agreement": ["agreement", "TABLE", "--rater", "model", "--unit", "case", "--label", "value", "--boot", "20"],
 }
@@ -81,7 +87,7 @@ def test_an_absent_table_and_a_folder_without_one_are_named(
         assert (code, said in text) == (2, True)
 
 
-SEEDED = [verb for verb in TABLE_VERBS if verb != "aggregate"]
+SEEDED = [verb for verb in TABLE_VERBS if verb not in ("aggregate", "dependence", "influence")]
 
 
 @pytest.mark.parametrize("verb", SEEDED)
@@ -107,7 +113,7 @@ def test_seeds_and_resamples_out_of_reach_are_misuse(
     assert (code, text[:7], said in text) == (2, "Misuse:", True)
 
 
-@pytest.mark.parametrize("verb", ["interval", "compare", "strata", "aggregate"])
+@pytest.mark.parametrize("verb", [verb for verb in TABLE_VERBS if verb not in ("rank", "agreement")])
 def test_an_unknown_rule_for_missing_scores_is_refused_though_nothing_is_missing(
     verb: str, good: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -115,7 +121,7 @@ def test_an_unknown_rule_for_missing_scores_is_refused_though_nothing_is_missing
     assert (code, "unknown rule for missing scores 'skip'" in text) == (2, True)
 
 
-@pytest.mark.parametrize("verb", ["interval", "compare"])
+@pytest.mark.parametrize("verb", ["interval", "compare", "width-ratio"])
 @pytest.mark.parametrize(
     ("by", "said"),
     [

@@ -67,9 +67,9 @@ def test_every_verb_names_the_winner_that_the_metric_means(name: str, tmp_path: 
     assert found.table["metric"].to_list() == [name]
     assert repr(name) in found.prose
     assert interval(table, **few).table["metric"].unique().to_list() == [name]
-    ranked = rank(table, "mean-then-rank", boot=0, missing="drop-case")
+    ranked = rank(table, "mean-then-rank", replicates=0, missing="drop-case")
     assert ranked.ranks.filter(pl.col("rank") == 1)["model"].to_list() == [best]
-    by_cases = rank(table, "rank-then-mean", boot=0, missing="drop-case")
+    by_cases = rank(table, "rank-then-mean", replicates=0, missing="drop-case")
     assert by_cases.ranks.filter(pl.col("rank") == 1)["model"].to_list() == [best]
     assert aggregate(table, missing="drop-case").agreement["winner"].unique().to_list() == [best]
 

@@ -79,7 +79,7 @@ VERBS: dict[str, Callable[[pl.DataFrame, Any], Any]] = {
         ).table
     ),
     **{
-        f"rank {rule}": lambda t, m, rule=rule: rank(t, rule, boot=20, missing=m).table
+        f"rank {rule}": lambda t, m, rule=rule: rank(t, rule, replicates=20, missing=m).table
         for rule in RULES
         if rule != "aggregate-then-rank"
     },
@@ -146,7 +146,7 @@ def test_case_ranks_of_scores_left_out_are_those_of_deleted_rows() -> None:
     wide = empty.to_pandas().pivot(index="case", columns="model", values="value")
     ranks = wide.rank(axis=1, ascending=False, method="min")
     for operator in ("mean", "median"):
-        found = rank(empty, f"rank-then-{operator}", boot=0, missing="drop-score").ranks
+        found = rank(empty, f"rank-then-{operator}", replicates=0, missing="drop-score").ranks
         assert dict(found.select("model", "value").iter_rows()) == pytest.approx(ranks.agg(operator).to_dict())
 
 

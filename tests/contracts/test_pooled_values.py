@@ -89,7 +89,7 @@ def test_every_verb_gives_the_value_of_evaluate(name: str, written: Written) -> 
     assert rows["statistic"].unique().to_list() == ["pooled"]
     row = compare(places, "poor", "fine", **few).table.row(0, named=True)
     assert (row["value_a"], row["value_b"]) == pytest.approx((values["poor"], values["fine"]), abs=1e-12)
-    ranked = rank(table, "mean-then-rank", boot=5).ranks
+    ranked = rank(table, "mean-then-rank", replicates=5).ranks
     assert dict(ranked.select("model", "value").iter_rows()) == pytest.approx(values, abs=1e-12)
 
 
@@ -115,4 +115,4 @@ def test_without_statistics_the_other_number_is_named(name: str, written: Writte
     said = f"'{name}': per-video values; the pooled value of {name} is not their mean."
     assert said in compare(table, "poor", "fine", replicates=5, missing="drop-case").warnings
     assert said in interval(table, replicates=5, missing="drop-score").warnings
-    assert said in rank(table, "mean-then-rank", boot=0, missing="drop-case").warnings
+    assert said in rank(table, "mean-then-rank", replicates=0, missing="drop-case").warnings

@@ -133,7 +133,7 @@ def test_its_data_set_keeps_the_rules_and_is_checked(installed: Path, tmp_path: 
 def test_its_rule_keeps_the_rules_and_ranks(installed: Path) -> None:
     check_rule("trimmed-mean-then-rank")
     scores = {"model": list("AABB"), "case": list("xyxy"), "value": [0.9, 0.8, 0.5, 0.9]}
-    assert rank(scores, "trimmed-mean-then-rank", boot=0, better="larger").rule == "trimmed-mean-then-rank"
+    assert rank(scores, "trimmed-mean-then-rank", replicates=0, better="larger").rule == "trimmed-mean-then-rank"
 
 
 def test_its_chart_keeps_the_rules(installed: Path) -> None:

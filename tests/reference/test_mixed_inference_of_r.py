@@ -1,24 +1,17 @@
 """Restricted likelihood, random slopes and penalties against stored fits of glmmTMB, lme4 and blme."""
 
-import json
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
-from mixed_data import shared_data
+from mixed_data import stored_inference as stored
 from surgeval.stats.mixed.design import design_of
 from surgeval.stats.mixed.fit import fit
 from surgeval.stats.mixed.formula import Model
 from surgeval.stats.mixed.result import MixedFit
 
 BINARY = "correct ~ phase + smoke + size + model + (1 | video)"
-
-
-def stored(name: str) -> tuple[pl.DataFrame, dict[str, Any]]:
-    folder = shared_data("mixed_models") / "inference"
-    return pl.read_csv(folder / f"{name}.csv"), json.loads((folder / f"{name}.json").read_text())
 
 
 def agrees(found: MixedFit, reference: dict[str, Any], *, log_lik: float, beta: float, errors: float) -> None:

@@ -48,7 +48,7 @@ def tasks_frame(seed: int, *, decimals: int = 6, holes: float = 0.0, models: int
 def test_focus_equals_its_plain_twin(seed: int) -> None:
     frame = focus_frame(5, videos=25, per_video=12, seed=seed, gap=2.5)
     expected, adjusted_p = focus_technical(frame.to_pandas())
-    got = rank(frame, board="technical", boot=0)
+    got = rank(frame, board="technical", replicates=0)
     places = got.places.sort("model")
     assert places["copeland"].to_list() == expected["copeland"].to_list()
     assert places["macro_accuracy"].to_list() == pytest.approx(expected["macro_accuracy"].to_list())
@@ -68,7 +68,7 @@ def test_focus_equals_its_plain_twin(seed: int) -> None:
 def test_point_rankings_equal_challengers_rules(rule: str, decimals: int, smaller: bool) -> None:
     frame = tasks_frame(decimals, decimals=decimals)
     expected = challenger_ranks(frame, METHODS[rule], smaller=smaller)
-    got = rank(frame, rule, boot=0, better="smaller" if smaller else "larger")
+    got = rank(frame, rule, replicates=0, better="smaller" if smaller else "larger")
     merged = got.ranks.to_pandas().merge(expected, on=["task", "model"], suffixes=("", "_expected"))
     assert len(merged) == 18
     assert merged["rank"].tolist() == merged["rank_expected"].tolist()
@@ -82,7 +82,7 @@ def test_point_rankings_equal_challengers_rules(rule: str, decimals: int, smalle
 def test_missing_scores_follow_challengers_rules(rule: str) -> None:
     frame = tasks_frame(3, decimals=1, holes=0.1)
     expected = challenger_ranks(frame, METHODS[rule])
-    got = rank(frame.dropna(), rule, better="larger", boot=0, missing="drop-score").ranks.to_pandas()
+    got = rank(frame.dropna(), rule, better="larger", replicates=0, missing="drop-score").ranks.to_pandas()
     merged = got.merge(expected, on=["task", "model"], suffixes=("", "_expected"))
     assert merged["rank"].tolist() == merged["rank_expected"].tolist()
     assert merged["value"].tolist() == pytest.approx(merged["value_expected"].tolist())
@@ -91,7 +91,7 @@ def test_missing_scores_follow_challengers_rules(rule: str) -> None:
 def test_holm_over_all_ordered_pairs_of_a_task() -> None:
     frame = tasks_frame(5, cases=30)
     expected = challenger_ranks(frame, "test", holm_it=True)
-    got = rank(frame, "test-then-rank", better="larger", boot=0, correction="holm").ranks.to_pandas()
+    got = rank(frame, "test-then-rank", better="larger", replicates=0, correction="holm").ranks.to_pandas()
     merged = got.merge(expected, on=["task", "model"], suffixes=("", "_expected"))
     assert merged["rank"].tolist() == merged["rank_expected"].tolist()
     assert expected["value"].nunique() > 2
@@ -116,14 +116,14 @@ def mean_twin_ranks(frame: pd.DataFrame, rule: str, boot: int, *, unique: bool =
 def test_a_bootstrap_replicate_is_the_rule_on_a_written_out_resample(rule: str) -> None:
     frame = tasks_frame(7, decimals=1, models=4, cases=15)
     frame = frame[frame["task"] == "close"]
-    got = rank(frame, rule, better="larger", boot=12, seed=5).stability.sort("model")
+    got = rank(frame, rule, better="larger", replicates=12, seed=5).stability.sort("model")
     assert got["mean_rank"].to_list() == pytest.approx(mean_twin_ranks(frame, rule, 12))
 
 
 def test_challengers_duplicate_handling_tests_each_drawn_case_once() -> None:
     frame = tasks_frame(7, decimals=1, models=4, cases=15)
     frame = frame[frame["task"] == "close"]
-    got = rank(frame, "test-then-rank", better="larger", boot=12, seed=5, challenger_compat=True).stability.sort(
+    got = rank(frame, "test-then-rank", better="larger", replicates=12, seed=5, challenger_compat=True).stability.sort(
         "model"
     )
     assert got["mean_rank"].to_list() == pytest.approx(mean_twin_ranks(frame, "test-then-rank", 12, unique=True))
@@ -150,7 +150,7 @@ def test_challengers_duplicate_handling_ranks_copies_of_a_case_together() -> Non
 def test_challenger_compat_changes_the_bootstrap_and_never_the_ranking() -> None:
     frame = tasks_frame(8)
     for rule in ("rank-then-mean", "test-then-rank"):
-        options = {"better": "larger", "boot": 200}
+        options = {"better": "larger", "replicates": 200}
         right, compat = rank(frame, rule, **options), rank(frame, rule, **options, challenger_compat=True)
         assert right.ranks.equals(compat.ranks)
         assert not right.stability.equals(compat.stability)

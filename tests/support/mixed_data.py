@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,6 +24,12 @@ def shared_data(name: str) -> Path:
     if not folder.is_dir():
         pytest.skip(f"reference data {name} are not at {folder} (set SURGEVAL_SHARED to their parent folder)")
     return folder
+
+
+def stored_inference(name: str) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """One of the stored data sets for tests of effects, with what R says about it."""
+    folder = shared_data("mixed_models") / "inference"
+    return pl.read_csv(folder / f"{name}.csv"), json.loads((folder / f"{name}.json").read_text())
 
 
 def factor(name: str, values: object) -> Factor:

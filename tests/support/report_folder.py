@@ -63,7 +63,7 @@ def challenge_folder(root: Path, *, procedures: int = 20, per_video: int = 12, s
     sources = [root / f"model-{number}" for number, _ in enumerate(MODELS)]
     table = read_score_table(sources)
     files = [source / "scores.parquet" for source in sources]
-    rank(files, boot=200, baselines=["baseline"], seed=seed).to_dir(root / "rank")
+    rank(files, replicates=200, baselines=["baseline"], seed=seed).to_dir(root / "rank")
     _failures(root, table.frame, conditions)
     floors(root / "requests.json", root / "references.json", results=files).to_dir(root / "floors")
     return root

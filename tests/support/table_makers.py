@@ -13,6 +13,7 @@ import surgeval
 from nested_tables import nested_frame
 from ranking_tables import focus_table
 from small_questions import answers, questions
+from surgeval.results import TableResult
 from surgeval.scoring.evaluate.cvs_board import boards
 from surgeval.scoring.evaluate.measure import Measured
 from surgeval.scoring.floors import floors
@@ -40,18 +41,21 @@ def _floors() -> Tables:
 
 def _rank() -> Tables:
     table = focus_table(3, videos=8, per_video=12)
-    return dict(surgeval.rank(table, boot=5, baselines=["C"], prize_pool=100.0).tables)
+    return dict(surgeval.rank(table, replicates=5, baselines=["C"], prize_pool=100.0).tables)
 
 
 def _rank_tasks() -> Tables:
     frame = nested_frame(videos=6).rename({"view": "task"})
-    return dict(surgeval.rank(frame, rule="test-then-rank", boot=5).tables)
+    return dict(surgeval.rank(frame, rule="test-then-rank", replicates=5).tables)
 
 
 def _failures() -> Tables:
     frame = nested_frame(videos=6, rows=8).with_columns(smoke=(pl.col("view") == "smoke").cast(pl.Int64))
+    frame = frame.with_columns(
+        phase=pl.Series(["a", "b", "c", "b", "a"]).gather(pl.int_range(frame.height, eager=True) % 5)
+    )
     found = surgeval.failures(
-        frame, outcome="value", fixed=["smoke"], random=["model", "video"], per_model=True, cluster="video",
+        frame, outcome="value", fixed=["smoke", "phase"], random=["model", "video"], per_model=True, cluster="video",
         leave_out=["model"],
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
@@ -80,6 +84,18 @@ def _evaluate() -> Tables:
     return {**tables, **boards("mine", measured, {"cvs_map", "bbox_map", "segm_map"})}
 
 
+def _labelled() -> pl.DataFrame:
+    """A score table with everything that some verb asks for."""
+    return nested_frame(videos=7).with_columns(
+        capability=pl.col("view"), secondary=pl.lit("a;b"), response=pl.col("value").cast(pl.String)
+    )
+
+
+def _named(result: TableResult) -> Tables:
+    """The tables of a result, the main one as the file that a user names."""
+    return {"result" if name == result.stem else name: frame for name, frame in result.tables.items()}
+
+
 def _ratings() -> Tables:
     rows = {"rater": list("ab") * 6, "unit": [str(n // 2) for n in range(12)], "label": list("xxxyyyxxyyxx")}
     return {"result": surgeval.agreement(rows, rater="rater", label="label", unit="unit", replicates=5).table}
@@ -98,4 +114,10 @@ MAKERS: dict[str, Callable[[], Tables]] = {
     "strata": lambda: {"result": surgeval.strata(nested_frame(), by=["view"], replicates=5).table},
     "aggregate": lambda: {"result": surgeval.aggregate(nested_frame(), phase="view").table},
     "agreement": _ratings,
+    "adjusted": lambda: _named(surgeval.adjusted_effects(_labelled(), ["view"])),
+    "cooccurrence": lambda: _named(surgeval.cooccurrence(_labelled(), replicates=5)),
+    "dependence": lambda: _named(surgeval.dependence(_labelled())),
+    "width-ratio": lambda: _named(surgeval.width_ratio(_labelled(), by=["view"], replicates=5)),
+    "ensembles": lambda: _named(surgeval.ensembles(_labelled(), by=["view"], replicates=5)),
+    "influence": lambda: _named(surgeval.influence(_labelled())),
 }

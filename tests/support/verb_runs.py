@@ -46,8 +46,8 @@ MADE_IN_PYTHON: dict[str, Callable[[], Any]] = {
     "score official": lambda: surgeval.score(
         "requests.json", "references.json", "moody.json", judges=["exact"], replicates=20, profile="orena-focus-0.4.0"
     ),
-    "rank": lambda: surgeval.rank(["steady", "moody"], boot=20, prize_pool=100),
-    "rank mean": lambda: surgeval.rank(["steady", "moody"], "mean-then-rank", boot=20, missing=0.0),
+    "rank": lambda: surgeval.rank(["steady", "moody"], replicates=20, prize_pool=100),
+    "rank mean": lambda: surgeval.rank(["steady", "moody"], "mean-then-rank", replicates=20, missing=0.0),
     "failures": lambda: surgeval.failures(
         ["steady", "moody"], outcome="value", fixed=["ood"], random=["model", "video"], metric="correct"
     ),

@@ -180,7 +180,7 @@ class ChatServer:
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             return self._unreachable(error)
         except httpx.HTTPError as error:
-            return Trouble(self._clean(f"{type(error).__name__}: {error}"), passing=True)
+            return Trouble(self.clean(f"{type(error).__name__}: {error}"), passing=True)
         self._unreached = 0
         return self._reading(response)
 
@@ -215,8 +215,8 @@ class ChatServer:
         status = response.status_code
         if response.is_success:
             reading = reply_in(response.content)
-            return reading if isinstance(reading, Reply) else reading._replace(text=self._clean(reading.text))
-        text = self._clean(f"HTTP {status}: {response.text}")
+            return reading if isinstance(reading, Reply) else reading._replace(text=self.clean(reading.text))
+        text = self.clean(f"HTTP {status}: {response.text}")
         if status in _CLOSING:
             advice = (
                 "check SURGEVAL_API_KEY"
@@ -234,12 +234,12 @@ class ChatServer:
 
     def _unreachable(self, error: httpx.HTTPError) -> Trouble:
         self._unreached += 1
-        trouble = Trouble(self._clean(f"cannot be reached ({type(error).__name__}: {error})"), passing=True)
+        trouble = Trouble(self.clean(f"cannot be reached ({type(error).__name__}: {error})"), passing=True)
         if self._unreached >= _UNREACHED_BEFORE_CLOSING:
             self._closed = trouble._replace(passing=False)
         return trouble
 
-    def _clean(self, text: str) -> str:
+    def clean(self, text: str) -> str:
         """The text, short, on one line and without the key, which some servers echo."""
         text = text.replace(self._key, "***") if self._key else text
         return " ".join(text.split())[:_SHOWN]
@@ -255,7 +255,7 @@ def reply_in(content: bytes) -> Reply | Trouble:
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         said = f": {json.dumps(body['error'])}" if isinstance(body, dict) and "error" in body else ""
         return Trouble(f"the server's answer has no choices{said}", passing=True)
-    message, tokens = choices[0].get("message"), _total_tokens(body.get("usage"))
+    message, tokens = choices[0].get("message"), whole_tokens(body.get("usage"))
     if not isinstance(message, dict):
         return Trouble("the server's answer has no message", passing=True)
     finish = str(choices[0].get("finish_reason") or "")
@@ -299,6 +299,7 @@ def _text_of(content: Any) -> str | None:
     return "".join(parts) if parts else None
 
 
-def _total_tokens(usage: Any) -> int:
+def whole_tokens(usage: Any) -> int:
+    """The tokens that a server says an exchange used; 0 where it does not say."""
     total = usage.get("total_tokens") if isinstance(usage, dict) else None
     return total if isinstance(total, int) and not isinstance(total, bool) and total >= 0 else 0

@@ -18,17 +18,22 @@ from surgeval.errors import SurgevalError
 __all__ = ["main"]
 
 VERBS: tuple[str, ...] = (
+    "adjusted",
     "aggregate",
     "agreement",
     "annotate",
     "check",
     "compare",
+    "cooccurrence",
     "demo",
+    "dependence",
     "diff",
     "doctor",
+    "ensembles",
     "evaluate",
     "failures",
     "floors",
+    "influence",
     "interval",
     "judge",
     "lint",
@@ -43,6 +48,7 @@ VERBS: tuple[str, ...] = (
     "store",
     "strata",
     "submission",
+    "width_ratio",
 )
 """Each names a module here whose `register(app)` adds the verb."""
 

@@ -1,4 +1,4 @@
-"""The options that verbs share: one type, one text and (in `DEFAULTS`) one default per name.
+"""The options that verbs share: one type, one text and one default per name.
 
 A verb that means something else by a name keeps its own text; `LOCAL` lists these names with the reason, and a contract
 test holds every other name to one text and one default.
@@ -76,6 +76,10 @@ Estimand = Annotated[
 ]
 Method = Annotated[str, typer.Option("--method", help="percentile, basic, bca or deterministic.")]
 
+Separator = Annotated[
+    str, typer.Option("--separator", help="What stands between labels, where a column of text holds several.")
+]
+
 # Questions and answers.
 Requests = Annotated[list[str], typer.Option("--requests", metavar="FILE", help=f"The questions. {_SEVERAL}")]
 References = Annotated[
@@ -106,6 +110,9 @@ Center = Annotated[
 ]
 At = Annotated[str, typer.Option("--at", help="When, for the history (ISO 8601). Default: now.")]
 
+STORE = Path(".surgeval")
+"""The folder of what was asked once, in the working folder, where nobody chose another."""
+
 # Sandboxes.
 Runtime = Annotated[
     str | None, typer.Option("--runtime", help="Of podman and docker, instead of the usual one: runc or crun.")
@@ -117,6 +124,7 @@ LOCAL: dict[str, str] = {
     "--boot": "rank: its default depends on the rule, and 0 leaves the resamples out",
     "--by": "strata: required, columns may overlap; annotate: who proposes; evaluate: each column by itself",
     "--center": "simulate: centres to draw from",
+    "--cluster": "adjusted: always, by default videos; failures: marginal odds ratios beside the mixed model",
     "--clock": "simulate writes the clock, rehearse shows it",
     "--columns": "evaluate: columns of predictions, not of a score table",
     "--engine": "doctor looks at several, rehearse runs in one",
@@ -134,6 +142,8 @@ LOCAL: dict[str, str] = {
     "--split": "evaluate cvs: of Endoscapes",
     "--task": "check: repeatable",
     "--track": "questions makes several; rehearse and score take one",
+    "--weights": "aggregate: of phases; ensembles: of models",
+    "--unit": "agreement: what was rated; failures: the finest unit of the model",
     "--video": "agreement: a column; simulate: a switch; annotate: a film",
     "--video-column": "evaluate detection: a key of images",
 }

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from surgeval.errors import Misuse
+from surgeval.errors import FileUnreadable, Misuse
+from surgeval.schema.documents import read_json
 
 
 def read_columns(text: str) -> dict[str, str]:
@@ -57,3 +59,15 @@ def names_in(text: str) -> list[str]:
         ['smoke', 'blood']
     """
     return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def read_weights(path: Path) -> dict[str, float]:
+    """The mapping from name to weight in a JSON file.
+
+    Raises:
+        FileUnreadable: No such file, no JSON, or no object; a bare list of weights does not say which is which.
+    """
+    data = read_json(path)
+    if not isinstance(data, dict):
+        raise FileUnreadable(str(path), [f'expected an object such as {{"NAME": 2}}, got {type(data).__name__}'])
+    return {str(key): value for key, value in data.items()}

@@ -10,8 +10,6 @@ import typer
 from surgeval.cli import _options as o
 from surgeval.cli import _tables as t
 from surgeval.cli._deliver import check_out, deliver
-from surgeval.errors import FileUnreadable
-from surgeval.schema.documents import read_json
 
 
 def register(app: typer.Typer) -> None:
@@ -41,19 +39,7 @@ def aggregate(
     check_out(out, force=force, inputs=table)
     result = work(
         table, operator=operator, phase=phase, combine=combine,  # type: ignore[arg-type]
-        weights=read_weights(weights) if weights else None, metric=metric, missing=missing or None,
+        weights=t.read_weights(weights) if weights else None, metric=metric, missing=missing or None,
         better=t.read_better(better), columns=t.read_columns(columns),
     )  # fmt: skip
     deliver(result, out=out, as_json=as_json, force=force)
-
-
-def read_weights(path: Path) -> dict[str, float]:
-    """The mapping from phase to weight in a JSON file.
-
-    Raises:
-        FileUnreadable: No such file, no JSON, or no object; a bare list of weights does not say which phase is which.
-    """
-    data = read_json(path)
-    if not isinstance(data, dict):
-        raise FileUnreadable(str(path), [f'expected an object such as {{"phase 1": 2}}, got {type(data).__name__}'])
-    return {str(key): value for key, value in data.items()}

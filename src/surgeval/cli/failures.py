@@ -27,8 +27,14 @@ def failures(
         None, help="Column of a 0/1 or continuous outcome; with counts too, they step in where it is not normal."
     ),
     fixed: str = typer.Option("", help="Properties, separated by commas; a:b for an interaction."),
-    random: str = typer.Option("", help="Random effects, separated by commas: the model first, the finest unit last."),
+    random: str = typer.Option(
+        "", help="Random effects, separated by commas, in any order; model (algorithm) and video (patient) by name."
+    ),
+    unit: str | None = typer.Option(None, help="The finest unit, where it is not the one with the most levels."),
     spec: str = typer.Option("default", help="default adds model:unit for counts; paper is exactly seed 001."),
+    inference: str = typer.Option("auto", help="reml-t (t tests that count videos) or wald-z (that of paper)."),
+    slopes: str = typer.Option("all", help="Effects that may differ between videos: all, none, or properties."),
+    separation: str = typer.Option("auto", help="penalise what separates the outcome, or drop it (that of paper)."),
     per_model: bool = typer.Option(False, "--per-model", help="Fit each model by itself as well."),
     role: str = typer.Option("random", help="How models enter: random, fixed, removed or aggregated."),
     family: str = typer.Option("auto", help="auto, binomial, poisson or gaussian."),
@@ -55,11 +61,17 @@ def failures(
         spec=spec, per_model=per_model, role=role, family=family, transform=transform,  # type: ignore[arg-type]
         properties=list(properties) or None, cluster=_listed(cluster), leave_out=_listed(leave_out), metric=metric,
         better=read_better(better), missing=missing or None,
-        symmetric=symmetric, level=level, columns=read_columns(columns), where=", ".join(path.name for path in tables),
+        symmetric=symmetric, unit=unit, inference=inference, slopes=_slopes(slopes),  # type: ignore[arg-type]
+        separation=separation, level=level, columns=read_columns(columns),  # type: ignore[arg-type]
+        where=", ".join(path.name for path in tables),
     )  # fmt: skip
     deliver(result, out=out, as_json=json, force=force)
     if not result.fit.convergence.converged:
         raise typer.Exit(1)
+
+
+def _slopes(text: str) -> bool | list[str]:
+    return {"all": True, "none": False}.get(text.strip(), _listed(text))
 
 
 def _listed(text: str) -> list[str]:

@@ -35,6 +35,7 @@ def strata(
     low_artifact: Annotated[
         bool, typer.Option("--low-artifact", help="Add the cases with at most one of the true/false columns set.")
     ] = False,
+    separator: o.Separator = ";",
     level: o.Level = 0.95,
     boot: o.Boot = 1000,
     seed: o.Seed = 42,
@@ -52,8 +53,8 @@ def strata(
     check_out(out, force=force, inputs=table)
     options = {
         "statistic": statistic, "resample": resample, "estimand": estimand, "baseline": baseline, "rule": rule,
-        "bins": read_bins(bins), "low_artifact": low_artifact, "level": level, "replicates": boot, "seed": seed,
-        "metric": metric, "better": t.read_better(better), "missing": missing or None,
+        "bins": read_bins(bins), "low_artifact": low_artifact, "separator": separator, "level": level,
+        "replicates": boot, "seed": seed, "metric": metric, "better": t.read_better(better), "missing": missing or None,
         "columns": t.read_columns(columns),
     }  # fmt: skip
     result = work(table, t.names_in(by), **options)  # type: ignore[arg-type]

@@ -7,7 +7,9 @@ answer `failed`, one that was never meant to answer leaves the case `not_judged`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -90,7 +92,8 @@ class Judge(Protocol):
 
     Judges whose verdicts cost nothing, or depend on more than the content of a case, say so with a
     class attribute `stored = False`; a panel then keeps them out of its verdict store. One that never has
-    an opinion says `silent = True`, and is not counted for the quorum.
+    an opinion says `silent = True`, and is not counted for the quorum. One with a prompt of its own names its
+    version in `prompt`; one that asks a language model gives itself in the toolkit's protocol as `as_official()`.
     """
 
     name: str
@@ -137,3 +140,14 @@ def cut(text: str) -> str:
     if len(text) <= _TEXT_HEAD + _TEXT_TAIL:
         return text
     return f"{text[:_TEXT_HEAD]} ... {text[-_TEXT_TAIL:]}"
+
+
+def run_to_end(work: Callable[[], Coroutine[None, None, None]]) -> None:
+    """Run the work to its end, in a thread of its own where an event loop is already running (notebooks)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(work())
+        return
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="surgeval-judge") as threads:
+        threads.submit(lambda: asyncio.run(work())).result()

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 
 import polars as pl
 
-from surgeval.errors import JudgeFailed, Misuse, RunInterrupted
+from surgeval.errors import JudgeFailed, Misuse, OfficialAborts, RunInterrupted
 from surgeval.judges._case import (
     ABSTAINED,
     DECISION_STATES,
@@ -49,13 +49,20 @@ class Panel:
         judges: None to three judges with different names.
         store: Where verdicts are kept and looked up; None asks everything anew.
         quorum: Opinions that a decision needs; by default more than half of the judges that speak.
+        stops_early: Whether a case is spared the judges whose votes cannot change the majority, as in the official
+            toolkit, where a vote without an opinion speaks against the answer.
 
     Raises:
         Misuse: More than three judges, two with one name, or a quorum that cannot be reached.
     """
 
     def __init__(
-        self, judges: Sequence[Judge], *, store: VerdictStore | None = None, quorum: int | None = None
+        self,
+        judges: Sequence[Judge],
+        *,
+        store: VerdictStore | None = None,
+        quorum: int | None = None,
+        stops_early: bool = False,
     ) -> None:
         names = [judge.name for judge in judges]
         if len(judges) > LARGEST:
@@ -68,7 +75,7 @@ class Panel:
         if quorum is not None and not 1 <= quorum <= max(1, speaking):
             raise Misuse(f"a quorum of {quorum} cannot be reached by {speaking} judges; name at most that many")
         self.judges = tuple(judges)
-        self.store = store
+        self.store, self.stops_early = store, stops_early
         self.quorum = speaking // 2 + 1 if quorum is None else quorum
         self._counts: Counter[str] = Counter()
         self._tallies = {judge.name: _Tally() for judge in judges}
@@ -81,19 +88,20 @@ class Panel:
             progress: Called with the further work done, measured in cases; the calls add up to their number.
         """
         pace = _Pace(len(cases), len(self.judges), progress)
-        columns = [self._verdicts(judge, cases, pace) for judge in self.judges]
-        decisions = [
-            decision_of(
-                tuple(Vote(j.name, column[i]) for j, column in zip(self.judges, columns, strict=True)),
-                quorum=self.quorum,
-            )
-            for i in range(len(cases))
-        ]
+        votes: list[tuple[Vote, ...]] = [()] * len(cases)
+        for judge in self.judges:
+            waiting = [i for i, cast in enumerate(votes) if not (self.stops_early and self._is_settled(cast))]
+            for i, verdict in zip(waiting, self._verdicts(judge, [cases[i] for i in waiting], pace), strict=True):
+                votes[i] = (*votes[i], Vote(judge.name, verdict))
+        decisions = [decision_of(cast, quorum=self.quorum) for cast in votes]
         pace.finish()
         self._counts.update(decision.state for decision in decisions)
-        votes = [vote.verdict for decision in decisions for vote in decision.votes]
-        self._counts["failed_votes"] += sum(verdict.state == FAILED for verdict in votes)
+        self._counts["failed_votes"] += sum(vote.verdict.state == FAILED for cast in votes for vote in cast)
         return decisions
+
+    def _is_settled(self, votes: Sequence[Vote]) -> bool:
+        right = sum(vote.verdict.opinion is True for vote in votes)
+        return max(right, len(votes) - right) > len(self.judges) // 2
 
     def counts(self) -> dict[str, int]:
         """How many decisions ended in each state, and how many questions were asked or spared.
@@ -105,11 +113,17 @@ class Panel:
 
     def table(self) -> pl.DataFrame:
         """One row per judge: how many cases were asked, reused, failed, abstained, at what cost, by which prompt."""
-        rows = [
-            {"judge": name, **{key: value for key, value in asdict(tally).items() if key != "first_failure"}}
-            for name, tally in self._tallies.items()
-        ]
-        return JUDGES.frame([row | {"prompt": PROMPT_VERSION} for row in rows])
+        tallies = {judge: asdict(self._tallies[judge.name]) for judge in self.judges}
+        return JUDGES.frame(
+            [
+                {
+                    "judge": judge.name,
+                    **{k: v for k, v in tally.items() if k != "first_failure"},
+                    "prompt": _prompt(judge),
+                }
+                for judge, tally in tallies.items()
+            ]
+        )
 
     def warnings(self) -> tuple[Finding, ...]:
         """What the reader of the decisions should know about them."""
@@ -139,7 +153,7 @@ class Panel:
         verdicts: dict[int, Verdict] = {}
         open_groups: list[list[int]] = []
         for group in _groups(judge, cases):
-            known = store.get(judge.name, cases[group[0]]) if store is not None else None
+            known = store.get(judge.name, cases[group[0]], _prompt(judge)) if store is not None else None
             if known is None:
                 open_groups.append(group)
             else:
@@ -149,7 +163,7 @@ class Panel:
         def done(position: int, verdict: Verdict) -> None:
             group = open_groups[position]
             if store is not None:
-                store.put(judge.name, cases[group[0]], verdict)
+                store.put(judge.name, cases[group[0]], verdict, _prompt(judge))
             verdicts.update(dict.fromkeys(group, verdict))
             self._counts["tokens"] += verdict.tokens
             self._tallies[judge.name].tokens += verdict.tokens
@@ -159,7 +173,7 @@ class Panel:
         why = "it gave no word"
         try:
             _ask(judge, [cases[group[0]] for group in open_groups], done)
-        except RunInterrupted:
+        except (RunInterrupted, OfficialAborts):
             raise
         except Exception as error:  # noqa: BLE001  (whatever a judge raises must cost its own verdicts, not the run)
             why = f"{type(error).__name__}: {error}"
@@ -218,13 +232,17 @@ def _stored(judge: Judge) -> bool:
     return bool(getattr(judge, "stored", True))
 
 
+def _prompt(judge: Judge) -> str:
+    return str(getattr(judge, "prompt", PROMPT_VERSION))
+
+
 def _groups(judge: Judge, cases: Sequence[JudgeCase]) -> list[list[int]]:
     """Positions of cases that are one question to this judge; each group is asked once."""
     if not _stored(judge):
         return [[position] for position in range(len(cases))]
     groups: dict[str, list[int]] = {}
     for position, case in enumerate(cases):
-        groups.setdefault(content_key(judge.name, case), []).append(position)
+        groups.setdefault(content_key(judge.name, case, _prompt(judge)), []).append(position)
     return list(groups.values())
 
 

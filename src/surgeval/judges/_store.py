@@ -13,9 +13,9 @@ from surgeval.judges._prompt import PROMPT_VERSION
 from surgeval.judges._verdict_file import verdict_row
 
 
-def content_key(judge: str, case: JudgeCase) -> str:
+def content_key(judge: str, case: JudgeCase, prompt: str = PROMPT_VERSION) -> str:
     """The key of a judge's verdict on the content of a case; the case's identifier is no part of it."""
-    return Asked(VERDICT, judge, _content(case), PROMPT_VERSION).key
+    return Asked(VERDICT, judge, _content(case), prompt).key
 
 
 class VerdictStore:
@@ -28,18 +28,19 @@ class VerdictStore:
     def __len__(self) -> int:
         return len(self.store)
 
-    def get(self, judge: str, case: JudgeCase) -> Verdict | None:
+    def get(self, judge: str, case: JudgeCase, prompt: str = PROMPT_VERSION) -> Verdict | None:
         """The stored verdict of the judge on this content, or None."""
-        before = hashed([judge, PROMPT_VERSION, *_content(case)])  # the key of one-file stores
-        return self.store.get(content_key(judge, case), _stored_verdict) or self.store.get(before, _stored_verdict)
+        before = hashed([judge, prompt, *_content(case)])  # the key of one-file stores
+        key = content_key(judge, case, prompt)
+        return self.store.get(key, _stored_verdict) or self.store.get(before, _stored_verdict)
 
-    def put(self, judge: str, case: JudgeCase, verdict: Verdict) -> None:
+    def put(self, judge: str, case: JudgeCase, verdict: Verdict, prompt: str = PROMPT_VERSION) -> None:
         """Keep a verdict, on disk at once. Failed and not-judged ones are not kept."""
         if verdict.state not in (JUDGED, ABSTAINED):
             return
-        facts = {"latency_s": round(verdict.latency_s, 3), "tokens": verdict.tokens, "prompt": PROMPT_VERSION}
+        facts = {"latency_s": round(verdict.latency_s, 3), "tokens": verdict.tokens, "prompt": prompt}
         row = {"kind": VERDICT, **verdict_row(judge, case, verdict), **facts}
-        self.store.put(content_key(judge, case), row, _stored_verdict)
+        self.store.put(content_key(judge, case, prompt), row, _stored_verdict)
 
 
 def _content(case: JudgeCase) -> tuple[Any, ...]:

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from surgeval.errors import ExtraNeeded, JudgeFailed
-from surgeval.judges._case import FAILED, Done, JudgeCase, Verdict, collected
+from surgeval.judges._case import FAILED, JUDGED, Done, JudgeCase, Verdict, collected, cut
+from surgeval.judges._official import LOCAL_TOKENS, PROTOCOL, official_messages, official_texts, says_correct
 from surgeval.judges._prompt import Prompt, prompt_of
 from surgeval.judges._verdict_parser import verdict_from_reply
 
@@ -49,6 +50,10 @@ class LocalJudge:
         self.batch, self.max_new_tokens = batch, max_new_tokens
         self._loaded: _Loaded | None = None
 
+    def as_official(self) -> OfficialLocalJudge:
+        """The same model, asked in the protocol of the official toolkit."""
+        return OfficialLocalJudge(self.folder)
+
     def judge(self, cases: Sequence[JudgeCase]) -> list[Verdict]:
         """One verdict per case, in the order of the cases."""
         return collected(self, cases)
@@ -62,8 +67,7 @@ class LocalJudge:
     def _batch(self, cases: Sequence[JudgeCase]) -> list[Verdict]:
         start = time.monotonic()
         tokenizer, _, longest = self._load()
-        texts = [_chat_text(tokenizer, prompt_of(case)) for case in cases]
-        ids = [tokenizer(text, add_special_tokens=not tokenizer.chat_template)["input_ids"] for text in texts]
+        ids = [self._prompt_ids(case) for case in cases]
         fits = [not longest or len(tokens) + self.max_new_tokens <= longest for tokens in ids]
         replies = iter(self._replies([tokens for tokens, fit in zip(ids, fits, strict=True) if fit]))
         latency_s = (time.monotonic() - start) / len(cases)
@@ -76,8 +80,16 @@ class LocalJudge:
             new, ended = next(replies)
             text = tokenizer.decode(new, skip_special_tokens=True)
             used = len(tokens) + len(new)
-            verdicts.append(verdict_from_reply(text, was_cut=not ended, latency_s=latency_s, tokens=used))
+            verdicts.append(self._read(text, was_cut=not ended, latency_s=latency_s, tokens=used))
         return verdicts
+
+    def _prompt_ids(self, case: JudgeCase) -> list[int]:
+        tokenizer = self._load().tokenizer
+        text = _chat_text(tokenizer, prompt_of(case))
+        return list(tokenizer(text, add_special_tokens=not tokenizer.chat_template)["input_ids"])
+
+    def _read(self, text: str, *, was_cut: bool, latency_s: float, tokens: int) -> Verdict:
+        return verdict_from_reply(text, was_cut=was_cut, latency_s=latency_s, tokens=tokens)
 
     def _replies(self, prompts: list[list[int]]) -> list[tuple[list[int], bool]]:
         """The new tokens after each prompt, and whether the model came to an end by itself."""
@@ -118,6 +130,25 @@ class LocalJudge:
             tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
         device = "cuda" if self._torch.cuda.is_available() else "cpu"
         return _Loaded(tokenizer, model.to(device).eval(), getattr(model.config, "max_position_embeddings", 0) or 0)
+
+
+class OfficialLocalJudge(LocalJudge):
+    """The model asked as the toolkit's `TransformersJudge` asks it: one by one, eight tokens, its prompt."""
+
+    prompt = PROTOCOL
+
+    def __init__(self, path: str | Path) -> None:
+        official_texts()
+        super().__init__(path, batch=1, max_new_tokens=LOCAL_TOKENS)
+        self.name = f"{self.name} ({PROTOCOL})"
+
+    def _prompt_ids(self, case: JudgeCase) -> list[int]:
+        tokenizer = self._load().tokenizer
+        return list(tokenizer(_templated(tokenizer, official_messages(case)))["input_ids"])
+
+    def _read(self, text: str, *, was_cut: bool, latency_s: float, tokens: int) -> Verdict:
+        finish = "length" if was_cut else "stop"
+        return Verdict(says_correct(text), JUDGED, cut(text), latency_s, tokens, finish)
 
 
 def build(argument: str) -> LocalJudge:

@@ -7,11 +7,10 @@ is written nowhere.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
-from collections.abc import Callable, Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -19,7 +18,8 @@ import httpx
 from surgeval.asking.chat import ChatLimits as ChatLimits
 from surgeval.asking.chat import ChatServer, Reply, Trouble
 from surgeval.errors import Misuse
-from surgeval.judges._case import ABSTAINED, FAILED, Done, JudgeCase, Verdict, collected, cut
+from surgeval.judges._case import ABSTAINED, FAILED, Done, JudgeCase, Verdict, collected, cut, run_to_end
+from surgeval.judges._official_server import MAX_TOKENS, TIMEOUT_S, OfficialServerJudge
 from surgeval.judges._prompt import prompt_of
 from surgeval.judges._verdict_parser import stated_word, verdict_from_reply
 
@@ -61,6 +61,13 @@ class OpenAIJudge:
         key = api_key or next((os.environ[name] for name in KEY_VARIABLES if os.environ.get(name)), None)
         self.limits = limits or ChatLimits()
         self.server = ChatServer(model, endpoint, api_key=key, limits=self.limits, schema=SCHEMA)
+        self._key = key
+
+    def as_official(self) -> OfficialServerJudge:
+        """The same model on the same server, asked in the protocol of the official toolkit."""
+        limits = replace(self.limits, timeout_s=TIMEOUT_S, max_tokens=MAX_TOKENS)
+        server = ChatServer(self.server.model, self.server.endpoint, api_key=self._key, limits=limits, schema={})
+        return OfficialServerJudge(self.name, server, first_wait_s=self.limits.backoff_s)
 
     def judge(self, cases: Sequence[JudgeCase]) -> list[Verdict]:
         """One verdict per case, in the order of the cases."""
@@ -68,7 +75,7 @@ class OpenAIJudge:
 
     def judge_each(self, cases: Sequence[JudgeCase], done: Done) -> None:
         """Ask about all cases and hand over each verdict as it arrives."""
-        _run(lambda: self._ask_all(cases, done))
+        run_to_end(lambda: self._ask_all(cases, done))
 
     async def _ask_all(self, cases: Sequence[JudgeCase], done: Done) -> None:
         async with self.server.client() as client:
@@ -122,14 +129,3 @@ def _endpoint(url: str) -> tuple[str, str]:
     base = parsed.path.rstrip("/").removesuffix(_PATH).rstrip("/")
     shown = parsed.copy_with(path=base or "/", query=None, fragment=None, userinfo=b"")
     return str(parsed.copy_with(path=f"{base}{_PATH}", fragment=None)), str(shown).rstrip("/")
-
-
-def _run(work: Callable[[], Coroutine[None, None, None]]) -> None:
-    """Run the work to its end, in a thread of its own where an event loop is already running (notebooks)."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        asyncio.run(work())
-        return
-    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="surgeval-judge") as threads:
-        threads.submit(lambda: asyncio.run(work())).result()

@@ -19,7 +19,7 @@ from surgeval.questions.splits import Splits, VideoFacts, frame_signatures, leak
 from surgeval.questions.template import QuestionTrack
 from surgeval.results.request import Request as RunRequest
 from surgeval.results.request import requested
-from surgeval.schema.foreign_objects import FOREIGN_OBJECTS, ForeignObject
+from surgeval.schema.foreign_objects import FOREIGN_OBJECTS, ForeignObject, read_definitions
 from surgeval.schema.formats import build_format, time_tolerance_s
 from surgeval.schema.intervals import Window
 from surgeval.schema.ledger import Ledger
@@ -37,7 +37,7 @@ Progress = Callable[[int], None]
 """Called with how many procedures were drafted since the last call."""
 
 
-@requested("questions", files=("annotations",))
+@requested("questions", files=("annotations", "objects"))
 def make_questions(
     annotations: Annotations,
     *,
@@ -49,7 +49,7 @@ def make_questions(
     ood_templates: Collection[str] = (),
     most_common_share: float = 0.5,
     duplicate_share: float = 0.02,
-    objects: Sequence[ForeignObject] = FOREIGN_OBJECTS,
+    objects: Sequence[ForeignObject] | str | Path | None = None,
     matching: bool = False,
     seed: int = 42,
     progress: Progress | None = None,
@@ -67,7 +67,7 @@ def make_questions(
         most_common_share: The most frequent answer of a template, or of a wording that is asked more than once,
             makes up at most this share.
         duplicate_share: At most this share of the questions may be near-duplicates.
-        objects: The foreign-object classes.
+        objects: The foreign-object classes, or the file of their definitions; the official ones when None.
         matching: Whether to ask questions of the format `matching` too. The official toolkit cannot load them from
             `questions.parquet`, which then has a fifteenth column with their patterns.
         seed: Equal seeds give equal benchmarks.
@@ -91,7 +91,8 @@ def make_questions(
             tuple(ood_templates), most_common_share, duplicate_share, seed, matching,
         )
     )  # fmt: skip
-    videos, drafts, tally, paths = _draft_all(annotations, options, tuple(objects), progress or _silent)
+    kinds = _kinds(objects)
+    videos, drafts, tally, paths = _draft_all(annotations, options, kinds, progress or _silent)
     splits = split_videos(
         videos,
         test_share=test_share,
@@ -101,9 +102,9 @@ def make_questions(
     )
     placed, selections = _select_all(videos, drafts, splits, options)
     facts = {video.video: video for video in videos}
-    questions = tuple(_question(item, facts[item.draft.video], tuple(objects)) for item in placed)
+    questions = tuple(_question(item, facts[item.draft.video], kinds) for item in placed)
     card = data_card(placed, videos, splits, selections, tally, asdict(options))
-    if broken := broken_promises(questions, videos, splits, options, objects=objects):
+    if broken := broken_promises(questions, videos, splits, options, objects=kinds):
         raise QuestionsInvalid("benchmark", broken)
     return Benchmark(questions=questions, card=card, request=RunRequest(inputs={"annotations": paths}))
 
@@ -113,6 +114,12 @@ def _silent(_done: int) -> None:
 
 
 # --- drafting ------------------------------------------------------------------------------------
+
+
+def _kinds(objects: Sequence[ForeignObject] | str | Path | None) -> tuple[ForeignObject, ...]:
+    if objects is None:
+        return tuple(FOREIGN_OBJECTS)
+    return tuple(read_definitions(objects) if isinstance(objects, str | Path) else objects)
 
 
 def _draft_all(

@@ -11,14 +11,20 @@ import polars as pl
 from surgeval.report.competitions import Competition, competitions
 from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.section import Note
-from surgeval.report.sections._wording import count_of, names_of, percent, slice_label
+from surgeval.report.sections._wording import count_of, names_of, percent, perhaps_best, slice_label
 from surgeval.report.sections.buckets import below_floor
 from surgeval.report.words import plain
+from surgeval.schema.findings import Severity
 from surgeval.scoring.leverage import TINY_VIDEOS
-from surgeval.stats.ranking.result import BUCKET_TOO_SMALL
+from surgeval.stats.ranking.result import BUCKET_TOO_SMALL, NOTHING_SIGNIFICANT, UNREACHABLE
 
 FEW_VIDEOS = 30
 """Below, percentile intervals over videos are known to be too narrow."""
+_LIMITING = frozenset({
+    "few-videos", "seen-in-few-videos", "differs-in-few-videos", "not-assessable", "z-test-few-videos",
+    "no-random-slope", "penalised", "rejected-model", "independent-rows", "video-not-modelled", "no-model",
+})  # fmt: skip
+"""Findings about a mixed model that limit what its effects can claim."""
 _WIDE = 0.5
 """A place that can be anywhere in half of the field says little."""
 
@@ -35,7 +41,7 @@ def limitations(inputs: Inputs) -> list[Note]:
     """Everything found that limits what the report can claim, the gravest first."""
     found = [Found(text) for source in (_videos, _unscored, _judges) for text in source(inputs)]
     several = competitions(inputs)
-    for source in (_small_buckets, _empty_buckets, _floors, _ties, _spread, _warned):
+    for source in (_small_buckets, _unreachable, _empty_buckets, _floors, _ties, _spread, _warned):
         found += [_named(one, competition) for competition in several for one in source(competition.inputs)]
     found += [Found(text) for source in (_said, _unread) for text in source(inputs)]
     places: dict[str, list[str]] = {}
@@ -87,6 +93,15 @@ def _small_buckets(inputs: Inputs) -> Iterator[Found]:
             yield Found(words, f"{board} board {own.height} of {total} ({smallest})")
     if inputs.first("rank") is None:
         yield from _small_scored(inputs)
+
+
+def _unreachable(inputs: Inputs) -> Iterator[Found]:
+    """Buckets in which nothing could be significant, as one sentence per board instead of one per bucket."""
+    for part in inputs.of("rank"):
+        boards = [(finding.subject or "").partition(",")[0] for finding in part.findings if finding.code == UNREACHABLE]
+        for board, count in Counter(boards).items():
+            words = "With so many pairs of models no difference in these buckets could be significant."
+            yield Found(words, f"{board} {count_of(count, 'bucket')}")
 
 
 def _short(capability: str, ood: bool | None) -> str:
@@ -157,13 +172,14 @@ def _judges(inputs: Inputs) -> Iterator[str]:
 def _ties(inputs: Inputs) -> Iterator[Found]:
     for part in inputs.of("rank"):
         pairs, summary = part.frame("pairs"), part.frame("summary")
-        if not pairs.is_empty() and not pairs["significant"].any():
+        said = any(finding.code == NOTHING_SIGNIFICANT for finding in part.findings)
+        if not said and not pairs.is_empty() and not pairs["significant"].any():
             yield Found("No difference between two models in any bucket is significant; the order rests on tie-breaks.")
         for board in summary["board"].unique(maintain_order=True) if "board" in summary.columns else ():
             own = summary.filter(pl.col("board") == board)
-            inside = own.filter(pl.col("in_confidence_set").fill_null(False))
-            if inside.height > 1:
-                where = f"{board} board any of {inside.height} of {own.height} ({names_of(inside['model'])})"
+            inside = perhaps_best(own) or []
+            if len(inside) > 1:
+                where = f"{board} board any of {len(inside)} of {own.height} ({names_of(inside)})"
                 yield Found("Over all buckets together, which model is the best is open.", where)
 
 
@@ -182,8 +198,8 @@ def _warned(inputs: Inputs) -> Iterator[Found]:
     """What the rankings warned of themselves, without the buckets counted above."""
     for part in inputs.of("rank", "rank-tasks"):
         for finding in part.findings:
-            if finding.code != BUCKET_TOO_SMALL:
-                text = plain(finding.message, limit=400)
+            if finding.code not in (BUCKET_TOO_SMALL, UNREACHABLE) and finding.severity is not Severity.NOTE:
+                text = plain(finding.message, limit=600).rstrip(".")
                 where = plain(finding.subject or "", limit=240).replace("_", " ")
                 yield Found(f"{text[:1].upper()}{text[1:]}.", where)
 
@@ -204,6 +220,10 @@ def _fit(part: StoredResult) -> Iterator[str]:
         yield f"{part.label}: the mixed model did not converge; its effects must not be used."
     if fit.get("singular") is True:
         yield f"{part.label}: a variance of the mixed model is estimated as zero."
+    noticed = fit.get("findings")
+    for finding in noticed if isinstance(noticed, list) else ():
+        if isinstance(finding, dict) and finding.get("severity") == "warning" and finding.get("code") in _LIMITING:
+            yield f"{part.label}: {plain(str(finding.get('message', '')), limit=300)}."
 
 
 def _unread(inputs: Inputs) -> Iterator[str]:

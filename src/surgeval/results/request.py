@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from surgeval.schema.question_files import split_source
 from surgeval.schema.statistics_table import STATISTICS_FILE
+from surgeval.schema.table_facts import facts_files
 
 if TYPE_CHECKING:
     from surgeval.results.result import Result
@@ -109,13 +110,11 @@ def _paths(source: Any) -> list[Path]:
 
 
 def files_of(path: Path) -> list[Path]:
-    """The file, or those that are read where a folder is named: its scores, or everything; with scores, statistics."""
-    scores = path / SCORES if (path / SCORES).is_file() else path
-    if scores.name == SCORES:
-        statistics = scores.with_name(STATISTICS_FILE)
-        return [scores, *([statistics] if statistics.is_file() else [])]
-    found = sorted(path.rglob("*")) if path.is_dir() else [path]
-    return [file for file in found if file.is_file()]
+    """The file with the facts beside it, or those that are read where a folder is named: its scores, or all in it."""
+    path = path / SCORES if (path / SCORES).is_file() else path
+    beside = [*facts_files(path), *([path.with_name(STATISTICS_FILE)] if path.name == SCORES else [])]
+    files = sorted(path.rglob("*")) if path.is_dir() else [path, *beside]
+    return [file for file in files if file.is_file()]
 
 
 def plain_value(value: Any) -> Any:

@@ -69,6 +69,10 @@ class Result:
         """The tables that a terminal shows, by the line above each."""
         return {"": self.shown}
 
+    def digits(self) -> Mapping[str, int]:
+        """The decimals of the numbers of those of these tables that a terminal does not show to three."""
+        return {}
+
     def facts(self) -> dict[str, Any]:
         """Further plain data of this kind of result, for `as_dict`."""
         return {}
@@ -94,9 +98,10 @@ class Result:
 
         Raises:
             WouldOverwrite: The folder holds a result, or a file of one of these names, and `force` is off.
+            Misuse: A file that the result was made from would be lost.
         """
         folder = Path(path)
-        with staged(folder, force=force) as stage:
+        with staged(folder, force=force, inputs=[path for _, path in self.request.files]) as stage:
             self.write(stage)
             write_manifest(stage / MANIFEST, self.manifest(files_below(stage)))
         return folder

@@ -125,6 +125,21 @@ def load_questions(
     return questions
 
 
+def load_references(references: Sources) -> list[Reference]:
+    """The reference answers by themselves, for those who need no questions.
+
+    Raises:
+        FileUnreadable: A file is missing, truncated, wrongly encoded or of an unknown kind.
+        QuestionsInvalid: Rows that are no reference, or identifiers that repeat; every problem is listed.
+    """
+    findings: list[Finding] = []
+    known = _load(references, Reference, reference_from_row, findings, _FATAL_IN_QUESTIONS)
+    by_case = _unique(known, "reference", findings)
+    if errors := [f for f in findings if f.severity is Severity.ERROR]:
+        raise QuestionsInvalid("references", [_short(f) for f in errors])
+    return list(by_case.values())
+
+
 def collect_questions(
     requests: Sources, references: Sources, *, class_names: tuple[str, ...] | None = None
 ) -> QuestionSet:

@@ -29,6 +29,7 @@ from surgeval.scoring.slices import HEADLINE, Slice, Slices
 
 GROUPING = ("primary", "group", "ood", "clinical", "format", "video")
 """What decides where a question counts."""
+MOVED = "What moved each number (verdicts, then regrouping, then questions)"
 SHOWN_CHANGES = 40
 """Changed questions on a screen; `--out` and `--json` have all of them."""
 PARTS = ("verdicts", "regrouping", "questions")
@@ -93,9 +94,13 @@ class DiffResult(Result):
         left = max(self.changes.height - SHOWN_CHANGES, 0)
         more = f" (... and {left} more; see --out or --json)" if left else ""
         return {
-            "What moved each number (verdicts, then regrouping, then questions)": self.shown,
+            MOVED: self.shown,
             f"Changed questions{more}": self.changes.head(SHOWN_CHANGES),
         }
+
+    def digits(self) -> Mapping[str, int]:
+        """Four where numbers moved: one verdict of some thousands moves no third decimal."""
+        return {MOVED: 4}
 
     @property
     def title(self) -> str:

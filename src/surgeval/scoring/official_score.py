@@ -43,7 +43,7 @@ def score_official(
         answers,
         rules=profile.rules,
         limit_s=limit_s,
-        judge_all=votes.judge_all,
+        judge_all=votes.judge_all if panel.judges else None,
     )
     lines = summarise(rows, limit_s=limit_s, replicates=replicates, seed=seed)
     texts = {"results": results_csv(rows), "summary": summary_csv(lines)}
@@ -65,7 +65,7 @@ def score_official(
 
 
 class _Votes:
-    """Asks the panel the toolkit's way: an absolute majority of all judges, anything else is wrong."""
+    """Asks the panel the toolkit's way: more than half of all judges say right, anything else is wrong."""
 
     def __init__(self, panel: Panel, progress: Callable[[int], None] | None) -> None:
         self.panel, self.progress = panel, progress
@@ -75,9 +75,9 @@ class _Votes:
     def judge_all(self, cases: Sequence[JudgeCase]) -> list[bool]:
         right = []
         for case, decision in zip(cases, self.panel.decide(cases, progress=self.progress), strict=True):
-            said = [vote.verdict.correct for vote in decision.votes]
-            right.append(sum(v is True for v in said) >= len(said) // 2 + 1)
-            self.undecided += not said or any(v is None for v in said)
+            opinions = [vote.verdict.opinion for vote in decision.votes]
+            right.append(opinions.count(True) > len(self.panel.judges) // 2)
+            self.undecided += None in opinions
             self.verdicts += [verdict_row(vote.judge, case, vote.verdict) for vote in decision.votes]
         return right
 
@@ -97,8 +97,8 @@ def _status(row: OfficialRow, answered: Set[Any], stated: Mapping[Any, Status]) 
 def _table(rows: Sequence[OfficialRow], model: str, answered: Set[Any], stated: Mapping[Any, Status]) -> ScoreTable:
     columns = {
         "model": [model] * len(rows),
-        "case": [str(row.qID) for row in rows],
-        "video": ["none" if row.video is None else str(row.video) for row in rows],
+        "case": _names([row.qID for row in rows]),
+        "video": _names(["none" if row.video is None else row.video for row in rows]),
         "value": [float(row.correctness) for row in rows],
         "status": [_status(row, answered, stated).value for row in rows],
         "capability": [row.primary for row in rows],
@@ -108,3 +108,23 @@ def _table(rows: Sequence[OfficialRow], model: str, answered: Set[Any], stated: 
         "format": [str(row.answer_format) for row in rows],
     }
     return ScoreTable.of({**columns, "metric": ["correct"] * len(rows)}, where="scores")
+
+
+def _names(values: Sequence[Any]) -> list[str]:
+    """A name for each value, another one for another value: 1 and "1" are two questions to the toolkit.
+
+    Example:
+        >>> _names(["a", 1, "1", "", 1])
+        ['a', '1', '1 (2)', '(empty)', '1']
+    """
+    names: dict[Any, str] = {}
+    taken: set[str] = set()
+    for value in dict.fromkeys(values):
+        plain = name = str(value).strip() or "(empty)"
+        copy = 1
+        while name in taken:
+            copy += 1
+            name = f"{plain} ({copy})"
+        taken.add(name)
+        names[value] = name
+    return [names[value] for value in values]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from surgeval.errors import Misuse
-from surgeval.judges import Judge, Panel, VerdictStore, open_judge
+from surgeval.judges import Judge, Panel, VerdictStore, in_official_protocol, open_judge
 from surgeval.results.request import Request, requested
 from surgeval.schema.documents import is_whole
 from surgeval.schema.foreign_objects import definitions_text, read_definitions
@@ -78,11 +78,14 @@ def score(
     chosen = profile_named(profile)
     if not model.strip() or not is_whole(model):
         raise Misuse(f"model must be a name, got {model!a}")
-    check_replicates(replicates, least=0)
+    check_replicates(replicates, least=1 if chosen.official else 0)
     check_seed(seed)
     limit = latency_limit_s(track, max_latency_s)
     asked = [open_judge(judge) if isinstance(judge, str) else judge for judge in judges]
-    panel = Panel(asked, store=None if store is None else VerdictStore(store), quorum=quorum)
+    if chosen.official:
+        asked = [in_official_protocol(judge) for judge in asked]
+    verdicts = None if store is None else VerdictStore(store)
+    panel = Panel(asked, store=verdicts, quorum=quorum, stops_early=chosen.official)
     kinds = None if definitions is None else read_definitions(definitions)
     class_names = None if kinds is None else tuple(kind.name for kind in kinds)
     settled = {

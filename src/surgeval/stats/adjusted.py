@@ -4,26 +4,33 @@ A multivariable logistic regression of 0/1 scores on the properties of cases, wi
 respect clusters (see `logistic`). With fewer than `FEW_CLUSTERS` clusters the default is CR2 with t
 quantiles at one degree of freedom less than clusters; otherwise CR1 with the same quantiles.
 `covariance="bootstrap"` refits on resampled clusters and reads percentiles instead.
+
+A term that separates right from wrong answers has no finite odds ratio, and none is given (see `separation`). The other
+terms are estimated on the cases that it does not decide, where their estimates are those that a fit of all cases would
+approach.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
 from scipy.special import stdtr, stdtrit
 
-from surgeval.errors import Misuse, UnknownName
+from surgeval.errors import Misuse, TooFewVideos, UnknownName
 from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
+from surgeval.results.tables.statistics import ADJUSTED
+from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.score_table import Missing, ScoreMatrix
 from surgeval.schema.table_facts import Directions
-from surgeval.stats.cooccurrence import labels_of
-from surgeval.stats.draws import stream
+from surgeval.stats.draws import check_replicates, check_seed, stream
+from surgeval.stats.interval import matrix_notes
 from surgeval.stats.intervals import check_level, percent
+from surgeval.stats.labels import SEPARATOR, holds_several, is_flag, label_masks
 from surgeval.stats.logistic import (
     FEW_CLUSTERS,
     KINDS,
@@ -32,7 +39,7 @@ from surgeval.stats.logistic import (
     cluster_covariance,
     fit_logistic,
 )
-from surgeval.stats.strata import is_flag
+from surgeval.stats.separation import separation
 
 INTERCEPT = "(Intercept)"
 COVARIANCES = ("auto", *KINDS, "bootstrap")
@@ -45,25 +52,26 @@ class AdjustedResult(TableResult):
     stem: ClassVar[str] = "adjusted"
 
 
-@requested("adjusted_effects")
+@requested("adjusted")
 def adjusted_effects(
     table: Any,
     effects: Sequence[str],
     *,
     cluster: Sequence[str] = ("video",),
     covariance: str = "auto",
-    separator: str = ";",
+    separator: str = SEPARATOR,
     level: float = 0.95,
     replicates: int = 1000,
     seed: int = 42,
     metric: str | None = None,
     better: Directions = None,
     missing: Missing = None,
+    columns: Mapping[str, str] | None = None,
 ) -> AdjustedResult:
     """The effect of each property on the odds of being right, per model, adjusted for the others.
 
     Args:
-        table: A `ScoreTable` or anything tabular, with scores of 0 and 1.
+        table: A `ScoreTable`, files, or anything tabular, with scores of 0 and 1.
         effects: Columns of the cases: true/false columns, columns of numbers (per unit), columns of
             text (each value against the first in alphabetical order), or columns of lists or of text
             with `separator` (one effect per label).
@@ -77,43 +85,50 @@ def adjusted_effects(
         better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
         missing: What a score that is not there counts as: `worst`, `drop-case`, `drop-score`, `error` or a number, for
             all or by status; by default the worst value for what the model is to blame for, else an error.
+        columns: Our column names to theirs, where files are read.
 
     Raises:
         Misuse: Scores that are not 0/1, or an effect that cannot be used.
         TooFewVideos: A single cluster.
     """
     check_level(level)
+    check_replicates(replicates)
+    check_seed(seed)
     if covariance not in COVARIANCES:
         raise UnknownName("covariance", covariance, COVARIANCES)
-    matrix = as_table(table, better=better, metric=metric).matrix(metric, missing=missing)
-    groupings = [_clusters(matrix, name) for name in ([cluster] if isinstance(cluster, str) else cluster)]
+    cluster, effects = ([names] if isinstance(names, str) else names for names in (cluster, effects))
+    scores = as_table(table, columns, better=better, metric=metric)
+    matrix = scores.matrix(metric, missing=missing)
+    groupings = [_clusters(matrix, name) for name in cluster]
     if covariance == "bootstrap" and len(groupings) != 1:
         raise Misuse("the cluster bootstrap resamples one grouping; use CR1 or CR2 for two")
     names, design, complete = design_of(matrix.cases, effects, separator)
-    few = min(len(np.unique(codes)) for codes in groupings) < FEW_CLUSTERS
-    kind = {"auto": "CR2" if few else "CR1"}.get(covariance, covariance)
+    fewest = min(len(np.unique(codes)) for codes in groupings)
+    if fewest < 2:
+        raise TooFewVideos("a grouping has a single cluster, so nothing is known about the spread between clusters")
+    kind = {"auto": "CR2" if fewest < FEW_CLUSTERS else "CR1"}.get(covariance, covariance)
+    how = _How(kind, level, replicates, seed)
     rows: list[dict[str, Any]] = []
-    notes: list[str] = list(matrix.notes)
+    notes: list[Finding | str] = matrix_notes(matrix, has_videos=scores.has_videos)
     for place, model in enumerate(matrix.models):
         use = complete & np.isfinite(matrix.values[:, place])
-        fit = fit_logistic(design[use], matrix.values[use, place], names)
         chosen = [codes[use] for codes in groupings]
-        rows += _model_rows(fit, model, chosen, kind, level, replicates, seed, notes)
-        notes += _fit_notes(fit, model)
+        more, said = _model_rows(model, names, design[use], matrix.values[use, place], chosen, how)
+        rows, notes = rows + more, notes + said
     if not complete.all():
         notes.append(f"{int((~complete).sum())} cases without a value for some effect were left out.")
     prose = (
         f"Odds ratios from a logistic regression of {matrix.metric.name!r} on {', '.join(effects)} per model, "
         "clusters: "
-        f"{' and '.join(cluster) if not isinstance(cluster, str) else cluster} ({kind}"
+        f"{' and '.join(cluster)} ({kind}"
         + (f", {replicates:,} resamples, seed {seed}" if kind == "bootstrap" else ", t quantiles with clusters - 1 df")
         + f"; {percent(level)} intervals)."
     )
-    return AdjustedResult.of(pl.DataFrame(rows, infer_schema_length=None), prose, tuple(notes))
+    return AdjustedResult.of(ADJUSTED.frame(rows), prose, tuple(notes))
 
 
 def design_of(
-    cases: pl.DataFrame, effects: Sequence[str], separator: str = ";"
+    cases: pl.DataFrame, effects: Sequence[str], separator: str = SEPARATOR
 ) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Names, columns (with an intercept) and which cases have a value for every effect.
 
@@ -129,13 +144,11 @@ def design_of(
         if effect not in cases.columns:
             raise UnknownName("column", effect, cases.columns)
         column = cases[effect]
-        several = column.dtype == pl.List or (column.dtype == pl.String and _holds(column, separator))
+        several = holds_several(column, separator)
         if not several:
             complete &= column.is_not_null().to_numpy()
         if several:
-            labels = labels_of(column, separator)
-            levels = sorted({label for one in labels for label in one})
-            parts = [(f"{effect}={level}", np.array([level in one for one in labels], float)) for level in levels]
+            parts = [(f"{effect}={label}", m.astype(float)) for label, m in label_masks(column, separator).items()]
         elif is_flag(column) or column.dtype.is_numeric():
             parts = [(effect, column.cast(pl.Float64).fill_null(0.0).to_numpy())]
         else:
@@ -149,10 +162,6 @@ def design_of(
     return names, np.column_stack(columns), complete
 
 
-def _holds(column: pl.Series, separator: str) -> bool:
-    return bool(column.str.contains(separator, literal=True).fill_null(False).any())
-
-
 def _clusters(matrix: ScoreMatrix, name: str) -> np.ndarray:
     if name == "video":
         return matrix.videos
@@ -161,48 +170,90 @@ def _clusters(matrix: ScoreMatrix, name: str) -> np.ndarray:
     return np.unique(matrix.cases[name].cast(pl.String).fill_null("").to_numpy().astype(str), return_inverse=True)[1]
 
 
+class _How(NamedTuple):
+    """How standard errors are made."""
+
+    kind: str
+    level: float
+    replicates: int
+    seed: int
+
+
+_NUMBERS = ("estimate", "std_error", "z", "p_value", "odds_ratio", "low", "high")
+
+
 def _model_rows(
-    fit: LogisticFit,
-    model: str,
-    clusters: list[np.ndarray],
-    kind: str,
-    level: float,
-    replicates: int,
-    seed: int,
-    notes: list[str],
-) -> list[dict[str, Any]]:
+    model: str, names: list[str], design: np.ndarray, outcome: np.ndarray, clusters: list[np.ndarray], how: _How
+) -> tuple[list[dict[str, Any]], list[Finding | str]]:
+    """The rows of one model, and what to say about its fit."""
+    if not np.isin(outcome, (0.0, 1.0)).all():
+        raise Misuse("a logistic regression needs outcomes that are 0 or 1")
+    apart = separation(design, outcome)
+    runaway = [name for name, part in zip(names, apart.columns, strict=True) if part]
+    rest = ~apart.rows
+    clusters = [codes[rest] for codes in clusters]
+    notes: list[Finding | str] = [*_separated_notes(model, runaway, int(apart.rows.sum()))]
+    found: dict[str, np.ndarray] = {}
+    if all(len(np.unique(codes)) > 1 for codes in clusters):
+        fit = fit_logistic(design[rest], outcome[rest], names)
+        found = _terms(fit, model, clusters, how, notes)
+        notes += _fit_notes(fit, model, runaway)
+    shown = [name for name in names if name in runaway or name in found or not found]
+    return [_row(model, name, found, how, clusters, separated=name in runaway) for name in shown], notes
+
+
+def _terms(
+    fit: LogisticFit, model: str, clusters: list[np.ndarray], how: _How, notes: list[Finding | str]
+) -> dict[str, np.ndarray]:
+    """The numbers of every term of one model's fit, in the order of `_NUMBERS`."""
     beta = fit.coefficients
     freedom = min(len(np.unique(codes)) for codes in clusters) - 1
-    if kind == "bootstrap":
-        rng = stream(seed, "adjusted")
-        sd, low, high, failed = cluster_bootstrap(fit, clusters[0], replicates=replicates, level=level, rng=rng)
+    if how.kind == "bootstrap":
+        rng = stream(how.seed, "adjusted")
+        sd, low, high, failed = cluster_bootstrap(fit, clusters[0], replicates=how.replicates, level=how.level, rng=rng)
         if failed:
-            notes.append(f"{model}: {failed} of {replicates} refits separated or did not converge and were left aside.")
+            text = f"{model}: {failed} of {how.replicates} refits separated or did not converge and were left aside."
+            notes.append(Finding("refits-left-aside", Severity.WARNING, text))
     else:
-        sd = np.sqrt(np.maximum(np.diag(cluster_covariance(fit, clusters, kind=kind)), 0.0))
-        reach = stdtrit(freedom, 1 - (1 - level) / 2) * sd
+        sd = np.sqrt(np.maximum(np.diag(cluster_covariance(fit, clusters, kind=how.kind)), 0.0))
+        reach = stdtrit(freedom, 1 - (1 - how.level) / 2) * sd
         low, high = beta - reach, beta + reach
     z = np.divide(beta, sd, out=np.full_like(beta, np.nan), where=sd > 0)
     p = 2 * stdtr(freedom, -np.abs(z))
     with np.errstate(over="ignore"):
         odds = np.exp(np.stack([beta, low, high]))
-    return [
-        {
-            "model": model, "term": name, "estimate": float(beta[i]), "std_error": float(sd[i]), "z": float(z[i]),
-            "p_value": float(p[i]), "odds_ratio": float(odds[0, i]), "low": float(odds[1, i]),
-            "high": float(odds[2, i]), "covariance": kind, "clusters": freedom + 1, "cases": len(fit.outcome),
-            "note": "separated: the estimate has no finite value" if name in fit.separated else None,
-        }
-        for i, name in enumerate(fit.names)
-    ]  # fmt: skip
+    return dict(zip(fit.names, np.stack([beta, sd, z, p, *odds], axis=1), strict=True))
 
 
-def _fit_notes(fit: LogisticFit, model: str) -> list[str]:
-    notes = []
-    if fit.dropped:
-        notes.append(f"{model}: {', '.join(fit.dropped)} left out: the other effects already say the same (collinear).")
-    if fit.separated:
-        notes.append(f"{model}: {', '.join(fit.separated)} predict the outcome perfectly (separation).")
-    elif not fit.converged:
-        notes.append(f"{model}: the fit did not converge.")
+def _row(
+    model: str, term: str, found: Mapping[str, np.ndarray], how: _How, clusters: list[np.ndarray], *, separated: bool
+) -> dict[str, Any]:
+    values = found.get(term, np.full(len(_NUMBERS), np.nan)) if not separated else np.full(len(_NUMBERS), np.nan)
+    note = "separated: no finite odds ratio" if separated else None if term in found else "no cases left to estimate it"
+    return {
+        "model": model, "term": term,
+        **{name: None if np.isnan(value) else float(value) for name, value in zip(_NUMBERS, values, strict=True)},
+        "covariance": how.kind, "clusters": min(len(np.unique(codes)) for codes in clusters),
+        "cases": len(clusters[0]), "note": note,
+    }  # fmt: skip
+
+
+def _separated_notes(model: str, terms: list[str], decided: int) -> list[Finding]:
+    if not terms:
+        return []
+    text = (
+        f"{model}: {', '.join(terms)} tell right from wrong answers perfectly in {decided:,} cases (separation): no "
+        "finite odds ratio fits best, so none is given, and the other terms are estimated without these cases. Name "
+        "fewer or coarser effects to get one."
+    )
+    return [Finding("separated", Severity.WARNING, text)]
+
+
+def _fit_notes(fit: LogisticFit, model: str, runaway: list[str]) -> list[Finding | str]:
+    notes: list[Finding | str] = []
+    if dropped := [name for name in fit.dropped if name not in runaway]:
+        notes.append(f"{model}: {', '.join(dropped)} left out: the other effects already say the same (collinear).")
+    if not fit.converged:
+        text = f"{model}: the fit did not converge; do not use its numbers."
+        notes.append(Finding("not-converged", Severity.WARNING, text))
     return notes

@@ -11,20 +11,23 @@ with a cluster interval of its delta:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from surgeval.errors import Misuse, UnknownName
+from surgeval.errors import UnknownName
 from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
+from surgeval.results.tables.statistics import COOCCURRENCE
 from surgeval.schema.score_table import Missing
 from surgeval.schema.table_facts import Directions
 from surgeval.stats.contrasts import Contrast, contrast_rows
 from surgeval.stats.interval import Settings, check_settings, matrix_notes
 from surgeval.stats.intervals import percent
+from surgeval.stats.labels import SEPARATOR, label_masks
 from surgeval.stats.nesting import Resample
 
 NONE = "(none)"
@@ -44,7 +47,7 @@ def cooccurrence(
     *,
     primary: str = "capability",
     secondary: str = "secondary",
-    separator: str = ";",
+    separator: str = SEPARATOR,
     statistic: str = "mean",
     resample: Resample = "cluster",
     level: float = 0.95,
@@ -53,11 +56,12 @@ def cooccurrence(
     metric: str | None = None,
     better: Directions = None,
     missing: Missing = None,
+    columns: Mapping[str, str] | None = None,
 ) -> CooccurrenceResult:
     """How each model does per label, and per label given that another one is present.
 
     Args:
-        table: A `ScoreTable` or anything tabular.
+        table: A `ScoreTable`, files, or anything tabular.
         primary: Column with one label per case.
         secondary: Column with any number of labels, as a list or as text with `separator` between them.
         separator: What stands between labels in text.
@@ -70,10 +74,11 @@ def cooccurrence(
         better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
         missing: What a score that is not there counts as: `worst`, `drop-case`, `drop-score`, `error` or a number, for
             all or by status; by default the worst value for what the model is to blame for, else an error.
+        columns: Our column names to theirs, where files are read.
     """
     settings = Settings(statistic, resample, "rows", level, replicates, "percentile", seed)
     check_settings(settings)
-    scores = as_table(table, better=better, metric=metric)
+    scores = as_table(table, columns, better=better, metric=metric)
     matrix = scores.matrix(metric, missing=missing)
     contrasts = _contrasts(matrix.cases, primary, secondary, separator)
     prose = (
@@ -83,22 +88,8 @@ def cooccurrence(
         f"{percent(level)} percentile intervals from "
         f"{replicates:,} resamples, seed {seed}."
     )
-    frame = pl.DataFrame(contrast_rows(matrix, contrasts, settings), infer_schema_length=None)
+    frame = COOCCURRENCE.frame(contrast_rows(matrix, contrasts, settings))
     return CooccurrenceResult.of(frame, prose, tuple(matrix_notes(matrix, has_videos=scores.has_videos)))
-
-
-def labels_of(column: pl.Series, separator: str) -> list[list[str]]:
-    """The labels of each case, whether the column holds lists or text.
-
-    Example:
-        >>> labels_of(pl.Series(["a; b", None, ""]), ";")
-        [['a', 'b'], [], []]
-    """
-    if column.dtype == pl.List:
-        return [[str(label) for label in (labels or [])] for labels in column.to_list()]
-    if column.dtype not in (pl.String, pl.Null, pl.Categorical):
-        raise Misuse(f"column {column.name!r} holds {column.dtype}, expected text or lists of labels")
-    return [[part.strip() for part in (text or "").split(separator) if part.strip()] for text in column.to_list()]
 
 
 def _contrasts(cases: pl.DataFrame, primary: str, secondary: str, separator: str) -> list[Contrast]:
@@ -106,10 +97,9 @@ def _contrasts(cases: pl.DataFrame, primary: str, secondary: str, separator: str
         if name not in cases.columns:
             raise UnknownName("column", name, cases.columns)
     first = cases[primary].cast(pl.String).fill_null(NONE).to_numpy().astype(str)
-    others = labels_of(cases[secondary], separator)
-    names = sorted({label for labels in others for label in labels})
-    carries = {name: np.array([name in labels for labels in others]) for name in names}
-    carries[NONE] = np.array([not labels for labels in others])
+    carries = label_masks(cases[secondary], separator)
+    names = list(carries)
+    carries[NONE] = ~np.any(list(carries.values()), axis=0) if names else np.ones(len(first), dtype=bool)
     everything = np.ones(len(first), dtype=bool)
     found = []
     for name in sorted({*first.tolist(), *names} - {NONE}):

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -21,10 +21,11 @@ import polars as pl
 from surgeval.errors import TooFewVideos
 from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
+from surgeval.results.tables.statistics import DEPENDENCE, WIDTH_RATIO, WIDTH_SUMMARIES
 from surgeval.schema.score_table import Missing
 from surgeval.schema.table_facts import Directions
 from surgeval.stats.closed_form import mean_sd
-from surgeval.stats.interval import interval
+from surgeval.stats.interval import interval, matrix_notes
 from surgeval.stats.intervals import percent
 from surgeval.stats.nesting import Resample, label_of
 from surgeval.stats.replicates import Sample, unit_sums
@@ -52,14 +53,20 @@ class WidthRatioResult(TableResult):
 
 @requested("dependence")
 def dependence(
-    table: Any, *, metric: str | None = None, better: Directions = None, missing: Missing = None
+    table: Any,
+    *,
+    metric: str | None = None,
+    better: Directions = None,
+    missing: Missing = None,
+    columns: Mapping[str, str] | None = None,
 ) -> DependenceResult:
-    """How strongly the scores of each model hang together within videos.
+    """How strongly the scores of each model hang together within videos; arguments as for `interval`.
 
     Raises:
         TooFewVideos: With one video nothing can be said.
     """
-    matrix = as_table(table, better=better, metric=metric).matrix(metric, missing=missing)
+    scores = as_table(table, columns, better=better, metric=metric)
+    matrix = scores.matrix(metric, missing=missing)
     if len(matrix.video_names) < 2:
         raise TooFewVideos("dependence: only one video, so nothing varies between videos")
     cluster = Sample.of(matrix, statistic="mean", resample="cluster", estimand="rows")
@@ -82,7 +89,7 @@ def dependence(
         "effect is the variance of the mean over rows with whole videos as unit divided by that of independent rows "
         "(both in closed form), and the effective number of cases is the number of cases divided by it."
     )
-    return DependenceResult.of(frame, prose, tuple(matrix.notes))
+    return DependenceResult.of(DEPENDENCE.frame(frame), prose, matrix_notes(matrix, has_videos=scores.has_videos))
 
 
 def icc_between_videos(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -100,7 +107,7 @@ def icc_between_videos(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
     return divided(mean_between - mean_within, total)
 
 
-@requested("width_ratio")
+@requested("width-ratio")
 def width_ratio(
     table: Any,
     *,
@@ -114,13 +121,14 @@ def width_ratio(
     metric: str | None = None,
     better: Directions = None,
     missing: Missing = None,
+    columns: Mapping[str, str] | None = None,
 ) -> WidthRatioResult:
     """How much wider intervals are when videos are respected; arguments as for `interval`."""
     common: dict[str, Any] = {
         "statistic": statistic, "estimand": estimand, "by": by, "level": level, "replicates": replicates, "seed": seed,
         "metric": metric, "missing": missing,
     }  # fmt: skip
-    table = as_table(table, better=better, metric=metric)
+    table = as_table(table, columns, better=better, metric=metric)
     keys = [*by, "model"] if not isinstance(by, str) else [by, "model"]
     width = (pl.col("high") - pl.col("low")).alias("width")
     naive = interval(table, resample="naive", **common)
@@ -137,7 +145,9 @@ def width_ratio(
         f"Width of {percent(level)} percentile intervals of the {statistic} (estimand: {estimand}) under "
         f"{label_of(resample)} over naive resampling, {replicates:,} replicates, seed {seed}: {head}."
     )
-    return WidthRatioResult.of(frame, prose, nested.findings, summaries=summaries)
+    return WidthRatioResult.of(
+        WIDTH_RATIO.frame(frame), prose, nested.findings, summaries=WIDTH_SUMMARIES.frame(summaries)
+    )
 
 
 def _summaries(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:

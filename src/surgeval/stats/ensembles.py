@@ -22,11 +22,13 @@ import polars as pl
 from surgeval.errors import Misuse, TooFewVideos, UnknownName
 from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
+from surgeval.results.tables.statistics import ENSEMBLES
 from surgeval.schema.formats import Unreadable, build_format
+from surgeval.schema.question_files import load_references
 from surgeval.schema.questions import Reference
 from surgeval.schema.score_table import Missing, ScoreMatrix, ScoreTable
 from surgeval.schema.table_facts import Directions
-from surgeval.stats.interval import Settings, interval_prose, matrix_notes, replicate_sd, slice_keys
+from surgeval.stats.interval import Settings, check_settings, interval_prose, matrix_notes, replicate_sd, slice_keys
 from surgeval.stats.intervals import bounds
 from surgeval.stats.nesting import Resample, need_units
 from surgeval.stats.replicates import Sample
@@ -44,7 +46,7 @@ class EnsembleResult(TableResult):
     stem: ClassVar[str] = "ensembles"
 
 
-@requested("ensembles")
+@requested("ensembles", files=("table", "references"))
 def ensembles(
     table: Any,
     *,
@@ -53,6 +55,7 @@ def ensembles(
     kinds: Sequence[str] = KINDS,
     weights: Mapping[str, float] | None = None,
     key: Key | None = None,
+    references: Any = None,
     resample: Resample = "cluster",
     level: float = 0.95,
     replicates: int = 1000,
@@ -60,6 +63,7 @@ def ensembles(
     metric: str | None = None,
     better: Directions = None,
     missing: Missing = None,
+    columns: Mapping[str, str] | None = None,
 ) -> EnsembleResult:
     """How well ensembles of the models in a table would do, per bucket, against the best single model.
 
@@ -70,6 +74,8 @@ def ensembles(
         kinds: Which of `majority`, `weighted`, `oracle`.
         weights: Weight of each model's vote, by name; from the other videos when left out.
         key: When two responses are the same vote; equal texts without surrounding space when left out.
+        references: Instead of `key`: reference answers (or their files), by whose formats responses are equal, as
+            `response_keys` says.
         resample: As for `interval`.
         level: Coverage asked for.
         replicates: How many resamples.
@@ -78,11 +84,18 @@ def ensembles(
         better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
         missing: What a score that is not there counts as: `worst`, `drop-case`, `drop-score`, `error` or a number, for
             all or by status; by default the worst value for what the model is to blame for, else an error.
+        columns: Our column names to theirs, where files are read.
 
     Raises:
-        Misuse: Fewer than two models, or weights that do not fit the models.
+        Misuse: Fewer than two models, weights that do not fit the models, or both a key and references.
     """
-    scores = as_table(table, better=better, metric=metric)
+    settings = Settings("mean", resample, "rows", level, replicates, "percentile", seed)
+    check_settings(settings)
+    if key is not None and references is not None:
+        raise Misuse("key and references both say when responses are equal; give one of them")
+    if references is not None:
+        key = response_keys(load_references(references))
+    scores = as_table(table, columns, better=better, metric=metric)
     matrix = scores.matrix(metric, missing=missing)
     for kind in kinds:
         if kind not in KINDS:
@@ -90,9 +103,8 @@ def ensembles(
     if len(matrix.models) < 2:
         raise Misuse(f"an ensemble needs at least two models, got {len(matrix.models)}")
     votes = None if set(kinds) == {"oracle"} else vote_codes(scores, matrix, response, key)
-    columns = [_column(kind, matrix, votes, weights) for kind in kinds]
-    settings = Settings("mean", resample, "rows", level, replicates, "percentile", seed)
-    wide = _widened(matrix, list(kinds), np.column_stack(columns))
+    scored = [_column(kind, matrix, votes, weights) for kind in kinds]
+    wide = _widened(matrix, list(kinds), np.column_stack(scored))
     rows = [row for part in slices(wide, by) for row in _bucket_rows(part, matrix.models, list(kinds), settings)]
     prose = (
         f"Ensembles of {len(matrix.models)} models' stored responses ({', '.join(kinds)}), as upper bounds. "
@@ -100,7 +112,7 @@ def ensembles(
         "which is itself chosen on these data, so gains are if anything too small."
     )
     notes = matrix_notes(matrix, has_videos=scores.has_videos)
-    return EnsembleResult.of(pl.DataFrame(rows, infer_schema_length=None), prose, tuple(notes))
+    return EnsembleResult.of(ENSEMBLES.frame(rows), prose, tuple(notes))
 
 
 def response_keys(references: Sequence[Reference]) -> Key:

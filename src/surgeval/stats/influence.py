@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,8 +11,10 @@ import polars as pl
 
 from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
+from surgeval.results.tables.statistics import INFLUENCE
 from surgeval.schema.score_table import Missing
 from surgeval.schema.table_facts import Directions
+from surgeval.stats.interval import matrix_notes
 from surgeval.stats.jackknife import jackknife_sd, leave_one_out
 from surgeval.stats.nesting import need_units
 from surgeval.stats.replicates import ESTIMAND_PROSE, Sample
@@ -33,16 +36,18 @@ def influence(
     metric: str | None = None,
     better: Directions = None,
     missing: Missing = None,
+    columns: Mapping[str, str] | None = None,
 ) -> InfluenceResult:
     """What happens to each model's value when one video is left out.
 
     `influence` is the value on all videos minus the value without this one: positive for a video that
-    lifts the model.
+    lifts the model. Arguments are those of `interval`.
 
     Raises:
         TooFewVideos: The table has a single video.
     """
-    matrix = as_table(table, better=better, metric=metric).matrix(metric, missing=missing)
+    scores = as_table(table, columns, better=better, metric=metric)
+    matrix = scores.matrix(metric, missing=missing)
     sample = Sample.of(matrix, statistic=statistic, resample="cluster", estimand=estimand)
     need_units(sample.nest, "influence")
     without = leave_one_out(sample)
@@ -66,4 +71,4 @@ def influence(
         f"The {statistic} of {matrix.metric.name!r} {ESTIMAND_PROSE[estimand]} (estimand: {estimand}) was recomputed "
         f"without each of {len(names)} videos in turn. Jackknife standard errors: {spread}."
     )
-    return InfluenceResult.of(frame, prose, tuple(matrix.notes))
+    return InfluenceResult.of(INFLUENCE.frame(frame), prose, matrix_notes(matrix, has_videos=scores.has_videos))

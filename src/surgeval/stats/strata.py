@@ -2,7 +2,8 @@
 
 Strata may overlap: every column named is a source of strata of its own. A true/false column (or one of
 zeros and ones) is one stratum, the cases that have the property; any other column is one stratum per
-value; a column of numbers can be cut into bins.
+value; a column of numbers can be cut into bins. A column of lists, or of text such as `smoke;blood`, is one stratum per
+label, and a case with two labels lies in both.
 
 Two rules give the interval of a delta. `joint` (ours) resamples the videos of the whole table and
 computes both sides in each resample. `subset` is the rule of the seed study's second experiment: videos
@@ -24,11 +25,13 @@ from surgeval.errors import Misuse, UnknownName
 from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
 from surgeval.results.tables.statistics import STRATA
+from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.score_table import Missing, ScoreMatrix
 from surgeval.schema.table_facts import Directions
 from surgeval.stats.contrasts import Contrast, contrast_rows, table_rows
 from surgeval.stats.interval import Settings, check_settings, matrix_notes, slice_keys
 from surgeval.stats.intervals import percent
+from surgeval.stats.labels import SEPARATOR, holds_several, is_flag, label_masks
 from surgeval.stats.nesting import Resample, label_of, nest_of
 from surgeval.stats.pooled import verb_matrix
 from surgeval.stats.resampling import child_counts, unit_counts
@@ -61,6 +64,7 @@ def strata(
     rule: str = "joint",
     bins: Mapping[str, Sequence[float]] | None = None,
     low_artifact: bool = False,
+    separator: str = SEPARATOR,
     level: float = 0.95,
     replicates: int = 1000,
     seed: int = 42,
@@ -82,6 +86,8 @@ def strata(
         rule: `joint` or `subset`.
         bins: Edges for columns of numbers, such as `{"window_s": [30, 300]}`: below 30, 30 to 300, 300 on.
         low_artifact: Add the stratum of cases with at most one of the true/false columns set.
+        separator: What stands between the labels of a case, where a column of text holds several; each label is a
+            stratum.
         level: Coverage asked for.
         replicates: How many resamples.
         seed: Seed of the stream.
@@ -101,11 +107,11 @@ def strata(
         if got not in known:
             raise UnknownName(kind, got, known)
     scores = as_table(table, columns, better=better, metric=metric)
-    within = rule == "subset"
     matrix = verb_matrix(
-        scores, metric, missing=missing, statistic=statistic, estimand="videos" if within else estimand
+        scores, metric, missing=missing, statistic=statistic, estimand="videos" if rule == "subset" else estimand
     )
-    masks = stratum_masks(matrix.cases, [by] if isinstance(by, str) else by, bins=bins, low_artifact=low_artifact)
+    by = [by] if isinstance(by, str) else by
+    masks = stratum_masks(matrix.cases, by, bins=bins, low_artifact=low_artifact, separator=separator)
     contrasts = [
         Contrast(labels, mask, ~mask if baseline == "rest" else np.ones(len(mask), dtype=bool))
         for labels, mask in masks
@@ -114,7 +120,7 @@ def strata(
     return StrataResult.of(
         STRATA.frame(rows),
         _prose(settings, matrix, rule, baseline),
-        tuple(matrix_notes(matrix, has_videos=scores.has_videos)),
+        (*matrix_notes(matrix, has_videos=scores.has_videos), *_several_notes(matrix.cases, by, bins, separator)),
     )
 
 
@@ -124,6 +130,7 @@ def stratum_masks(
     *,
     bins: Mapping[str, Sequence[float]] | None = None,
     low_artifact: bool = False,
+    separator: str = SEPARATOR,
 ) -> list[tuple[dict[str, str], np.ndarray]]:
     """The strata of some columns: labels and a mask over the cases.
 
@@ -147,6 +154,10 @@ def stratum_masks(
         elif is_flag(cases[name]):
             flags.append((cases[name].cast(pl.Int64).fill_null(0) == 1).to_numpy())
             masks.append(({"column": name, "stratum": name}, flags[-1]))
+        elif holds_several(cases[name], separator):
+            masks += [
+                ({"column": name, "stratum": label}, m) for label, m in label_masks(cases[name], separator).items()
+            ]
         else:
             masks += _values(cases[name])
     if low_artifact:
@@ -156,11 +167,20 @@ def stratum_masks(
     return masks
 
 
-def is_flag(column: pl.Series) -> bool:
-    """Whether a column says yes or no: booleans, or nothing but zeros and ones."""
-    return column.dtype == pl.Boolean or (
-        column.dtype.is_numeric() and set(column.drop_nulls().unique().to_list()) <= {0, 1}
-    )
+def _several_notes(
+    cases: pl.DataFrame, by: Sequence[str], bins: Mapping[str, Sequence[float]] | None, separator: str
+) -> list[Finding]:
+    """What is said of every column that was split into labels."""
+    notes = []
+    for name in (name for name in by if name not in (bins or {}) and holds_several(cases[name], separator)):
+        masks = label_masks(cases[name], separator)
+        held = np.sum(list(masks.values()), axis=0) if masks else np.zeros(cases.height)
+        text = (
+            f"Column {name!r} holds several labels per case and was split: {len(masks)} strata that overlap "
+            f"({int((held > 1).sum()):,} cases lie in several, {int((held == 0).sum()):,} in none)."
+        )
+        notes.append(Finding("labels-split", Severity.NOTE, text))
+    return notes
 
 
 def _values(column: pl.Series) -> list[tuple[dict[str, str], np.ndarray]]:

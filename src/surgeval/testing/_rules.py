@@ -117,7 +117,7 @@ def the_prose_says_what_was_done(rule: Rule, options: dict[str, Any]) -> Broken:
 
 
 def _run(rule: Rule, scores: pl.DataFrame, options: dict[str, Any], *, seed: int = 42) -> RankResult:
-    return rule.run(ScoreTable.of(scores), RankOptions(boot=30, seed=seed, **options))
+    return rule.run(ScoreTable.of(scores), RankOptions(replicates=30, seed=seed, **options))
 
 
 RANKING_RULES = (

@@ -224,6 +224,6 @@ def test_the_pooled_value_of_evaluate_is_that_of_every_later_verb(tmp_path: Path
     row = json.loads(compared.stdout)["rows"][0]
     assert [row["value_a"], row["value_b"], row["difference"]] == pytest.approx([0.5, 2.5, -2.0], abs=1e-12)
     read = json.loads((tmp_path / "c" / "manifest.json").read_text())["inputs"]
-    assert [entry["file"] for entry in read] == ["scores.parquet", "statistics.parquet"] * 2
+    assert [entry["file"] for entry in read] == ["scores.parquet", "metrics.json", "statistics.parquet"] * 2
     alone = CliRunner().invoke(build_app(), ["interval", f"{folders[1]}/scores.parquet", "--json"])
     assert json.loads(alone.stdout)["rows"][0]["value"] == pytest.approx(2.5, abs=1e-12)

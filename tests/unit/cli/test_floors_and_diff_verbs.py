@@ -1,4 +1,5 @@
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -93,6 +94,7 @@ def test_diff_exits_with_one_when_anything_differs(run, tmp_path) -> None:
     assert code == 1
     assert "2 verdicts: wrong -> right" in results
     assert "What moved each number" in results
+    assert re.search(r"headline .* \d\.\d{4} ", results.split("What moved each number")[1])
     assert (tmp_path / "out" / "moved.csv").exists()
     code, results, _ = run("diff", *paths, "--json")
     assert code == 1

@@ -72,12 +72,34 @@ def test_a_run_on_questions_is_repeated_with_equal_files(verb: str, files: dict[
     assert repeated.exit_code == 0, repeated.output
 
 
-def test_a_changed_input_is_named_before_anything_is_compared(table: Path, tmp_path: Path) -> None:
+def test_a_changed_input_is_named_and_is_no_success(table: Path, tmp_path: Path) -> None:
     run("interval", table, "--out", tmp_path / "first")
     nested_frame(videos=9).write_csv(table)
     repeated = again(tmp_path / "first")
-    assert isinstance(repeated.exception, Misuse)
-    assert "scores.csv" in str(repeated.exception)
+    assert repeated.exit_code == 1
+    assert "scores.csv" in repeated.stderr
+
+
+@pytest.mark.parametrize("name", ["one.csv", "one.parquet"])
+def test_a_single_table_is_repeated_from_the_manifest_beside_it(name: str, table: Path, tmp_path: Path) -> None:
+    run("interval", table, "--out", tmp_path / name)
+    assert again(tmp_path / "one.manifest.json").exit_code == 0
+    refused = again(tmp_path / name)
+    assert isinstance(refused.exception, Misuse)
+    assert "one.manifest.json" in str(refused.exception)
+
+
+def test_simulated_procedures_are_repeated(tmp_path: Path) -> None:
+    run("simulate", tmp_path / "first", "--procedures", 1, "--no-video", "--minutes", 4)
+    repeated = again(tmp_path / "first")
+    assert repeated.exit_code == 0, (repeated.output, repeated.exception)
+
+
+def test_questions_are_repeated(tmp_path: Path) -> None:
+    run("simulate", tmp_path / "world", "--procedures", 2, "--no-video", "--minutes", 5)
+    run("questions", tmp_path / "world" / "procedures", "--per-video", 10, "--out", tmp_path / "asked")
+    repeated = again(tmp_path / "asked")
+    assert repeated.exit_code == 0, (repeated.output, repeated.exception)
 
 
 def test_an_output_that_was_edited_is_named(table: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from judge_cases import Saying, a_case, always, some_cases
 from surgeval.errors import FileUnreadable, RunInterrupted
-from surgeval.judges import Panel, Verdict, VerdictStore, _store, open_judge
+from surgeval.judges import Panel, Verdict, VerdictStore, open_judge
 from surgeval.judges._store import content_key
 
 
@@ -37,10 +37,9 @@ def test_texts_that_meet_at_another_place_have_another_key() -> None:
     assert content_key("j", a_case("b", reference="a")) != content_key("j", a_case("", reference="ab"))
 
 
-def test_another_prompt_version_is_asked_anew(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_prompt_version_is_asked_anew(path: Path) -> None:
     VerdictStore(path).put("j", a_case(), Verdict(True, "judged"))
-    monkeypatch.setattr(_store, "PROMPT_VERSION", "next")
-    assert VerdictStore(path).get("j", a_case()) is None
+    assert VerdictStore(path).get("j", a_case(), "next") is None
 
 
 def test_failures_are_no_results_and_are_asked_again(path: Path) -> None:

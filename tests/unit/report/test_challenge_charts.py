@@ -257,7 +257,7 @@ def test_without_a_floor_on_the_same_questions_no_margin_is_claimed() -> None:
 
 
 def test_every_chart_takes_the_tables_of_a_real_ranking() -> None:
-    made = rank(focus_table(5), boot=50, baselines=["B"]).tables
+    made = rank(focus_table(5), replicates=50, baselines=["B"]).tables
     charts = [
         board(made["places"], made["stability"], buckets=made["buckets"]),
         place_frequencies(made["place_frequencies"], made["stability"], made["places"]),
@@ -302,7 +302,7 @@ MAKERS = {
 
 
 def test_the_interval_of_the_macro_accuracy_stands_on_the_board() -> None:
-    result = rank(focus_table(4, seed=3), "focus", board="technical", boot=60)
+    result = rank(focus_table(4, seed=3), "focus", board="technical", replicates=60)
     chart = board(result.places, result.stability, summary=result.summary)
     first = result.summary.sort("place").row(0, named=True)
     assert f"[{first['macro_low']:.3f}, {first['macro_high']:.3f}]" in chart.alt
@@ -313,7 +313,7 @@ def test_the_interval_of_the_macro_accuracy_stands_on_the_board() -> None:
 
 def test_entries_outside_the_competition_are_marked_as_such() -> None:
     result = rank(
-        focus_table(4, seed=3), "focus", board="technical", boot=60, outside=[focus_table(4, seed=3).models[0]]
+        focus_table(4, seed=3), "focus", board="technical", replicates=60, outside=[focus_table(4, seed=3).models[0]]
     )
     chart = board(result.places, result.stability)
     assert [row for row in row_order(chart) if row.endswith(", outside")]

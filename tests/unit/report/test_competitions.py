@@ -28,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         frame = focus_frame(3, seed=seed).with_columns(
             pl.col("case").cast(pl.String) + f"-{track}", latency=pl.lit(6.0)
         )
-        rank(frame, "focus", boot=50).to_dir(root / "rank" / track)
+        rank(frame, "focus", replicates=50).to_dir(root / "rank" / track)
         for (model,), own in frame.group_by("model", maintain_order=True):
             if (track, model) == ("segment", frame["model"][0]):
                 continue

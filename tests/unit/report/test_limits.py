@@ -15,7 +15,7 @@ from surgeval.results.verdicts import KEPT_WRONG, in_short
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.score_table import ScoreTable
 from surgeval.stats.ranking import rank
-from surgeval.stats.ranking.result import BUCKET_TOO_SMALL
+from surgeval.stats.ranking.result import BUCKET_TOO_SMALL, UNREACHABLE
 
 
 def found(inputs: Inputs) -> str:
@@ -94,6 +94,14 @@ def test_a_fit_that_did_not_converge_must_not_be_used() -> None:
     assert found(Inputs(Path("x"), (part("failures", fit={"converged": True}),))) == ""
 
 
+def test_what_the_tests_of_a_fit_rest_on_is_a_limitation() -> None:
+    few = {"code": "few-videos", "severity": "warning", "message": "few videos: p values of blood rest on df = 6"}
+    note = {"code": "few-videos", "severity": "note", "message": "a note"}
+    text = found(Inputs(Path("x"), (part("failures", fit={"converged": True, "findings": [few, note]}),)))
+    assert "p values of blood rest on df = 6" in text
+    assert "a note" not in text
+
+
 def test_what_could_not_be_read_is_a_limitation_too(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(json.dumps({"verb": "failures"}))
     (tmp_path / "fit.json").write_text("{")
@@ -114,10 +122,15 @@ def test_what_a_ranking_found_is_told_by_its_code_and_not_by_its_words() -> None
 
 
 def test_findings_of_a_ranking_reach_the_report_through_its_folder(tmp_path: Path) -> None:
-    result = rank(focus_frame(4, videos=6), boot=0)
-    small = [finding for finding in result.findings if finding.code == BUCKET_TOO_SMALL]
-    assert small
+    result = rank(focus_frame(4, videos=6), replicates=0)
+    small = [finding for finding in result.findings if finding.code == UNREACHABLE]
+    assert len(small) == 8
     result.to_dir(tmp_path / "rank")
     inputs = read_inputs(tmp_path)
     assert inputs.parts[0].findings == result.findings
-    assert not any(finding.message in found(inputs) for finding in small)
+    text = found(inputs)
+    assert not any(finding.message in text for finding in small)
+    assert "no difference in these buckets could be significant" in text
+    assert "technical board 4 buckets" in text
+    assert text.lower().count("rest on the tie-break alone") == 1
+    assert "No rule was named" not in text

@@ -211,7 +211,7 @@ def test_any_score_table_makes_a_study(tmp_path: Path) -> None:
 
 def test_a_study_with_a_generic_ranking_shows_its_tasks(tmp_path: Path) -> None:
     source = study(tmp_path / "dice.csv")
-    rank(read_score_table(source), "mean-then-rank", task_column="phase", better="larger", boot=20).to_dir(
+    rank(read_score_table(source), "mean-then-rank", task_column="phase", better="larger", replicates=20).to_dir(
         tmp_path / "rank"
     )
     made = make_report(tmp_path)

@@ -125,7 +125,7 @@ def test_the_map_is_the_same_every_time_and_says_what_it_leaves_out() -> None:
 def test_every_chart_of_tasks_takes_the_tables_of_a_real_ranking() -> None:
     rng = np.random.default_rng(3)
     table = scores(["A", "B", "C"]).with_columns(value=pl.Series(rng.random(180)), metric=pl.lit("dice"))
-    made = rank(table, "mean-then-rank", boot=50).tables
+    made = rank(table, "mean-then-rank", replicates=50).tables
     charts = [
         task_boxes(table, made["ranks"], group="cutting"),
         tau_violin(made["tau_frequencies"], made["tau"]),

@@ -54,7 +54,7 @@ def table() -> ScoreTable:
 
 
 def test_results_show_themselves_in_notebooks_without_running_anything() -> None:
-    ranked = rank(table(), "mean-then-rank", boot=20)
+    ranked = rank(table(), "mean-then-rank", replicates=20)
     valued = interval(table(), replicates=20)
     frame = table().frame.with_columns(hard=pl.col("case").str.ends_with("1"))
     found = failures(frame, outcome="value", fixed=["hard"], random=["video"])

@@ -52,8 +52,40 @@ def test_separation_is_named_and_not_reported_as_evidence() -> None:
     perfect = FRAME.with_columns(leak=(pl.col("value") == 1))
     per_model = perfect.filter(pl.col("model") == "M0")
     result = adjusted_effects(per_model, ["leak", "smoke"])
-    assert "predict the outcome perfectly" in " ".join(result.notes)
+    assert [finding.code for finding in result.findings] == ["separated"]
+    assert "no finite odds ratio fits best" in result.warnings[0]
     assert "separated" in term(result, "leak")["note"]
+    numbers = result.table.select("estimate", "std_error", "z", "p_value", "odds_ratio", "low", "high")
+    assert numbers.null_count().row(0) == (3,) * 7
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e4])
+def test_a_number_that_separates_is_found_whatever_its_unit(scale: float) -> None:
+    frame = FRAME.filter(pl.col("model") == "M0").with_columns(
+        depth=scale * (pl.col("value") + pl.int_range(pl.len()) / 1e3)
+    )
+    result = adjusted_effects(frame, ["depth"])
+    assert [finding.code for finding in result.findings] == ["separated"]
+    assert term(result, "depth")["z"] is None
+
+
+def test_terms_beside_a_separated_one_are_the_limits_of_a_fit_of_all_cases() -> None:
+    rng = np.random.default_rng(5)
+    frame = FRAME.filter(pl.col("model") == "M0").with_columns(
+        bubbles=pl.Series(rng.random(FRAME.height // 2) < 0.1), depth=pl.Series(rng.normal(size=FRAME.height // 2))
+    )
+    frame = frame.with_columns(value=pl.when("bubbles").then(0.0).otherwise("value"))
+    found = adjusted_effects(frame, ["bubbles", "depth", "smoke"], covariance="CR0")
+    assert term(found, "bubbles")["z"] is None
+    without = adjusted_effects(frame.filter(~pl.col("bubbles")), ["depth", "smoke"], covariance="CR0")
+    nearly = frame.with_columns(pl.col("bubbles").cast(pl.Float64))
+    design = np.column_stack(
+        [np.ones(frame.height), *(nearly[name].cast(float) for name in ("bubbles", "depth", "smoke"))]
+    )
+    limit = fit_logistic(design, nearly["value"].to_numpy(), ["(Intercept)", "bubbles", "depth", "smoke"])
+    for name in ("(Intercept)", "depth", "smoke"):
+        assert term(found, name) == term(without, name)
+        assert term(found, name)["estimate"] == pytest.approx(limit.coefficients[limit.names.index(name)], abs=1e-5)
 
 
 def test_collinear_effects_are_left_out_and_named() -> None:
@@ -76,10 +108,13 @@ def test_the_cluster_bootstrap_is_near_the_sandwich() -> None:
     assert boot["std_error"] == pytest.approx(sandwich["std_error"], rel=0.35)
 
 
-def test_a_bootstrap_that_always_separates_has_no_interval() -> None:
-    perfect = FRAME.with_columns(leak=(pl.col("value") == 1)).filter(pl.col("model") == "M0")
-    result = adjusted_effects(perfect, ["leak"], covariance="bootstrap", replicates=10)
-    assert "10 of 10 refits" in " ".join(result.notes)
+def test_a_bootstrap_whose_refits_separate_says_how_many() -> None:
+    rare = pl.col("case").is_in(["v00q00", "v00q01"])
+    frame = FRAME.filter(pl.col("model") == "M0").with_columns(rare=rare)
+    frame = frame.with_columns(value=pl.when(rare).then((pl.col("case") == "v00q00").cast(float)).otherwise("value"))
+    result = adjusted_effects(frame, ["rare"], covariance="bootstrap", replicates=30)
+    assert [finding.code for finding in result.findings] == ["refits-left-aside"]
+    assert "of 30 refits" in result.warnings[0]
 
 
 def test_columns_become_effects_by_their_kind() -> None:

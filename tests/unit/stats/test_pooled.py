@@ -73,8 +73,8 @@ def test_only_the_mean_over_rows_is_pooled_and_the_others_say_what_they_are(scor
     assert SAID not in interval(scores, replicates=20).warnings
     for other in ({"statistic": "median"}, {"estimand": "videos"}):
         assert SAID in interval(scores, replicates=20, **other).warnings
-    assert SAID in rank(scores, "rank-then-mean", boot=0).warnings
-    assert SAID not in rank(scores, "mean-then-rank", boot=0).warnings
+    assert SAID in rank(scores, "rank-then-mean", replicates=0).warnings
+    assert SAID not in rank(scores, "mean-then-rank", replicates=0).warnings
 
 
 def test_slices_of_whole_videos_are_pooled_too(scores: ScoreTable) -> None:

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -172,3 +174,41 @@ def test_labels_may_come_as_lists_and_other_columns_are_refused() -> None:
         cooccurrence(frame, secondary="window_s")
     with pytest.raises(UnknownName, match="unknown column"):
         cooccurrence(frame, secondary="other")
+
+
+LABELLED = nested_frame(videos=9, rows=8).with_columns(
+    seen=pl.when(pl.col("case").str.ends_with("1"))
+    .then(pl.lit("smoke; blood"))
+    .when(pl.col("case").str.ends_with("2"))
+    .then(pl.lit("blood"))
+    .when(pl.col("case").str.ends_with("3"))
+    .then(pl.lit("smoke"))
+)
+
+
+def test_each_label_of_a_case_is_a_stratum_and_the_overlap_is_said() -> None:
+    found = strata(LABELLED, ["seen"], replicates=50)
+    flags = LABELLED.with_columns(
+        pl.col("seen").str.contains(label).fill_null(False).alias(label) for label in ("blood", "smoke")
+    )
+    by_hand = strata(flags, ["blood", "smoke"], replicates=50)
+    assert found.table["stratum"].unique().sort().to_list() == ["blood", "smoke"]
+    assert found.table.drop("column").equals(by_hand.table.drop("column"))
+    assert found.table["column"].unique().to_list() == ["seen"]
+    assert [finding.code for finding in found.findings] == ["labels-split"]
+    assert "2 strata that overlap (9 cases lie in several, 54 in none)" in found.notes[0]
+
+
+def test_a_column_of_lists_is_split_like_text(tmp_path: Path) -> None:
+    lists = LABELLED.with_columns(pl.col("seen").str.split("; "))
+    lists.write_parquet(tmp_path / "scores.parquet")
+    text = strata(LABELLED, ["seen"], replicates=50).table
+    assert strata(lists, ["seen"], replicates=50).table.equals(text)
+    assert strata(tmp_path / "scores.parquet", ["seen"], replicates=50).table.equals(text)
+
+
+def test_another_sign_between_labels_can_be_named() -> None:
+    bars = LABELLED.with_columns(pl.col("seen").str.replace("; ", "|"))
+    assert "smoke|blood" in strata(bars, ["seen"], replicates=20).table["stratum"]
+    split = strata(bars, ["seen"], separator="|", replicates=20).table
+    assert split["stratum"].unique().sort().to_list() == ["blood", "smoke"]

@@ -149,7 +149,8 @@ def ranked(demo: Demo, track: str, models: Sequence[str]) -> RankResult:
     tables = [demo.folder / "scores" / track / name / "scores.parquet" for name in models]
     result = rank(
         tables, "focus", baselines=[model.name for model in BASELINES],
-        outside=[name for name in (BLIND, RULE_BASED) if name in models], boot=demo.size.replicates, seed=demo.seed,
+        outside=[name for name in (BLIND, RULE_BASED) if name in models], seed=demo.seed,
+        replicates=demo.size.replicates,
     )  # fmt: skip
     result.to_dir(demo.folder / "rank" / track, force=True)
     return result

@@ -84,7 +84,7 @@ def effects_forest(
     return drawn(
         name, picture, title=title, alt=_spoken(table, ratio) + note,
         caption=f"Points: {scale} with the property against without it, the other properties held fixed{fitted}. "
-                "Bars: Wald intervals; cut where an arrow stands. Triangles point to harm (left) or help (right) "
+                "Bars: intervals; cut where an arrow stands. Triangles point to harm (left) or help (right) "
                 f"where p ≤ 0.05. Stars: {'p' if p_column == 'p_value' else 'Holm-adjusted p'} ≤ 0.05, 0.01 and "
                 f"0.001. Symbols: one to three plus or minus signs for growing odds ratios; x: not assessable.{note}",
         data=frame,

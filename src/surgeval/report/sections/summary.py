@@ -80,9 +80,9 @@ def _table(inputs: Inputs) -> list[Block]:
         return []
     caption = (
         "Macro accuracy: mean over buckets of the share of questions answered rightly, with its 95 % interval over"
-        " videos. First in resamples: how often it is first when whole videos are drawn again; equal Copeland scores"
-        " share a place there, so that several models can be first at once. Not told apart: models whose macro accuracy"
-        " does not differ significantly from the best."
+        " videos. First in resamples: how often the rule, tie-break included, puts it first when whole videos are drawn"
+        " again; that is no probability of being the best. Not told apart: other models that may be the best by macro"
+        " accuracy over all buckets."
     )
     labels = {"macro_low": "from", "macro_high": "to", "p_first": "first in resamples"}
     return [Table("leaders", "Who leads, and how firmly", leader_table(found), caption, labels=labels)]

@@ -16,16 +16,27 @@ _SIZE = {
     "symbol": text("direction and size of what is significant; x: not assessable"),
 }
 
+_TEST = {
+    "df": number("degrees of freedom; empty for z tests and where there is no test", needed=False),
+    "varies": text("between videos, within every video, or mixed: within some", needed=False),
+    "videos": whole("that carry the effect", needed=False),
+    "videos_with": whole("that have the property", needed=False),
+    "videos_without": whole("that lack it somewhere", needed=False),
+    "slope_sd": number("how much the effect differs between videos; empty where it may not", needed=False),
+    "method": text("of the test", needed=False),
+}
+
 EFFECTS = Table(
-    "effects", "One coefficient.", **_ESTIMATE, z=number, p_value=number, p_holm=number("corrected by Holm"), **_SIZE
-)
+    "effects", "One coefficient.", **_ESTIMATE, z=number("t where df are given"), p_value=number,
+    p_holm=number("corrected by Holm"), **_SIZE, **_TEST,
+)  # fmt: skip
 VARIANCE = Table(
     "variance", "One random effect.",
     group=text, variance=number, sd=number, icc=number("share of the variance on the scale of the linear predictor"),
 )  # fmt: skip
 PER_MODEL = Table(
     "per_model", "One coefficient of the fit of one model by itself.", model=text, **_ESTIMATE,
-    z=number(needed=False), p_value=number, p_holm=number(needed=False), **_SIZE,
+    z=number(needed=False), p_value=number, p_holm=number(needed=False), **_SIZE, **_TEST,
     note=text("why it was not fitted", needed=False),
 )  # fmt: skip
 MARGINAL = Table(
@@ -38,6 +49,15 @@ MARGINAL = Table(
 INFLUENCE = Table(
     "influence", "One coefficient without one level of a column.", "unread",
     column=text, left_out=text, term=text, estimate=number, shift=number("in standard errors"),
+)  # fmt: skip
+JOINT = Table(
+    "joint", "The test of one factor of three and more categories as a whole.", "unread",
+    term=text, df1=whole, df2=number("empty: infinite"), f=number, p_value=number,
+)  # fmt: skip
+PAIRS = Table(
+    "pairs", "Two categories of a factor compared, corrected by Tukey within the factor.", "unread",
+    term=text, contrast=text("first less second"), estimate=number("difference on the scale of the linear predictor"),
+    std_error=number, df=number("empty: infinite"), t=number, p_value=number, low=number, high=number,
 )  # fmt: skip
 RANDOM_EFFECTS = Table(
     "random_effects", "One level of one random effect.", group=text, level=text, mean=number("conditional"),
@@ -56,6 +76,6 @@ RESIDUALS = Table("residuals", "One simulated residual.", residual=number("unifo
 RESIDUAL_TESTS = Table("residual_tests", "One test of the simulated residuals.", test=text, value=number)
 
 FAILURES = (
-    EFFECTS, VARIANCE, PER_MODEL, MARGINAL, INFLUENCE, RANDOM_EFFECTS, QUANTILES, MARGINAL_MEANS, RESIDUALS,
-    RESIDUAL_TESTS,
+    EFFECTS, VARIANCE, PER_MODEL, MARGINAL, INFLUENCE, JOINT, PAIRS, RANDOM_EFFECTS, QUANTILES, MARGINAL_MEANS,
+    RESIDUALS, RESIDUAL_TESTS,
 )  # fmt: skip

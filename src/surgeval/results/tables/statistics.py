@@ -1,4 +1,4 @@
-"""Tables of the verbs that write a single one: `interval`, `compare`, `strata`, `aggregate` and `agreement`."""
+"""Tables of the verbs that take a score table and answer with one or two tables."""
 
 from __future__ import annotations
 
@@ -45,4 +45,42 @@ AGREEMENT = Table(
     coefficient=text, rater_a=text("empty where all raters are meant", needed=False), rater_b=text(needed=False),
     value=number, low=number("of the interval over videos", needed=False), high=number(needed=False), **_SD,
     units=number(needed=False), videos=whole(needed=False), note=text(needed=False),
+)  # fmt: skip
+ADJUSTED = Table(
+    "result", "One term of one model's logistic regression; numbers are empty for a term without a finite estimate.",
+    model=text, term=text, estimate=number("log odds ratio"), std_error=number, z=number, p_value=number,
+    odds_ratio=number, low=number("of the odds ratio"), high=number, covariance=text("of the standard errors"),
+    clusters=whole, cases=whole, note=_HOW["note"],
+)  # fmt: skip
+COOCCURRENCE = Table(
+    "result", "One model on the cases with one label, or with one label given another.",
+    kind=text("marginal, primary or conditional"), label=text, given=text("the secondary label", needed=False),
+    model=text("or the median of all"), **_WHAT, **_SIZE, value=number, baseline=number("that it is compared with"),
+    delta=number("value minus baseline"), low=number("of the difference"), high=number, **_SD, **_HOW,
+)  # fmt: skip
+DEPENDENCE = Table(
+    "result", "How strongly the scores of one model hang together within videos.",
+    model=text, metric=text, **_SIZE, icc=number("share of the variance between videos"),
+    design_effect=number("variance of the mean over that of independent cases"),
+    effective_cases=number("independent cases that the table is worth"),
+)  # fmt: skip
+WIDTH_RATIO = Table(
+    "result", "One model, overall or in one slice; the columns of --by come first.", "more",
+    model=text, metric=text, **_WHAT, value=number, width=number("of the interval that respects videos"),
+    naive_width=number("of the one that does not"), width_ratio=number,
+)  # fmt: skip
+WIDTH_SUMMARIES = Table(
+    "summaries", "One way to summarise the ratios of all models; the columns of --by come first.", "more",
+    operator=text("median of ratios, or ratio of medians"), width_ratio=number,
+)  # fmt: skip
+ENSEMBLES = Table(
+    "result", "One ensemble, overall or in one bucket; the columns of --by come first.", "more",
+    ensemble=text, value=number, low=number, high=number, **_SD, best_model=text("of the bucket"),
+    best_value=number, gain=number("over the best model; positive is better"), gain_low=number, gain_high=number,
+    **_SIZE, note=_HOW["note"],
+)  # fmt: skip
+INFLUENCE = Table(
+    "result", "One video and one model, the most influential first.",
+    video=text, model=text, **_WHAT, value=number("on all videos"), value_without=number("without this one"),
+    influence=number("the first minus the second"),
 )  # fmt: skip

@@ -64,6 +64,10 @@ class EvaluationResult(Result):
         """The metrics, and the boards that set them beside published ones."""
         return {"": self.shown, **{name: self.tables[name].drop("conventions") for name in self.boards}}
 
+    def digits(self) -> Mapping[str, int]:
+        """One on boards, which set this run beside values published to one decimal."""
+        return dict.fromkeys(self.boards, 1)
+
     def facts(self) -> dict[str, Any]:
         """Kind and model."""
         return {"kind": self.kind, "model": self.model}

@@ -44,21 +44,21 @@ def decide(
     *,
     rules: Rules,
     limit_s: float | None,
-    judge_all: JudgeAll,
+    judge_all: JudgeAll | None,
 ) -> list[OfficialRow]:
-    """One row per reference, in order of first occurrence.
+    """One row per reference, in order of first occurrence; without judges free text is wrong.
 
     Raises:
         OfficialAborts: The toolkit would stop with an exception; every cause is listed.
     """
-    run = _Run(rules, limit_s)
+    run = _Run(rules, limit_s, has_judges=judge_all is not None)
     asked, known, answered = run.load(requests, references, responses)
     run.stop_if_aborted()
     rows = [run.row(known[qid], asked[qid], answered.get(qid)) for qid in known]
     if not rows:
         run.abort("references", "there is not a single reference (KeyError 'correctness' in the toolkit)")
     run.stop_if_aborted()
-    verdicts = judge_all([case for _, case in run.to_judge]) if run.to_judge else []
+    verdicts = judge_all([case for _, case in run.to_judge]) if judge_all and run.to_judge else []
     for (index, _), verdict in zip(run.to_judge, verdicts, strict=True):
         rows[index] = rows[index]._replace(correctness=verdict)
     return rows
@@ -67,8 +67,8 @@ def decide(
 class _Run:
     """The state of one evaluation: causes of an abort, and the cases left for the judges."""
 
-    def __init__(self, rules: Rules, limit_s: float | None) -> None:
-        self.rules, self.limit_s = rules, limit_s
+    def __init__(self, rules: Rules, limit_s: float | None, *, has_judges: bool) -> None:
+        self.rules, self.limit_s, self.has_judges = rules, limit_s, has_judges
         self.causes: list[str] = []
         self.to_judge: list[tuple[int, JudgeCase]] = []
         self._formats: dict[tuple[str, str], AnswerFormat] = {}
@@ -177,7 +177,7 @@ class _Run:
             return self._agrees(index, answer_format, reference, request, response)
         except Misuse as error:
             self.abort(reference["qID"], str(error))
-        except (TypeError, AttributeError, re.error) as error:
+        except (TypeError, AttributeError, OverflowError, re.error) as error:
             self.abort(reference["qID"], f"{type(error).__name__}: {error}")
         return False
 
@@ -198,18 +198,21 @@ class _Run:
             return False
         if not answer_format.judged:
             return answer_format.compare(expected, got)
-        self.to_judge.append((index, _judge_case(reference, request, response)))
+        if self.has_judges:
+            self.to_judge.append((index, self._judge_case(reference, request, response)))
         return False
 
-
-def _judge_case(reference: Row, request: Row, response: Row) -> JudgeCase:
-    """The judges receive reference and candidate as they stand in the files, white space included."""
-    return JudgeCase(
-        case=str(reference["qID"]),
-        procedure=str(request["procedure_type"]),
-        start_s=float(request["start_time"]),
-        end_s=float(request["end_time"]),
-        question=str(request["question"]),
-        reference=reference["answer"],
-        candidate=response["content"],
-    )
+    def _judge_case(self, reference: Row, request: Row, response: Row) -> JudgeCase:
+        """The judges receive reference and candidate as they stand in the files, white space included."""
+        times = [request["start_time"], request["end_time"]]
+        if not all(isinstance(time, int | float) for time in times):
+            raise TypeError(f"a prompt for the judges needs times that are numbers, got {times[0]!r} and {times[1]!r}")
+        return JudgeCase(
+            case=str(reference["qID"]),
+            procedure=str(request["procedure_type"]),
+            start_s=float(times[0]),
+            end_s=float(times[1]),
+            question=str(request["question"]),
+            reference=reference["answer"],
+            candidate=response["content"],
+        )

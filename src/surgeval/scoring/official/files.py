@@ -181,8 +181,8 @@ def csv_text(names: Sequence[str], columns: Iterable[list[Any]]) -> str:
 def printed_column(values: list[Any]) -> list[str]:
     """How a data frame prints a column of these values.
 
-    Whole numbers next to fractions or gaps become floats, unless one of them is too long for a
-    machine word; truth values next to anything else stay what they are; a gap is the empty string.
+    Whole numbers next to fractions or gaps become floats, unless one machine word cannot hold them all,
+    with or without sign; truth values next to anything else stay what they are; a gap is the empty string.
 
     Example:
         >>> printed_column([1, 2.5]), printed_column([True, None]), printed_column([1, None])
@@ -190,7 +190,9 @@ def printed_column(values: list[Any]) -> list[str]:
     """
     kinds = {type(value) for value in values}
     mixed = kinds <= {int, float, type(None)} and bool(kinds & {float, type(None)}) and bool(kinds & {int, float})
-    if mixed and all(abs(value) < 1 << 63 for value in values if type(value) is int):
+    whole = [value for value in values if type(value) is int]
+    lowest, highest = min(whole, default=0), max(whole, default=0)
+    if mixed and lowest >= -(1 << 63) and highest < (1 << (63 if lowest < 0 else 64)):
         return [_printed(None if value is None else float(value)) for value in values]
     return [_printed(value) for value in values]
 

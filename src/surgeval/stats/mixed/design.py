@@ -53,6 +53,8 @@ class Design:
     """Reason to the number of rows left out."""
     kept: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """Row of the table for every row kept."""
+    terms: Mapping[str, str] = field(default_factory=dict)
+    """Coefficient to the fixed term it belongs to, those not assessable included."""
 
     @property
     def rows(self) -> int:
@@ -96,7 +98,7 @@ def design_of(
     response, trials = _outcome(frame, model)
     if problems := outcome_problems(response, trials, model):
         raise TableInvalid(where, problems)
-    named, columns = _columns(frame, model)
+    named, columns, terms = _columns(frame, model)
     fixed, names, dropped = _estimable(named, columns, response, trials, model, separation)
     factors, gone = _factors(frame, model, trials)
     if frame.height <= len(names):
@@ -105,7 +107,7 @@ def design_of(
     offset = frame[model.offset].cast(pl.Float64) if model.offset else ones * 0
     weights = frame[model.weights].cast(pl.Float64) if model.weights else ones
     return Design(model, names, fixed, response, trials, weights.to_numpy(), offset.to_numpy(), factors, frame,
-                  dropped, gone, excluded, kept)  # fmt: skip
+                  dropped, gone, excluded, kept, terms)  # fmt: skip
 
 
 def _complete_rows(frame: pl.DataFrame, model: Model) -> tuple[pl.DataFrame, np.ndarray, dict[str, int]]:
@@ -138,15 +140,16 @@ def _outcome(frame: pl.DataFrame, model: Model) -> tuple[np.ndarray, np.ndarray]
     return response, trials
 
 
-def _columns(frame: pl.DataFrame, model: Model) -> tuple[list[str], list[np.ndarray]]:
-    """Named columns of the design matrix, intercept first, categories against their first level."""
-    names, columns = [INTERCEPT], [np.ones(frame.height)]
+def _columns(frame: pl.DataFrame, model: Model) -> tuple[list[str], list[np.ndarray], dict[str, str]]:
+    """Named columns of the design matrix, intercept first, categories against their first level, and their terms."""
+    names, columns, terms = [INTERCEPT], [np.ones(frame.height)], dict[str, str]()
     for term in model.fixed:
         parts = [_coded(frame[column_of(part)], category=part.startswith("C(")) for part in term.split(":")]
         for combined in reduce(crossed_columns, parts):
             names.append(combined[0])
             columns.append(combined[1])
-    return names, columns
+            terms[combined[0]] = term
+    return names, columns, terms
 
 
 def _coded(series: pl.Series, *, category: bool) -> list[Column]:

@@ -47,11 +47,11 @@ class Diagnostics:
     findings: tuple[Finding, ...]
 
 
-def diagnose(found: MixedFit) -> Diagnostics:
-    """All checks of a fit that need no refitting."""
+def diagnose(found: MixedFit, *, unit: str = "") -> Diagnostics:
+    """All checks of a fit that need no refitting; `unit` is the finest unit, where it is known by name."""
     design = found.design
     vif, condition = inflation(design)
-    prevalence = prevalences(design)
+    prevalence = prevalences(design, unit=unit)
     qq = {g.name: normal_correlation(g.mean) for g in found.groups if g.sd > 0 and len(g.labels) >= QQ_LEVELS}
     findings = [
         *_collinearity(vif, condition),
@@ -78,9 +78,8 @@ def inflation(design: Design) -> tuple[dict[str, float], float]:
     return dict(zip(design.names[1:], factors.tolist(), strict=True)), condition
 
 
-def prevalences(design: Design, by: str | None = None) -> pl.DataFrame:
-    """Share of rows with each 0/1 property, and of units of the last random effect; per level of `by` if given."""
-    unit = design.model.random[-1].split(":")[-1] if design.model.random else None
+def prevalences(design: Design, by: str | None = None, *, unit: str = "") -> pl.DataFrame:
+    """Share of rows with each 0/1 property, and how many units have it (rows, without a unit); per level of `by`."""
     rows = []
     groups = [("", np.ones(design.rows, dtype=bool))]
     if by is not None:
@@ -92,7 +91,9 @@ def prevalences(design: Design, by: str | None = None) -> pl.DataFrame:
             if not np.isin(column, (0.0, 1.0)).all():
                 continue
             having = (column == 1) & keep
-            units = design.frame[unit].filter(pl.Series(having)).n_unique() if unit else int(having.sum())
+            units = int(having.sum())
+            if unit:
+                units = design.frame.filter(pl.Series(having)).select(unit.split(":")).n_unique()
             rows.append((label, name, float(having.sum() / max(keep.sum(), 1)), int(having.sum()), units))
     frame = pl.DataFrame(rows, schema=["group", "term", "share", "rows", "units"], orient="row")
     return frame if by is not None else frame.drop("group")
@@ -136,14 +137,15 @@ def _separation(found: MixedFit) -> list[Finding]:
     if found.family == "gaussian":
         return []
     together = separating_terms(found.design) if found.family == "binomial" else []
+    together = [] if set(together) <= set(found.penalty) else together
     said = [
         _warning("separation", f"{', '.join(together)} separate the outcome, so odds ratios have no finite best value. "
-                 "Leave one out, or use a penalised (Firth) logit", together[0])
+                 "Leave one out, or have them penalised (separation penalise)", together[0])
     ] if together else []  # fmt: skip
     extreme = (np.abs(found.beta) > 10) | (found.standard_errors > 10)
     return said + [
         _warning("separation", f"{name} has estimate {value:.1f} with standard error {error:.1f}; properties "
-                 "probably separate the outcome. Leave it out, or use a penalised (Firth) logit for it", name)
+                 "probably separate the outcome. Leave it out, or have it penalised (separation penalise)", name)
         for name, value, error, bad in zip(found.names, found.beta, found.standard_errors, extreme, strict=True)
         if bad and name in found.names[1:] and name not in together
     ]  # fmt: skip
@@ -162,7 +164,7 @@ def _convergence(found: MixedFit) -> list[Finding]:
     ]
     findings += [
         Finding("few-levels", Severity.NOTE, f"{group.name} has {len(group.labels)} levels; its variance is hardly "
-                "known, and p values of what varies between its levels are optimistic", group.name)
+                "known", group.name)
         for group in found.groups
         if len(group.labels) <= 2 * FEW_LEVELS
     ]  # fmt: skip

@@ -1,14 +1,14 @@
 """Why models fail: the analysis of seed 001 as one call, from a table with properties to odds ratios.
 
-Two named specifications. `paper` is that of seed 001: the random intercepts named, and nothing else. `default`
-adds the interaction of the first factor (the model) with the last (the finest unit) for counts, because pixel
-counts vary between models on the same instance far more than binomial noise allows; without it, any contrast
-between models looks tens of times more certain than it is.
+Two named specifications. `paper` is that of seed 001: the random intercepts named, and nothing else, tested with z.
+`default` adds the interaction of the model with the finest unit for counts, because pixel counts vary between models on
+the same instance far more than binomial noise allows; without it, any contrast between models looks tens of times more
+certain than it is. It tests every effect with the degrees of freedom that the videos give it (see `term_tests`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -18,9 +18,10 @@ import polars as pl
 from surgeval.errors import Misuse, TableInvalid, UnknownName
 from surgeval.results.request import requested
 from surgeval.results.tables import failures as tables
+from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.missing import Missing
 from surgeval.schema.table_facts import Directions
-from surgeval.stats.mixed.design import Design, design_of
+from surgeval.stats.mixed.design import Design, Separation, design_of
 from surgeval.stats.mixed.diagnostics import diagnose
 from surgeval.stats.mixed.fit import Engine, fit
 from surgeval.stats.mixed.formula import fixed_terms, random_terms
@@ -29,9 +30,10 @@ from surgeval.stats.mixed.influence import leave_one_out
 from surgeval.stats.mixed.report import FailuresResult, Specifications, effects_table, unassessed
 from surgeval.stats.mixed.request import ROLES, ModelRole, Request, Spec
 from surgeval.stats.mixed.residuals import normal_correlation, pearson_dispersion
-from surgeval.stats.mixed.result import MixedFit
 from surgeval.stats.mixed.robust import robust_logit
+from surgeval.stats.mixed.roles import VIDEO_NAMES, repeated_rows, roles_of
 from surgeval.stats.mixed.table import completed, of_metric, rows_of, stated_facts, with_properties
+from surgeval.stats.mixed.tested import Rule, tested
 from surgeval.stats.mixed.workflow import STRAIGHT_ENOUGH, Workflow, check_residuals, settle_outcome, settle_role
 
 COMPARED_UP_TO_ROWS = 300_000
@@ -59,6 +61,10 @@ def failures(
     better: Directions = None,
     missing: Missing = None,
     symmetric: bool = False,
+    unit: str | None = None,
+    inference: Literal["auto", "reml-t", "wald-z"] = "auto",
+    slopes: bool | Sequence[str] = True,
+    separation: Literal["auto", "penalise", "drop"] = "auto",
     level: float = 0.95,
     columns: Mapping[str, str] | None = None,
     engine: Engine = "auto",
@@ -73,8 +79,10 @@ def failures(
         outcome: Column of a 0/1 or continuous outcome. With `successes` and `trials` as well, a continuous outcome
             comes first, and the counts take its place where its residuals are not normal.
         fixed: Properties: columns, or interactions `a:b`.
-        random: Random intercepts; the first is the model, the last the finest unit.
-        spec: `default` adds the interaction of first and last for counts, `paper` adds nothing.
+        random: Random intercepts, in any order: the one called `model` (or `algorithm`) is the model, the one called
+            `video` (or `patient`) is what effects have to hold between. A slope is written `0 + smoke | patient`.
+        spec: `default` adds the interaction of model and finest unit for counts; `paper` adds nothing, tests with z and
+            leaves out what separates the outcome.
         per_model: Fit each model by itself as well.
         role: How models enter: random, fixed, removed or aggregated.
         family: What the outcome is; `auto` follows the decision workflow of seed 001 Fig. 4.
@@ -88,8 +96,13 @@ def failures(
             `status`, or where this is given: see `surgeval.schema.missing`. Other rows without an outcome are left out
             and counted.
         symmetric: Use symbol bins that mirror each other on the log scale.
+        unit: The finest unit, where it is not the random effect with the most levels.
+        inference: `reml-t` (the default): restricted likelihood, and t with degrees of freedom per effect; `wald-z`
+            (that of `paper`): full likelihood and z.
+        slopes: Whether effects that vary inside videos may differ between videos; or the properties whose may.
+        separation: `penalise` keeps properties that separate the outcome, `drop` (that of `paper`) marks them with x.
         level: Of the intervals.
-        columns: Our column names to theirs.
+        columns: Our column names to theirs, such as `{"model": "network", "video": "operation"}`.
         engine: `numpy`, `numba`, or the faster of those installed.
         where: What to call the table in error messages.
 
@@ -98,13 +111,18 @@ def failures(
         TableInvalid: The table does not fit them; lists every problem.
     """
     _check_options(successes, trials, outcome, spec, role, level)
-    fixed, random, cluster, leave_out = map(_several, (fixed, random, cluster, leave_out))
+    _check_rule(inference, separation)
+    ours = {theirs: mine for mine, theirs in (columns or {}).items()}
+    fixed, random, cluster, leave_out = (
+        tuple(_renamed(name, ours) for name in _several(names)) for names in (fixed, random, cluster, leave_out)
+    )
     if outcome is not None and successes is not None and trials is not None:
         analyse = partial(
             failures, table, fixed=fixed, random=random, spec=spec, per_model=per_model, role=role,
-            properties=properties, leave_out=leave_out, metric=metric, better=better,
-            missing=missing, symmetric=symmetric, level=level,
-            columns=columns, engine=engine, where=where,
+            properties=properties, leave_out=leave_out, metric=metric, better=better, missing=missing,
+            symmetric=symmetric, unit=unit,
+            inference=inference, slopes=slopes, separation=separation, level=level, columns=columns, engine=engine,
+            where=where,
         )  # fmt: skip
         score = analyse(outcome=outcome, family=family, transform=transform)
         return _score_or_counts(score, analyse, successes, trials, cluster)
@@ -114,30 +132,74 @@ def failures(
         frame, told = completed(frame, stated_facts(table), better, missing, where)
     frame = with_properties(frame, properties, where)
     also = tuple(part for name in (*cluster, *leave_out) for part in name.split(":"))
-    groups, slopes = random_terms(random)
+    groups, varying = random_terms(random)
+    roles = roles_of(frame, groups, unit=_renamed(unit, ours) if unit else None, where=where)
+    if problems := repeated_rows(frame, roles):
+        raise TableInvalid(where, problems)
     request = Request(
-        successes or outcome or "", trials, fixed_terms(fixed), groups, spec, role, "binomial", slopes=slopes, also=also
-    )
+        successes or outcome or "", trials, fixed_terms(fixed), groups, spec, role, "binomial", slopes=varying,
+        also=also, roles=roles,
+    )  # fmt: skip
     frame, request, work = settle_outcome(frame, request, family, transform, where)
     rows, own, left_out = settle_role(frame, request, work, where)
-    counts = _is_count(rows, own)
-    wanted = counts and spec == "default"
-    design = design_of(rows, own.model(extra=wanted), where=where, also=own.also)
-    found = fit(replace(design, excluded={**left_out, **design.excluded}), engine=engine)
+    paper, counts = spec == "paper", _is_count(rows, own)
+    wanted = counts and not paper
+    rule = Rule(
+        ("wald-z" if paper else "reml-t") if inference == "auto" else inference,
+        slopes, "drop" if separation == "drop" or (paper and separation == "auto") else "keep", level, engine,
+    )  # fmt: skip
+    design = design_of(rows, own.model(extra=wanted), where=where, also=own.also, separation=rule.separation)
+    design = replace(design, excluded={**left_out, **design.excluded})
+    found, tests = tested(design, _video(own, design), rule)
     if found.family == "gaussian":
         check_residuals(work, found.design.response - found.linear_predictor)
-    compared = _specifications(rows, own, found, wanted, engine, where) if counts else None
-    each = _per_model(frame, request, level, symmetric, engine) if per_model else None
+    compared = _specifications(rows, own, design, wanted, engine, where) if counts else None
+    each = _per_model(frame, request, rule, symmetric) if per_model else None
     marginal = robust_logit(found.design, cluster).table(level=level) if cluster else None
     influence = [
         tables.INFLUENCE.frame(leave_one_out(found, name).with_columns(column=pl.lit(name))) for name in leave_out
     ]
     return FailuresResult(
         fit=found, spec=spec, model_column=own.model_column, role=own.role, level=level, symmetric=symmetric,
-        decisions=tuple(work.decisions), transform=work.transform, diagnostics=diagnose(found),
+        decisions=tuple(work.decisions), transform=work.transform, diagnostics=diagnose(found, unit=roles.unit),
         specifications=compared, excluded_by_model=_excluded_by_model(frame, request), per_model=each,
-        marginal=marginal, influence=pl.concat(influence) if influence else None, absent=told,
+        marginal=marginal, influence=pl.concat(influence) if influence else None, absent=told, tests=tests,
+        more_findings=tuple(_asked_for(frame, own, work, wanted)),
     )  # fmt: skip
+
+
+def _check_rule(inference: str, separation: str) -> None:
+    if inference not in ("auto", "reml-t", "wald-z"):
+        raise UnknownName("inference", inference, ["auto", "reml-t", "wald-z"])
+    if separation not in ("auto", "penalise", "drop"):
+        raise UnknownName("treatment of separation", separation, ["auto", "penalise", "drop"])
+
+
+def _renamed(name: str, ours: Mapping[str, str]) -> str:
+    """A term with the columns called as the option columns calls them."""
+    if not ours or "|" in name:
+        return name
+    return ":".join(ours.get(part.strip(), part.strip()) for part in name.split(":"))
+
+
+def _video(request: Request, design: Design) -> str:
+    """The grouping that effects have to hold between; empty where the table has none left."""
+    video = request.roles.video
+    return video if video and all(part in design.frame.columns for part in video.split(":")) else ""
+
+
+def _asked_for(frame: pl.DataFrame, request: Request, work: Workflow, wanted: bool) -> Iterator[Finding]:
+    """What the request leaves out of sight, or the workflow ruled out."""
+    if work.rejected:
+        yield Finding("rejected-model", Severity.WARNING, "the residuals are far from normal, so the linear model is "
+                      "rejected and its p values are withheld; pass successes and trials")  # fmt: skip
+    if wanted and request.random and not request.roles.model:
+        yield Finding("no-model", Severity.WARNING, "no random effect is called model, so nothing absorbs what single "
+                      "models do on single units; name the column (columns: model=COLUMN)")  # fmt: skip
+    named = {part for name in request.random for part in name.split(":")}
+    if request.random and (beside := [name for name in VIDEO_NAMES if name in frame.columns and name not in named]):
+        yield Finding("video-not-modelled", Severity.WARNING, f"column {beside[0]!r} is no random effect, so rows of "
+                      f"one {beside[0]} count as independent; add it to the random effects")  # fmt: skip
 
 
 def _several(names: str | Sequence[str]) -> tuple[str, ...]:
@@ -150,9 +212,12 @@ def _score_or_counts(
 ) -> FailuresResult:
     """The linear model of a score where its residuals are normal, else the model of the counts behind the score."""
     residuals = score.fit.design.response - score.fit.linear_predictor
-    if score.fit.family != "gaussian" or normal_correlation(residuals) >= STRAIGHT_ENOUGH:
+    stands = score.fit.family != "gaussian" or normal_correlation(residuals) >= STRAIGHT_ENOUGH
+    if stands and not cluster:
         return score
     counts = analyse(successes=successes, trials=trials, cluster=cluster)
+    if stands:
+        return replace(score, marginal=counts.marginal)
     work = Workflow()
     work.log("Can the outcome be restated as counts?", "yes", f"{successes} of {trials}, so a binomial GLMM")
     return replace(counts, decisions=(*score.decisions, *work.decisions, *counts.decisions))
@@ -184,14 +249,19 @@ def _is_count(frame: pl.DataFrame, request: Request) -> bool:
 
 
 def _specifications(
-    frame: pl.DataFrame, request: Request, found: MixedFit, wanted: bool, engine: Engine, where: str
+    frame: pl.DataFrame, request: Request, design: Design, wanted: bool, engine: Engine, where: str
 ) -> Specifications | None:
     """Both specifications compared: dispersion under `paper`, and the test of the effect `default` adds."""
     with_extra = request.model(extra=True)
-    if with_extra == request.model(extra=False) or found.design.rows > COMPARED_UP_TO_ROWS:
-        dispersion = pearson_dispersion(found)
-        return Specifications(dispersion, None) if not wanted else None
-    other = fit(design_of(frame, request.model(extra=not wanted), where=where), engine=engine, errors=False)
+    same = with_extra == request.model(extra=False)
+    if wanted and (same or design.rows > COMPARED_UP_TO_ROWS):
+        return None
+    found = fit(design, engine=engine, errors=False)
+    if same or design.rows > COMPARED_UP_TO_ROWS:
+        return Specifications(pearson_dispersion(found), None)
+    unpenalised: Separation = "keep" if wanted else "drop"
+    rows = design_of(frame, request.model(extra=not wanted), where=where, separation=unpenalised)
+    other = fit(rows, engine=engine, errors=False)
     paper, default = (other, found) if wanted else (found, other)
     test: Ratio | None = None
     if default.parameters > paper.parameters:
@@ -209,20 +279,22 @@ def _excluded_by_model(frame: pl.DataFrame, request: Request) -> dict[str, int]:
     return {str(model): int(count) for model, count in counted.iter_rows()} if named["zero"].any() else {}
 
 
-def _per_model(frame: pl.DataFrame, request: Request, level: float, symmetric: bool, engine: Engine) -> pl.DataFrame:
+def _per_model(frame: pl.DataFrame, request: Request, rule: Rule, symmetric: bool) -> pl.DataFrame:
     """Effects of every model by itself (seed 001 Appendix C), where the finest unit absorbs extra variation."""
     column = request.model_column
     if len(request.random) < 2 or column not in frame.columns:
-        raise Misuse("fits per model need at least two random effects, the model first")
+        raise Misuse(
+            "fits per model need at least two random effects, one of them called model (columns: model=COLUMN)"
+        )
     single = replace(request, role="removed").model(extra=False)
     parts = []
     for (name,), rows in frame.group_by(column, maintain_order=True):
         try:
-            design: Design = design_of(rows, single, where=f"model {name}")
+            design = design_of(rows, single, where=f"model {name}", separation=rule.separation)
         except TableInvalid as error:
             parts.append(_unfitted(str(name), request.fixed, error))
             continue
-        table = effects_table(fit(design, engine=engine), level=level, symmetric=symmetric)
+        table = effects_table(*tested(design, _video(request, design), rule), symmetric=symmetric)
         parts.append(tables.PER_MODEL.frame(table.with_columns(model=pl.lit(str(name)), note=pl.lit(""))))
     return pl.concat(parts, how="vertical_relaxed").sort("model", maintain_order=True)
 

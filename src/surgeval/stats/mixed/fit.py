@@ -44,7 +44,7 @@ def fit(
     engine: Engine = "auto",
     errors: bool = True,
     penalty: Mapping[str, float] | None = None,
-    start: Mapping[str, float] | None = None,
+    start: MixedFit | None = None,
     where: str = "table",
 ) -> MixedFit:
     """The mixed model fitted to a table: Laplace for counts and 0/1, (restricted) likelihood for continuous.
@@ -57,7 +57,7 @@ def fit(
         engine: `numpy`, `numba`, or the faster of those installed.
         errors: Whether standard errors are wanted; refits of resamples go without, several times faster.
         penalty: Coefficient to the weight of half its square in the deviance, for what the data do not bound.
-        start: Random effect to a standard deviation to begin from, where a similar model was fitted before.
+        start: A fit of the same rows by a similar model, to begin from.
         where: What to call the table in error messages.
 
     Raises:
@@ -78,8 +78,8 @@ def fit(
         kind = family_of(ready, overdispersed=family == "beta-binomial")
         weights = _penalties(table, penalty or {}, back)
         fitted = _fit_restricted if restricted and not kind.extra else _fit_laplace
-        found = fitted(ready, kind, weights, start or {}, engine=engine, errors=errors)
-        found = replace(found, penalised=tuple(penalty or ()))
+        found = fitted(ready, kind, weights, start, engine=engine, errors=errors)
+        found = replace(found, penalty=dict(penalty or {}))
     found = found if back is None else _unscaled(found, back)
     groups = tuple(map(_in_units, found.groups, table.factors, ready.factors))
     return replace(found, design=table, groups=groups)
@@ -176,7 +176,7 @@ def laplace_deviance(
 
 
 def _fit_laplace(
-    design: Design, family: Family, penalty: np.ndarray, _: Mapping[str, float], *, engine: Engine, errors: bool
+    design: Design, family: Family, penalty: np.ndarray, _start: MixedFit | None, *, engine: Engine, errors: bool
 ) -> MixedFit:
     factors, singular = design.factors, list[str]()
     while True:
@@ -197,21 +197,22 @@ def _fit_laplace(
 
 
 def _fit_restricted(
-    design: Design, family: Family, penalty: np.ndarray, known: Mapping[str, float], *, engine: Engine, errors: bool
+    design: Design, family: Family, penalty: np.ndarray, known: MixedFit | None, *, engine: Engine, errors: bool
 ) -> MixedFit:
     """Variances by restricted likelihood, then coefficients by the ordinary one with the variances held."""
     factors, singular = design.factors, list[str]()
     while True:
         deviance = laplace_deviance(design, family, factors, engine, penalty)
-        begin, scale = _restricted_start(deviance, factors, known)
         search = RestrictedDeviance(deviance)
+        begin, scale = _restricted_start(search, factors, known)
         log_sd, value, _, iterations = minimise(search, begin, scale, noise=family.noise)
         fewer = _without_smallest(design, family, factors, engine, penalty, np.exp(log_sd), value)
         if fewer is None:
             break
         singular += [factor.name for factor in factors if factor not in fewer]
         factors = fewer
-    solution, wobble = search.solution(log_sd), search.spread(log_sd) if errors else None
+    solution = search.solution(log_sd)
+    wobble = search.spread(log_sd, solution) if errors and solution is not None else None
     if solution is None:
         raise Misuse("the likelihood is not finite at its own optimum; rescale numeric properties or drop outliers")
     point, covariance, distance = _coefficients_given(deviance, log_sd, solution, errors=errors)
@@ -224,16 +225,22 @@ def _fit_restricted(
 
 
 def _restricted_start(
-    deviance: LaplaceDeviance, factors: tuple[Factor, ...], known: Mapping[str, float]
+    search: RestrictedDeviance, factors: tuple[Factor, ...], known: MixedFit | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Where the search for variances begins, and rough errors to scale it by; earlier results spare the way there."""
-    rough = deviance.start()
+    """Where the search for variances begins, and rough errors to scale it by; an earlier fit spares the way there."""
     q = len(factors)
-    begin = rough.parameters[:q].copy()
+    if known is None:
+        rough = search.plain.start()
+        return rough.parameters[:q].copy(), rough.scale[:q, :q]
+    groups = {group.name: group for group in known.groups}
+    begin, errors = np.empty(q), np.full(q, 0.4)
     for i, factor in enumerate(factors):
-        if known.get(factor.name, 0.0) > SMALL_SD:
-            begin[i] = np.log(known[factor.name])
-    return begin, rough.scale[:q, :q]
+        group = groups.get(factor.name)
+        begin[i] = np.log(0.3 / slope_size(factor) if group is None else max(group.sd, 2 * SMALL_SD))
+        if group is not None and np.isfinite(group.log_sd_error):
+            errors[i] = min(group.log_sd_error, 1.0)
+    search.begin(known.linear_predictor[search.plain.kernel.layout.order])
+    return begin, np.diag(errors)
 
 
 def _coefficients_given(
@@ -257,6 +264,18 @@ def _coefficients_given(
     return point, np.asarray(root @ np.linalg.solve(matrix, root.T)), distance
 
 
+def grows(base: MixedFit, factor: Factor, *, engine: Engine = "auto") -> bool:
+    """Whether a small variance of one more random effect raises the restricted likelihood; else it is zero."""
+    factors = tuple(f for f, group in zip(base.design.factors, base.groups, strict=True) if group.sd > 0)
+    penalty = np.array([base.penalty.get(name, 0.0) for name in base.names])
+    deviance = laplace_deviance(base.design, family_of(base.design), (*factors, factor), engine, penalty)
+    search = RestrictedDeviance(deviance)
+    search.begin(base.linear_predictor[deviance.kernel.layout.order])
+    sd = [group.sd for group in base.groups if group.sd > 0]
+    found = search.solution(np.log([*sd, SMALL_SD / slope_size(factor)]))
+    return found is None or bool(found.gradient[-1] < 0)
+
+
 def _lower_root(covariance: np.ndarray) -> np.ndarray:
     return np.asarray(linalg.cholesky((covariance + covariance.T) / 2, lower=True))
 
@@ -271,8 +290,9 @@ def _without_smallest(
     index = int(np.argmin(sd))
     fewer = factors[:index] + factors[index + 1 :]
     deviance = laplace_deviance(design, family, fewer, engine, penalty)
-    begin, scale = _restricted_start(deviance, fewer, {})
-    without = minimise(RestrictedDeviance(deviance), begin, scale, noise=family.noise)[1]
+    search = RestrictedDeviance(deviance)
+    begin, scale = _restricted_start(search, fewer, None)
+    without = minimise(search, begin, scale, noise=family.noise)[1]
     return fewer if without <= value + 1e-5 + family.noise else None
 
 

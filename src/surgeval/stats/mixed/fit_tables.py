@@ -11,7 +11,8 @@ import polars as pl
 from scipy import stats
 
 from surgeval.results.tables import failures as tables
-from surgeval.stats.mixed.design import INTERCEPT
+from surgeval.stats.mixed.formula import column_of
+from surgeval.stats.mixed.grid import is_category
 from surgeval.stats.mixed.marginal import marginal_means
 from surgeval.stats.mixed.residuals import ResidualCheck, quantile_residuals
 from surgeval.stats.mixed.result import MixedFit
@@ -121,11 +122,31 @@ def residual_table(check: ResidualCheck) -> tuple[pl.DataFrame, dict[str, Any]]:
 
 
 def marginal_table(found: MixedFit, *, level: float = 0.95) -> pl.DataFrame:
-    """Marginal means of every 0/1 property: term, value, scale, mean, low, high."""
-    binary = [
-        name
-        for j, name in enumerate(found.names)
-        if name != INTERCEPT and np.isin(found.design.fixed[:, j], (0.0, 1.0)).all()
-    ]
-    parts = [marginal_means(found, name, level=level) for name in binary]
-    return pl.concat(parts) if parts else tables.MARGINAL_MEANS.frame([])
+    """Marginal means without and with every 0/1 property or category: term, value, scale, mean, low, high.
+
+    A category stands as `phase[b]`, and `value` 0 is then the first category instead of it.
+    """
+    parts = [part for column in _categories(found) for part in _sides(found, column, level)]
+    return tables.MARGINAL_MEANS.frame(pl.concat(parts) if parts else [])
+
+
+def _categories(found: MixedFit) -> list[str]:
+    """Properties with levels that the fit has a coefficient for."""
+    assessed = {found.design.terms[name] for name in found.names[1:] if name in found.design.terms}
+    columns = [column_of(term) for term in found.design.model.fixed if ":" not in term and term in assessed]
+    return [column for column in columns if is_category(found, column)]
+
+
+def _sides(found: MixedFit, column: str, level: float) -> list[pl.DataFrame]:
+    """The means of every level beside those of the first."""
+    means = marginal_means(found, column, level=level)
+    values = means["value"].unique(maintain_order=True).to_list()
+    single = column in found.names
+    sides = []
+    for value in values[1:]:
+        for place, own in ((0.0, values[0]), (1.0, value)):
+            rows = means.filter(pl.col("value") == own)
+            term = column if single else f"{column}[{value}]"
+            shown = (pl.lit(term).alias("term"), pl.lit(place).alias("value"))
+            sides.append(rows.select(*shown, "scale", "mean", "low", "high"))
+    return sides

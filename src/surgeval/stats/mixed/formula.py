@@ -147,7 +147,7 @@ def _random(term: str) -> list[str | Slope]:
     left, bars, right = inner.partition("||" if "||" in inner else "|")
     if not bars or "|" in right:
         raise Misuse(f"random term {term!r} must look like (1 | group) or (0 + column | group)")
-    column, zero = re.subn(r"^0\s*\+\s*", "", left.strip())
+    column, zero = re.sub(r"^[01]\s*\+\s*", "", left.strip()), re.match(r"0\s*\+", left.strip())
     if column == "1" and bars == "|":
         return list(_groups(right))
     name, group = _names([column])[0], ":".join(_names(right.split(":")))

@@ -54,5 +54,5 @@ def _estimates(found: MixedFit, keep: np.ndarray) -> dict[str, float]:
         rest = design_of(design.frame.filter(pl.Series(keep)), model)
     except TableInvalid:
         return {}
-    again = fit(rest, restricted=found.method.endswith("reml"), start=found.sd, errors=False)
+    again = fit(rest, restricted=found.method.endswith("reml"), errors=False)
     return dict(zip(rest.names, again.beta.tolist(), strict=True))

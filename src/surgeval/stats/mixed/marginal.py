@@ -1,66 +1,106 @@
-"""Estimated marginal means: the probability (or rate, or score) at each value of a property.
+"""Marginal means by averaging over the data: the probability (or rate, or score) at each value of a property.
 
-`conditional` is the value for a typical case, with all random effects at zero; `population` averages over
-random effects, which is what a new, randomly drawn case will show. Other properties keep the values they have
-in the data and the predictions are averaged over the rows. A logit is not linear, so the two differ: effects
-look smaller in the population. Intervals are Wald on the scale of the linear predictor (delta method).
+Every row keeps its other properties and its own offset, the property asked about is set to one value in all rows, the
+design is rebuilt from the columns (so that categories exclude each other and products follow), and the predictions are
+averaged (g-computation). Unlike a reference grid this keeps the mix of cases that was observed.
+
+`conditional` is the value for a typical case, with all random effects at zero; `population` averages over random
+effects, which is what a new, randomly drawn case will show: E g(eta + s Z) by Gauss-Hermite with 41 points. A logit is
+not linear, so the two differ: effects look smaller in the population. Intervals by the delta method, on the scale of
+the linear predictor; variances count as known, as in emmeans.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 from scipy import special, stats
 
 from surgeval.errors import UnknownName
-from surgeval.results.tables import failures as tables
-from surgeval.stats.mixed.design import INTERCEPT
+from surgeval.stats.mixed.formula import column_of
+from surgeval.stats.mixed.grid import grid_values, is_category
+from surgeval.stats.mixed.predict import design_rows
 from surgeval.stats.mixed.result import MixedFit
 
-_POINTS = 25
+_POINTS = 41
+COLUMNS = ("term", "value", "scale", "mean", "std_error", "low", "high")
 
 
 def marginal_means(
-    found: MixedFit, term: str, *, values: Sequence[float] = (0.0, 1.0), level: float = 0.95
+    found: MixedFit,
+    column: str,
+    *,
+    values: Sequence[str | float] | None = None,
+    level: float = 0.95,
+    df: float = float("inf"),
 ) -> pl.DataFrame:
-    """Rows `term, value, scale, mean, low, high`, two scales per value of the property.
+    """Rows `term, value, scale, mean, std_error, low, high`, two scales per value of the property.
+
+    Args:
+        found: The fitted model.
+        column: A property of the model, by its column.
+        values: Values to set it to; by default all levels of a category, else 0 and 1.
+        level: Of the intervals.
+        df: Degrees of freedom of the intervals.
 
     Raises:
-        UnknownName: The model has no such coefficient.
+        UnknownName: The model has no such property.
     """
-    if term not in found.names or term == INTERCEPT:
-        raise UnknownName("property", term, found.names[1:])
-    j, z = found.names.index(term), float(stats.norm.ppf(0.5 + level / 2))
-    rows = []
+    known = [column_of(part) for term in found.design.model.fixed for part in term.split(":")]
+    if column not in known:
+        raise UnknownName("property", column, list(dict.fromkeys(known)))
+    if values is None:
+        values = grid_values(found, {})[column] if is_category(found, column) else [0.0, 1.0]
+    quantile, rows = float(stats.t.ppf(0.5 + level / 2, df)), list[tuple[Any, ...]]()
+    for scale in ("conditional", "population"):
+        means, spread = averaged(found, column, values, population=scale == "population")
+        for value, mean, error in zip(values, means, np.sqrt(np.diag(spread)), strict=True):
+            slope = float(_response_slope(found, np.array([mean]))[0])
+            low, high = (_back(found, _link(found, mean) + sign * quantile * error / slope) for sign in (-1, 1))
+            rows.append((column, value, scale, mean, error, low, high))
+    rows.sort(key=lambda row: list(values).index(row[1]))
+    return pl.DataFrame(rows, schema=COLUMNS, orient="row").fill_nan(None)
+
+
+def averaged(
+    found: MixedFit, column: str, values: Sequence[str | float], *, population: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean outcome with the column set to each value in all rows, and the covariance of these means."""
+    means, slopes = [], []
+    spread = _random_sd(found) if population else 0.0
     for value in values:
-        matrix = found.design.fixed.copy()
-        matrix[:, j] = value
-        for scale, spread in (("conditional", 0.0), ("population", _random_sd(found))):
-            mean, error = _averaged(found, matrix, spread)
-            low, high = (_back(found, _link(found, mean) + sign * z * error) for sign in (-1, 1))
-            rows.append({"term": term, "value": float(value), "scale": scale, "mean": mean, "low": low, "high": high})
-    return tables.MARGINAL_MEANS.frame(rows)
+        kind = pl.String() if isinstance(value, str) else pl.Float64()
+        frame = found.design.frame.with_columns(pl.lit(value, kind).alias(column))
+        matrix = design_rows(found, frame)
+        mean, slope = _averaged(found, matrix, spread)
+        means.append(mean)
+        slopes.append(slope)
+    jacobian = np.array(slopes)
+    return np.array(means), jacobian @ found.covariance @ jacobian.T
 
 
-def _random_sd(found: MixedFit) -> float:
-    return float(np.sqrt(sum(group.sd**2 for group in found.groups)))
+def _random_sd(found: MixedFit) -> np.ndarray | float:
+    """Deviation of the random part, of every row where slopes make it differ."""
+    total: np.ndarray | float = 0.0
+    for group, factor in zip(found.groups, found.design.factors, strict=True):
+        total = total + group.sd**2 * (1.0 if factor.values is None else factor.values**2)
+    return np.sqrt(total)
 
 
-def _averaged(found: MixedFit, matrix: np.ndarray, spread: float) -> tuple[float, float]:
-    """Mean response over the rows, and its standard error on the link scale."""
+def _averaged(found: MixedFit, matrix: np.ndarray, spread: np.ndarray | float) -> tuple[float, np.ndarray]:
+    """Mean response over the rows, and its derivative by the coefficients."""
     eta = matrix @ found.beta + found.design.offset
-    nodes, weights = np.polynomial.hermite_e.hermegauss(_POINTS if spread else 1)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_POINTS if np.any(np.asarray(spread) > 0) else 1)
     weights = weights / weights.sum()
     response, slope = np.zeros(len(eta)), np.zeros(len(eta))
     for node, weight in zip(nodes, weights, strict=True):
         value = _response(found, eta + spread * node)
         response += weight * value
         slope += weight * _response_slope(found, value)
-    mean = float(response.mean())
-    gradient = (slope @ matrix) / len(eta) / float(_response_slope(found, np.array([mean]))[0])
-    return mean, float(np.sqrt(gradient @ found.covariance @ gradient))
+    return float(response.mean()), np.asarray(slope @ matrix) / len(eta)
 
 
 def _response(found: MixedFit, eta: np.ndarray) -> np.ndarray:

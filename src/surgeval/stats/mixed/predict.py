@@ -45,7 +45,7 @@ def predict(found: MixedFit, table: pl.DataFrame, *, random: bool = True, where:
     absent = [name for name in (*needed, *sorted(groups)) if name not in table.columns]
     if absent:
         raise TableInvalid(where, [f"column {name!r} does not exist" for name in absent])
-    columns = _columns(found, table, where)
+    columns = design_rows(found, table, where=where)
     eta = columns @ found.beta
     unseen: dict[str, int] = {}
     for group in found.groups if random else ():
@@ -58,8 +58,12 @@ def predict(found: MixedFit, table: pl.DataFrame, *, random: bool = True, where:
     return Prediction(np.exp(np.minimum(eta, 700.0)) if found.family == "poisson" else 1 / (1 + np.exp(-eta)), unseen)
 
 
-def _columns(found: MixedFit, table: pl.DataFrame, where: str) -> np.ndarray:
-    """The design matrix of new rows, coded by the levels the model was fitted with."""
+def design_rows(found: MixedFit, table: pl.DataFrame, *, where: str = "table") -> np.ndarray:
+    """The design matrix of a fit for the rows of another table, in the order of its coefficients.
+
+    Raises:
+        TableInvalid: A property has categories that the model does not know.
+    """
     known: dict[str, np.ndarray] = {INTERCEPT: np.ones(table.height)}
     problems = []
     for term in found.design.model.fixed:

@@ -19,10 +19,12 @@ from surgeval.schema.findings import Finding, Severity
 from surgeval.stats.mixed.components import explained, variance_table
 from surgeval.stats.mixed.design import INTERCEPT
 from surgeval.stats.mixed.diagnostics import Diagnostics
+from surgeval.stats.mixed.factors import factor_tables
 from surgeval.stats.mixed.fit_tables import FitTables
 from surgeval.stats.mixed.inference import Ratio, wald_table
 from surgeval.stats.mixed.result import MixedFit
 from surgeval.stats.mixed.symbols import ALPHA, NOT_ASSESSABLE, symbol
+from surgeval.stats.mixed.term_tests import TermTests, term_tests
 from surgeval.stats.mixed.workflow import Decision
 
 PAPER_WARNING = (
@@ -64,18 +66,24 @@ class FailuresResult(Result):
     marginal: pl.DataFrame | None = None
     influence: pl.DataFrame | None = None
     """Coefficients without each level of a column, and their shift in standard errors."""
+    tests: TermTests | None = None
+    """How every coefficient was tested."""
+    more_findings: tuple[Finding, ...] = ()
+    """About the request and the workflow."""
     absent: tuple[str, ...] = ()
     """What became of scores that were not there, in words."""
 
     def __post_init__(self) -> None:
         extra = {"per_model": self.per_model, "marginal": self.marginal, "influence": self.influence}
         tables = {
-            "effects": effects_table(self.fit, level=self.level, symmetric=self.symmetric),
+            "effects": effects_table(self.fit, self.tests, level=self.level, symmetric=self.symmetric,
+                                     withheld=any(f.code == "rejected-model" for f in self.more_findings)),
             "variance": tables_of.VARIANCE.frame(
                 variance_table(self.fit, level=self.level).drop("levels", "low", "high")
             ),
             **{name: frame for name, frame in extra.items() if frame is not None},
-        }
+            **(factor_tables(self.fit, self.tests, level=self.level) if self.tests is not None else {}),
+        }  # fmt: skip
         self._set(main="effects", tables=FitTables(tables, self.fit, level=self.level))
         self._set(findings=tuple(_findings(self)))
         self._set(prose=_prose(self), records={"fit": _record(self)})
@@ -99,6 +107,8 @@ class FailuresResult(Result):
     def screen(self) -> Mapping[str, pl.DataFrame]:
         """Effects, random effects and marginal odds ratios."""
         shown = {"Effects:": self.table, "Random effects:": self.variance}
+        if "joint" in self.tables:
+            shown |= {"Factors as a whole:": self.tables["joint"], "Pairs of categories (Tukey):": self.tables["pairs"]}
         if self.marginal is not None:
             shown["Marginal odds ratios (cluster-robust; not comparable with those above):"] = self.marginal
         return shown
@@ -133,27 +143,39 @@ def _findings(result: FailuresResult) -> Iterator[Finding]:
     if result.spec == "paper" and result.specifications is not None:
         yield Finding("spec-paper", Severity.WARNING, PAPER_WARNING)
     yield from (Finding("decisive-level", Severity.WARNING, text) for text in _decisive(result.influence))
-    yield from (finding for finding in result.diagnostics.findings if finding.severity is Severity.WARNING)
+    noticed = (*result.more_findings, *(result.tests.findings if result.tests else ()), *result.diagnostics.findings)
+    yield from sorted(noticed, key=lambda finding: list(Severity).index(finding.severity))
     yield from (Finding("decision", Severity.NOTE, str(decision), subject="Decision") for decision in result.decisions)
 
 
-def effects_table(found: MixedFit, *, level: float = 0.95, symmetric: bool = False) -> pl.DataFrame:
-    """The effects in the published columns, with `x` rows for what could not be assessed."""
-    table = wald_table(found, level=level)
+def effects_table(
+    found: MixedFit,
+    tests: TermTests | None = None,
+    *,
+    level: float = 0.95,
+    symmetric: bool = False,
+    withheld: bool = False,
+) -> pl.DataFrame:
+    """The effects in the published columns, with `x` rows for what could not be assessed.
+
+    Symbols of penalised coefficients stand in brackets; `withheld` leaves out the p values of a rejected model.
+    """
+    table = (tests or term_tests(found, None, inference="wald-z", level=level)).table
     ratio = found.family != "gaussian"
     rows = []
-    for row in table.iter_rows(named=True):
+    for row in table.drop("p_bh").iter_rows(named=True):
+        row |= {"p_value": None, "p_holm": None} if withheld else {}
         size = float(np.exp(min(row["estimate"], 700.0))) if ratio else None
         ends = {end: _exp(row[end]) if ratio else row[end] for end in ("low", "high")}
         mark = "" if row["term"] == INTERCEPT else _mark(row, size, symmetric)
-        del row["p_bh"]
+        mark = f"({mark})" if mark and row["term"] in found.penalty else mark
         rows.append({**row, "odds_ratio": size, **ends, "symbol": mark})
     return tables_of.EFFECTS.frame(rows + unassessed(found.design.not_assessable))
 
 
 def unassessed(terms: Iterable[str]) -> list[dict[str, Any]]:
     """A row with `x` and no number for each of the terms."""
-    empty = {name: None for name in tables_of.EFFECTS.columns if name not in tables_of.EFFECTS.texts}
+    empty = {name: None for name in tables_of.EFFECTS.columns if name not in ("term", "symbol")}
     return [{"term": term, **empty, "symbol": NOT_ASSESSABLE} for term in terms]
 
 
@@ -186,7 +208,7 @@ def _mark(row: dict[str, Any], size: float | None, symmetric: bool) -> str:
 def _record(result: FailuresResult) -> dict[str, Any]:
     found, design = result.fit, result.fit.design
     shares, spread = explained(found), variance_table(found, level=result.level)
-    wald = wald_table(found, level=result.level)
+    wald = result.tests.table if result.tests else wald_table(found, level=result.level)
     record: dict[str, Any] = {
         "log_likelihood": found.log_likelihood, "rows": design.rows,
         "levels": {group.name: len(group.labels) for group in found.groups},
@@ -207,8 +229,8 @@ def _record(result: FailuresResult) -> dict[str, Any]:
         "vif": result.diagnostics.vif, "condition_number": result.diagnostics.condition,
         "prevalence": result.diagnostics.prevalence.to_dicts(),
         "co_occurrence": result.diagnostics.co_occurrence.to_dicts(), "qq_random_effects": result.diagnostics.qq,
-        "findings": [finding.as_dict() for finding in result.diagnostics.findings],
-        "warnings": list(result.warnings),
+        "findings": [finding.as_dict() for finding in result.findings if finding.code != "decision"],
+        "warnings": list(result.warnings), "penalised": dict(found.penalty), **_tests_record(result.tests),
     }  # fmt: skip
     if result.specifications is not None:
         record["pearson_dispersion"] = result.specifications.dispersion
@@ -216,6 +238,15 @@ def _record(result: FailuresResult) -> dict[str, Any]:
             record["specification_test"] = test._asdict()
     finite: dict[str, Any] = _finite(record)
     return finite
+
+
+def _tests_record(tests: TermTests | None) -> dict[str, Any]:
+    """How effects were tested, and how much each varies between videos where it was free to."""
+    if tests is None:
+        return {}
+    varying = {c.name: {"slope_sd": c.slope_sd, "heterogeneity_p": c.heterogeneity_p, "range": c.video_effects}
+               for c in tests.fits if c.slope_sd is not None}  # fmt: skip
+    return {"inference": tests.inference, "video": tests.video, "effects_by_video": varying}
 
 
 def _finite(value: Any) -> Any:
@@ -231,12 +262,16 @@ def _prose(result: FailuresResult) -> str:
     found, table = result.fit, result.table.filter(pl.col("term") != INTERCEPT)
     kinds = {"binomial": "binomial mixed model (logit link, Laplace approximation)", "gaussian": "linear mixed model",
              "poisson": "Poisson mixed model (log link, Laplace approximation)"}  # fmt: skip
+    how = "z tests and full likelihood"
+    if result.tests is not None and result.tests.inference == "reml-t":
+        how = ("restricted likelihood and t tests whose degrees of freedom count levels of "
+               f"{result.tests.video}, effects that change inside them free to vary between them")  # fmt: skip
     groups = ", ".join(f"{group.name} ({len(group.labels)})" for group in found.groups) or "none"
-    assessed = table.filter(pl.col("symbol") != NOT_ASSESSABLE)
+    assessed = table.filter(~pl.col("symbol").str.contains(NOT_ASSESSABLE))
     raw, kept = (assessed.filter(pl.col(p) <= ALPHA) for p in ("p_value", "p_holm"))
     parts = [
         f"A {kinds.get(found.family, found.family)} of {found.design.model.outcome} was fitted to "
-        f"{found.design.rows:,} rows with random intercepts for {groups}; specification {result.spec}.",
+        f"{found.design.rows:,} rows with random intercepts for {groups}; specification {result.spec}, {how}.",
         f"Of {table.height} properties {assessed.height} could be assessed; {raw.height} had p <= {ALPHA:g}, "
         f"{kept.height} after Holm's correction.",
     ]
@@ -256,18 +291,25 @@ def _prose(result: FailuresResult) -> str:
 def _spoken(row: dict[str, Any], level: float) -> str:
     return (
         f"{row['term']} (odds ratio {row['odds_ratio']:.2f}, {level:.0%} interval {row['low']:.2f} to "
-        f"{row['high']:.2f}, p = {row['p_value']:.2g})"
+        f"{row['high']:.2f}, p = {row['p_value']:.2g}{_freedom(row['df'])})"
     )
+
+
+def _freedom(df: float | None) -> str:
+    return "" if df is None else f", df = {df:.3g}"
 
 
 def _contrasts(result: FailuresResult) -> pl.DataFrame:
     names, center, covariance = _model_effects(result)
     warning = PAPER_WARNING if result.spec == "paper" and result.specifications is not None else ""
+    first = next((name for name in result.fit.names if name.startswith(f"{result.model_column}[")), "")
+    known = result.tests.freedom(first) if result.tests is not None and first else float("inf")
+    freedom = float("nan") if known is None else known
     rows = []
     for (i, a), (j, b) in combinations(enumerate(names), 2):
         difference = float(center[i] - center[j])
         error = float(np.sqrt(max(covariance[i, i] + covariance[j, j] - 2 * covariance[i, j], 0.0)))
-        p_value = 2 * float(stats.norm.sf(abs(difference) / error)) if error > 0 else float("nan")
+        p_value = 2 * float(stats.t.sf(abs(difference) / error, freedom)) if error > 0 else float("nan")
         rows.append((a, b, difference, error, p_value, warning))
     schema = {"model_a": pl.String, "model_b": pl.String, "difference": pl.Float64, "std_error": pl.Float64,
               "p_value": pl.Float64, "warning": pl.String}  # fmt: skip
@@ -276,7 +318,8 @@ def _contrasts(result: FailuresResult) -> pl.DataFrame:
 
 def _model_effects(result: FailuresResult) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Effect of every model and its covariance, the first being the reference where models are fixed."""
-    column, found = result.model_column, result.fit
+    column = result.model_column
+    found = result.fit if result.tests is None else result.tests.fit_of(column, result.fit)
     for group in found.groups:
         if group.name == column:
             return group.labels.to_list(), group.mean, np.diag(group.spread**2)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from surgeval.stats.mixed.formula import FamilyName, Model, Slope
+from surgeval.stats.mixed.roles import Roles
 
 Spec = Literal["default", "paper"]
 ModelRole = Literal["random", "fixed", "removed", "aggregated"]
@@ -28,25 +29,26 @@ class Request:
     also: tuple[str, ...] = ()
     """Columns to keep beside those of the model: clusters, and what is left out level by level."""
 
+    roles: Roles = field(default_factory=Roles)
+
     @property
     def model_column(self) -> str:
-        """The factor that tells models apart: the first random one."""
-        return self.random[0] if self.random else ""
+        """The random effect that tells models apart; empty where none is named so."""
+        return self.roles.model
 
     @property
     def interaction(self) -> str:
-        """The effect that `default` adds, by name; empty where there are not two factors to cross."""
-        if len(self.random) < 2 or self.random[0] in self.random[-1].split(":"):
-            return ""
-        return f"{self.random[0]}:{self.random[-1]}"
+        """The effect that `default` adds, by name; empty where there are no model and unit to cross."""
+        model, unit = self.roles.model, self.roles.unit
+        return f"{model}:{unit}" if model and unit and model not in unit.split(":") else ""
 
     def model(self, *, extra: bool) -> Model:
         """The model, with the interaction if `extra`."""
         fixed, random = self.fixed, self.random
+        if self.role != "random":
+            random = tuple(name for name in random if name != self.model_column)
         if self.role == "fixed":
-            fixed, random = (*fixed, self.model_column), random[1:]
-        elif self.role in ("removed", "aggregated"):
-            random = random[1:]
-        if extra and self.interaction and self.role in ("random", "fixed"):
+            fixed = (*fixed, self.model_column)
+        if extra and self.interaction not in ("", *random) and self.role in ("random", "fixed"):
             random = (*random, self.interaction)
         return Model(self.outcome, self.trials, fixed, random, self.offset, None, self.family, self.slopes)

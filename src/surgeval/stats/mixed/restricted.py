@@ -83,10 +83,10 @@ class RestrictedDeviance:
         self._joint: JointMode | None = None
         self._both = np.column_stack([deviance.fixed, np.zeros(len(deviance.offset))])
 
-    def begin(self, beta: np.ndarray, predictor: np.ndarray) -> None:
-        """Take coefficients and the random part of the predictor as the first guess."""
-        eta = times(self.plain.fixed, beta) + self.plain.offset + predictor
-        self._joint = JointMode(eta, beta, predictor, Effects(*[np.zeros(0)] * 3), self._terms(eta))
+    def begin(self, eta: np.ndarray) -> None:
+        """Take the linear predictors of the sorted rows as the first guess."""
+        beta = np.zeros(self.plain.coefficients)
+        self._joint = JointMode(eta, beta, eta - self.plain.offset, Effects(*[np.zeros(0)] * 3), self._terms(eta))
 
     def __call__(self, log_sd: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient; infinite where the approximation breaks down."""
@@ -134,7 +134,9 @@ class RestrictedDeviance:
 
     def _mode(self, sd: np.ndarray) -> JointMode:
         """The joint minimiser, by Newton steps that are halved where they would make things worse."""
-        at = self._joint if self._joint is not None else self._first()
+        if self._joint is None:
+            self.begin(self.plain.offset + 0.0)
+        at: JointMode = self._joint._replace(effects=Effects(*[np.zeros(0)] * 3))  # type: ignore[union-attr]
         for step in range(_MOST_STEPS):
             new, decrement = self._newton(at, sd)
             if step or np.max(np.abs(new.eta - at.eta), initial=0.0) > 0.5:
@@ -143,12 +145,6 @@ class RestrictedDeviance:
             if decrement < self.plain.mode_tolerance:
                 break
         return at
-
-    def _first(self) -> JointMode:
-        plain = self.plain
-        beta, empty = np.zeros(plain.coefficients), Effects(*[np.zeros(0)] * 3)
-        eta = plain.offset + 0.0
-        return JointMode(eta, beta, np.zeros(len(eta)), empty, self._terms(eta))
 
     def _newton(self, at: JointMode, sd: np.ndarray) -> tuple[JointMode, float]:
         plain, p = self.plain, self.plain.coefficients
@@ -166,8 +162,11 @@ class RestrictedDeviance:
         return JointMode(eta, beta, predictor, effects, self._terms(eta)), decrement
 
     def _halved(self, at: JointMode, to: JointMode) -> JointMode:
-        """The farthest point on the way to a Newton step that is no worse than its beginning."""
-        if len(at.effects.border) != len(to.effects.border) or not len(at.effects.nodes):
+        """The farthest point on the way to a Newton step that is no worse than its beginning.
+
+        A first step begins at a predictor without effects for these deviations; it is compared with no effects at all.
+        """
+        if not len(at.effects.nodes):
             at = at._replace(effects=Effects(*(np.zeros_like(part) for part in to.effects)),
                              eta=times(self.plain.fixed, at.beta) + self.plain.offset,
                              predictor=np.zeros(len(at.eta)))  # fmt: skip
@@ -189,11 +188,8 @@ class RestrictedDeviance:
         penalty = 0.5 * dot(self.plain.penalty, beta**2)
         return -self.plain.family.value(eta, self.extra) + penalty + 0.5 * sum(dot(part, part) for part in effects)
 
-    def spread(self, log_sd: np.ndarray) -> CovarianceSpread | None:
+    def spread(self, log_sd: np.ndarray, center: RestrictedSolution) -> CovarianceSpread | None:
         """How the covariance of the coefficients moves with the variances; None where there is no proper optimum."""
-        center = self.solution(log_sd)
-        if center is None:
-            return None
         curvature, slopes = [], []
         for axis in np.eye(len(log_sd)):
             high, low = (self.solution(log_sd + sign * _STEP * axis) for sign in (1, -1))
@@ -201,7 +197,6 @@ class RestrictedDeviance:
                 return None
             curvature.append((high.gradient - low.gradient) / (2 * _STEP))
             slopes.append((high.covariance - low.covariance) / (2 * _STEP))
-        self.solution(log_sd)
         matrix = np.array(curvature).reshape(len(log_sd), len(log_sd))
         matrix = (matrix + matrix.T) / 2
         if len(matrix) and not np.linalg.eigvalsh(matrix)[0] > 0:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -70,8 +71,8 @@ class MixedFit:
     """Of a beta-binomial model."""
     covariance_spread: CovarianceSpread | None = None
     """How sure `covariance` itself is, where the variances are restricted estimates."""
-    penalised: tuple[str, ...] = ()
-    """Coefficients held near zero by a penalty, because the data alone do not bound them."""
+    penalty: Mapping[str, float] = field(default_factory=dict)
+    """Coefficients held near zero because the data alone do not bound them, with the weight of half their square."""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -17,14 +17,16 @@ from scipy import special
 
 from surgeval.errors import Misuse, TableInvalid, UnknownName
 from surgeval.stats.mixed.design import design_of
-from surgeval.stats.mixed.design_checks import check_columns, is_numeric
+from surgeval.stats.mixed.design_checks import is_numeric
 from surgeval.stats.mixed.fit import fit
 from surgeval.stats.mixed.request import ModelRole, Request
 from surgeval.stats.mixed.residuals import normal_correlation
+from surgeval.stats.mixed.roles import Roles
 from surgeval.stats.mixed.table import averaged_over_models
 
 Transform = Literal["none", "log", "logit"]
 STRAIGHT_ENOUGH = 0.98
+BOUNDARY_SHARE = 0.01
 EPSILON = 1e-3
 """Distance from 0 and 1 (share of the smallest value for a logarithm) given to exact bounds before a transform."""
 
@@ -47,6 +49,10 @@ class Workflow:
 
     family: Literal["binomial", "poisson", "gaussian"] = "gaussian"
     transform: Transform = "none"
+    bounded: bool = False
+    """Whether the outcome is a score in [0, 1] with values on its bounds, fitted in points of the score."""
+    rejected: bool = False
+    """Whether the residuals speak against the linear model, so that its p values are withheld."""
     decisions: list[Decision] = field(default_factory=list)
 
     def log(self, question: str, answer: str, reason: str) -> None:
@@ -86,13 +92,14 @@ def _described(values: np.ndarray) -> str:
     return f"{len(different)} different values" + (" (if they count events, ask for family poisson)" if whole else "")
 
 
-def choose_transform(work: Workflow, values: np.ndarray, straight: float) -> None:
+def choose_transform(work: Workflow, values: np.ndarray, straight: float, *, paper: bool = False) -> None:
     """Settle the transform of a continuous outcome from its bounds and the Q-Q plot of the plain model's residuals.
 
     Args:
         work: Takes the decision.
         values: The outcome.
         straight: Correlation of the residuals with normal quantiles, without any transform.
+        paper: Whether the original workflow is followed, which knows no other way for scores of exactly 0 and 1.
     """
     low, high, shown = float(values.min()), float(values.max()), f"Q-Q correlation {straight:.3f}"
     question = "Does the outcome need a transform?"
@@ -100,6 +107,10 @@ def choose_transform(work: Workflow, values: np.ndarray, straight: float) -> Non
         work.log(question, "no", f"values from {low:g} to {high:g} are not bounded by 0")
     elif straight >= STRAIGHT_ENOUGH:
         work.log(question, "no", f"residuals look normal without ({shown})")
+    elif high <= 1 and not paper and (share := float(np.mean((values == 0) | (values == 1)))) > BOUNDARY_SHARE:
+        work.bounded = True
+        work.log(question, "no", f"{share:.0%} of values are exactly 0 or 1, where a logit depends on how far they are "
+                 f"moved inwards; effects are in points of the score ({shown})")  # fmt: skip
     elif high <= 1:
         work.transform = "logit"
         work.log(question, "logit", f"bounded by 0 and 1, {shown} without; exact bounds moved inwards by {EPSILON:g}")
@@ -129,13 +140,19 @@ def check_residuals(work: Workflow, residuals: np.ndarray) -> bool:
     """Whether the residuals of the linear model are near enough to normal; the answer goes on record."""
     straight = normal_correlation(residuals)
     good = bool(straight >= STRAIGHT_ENOUGH)
+    if work.bounded and not good:
+        work.log("Are the residuals normal?", "no",
+                 f"Q-Q correlation {straight:.3f}; tests of scores in [0, 1] in points of the score keep their level "
+                 "nevertheless (simulated)")  # fmt: skip
+        return True
+    work.rejected = not good
     if good:
         work.log("Are the residuals normal?", "yes", f"Q-Q correlation {straight:.3f}; report the linear model")
     else:
         work.log(
             "Are the residuals normal?", "no",
-            f"Q-Q correlation {straight:.3f}; restate the outcome as counts (such as true positives of reference "
-            "pixels) and fit a GLMM: pass successes and trials",
+            f"Q-Q correlation {straight:.3f}; the linear model is rejected and its p values are withheld. Restate the "
+            "outcome as counts (such as true positives of reference pixels): pass successes and trials",
         )  # fmt: skip
     return good
 
@@ -196,7 +213,7 @@ def _on_its_scale(
     if transform == "auto":
         plain = fit(design_of(frame, replace(request, role="random").model(extra=False), where=where), errors=False)
         straight = normal_correlation(plain.design.response - plain.linear_predictor)
-        choose_transform(work, plain.design.response, straight)
+        choose_transform(work, plain.design.response, straight, paper=request.spec == "paper")
     else:
         work.transform = transform  # type: ignore[assignment]
         work.log("Does the outcome need a transform?", transform, "asked for")
@@ -237,14 +254,17 @@ def settle_role(frame: pl.DataFrame, request: Request, work: Workflow, where: st
         Misuse: A role was given to models that no random effect names.
         TableInvalid: The column of models does not exist.
     """
+    column = request.model_column
+    if not column and request.role != "random":
+        raise Misuse(f"role {request.role} needs to know the models; put their column among the random effects under "
+                     "the name model (columns: model=COLUMN)")  # fmt: skip
     if not request.random:
-        if request.role != "random":
-            raise Misuse(f"role {request.role} needs to know the models; name their column first among random effects")
         work.log("How do rows depend on each other?", "not at all", "no random effect was named; errors assume "
                  "independent rows")  # fmt: skip
         return Settled(frame, request, {})
-    column = request.model_column
-    check_columns(frame, column.split(":"), where)
+    _log_groups(work, request.roles)
+    if not column:
+        return Settled(frame, request, {})
     models = frame.select(column.split(":")).drop_nulls().n_unique()
     if models == 1 and request.role in ("random", "fixed"):
         request = replace(request, role="removed")
@@ -255,3 +275,15 @@ def settle_role(frame: pl.DataFrame, request: Request, work: Workflow, where: st
     design = design_of(frame, request.model(extra=False), where=where, also=also)
     rows, model = averaged_over_models(design)
     return Settled(rows, replace(request, trials=model.trials, offset=model.offset, also=also), design.excluded)
+
+
+def _log_groups(work: Workflow, roles: Roles) -> None:
+    """What the videos and the finest unit are, on record; and that no model was named."""
+    question = "Between what do effects have to hold?"
+    if roles.video:
+        why = "named so" if roles.named else "the coarsest random effect that holds whole units; name another video"
+        work.log(question, roles.video, f"{why} (columns: video=COLUMN)")
+    if roles.unit:
+        work.log("Which is the finest unit?", roles.unit, "named so, or the random effect with the most levels")
+    if not roles.model:
+        work.log("How do models enter?", "not at all", "no random effect is called model (columns: model=COLUMN)")

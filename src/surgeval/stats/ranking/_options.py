@@ -38,7 +38,7 @@ class RankOptions:
     test: str | None = None
     alpha: float = 0.05
     correction: str | None = None
-    boot: int | None = None
+    replicates: int | None = None
     seed: int = 42
     baselines: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
@@ -89,8 +89,9 @@ def _problems(options: RankOptions) -> list[str]:
     problems = []
     if not 0 < options.alpha < 1:
         problems.append(f"alpha must lie between 0 and 1, got {options.alpha}")
-    if options.boot is not None and not 0 <= options.boot <= MOST_REPLICATES:
-        problems.append(f"boot must be 0 (no resampling) or at most {MOST_REPLICATES:,}, got {options.boot}")
+    replicates = options.replicates
+    if replicates is not None and not 0 <= replicates <= MOST_REPLICATES:
+        problems.append(f"replicates must be 0 (no resampling) or at most {MOST_REPLICATES:,}, got {replicates}")
     if not 0 <= options.seed < 2**63:
         problems.append(f"seed must lie between 0 and 2**63 - 1, got {options.seed}")
     if options.prize_pool is not None and not (math.isfinite(options.prize_pool) and options.prize_pool >= 0):

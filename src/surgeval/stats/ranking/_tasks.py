@@ -11,12 +11,15 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import TableInvalid, UnknownName
+from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.score_table import ScoreMatrix, ScoreTable
 from surgeval.stats.draws import stream, video_counts
 from surgeval.stats.pooled import PooledStatistic, verb_matrix
 from surgeval.stats.ranking._options import RankOptions
 
 ONE_TASK = "all"
+TASK = "task"
+"""The column that names tasks unless another is given."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Tasks:
     tasks: tuple[Task, ...]
     unit: str
     """`video` or `case`."""
-    warnings: tuple[str, ...]
+    warnings: tuple[Finding | str, ...]
     treatment: str
     """What became of scores that were not given, in words."""
     clustered: bool
@@ -83,7 +86,13 @@ def tasks_of(table: ScoreTable, options: RankOptions, *, pooled: bool = False) -
         raise TableInvalid("score table", [f"a ranking needs at least two models, got only {models[0]!r}"])
     tasks = tuple(_task(name, matrix, models, table.has_videos) for name, matrix in matrices)
     metrics = {matrix.metric.name: matrix for _, matrix in matrices}
-    warnings = [sentence for matrix in metrics.values() for sentence in matrix.notes]
+    warnings: list[Finding | str] = [sentence for matrix in metrics.values() for sentence in matrix.notes]
+    if options.task_column is None and len(tasks) > 1:
+        text = (
+            f"column {TASK!r} was taken to name {len(tasks)} tasks: models are ranked on each, and the consensus is"
+            f" over tasks, not over cases; rename the column to rank all cases together, or pass task_column={TASK!r}"
+        )
+        warnings.append(Finding("tasks-taken", Severity.WARNING, text))
     absent = [sentence for matrix in metrics.values() for sentence in matrix.absent.sentences]
     problems = [
         f"model {models[m]!r} has no score at all in task {task.name!r}"
@@ -106,9 +115,9 @@ def _matrices(table: ScoreTable, options: RankOptions, pooled: bool) -> list[tup
             (metric, verb_matrix(table, metric, missing=options.missing, estimand=estimand)) for metric in table.metrics
         ]
     matrix = verb_matrix(table, options.metric, missing=options.missing, estimand=estimand)
-    if column is None and "task" not in matrix.cases.columns:
+    if column is None and TASK not in matrix.cases.columns:
         return [(ONE_TASK, matrix)]
-    column = column or "task"
+    column = column or TASK
     if column not in matrix.cases.columns:
         raise UnknownName("task column", column, [name for name in matrix.cases.columns if name not in ("case",)])
     names = matrix.cases[column].cast(pl.String)

@@ -88,7 +88,7 @@ def _ordered_p(task: Task, options: RankOptions) -> np.ndarray:
         _, codes = np.unique(task.units[both], return_inverse=True)
         scores = PairedScores(values[both][:, [i, j]], codes)
         run = TESTS[options.test or DEFAULT_TEST].run
-        p[k] = run(scores, seed=options.seed, replicates=max(options.boot or 0, 9999)).p[0]
+        p[k] = run(scores, seed=options.seed, replicates=max(options.replicates or 0, 9999)).p[0]
         better[k] = scores.mean_differences[0]
     up = np.where(better > 0, p / 2, np.where(better < 0, 1 - p / 2, 0.5))
     return np.concatenate([up, 1.0 - up])

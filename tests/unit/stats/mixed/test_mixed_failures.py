@@ -175,7 +175,7 @@ def test_an_interaction_without_its_parts_is_warned_of() -> None:
 
 
 def test_how_properties_go_together_is_on_record() -> None:
-    record = failures(nested_table(), **COUNTS).record()
+    record = failures(nested_table(), **COUNTS).records["fit"]
     (pair,) = record["co_occurrence"]
     whole = np.corrcoef(nested_table()["smoke"], nested_table()["size"])[0, 1]
     assert (pair["term_a"], pair["term_b"]) == ("size", "smoke")
@@ -228,7 +228,7 @@ def test_files_are_written_and_never_overwritten_silently(tmp_path: Path) -> Non
     table = tmp_path / "table.csv"
     nested_table(cell=0.5).write_csv(table)
     result = surgeval.failures(str(table), **COUNTS, per_model=True, cluster=["image"])
-    result.to_dir(tmp_path / "out", inputs=[table])
+    result.to_dir(tmp_path / "out")
     written = {path.name for path in (tmp_path / "out").iterdir()}
     assert written >= {"effects.csv", "variance.csv", "fit.json", "manifest.json", "per_model.csv", "marginal.csv"}
     record = json.loads((tmp_path / "out" / "fit.json").read_text())
@@ -271,7 +271,7 @@ def test_every_branch_of_the_workflow_is_logged() -> None:
     works = {name: choose_family(values) for name, values in straight.items()}
     assert works["binary"].family == "binomial"
     for name, expected in (("unbounded", "none"), ("positive", "log"), ("share", "logit")):
-        choose_transform(works[name], straight[name], 0.5)
+        choose_transform(works[name], straight[name], 0.5, paper=True)
         assert works[name].transform == expected
         assert len(works[name].decisions) == 2
     straightened = choose_family(straight["share"])
@@ -284,8 +284,15 @@ def test_bad_residuals_lead_to_the_advice_to_restate_as_counts() -> None:
     table = nested_table().with_columns(
         dice=pl.Series(np.where(rng.random(120) < 0.4, 0.0, 0.97)) + 0.01 * pl.col("smoke")
     )
-    result = failures(table, outcome="dice", fixed=["smoke"], random=UNITS)
-    assert any("restate the outcome as counts" in str(decision) for decision in result.decisions)
+    result = failures(table, outcome="dice", fixed=["smoke"], random=UNITS, spec="paper")
+    assert any("Restate the outcome as counts" in str(decision) for decision in result.decisions)
+    assert any("p values are withheld" in warning for warning in result.warnings)
+    assert result.table["p_value"].null_count() == result.table.height
+    assert result.table["symbol"].to_list() == ["", "x"]
+    kept = failures(table, outcome="dice", fixed=["smoke"], random=UNITS)
+    assert kept.transform == "none"
+    assert any("in points of the score" in str(decision) for decision in kept.decisions)
+    assert kept.table["p_value"][1] is not None
 
 
 def test_a_score_gives_way_to_the_counts_behind_it_only_where_its_residuals_are_not_normal() -> None:

@@ -42,11 +42,12 @@ def test_two_values_and_whole_numbers_are_told_what_they_could_be() -> None:
 def test_every_decision_stands_in_the_order_it_was_made() -> None:
     asked = [decision.question for decision in failures(TABLE, **SCORE).decisions]
     assert asked == [
-        "Is the outcome continuous?", "Does the outcome need a transform?", "How do models enter?",
+        "Is the outcome continuous?", "Does the outcome need a transform?",
+        "Between what do effects have to hold?", "Which is the finest unit?", "How do models enter?",
         "Are the residuals normal?",
     ]  # fmt: skip
     counts = failures(TABLE, successes="hits", trials="total", fixed=["smoke"], random=["algorithm", "image"])
-    assert [decision.question for decision in counts.decisions] == asked[:1] + asked[2:3]
+    assert [decision.question for decision in counts.decisions] == asked[:1] + asked[2:5]
 
 
 def test_roles_are_on_record_with_their_reason() -> None:

@@ -48,7 +48,7 @@ def test_never_more_than_the_pool_is_paid(pool: float) -> None:
 
 
 def test_the_gate_needs_one_board_above_every_baseline() -> None:
-    result = rank(focus_table(5, gap=3.0, seed=2), baselines=["D", "E"], boot=50)
+    result = rank(focus_table(5, gap=3.0, seed=2), baselines=["D", "E"], replicates=50)
     gate = result.records["gate"]
     assert gate["applies"]
     assert gate["baselines"] == ["D", "E"]
@@ -64,22 +64,22 @@ def test_a_model_equal_to_a_baseline_does_not_pass() -> None:
     frame = focus_frame(3, gap=0.0, seed=3)
     copy = frame.filter(frame["model"] == "A").with_columns(model=pl.lit("Z"))
     both = pl.concat([frame.filter(pl.col("model").is_in(["A", "B"])), copy])
-    gate = rank(both, baselines=["Z"], boot=0).records["gate"]
+    gate = rank(both, baselines=["Z"], replicates=0).records["gate"]
     assert not gate["models"]["A"]["passes"]
 
 
 def test_without_baselines_the_gate_does_not_apply() -> None:
-    assert rank(focus_table(3), boot=0).records["gate"]["applies"] is False
+    assert rank(focus_table(3), replicates=0).records["gate"]["applies"] is False
 
 
 def test_baselines_stand_outside_with_the_place_they_would_take() -> None:
     table = focus_table(5, gap=4.0, seed=4)
-    alone = rank(without(table, "B"), board="technical", boot=50)
-    result = rank(table, board="technical", baselines=["B"], boot=50)
+    alone = rank(without(table, "B"), board="technical", replicates=50)
+    result = rank(table, board="technical", baselines=["B"], replicates=50)
     competitors = result.places.filter(~result.places["baseline"]).drop("baseline")
     assert competitors.equals(alone.places.drop("baseline"))
     baseline = result.places.filter(result.places["baseline"]).row(0, named=True)
-    full = rank(table, board="technical", boot=50).places
+    full = rank(table, board="technical", replicates=50).places
     assert baseline["copeland"] == full.filter(full["model"] == "B")["copeland"][0]
     assert baseline["win_rate"] is None
     pairs = result.pairs
@@ -93,7 +93,7 @@ def without(table: ScoreTable, model: str) -> ScoreTable:
 
 
 def test_entries_outside_are_no_baselines() -> None:
-    result = rank(focus_table(4), outside=["A"], boot=0, board="technical")
+    result = rank(focus_table(4), outside=["A"], replicates=0, board="technical")
     row = result.places.filter(result.places["model"] == "A").row(0, named=True)
     assert row["baseline"] is False
     assert "A" not in result.sensitivity["model"].to_list()
@@ -101,13 +101,13 @@ def test_entries_outside_are_no_baselines() -> None:
 
 def test_unknown_baselines_and_an_empty_field_are_refused() -> None:
     with pytest.raises(UnknownName, match=r"model \(given as baseline\) 'Q'"):
-        rank(focus_table(3), baselines=["Q"], boot=0)
+        rank(focus_table(3), baselines=["Q"], replicates=0)
     with pytest.raises(Misuse, match="nobody is left to rank"):
-        rank(focus_table(2), baselines=["A", "B"], boot=0)
+        rank(focus_table(2), baselines=["A", "B"], replicates=0)
 
 
 def test_one_competitor_among_baselines_is_first() -> None:
-    result = rank(focus_table(3, gap=3.0), baselines=["B", "C"], boot=20, prize_pool=10)
+    result = rank(focus_table(3, gap=3.0), baselines=["B", "C"], replicates=20, prize_pool=10)
     first = result.places.filter(result.places["model"] == "A")
     assert first["place"].to_list() == [1, 1]
     assert result.prizes["amount"].to_list() == [5.0, 5.0]

@@ -77,7 +77,7 @@ def test_the_same_seed_gives_the_same_win_rates_and_more_replicates_begin_alike(
 
 def test_the_tie_break_shows_in_the_places() -> None:
     weaker, stronger = [[1, 0, 1]] * 3 + [[0, 1, 1]] * 5, [[1, 0, 1]] * 2 + [[0, 1, 1]] * 6
-    result = rank(from_bucket_scores([weaker, stronger], ["A", "B", "C"]), board="technical", boot=500)
+    result = rank(from_bucket_scores([weaker, stronger], ["A", "B", "C"]), board="technical", replicates=500)
     rows = {row["model"]: row for row in result.places.iter_rows(named=True)}
     assert [rows[m]["copeland"] for m in "ABC"] == [0, 0, 0]
     assert [rows[m]["place"] for m in "CBA"] == [1, 2, 3]

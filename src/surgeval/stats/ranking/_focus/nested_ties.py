@@ -43,6 +43,18 @@ def video_lists(videos: int, replicates: int, rng: np.random.Generator) -> np.nd
     return lists
 
 
+def counts_of(lists: np.ndarray) -> np.ndarray:
+    """How often each replicate draws each video, `[replicate, video]`.
+
+    Example:
+        >>> counts_of(np.array([[0, 2, 2], [1, 0, 2]])).tolist()
+        [[1, 0, 2], [1, 1, 1]]
+    """
+    replicates, videos = lists.shape
+    cell = lists + videos * np.arange(replicates)[:, None]
+    return np.bincount(cell.ravel(), minlength=replicates * videos).reshape(replicates, videos)
+
+
 def broken_places(
     board: Board,
     members: np.ndarray,
@@ -109,7 +121,9 @@ def place_shares(place: np.ndarray, last: int) -> np.ndarray:
         >>> place_shares(np.array([[1, 1, 3], [1, 2, 3]]), 1).tolist()
         [0.75, 0.25, 0.0]
     """
-    size = (place[:, :, None] == place[:, None, :]).sum(axis=2)
+    replicates, members = place.shape
+    cell = place - 1 + members * np.arange(replicates)[:, None]
+    size = np.bincount(cell.ravel(), minlength=place.size)[cell]
     inside = np.clip(last + 1 - place, 0, size)
     return np.asarray((inside / size).mean(axis=0))
 

@@ -53,7 +53,7 @@ def gather(board: Board, options: RankOptions) -> Evidence:
             correction=correction,
             alpha=options.alpha,
             seed=options.seed,
-            replicates=max(options.boot or 0, LEAST_DRAWS),
+            replicates=max(options.replicates or 0, LEAST_DRAWS),
         )
         for bucket in board.buckets
     )

@@ -2,8 +2,8 @@
 
 One joint bootstrap over videos: a video sits in several buckets and takes all of them along. In every
 replicate the tests are repeated in their studentised form `z = sum c D / sqrt(sum c D^2)` (c: how often
-each video was drawn), corrected, merged and placed again, all as matrix products. Ties are not broken
-inside replicates: models with equal Copeland scores share a place.
+each video was drawn), corrected, merged and placed again, all as matrix products. What comes out are Copeland
+places; `nested_ties` breaks their ties, so that every replicate repeats the whole published rule.
 
 The known bias, said in every result: a test inside a bootstrap sees the observed effect plus new noise,
 so it finds more differences than the test on the data; places spread more than the data warrant.

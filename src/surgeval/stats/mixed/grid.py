@@ -1,0 +1,269 @@
+"""Estimated marginal means on a reference grid, contrasts of them, and joint tests of terms, as emmeans defines them.
+
+Everything is a linear function L of the coefficients: rows of the design rebuilt from values of the columns, so that a
+row belongs to one category at a time and products follow their parts. Categories (text, `C(x)` and columns of two
+numbers) take all their levels, other numbers their mean. estimate = L b, covariance = L C L' (Searle, Speed and
+Milliken 1980; Lenth's emmeans). Averages over the rows of the data instead of a grid are in `marginal`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from surgeval.errors import UnknownName
+from surgeval.stats.corrections import adjusted
+from surgeval.stats.mixed.formula import column_of
+from surgeval.stats.mixed.predict import design_rows
+from surgeval.stats.mixed.result import MixedFit
+
+Weights = Literal["equal", "proportional", "outer", "cells"]
+Adjustment = Literal["tukey", "holm", "bonferroni", "bh", "none"]
+Value = str | float
+_MANY = 1e5
+
+
+@dataclass(frozen=True)
+class Means:
+    """Marginal means as linear functions of the coefficients."""
+
+    over: tuple[str, ...]
+    values: tuple[tuple[Value, ...], ...]
+    """The combination of values that every row stands for."""
+    linear: np.ndarray
+    """One row of coefficients' weights per mean; NaN where no case of the data is like that."""
+    offset: float
+    fit: MixedFit
+
+    def table(self, *, level: float = 0.95, df: float = float("inf")) -> pl.DataFrame:
+        """Rows of the columns asked for, and `mean, std_error, low, high` on the scale of the linear predictor."""
+        error = np.sqrt(np.einsum("ij,jk,ik->i", self.linear, self.fit.covariance, self.linear))
+        mean, width = self.linear @ self.fit.beta + self.offset, float(stats.t.ppf(0.5 + level / 2, df)) * error
+        columns = {name: [row[k] for row in self.values] for k, name in enumerate(self.over)}
+        return pl.DataFrame(
+            {**columns, "mean": mean, "std_error": error, "low": mean - width, "high": mean + width}, strict=False
+        ).fill_nan(None)
+
+    def pairs(self, *, adjust: Adjustment = "tukey", level: float = 0.95, df: float = float("inf")) -> pl.DataFrame:
+        """Differences of all pairs of means: `contrast, estimate, std_error, df, t, p_value, low, high`."""
+        named = [", ".join(map(shown, row)) for row in self.values]
+        chosen = list(combinations(range(len(named)), 2))
+        rows = np.array([self.linear[a] - self.linear[b] for a, b in chosen]).reshape(len(chosen), -1)
+        names = [f"{named[a]} - {named[b]}" for a, b in chosen]
+        return contrast_table(self.fit, names, rows, adjust=adjust, level=level, df=df, means=len(named))
+
+
+def contrast_table(
+    found: MixedFit,
+    names: Sequence[str],
+    linear: np.ndarray,
+    *,
+    adjust: Adjustment = "holm",
+    level: float = 0.95,
+    df: float = float("inf"),
+    means: int = 2,
+) -> pl.DataFrame:
+    """Contrasts of coefficients with p values and intervals adjusted within the family.
+
+    Args:
+        found: The fitted model.
+        names: Of the contrasts.
+        linear: One row of coefficients' weights per contrast.
+        adjust: `tukey` for all pairs of `means` means; `holm`, `bonferroni` (intervals of both at Bonferroni's level),
+            `bh` or `none` (plain intervals).
+        level: Of the intervals.
+        df: Degrees of freedom of the t statistics.
+        means: How many means the pairs are of.
+    """
+    estimate = linear @ found.beta
+    error = np.sqrt(np.einsum("ij,jk,ik->i", linear, found.covariance, linear))
+    t = estimate / error
+    p, quantile = 2 * stats.t.sf(np.abs(t), df), float(stats.t.ppf(0.5 + level / 2, df))
+    if adjust == "tukey":
+        finite = min(df, _MANY)
+        if means > 2:
+            p = np.asarray(stats.studentized_range.sf(np.sqrt(2) * np.abs(t), means, finite))
+            quantile = float(stats.studentized_range.ppf(level, means, finite)) / np.sqrt(2)
+    elif adjust != "none":
+        p = np.minimum(p * len(p), 1.0) if adjust == "bonferroni" else np.asarray(adjusted(p, adjust))
+        if adjust != "bh":
+            quantile = float(stats.t.ppf(1 - (1 - level) / (2 * len(names)), df))
+    return pl.DataFrame({
+        "contrast": list(names), "estimate": estimate, "std_error": error, "df": [df] * len(names), "t": t,
+        "p_value": p, "low": estimate - quantile * error, "high": estimate + quantile * error,
+    }).fill_nan(None)  # fmt: skip
+
+
+def emm(
+    found: MixedFit,
+    over: str | Sequence[str],
+    *,
+    at: Mapping[str, Sequence[Value]] | None = None,
+    weights: Weights = "equal",
+) -> Means:
+    """Marginal means over one or more columns, averaged over the levels of the other categories.
+
+    Args:
+        found: The fitted model.
+        over: Columns of properties.
+        at: Values to put columns at, instead of all levels or the mean.
+        weights: How levels of the other categories are averaged: `equal`, `proportional` to the rows that have the
+            combination, `outer` (product of the marginal shares), or `cells` (rows that have it at that very value).
+
+    Raises:
+        UnknownName: A column is no property of the model.
+    """
+    asked = (over,) if isinstance(over, str) else tuple(over)
+    levels = grid_values(found, at or {})
+    for name in (*asked, *(at or {})):
+        if name not in levels:
+            raise UnknownName("property", name, list(levels))
+    others = [name for name in levels if name not in asked]
+    combos = list(product(*(levels[name] for name in others)))
+    values = tuple(product(*(levels[name] for name in asked)))
+    frame = pl.DataFrame(
+        [dict(zip((*asked, *others), (*one, *rest), strict=True)) for one in values for rest in combos],
+        schema={name: _kind(found, name) for name in (*asked, *others)},
+    )
+    rows = design_rows(found, frame).reshape(len(values), len(combos), -1)
+    share = np.array([_shares(found, asked, one, others, combos, weights) for one in values])
+    total = share.sum(axis=1)
+    linear = np.einsum("vc,vcj->vj", share, rows) / np.where(total > 0, total, np.nan)[:, None]
+    linear[~_has_rows(found, asked, values)] = np.nan
+    return Means(asked, values, linear, float(np.mean(found.design.offset)), found)
+
+
+def grid_values(found: MixedFit, at: Mapping[str, Sequence[Value]]) -> dict[str, list[Value]]:
+    """Every property with the values it takes on the grid."""
+    levels: dict[str, list[Value]] = {}
+    for part in (part for term in found.design.model.fixed for part in term.split(":")):
+        name = column_of(part)
+        series = found.design.frame[name]
+        if name in at:
+            levels[name] = list(at[name])
+        elif is_category(found, name):
+            kind = pl.String if part != name or not _numeric(series) else pl.Float64
+            levels[name] = series.cast(kind).unique().sort().to_list()
+        elif name not in levels:
+            levels[name] = [float(series.cast(pl.Float64).mean())]  # type: ignore[arg-type]
+    return levels
+
+
+def is_category(found: MixedFit, name: str) -> bool:
+    """Whether a property takes levels: text, `C(x)`, yes and no, or exactly two numbers."""
+    series = found.design.frame[name]
+    coded = any(part == f"C({name})" for term in found.design.model.fixed for part in term.split(":"))
+    return coded or not _numeric(series) or series.n_unique() == 2
+
+
+def _numeric(series: pl.Series) -> bool:
+    return series.dtype.is_numeric() or series.dtype == pl.Boolean
+
+
+def _kind(found: MixedFit, name: str) -> pl.DataType:
+    coded = any(part == f"C({name})" for term in found.design.model.fixed for part in term.split(":"))
+    return pl.Float64() if _numeric(found.design.frame[name]) and not coded else pl.String()
+
+
+def _matches(found: MixedFit, name: str, value: Value) -> np.ndarray:
+    series = found.design.frame[name]
+    same = series.cast(pl.String) == value if isinstance(value, str) else series.cast(pl.Float64) == value
+    return same.fill_null(False).to_numpy()
+
+
+def _has_rows(found: MixedFit, over: Sequence[str], values: Sequence[tuple[Value, ...]]) -> np.ndarray:
+    """Per combination of categories, whether the data have a case like that."""
+    known = []
+    for one in values:
+        here = np.ones(found.design.rows, dtype=bool)
+        for name, value in zip(over, one, strict=True):
+            here &= _matches(found, name, value) if is_category(found, name) else True
+        known.append(bool(here.any()))
+    return np.array(known)
+
+
+def _shares(
+    found: MixedFit, asked: Sequence[str], one: tuple[Value, ...], others: Sequence[str],
+    combos: Sequence[tuple[Value, ...]], weights: Weights,
+) -> np.ndarray:  # fmt: skip
+    """The weight of every combination of the other categories."""
+    if weights == "equal":
+        return np.ones(len(combos))
+    here = np.ones(found.design.rows, dtype=bool)
+    if weights == "cells":
+        for name, value in zip(asked, one, strict=True):
+            here &= _matches(found, name, value) if is_category(found, name) else True
+    total = []
+    for combo in combos:
+        parts = [_matches(found, name, value) for name, value in zip(others, combo, strict=True)
+                 if is_category(found, name)]  # fmt: skip
+        if weights == "outer":
+            total.append(float(np.prod([part.mean() for part in parts])) if parts else 1.0)
+        else:
+            total.append(float(np.sum(np.logical_and.reduce([here, *parts]))))
+    return np.array(total)
+
+
+@dataclass(frozen=True)
+class JointTest:
+    """Whether any level of a term differs from another."""
+
+    term: str
+    rank: int
+    statistic: float
+    """F; times `rank` it is chi-squared where `df` is infinite."""
+    df: float
+    p_value: float
+
+
+def joint_test(found: MixedFit, term: str, *, df: float = float("inf")) -> JointTest:
+    """The test of all contrasts of a term's levels at once, other numbers at their means.
+
+    Not the `type III` of dummy coding: that tests a factor at zero of the numbers it interacts with.
+    """
+    names = [column_of(part) for part in term.split(":")]
+    middle = {name: _middle(found, name) for name in names if not is_category(found, name)}
+    means = emm(found, names, at=middle)
+    shape = [len(set(column)) for column in zip(*means.values, strict=True)]
+    linear = means.linear.reshape(*shape, -1)
+    for axis in range(len(shape)):
+        linear = np.diff(linear, axis=axis)
+    linear = linear.reshape(-1, means.linear.shape[1])
+    linear = linear[np.isfinite(linear).all(axis=1)]
+    spread, effect = linear @ found.covariance @ linear.T, linear @ found.beta
+    size, axes = np.linalg.eigh((spread + spread.T) / 2)
+    kept = size > 1e-10 * max(float(size.max(initial=0.0)), 1e-300)
+    rank = int(kept.sum())
+    if not rank:
+        return JointTest(term, 0, float("nan"), df, float("nan"))
+    statistic = float(np.sum((axes[:, kept].T @ effect) ** 2 / size[kept])) / rank
+    p = stats.chi2.sf(rank * statistic, rank) if np.isinf(df) else stats.f.sf(statistic, rank, df)
+    return JointTest(term, rank, statistic, df, float(p))
+
+
+def _middle(found: MixedFit, name: str) -> list[Value]:
+    """Two values of a numeric column, one apart, around its mean: their difference is its slope there."""
+    mean = float(found.design.frame[name].cast(pl.Float64).mean())  # type: ignore[arg-type]
+    return [mean - 0.5, mean + 0.5]
+
+
+def slopes_over(found: MixedFit, column: str, over: str) -> Means:
+    """The slope of a numeric column at each level of another."""
+    high, low = (emm(found, over, at={column: [value]}) for value in reversed(_middle(found, column)))
+    return Means((over,), high.values, high.linear - low.linear, 0.0, found)
+
+
+def shown(value: Value) -> str:
+    """A value of the grid as text.
+
+    Example:
+        >>> shown("b"), shown(1.0), shown(2.5)
+        ('b', '1', '2.5')
+    """
+    return value if isinstance(value, str) else f"{value:g}"

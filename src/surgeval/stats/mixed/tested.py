@@ -1,0 +1,49 @@
+"""A design fitted and every coefficient tested: restricted likelihood, penalties where needed, the test per term."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from surgeval.stats.mixed.design import Design, Separation, factor_of
+from surgeval.stats.mixed.fit import Engine, fit
+from surgeval.stats.mixed.penalised import penalties, runaway, unbounded
+from surgeval.stats.mixed.result import MixedFit
+from surgeval.stats.mixed.term_tests import Inference, TermTests, term_tests
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How effects are tested."""
+
+    inference: Inference = "reml-t"
+    slopes: bool | Sequence[str] = True
+    separation: Separation = "keep"
+    level: float = 0.95
+    engine: Engine = "auto"
+
+
+class Tested(NamedTuple):
+    """A fit and the tests of its coefficients."""
+
+    fit: MixedFit
+    tests: TermTests
+
+
+def tested(design: Design, video: str, rule: Rule) -> Tested:
+    """The fit of a design by a rule, with every coefficient tested.
+
+    Args:
+        design: The arrays; made with the rule's `separation`.
+        video: The random effect that holds dependent rows together; empty where rows are independent.
+        rule: How effects are tested.
+    """
+    restricted = rule.inference == "reml-t" or None
+    wild = unbounded(design) if rule.separation == "keep" else set[str]()
+    found = fit(design, restricted=restricted, engine=rule.engine, penalty=penalties(design, wild) or None)
+    if rule.separation == "keep" and (more := runaway(found) - wild):
+        found = fit(design, restricted=restricted, engine=rule.engine, penalty=penalties(design, wild | more))
+    group = factor_of(design.frame, video) if video else None
+    tests = term_tests(found, group, inference=rule.inference, slopes=rule.slopes, level=rule.level, engine=rule.engine)
+    return Tested(found, tests)
