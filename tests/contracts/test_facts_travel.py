@@ -12,7 +12,7 @@ import pytest
 
 from docs import metric_catalogue
 from metric_examples import all_examples
-from surgeval.errors import TableInvalid
+from surgeval.errors import FileUnreadable, TableInvalid
 from surgeval.metrics import METRICS, open_metric
 from surgeval.report.inputs import read_inputs
 from surgeval.report.sections import summary
@@ -140,3 +140,48 @@ def test_tables_that_mean_different_things_by_one_name_are_not_stacked(tmp_path:
         )
     with pytest.raises(TableInvalid, match=r"metric 'dsc' is not the same in .*both masks empty '0' and 'left out'"):
         read_score_table([tmp_path / "A", tmp_path / "B"])
+
+
+def a_table(path: Path, model: str, metric: str, facts: str | None = None, *, name: str = "") -> Path:
+    """A small CSV file of one model, with a facts file beside it."""
+    rows = [{"model": model, "case": f"q{q}", "video": f"v{q}", "metric": metric, "value": 0.5} for q in range(3)]
+    pl.DataFrame(rows).write_csv(path)
+    if facts is not None:
+        (path.parent / (name or f"{path.stem}.metrics.json")).write_text(facts)
+    return path
+
+
+@pytest.mark.parametrize("metric", ["hd95_px", "HD95"])
+def test_facts_beside_a_table_may_not_turn_a_known_direction_round(metric: str, tmp_path: Path) -> None:
+    facts = json.dumps({"metrics": {metric: {"better": "larger"}}})
+    first = a_table(tmp_path / "a.csv", "A", metric, facts)
+    said = rf"a.metrics.json: '{metric}' is better when smaller, but the facts say larger; leave that out"
+    with pytest.raises(TableInvalid, match=said):
+        read_score_table(first)
+    with pytest.raises(TableInvalid, match=said):
+        read_score_table([a_table(tmp_path / "b.csv", "B", metric), first])
+
+
+def test_facts_beside_one_table_are_held_against_the_name_in_another(tmp_path: Path) -> None:
+    percent = json.dumps({"metrics": {"dsc": {"better": "larger", "low": 0, "high": 100}}})
+    first, second = a_table(tmp_path / "a.csv", "A", "dsc", percent), a_table(tmp_path / "b.csv", "B", "dsc")
+    assert read_score_table(first).facts_of("dsc").high == 100
+    with pytest.raises(TableInvalid, match=r"b.csv has no facts of metric 'dsc'.*high 100 and 1$"):
+        read_score_table([first, second])
+    given = {"dsc": MetricFacts("dsc", high=100)}
+    assert read_score_table([first, second], facts=given).facts_of("dsc").high == 100
+
+
+@pytest.mark.parametrize(
+    "text", ['{"metrics": {"dsc": ', '{"metrics": {"score": {"better": "up"}}}', '{"metrics": {"a": "up"}}']
+)
+@pytest.mark.parametrize("name", ["metrics.json", "a.metrics.json"])
+def test_damaged_facts_beside_a_table_are_an_error_that_names_the_file(text: str, name: str, tmp_path: Path) -> None:
+    path = a_table(tmp_path / "a.csv", "A", "score", text, name=name)
+    with pytest.raises(FileUnreadable, match=name):
+        read_score_table(path)
+
+
+def test_somebody_elses_metrics_json_is_left_alone(tmp_path: Path) -> None:
+    for text in ('{"accuracy": 0.9}', "[1, 2]", '{"metrics": {"accuracy": 0.9}}', '{"metrics": ["dsc"]}'):
+        assert read_score_table(a_table(tmp_path / "a.csv", "A", "score", text, name="metrics.json")).facts == {}

@@ -166,13 +166,14 @@ def of_status(status: Status) -> ScoreTable:
 @pytest.mark.parametrize("status", list(Status))
 def test_the_status_decides_what_a_missing_score_counts_as(status: Status) -> None:
     table = of_status(status)
+    named = "answered but empty" if status is Status.ANSWERED else status.value
     if DEFAULTS[status] == "error":
-        with pytest.raises(TableInvalid, match=re.escape(f"1 scores are not there (B: {status.value}: 1)")):
+        with pytest.raises(TableInvalid, match=re.escape(f"1 score is not there (B: {named}: 1)")):
             table.matrix()
     else:
         matrix = table.matrix()
         assert matrix.values.tolist() == [[1.0, 1.0], [1.0, 0.0]]
-        assert matrix.notes == [f"1 scores of 'B' are not there ({status.value}: 1): counted as worst, 0."]
+        assert matrix.notes == [f"1 score of 'B' is not there ({named}: 1): counted as worst, 0."]
     assert table.matrix(missing={status.value: 0.5}).values[1, 1] == 0.5
     assert table.matrix(missing=[f"{status.value}=drop-case"]).cases["case"].to_list() == ["p"]
     assert np.isnan(table.matrix(missing=["0", f"{status.value}=drop-score"]).values[1, 1])
@@ -207,3 +208,54 @@ def test_many_models_are_told_about_together() -> None:
     assert ScoreTable.of(frame).matrix().notes == [
         "9 scores of 9 models are not there (missing: 9): counted as worst, 0."
     ]
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS))
+def test_a_number_that_the_metric_cannot_take_is_refused(verb: str) -> None:
+    for table in holed():
+        with pytest.raises(Misuse, match=r"7 lies outside the range of 'correct', \[0, 1\]"):
+            VERBS[verb](table, 7)
+
+
+@pytest.mark.parametrize("work", [interval, lambda t, **o: compare(t, "A", "B", **o), lambda t, **o: rank(t, **o)])
+def test_missing_scores_are_noted_and_wrong_rules_refused_in_one_way(work: Callable[..., Any]) -> None:
+    result = work(holed()[0], **FEW)
+    assert any("not there" in note for note in result.notes)
+    assert not any("not there" in str(warning) for warning in result.warnings)
+    with pytest.raises(UnknownName, match=r"^unknown status 'refuse'"):
+        work(whole(), missing="refuse=0")
+    with pytest.raises(Misuse, match=r"^missing: each status has one rule"):
+        work(whole(), missing=["worst", "drop-case"])
+    with pytest.raises(Misuse, match=r"^missing: no status stands before '=' in '=worst'"):
+        work(whole(), missing=["=worst"])
+
+
+def test_a_comparison_says_that_a_case_left_out_goes_for_both_models() -> None:
+    notes = " ".join(compare(holed()[1], "A", "B", missing="drop-score", **FEW).notes)
+    assert "the comparison is paired, so those cases are left out for both models" in notes
+    assert "of that model alone" not in notes
+    assert "of that model alone" in " ".join(interval(holed()[1], missing="drop-score", **FEW).notes)
+
+
+def with_scores(value: float) -> pl.DataFrame:
+    """The whole table in which two rows of B were refused and have a score."""
+    refused = (pl.col("model") == "B") & pl.col("case").is_in(["q00", "q01"])
+    return whole().with_columns(
+        status=pl.when(refused).then(pl.lit("refused")).otherwise(pl.lit("answered")),
+        value=pl.when(refused).then(value).otherwise("value"),
+    )
+
+
+def test_a_rule_for_a_status_whose_rows_have_scores_is_said_to_have_no_effect() -> None:
+    said = "2 rows of status 'refused' have a score; the rule for missing scores (drop-case) does not apply there."
+    result = interval(with_scores(0.0), missing=["refused=drop-case"], **FEW)
+    assert said in result.notes
+    assert not result.warnings
+    assert not interval(with_scores(0.0), **FEW).notes
+    assert not interval(with_scores(0.0), missing=["refused=0"], **FEW).notes
+    assert said not in compare(with_scores(0.0), "A", "C", missing=["refused=drop-case"], **FEW).notes
+
+
+def test_credit_for_a_case_that_nobody_answered_is_a_warning() -> None:
+    said = "2 rows of status 'refused' have a score, 2 of them better than the worst (0): nothing was answered there."
+    assert said in interval(with_scores(1.0), **FEW).warnings

@@ -67,7 +67,9 @@ By = Annotated[str, typer.Option("--by", metavar="COL,...", help="Report every c
 # Statistics.
 Level = Annotated[float, typer.Option("--level", help="Coverage of the intervals.")]
 Boot = Annotated[int, typer.Option("--boot", help="Number of resamples, where a method resamples.")]
-Statistic = Annotated[str, typer.Option("--statistic", help="mean, median, min, max, or q05, q95, ...")]
+Statistic = Annotated[
+    str, typer.Option("--statistic", help="mean, iqm (interquartile mean), median, min, max, or q05, q95, ...")
+]
 Resample = Annotated[
     str, typer.Option("--resample", help="cluster, two-stage, naive, or a hierarchy such as 'center>video>rows'.")
 ]
@@ -142,6 +144,7 @@ LOCAL: dict[str, str] = {
     "--split": "evaluate cvs: of Endoscapes",
     "--task": "check: repeatable",
     "--track": "questions makes several; rehearse and score take one",
+    "--unit": "agreement: what was rated; failures: the finest unit",
     "--weights": "aggregate: of phases; ensembles: of models",
     "--unit": "agreement: what was rated; failures: the finest unit of the model",
     "--video": "agreement: a column; simulate: a switch; annotate: a film",

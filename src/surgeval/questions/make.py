@@ -67,7 +67,7 @@ def make_questions(
         most_common_share: The most frequent answer of a template, or of a wording that is asked more than once,
             makes up at most this share.
         duplicate_share: At most this share of the questions may be near-duplicates.
-        objects: The foreign-object classes, or the file of their definitions; the official ones when None.
+        objects: The foreign-object classes, or the file of their definitions; the known ones when left out.
         matching: Whether to ask questions of the format `matching` too. The official toolkit cannot load them from
             `questions.parquet`, which then has a fifteenth column with their patterns.
         seed: Equal seeds give equal benchmarks.
@@ -91,8 +91,9 @@ def make_questions(
             tuple(ood_templates), most_common_share, duplicate_share, seed, matching,
         )
     )  # fmt: skip
-    kinds = _kinds(objects)
-    videos, drafts, tally, paths = _draft_all(annotations, options, kinds, progress or _silent)
+    definitions = [Path(objects)] if isinstance(objects, str | Path) else []
+    known = _classes(objects)
+    videos, drafts, tally, paths = _draft_all(annotations, options, known, progress or _silent)
     splits = split_videos(
         videos,
         test_share=test_share,
@@ -102,11 +103,19 @@ def make_questions(
     )
     placed, selections = _select_all(videos, drafts, splits, options)
     facts = {video.video: video for video in videos}
-    questions = tuple(_question(item, facts[item.draft.video], kinds) for item in placed)
+    questions = tuple(_question(item, facts[item.draft.video], known) for item in placed)
     card = data_card(placed, videos, splits, selections, tally, asdict(options))
-    if broken := broken_promises(questions, videos, splits, options, objects=kinds):
+    if broken := broken_promises(questions, videos, splits, options, objects=known):
         raise QuestionsInvalid("benchmark", broken)
-    return Benchmark(questions=questions, card=card, request=RunRequest(inputs={"annotations": paths}))
+    inputs = {"annotations": paths, **({"objects": definitions} if definitions else {})}
+    return Benchmark(questions=questions, card=card, request=RunRequest(inputs=inputs))
+
+
+def _classes(objects: Sequence[ForeignObject] | str | Path | None) -> tuple[ForeignObject, ...]:
+    """The foreign-object classes, read where a file was named."""
+    if objects is None:
+        return FOREIGN_OBJECTS
+    return read_definitions(objects) if isinstance(objects, str | Path) else tuple(objects)
 
 
 def _silent(_done: int) -> None:
@@ -114,12 +123,6 @@ def _silent(_done: int) -> None:
 
 
 # --- drafting ------------------------------------------------------------------------------------
-
-
-def _kinds(objects: Sequence[ForeignObject] | str | Path | None) -> tuple[ForeignObject, ...]:
-    if objects is None:
-        return tuple(FOREIGN_OBJECTS)
-    return tuple(read_definitions(objects) if isinstance(objects, str | Path) else objects)
 
 
 def _draft_all(

@@ -11,16 +11,20 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid, UnknownName
+from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.schema.outcomes import Status
 
 RULES = ("worst", "drop-case", "drop-score", "error")
 """By name; a number is a rule too."""
+_NO_CREDIT = (Status.REFUSED, Status.FAILED, Status.TIMED_OUT, Status.NOT_ASKED, Status.INFRASTRUCTURE)
+"""Nothing was answered, so a score better than the worst contradicts them."""
 NOT_THE_MODELS_FAULT = (Status.NOT_ASKED, Status.NOT_JUDGED, Status.INFRASTRUCTURE)
 DEFAULTS: dict[Status, str] = {status: "error" if status in NOT_THE_MODELS_FAULT else "worst" for status in Status}
 
@@ -32,6 +36,7 @@ _DONE = {
     "drop-case": "those cases are left out for every model",
     "drop-score": "left out of the values of that model alone",
 }
+_PAIRED = {**_DONE, "drop-score": "the comparison is paired, so those cases are left out for both models"}
 
 
 def missing_rules(given: Missing) -> dict[Status, Rule]:
@@ -43,7 +48,7 @@ def missing_rules(given: Missing) -> dict[Status, Rule]:
 
     Raises:
         UnknownName: A rule or a status that does not exist.
-        Misuse: The old word `drop`, a number that is not finite, or two rules for everything.
+        Misuse: The old word `drop`, a number that is not finite, no status before `=`, or two rules for everything.
     """
     if given is None:
         return dict(DEFAULTS)
@@ -51,6 +56,10 @@ def missing_rules(given: Missing) -> dict[Status, Rule]:
         given = [f"{given}"] if isinstance(given, str) else {"": given}
     if not isinstance(given, Mapping):
         pairs = [text.rpartition("=") for text in given]
+        if nameless := [
+            text for text, (name, equals, _) in zip(given, pairs, strict=True) if equals and not name.strip()
+        ]:
+            raise Misuse(f"missing: no status stands before '=' in {', '.join(map(repr, nameless))}; write STATUS=RULE")
         if len({name for name, _, _ in pairs}) < len(pairs):
             raise Misuse(f"missing: each status has one rule, got {', '.join(map(repr, given))}")
         given = {name.strip(): word.strip() for name, _, word in pairs}
@@ -90,11 +99,14 @@ class Absences:
     """For each reason that occurs, the rule."""
     worst: float = math.nan
     cases_dropped: int = 0
+    scored: Mapping[str, Mapping[str, Scored]] = field(default_factory=dict)
+    """For each model, its rows that have a score and a status that says why there is none."""
 
     def of(self, models: Collection[str]) -> Absences:
         """Those of some of the models."""
         kept = {model: counts for model, counts in self.counts.items() if model in models}
-        return Absences(kept, self.rules, self.worst, self.cases_dropped)
+        scored = {model: some for model, some in self.scored.items() if model in models}
+        return Absences(kept, self.rules, self.worst, self.cases_dropped, scored)
 
     def as_dict(self) -> dict[str, Any]:
         """The record as plain data."""
@@ -103,29 +115,62 @@ class Absences:
     @property
     def sentences(self) -> list[str]:
         """What became of them, in words: per model, or together where many models lack some."""
+        return self._sentences(_DONE)
+
+    def findings(self, *, paired: bool = False) -> list[Finding]:
+        """What became of them, and scores where the status says that there is none.
+
+        Args:
+            paired: Whether a case counts only where every model has a score.
+        """
+        texts = self._sentences(_PAIRED if paired else _DONE)
+        statuses = list(dict.fromkeys(status for some in self.scored.values() for status in some))
+        noticed = [finding for status in statuses for finding in self._noticed(status)]
+        return [*(Finding("scores-not-there", Severity.NOTE, text) for text in texts), *noticed]
+
+    def _noticed(self, status: str) -> list[Finding]:
+        """What is odd about the scores of one status: a rule that does not reach them, credit without an answer."""
+        some = [by_status[status] for by_status in self.scored.values() if status in by_status]
+        rules = [one.rule for one in some if one.rule is not None]
+        rows = _number_of(sum(one.rows for one in some), "row", "has", "have", of=f" of status {status!r}")
+        findings = []
+        if rules:
+            text = f"{rows} a score; the rule for missing scores ({rules[0]}) does not apply there."
+            findings.append(Finding("status-with-score", Severity.NOTE, text))
+        if (better := sum(one.better for one in some)) and Status(status) in _NO_CREDIT:
+            text = (
+                f"{rows} a score, {better} of them better than the worst ({self.worst:g}): nothing was answered there."
+            )
+            findings.append(Finding("status-with-score", Severity.WARNING, text))
+        return findings
+
+    def _sentences(self, done: Mapping[str, str]) -> list[str]:
         if len(self.counts) <= _MOST_SENTENCES:
-            told = [text for model, counts in self.counts.items() for text in self._told(counts, f"of {model!r} ")]
+            texts = [
+                text for model, some in self.counts.items() for text in self._by_rule(some, f"of {model!r} ", done)
+            ]
         else:
             total: dict[str, int] = {}
             for counts in self.counts.values():
                 total = {status: total.get(status, 0) + counts.get(status, 0) for status in {**total, **counts}}
-            told = self._told(total, f"of {len(self.counts)} models ")
+            texts = self._by_rule(total, f"of {len(self.counts)} models ", done)
         if self.cases_dropped:
-            told.append(f"{self.cases_dropped} cases were left out for every model.")
-        return told
+            texts.append(f"{_number_of(self.cases_dropped, 'case', 'was', 'were')} left out for every model.")
+        return texts
 
-    def _told(self, counts: Mapping[str, int], whose: str) -> list[str]:
+    def _by_rule(self, counts: Mapping[str, int], whose: str, done: Mapping[str, str]) -> list[str]:
         by_rule: dict[Rule, dict[str, int]] = {}
         for status, count in counts.items():
             by_rule.setdefault(self.rules[status], {})[status] = count
         return [
-            f"{sum(some.values())} scores {whose}are not there ({_listed(some)}): {self._done(rule)}."
+            f"{_number_of(sum(some.values()), 'score', f'{whose}is', f'{whose}are')} not there ({_listed(some)}): "
+            f"{self._done(rule, done)}."
             for rule, some in by_rule.items()
         ]
 
-    def _done(self, rule: Rule) -> str:
+    def _done(self, rule: Rule, done: Mapping[str, str]) -> str:
         if isinstance(rule, str):
-            return _DONE.get(rule, f"counted as worst, {self.worst:g}")
+            return done.get(rule, f"counted as worst, {self.worst:g}")
         return f"counted as {rule:g}"
 
 
@@ -143,11 +188,13 @@ def resolve(
 
     Raises:
         TableInvalid: A rule says so, the worst value is unknown, or no case is left.
+        Misuse: A number that the metric cannot take.
     """
     rules = missing_rules(missing)
+    _refuse_impossible(rules, facts)
     hole, keep = np.isnan(values), np.ones(len(values), dtype=bool)
     if not hole.any():
-        return values, keep, Absences()
+        return values, keep, Absences(worst=facts.worst)
     names = list(Status)
     counts: dict[str, dict[str, int]] = {}
     for column in np.flatnonzero(hole.any(axis=0)).tolist():
@@ -169,6 +216,51 @@ def resolve(
     return values, keep, Absences(counts, used, facts.worst, int((~keep).sum()))
 
 
+class Scored(NamedTuple):
+    """Rows of one model that have a score and a status that says why there is none."""
+
+    rows: int
+    better: int
+    """How many of them are better than the worst value."""
+    rule: Rule | None
+    """The rule that the user gave for the status and that would have changed them."""
+
+
+def scored_without_answer(frame: pl.DataFrame, facts: MetricFacts, missing: Missing) -> dict[str, Mapping[str, Scored]]:
+    """For each model and status other than `answered`, its rows that have a score all the same.
+
+    Args:
+        frame: The rows of one metric: `model`, `status`, `value`.
+        facts: Of the metric.
+        missing: As the user gave it.
+    """
+    rows = frame.filter(pl.col("value").is_not_null() & (pl.col("status") != Status.ANSWERED.value))
+    rules = missing_rules(missing)
+    scored: dict[str, dict[str, Scored]] = {}
+    for (model, name), some in rows.group_by("model", "status", maintain_order=True):
+        status, values = Status(str(name)), some["value"]
+        better = int((values != facts.worst).sum()) if math.isfinite(facts.worst) else 0
+        void = rules[status] != DEFAULTS[status] and _would_change(rules[status], values, facts)
+        scored.setdefault(str(model), {})[status.value] = Scored(len(values), better, rules[status] if void else None)
+    return dict(scored)
+
+
+def _would_change(rule: Rule, values: pl.Series, facts: MetricFacts) -> bool:
+    if isinstance(rule, str) and rule != "worst":
+        return True
+    return bool((values != (facts.worst if rule == "worst" else rule)).any())
+
+
+def _refuse_impossible(rules: Mapping[Status, Rule], facts: MetricFacts) -> None:
+    """Stop where a missing score would count as a number that the metric cannot take."""
+    numbers = sorted({rule for rule in rules.values() if not isinstance(rule, str)})
+    if bad := [f"{number:g}" for number in numbers if not facts.low <= number <= facts.high]:
+        raise Misuse(
+            f"missing: {', '.join(bad)} lies outside the range of {facts.name!r}, [{facts.low:g}, {facts.high:g}]; "
+            f"give a number inside it or one of {', '.join(RULES)}"
+        )
+
+
 def _refuse(counts: Mapping[str, Mapping[str, int]], used: Mapping[str, Rule], facts: MetricFacts) -> None:
     """Stop where a rule says so, or where the worst value is needed and unknown."""
     unknown = not math.isfinite(facts.worst)
@@ -182,13 +274,19 @@ def _refuse(counts: Mapping[str, Mapping[str, int]], used: Mapping[str, Rule], f
     if used[first] == "worst":
         reason = "nobody said which values are better" if facts.better is None else "its range has no end there"
         why = f", and the worst value of {facts.name!r} is unknown ({reason})"
+    absent = sum(sum(some.values()) for some in lacking.values())
     options = "drop-case, drop-score or a number" if why else "worst, drop-case, drop-score or a number"
     raise TableInvalid(
         "score table",
-        [f"{sum(sum(some.values()) for some in lacking.values())} scores are not there ({listed}){why}; say what they "
-         f"count as with missing: {options}, for all or by status (--missing {first}=drop-score)"],
+        [f"{_number_of(absent, 'score', 'is', 'are')} not there ({listed}){why}; say what to count "
+         f"with missing: {options}, for all or by status (--missing {first}=drop-score)"],
     )  # fmt: skip
 
 
 def _listed(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{status}: {count}" for status, count in counts.items())
+    words = {Status.ANSWERED.value: "answered but empty"}
+    return ", ".join(f"{words.get(status, status)}: {count}" for status, count in counts.items())
+
+
+def _number_of(count: int, what: str, one: str, many: str, *, of: str = "") -> str:
+    return f"{count} {what}{of} {one}" if count == 1 else f"{count} {what}s{of} {many}"

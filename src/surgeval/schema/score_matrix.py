@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
+from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.metric_facts import MetricFacts
-from surgeval.schema.missing import Absences, Missing, resolve
+from surgeval.schema.missing import Absences, Missing, resolve, scored_without_answer
 from surgeval.schema.outcomes import Status
 from surgeval.schema.statistics_table import StatisticsTable
 from surgeval.schema.table_facts import taken_over
@@ -50,7 +51,16 @@ class ScoreMatrix:
     @property
     def notes(self) -> list[str]:
         """What a reader must know about the scores: whose facts were taken over, what stands for missing ones."""
-        return [*self.borrowed, *([self.unpooled] if self.unpooled else []), *self.absent.sentences]
+        return [*self.borrowed, *(finding.text for finding in self.findings())]
+
+    def findings(self, *, paired: bool = False) -> list[Finding]:
+        """Whether rows stand for a pooled value, and what became of scores that are not there.
+
+        Args:
+            paired: Whether a case counts for every model or none.
+        """
+        unpooled = [Finding("not-pooled", Severity.WARNING, self.unpooled)] if self.unpooled else []
+        return [*unpooled, *self.absent.findings(paired=paired)]
 
     def where(self, rows: np.ndarray) -> ScoreMatrix:
         """The matrix of the cases selected by a mask or by indices; videos without cases vanish."""
@@ -86,6 +96,7 @@ def score_matrix(frame: pl.DataFrame, facts: MetricFacts, strata: Sequence[str],
         places = {one.value: place for place, one in enumerate(Status)}
         status[rows, columns] = numbered["status"].replace_strict(places, return_dtype=pl.Int8).to_numpy()
     values, keep, absent = resolve(values, status, models, facts, missing)
+    absent = replace(absent, scored=scored_without_answer(frame, facts, missing))
     names, videos = np.unique(cases["video"].to_numpy().astype(str)[keep], return_inverse=True)
     kept = cases.drop("__case__").filter(pl.Series(keep))
     return ScoreMatrix(values[keep], models, videos, names.tolist(), kept, facts, absent)

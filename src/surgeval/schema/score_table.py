@@ -26,6 +26,7 @@ from surgeval.schema.table_facts import (
     FACTS_FILE,
     Directions,
     TableFacts,
+    against_names,
     directed,
     facts_beside,
     merged,
@@ -217,13 +218,28 @@ def read_score_table(
     names = [f"{path.name}: " if len(paths) > 1 else "" for path in paths]
     if problems := [name + problem for name, frame in zip(names, frames, strict=True) for problem in _absent(frame)]:
         raise TableInvalid(where, problems)
-    carried = merged({str(path): facts_beside(path) for path in paths})
+    beside = {str(path): facts_beside(path) for path in paths}
+    carried = merged(beside)
+    without = {
+        str(path): _metrics_without(frame, beside[str(path)], facts or {})
+        for path, frame in zip(paths, frames, strict=True)
+    }
+    if problems := against_names(carried, without):
+        raise TableInvalid(where, problems)
     name = (columns or {}).get("value", "value")
     rows = stacked([_with_defaults(frame, name) for frame in frames], where)
     known = {**carried.metrics, **(facts or {})}
     places = {str(path): table for path in paths if (table := statistics_beside(path)) is not None}
     statistics = stacked_statistics(places)
     return ScoreTable.of(rows, where=where, facts=known, better=better, main=carried.main, statistics=statistics)
+
+
+def _metrics_without(frame: pl.DataFrame, beside: TableFacts, given: Mapping[str, MetricFacts]) -> list[str]:
+    """The metrics of a table whose facts are neither beside it nor given."""
+    names = (
+        frame["metric"].drop_nulls().unique(maintain_order=True).cast(pl.String) if "metric" in frame.columns else ()
+    )
+    return [name for name in names if name not in beside.metrics and name not in given]
 
 
 def _absent(frame: pl.DataFrame) -> list[str]:

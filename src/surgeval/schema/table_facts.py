@@ -1,13 +1,15 @@
 """The facts that travel with a score table: in the metadata of Parquet, and as JSON beside it or beside a CSV file.
 
-Facts in files go before what a name says by itself. Tables that are stacked must agree: a Dice score under two rules
-for empty masks is two metrics, and a comparison of them would be about the rules.
+Facts in files go before what a name says by itself, but may not turn the direction of a known metric round. Tables that
+are stacked must agree: a Dice score under two rules for empty masks is two metrics, and a comparison of them would be
+about the rules.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -49,8 +51,8 @@ def facts_beside(path: Path) -> TableFacts:
     """The facts in a table file and beside it: in Parquet itself, `STEM.metrics.json`, `metrics.json`.
 
     Raises:
-        FileUnreadable: `STEM.metrics.json` or the metadata hold no facts.
-        TableInvalid: They contradict each other.
+        FileUnreadable: `STEM.metrics.json` or the metadata hold no facts, or `metrics.json` is damaged.
+        TableInvalid: They contradict each other, or the known direction of a metric.
     """
     path = path / "scores.parquet" if path.is_dir() else path
     places: dict[str, TableFacts] = {}
@@ -84,6 +86,30 @@ def merged(places: Mapping[str, TableFacts]) -> TableFacts:
         raise TableInvalid(", ".join(places), problems)
     mains = {table.main for table in places.values() if table.metrics}
     return TableFacts({name: facts for name, (_, facts) in found.items()}, mains.pop() if len(mains) == 1 else None)
+
+
+def against_names(carried: TableFacts, tables: Mapping[str, Iterable[str]]) -> list[str]:
+    """Where facts of one table contradict what the name of the metric says of another, which has none of its own.
+
+    Args:
+        carried: The facts of all tables together.
+        tables: For each table, its metrics that it has no facts of.
+    """
+    problems = []
+    for where, names in tables.items():
+        for name in names:
+            known = facts_by_name(name)
+            facts = carried.metrics.get(name, known)
+            pairs = [(end, getattr(facts, end), getattr(known, end)) for end in ("low", "high")]
+            differing = [
+                f"{end} {a:g} and {b:g}" for end, a, b in pairs if a != b and math.isfinite(a) and math.isfinite(b)
+            ]
+            if differing:
+                problems.append(
+                    f"{where} has no facts of metric {name!r}, and what its name says is not what facts beside another "
+                    f"table say: {'; '.join(differing)}"
+                )
+    return problems
 
 
 def directed(facts: Mapping[str, MetricFacts], better: Directions, chosen: Sequence[str]) -> dict[str, MetricFacts]:
@@ -127,11 +153,11 @@ def _in_parquet(path: Path) -> TableFacts:
 
 
 def _if_facts(path: Path) -> TableFacts:
-    """The facts in a file whose name others use too; nothing where it holds something else."""
-    try:
-        return _of_document(read_json(path), str(path))
-    except FileUnreadable:
-        return TableFacts()
+    """The facts in a file whose name others use too; nothing where it holds something else, such as values."""
+    document = read_json(path)
+    records = document.get("metrics") if isinstance(document, dict) else None
+    others = not isinstance(records, dict) or all(isinstance(record, int | float) for record in records.values())
+    return TableFacts() if others else _of_document(document, str(path))
 
 
 def _of_document(document: Any, where: str) -> TableFacts:
@@ -142,5 +168,18 @@ def _of_document(document: Any, where: str) -> TableFacts:
         metrics = {name: MetricFacts.from_dict({"name": name, **record}) for name, record in records.items()}
     except (Misuse, TypeError, ValueError) as error:
         raise FileUnreadable(where, [str(error)]) from None
+    if reversed_ones := [problem for facts in metrics.values() if (problem := _reversed(facts))]:
+        raise TableInvalid(where, reversed_ones)
     main = document.get("main")
     return TableFacts(metrics, main if isinstance(main, str) else None)
+
+
+def _reversed(facts: MetricFacts) -> str | None:
+    """What is wrong where facts say the opposite direction of the one that the name of the metric says."""
+    known = facts_by_name(facts.name).better
+    if None in (known, facts.better) or known == facts.better:
+        return None
+    return (
+        f"{facts.name!r} is better when {known}, but the facts say {facts.better}; leave that out, or give the metric "
+        "another name if it means something else"
+    )

@@ -101,7 +101,7 @@ def compare(
     return ComparisonResult.of(
         table=COMPARE.frame(rows),
         prose=_prose(settings, pair),
-        notes=tuple(matrix_notes(pair, has_videos=scores.has_videos)),
+        notes=tuple(matrix_notes(pair, has_videos=scores.has_videos, paired=True)),
     )
 
 

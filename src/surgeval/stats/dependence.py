@@ -50,6 +50,10 @@ class WidthRatioResult(TableResult):
         """`operator` and `width_ratio`: the median of ratios and the ratio of medians, per slice."""
         return self.tables["summaries"]
 
+    def screen(self) -> Mapping[str, pl.DataFrame]:
+        """The widths, and both summaries over models."""
+        return {"": self.shown, "over all models": self.summaries}
+
 
 @requested("dependence")
 def dependence(

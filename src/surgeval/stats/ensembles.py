@@ -107,7 +107,8 @@ def ensembles(
     wide = _widened(matrix, list(kinds), np.column_stack(scored))
     rows = [row for part in slices(wide, by) for row in _bucket_rows(part, matrix.models, list(kinds), settings)]
     prose = (
-        f"Ensembles of {len(matrix.models)} models' stored responses ({', '.join(kinds)}), as upper bounds. "
+        f"Ensembles of {len(matrix.models)} models' stored responses ({', '.join(kinds)}); the oracle bounds "
+        "every choice among them from above. "
         f"{interval_prose(settings, matrix, what='values')} The gain is over the best single model of the bucket, "
         "which is itself chosen on these data, so gains are if anything too small."
     )

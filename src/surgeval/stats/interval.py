@@ -16,7 +16,7 @@ from surgeval.errors import Misuse, TooFewVideos, UnknownName
 from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
 from surgeval.results.tables.statistics import INTERVAL
-from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.findings import Finding
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.schema.score_table import Missing, ScoreMatrix
@@ -302,15 +302,12 @@ def resample_prose(label: str) -> str:
     return known.get(label, f"bootstrap resamples of the hierarchy {label}")
 
 
-def matrix_notes(matrix: ScoreMatrix, *, has_videos: bool = True) -> list[Finding | str]:
+def matrix_notes(matrix: ScoreMatrix, *, has_videos: bool = True, paired: bool = False) -> list[Finding | str]:
     """What a reader must know about the scores themselves."""
     notes: list[Finding | str] = []
     if not has_videos:
         notes.append("The table names no video, so each case stands for itself.")
-    if matrix.unpooled:
-        notes.append(Finding("not-pooled", Severity.WARNING, matrix.unpooled))
-    absent = [Finding("scores-not-there", Severity.NOTE, text) for text in matrix.absent.sentences]
-    return [*notes, *matrix.borrowed, *absent]
+    return [*notes, *matrix.borrowed, *matrix.findings(paired=paired)]
 
 
 def _deterministic(sample: Sample, level: float) -> Spread:

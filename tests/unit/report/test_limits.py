@@ -47,7 +47,7 @@ def test_few_videos_or_none_are_said() -> None:
 def test_unscored_answers_are_counted_and_what_stands_for_them_is_said() -> None:
     told = found(Inputs(Path("x"), scores=scores(100, unscored=1)))
     assert "1.0 % of the answers were not scored" in told
-    assert "1 scores of 'm' are not there (missing: 1): those cases are left out for every model." in told
+    assert "1 score of 'm' is not there (missing: 1): those cases are left out for every model." in told
 
 
 def test_judges_that_disagree_are_counted() -> None:

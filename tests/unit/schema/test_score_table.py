@@ -232,7 +232,7 @@ def test_missing_scores_become_the_worst_value_and_this_is_reported() -> None:
     assert matrix.values.tolist() == [[1.0, 0.0], [1.0, 0.0]]
     assert matrix.absent.counts == {"B": {"missing": 1}}
     assert matrix.absent.cases_dropped == 0
-    assert matrix.notes == ["1 scores of 'B' are not there (missing: 1): counted as worst, 0."]
+    assert matrix.notes == ["1 score of 'B' is not there (missing: 1): counted as worst, 0."]
 
 
 def test_the_worst_value_of_an_error_is_its_largest() -> None:

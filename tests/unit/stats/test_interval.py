@@ -85,11 +85,11 @@ def test_one_model_and_cases_without_videos_are_fine_and_said() -> None:
 def test_missing_pairs_are_filled_dropped_or_refused_and_always_reported() -> None:
     holed = FRAME.filter(~((pl.col("model") == "M1") & (pl.col("case") == "v00q00")))
     worst = interval(holed, replicates=20)
-    assert "1 scores of 'M1' are not there (missing: 1): counted as worst, 0." in worst.notes
+    assert "1 score of 'M1' is not there (missing: 1): counted as worst, 0." in worst.notes
     dropped = interval(holed, replicates=20, missing="drop-case")
     assert dropped.table["cases"].unique().to_list() == [worst.table["cases"][0] - 1]
-    assert "1 cases were left out for every model." in dropped.notes
-    with pytest.raises(TableInvalid, match=r"1 scores are not there \(M1: missing: 1\)"):
+    assert "1 case was left out for every model." in dropped.notes
+    with pytest.raises(TableInvalid, match=r"1 score is not there \(M1: missing: 1\)"):
         interval(holed, missing="error")
 
 

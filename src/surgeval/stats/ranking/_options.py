@@ -63,6 +63,7 @@ class RankOptions:
             _check_name("correction", self.correction, CORRECTIONS)
         if problems := _problems(self):
             raise Misuse("; ".join(problems))
+        missing_rules(self.missing)
 
     def chosen(self) -> dict[str, Any]:
         """The options that differ from their defaults, as plain data for the manifest."""
@@ -102,8 +103,4 @@ def _problems(options: RankOptions) -> list[str]:
             for name, weight in (weights or {}).items()
             if not (math.isfinite(weight) and weight >= 0)
         ]
-    try:
-        missing_rules(options.missing)
-    except Misuse as error:
-        problems.append(f"missing: {error}")
     return problems

@@ -63,14 +63,14 @@ def test_missing_scores_count_as_the_rule_says() -> None:
     assert ranks_of(rank(holes, "mean-then-rank", replicates=0, missing="drop-score")) == {"A": 1, "B": 2}
     worst = rank(holes, "mean-then-rank", replicates=0, missing="worst").ranks.sort("model")
     assert worst["value"].to_list() == pytest.approx([2 / 3, 1 / 6])
-    number = rank(holes, "mean-then-rank", replicates=0, missing=-9).ranks.sort("model")
-    assert number["value"][0] == pytest.approx(-7 / 3)
+    number = rank(holes, "mean-then-rank", replicates=0, missing=0.25).ranks.sort("model")
+    assert number["value"][0] == pytest.approx(0.75)
     by_rank = rank(holes, "rank-then-mean", replicates=0)
     assert by_rank.ranks.sort("model")["value"].to_list() == pytest.approx([4 / 3, 5 / 3])
-    assert "1 scores of 'A' are not there (missing: 1): counted as worst, 0." in by_rank.prose
+    assert "1 score of 'A' is not there (missing: 1): counted as worst, 0." in by_rank.prose
     alone = rank(holes, "rank-then-mean", replicates=0, missing="drop-score")
     assert alone.ranks.sort("model")["value"].to_list() == pytest.approx([1.0, 5 / 3])
-    with pytest.raises(TableInvalid, match="1 scores are not there"):
+    with pytest.raises(TableInvalid, match="1 score is not there"):
         rank(holes, "rank-then-mean", replicates=0, missing="error")
 
 

@@ -140,7 +140,7 @@ def _contradictions(table: ScoreTable) -> list[str]:
     return problems
 
 
-def _complete(table: ScoreTable, metric: str, options: RankOptions) -> tuple[ScoreMatrix, list[str], str]:
+def _complete(table: ScoreTable, metric: str, options: RankOptions) -> tuple[ScoreMatrix, list[Finding | str], str]:
     """The matrix with sorted models; what became of scores that are not there is said.
 
     Raises:
@@ -151,7 +151,11 @@ def _complete(table: ScoreTable, metric: str, options: RankOptions) -> tuple[Sco
         raise Misuse("rule 'focus' compares models on the same questions; use missing='drop-case', not 'drop-score'")
     told = matrix.absent.sentences
     whole = matrix.columns(sorted(matrix.models))
-    return whole, matrix.notes, " ".join(told) or "every model had a score for every question."
+    return (
+        whole,
+        [*matrix.borrowed, *matrix.findings()],
+        " ".join(told) or "every model had a score for every question.",
+    )
 
 
 def _groups(cases: pl.DataFrame) -> tuple[np.ndarray, list[str]]:
