@@ -116,3 +116,12 @@ def test_without_statistics_the_other_number_is_named(name: str, written: Writte
     assert said in compare(table, "poor", "fine", replicates=5, missing="drop-case").warnings
     assert said in interval(table, replicates=5, missing="drop-score").warnings
     assert said in rank(table, "mean-then-rank", replicates=0, missing="drop-case").warnings
+
+
+def test_a_metric_under_another_name_is_opened_again_with_all_its_options() -> None:
+    example = EXAMPLES["coco_ap50"]
+    metric = open_metric("coco_ap50", **example.options)
+    other = replace(metric, name="ap_of_ours", ious=(0.3, 0.6), compat="pycocotools")
+    statistics = other.prepare(example.cases(units("coco_ap50", "poor")))
+    recipe, _ = written_down("ap_of_ours", other, statistics, VIDEOS)
+    assert reopened(recipe).facts == other.facts

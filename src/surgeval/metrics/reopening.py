@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from surgeval.errors import Misuse, SurgevalError
-from surgeval.metrics import METRICS, open_metric
+from surgeval.metrics import METRICS
 from surgeval.metrics.packing import options_of
 from surgeval.schema.metric import Metric, PackableMetric
 from surgeval.schema.statistics_table import MOST_NUMBERS, Recipe, VideoStatistics, numbers_in
@@ -68,7 +68,7 @@ def reopened(recipe: Recipe) -> PackableMetric:
         Misuse: It has other options in this version, or it has no statistics that can be read.
     """
     try:
-        metric: Any = open_metric(recipe.opened, **recipe.arguments)
+        metric: Any = METRICS[recipe.opened](**recipe.arguments)
     except SurgevalError as error:
         raise Misuse(f"metric {recipe.opened!r} cannot be opened with {recipe.options}: {error}") from None
     if not isinstance(metric, PackableMetric):
