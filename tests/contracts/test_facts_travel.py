@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -56,7 +57,7 @@ def winner_by_hand(places: list[Path], facts: MetricFacts) -> str:
 @every_metric
 def test_every_verb_names_the_winner_that_the_metric_means(name: str, tmp_path: Path) -> None:
     places, facts = written(name, tmp_path)
-    table = read_score_table(places)
+    table = replace(read_score_table(places), statistics=None)  # the winner by hand is that of the rows
     assert table.facts_of(name) == facts
     assert table.chosen_metric() == name
     best = winner_by_hand(places, facts)

@@ -35,6 +35,7 @@ __all__ = [
     "metrics_for",
     "open_metric",
     "phases",
+    "reopening",
     "segmentation",
     "sets",
     "shares",
@@ -69,6 +70,11 @@ class Factory:
     def family(self) -> str:
         """The module that it comes from."""
         return self.home.rpartition(".")[0] if isinstance(self.home, str) else self.home.__module__
+
+    @property
+    def makes(self) -> Any:
+        """The class or function that makes the metric."""
+        return self._chosen()
 
     @property
     def option_names(self) -> frozenset[str]:

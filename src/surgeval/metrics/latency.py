@@ -18,7 +18,7 @@ import numpy.typing as npt
 from surgeval.errors import Misuse
 from surgeval.metrics.case_means import CaseMean
 from surgeval.metrics.metric import Floats, UnitStatistics, WeightedMetric, units_of
-from surgeval.metrics.quantiles import quantile_statistics, weighted_quantiles
+from surgeval.metrics.quantiles import SortedValues, quantile_statistics, weighted_quantiles
 from surgeval.schema.metric_facts import MetricFacts
 
 
@@ -42,6 +42,7 @@ class LatencyQuantile(WeightedMetric):
     """A quantile of the latency, in seconds."""
 
     takes = ("latencies",)
+    store = SortedValues
 
     def __init__(self, *, quantile: float) -> None:
         if not 0 < quantile <= 1:

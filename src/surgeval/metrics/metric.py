@@ -25,7 +25,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from surgeval.errors import Misuse
+from surgeval.metrics.packing import packed, plain_statistics, rebuilt
 from surgeval.schema.metric import Metric as Metric
+from surgeval.schema.metric import Packed
 from surgeval.schema.metric_facts import Better, MetricFacts
 
 Floats = npt.NDArray[np.float64]
@@ -49,6 +51,10 @@ class WeightedMetric(ABC):
     row: ClassVar[str] = "video"
     pooled: ClassVar[bool] = True
     """Whether the value of all units is another number than the mean of the units' own."""
+    store: ClassVar[type | None] = None
+    """What the statistics are tickets into, where they are."""
+    for_preparing: ClassVar[tuple[str, ...]] = ()
+    """Options that do nothing once statistics are prepared, so that they need not be known to combine them."""
 
     def declared(
         self,
@@ -90,6 +96,29 @@ class WeightedMetric(ABC):
         if not len(statistics):
             return np.full(np.shape(weights)[:-1], np.nan)
         return np.asarray(self.values(statistics, rows), dtype=np.float64).reshape(np.shape(weights)[:-1])
+
+    def pack(self, statistics: UnitStatistics) -> Packed:
+        """The statistics as plain arrays.
+
+        Raises:
+            Misuse: They are objects that are no tickets into the store of this class.
+        """
+        return packed(statistics, tickets=self.store is not None)
+
+    def unpack(self, given: Packed) -> UnitStatistics:
+        """Statistics that combine as those that were packed.
+
+        Raises:
+            Misuse: The arrays are not those of this metric.
+        """
+        if self.store is None:
+            return plain_statistics(given)
+        if not given.units:
+            return np.empty(0, dtype=object)
+        store, places = rebuilt(self.store, given)
+        if any(not 0 <= place < store.units for place in places):
+            raise Misuse("its statistics name units that are not there")
+        return tickets(store, store.units)[places]
 
 
 def weight_rows(weights: npt.ArrayLike, units: int) -> Floats:

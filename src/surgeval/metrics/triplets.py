@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from surgeval.errors import InputInvalid, Misuse, UnknownName
 from surgeval.metrics.classification.cases import ScoreCases
-from surgeval.metrics.classification.ranking import MeanAveragePrecision
+from surgeval.metrics.classification.ranking import MeanAveragePrecision, RankingStore
 from surgeval.metrics.metric import Floats, UnitStatistics, WeightedMetric, ratio, units_of, weighted_sums
 from surgeval.metrics.triplet_map import CHOLECT50_TRIPLETS, COMPONENTS, TripletMap
 from surgeval.schema.metric_facts import MetricFacts
@@ -79,6 +79,7 @@ class _TripletMap(WeightedMetric):
     """Options shared by global and video-wise mAP; units are videos."""
 
     takes = ("triplet scores",)
+    for_preparing = ("triplets",)
 
     kind: str
     estimand: str
@@ -100,7 +101,7 @@ class _TripletMap(WeightedMetric):
         ):
             if name not in known:
                 raise UnknownName(kind, name, [str(one) for one in known if one is not None])
-        if compat is not None and absent != "skip":
+        if compat is not None and absent not in ("skip", COMPATS[compat]):
             raise Misuse("compat decides what an absent class counts as; leave absent out")
         self.component, self.null, self.compat, self.triplets = component, null, compat, triplets
         self.absent = absent if compat is None else COMPATS[compat]
@@ -144,6 +145,7 @@ class GlobalTripletMap(_TripletMap):
     """The mean over classes of the AP of all frames in one ranking."""
 
     kind = ""
+    store = RankingStore
     estimand = "mean over classes, frames of all videos in one ranking"
 
     def prepare(self, cases: TripletCases) -> UnitStatistics:

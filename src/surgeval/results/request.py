@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from surgeval.schema.question_files import split_source
+from surgeval.schema.statistics_table import STATISTICS_FILE
 from surgeval.schema.table_facts import facts_files
 
 if TYPE_CHECKING:
@@ -111,7 +112,8 @@ def _paths(source: Any) -> list[Path]:
 def files_of(path: Path) -> list[Path]:
     """The file with the facts beside it, or those that are read where a folder is named: its scores, or all in it."""
     path = path / SCORES if (path / SCORES).is_file() else path
-    files = sorted(path.rglob("*")) if path.is_dir() else [path, *facts_files(path)]
+    beside = [*facts_files(path), *([path.with_name(STATISTICS_FILE)] if path.name == SCORES else [])]
+    files = sorted(path.rglob("*")) if path.is_dir() else [path, *beside]
     return [file for file in files if file.is_file()]
 
 

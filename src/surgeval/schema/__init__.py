@@ -22,6 +22,7 @@ __all__ = [
     "score_table",
     "shown_tables",
     "shown_text",
+    "statistics_table",
     "table_facts",
     "table_files",
     "tabular",

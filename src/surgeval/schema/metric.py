@@ -7,7 +7,8 @@ never run the matching again.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -32,4 +33,32 @@ class Metric(Protocol):
         """The value under each weighting: `weights[weighting, case]` in, `values[weighting]` out.
 
         A weight of `k` means that the case counts `k` times. NaN where the metric is undefined.
+        """
+
+
+class Packed(NamedTuple):
+    """Statistics as plain arrays of numbers: what a file can hold."""
+
+    shared: Mapping[str, np.ndarray]
+    """What belongs to all units together, such as the order of all scores; empty where units stand for themselves."""
+    units: Sequence[Mapping[str, np.ndarray]]
+    """What belongs to each unit, in the order of the statistics."""
+
+
+@runtime_checkable
+class PackableMetric(Metric, Protocol):
+    """A metric whose statistics can be written down, so that its value over all units can be had again from a file."""
+
+    def pack(self, statistics: np.ndarray) -> Packed:
+        """The statistics as plain arrays.
+
+        Raises:
+            Misuse: They cannot be, and why.
+        """
+
+    def unpack(self, packed: Packed) -> np.ndarray:
+        """Statistics with the values of those that were packed, under any weights.
+
+        Raises:
+            Misuse: The arrays are not those of this metric.
         """

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
-from surgeval.schema.findings import Finding
+from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.schema.missing import Absences, Missing, resolve, scored_without_answer
 from surgeval.schema.outcomes import Status
+from surgeval.schema.statistics_table import StatisticsTable
 from surgeval.schema.table_facts import taken_over
 
 
@@ -29,6 +30,17 @@ class ScoreMatrix:
     metric: MetricFacts
     absent: Absences = field(default_factory=Absences)
     """Scores that were not there, and what became of them."""
+    statistics: StatisticsTable | None = None
+    """Of a pooled metric: every row is then a video, `values` are the videos' own, and the value of all is not their
+    mean but what the statistics combine to."""
+
+    @property
+    def unpooled(self) -> str | None:
+        """What to say where the mean of the rows stands for a value that is something else."""
+        if not self.metric.pooled or self.statistics is not None:
+            return None
+        name = self.metric.name
+        return f"{name!r}: per-video values; the pooled value of {name} is not their mean."
 
     @property
     def borrowed(self) -> list[str]:
@@ -42,8 +54,13 @@ class ScoreMatrix:
         return [*self.borrowed, *(finding.text for finding in self.findings())]
 
     def findings(self, *, paired: bool = False) -> list[Finding]:
-        """What became of scores that are not there; `paired` where a case counts for every model or none."""
-        return self.absent.findings(paired=paired)
+        """Whether rows stand for a pooled value, and what became of scores that are not there.
+
+        Args:
+            paired: Whether a case counts for every model or none.
+        """
+        unpooled = [Finding("not-pooled", Severity.WARNING, self.unpooled)] if self.unpooled else []
+        return [*unpooled, *self.absent.findings(paired=paired)]
 
     def where(self, rows: np.ndarray) -> ScoreMatrix:
         """The matrix of the cases selected by a mask or by indices; videos without cases vanish."""

@@ -21,6 +21,7 @@ from surgeval.schema.missing import missing_rules
 from surgeval.schema.outcomes import Status
 from surgeval.schema.score_matrix import ScoreMatrix as ScoreMatrix
 from surgeval.schema.score_matrix import score_matrix
+from surgeval.schema.statistics_table import StatisticsTable, stacked_statistics, statistics_beside
 from surgeval.schema.table_facts import (
     FACTS_FILE,
     Directions,
@@ -54,6 +55,8 @@ class ScoreTable:
     """Of the metrics of which somebody stated them; see `facts_of`."""
     main: str | None = None
     """The metric to take where none is chosen: the one that was asked for when the table was made."""
+    statistics: StatisticsTable | None = None
+    """What pooled metrics are made of, where that is known; see `surgeval.schema.statistics_table`."""
 
     @classmethod
     def of(
@@ -65,6 +68,7 @@ class ScoreTable:
         facts: Mapping[str, MetricFacts] | None = None,
         better: Directions = None,
         main: str | None = None,
+        statistics: StatisticsTable | None = None,
     ) -> ScoreTable:
         """A table from anything tabular: polars, pandas, Arrow, a dictionary of columns.
 
@@ -75,6 +79,7 @@ class ScoreTable:
             facts: Of its metrics; what is not here is known by the name of the metric or unknown.
             better: `larger` or `smaller`, or one of them for each metric whose direction is unknown.
             main: The metric to take where none is chosen.
+            statistics: What its pooled metrics are made of.
 
         Raises:
             TableInvalid: With every problem found.
@@ -94,7 +99,7 @@ class ScoreTable:
         frame = frame.drop("__printed__")
         strata = [name for name in frame.columns if name not in FIXED]
         order = [name for name in FIXED if name in frame.columns] + strata
-        table = cls(frame.select(order), has_videos, stated, main if main in known else None)
+        table = cls(frame.select(order), has_videos, stated, main if main in known else None, statistics)
         return table.directed(better)
 
     @property
@@ -173,10 +178,12 @@ class ScoreTable:
         return replace(self, facts={**self.facts, **directed(facts, better, chosen)})
 
     def to_dir(self, path: str | Path) -> None:
-        """Write `scores.parquet` and the facts of its metrics, `metrics.json`, into the folder."""
+        """Write `scores.parquet`, `metrics.json` (the facts), and `statistics.parquet` where there are statistics."""
         facts = TableFacts({name: self.facts_of(name) for name in self.metrics}, self.main)
         self.frame.write_parquet(Path(path) / "scores.parquet", metadata=facts.metadata())
         (Path(path) / FACTS_FILE).write_text(facts.as_text() + "\n", encoding="utf-8")
+        if self.statistics is not None:
+            self.statistics.to_dir(path)
 
     def __repr__(self) -> str:
         videos = self.frame["video"].n_unique() if self.has_videos else "no"
@@ -222,7 +229,9 @@ def read_score_table(
     name = (columns or {}).get("value", "value")
     rows = stacked([_with_defaults(frame, name) for frame in frames], where)
     known = {**carried.metrics, **(facts or {})}
-    return ScoreTable.of(rows, where=where, facts=known, better=better, main=carried.main)
+    places = {str(path): table for path in paths if (table := statistics_beside(path)) is not None}
+    statistics = stacked_statistics(places)
+    return ScoreTable.of(rows, where=where, facts=known, better=better, main=carried.main, statistics=statistics)
 
 
 def _metrics_without(frame: pl.DataFrame, beside: TableFacts, given: Mapping[str, MetricFacts]) -> list[str]:

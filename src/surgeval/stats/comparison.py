@@ -49,6 +49,7 @@ from surgeval.stats.interval import (
 from surgeval.stats.intervals import bounds, percent
 from surgeval.stats.jackknife import leave_one_out
 from surgeval.stats.nesting import Resample, label_of, need_units
+from surgeval.stats.pooled import POOLED, verb_matrix
 from surgeval.stats.replicates import Sample
 from surgeval.stats.resampling import Engine
 from surgeval.stats.slices import Slice, labelled, slices
@@ -104,7 +105,10 @@ def compare(
     settings = Settings(statistic, chosen_resample(resample, method), estimand, level, replicates, method, seed, engine)
     check_settings(settings)
     scores = as_table(table, columns, better=better, metric=metric)
-    pair = pair_matrix(scores.matrix(metric, missing=missing), model_a, model_b)
+    matrix = verb_matrix(
+        scores, metric, missing=missing, statistic=statistic, estimand=estimand, models=(model_a, model_b)
+    )
+    pair = pair_matrix(matrix, model_a, model_b)
     rows: list[dict[str, Any]] = []
     spoken: list[Finding] = []
     for part in slices(pair, by):
@@ -128,6 +132,8 @@ def pair_matrix(matrix: ScoreMatrix, model_a: str, model_b: str) -> ScoreMatrix:
             raise UnknownName("model", name, matrix.models)
     if model_a == model_b:
         raise Misuse(f"model {model_a!r} cannot be compared with itself")
+    if matrix.statistics is not None:
+        return matrix.columns([model_a, model_b])
     columns = [matrix.models.index(model_a), matrix.models.index(model_b)]
     both = np.isfinite(matrix.values[:, columns]).all(axis=1)
     if not both.any():
@@ -159,7 +165,7 @@ def _pair_row(part: Slice, settings: Settings, *, strict: bool) -> tuple[dict[st
         found, note = _drawn(sample, found, settings, part.name)
     row = {
         "model_a": matrix.models[0], "model_b": matrix.models[1], "metric": matrix.metric.name,
-        "statistic": settings.statistic, "estimand": settings.estimand,
+        "statistic": settings.statistic if matrix.statistics is None else POOLED, "estimand": settings.estimand,
         "value_a": float(value[0]), "value_b": float(value[1]), "difference": found.value,
         **{name: known(getattr(found, name)) for name in ("low", "high", "sd", "df")},
         "favours": _favours(found, matrix),

@@ -25,6 +25,7 @@ from surgeval.stats.engine import AUTO, row_owners, unit_totals
 from surgeval.stats.interval import Settings, known, replicate_sd, slice_keys
 from surgeval.stats.intervals import bounds
 from surgeval.stats.nesting import label_of, need_units
+from surgeval.stats.pooled import POOLED
 from surgeval.stats.replicates import Sample
 from surgeval.stats.resampling import row_count_blocks, unit_counts
 from surgeval.stats.statistic import Statistic, divided, unweighted
@@ -92,9 +93,17 @@ def table_rows(
     usable = np.isfinite(draws).sum(axis=0)
     sizes = np.bincount(matrix.videos[one.cases], minlength=1)
     sizes = sizes if settings.estimand == "rows" else np.minimum(sizes, 1)
+    named = settings if matrix.statistics is None else settings._replace(statistic=POOLED)
     return [
         {
-            **_row(one, model, settings, (value[i], baseline[i], delta[i]), videos, float(effective_videos(sizes))),
+            **_row(
+                one,
+                model,
+                named,
+                (value[i], baseline[i], delta[i]),
+                videos,
+                float(effective_videos(sizes)),
+            ),
             "low": known(ends.low[i]) if videos > 1 else None,
             "high": known(ends.high[i]) if videos > 1 else None,
             "sd": known(sd[i]) if videos > 1 else None,
@@ -131,13 +140,21 @@ def _jackknife_rows(
     if np.array_equal(one.cases, one.baseline):
         ends = delta, delta
     refused = videos < FEWEST_VIDEOS or _pooled_quantile(settings)
+    named = settings if matrix.statistics is None else settings._replace(statistic=POOLED)
     rows = []
     for i, model in enumerate(models):
         low, high = (None if refused else known(end[i]) for end in ends)
         note = _why_none(int(one.cases.sum()), videos, delta[i], settings) if low is None else None
         rows.append(
             {
-                **_row(one, model, settings, (value[i], baseline[i], delta[i]), videos, effective),
+                **_row(
+                    one,
+                    model,
+                    named,
+                    (value[i], baseline[i], delta[i]),
+                    videos,
+                    effective,
+                ),
                 "low": low,
                 "high": high,
                 "sd": None if refused else known(sd[i]),

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from scipy.special import stdtr
@@ -300,7 +300,7 @@ def _quantiles(sample: Sample, quantile: float, facts: MetricFacts, level: float
 
 def _over_classes(sample: Sample, facts: MetricFacts, level: float, name: str) -> Spread | None:
     """The interval of a metric that is the mean of its classes; None where it is no such mean, or of one class."""
-    metric = sample.statistic.metric if isinstance(sample.statistic, MetricStatistic) else None
+    metric: Any = sample.statistic.metric if isinstance(sample.statistic, MetricStatistic) else None
     if not isinstance(metric, ClassWise):
         return None
     support, owners = np.asarray(metric.class_support(sample.values), dtype=np.float64), row_owners(sample)

@@ -31,6 +31,7 @@ from surgeval.stats.few_videos import gathered
 from surgeval.stats.intervals import METHODS, Bounds, bounds, check_level, percent
 from surgeval.stats.jackknife import leave_one_out
 from surgeval.stats.nesting import ROWS, Resample, label_of, levels_of, need_units, nest_of
+from surgeval.stats.pooled import POOLED, pooled_head, verb_matrix
 from surgeval.stats.replicates import ESTIMAND_PROSE, Sample
 from surgeval.stats.resampling import Engine
 from surgeval.stats.slices import Slice, labelled, slices
@@ -130,7 +131,7 @@ def interval(
     settings = Settings(statistic, chosen_resample(resample, method), estimand, level, replicates, method, seed, engine)
     check_settings(settings)
     scores = as_table(table, columns, better=better, metric=metric)
-    matrix = scores.matrix(metric, missing=missing)
+    matrix = verb_matrix(scores, metric, missing=missing, statistic=statistic, estimand=estimand)
     rows: list[dict[str, Any]] = []
     spoken: list[Finding] = []
     for part in slices(matrix, by):
@@ -322,7 +323,7 @@ def replicate_sd(draws: np.ndarray) -> np.ndarray:
 def values_prose(settings: Settings, matrix: ScoreMatrix, *, what: str) -> str:
     """One sentence on what the values are."""
     size = f"{len(matrix.values):,} cases from {len(matrix.video_names):,} videos"
-    return (
+    return pooled_head(matrix, what) or (
         f"{what.capitalize()} are the {settings.statistic} of {matrix.metric.name!r} "
         f"{ESTIMAND_PROSE[settings.estimand]} (estimand: {settings.estimand}; {size})."
     )
@@ -417,7 +418,7 @@ def _row(
     row = {
         "model": model,
         "metric": facts.name,
-        "statistic": settings.statistic,
+        "statistic": settings.statistic if part.matrix.statistics is None else POOLED,
         "estimand": settings.estimand,
         **{name: known(number) for name, number in numbers.items()},
         "cases": scored,

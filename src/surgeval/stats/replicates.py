@@ -19,6 +19,7 @@ from surgeval.errors import Misuse, UnknownName
 from surgeval.schema.score_table import ScoreMatrix
 from surgeval.stats.draws import blocks, picks, unit_keys
 from surgeval.stats.nesting import ROWS, VIDEO, Nest, Resample, nest_of
+from surgeval.stats.pooled import PooledStatistic
 from surgeval.stats.resampling import Engine, drawn_sums, equal_runs, row_count_blocks, unit_counts
 from surgeval.stats.statistic import Statistic, Weighted, divided, unweighted
 
@@ -33,14 +34,14 @@ class Sample:
     """Scores in canonical order with the nest that resamples them."""
 
     values: np.ndarray
-    """`[row, model]`, NaN where not scored."""
+    """`[row, model]`, NaN where not scored; the numbers of the rows where the statistic knows what they stand for."""
     nest: Nest
     statistic: Weighted
     estimand: Estimand
 
     @classmethod
     def of(cls, matrix: ScoreMatrix, *, statistic: str | Statistic, resample: Resample, estimand: str) -> Sample:
-        """The sample of a matrix.
+        """The sample of a matrix; one with statistics is sampled by what they combine to, whatever else is named.
 
         Raises:
             UnknownName: No such estimand.
@@ -55,6 +56,8 @@ class Sample:
                 f"estimand 'videos' needs the video as smallest unit of the resample, got {'>'.join(nest.levels)}; "
                 "end the hierarchy with 'video' or 'video>rows', or ask for estimand 'rows'"
             )
+        if matrix.statistics is not None:
+            return cls(nest.order, nest, PooledStatistic.of(matrix), "rows")
         return cls(np.take(matrix.values, nest.order, axis=0), nest, Statistic.read(statistic), estimand)  # type: ignore[arg-type]
 
     @property

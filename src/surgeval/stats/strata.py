@@ -43,6 +43,7 @@ from surgeval.stats.interval import (
 from surgeval.stats.intervals import percent
 from surgeval.stats.labels import SEPARATOR, holds_several, is_flag, label_masks
 from surgeval.stats.nesting import Resample, label_of, nest_of
+from surgeval.stats.pooled import verb_matrix
 from surgeval.stats.resampling import child_counts, unit_counts
 from surgeval.stats.slices import check_distinct
 from surgeval.stats.statistic import Statistic, unweighted
@@ -120,7 +121,9 @@ def strata(
     if rule == "subset" and method == AUTO:
         raise Misuse("the rule 'subset' is defined by what it draws; pass method='percentile' with it")
     scores = as_table(table, columns, better=better, metric=metric)
-    matrix = scores.matrix(metric, missing=missing)
+    matrix = verb_matrix(
+        scores, metric, missing=missing, statistic=statistic, estimand="videos" if rule == "subset" else estimand
+    )
     by = [by] if isinstance(by, str) else by
     masks = stratum_masks(matrix.cases, by, bins=bins, low_artifact=low_artifact, separator=separator)
     contrasts = [

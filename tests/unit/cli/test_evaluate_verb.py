@@ -39,6 +39,7 @@ def test_classification_writes_tables_conventions_and_a_manifest(sides: tuple[Pa
         *("metrics.csv", "per_video.csv", "per_class.csv", "scores.parquet", "conventions.json", "methods.txt"),
         "manifest.json",
         "metrics.json",
+        "statistics.parquet",
     }
     assert "accuracy" in result.stdout
     assert "note: Classes were taken from the data: a, b" in result.stderr
@@ -199,3 +200,31 @@ def test_a_metric_of_whole_videos_that_was_asked_for_is_in_the_score_table(tmp_p
         build_app(), ["compare", *folders, "steady", "restless", "--metric", "correct", "--json"]
     )
     assert json.loads(found.stdout)["rows"][0]["value_a"] == 1.0
+
+
+def test_the_pooled_value_of_evaluate_is_that_of_every_later_verb(tmp_path: Path) -> None:
+    videos = [0] * 6 + [1] * 3 + [2] * 2 + [3]
+    for model, alarms in (("calm", 0), ("noisy", 2)):
+        options = detections(tmp_path, model, alarms)
+        truth = json.loads((tmp_path / "references.json").read_text())
+        truth["images"] = [
+            {**image, "video": f"v{video}"} for image, video in zip(truth["images"], videos, strict=True)
+        ]
+        (tmp_path / "references.json").write_text(json.dumps(truth))
+        chosen = ["--metric", "false_alarms_per_image", "--video-column", "video", "--boot", 20]
+        assert run("detection", *options, *chosen, "--out", tmp_path / model).exit_code == 0
+    folders = [str(tmp_path / "calm"), str(tmp_path / "noisy")]
+    values = [pl.read_csv(f"{folder}/metrics.csv")["value"].item() for folder in folders]
+    assert values == [0.5, 2.5]
+    assert [pl.read_parquet(f"{folder}/scores.parquet")["value"].mean() for folder in folders] != pytest.approx(values)
+    listed = json.loads((tmp_path / "calm" / "manifest.json").read_text())["outputs"]
+    assert "statistics.parquet" in [entry["file"] for entry in listed]
+    compared = CliRunner().invoke(
+        build_app(), ["compare", *folders, "calm", "noisy", "--out", str(tmp_path / "c"), "--json"]
+    )
+    row = json.loads(compared.stdout)["rows"][0]
+    assert [row["value_a"], row["value_b"], row["difference"]] == pytest.approx([0.5, 2.5, -2.0], abs=1e-12)
+    read = json.loads((tmp_path / "c" / "manifest.json").read_text())["inputs"]
+    assert [entry["file"] for entry in read] == ["scores.parquet", "metrics.json", "statistics.parquet"] * 2
+    alone = CliRunner().invoke(build_app(), ["interval", f"{folders[1]}/scores.parquet", "--json"])
+    assert json.loads(alone.stdout)["rows"][0]["value"] == pytest.approx(2.5, abs=1e-12)

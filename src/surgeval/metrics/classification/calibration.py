@@ -82,6 +82,7 @@ class CalibrationError(WeightedMetric):
     """
 
     takes = ("scores",)
+    store = CalibrationStore
 
     kind: Kind = "top label"
     binning: Bins = "equal width"

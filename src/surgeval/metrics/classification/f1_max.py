@@ -23,9 +23,10 @@ import numpy as np
 import numpy.typing as npt
 
 from surgeval.errors import Misuse, UnknownName
-from surgeval.metrics.classification.cases import ScoreCases
+from surgeval.metrics.classification.cases import Bools, ScoreCases
 from surgeval.metrics.metric import (
     Floats,
+    Indices,
     UnitStatistics,
     WeightedMetric,
     incidence,
@@ -50,7 +51,12 @@ class Extremes(NamedTuple):
 class ScoreStore:
     """Scores, kept whole because the grid of thresholds depends on the weighting."""
 
-    cases: ScoreCases
+    scores: Floats
+    """`[case, class]`."""
+    reference: Bools
+    """`[case, class]`."""
+    codes: Indices
+    """The unit of each case."""
     extremes: Extremes
     positives: Floats
     """Per unit and class."""
@@ -70,6 +76,7 @@ class F1Max(WeightedMetric):
     """
 
     takes = ("scores",)
+    store = ScoreStore
 
     scope: Scope = "per class"
     steps: int = 200
@@ -105,13 +112,16 @@ class F1Max(WeightedMetric):
         if self.scope == "global":
             low[:], high[:] = low.min(axis=1, keepdims=True), high.max(axis=1, keepdims=True)
         totals = np.bincount(cases.units.codes, minlength=units).astype(np.float64)
-        return tickets(ScoreStore(cases, Extremes(low, high), positives, totals, units), units)
+        store = ScoreStore(
+            cases.scores, cases.reference, cases.units.codes, Extremes(low, high), positives, totals, units
+        )
+        return tickets(store, units)
 
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
         """The best F1."""
         store, own = redeem(statistics, weights)
         present = own @ store.positives > 0
-        curves = np.stack([self._curve(store, own, column) for column in range(store.cases.classes)], axis=1)
+        curves = np.stack([self._curve(store, own, column) for column in range(store.scores.shape[1])], axis=1)
         curves = np.where(present[..., None], curves, 0.0)
         if self.scope == "global":
             best = curves.sum(axis=1).max(axis=1)
@@ -128,7 +138,7 @@ class F1Max(WeightedMetric):
 
     def _curve(self, store: ScoreStore, weights: Floats, column: int) -> Floats:
         """F1 at every threshold, `[weighting, threshold]`."""
-        scores, member = store.cases.scores[:, column], store.cases.reference[:, column]
+        scores, member = store.scores[:, column], store.reference[:, column]
         positives = (weights @ store.positives[:, column])[:, None]
         steps = self.steps if self.thresholds is None else 1
         curve = np.zeros((len(weights), steps))
@@ -136,7 +146,7 @@ class F1Max(WeightedMetric):
             passed = np.searchsorted(grid, scores, side="right")
             counted = passed > 0
             line = passed[counted] - 1 + steps * member[counted]
-            table = incidence(line, store.cases.units.codes[counted], (2 * steps, store.units))
+            table = incidence(line, store.codes[counted], (2 * steps, store.units))
             sums = np.asarray(table @ weights[chosen].T).T.reshape(-1, 2, steps)
             reached = np.cumsum(sums[..., ::-1], axis=2)[..., ::-1]
             predicted = reached.sum(axis=1)
@@ -146,8 +156,8 @@ class F1Max(WeightedMetric):
     def _grids(self, store: ScoreStore, weights: Floats, column: int) -> Iterator[tuple[Floats, np.ndarray]]:
         """Each grid of thresholds with the weightings it belongs to."""
         if self.thresholds is not None:
-            if len(self.thresholds) != store.cases.classes:
-                raise Misuse(f"expected {store.cases.classes} thresholds, one per class, got {len(self.thresholds)}")
+            if len(self.thresholds) != store.scores.shape[1]:
+                raise Misuse(f"expected {store.scores.shape[1]} thresholds, one per class, got {len(self.thresholds)}")
             yield np.array([self.thresholds[column]], dtype=np.float64), np.arange(len(weights))
             return
         low, high = store.extremes.low[:, column], store.extremes.high[:, column]

@@ -123,6 +123,7 @@ class _OverClasses(WeightedMetric):
     """
 
     takes = ("scores",)
+    store = RankingStore
 
     average: Average = "macro"
     absent: Absent = "skip"

@@ -94,6 +94,7 @@ class _OverGrid(WeightedMetric):
     """
 
     takes = ("objects",)
+    store = CurveStore
 
     ious: str | Sequence[float] = "coco"
     kind: Kind = "box"

@@ -55,6 +55,7 @@ class _PhaseMetric(WeightedMetric):
     """Options shared by accuracy and the per-phase measures."""
 
     takes = ("label sequences",)
+    for_preparing = ("allowed",)
 
     def __init__(
         self,

@@ -23,7 +23,7 @@ from scipy.optimize import linear_sum_assignment
 from surgeval.errors import Misuse, UnknownName
 from surgeval.metrics.metric import Floats, UnitStatistics, WeightedMetric, ratio
 from surgeval.metrics.phases.videos import PhaseVideo, segments
-from surgeval.metrics.quantiles import quantile_statistics, weighted_quantiles
+from surgeval.metrics.quantiles import SortedValues, quantile_statistics, weighted_quantiles
 from surgeval.schema.metric_facts import MetricFacts
 
 Kind = Literal["pair", "entry", "any"]
@@ -163,6 +163,8 @@ class TransitionDetection(_TransitionMetric):
 
 class TransitionDelay(_TransitionMetric):
     """A quantile of the absolute delay of matched transitions, in seconds; units are videos."""
+
+    store = SortedValues
 
     def __init__(self, *, quantile: float = 0.5, tolerance_s: float = 30.0, kind: Kind = "pair") -> None:
         super().__init__(tolerance_s=tolerance_s, kind=kind)

@@ -56,6 +56,11 @@ class EmptyRule:
         return np.select(cases, [both, invented, 0.0], np.asarray(values, np.float64))
 
     @property
+    def name(self) -> str:
+        """The first scorer that has the rule, by which it can be named; empty where none has."""
+        return next((name for name, rule in EMPTY_RULES.items() if rule == self), "")
+
+    @property
     def conventions(self) -> Mapping[str, str]:
         """The rule in words, for the convention record of a metric."""
         return {

@@ -18,9 +18,11 @@ import polars as pl
 
 from surgeval.errors import Misuse, TooFewVideos, UnknownName
 from surgeval.metrics import METRICS, Factory, metrics_for
+from surgeval.metrics.reopening import written_down
 from surgeval.results.tables import evaluation as tables
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
+from surgeval.schema.statistics_table import Recipe, VideoStatistics
 from surgeval.scoring.evaluate.per_class import ClassJob
 from surgeval.stats.engine import AUTO, Spread
 from surgeval.stats.interval import known, prepared_spread
@@ -93,17 +95,29 @@ class Measured(NamedTuple):
     per_video: pl.DataFrame
     per_class: pl.DataFrame
     conventions: dict[str, dict[str, Any]]
+    statistics: dict[str, tuple[Recipe, VideoStatistics]]
+    """Of the metrics whose value over all videos is not the mean of the videos' own."""
+    unwritten: dict[str, str]
+    """Such metrics whose statistics cannot be written down, and why."""
 
 
 def measure(found: Material, settings: Settings, step: Step) -> Measured:
     """The value of every metric with its interval, its values in every video and class, and its conventions."""
     rows, inside, classes, records = [], [], [], {}
+    packed: dict[str, tuple[Recipe, VideoStatistics]] = {}
+    unwritten: dict[str, str] = {}
+    scored = set() if found.scores is None else set(found.scores["metric"].unique())
     for job in found.jobs:
         videos = job.videos or found.videos
         statistics = np.asarray(job.metric.prepare(job.cases))
         rows.append(_job_row(job, statistics, videos, settings, found.sizes))
         inside += _video_rows(job, statistics, videos)
         records[job.name] = record_of(job.metric.facts)
+        if job.metric.facts.pooled and job.name not in scored:
+            try:
+                packed[job.name] = written_down(job.name, job.metric, statistics, videos)
+            except Misuse as error:
+                unwritten[job.name] = str(error)
         step(1)
     for one in found.class_jobs:
         classes += _class_rows(one, one.videos or found.videos, settings)
@@ -114,6 +128,8 @@ def measure(found: Material, settings: Settings, step: Step) -> Measured:
         tables.PER_VIDEO.frame(inside),
         tables.PER_CLASS.frame(classes),
         records,
+        packed,
+        unwritten,
     )
 
 

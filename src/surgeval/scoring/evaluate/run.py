@@ -16,6 +16,7 @@ from surgeval.results.request import Request, files_of, requested
 from surgeval.schema.findings import Finding, as_findings
 from surgeval.schema.outcomes import Status
 from surgeval.schema.score_table import FIXED, ScoreTable
+from surgeval.schema.statistics_table import StatisticsTable
 from surgeval.scoring.evaluate.compat_table import compat_notes, compat_table
 from surgeval.scoring.evaluate.data_sets import OPTIONS, Prepared, references_of
 from surgeval.scoring.evaluate.measure import Material, Measured, Settings, Step, measure, measure_parts
@@ -27,8 +28,10 @@ from surgeval.stats.video_jackknife import degrees_of_freedom, effective_videos
 
 PER_VIDEO = (
     "scores.parquet holds one row per video of {}: a single case has no score. The mean of these rows is the mean over "
-    "videos of the metric within each, which is another number than the metric of all videos together."
+    "videos of the metric within each, which is another number than the metric of all videos together. interval, "
+    "compare, strata and mean-then-rank give the latter for the metrics that statistics.parquet holds."
 )
+UNWRITTEN = "statistics.parquet does not hold {} ({}): later verbs can only use its value in each video."
 KINDS = ("classification", "cvs", "detection", "phases", "segmentation", "tracking", "triplets")
 """Each names a module here with a function `material`."""
 
@@ -95,9 +98,10 @@ def evaluate(
     step = progress or _quiet
     measured = _saying(measure(found, settings, step), prepared.conventions)
     flawed = compat_table(found.jobs, found.videos, settings)
-    notes = (
+    notes: list[Finding | str] = [
         *prepared.notes, *found.notes, *compat_notes(flawed), *_per_video_note(found), *_few(found, settings),
-    )  # fmt: skip
+        *_unwritten_notes(measured),
+    ]  # fmt: skip
     boards = found.finish(model, measured)
     tables = {
         "metrics": measured.metrics,
@@ -143,6 +147,10 @@ def _per_video_note(found: Material) -> tuple[str, ...]:
     return (PER_VIDEO.format(", ".join(pooled)),) if pooled else ()
 
 
+def _unwritten_notes(measured: Measured) -> list[str]:
+    return [UNWRITTEN.format(name, why) for name, why in measured.unwritten.items()]
+
+
 def score_table_of(found: Material, measured: Measured, model: str, asked: Sequence[str]) -> ScoreTable:
     """The score of every case, and of every video under metrics that no single case has a score of.
 
@@ -157,7 +165,10 @@ def score_table_of(found: Material, measured: Measured, model: str, asked: Seque
     facts = {job.name: job.metric.facts for job in found.jobs} | dict(found.score_facts)
     main = asked[0] if len(asked) == 1 else None
     whole = known if known.height else rows
-    return ScoreTable.of(whole.with_columns(pl.lit(model).alias("model")), facts=facts, main=main)
+    statistics = StatisticsTable.of(model, measured.statistics) if measured.statistics else None
+    return ScoreTable.of(
+        whole.with_columns(pl.lit(model).alias("model")), facts=facts, main=main, statistics=statistics
+    )
 
 
 def _prose(kind: str, model: str, found: Material, settings: Settings) -> str:
@@ -193,7 +204,9 @@ def _saying(measured: Measured, said: Mapping[str, str]) -> Measured:
     """What was measured with the conventions of the data set in every record."""
     if not said:
         return measured
-    tables = {name: _said(getattr(measured, name), said) for name in ("metrics", "per_video", "per_class")}
+    tables: dict[str, Any] = {
+        name: _said(getattr(measured, name), said) for name in ("metrics", "per_video", "per_class")
+    }
     records = {
         name: {**record, "conventions": {**record["conventions"], **said}}
         for name, record in measured.conventions.items()

@@ -46,6 +46,7 @@ def ranked(
     each_task: Callable[[Task, list[str]], None] | None = None,
     extra_tables: dict[str, Any] | None = None,
     cluster_warning: str = "",
+    pooled: bool = False,
 ) -> RankResult:
     """The ranking of each task, the consensus, and their stability.
 
@@ -62,8 +63,9 @@ def ranked(
         each_task: Called with every task, to collect further tables.
         extra_tables: Tables as lists of frames, joined after all tasks are done.
         cluster_warning: Said where videos have several cases.
+        pooled: As for `tasks_of`.
     """
-    found = tasks_of(table, options)
+    found = tasks_of(table, options, pooled=pooled)
     weights = _weights(found, options)
     point = [values(task) for task in found.tasks]
     turn = [_direction(task, smaller_value_wins, raw_values_oriented) for task in found.tasks]
@@ -143,7 +145,7 @@ def _sets(
     task: Task, averaged: Callable[[Task], np.ndarray] | None, turn: float, options: RankOptions
 ) -> RankSets | None:
     """The ranks that each model can have on a task; None where its value is no mean over the same cases for all."""
-    values = None if averaged is None else averaged(task)
+    values = None if averaged is None or task.pooled is not None else averaged(task)
     if values is None or not np.isfinite(values).all():
         return None
     added = np.zeros((len(task.unit_names), values.shape[1]))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -12,6 +14,7 @@ from surgeval.errors import TableInvalid, UnknownName
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.score_table import ScoreMatrix, ScoreTable
 from surgeval.stats.draws import stream, video_counts
+from surgeval.stats.pooled import PooledStatistic, verb_matrix
 from surgeval.stats.ranking._options import RankOptions
 
 ONE_TASK = "all"
@@ -31,6 +34,8 @@ class Task:
     unit_names: list[str]
     sign: float
     """1 where larger scores are better, -1 where smaller ones are."""
+    pooled: Callable[[np.ndarray], np.ndarray] | None = None
+    """The value of every model under each row of case counts, where it is not the mean of its scores."""
 
     @property
     def oriented(self) -> np.ndarray:
@@ -64,13 +69,18 @@ class Tasks:
     """Whether some video has more than one case."""
 
 
-def tasks_of(table: ScoreTable, options: RankOptions) -> Tasks:
+def tasks_of(table: ScoreTable, options: RankOptions, *, pooled: bool = False) -> Tasks:
     """The tasks of a table, with sorted models and the rule for missing scores applied.
+
+    Args:
+        table: The scores.
+        options: What was asked.
+        pooled: Whether the rule ranks a value of all cases together, so that pooled metrics can give theirs.
 
     Raises:
         TableInvalid: Fewer than two models, or a model without any score in a task.
     """
-    matrices = _matrices(table, options)
+    matrices = _matrices(table, options, pooled)
     models = sorted({model for _, matrix in matrices for model in matrix.models})
     if len(models) < 2:
         raise TableInvalid("score table", [f"a ranking needs at least two models, got only {models[0]!r}"])
@@ -99,11 +109,13 @@ def tasks_of(table: ScoreTable, options: RankOptions) -> Tasks:
     return Tasks(models, tasks, "video" if table.has_videos else "case", tuple(warnings), treatment, clustered)
 
 
-def _matrices(table: ScoreTable, options: RankOptions) -> list[tuple[str, ScoreMatrix]]:
-    column = options.task_column
+def _matrices(table: ScoreTable, options: RankOptions, pooled: bool) -> list[tuple[str, ScoreMatrix]]:
+    column, estimand = options.task_column, "rows" if pooled else "videos"
     if column == "metric":
-        return [(metric, table.matrix(metric, missing=options.missing)) for metric in table.metrics]
-    matrix = table.matrix(options.metric, missing=options.missing)
+        return [
+            (metric, verb_matrix(table, metric, missing=options.missing, estimand=estimand)) for metric in table.metrics
+        ]
+    matrix = verb_matrix(table, options.metric, missing=options.missing, estimand=estimand)
     if column is None and TASK not in matrix.cases.columns:
         return [(ONE_TASK, matrix)]
     column = column or TASK
@@ -126,4 +138,7 @@ def _task(name: str, matrix: ScoreMatrix, models: list[str], has_videos: bool) -
     order = np.argsort(matrix.cases["case"].to_numpy().astype(str), kind="stable")
     units = matrix.videos if has_videos else np.argsort(order)
     names = matrix.video_names if has_videos else matrix.cases["case"].to_numpy().astype(str)[order].tolist()
-    return Task(name, values[order], units[order], names, matrix.metric.sign)
+    pooled = None
+    if matrix.statistics is not None:
+        pooled = partial(PooledStatistic.of(matrix.columns(models)).weighted, values=order)
+    return Task(name, values[order], units[order], names, matrix.metric.sign, pooled)

@@ -37,9 +37,11 @@ def aggregate_then_rank(table: ScoreTable, options: RankOptions, *, operator: st
 
     def values(task: Task) -> np.ndarray:
         once = np.ones((1, len(task.values)), dtype=np.int64)
-        return np.asarray(_resampled(task.values, once, operator, options.aggregate)[0])
+        return np.asarray(replicates(task, once)[0])
 
     def replicates(task: Task, counts: np.ndarray) -> np.ndarray:
+        if task.pooled is not None:
+            return task.pooled(counts)
         return _resampled(task.values, counts, operator, options.aggregate)
 
     return ranked(
@@ -51,6 +53,7 @@ def aggregate_then_rank(table: ScoreTable, options: RankOptions, *, operator: st
         smaller_value_wins=False,
         method=f"the {title} of its scores over the cases of a task",
         averaged=(lambda task: task.values) if operator == "mean" else None,
+        pooled=operator == "mean",
     )
 
 
