@@ -105,9 +105,8 @@ def compare(
     settings = Settings(statistic, chosen_resample(resample, method), estimand, level, replicates, method, seed, engine)
     check_settings(settings)
     scores = as_table(table, columns, better=better, metric=metric)
-    matrix = verb_matrix(
-        scores, metric, missing=missing, statistic=statistic, estimand=estimand, models=(model_a, model_b)
-    )
+    models = (model_a, model_b)
+    matrix = verb_matrix(scores, metric, missing=missing, statistic=statistic, estimand=estimand, models=models)
     pair = pair_matrix(matrix, model_a, model_b)
     rows: list[dict[str, Any]] = []
     spoken: list[Finding] = []

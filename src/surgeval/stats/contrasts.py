@@ -25,7 +25,7 @@ from surgeval.stats.engine import AUTO, row_owners, unit_totals
 from surgeval.stats.interval import Settings, known, replicate_sd, slice_keys
 from surgeval.stats.intervals import bounds
 from surgeval.stats.nesting import label_of, need_units
-from surgeval.stats.pooled import POOLED
+from surgeval.stats.pooled import PooledStatistic
 from surgeval.stats.replicates import Sample
 from surgeval.stats.resampling import row_count_blocks, unit_counts
 from surgeval.stats.statistic import Statistic, divided, unweighted
@@ -96,14 +96,7 @@ def table_rows(
     named = settings if matrix.statistics is None else settings._replace(statistic=POOLED)
     return [
         {
-            **_row(
-                one,
-                model,
-                named,
-                (value[i], baseline[i], delta[i]),
-                videos,
-                float(effective_videos(sizes)),
-            ),
+            **_row(one, model, named, (value[i], baseline[i], delta[i]), videos, float(effective_videos(sizes))),
             "low": known(ends.low[i]) if videos > 1 else None,
             "high": known(ends.high[i]) if videos > 1 else None,
             "sd": known(sd[i]) if videos > 1 else None,
@@ -229,6 +222,10 @@ def _left_out(sample: Sample, sides: Sequence[tuple[np.ndarray, np.ndarray]]) ->
 
 
 def _without(sample: Sample, mask: np.ndarray) -> np.ndarray:
+    if isinstance(sample.statistic, PooledStatistic):
+        owners = row_owners(sample)
+        kept = mask & (owners != np.arange(int(owners.max()) + 1)[:, None])
+        return sample.statistic.weighted(kept.astype(np.int64), sample.values)
     hidden = Sample(np.where(mask[:, None], sample.values, np.nan), sample.nest, sample.statistic, sample.estimand)
     if sample.statistic.is_mean or sample.estimand == "videos":
         totals, sizes = unit_totals(hidden)

@@ -320,8 +320,8 @@ def _over_classes(sample: Sample, facts: MetricFacts, level: float, name: str) -
     label = "none" if math.isnan(row.low) else f"{method}, logit" if math.isfinite(facts.high - facts.low) else method
     if found.single and not math.isnan(found.repeated.low):
         spoken = (*spoken, notice.repeated_classes(found.repeated, where=name))
-    numbers = (np.array([number]) for number in (row.low, row.high, row.sd, row.df))
-    return Spread(point, *numbers, np.array([found.videos]), effective_videos(sizes), (label,), spoken)
+    low, high, sd, df = (np.array([number]) for number in (row.low, row.high, row.sd, row.df))
+    return Spread(point, low, high, sd, df, np.array([found.videos]), effective_videos(sizes), (label,), spoken)
 
 
 def _weighted(sample: Sample, facts: MetricFacts, level: float, cases: np.ndarray | None) -> Jackknifed:

@@ -203,13 +203,11 @@ def test_a_metric_of_whole_videos_that_was_asked_for_is_in_the_score_table(tmp_p
 
 
 def test_the_pooled_value_of_evaluate_is_that_of_every_later_verb(tmp_path: Path) -> None:
-    videos = [0] * 6 + [1] * 3 + [2] * 2 + [3]
     for model, alarms in (("calm", 0), ("noisy", 2)):
         options = detections(tmp_path, model, alarms)
         truth = json.loads((tmp_path / "references.json").read_text())
-        truth["images"] = [
-            {**image, "video": f"v{video}"} for image, video in zip(truth["images"], videos, strict=True)
-        ]
+        for place, image in enumerate(truth["images"]):
+            image["video"] = f"v{max(0, place + 6 - len(truth['images']))}"
         (tmp_path / "references.json").write_text(json.dumps(truth))
         chosen = ["--metric", "false_alarms_per_image", "--video-column", "video", "--boot", 20]
         assert run("detection", *options, *chosen, "--out", tmp_path / model).exit_code == 0
