@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 import surgeval
+from judge_cases import always
 from nested_tables import nested_frame
 from ranking_tables import focus_table
 from small_questions import answers, questions
@@ -26,7 +27,7 @@ VIDEOS = ("u", "v", "w")
 def _score() -> Tables:
     requests, references = questions()
     given = answers("steady", requests, references, seed=1)
-    result = surgeval.score(requests, references, given, judges=["exact"], replicates=10)
+    result = surgeval.score(requests, references, given, judges=["exact", always("kind", True)], replicates=10)
     return dict(result.tables)
 
 

@@ -69,7 +69,7 @@ def _show(report: CheckReport, min_accuracy: float) -> None:
 
 def calibrate(
     files: list[Path] = typer.Argument(..., help="Verdict files (JSON Lines) or stores (folders) of judges."),
-    gold: Path = typer.Option(..., "--gold", help="Verdict file of people: the same fields, true or false."),
+    gold: Path = typer.Option(..., "--people", help="Verdict file of people: the same fields, true or false."),
     json: o.Json = False,
 ) -> None:
     """Hold judges against people: sensitivity, specificity, and the share of right answers corrected for them."""

@@ -48,7 +48,7 @@ def rehearse(
     batch_size: int | None = typer.Option(None, "--batch-size", min=1, help="Questions per batch; all without it."),
     judge: list[str] = typer.Option([], "--judge", help="Judges of free text, as in surgeval score."),
     store: Path = typer.Option(
-        Path(".surgeval"), "--store", help="Folder that keeps verdicts between runs, shared with surgeval score."
+        Path(".surgeval"), "--store", help="Folder that keeps verdicts between runs; nothing is asked twice."
     ),
     boot: o.Boot = 1000,
     seed: o.Seed = 42,

@@ -61,7 +61,7 @@ def test_a_gold_set_that_cannot_serve_is_refused(tmp_path: Path) -> None:
 def test_the_verb_warns_of_few_gold_answers_and_of_judges_that_guess(tmp_path: Path) -> None:
     gold = a_file(tmp_path / "gold.jsonl", "people", {0: True, 1: False})
     judge = a_file(tmp_path / "j.jsonl", "j", {0: False, 1: True})
-    result = CliRunner().invoke(build_app(), ["judge", "calibrate", str(judge), "--gold", str(gold)])
+    result = CliRunner().invoke(build_app(), ["judge", "calibrate", str(judge), "--people", str(gold)])
     assert result.exit_code == 0
     assert "only 1 right and 1 wrong gold answers" in result.stderr
     assert "no better than chance" in result.stderr
