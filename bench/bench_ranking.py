@@ -100,6 +100,7 @@ def focus_table(models: int, *, questions: int = 20_000, videos: int = 200, seed
                 "model": np.repeat([f"model {m:03d}" for m in range(models)], questions),
                 "case": np.tile([f"q{q}" for q in range(questions)], models),
                 "video": np.tile([f"v{v:03d}" for v in video], models),
+                "metric": "correct",
                 "value": values.T.ravel(),
                 "metric": "correct",
                 "capability": np.tile(np.array(GROUPS)[group], models),
@@ -148,4 +149,4 @@ def task_table(*, algorithms: int = 10, cases: int = 200, tasks: int = 3) -> Sco
             frames.append(
                 pl.DataFrame({"task": f"T{task}", "model": f"A{a}", "case": ids, "value": values[:, a], "metric": "s"})
             )
-    return ScoreTable.of(pl.concat(frames))
+    return ScoreTable.of(pl.concat(frames), better="larger")

@@ -64,7 +64,7 @@ def test_some_phases_are_harder_for_people_too(scores: pl.DataFrame) -> None:
 
 def test_annotators_are_ranked_under_every_strategy(scores: pl.DataFrame) -> None:
     weights = dict.fromkeys(scores["phase"].unique().to_list(), 1) | {"myotomy": 3}
-    result = aggregate(scores, weights=weights)
+    result = aggregate(scores, weights=weights, better="larger")
     assert result.table.height == 6 * 3
     assert result.agreement is not None
     assert result.agreement["tau_b"].is_between(-1, 1).all()
