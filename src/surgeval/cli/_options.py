@@ -156,7 +156,6 @@ LOCAL: dict[str, str] = {
     "--task": "check: repeatable",
     "--track": "questions makes several; rehearse and score take one",
     "--weights": "aggregate: of phases; ensembles: of models",
-    "--unit": "agreement: what was rated; failures: the finest unit of the model",
     "--video": "agreement: a column; simulate: a switch; annotate: a film",
     "--video-column": "evaluate detection: a key of images",
 }

@@ -15,6 +15,7 @@ from surgeval.schema.foreign_objects import definitions_text, read_definitions
 from surgeval.schema.missing import Missing
 from surgeval.schema.question_files import Sources, load_questions
 from surgeval.scoring.counted import MissingRules
+from surgeval.scoring.judge_tables import check_prices, with_judges
 from surgeval.scoring.lint import lint
 from surgeval.scoring.native_score import NativeOptions, score_native
 from surgeval.scoring.official_score import score_official
@@ -39,6 +40,7 @@ def score(
     judges: Sequence[str | Judge] = (),
     store: str | Path | None = None,
     quorum: int | None = None,
+    prices: Sequence[float] = (),
     definitions: str | Path | None = None,
     ood: str = "stated",
     train_requests: Sources | None = None,
@@ -64,6 +66,7 @@ def score(
         store: A folder that keeps verdicts between runs, so that nothing is asked twice (a file of an earlier
             version is taken as well). Without one, a run that is interrupted begins anew.
         quorum: Opinions that a decision on free text needs; by default more than half of the judges.
+        prices: Per million tokens, one for each judge; `judges.csv` then says what each cost.
         definitions: A foreign-object definitions file; its classes become the legal ones.
         ood: How OOD is decided: `stated` in the file, or derived (`procedure`, `template`, `either`,
             `center`) from what the training questions contain.
@@ -92,6 +95,7 @@ def score(
     check_seed(seed)
     limit = latency_limit_s(track, max_latency_s)
     asked = [open_judge(judge) if isinstance(judge, str) else judge for judge in judges]
+    check_prices(prices, len(asked))
     if chosen.official:
         asked = [in_official_protocol(judge) for judge in asked]
     verdicts = None if store is None else VerdictStore(store)
@@ -109,7 +113,10 @@ def score(
                 requests, references, responses, model=model, profile=chosen, limit_s=limit, panel=panel,
                 replicates=replicates, seed=seed, report=report, progress=progress,
             )  # fmt: skip
-        return replace(_with_judges(result, panel), request=Request(settled=settled))
+        return replace(
+            with_judges(result, panel, prices=prices, replicates=replicates, seed=seed),
+            request=Request(settled=settled),
+        )
     options = NativeOptions(
         model=model, limit_s=limit, ood=ood, missing=MissingRules.of(missing), method=method, replicates=replicates,
         seed=seed,
@@ -119,13 +126,9 @@ def score(
     questions = load_questions(requests, references, class_names=class_names)
     with closing(panel):
         result = score_native(questions, responses, panel=panel, options=options, report=report)
-    return replace(_with_judges(result, panel), request=Request(settled=settled))
-
-
-def _with_judges(result: ScoreResult, panel: Panel) -> ScoreResult:
-    """The result with what its judges did."""
-    tables = {**result.tables, "judges": panel.table()} if panel.judges else result.tables
-    return replace(result, findings=(*result.findings, *panel.warnings()), tables=tables)
+    return replace(
+        with_judges(result, panel, prices=prices, replicates=replicates, seed=seed), request=Request(settled=settled)
+    )
 
 
 def _seen(

@@ -7,7 +7,7 @@
 
 Where votes tie, the score is the mean over the tied responses: what choosing among them at random would
 give on average. Responses are equal when their keys are equal; build keys from answer formats with
-`response_keys`, so that "3" and "3.0" are one vote.
+`response_keys`, so that "3" and "03" are one vote.
 """
 
 from __future__ import annotations
