@@ -25,7 +25,7 @@ from surgeval.stats.engine import AUTO, row_owners, unit_totals
 from surgeval.stats.interval import Settings, known, replicate_sd, slice_keys
 from surgeval.stats.intervals import bounds
 from surgeval.stats.nesting import label_of, need_units
-from surgeval.stats.pooled import PooledStatistic
+from surgeval.stats.pooled import POOLED, PooledStatistic
 from surgeval.stats.replicates import Sample
 from surgeval.stats.resampling import row_count_blocks, unit_counts
 from surgeval.stats.statistic import Statistic, divided, unweighted

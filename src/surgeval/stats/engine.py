@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from scipy.special import stdtr
@@ -300,7 +300,7 @@ def _quantiles(sample: Sample, quantile: float, facts: MetricFacts, level: float
 
 def _over_classes(sample: Sample, facts: MetricFacts, level: float, name: str) -> Spread | None:
     """The interval of a metric that is the mean of its classes; None where it is no such mean, or of one class."""
-    metric: Any = sample.statistic.metric if isinstance(sample.statistic, MetricStatistic) else None
+    metric: object = sample.statistic.metric if isinstance(sample.statistic, MetricStatistic) else None
     if not isinstance(metric, ClassWise):
         return None
     support, owners = np.asarray(metric.class_support(sample.values), dtype=np.float64), row_owners(sample)
@@ -321,7 +321,8 @@ def _over_classes(sample: Sample, facts: MetricFacts, level: float, name: str) -
     if found.single and not math.isnan(found.repeated.low):
         spoken = (*spoken, notice.repeated_classes(found.repeated, where=name))
     low, high, sd, df = (np.array([number]) for number in (row.low, row.high, row.sd, row.df))
-    return Spread(point, low, high, sd, df, np.array([found.videos]), effective_videos(sizes), (label,), spoken)
+    videos = np.array([found.videos])
+    return Spread(point, low, high, sd, df, videos, effective_videos(sizes), (label,), spoken)
 
 
 def _weighted(sample: Sample, facts: MetricFacts, level: float, cases: np.ndarray | None) -> Jackknifed:
