@@ -34,7 +34,7 @@ from surgeval.stats.intervals import percent
 from surgeval.stats.labels import SEPARATOR, holds_several, is_flag, label_masks
 from surgeval.stats.nesting import Resample, label_of, nest_of
 from surgeval.stats.resampling import child_counts, unit_counts
-from surgeval.stats.slices import check_distinct
+from surgeval.stats.slices import check_distinct, check_filled
 from surgeval.stats.statistic import Statistic, unweighted
 
 RULES = ("joint", "subset")
@@ -99,6 +99,7 @@ def strata(
     Raises:
         UnknownName: A column, rule or baseline that does not exist.
         TooFewVideos: The table has a single video.
+        TableInvalid: A column is empty for every case.
     """
     settings = Settings(statistic, resample, estimand, level, replicates, "percentile", seed)
     check_settings(settings)
@@ -108,6 +109,7 @@ def strata(
     scores = as_table(table, columns, better=better, metric=metric)
     matrix = scores.matrix(metric, missing=missing)
     by = [by] if isinstance(by, str) else by
+    check_filled(matrix, [*by, *(bins or {})])
     masks = stratum_masks(matrix.cases, by, bins=bins, low_artifact=low_artifact, separator=separator)
     contrasts = [
         Contrast(labels, mask, ~mask if baseline == "rest" else np.ones(len(mask), dtype=bool))
