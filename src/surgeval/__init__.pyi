@@ -50,6 +50,8 @@ from surgeval.stats.interval import interval as interval
 from surgeval.stats.interval import metric_interval as metric_interval
 from surgeval.stats.mixed.failures import failures as failures
 from surgeval.stats.mixed.report import FailuresResult as FailuresResult
+from surgeval.stats.profiles import ProfilesResult as ProfilesResult
+from surgeval.stats.profiles import profiles as profiles
 from surgeval.stats.ranking import RankResult as RankResult
 from surgeval.stats.ranking import rank as rank
 from surgeval.stats.strata import StrataResult as StrataResult

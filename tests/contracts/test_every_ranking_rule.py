@@ -13,7 +13,7 @@ from surgeval.stats.ranking import RULES, RankResult, rank
 from surgeval.testing._rules import RANKING_RULES
 
 GENERIC = {
-    "ranks": ["task", "model", "value", "rank"],
+    "ranks": ["task", "model", "value", "rank", "rank_low", "rank_high"],
     "consensus": ["model", "mean_rank", "rank"],
     "kendall": ["task_a", "task_b", "tau_b"],
 }

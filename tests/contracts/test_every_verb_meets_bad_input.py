@@ -21,6 +21,7 @@ TABLE_VERBS = {
     "width-ratio": ["width-ratio", "TABLE", "--boot", "20"],
     "ensembles": ["ensembles", "TABLE", "--response", "view", "--boot", "20"],
     "influence": ["influence", "TABLE"],
+    "profiles": ["profiles", "TABLE"],
     "rank": ["rank", "TABLE", "--rule", "mean-then-rank", "--boot", "20"],
     "agreement": ["agreement", "TABLE", "--rater", "model", "--unit", "case", "--label", "value", "--boot", "20"],
 }
@@ -87,7 +88,7 @@ def test_an_absent_table_and_a_folder_without_one_are_named(
         assert (code, said in text) == (2, True)
 
 
-SEEDED = [verb for verb in TABLE_VERBS if verb not in ("aggregate", "dependence", "influence")]
+SEEDED = [verb for verb in TABLE_VERBS if verb not in ("aggregate", "dependence", "influence", "profiles")]
 
 
 @pytest.mark.parametrize("verb", SEEDED)
@@ -121,7 +122,7 @@ def test_an_unknown_rule_for_missing_scores_is_refused_though_nothing_is_missing
     assert (code, "unknown rule for missing scores 'skip'" in text) == (2, True)
 
 
-@pytest.mark.parametrize("verb", ["interval", "compare", "width-ratio"])
+@pytest.mark.parametrize("verb", ["interval", "compare", "width-ratio", "profiles"])
 @pytest.mark.parametrize(
     ("by", "said"),
     [

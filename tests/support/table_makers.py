@@ -119,5 +119,6 @@ MAKERS: dict[str, Callable[[], Tables]] = {
     "dependence": lambda: _named(surgeval.dependence(_labelled())),
     "width-ratio": lambda: _named(surgeval.width_ratio(_labelled(), by=["view"], replicates=5)),
     "ensembles": lambda: _named(surgeval.ensembles(_labelled(), by=["view"], replicates=5)),
+    "profiles": lambda: _named(surgeval.profiles(_labelled(), by=["view"])),
     "influence": lambda: _named(surgeval.influence(_labelled())),
 }

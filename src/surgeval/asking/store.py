@@ -31,9 +31,6 @@ from surgeval.errors import FileUnreadable, RunInterrupted
 from surgeval.schema.outcomes import Status
 from surgeval.schema.questions import Response, response_from_row
 
-DEFAULT_STORE = ".surgeval"
-"""The folder of the store, in the working folder, where nobody chose another."""
-
 VERDICT, ANSWER = "verdict", "answer"
 _KEY_START, _KEY_LETTERS = b'{"key": "', 40
 _OFFSET_BITS = 44

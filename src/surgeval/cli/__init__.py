@@ -38,6 +38,7 @@ VERBS: tuple[str, ...] = (
     "judge",
     "lint",
     "list",
+    "profiles",
     "questions",
     "rank",
     "rehearse",
@@ -48,9 +49,9 @@ VERBS: tuple[str, ...] = (
     "store",
     "strata",
     "submission",
-    "width_ratio",
+    "width-ratio",
 )
-"""Each names a module here whose `register(app)` adds the verb."""
+"""Each names a module here (`-` written `_`) whose `register(app)` adds the verb."""
 
 
 def build_app() -> typer.Typer:
@@ -65,7 +66,7 @@ def build_app() -> typer.Typer:
     )
     app.callback(invoke_without_command=True)(_root)
     for verb in VERBS:
-        import_module(f"surgeval.cli.{verb}").register(app)
+        import_module(f"surgeval.cli.{verb.replace('-', '_')}").register(app)
     for part in (app, *(group.typer_instance for group in app.registered_groups)):
         for command in part.registered_commands if part else ():
             command.cls = CatalogueHelp

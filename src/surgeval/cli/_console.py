@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -79,23 +80,30 @@ def progress_bar(what: str, total: int | None = None) -> Iterator[Callable[[int]
         bar.stop()
 
 
+TABLE_FILES = (".csv", ".parquet")
+"""Endings of `--out` that ask for the one table of a result instead of a folder."""
+OTHER_FILES = (".json", ".jsonl", ".tsv", ".txt", ".xlsx", ".html", ".pdf")
+
+
 def new_folder(path: Path | None, *, force: bool, files: tuple[str, ...] = ()) -> None:
-    """Make the output folder before any work is done; refused when it already holds results and `force` is off.
+    """Check before any work is done that the output folder can be made and may be written to.
 
     Raises:
-        WouldOverwrite: A result lies in it, or one of `files`.
-        Misuse: A folder cannot be made there.
+        WouldOverwrite: A result lies in it, or one of `files`, and `force` is off.
+        Misuse: It is named as a file is, or a folder cannot be made there.
     """
     if path is None:
         return
+    if path.suffix.lower() in (*TABLE_FILES, *OTHER_FILES) and not path.is_dir():
+        raise Misuse(f"--out {path}: several files are written; name a folder")
     check_free(path, force=force)
     taken = [name for name in files if (path / name).exists()]
     if taken and not force:
         raise WouldOverwrite(path / taken[0])
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise Misuse(f"--out {path}: no folder can be made there ({error.strerror}); choose another place") from None
+    there = next(place for place in (path, *path.absolute().parents) if place.exists())
+    why = "is a file" if not there.is_dir() else "" if os.access(there, os.W_OK) else "may not be written to"
+    if why:
+        raise Misuse(f"--out {path}: no folder can be made there ({there} {why}); choose another place")
 
 
 def _seen(letter: str) -> str:

@@ -6,19 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from surgeval.cli._console import emit, emit_json, emit_table, new_folder, talk
+from surgeval.cli._console import OTHER_FILES, TABLE_FILES, emit, emit_json, emit_table, new_folder, talk
 from surgeval.errors import Misuse, WouldOverwrite
+from surgeval.results.folder import check_inputs
 from surgeval.results.manifest import write_manifest
 from surgeval.results.request import files_of
 from surgeval.results.result import Result
 from surgeval.schema.findings import Severity
 
 _SPOKEN = {Severity.ERROR: "Error", Severity.WARNING: "Warning", Severity.NOTE: "note"}
-
-
-TABLE_FILES = (".csv", ".parquet")
-"""Endings of `--out` that ask for the one table of a result instead of a folder."""
-_OTHER_FILES = (".json", ".jsonl", ".tsv", ".txt", ".xlsx", ".html", ".pdf")
 
 
 def check_out(out: Path | None, *, force: bool, inputs: Sequence[Path] = ()) -> None:
@@ -30,10 +26,11 @@ def check_out(out: Path | None, *, force: bool, inputs: Sequence[Path] = ()) -> 
     """
     if out is None:
         return
-    if out.suffix.lower() in _OTHER_FILES:
+    if out.suffix.lower() in OTHER_FILES:
         raise Misuse(f"--out {out}: unknown kind of file {out.suffix!r}; expected .csv, .parquet or a folder")
     if out.suffix.lower() not in TABLE_FILES:
         new_folder(out, force=force)
+        check_inputs(out, [file for path in inputs for file in files_of(path)])
         return
     if not out.parent.is_dir():
         raise Misuse(f"--out {out}: folder {out.parent} does not exist")

@@ -1,4 +1,4 @@
-"""The options that verbs share: one type, one text and (in `DEFAULTS`) one default per name.
+"""The options that verbs share: one type, one text and one default per name.
 
 A verb that means something else by a name keeps its own text; `LOCAL` lists these names with the reason, and a contract
 test holds every other name to one text and one default.
@@ -67,7 +67,9 @@ By = Annotated[str, typer.Option("--by", metavar="COL,...", help="Report every c
 # Statistics.
 Level = Annotated[float, typer.Option("--level", help="Coverage of the intervals.")]
 Boot = Annotated[int, typer.Option("--boot", help="Number of resamples, where a method resamples.")]
-Statistic = Annotated[str, typer.Option("--statistic", help="mean, median, min, max, or q05, q95, ...")]
+Statistic = Annotated[
+    str, typer.Option("--statistic", help="mean, iqm (interquartile mean), median, min, max, or q05, q95, ...")
+]
 Resample = Annotated[
     str, typer.Option("--resample", help="cluster, two-stage, naive, or a hierarchy such as 'center>video>rows'.")
 ]
@@ -110,6 +112,9 @@ Center = Annotated[
 ]
 At = Annotated[str, typer.Option("--at", help="When, for the history (ISO 8601). Default: now.")]
 
+STORE = Path(".surgeval")
+"""The folder of what was asked once, in the working folder, where nobody chose another."""
+
 # Sandboxes.
 Runtime = Annotated[
     str | None, typer.Option("--runtime", help="Of podman and docker, instead of the usual one: runc or crun.")
@@ -140,6 +145,7 @@ LOCAL: dict[str, str] = {
     "--task": "check: repeatable",
     "--track": "questions makes several; rehearse and score take one",
     "--weights": "aggregate: of phases; ensembles: of models",
+    "--unit": "agreement: what was rated; failures: the finest unit of the model",
     "--video": "agreement: a column; simulate: a switch; annotate: a film",
     "--video-column": "evaluate detection: a key of images",
 }

@@ -61,6 +61,22 @@ def names_in(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
+def read_numbers(option: str, text: str) -> list[float]:
+    """The numbers of a comma-separated option.
+
+    Example:
+        >>> read_numbers("--thresholds", "0.5, 0.9")
+        [0.5, 0.9]
+
+    Raises:
+        Misuse: A part that is no number.
+    """
+    try:
+        return [float(part) for part in names_in(text)]
+    except ValueError:
+        raise Misuse(f"{option}: {text!r} is no list of numbers; write for example 0.5,0.9") from None
+
+
 def read_weights(path: Path) -> dict[str, float]:
     """The mapping from name to weight in a JSON file.
 

@@ -19,7 +19,9 @@ def register(app: typer.Typer) -> None:
 
 def aggregate(
     table: o.TableArgument,
-    operator: Annotated[str, typer.Option("--operator", help="mean, median, min, max, or q05, q95, ...")] = "mean",
+    operator: Annotated[
+        str, typer.Option("--operator", help="mean, iqm (interquartile mean), median, min, max, or q05, ...")
+    ] = "mean",
     phase: Annotated[str, typer.Option("--phase-column", help="Column with the phase.")] = "phase",
     combine: Annotated[str, typer.Option("--combine", help="scores or ranks.")] = "scores",
     weights: Annotated[

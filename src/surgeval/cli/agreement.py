@@ -18,7 +18,9 @@ def register(app: typer.Typer) -> None:
 
 
 def agreement(
-    table: Annotated[Path, typer.Argument(metavar="TABLE", help="CSV or Parquet with a row per rater and unit.")],
+    table: Annotated[
+        list[Path], typer.Argument(metavar="TABLE...", help="CSV or Parquet files with a row per rater and unit.")
+    ],
     rater: Annotated[str, typer.Option("--rater", metavar="COL", help="Column with the rater.")],
     label: Annotated[str, typer.Option("--label", metavar="COL", help="Column with what they said.")],
     unit: Annotated[str | None, typer.Option("--unit", metavar="COL", help="Column with what was rated.")] = None,
@@ -36,6 +38,7 @@ def agreement(
     level: o.Level = 0.95,
     boot: o.Boot = 1000,
     seed: o.Seed = 42,
+    columns: o.Columns = "",
     out: o.Out = None,
     as_json: o.Json = False,
     force: o.Force = False,
@@ -43,11 +46,12 @@ def agreement(
     """Kappa, alpha and (for numbers) ICC with intervals over videos, from units or from segments."""
     from surgeval.stats.agreement.report import agreement as work
 
-    check_out(out, force=force, inputs=[table])
+    check_out(out, force=force, inputs=table)
     options = {
         "rater": rater, "label": label, "unit": unit, "video": video, "start": start, "end": end, "idle": idle,
         "step_s": step, "overlaps": overlaps, "scale": scale, "order": t.names_in(order),
         "kappa_weights": kappa_weights, "level": level, "replicates": boot, "seed": seed,
+        "columns": t.read_columns(columns),
     }  # fmt: skip
     result = work(table, **options)  # type: ignore[arg-type]
     deliver(result, out=out, as_json=as_json, force=force)

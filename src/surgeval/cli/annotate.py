@@ -278,6 +278,7 @@ def experts(
             for question in (one for one in questions if one.request.video == video):
                 findings += ledger_findings(question, ledger)
                 step(1)
+    folder.mkdir(parents=True, exist_ok=True)
     write_json_rows((question.request.as_row() for question in questions), folder / "requests.json")
     write_json_rows((question.reference.as_row() for question in questions), folder / "references.json")
     data_set_table(questions).write_parquet(folder / "questions.parquet")

@@ -46,7 +46,6 @@ def questions_verb(
     """Make questions with reference answers that can be proved from the annotations."""
     from surgeval.datasets import About
     from surgeval.questions.make import make_questions
-    from surgeval.schema.foreign_objects import FOREIGN_OBJECTS, read_definitions
     from surgeval.schema.procedure_files import procedure_paths
 
     about = About(procedure_type=procedure_type, center=center, fps=fps)
@@ -65,7 +64,7 @@ def questions_verb(
             ood_templates=ood_template or (),
             most_common_share=most_common,
             duplicate_share=duplicates,
-            objects=read_definitions(definitions) if definitions else FOREIGN_OBJECTS,
+            objects=definitions,
             matching=matching,
             seed=seed,
             progress=step,

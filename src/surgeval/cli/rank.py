@@ -20,9 +20,9 @@ def register(app: typer.Typer) -> None:
 
 def rank(
     tables: o.TableArgument,
-    rule: str = typer.Option(
-        "focus",
-        help="One of {rules}, or qNN-then-rank for any percentage.",
+    rule: str | None = typer.Option(
+        None,
+        help="One of {rules}, or qNN-then-rank for any percentage; by default the one that the table fits.",
     ),
     board: str = typer.Option("both", help="focus: technical, clinical or both."),
     merge: str = typer.Option("pairwise", help="focus: pairwise, wins, leader, closure, losses, net or accuracy."),

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
 
 from surgeval.cli import _options as o
-from surgeval.cli._console import emit, emit_json, new_folder, talk
+from surgeval.cli._console import TABLE_FILES, emit, emit_json, new_folder, talk
 from surgeval.errors import FileUnreadable, Misuse
-from surgeval.results.manifest import MANIFEST
-from surgeval.results.result import Result
+from surgeval.results.manifest import MANIFEST, sha256_of
 from surgeval.schema.documents import read_json
 from surgeval.schema.question_files import split_source
 
@@ -22,8 +22,9 @@ NOT_REPEATED = {
     "annotate": "its history says when people did what",
     "rehearse": "its answers depend on the clock; run surgeval rehearse again",
     "report": "it draws what other manifests describe; run surgeval report on the folder again",
-    "simulate": "run surgeval simulate with the options in the manifest; equal seeds give equal files",
 }
+ABOUT_THE_RUN = ("judges.csv",)
+"""Files that tell how a run went: a repeated one reuses what the first one asked."""
 
 
 def register(app: typer.Typer) -> None:
@@ -46,22 +47,24 @@ def rerun(
     """
     new_folder(out, force=force)
     stored = _stored(manifest)
-    result = _function(stored)(**_given(stored, start), **_options(stored))
-    changed = _different(stored["inputs"], result.manifest()["inputs"])
-    if changed:
-        raise Misuse(f"{manifest}: the run read other content than is there now: {', '.join(changed)}")
-    differing = _compared(result, stored, out, force=force)
-    if as_json:
-        emit_json({"verb": stored["verb"], "files": len(stored["outputs"]), "differing": differing})
-    else:
-        emit(
-            f"{len(stored['outputs']) - len(differing)} of {len(stored['outputs'])} files are equal to those of the run"
+    with TemporaryDirectory() as place:
+        again = out if out is not None else Path(place) / "again"
+        made = (
+            _simulated(stored, again, force) if stored["verb"] == "simulate" else _repeated(stored, start, again, force)
         )
+    if changed := _different(stored["inputs"], made["inputs"]):
+        talk(f"note: the run read other content than is there now: {', '.join(changed)}")
+    listed = [entry for entry in stored["outputs"] if entry["file"] not in ABOUT_THE_RUN]
+    differing = _different(listed, made["outputs"])
+    if as_json:
+        emit_json({"verb": stored["verb"], "files": len(listed), "differing": differing, "changed_inputs": changed})
+    else:
+        emit(f"{len(listed) - len(differing)} of {len(listed)} files are equal to those of the run")
     for name in differing:
         talk(f"differs: {name}")
-    if stored["surgeval"] != result.manifest()["surgeval"]:
-        talk(f"note: the run was made by surgeval {stored['surgeval']}")
-    raise typer.Exit(int(bool(differing)))
+    if stored.get("surgeval") != made["surgeval"]:
+        talk(f"note: the run was made by surgeval {stored.get('surgeval')}")
+    raise typer.Exit(int(bool(differing or changed)))
 
 
 def _stored(path: Path) -> dict[str, Any]:
@@ -71,6 +74,11 @@ def _stored(path: Path) -> dict[str, Any]:
         FileUnreadable: It is no manifest, or one of a version that did not list every option.
     """
     file = path / MANIFEST if path.is_dir() else path
+    if file.suffix.lower() != ".json":
+        beside = file.with_name(f"{file.stem}.{MANIFEST}")
+        raise Misuse(
+            f"{file} is no manifest; name the folder of a run, its {MANIFEST}, or {beside.name} beside a table"
+        )
     stored = read_json(file)
     needed = ("verb", "options", "given", "inputs", "outputs")
     lacking = [name for name in needed if not isinstance(stored, dict) or name not in stored]
@@ -123,14 +131,31 @@ def _options(stored: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def _compared(result: Result, stored: Mapping[str, Any], out: Path | None, *, force: bool) -> list[str]:
-    """The names of files that differ from those of the run; the files go to `out`, or nowhere."""
-    from tempfile import TemporaryDirectory
+def _repeated(stored: Mapping[str, Any], start: Path, folder: Path, force: bool) -> dict[str, Any]:
+    """The manifest of the same call, made again; its files go to the folder."""
+    result = _function(stored)(**_given(stored, start), **_options(stored))
+    names = [entry["file"] for entry in stored["outputs"]]
+    result.to_dir(folder, force=force)
+    made = dict(read_json(folder / MANIFEST))
+    if len(names) == 1 and Path(names[0]).suffix.lower() in TABLE_FILES and names[0] not in _names(made["outputs"]):
+        table = result.to_file(folder / names[0])
+        made["outputs"] = [{"file": names[0], "sha256": sha256_of(table)}]
+    return made
 
-    with TemporaryDirectory() as place:
-        folder = result.to_dir(out if out is not None else Path(place) / "again", force=force)
-        made = read_json(folder / MANIFEST)
-    return _different(stored["outputs"], made["outputs"])
+
+def _simulated(stored: Mapping[str, Any], folder: Path, force: bool) -> dict[str, Any]:
+    """The manifest of the same procedures, painted again into the folder."""
+    from surgeval.simulation.simulate import Simulation, film_spec
+
+    options = _options(stored)
+    video, clock, fps = (options.pop(name) for name in ("video", "clock", "fps"))
+    spec = film_spec(fps, options["height_px"])
+    Simulation(**options).to_dir(folder, video=video, clock=clock, spec=spec, force=force)
+    return dict(read_json(folder / MANIFEST))
+
+
+def _names(entries: list[dict[str, Any]]) -> set[str]:
+    return {entry["file"] for entry in entries}
 
 
 def _different(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> list[str]:

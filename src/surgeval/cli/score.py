@@ -33,7 +33,7 @@ def score(
     max_latency: float | None = typer.Option(None, "--max-latency", help="Apply this time limit in seconds instead."),
     judge: list[str] = typer.Option([], "--judge", help="One of {judges}; up to three."),
     store: Path = typer.Option(
-        Path(".surgeval"), "--store", help="Folder that keeps verdicts between runs; nothing is asked twice."
+        o.STORE, "--store", help="Folder that keeps verdicts between runs; nothing is asked twice."
     ),
     quorum: int | None = typer.Option(
         None, "--quorum", min=1, help="Opinions that a decision on free text needs; by default more than half."
@@ -47,7 +47,12 @@ def score(
     ),
     train_requests: o.TrainRequests = [],
     train_references: o.TrainReferences = [],
-    missing: str = typer.Option("wrong", "--missing", help="What a question without response is: wrong, or an error."),
+    missing: list[str] = typer.Option(
+        [],
+        "--missing",
+        help="STATUS=RULE for questions without a verdict, as in other verbs (not_judged=worst, "
+        "judge_abstained=drop-score, ...); error refuses questions without response. May be repeated.",
+    ),
     boot: o.Boot = 1000,
     seed: o.Seed = 42,
     as_json: o.Json = False,
@@ -62,13 +67,15 @@ def score(
             requests, references, responses, model=model, profile=profile, track=track, max_latency_s=max_latency,
             judges=judge, store=store, quorum=quorum, definitions=definitions, ood=ood,
             train_requests=train_requests or None, train_references=train_references or None,
-            missing=missing, replicates=boot, seed=seed, progress=step,
+            missing=missing or None, replicates=boot, seed=seed, progress=step,
         )  # fmt: skip
     deliver(result, out=out, as_json=as_json, force=force, data=result.summary.to_dicts())
     if result.lint.findings and not as_json:
         emit(f"{len(result.lint.findings)} findings about the files: see lint.json, or run surgeval lint")
     if failing := _failing(result, max_judge_failures):
         talk(f"above --max-judge-failures {max_judge_failures:g}: {', '.join(failing)}; run again to ask what failed")
+        raise typer.Exit(1)
+    if any(finding.code == "no-headline" for finding in result.findings):
         raise typer.Exit(1)
 
 

@@ -9,7 +9,7 @@ import typer
 from surgeval.cli import _options as o
 from surgeval.cli._console import emit, emit_json, emit_table, talk
 
-_PLACE = typer.Argument(Path(".surgeval"), help="Folder of the store, or a file of an earlier version.")
+_PLACE = typer.Argument(o.STORE, help="Folder of the store, or a file of an earlier version.")
 
 
 def register(app: typer.Typer) -> None:

@@ -19,7 +19,7 @@ from surgeval.questions.splits import Splits, VideoFacts, frame_signatures, leak
 from surgeval.questions.template import QuestionTrack
 from surgeval.results.request import Request as RunRequest
 from surgeval.results.request import requested
-from surgeval.schema.foreign_objects import FOREIGN_OBJECTS, ForeignObject
+from surgeval.schema.foreign_objects import FOREIGN_OBJECTS, ForeignObject, read_definitions
 from surgeval.schema.formats import build_format, time_tolerance_s
 from surgeval.schema.intervals import Window
 from surgeval.schema.ledger import Ledger
@@ -37,7 +37,7 @@ Progress = Callable[[int], None]
 """Called with how many procedures were drafted since the last call."""
 
 
-@requested("questions", files=("annotations",))
+@requested("questions", files=("annotations", "objects"))
 def make_questions(
     annotations: Annotations,
     *,
@@ -49,7 +49,7 @@ def make_questions(
     ood_templates: Collection[str] = (),
     most_common_share: float = 0.5,
     duplicate_share: float = 0.02,
-    objects: Sequence[ForeignObject] = FOREIGN_OBJECTS,
+    objects: Sequence[ForeignObject] | str | Path | None = None,
     matching: bool = False,
     seed: int = 42,
     progress: Progress | None = None,
@@ -67,7 +67,7 @@ def make_questions(
         most_common_share: The most frequent answer of a template, or of a wording that is asked more than once,
             makes up at most this share.
         duplicate_share: At most this share of the questions may be near-duplicates.
-        objects: The foreign-object classes.
+        objects: The foreign-object classes, or the file of their definitions; the known ones when left out.
         matching: Whether to ask questions of the format `matching` too. The official toolkit cannot load them from
             `questions.parquet`, which then has a fifteenth column with their patterns.
         seed: Equal seeds give equal benchmarks.
@@ -91,7 +91,9 @@ def make_questions(
             tuple(ood_templates), most_common_share, duplicate_share, seed, matching,
         )
     )  # fmt: skip
-    videos, drafts, tally, paths = _draft_all(annotations, options, tuple(objects), progress or _silent)
+    definitions = [Path(objects)] if isinstance(objects, str | Path) else []
+    known = _classes(objects)
+    videos, drafts, tally, paths = _draft_all(annotations, options, known, progress or _silent)
     splits = split_videos(
         videos,
         test_share=test_share,
@@ -101,11 +103,19 @@ def make_questions(
     )
     placed, selections = _select_all(videos, drafts, splits, options)
     facts = {video.video: video for video in videos}
-    questions = tuple(_question(item, facts[item.draft.video], tuple(objects)) for item in placed)
+    questions = tuple(_question(item, facts[item.draft.video], known) for item in placed)
     card = data_card(placed, videos, splits, selections, tally, asdict(options))
-    if broken := broken_promises(questions, videos, splits, options, objects=objects):
+    if broken := broken_promises(questions, videos, splits, options, objects=known):
         raise QuestionsInvalid("benchmark", broken)
-    return Benchmark(questions=questions, card=card, request=RunRequest(inputs={"annotations": paths}))
+    inputs = {"annotations": paths, **({"objects": definitions} if definitions else {})}
+    return Benchmark(questions=questions, card=card, request=RunRequest(inputs=inputs))
+
+
+def _classes(objects: Sequence[ForeignObject] | str | Path | None) -> tuple[ForeignObject, ...]:
+    """The foreign-object classes, read where a file was named."""
+    if objects is None:
+        return FOREIGN_OBJECTS
+    return read_definitions(objects) if isinstance(objects, str | Path) else tuple(objects)
 
 
 def _silent(_done: int) -> None:

@@ -11,11 +11,13 @@ import polars as pl
 from surgeval.report.competitions import Competition, competitions
 from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.section import Note
-from surgeval.report.sections._wording import count_of, names_of, percent, slice_label
+from surgeval.report.sections._wording import count_of, names_of, percent, perhaps_best, slice_label
 from surgeval.report.sections.buckets import below_floor
 from surgeval.report.words import plain
+from surgeval.schema.findings import Severity
+from surgeval.schema.missing import NOT_THERE, statuses_listed
 from surgeval.scoring.leverage import TINY_VIDEOS
-from surgeval.stats.ranking.result import BUCKET_TOO_SMALL
+from surgeval.stats.ranking.result import BUCKET_TOO_SMALL, NOTHING_SIGNIFICANT, UNREACHABLE
 
 FEW_VIDEOS = 30
 """Below, percentile intervals over videos are known to be too narrow."""
@@ -40,7 +42,7 @@ def limitations(inputs: Inputs) -> list[Note]:
     """Everything found that limits what the report can claim, the gravest first."""
     found = [Found(text) for source in (_videos, _unscored, _judges) for text in source(inputs)]
     several = competitions(inputs)
-    for source in (_small_buckets, _empty_buckets, _floors, _ties, _spread, _warned):
+    for source in (_small_buckets, _unreachable, _empty_buckets, _floors, _ties, _spread, _warned):
         found += [_named(one, competition) for competition in several for one in source(competition.inputs)]
     found += [Found(text) for source in (_said, _unread) for text in source(inputs)]
     places: dict[str, list[str]] = {}
@@ -94,6 +96,15 @@ def _small_buckets(inputs: Inputs) -> Iterator[Found]:
         yield from _small_scored(inputs)
 
 
+def _unreachable(inputs: Inputs) -> Iterator[Found]:
+    """Buckets in which nothing could be significant, as one sentence per board instead of one per bucket."""
+    for part in inputs.of("rank"):
+        boards = [(finding.subject or "").partition(",")[0] for finding in part.findings if finding.code == UNREACHABLE]
+        for board, count in Counter(boards).items():
+            words = "With so many pairs of models no difference in these buckets could be significant."
+            yield Found(words, f"{board} {count_of(count, 'bucket')}")
+
+
 def _short(capability: str, ood: bool | None) -> str:
     """A bucket in few words."""
     words = plain(capability.replace("_", " "), limit=40)
@@ -141,9 +152,10 @@ def _floors(inputs: Inputs) -> Iterator[Found]:
 def _unscored(inputs: Inputs) -> Iterator[str]:
     if inputs.rows.is_empty():
         return
-    share = inputs.rows["value"].null_count() / inputs.rows.height
-    if share > 0:
-        yield f"{percent(share)} of the answers were not scored (no verdict, or a broken reference)."
+    empty = inputs.rows.filter(pl.col("value").is_null())["status"].value_counts(sort=True)
+    if not empty.is_empty():
+        share = empty["count"].sum() / inputs.rows.height
+        yield f"{percent(share)} of the answers have no score ({statuses_listed(dict(empty.iter_rows()))})."
     yield from inputs.live.notes if inputs.live is not None else ()
 
 
@@ -162,13 +174,14 @@ def _judges(inputs: Inputs) -> Iterator[str]:
 def _ties(inputs: Inputs) -> Iterator[Found]:
     for part in inputs.of("rank"):
         pairs, summary = part.frame("pairs"), part.frame("summary")
-        if not pairs.is_empty() and not pairs["significant"].any():
+        said = any(finding.code == NOTHING_SIGNIFICANT for finding in part.findings)
+        if not said and not pairs.is_empty() and not pairs["significant"].any():
             yield Found("No difference between two models in any bucket is significant; the order rests on tie-breaks.")
         for board in summary["board"].unique(maintain_order=True) if "board" in summary.columns else ():
             own = summary.filter(pl.col("board") == board)
-            inside = own.filter(pl.col("in_confidence_set").fill_null(False))
-            if inside.height > 1:
-                where = f"{board} board any of {inside.height} of {own.height} ({names_of(inside['model'])})"
+            inside = perhaps_best(own) or []
+            if len(inside) > 1:
+                where = f"{board} board any of {len(inside)} of {own.height} ({names_of(inside)})"
                 yield Found("Over all buckets together, which model is the best is open.", where)
 
 
@@ -187,8 +200,9 @@ def _warned(inputs: Inputs) -> Iterator[Found]:
     """What the rankings warned of themselves, without the buckets counted above."""
     for part in inputs.of("rank", "rank-tasks"):
         for finding in part.findings:
-            if finding.code != BUCKET_TOO_SMALL:
-                text = plain(finding.message, limit=400)
+            told = finding.severity is not Severity.NOTE or finding.code == NOT_THERE
+            if told and finding.code not in (BUCKET_TOO_SMALL, UNREACHABLE):
+                text = plain(finding.message, limit=600).rstrip(".")
                 where = plain(finding.subject or "", limit=240).replace("_", " ")
                 yield Found(f"{text[:1].upper()}{text[1:]}.", where)
 
@@ -216,4 +230,4 @@ def _fit(part: StoredResult) -> Iterator[str]:
 
 
 def _unread(inputs: Inputs) -> Iterator[str]:
-    yield from (finding.message for finding in inputs.findings)
+    yield from (finding.message for finding in inputs.findings if finding.severity is not Severity.NOTE)

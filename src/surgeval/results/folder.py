@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -40,15 +40,34 @@ def check_free(folder: Path, *, force: bool) -> None:
         raise WouldOverwrite(folder / taken[0])
 
 
+def check_inputs(folder: Path, inputs: Iterable[Path], names: Iterable[str] = ()) -> None:
+    """Refuse a folder where writing would take away or replace a file that was read.
+
+    Args:
+        folder: Where a result is going to stand.
+        inputs: The files that were read.
+        names: The files that are going to be written, beside those of the result that stands there.
+
+    Raises:
+        Misuse: One of the inputs would be lost.
+    """
+    doomed = {(folder / name).resolve() for name in (*outputs_of(_manifest(folder)), *names)}
+    lost = [path for path in inputs if path.resolve() in doomed]
+    if lost:
+        raise Misuse(f"{folder}: {lost[0].name} in it is read and would be lost; choose another place")
+
+
 @contextmanager
-def staged(folder: Path, *, force: bool) -> Iterator[Path]:
+def staged(folder: Path, *, force: bool, inputs: Sequence[Path] = ()) -> Iterator[Path]:
     """A place to write a result to; when the block ends, it stands in the folder instead of the one before.
 
     Raises:
         WouldOverwrite: The folder holds a result, or a file of one of the names written, and `force` is off.
-        Misuse: No folder can be made there, or a folder has the name of a file that was written.
+        Misuse: No folder can be made there, one of `inputs` would be lost, or a folder has the name of a file that was
+            written.
     """
     check_free(folder, force=force)
+    check_inputs(folder, inputs)
     stage = folder / WRITING
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -59,6 +78,7 @@ def staged(folder: Path, *, force: bool) -> Iterator[Path]:
         raise Misuse(f"{folder}: no folder can be made there ({error.strerror}); choose another place") from None
     try:
         yield stage
+        check_inputs(folder, inputs, files_below(stage))
         _check_places(folder, files_below(stage), force=force)
         stage.rename(folder / WRITTEN)
     finally:

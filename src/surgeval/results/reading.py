@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -70,20 +71,35 @@ class StoredResult(Result):
         """A table, without rows where there is none."""
         return self.tables.get(name, pl.DataFrame())
 
+    def write(self, folder: Path) -> None:
+        """Copy every file that the manifest lists, those too that no table or document stands for."""
+        home = self.path if self.path.is_dir() else self.path.parent
+        for name in outputs_of(self.stored):
+            if is_file(current(home, name)):
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(current(home, name), folder / name)
+
+    def manifest(self, outputs: Mapping[str, Path] | None = None) -> dict[str, Any]:  # noqa: ARG002
+        """The manifest as it was read; a copy is the same result."""
+        return dict(self.stored)
+
 
 def read(folder: str | Path) -> StoredResult:
-    """The result in a folder that a verb or `to_dir` wrote, whichever version of surgeval did.
+    """The result in a folder that a verb or `to_dir` wrote, whichever version of surgeval did, or in a single file.
 
     Raises:
         FileUnreadable: There is no such folder or no result in it, or a part of it cannot be read.
     """
     place = Path(folder)
-    reader = FolderReader(place, everything=True)
-    found = next(reader.results(place), None) if place.is_dir() else None
+    reader = FolderReader(place if place.is_dir() else place.parent, everything=True)
+    beside = place.with_name(f"{place.stem}.{MANIFEST}")
+    found = next(reader.results(place) if place.is_dir() else reader.single(beside), None)
     notes = tuple(finding for finding in reader.findings if finding.severity is Severity.NOTE)
     problems = [finding.message for finding in reader.findings if finding not in notes]
     if found is None:
-        problems.append("expected a folder that a verb of surgeval wrote, with a manifest.json in it")
+        problems.append(
+            "expected a folder that a verb of surgeval wrote, with a manifest.json in it, or a table with one beside"
+        )
     if problems or found is None:
         raise FileUnreadable(str(place), problems)
     return replace(found, findings=(*found.findings, *notes))
@@ -164,7 +180,7 @@ class FolderReader:
         if (verb in TABLES and verb not in RESULT_FILES) or (stored and self.everything):
             yield self._result(folder, verb, stored)
         for path in sorted(folder.glob("*.manifest.json")):
-            yield from self._result_file(path)
+            yield from self.single(path)
 
     def _result(self, folder: Path, verb: str, stored: Mapping[str, Any]) -> StoredResult:
         tables = {}
@@ -215,7 +231,8 @@ class FolderReader:
             label=self.name(path), path=path, stored=stored,
         )  # fmt: skip
 
-    def _result_file(self, path: Path) -> Iterator[StoredResult]:
+    def single(self, path: Path) -> Iterator[StoredResult]:
+        """The result of a verb that wrote one table, by the manifest beside it."""
         stored = self.document(path)
         if not isinstance(stored, dict) or stored.get("verb") not in RESULT_FILES:
             self.read.pop(path, None)  # such as that of an earlier report, which is no part of this one

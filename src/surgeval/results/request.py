@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from surgeval.schema.question_files import split_source
+from surgeval.schema.table_facts import facts_files
 
 if TYPE_CHECKING:
     from surgeval.results.result import Result
@@ -108,11 +109,10 @@ def _paths(source: Any) -> list[Path]:
 
 
 def files_of(path: Path) -> list[Path]:
-    """The file, or those that are read where a folder is named: its scores, or everything in it."""
-    if (path / SCORES).is_file():
-        return [path / SCORES]
-    found = sorted(path.rglob("*")) if path.is_dir() else [path]
-    return [file for file in found if file.is_file()]
+    """The file with the facts beside it, or those that are read where a folder is named: its scores, or all in it."""
+    path = path / SCORES if (path / SCORES).is_file() else path
+    files = sorted(path.rglob("*")) if path.is_dir() else [path, *facts_files(path)]
+    return [file for file in files if file.is_file()]
 
 
 def plain_value(value: Any) -> Any:

@@ -98,9 +98,10 @@ class Result:
 
         Raises:
             WouldOverwrite: The folder holds a result, or a file of one of these names, and `force` is off.
+            Misuse: A file that the result was made from would be lost.
         """
         folder = Path(path)
-        with staged(folder, force=force) as stage:
+        with staged(folder, force=force, inputs=[path for _, path in self.request.files]) as stage:
             self.write(stage)
             write_manifest(stage / MANIFEST, self.manifest(files_below(stage)))
         return folder

@@ -13,6 +13,8 @@ from surgeval.results.result import Result
 from surgeval.schema.findings import Finding, as_findings
 from surgeval.schema.score_table import ScoreTable, read_score_table
 from surgeval.schema.table_facts import Directions
+from surgeval.schema.table_files import read_frames, renamed
+from surgeval.schema.tabular import as_frame
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -66,10 +68,23 @@ def as_table(
     return _read(table, columns).directed(better, metric)
 
 
+def rows_of(table: Any, columns: Mapping[str, str] | None = None, *, where: str = "table") -> pl.DataFrame:
+    """The rows of a table in memory or of files, their columns renamed to ours; nothing is checked."""
+    if _are_paths(table):
+        return read_frames(table, columns=columns)
+    if isinstance(table, ScoreTable):
+        return table.frame
+    return renamed(as_frame(table), columns or {}, where)
+
+
+def _are_paths(table: Any) -> bool:
+    several = table if isinstance(table, list | tuple) else [table]
+    return bool(several) and all(isinstance(one, str | Path) for one in several)
+
+
 def _read(table: Any, columns: Mapping[str, str] | None) -> ScoreTable:
     if isinstance(table, ScoreTable):
         return table
-    several = isinstance(table, list | tuple) and bool(table) and all(isinstance(t, str | Path) for t in table)
-    if several or isinstance(table, str | Path):
+    if _are_paths(table):
         return read_score_table(table, columns=columns)
     return ScoreTable.of(table, columns=columns)

@@ -21,6 +21,7 @@ from surgeval.schema.documents import json_text, read_json
 from surgeval.schema.metric_facts import BETTER, CATALOGUE_VERSION, MetricFacts, facts_by_name, known_as
 
 FACTS_FILE = "metrics.json"
+_TABLES = (".csv", ".tsv", ".parquet")
 _KEY = "surgeval.metrics"
 """Of the facts in the metadata of Parquet."""
 
@@ -57,13 +58,15 @@ def facts_beside(path: Path) -> TableFacts:
     places: dict[str, TableFacts] = {}
     if path.suffix.lower() == ".parquet" and path.is_file():
         places[path.name] = _in_parquet(path)
-    named = path.with_name(f"{path.stem}.{FACTS_FILE}")
-    shared = path.with_name(FACTS_FILE)
-    if named.is_file():
-        places[named.name] = _of_document(read_json(named), str(named))
-    elif shared.is_file():
-        places[shared.name] = _if_facts(shared)
+    for file in facts_files(path):
+        places[file.name] = _of_document(read_json(file), str(file)) if file.name != FACTS_FILE else _if_facts(file)
     return merged(places)
+
+
+def facts_files(path: Path) -> list[Path]:
+    """The file of facts beside a table: its own, or the one of its folder; none where there is none."""
+    named, shared = path.with_name(f"{path.stem}.{FACTS_FILE}"), path.with_name(FACTS_FILE)
+    return [file for file in (named, shared) if file.is_file()][:1] if path.suffix.lower() in _TABLES else []
 
 
 def merged(places: Mapping[str, TableFacts]) -> TableFacts:

@@ -11,14 +11,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from surgeval.errors import QuestionsInvalid, ResponsesMissing, UnknownName
+from surgeval.errors import QuestionsInvalid, ResponsesMissing
 from surgeval.judges import Panel, verdict_row
 from surgeval.results.tables import scoring as tables
 from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.missing import Rule
+from surgeval.schema.outcomes import Status
 from surgeval.schema.question_files import QuestionSet, Sources, load_responses
 from surgeval.schema.questions import Response
 from surgeval.schema.score_table import ScoreTable
 from surgeval.schema.taxonomy import Capability
+from surgeval.scoring.counted import MissingRules, as_counted, counted, stopped, without_blocked
 from surgeval.scoring.leverage import bucket_warnings, question_weights, video_influence
 from surgeval.scoring.lint_report import LintReport
 from surgeval.scoring.native import Outcome, Reason, decide_all, judge_case
@@ -38,7 +41,7 @@ class NativeOptions:
     limit_s: float | None
     ood: str
     seen: Seen | None
-    missing: str
+    missing: MissingRules
     replicates: int
     seed: int
     definitions: str
@@ -61,7 +64,7 @@ def score_native(
     """
     if not questions.references:
         raise QuestionsInvalid("questions", ["none has a reference, so there is nothing to score"])
-    answers = _answers(questions, responses, options.missing)
+    answers = _answers(questions, responses, refuses_absent=options.missing.refuses_absent)
     outcomes = decide_all(
         questions,
         answers,
@@ -72,7 +75,7 @@ def score_native(
     )
     ood = derived_ood(questions, options.ood, options.seen)
     frame = _frame(outcomes, ood, questions.class_names)
-    values = frame["correctness"].cast(pl.Float64).to_numpy()
+    values, blocked = counted(frame, options.missing)
     names, codes = np.unique(frame["video"].to_numpy().astype(str), return_inverse=True)
     slices = _slices(frame)
     buckets = {name: rows for (level, name), rows in slices.items() if level == "bucket"}
@@ -80,21 +83,27 @@ def score_native(
     summary = summarise(
         values[:, None], codes, [options.model], slices, replicates=options.replicates, seed=options.seed
     )
+    summary = without_blocked(summary, slices, blocked)
+    whole = np.where(blocked.any(), np.nan, values)
     return ScoreResult(
         model=options.model,
         profile="native",
         scores=_table(frame, targeted.cases, options.model),
         lint=report,
         records={"lint": report.as_dict()},
-        findings=(*_warnings(outcomes, frame, options), *bucket_warnings(buckets, codes, _expected_buckets())),
+        findings=(
+            *stopped(frame, blocked),
+            *_warnings(outcomes, frame, options),
+            *bucket_warnings(buckets, codes, _expected_buckets()),
+        ),
         main="summary",
         tables={
-            "results": frame,
+            "results": as_counted(frame, values),
             "summary": tables.SUMMARY.frame(
-                pl.concat([summary, *_variants(summary, frame, values, buckets)]).drop("model")
+                pl.concat([summary, *_variants(summary, frame, whole, buckets)]).drop("model")
             ),
             "leverage_questions": question_weights(buckets),
-            "leverage_videos": video_influence(values, codes, names.tolist(), buckets),
+            "leverage_videos": video_influence(whole, codes, names.tolist(), buckets),
             "targeted": targeted.summary,
             **({} if targeted.counts.is_empty() else {"counts": targeted.counts}),
         },
@@ -102,14 +111,12 @@ def score_native(
     )
 
 
-def _answers(questions: QuestionSet, responses: Sources, missing: str) -> dict[str, Response]:
-    if missing not in ("wrong", "error"):
-        raise UnknownName("rule for missing responses", missing, ["wrong", "error"])
+def _answers(questions: QuestionSet, responses: Sources, *, refuses_absent: bool) -> dict[str, Response]:
     answers: dict[str, Response] = {}
     for response in load_responses(responses).responses:
         answers.setdefault(response.case, response)
     absent = [case for case in questions.references if case not in answers]
-    if absent and missing == "error":
+    if absent and refuses_absent:
         text = f"{len(absent)} of {len(questions.references)} questions have no response (first: {absent[0]})"
         raise ResponsesMissing("responses", [text])
     return answers
@@ -171,12 +178,13 @@ def _expected_buckets() -> list[str]:
 def _variants(
     summary: pl.DataFrame, frame: pl.DataFrame, values: np.ndarray, buckets: Mapping[str, np.ndarray]
 ) -> list[pl.DataFrame]:
-    """The headline under other choices: unscored questions wrong or right, `ood` as the file states it."""
-    unscored = np.isnan(values)
+    """The headline under other choices: questions without verdict wrong or right, `ood` as the file states it."""
+    verdicts = frame["correctness"].cast(pl.Float64).to_numpy()
+    unscored = np.isnan(verdicts)
     found: list[tuple[str, str, np.ndarray, Mapping[str, np.ndarray]]] = []
     if unscored.any():
-        found.append(("bound", "not scored = wrong", np.where(unscored, 0.0, values), buckets))
-        found.append(("bound", "not scored = right", np.where(unscored, 1.0, values), buckets))
+        found.append(("bound", "no verdict = wrong", np.where(unscored, 0.0, verdicts), buckets))
+        found.append(("bound", "no verdict = right", np.where(unscored, 1.0, verdicts), buckets))
     stated = frame["ood_stated"].fill_null(False)
     if not stated.equals(frame["ood"]):
         as_stated = _buckets(frame.with_columns(ood=stated))
@@ -226,6 +234,7 @@ def _targeted(outcome: Outcome) -> TargetedItem:
 def _warnings(outcomes: Sequence[Outcome], frame: pl.DataFrame, options: NativeOptions) -> list[Finding]:
     counts = Counter(outcome.reason for outcome in outcomes)
     total = len(outcomes)
+    rule = {status: _consequence(rule) for status, rule in options.missing.by_status.items()}
     texts = {
         Reason.MISSING: "questions have no response; they count as wrong (--missing error refuses instead)",
         Reason.UNANSWERED: "responses have no text; they count as wrong",
@@ -235,10 +244,10 @@ def _warnings(outcomes: Sequence[Outcome], frame: pl.DataFrame, options: NativeO
         Reason.FAILED: "questions ended in a failure of the model; they count as wrong",
         Reason.NOT_ASKED: "questions were never put to the model; they count as wrong",
         Reason.INFRASTRUCTURE: "questions were lost on the asking side; they count as wrong, so ask them again",
-        Reason.NOT_JUDGED: "free-text answers were not judged; they are not scored",
-        Reason.JUDGE_TIE: "free-text answers split the judges; they are not scored",
-        Reason.JUDGE_ABSTAINED: "free-text answers got no verdict; they are not scored",
-        Reason.NO_REFERENCE: "references break their own format; these questions are not scored",
+        Reason.NOT_JUDGED: "free-text answers were not judged" + rule[Status.NOT_JUDGED],
+        Reason.JUDGE_TIE: "free-text answers split the judges" + rule[Status.JUDGE_ABSTAINED],
+        Reason.JUDGE_ABSTAINED: "free-text answers got no verdict" + rule[Status.JUDGE_ABSTAINED],
+        Reason.NO_REFERENCE: "references break their own format" + rule[Status.INFRASTRUCTURE],
     }
     found = [
         Finding(reason.value.replace("_", "-"), Severity.WARNING, f"{counts[reason]} of {total} {text}")
@@ -254,6 +263,11 @@ def _warnings(outcomes: Sequence[Outcome], frame: pl.DataFrame, options: NativeO
         text = f"{unstated} of {total} references do not state 'ood'; they count as in distribution"
         found.append(Finding("ood-not-stated", Severity.WARNING, text))
     return found
+
+
+def _consequence(rule: Rule) -> str:
+    words = {"worst": "; they count as wrong", "error": "; no mean that holds them is given"}
+    return words.get(rule, "; they are left out") if isinstance(rule, str) else f"; they count as {rule:g}"
 
 
 def _verdicts(outcomes: Sequence[Outcome], definitions: str) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,8 +59,9 @@ class ScoreResult(Result):
         """Model, profile and headline."""
         value = self.headline
         interval = "" if value["low"] != value["low"] else f" [{value['low']:.3f}, {value['high']:.3f}]"
+        headline = "no headline" if math.isnan(value["accuracy"]) else f"headline {value['accuracy']:.4f}{interval}"
         return (
-            f"ScoreResult({self.model!r}, profile {self.profile}: headline {value['accuracy']:.4f}{interval}, "
+            f"ScoreResult({self.model!r}, profile {self.profile}: {headline}, "
             f"{len(self.results)} questions, {len(self.findings)} warnings)"
         )
 

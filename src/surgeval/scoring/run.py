@@ -12,7 +12,9 @@ from surgeval.judges import Judge, Panel, VerdictStore, in_official_protocol, op
 from surgeval.results.request import Request, requested
 from surgeval.schema.documents import is_whole
 from surgeval.schema.foreign_objects import definitions_text, read_definitions
+from surgeval.schema.missing import Missing
 from surgeval.schema.question_files import Sources, load_questions
+from surgeval.scoring.counted import MissingRules
 from surgeval.scoring.lint import lint
 from surgeval.scoring.native_score import NativeOptions, score_native
 from surgeval.scoring.official_score import score_official
@@ -39,7 +41,7 @@ def score(
     ood: str = "stated",
     train_requests: Sources | None = None,
     train_references: Sources | None = None,
-    missing: str = "wrong",
+    missing: Missing = None,
     replicates: int = 1000,
     seed: int = 42,
     progress: Callable[[int], None] | None = None,
@@ -64,7 +66,9 @@ def score(
             `center`) from what the training questions contain.
         train_requests: Training questions, for a derived `ood`.
         train_references: Training references, for `ood="center"`.
-        missing: What a question without response is: `wrong`, or an `error`.
+        missing: What questions without a verdict count as (native profile), by status as in every verb:
+            `"judge_abstained=drop-score"`, `{"not_judged": "worst"}`. By default an abstention is wrong, and what was
+            not judged leaves no headline. `"error"` refuses questions without response, which are wrong otherwise.
         replicates: Bootstrap resamples behind every interval.
         seed: Of the random streams.
         progress: Called with the number of further free-text answers that were judged.
@@ -101,8 +105,8 @@ def score(
             )  # fmt: skip
         return replace(_with_judges(result, panel), request=Request(settled=settled))
     options = NativeOptions(
-        model=model, limit_s=limit, ood=ood, missing=missing, replicates=replicates, seed=seed, progress=progress,
-        seen=_seen(train_requests, train_references, class_names),
+        model=model, limit_s=limit, ood=ood, missing=MissingRules.of(missing), replicates=replicates, seed=seed,
+        progress=progress, seen=_seen(train_requests, train_references, class_names),
         definitions=definitions_text() if kinds is None else definitions_text(kinds),
     )  # fmt: skip
     questions = load_questions(requests, references, class_names=class_names)

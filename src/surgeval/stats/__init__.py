@@ -14,6 +14,7 @@ __all__ = [
     "interval",
     "intervals",
     "mixed",
+    "profiles",
     "ranking",
     "statistic",
     "strata",

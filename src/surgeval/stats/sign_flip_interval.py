@@ -80,7 +80,8 @@ def difference_interval(
         held = sizes[:, column] > 0
         if held.sum() >= FEWEST_TESTED and not np.isnan(low[column]):
             ends, method[column] = _ends(totals[held, column], sizes[held, column], level, approximate)
-            low[column], high[column] = _agreeing(ends, float(p[column]), level, np.abs(totals[held, column]).mean())
+            scale = np.abs(totals[held, column]).mean()
+            low[column], high[column] = agreeing_ends(*ends, p[column], level=level, scale=scale)
         elif held.sum() < FEWEST_VIDEOS:
             method[column] = "none"
     informative = (totals != 0).sum(axis=0)
@@ -132,6 +133,18 @@ def normal_ends(totals: np.ndarray, sizes: np.ndarray, *, level: float) -> tuple
     return np.where(bounded, low, -np.inf), np.where(bounded, high, np.inf)
 
 
+def agreeing_ends(
+    low: np.ndarray | float, high: np.ndarray | float, p: np.ndarray, *, level: float, scale: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The ends, 0 inside exactly when `p > alpha`: rounding and approximation never contradict the p-value."""
+    low, high = (np.where(np.abs(end) <= _TIE * scale, 0.0, end) for end in (low, high))
+    kept, holds = p > 1 - level, (low <= 0.0) & (high >= 0.0)
+    upper = -low <= high
+    above = np.where(~kept & holds & upper, np.nextafter(0.0, 1.0), low)
+    below = np.where(~kept & holds & ~upper, np.nextafter(0.0, -1.0), high)
+    return np.where(kept, np.minimum(low, 0.0), above), np.where(kept, np.maximum(high, 0.0), below)
+
+
 def _ends(totals: np.ndarray, sizes: np.ndarray, level: float, approximate: bool) -> tuple[tuple[float, float], str]:
     if len(totals) <= LISTED_VIDEOS:
         low, high = listed_ends(totals[:, None], sizes, level=level)
@@ -140,16 +153,6 @@ def _ends(totals: np.ndarray, sizes: np.ndarray, level: float, approximate: bool
         low, high = normal_ends(totals[:, None], sizes[:, None], level=level)
         return (float(low[0]), float(high[0])), "sign-flip, normal"
     return bracketed_ends(totals, sizes, level=level), "sign-flip"
-
-
-def _agreeing(ends: tuple[float, float], p: float, level: float, scale: float) -> tuple[float, float]:
-    """The ends, 0 inside exactly when `p > alpha`: rounding and approximation never contradict the p-value."""
-    low, high = (0.0 if abs(end) <= _TIE * scale else end for end in ends)
-    if p > 1 - level:
-        return min(low, 0.0), max(high, 0.0)
-    if low <= 0.0 <= high:
-        return (np.nextafter(0.0, 1.0), high) if -low <= high else (low, np.nextafter(0.0, -1.0))
-    return low, high
 
 
 def _end(totals: np.ndarray, sizes: np.ndarray, alpha: float, side: float) -> float:

@@ -1,7 +1,8 @@
-"""Statistics of weighted rows: mean, median, any quantile, computed from counts and never from copies.
+"""Statistics of weighted rows: means, quantiles and the interquartile mean, from counts and never from copies.
 
 A quantile is R's type 7 (Hyndman and Fan 1996), numpy's default: with weights that are counts it equals
-`numpy.quantile` of the rows written out that many times. NaN means "not scored" and carries no weight.
+`numpy.quantile` of the rows written out that many times. The interquartile mean leaves out the whole number of rows
+in a quarter at either end (`scipy.stats.trim_mean`, as rliable does). NaN means "not scored" and carries no weight.
 """
 
 from __future__ import annotations
@@ -42,11 +43,13 @@ class Statistic:
 
     name: str
     quantile: float | None = None
-    """The share below, or None for the mean."""
+    """The share below, or None for a mean."""
+    trimmed: float = 0.0
+    """The share of rows left out at either end before the mean."""
 
     @classmethod
     def read(cls, name: str | Statistic) -> Statistic:
-        """The statistic of a name: `mean`, `median`, `min`, `max`, or `q` and a percentage such as `q05`.
+        """The statistic of a name: `mean`, `iqm`, `median`, `min`, `max`, or `q` and a percentage such as `q05`.
 
         Example:
             >>> Statistic.read("q05").quantile, Statistic.read("mean").quantile
@@ -57,18 +60,22 @@ class Statistic:
         """
         if isinstance(name, Statistic):
             return name
+        if name == "iqm":
+            return cls(name, trimmed=0.25)
         known = {"mean": None, "median": 0.5, "min": 0.0, "max": 1.0}
         if name in known:
             return cls(name, known[name])
         match = _QUANTILE.fullmatch(name)
         if match and float(match[1]) <= 100:
             return cls(name, float(match[1]) / 100)
-        raise Misuse(f"unknown statistic {name!r}; expected mean, median, min, max or q and a percentage such as q05")
+        raise Misuse(
+            f"unknown statistic {name!r}; expected mean, iqm, median, min, max or q and a percentage such as q05"
+        )
 
     @property
     def is_mean(self) -> bool:
-        """Whether this is the mean."""
-        return self.quantile is None
+        """Whether this is the mean of all rows."""
+        return self.quantile is None and not self.trimmed
 
     def width(self, values: np.ndarray) -> int:
         """One value per column."""
@@ -81,9 +88,14 @@ class Statistic:
             counts: `[weighting, row]`, whole numbers.
             values: `[row, column]`.
         """
-        if self.quantile is None:
+        if self.is_mean:
             return weighted_means(counts, values)
-        columns = [weighted_quantile(counts, column, self.quantile) for column in values.T]
+        columns = [
+            trimmed_mean(counts, column, self.trimmed)
+            if self.quantile is None
+            else weighted_quantile(counts, column, self.quantile)
+            for column in values.T
+        ]
         return np.stack(columns, axis=1) if columns else np.empty((len(counts), 0))
 
 
@@ -147,6 +159,23 @@ def weighted_quantile(counts: np.ndarray, values: np.ndarray, quantile: float) -
     high = ordered[_index(reached, np.minimum(below + 1, np.maximum(total - 1, 0)))]
     between = lerp(low, high, position - below)
     return np.asarray(np.where(total > 0, between, np.nan))
+
+
+def trimmed_mean(counts: np.ndarray, values: np.ndarray, share: float) -> np.ndarray:
+    """Mean of `values` under each row of `counts` without the lowest and highest `share` of rows, rounded down.
+
+    Example:
+        >>> trimmed_mean(np.array([[1, 2, 1]]), np.array([1.0, 2.0, 50.0]), 0.25).tolist()
+        [2.0]
+    """
+    scored = np.flatnonzero(np.isfinite(values))
+    order = scored[np.argsort(values[scored], kind="stable")]
+    reached = np.cumsum(counts[:, order], axis=1)
+    total = reached[:, -1:] if order.size else np.zeros((len(counts), 1), dtype=np.int64)
+    cut = np.floor(total * share)
+    inside = np.clip(reached, cut, total - cut)
+    kept = np.diff(inside, axis=1, prepend=cut)
+    return divided(kept @ values[order], kept.sum(axis=1))
 
 
 def lerp(low: np.ndarray, high: np.ndarray, share: np.ndarray) -> np.ndarray:

@@ -237,5 +237,7 @@ def test_nothing_is_overwritten_and_missing_files_are_named(verb, tmp_path):
     missing = run(verb, source, *more, "--out", tmp_path / "out")
     assert isinstance(missing.exception, FileUnreadable)
     assert "none.csv" in str(missing.exception)
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "out").mkdir()
     (tmp_path / "out" / "manifest.json").write_text("{}")
     assert isinstance(run(verb, source, *more, "--out", tmp_path / "out").exception, WouldOverwrite)

@@ -13,6 +13,7 @@ from surgeval.judges._gold import gold_pairs
 @pytest.fixture(autouse=True)
 def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr("surgeval.asking.chat._LONGEST_WAIT_S", 0.0)
 
 
 def run(*arguments: str | Path) -> Result:

@@ -17,7 +17,8 @@ APP = build_app()
 
 def run(*words: object) -> None:
     done = CliRunner().invoke(APP, [str(word) for word in words])
-    assert done.exit_code in (0, 1), (done.output, done.exception)
+    assert isinstance(done.exception, SystemExit | None), (done.output, done.exception)
+    assert done.exit_code in (0, 1), done.output
 
 
 def again(manifest: Path, *words: object):
@@ -27,7 +28,9 @@ def again(manifest: Path, *words: object):
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
     path = tmp_path / "scores.csv"
-    nested_frame(videos=8).with_columns(task=pl.col("view")).write_csv(path)
+    response = pl.when(pl.col("value") == 1).then(pl.lit("yes")).otherwise(pl.lit("no"))
+    frame = nested_frame(videos=8).with_columns(task=pl.col("view"), labels=pl.lit("a;b"), response=response)
+    frame.write_csv(path)
     return path
 
 
@@ -48,6 +51,14 @@ TABLE_VERBS = {
     "strata": ("--by", "view"),
     "aggregate": ("--phase-column", "view"),
     "rank": ("--rule", "mean-then-rank", "--boot", 20, "--task-column", "task"),
+    "adjusted": ("--effects", "view", "--covariance", "bootstrap", "--boot", 20),
+    "cooccurrence": ("--primary", "view", "--secondary", "labels", "--boot", 20),
+    "dependence": (),
+    "width-ratio": ("--by", "view", "--boot", 20),
+    "ensembles": ("--by", "view", "--boot", 20),
+    "influence": ("--statistic", "iqm"),
+    "profiles": ("--thresholds", "0.5,1", "--by", "view"),
+    "agreement": ("--rater", "model", "--unit", "case", "--video", "video", "--label", "response", "--boot", 20),
     "failures": ("--outcome", "value", "--fixed", "view", "--random", "model,video"),
 }
 
@@ -72,12 +83,55 @@ def test_a_run_on_questions_is_repeated_with_equal_files(verb: str, files: dict[
     assert repeated.exit_code == 0, repeated.output
 
 
-def test_a_changed_input_is_named_before_anything_is_compared(table: Path, tmp_path: Path) -> None:
+def test_an_evaluation_is_repeated_with_equal_files(tmp_path: Path) -> None:
+    frames = {"video": list("uuvvww"), "frame": [0, 1] * 3, "reference": list("ababab"), "prediction": list("abaabb")}
+    pl.DataFrame(frames).write_csv(tmp_path / "frames.csv")
+    words = ("--predictions", tmp_path / "frames.csv", "--metric", "accuracy", "--boot", 20)
+    run("evaluate", "classification", *words, "--out", tmp_path / "first")
+    repeated = again(tmp_path / "first")
+    assert repeated.exit_code == 0, repeated.output
+
+
+def test_a_difference_of_two_scorings_is_repeated_with_equal_files(files: dict[str, Path], tmp_path: Path) -> None:
+    requests, references = questions()
+    other = json.dumps([entry.as_row() for entry in answers("moody", requests, references, seed=2)])
+    (tmp_path / "moody.json").write_text(other)
+    named = ("--requests", files["requests"], "--references", files["references"], "--judge", "exact")
+    for name in ("responses", "moody"):
+        run("score", *named, "--responses", tmp_path / f"{name}.json", "--boot", 20, "--out", tmp_path / name)
+    run("diff", tmp_path / "responses", tmp_path / "moody", "--out", tmp_path / "first")
+    repeated = again(tmp_path / "first")
+    assert repeated.exit_code == 0, repeated.output
+
+
+def test_a_benchmark_is_made_again_with_equal_files(tmp_path: Path) -> None:
+    run("simulate", tmp_path / "procedures", "--procedures", 2, "--no-video", "--minutes", "3-4", "--workers", 1)
+    run("questions", tmp_path / "procedures" / "procedures", "--out", tmp_path / "first", "--per-video", 4)
+    repeated = again(tmp_path / "first")
+    assert repeated.exit_code == 0, repeated.output
+
+
+def test_a_changed_input_is_named_and_is_no_success(table: Path, tmp_path: Path) -> None:
     run("interval", table, "--out", tmp_path / "first")
     nested_frame(videos=9).write_csv(table)
     repeated = again(tmp_path / "first")
-    assert isinstance(repeated.exception, Misuse)
-    assert "scores.csv" in str(repeated.exception)
+    assert repeated.exit_code == 1
+    assert "scores.csv" in repeated.stderr
+
+
+@pytest.mark.parametrize("name", ["one.csv", "one.parquet"])
+def test_a_single_table_is_repeated_from_the_manifest_beside_it(name: str, table: Path, tmp_path: Path) -> None:
+    run("interval", table, "--out", tmp_path / name)
+    assert again(tmp_path / "one.manifest.json").exit_code == 0
+    refused = again(tmp_path / name)
+    assert isinstance(refused.exception, Misuse)
+    assert "one.manifest.json" in str(refused.exception)
+
+
+def test_simulated_procedures_are_repeated(tmp_path: Path) -> None:
+    run("simulate", tmp_path / "first", "--procedures", 1, "--no-video", "--minutes", 4)
+    repeated = again(tmp_path / "first")
+    assert repeated.exit_code == 0, (repeated.output, repeated.exception)
 
 
 def test_an_output_that_was_edited_is_named(table: Path, tmp_path: Path) -> None:

@@ -59,7 +59,8 @@ def test_results_go_to_stdout_and_talk_to_stderr(
 def test_nothing_is_overwritten_without_force(
     demo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(monkeypatch, *score_words(demo)) == 0
+    assert run(monkeypatch, *score_words(demo)) == 1
+    assert "no headline: 23 of 108 questions have no verdict (not_judged: 23)" in capsys.readouterr().err
     before = (demo.parent / "out" / "results.csv").read_bytes()
     assert run(monkeypatch, *score_words(demo, "--judge", "exact")) == 2
     assert "WouldOverwrite" in capsys.readouterr().err

@@ -15,6 +15,7 @@ from surgeval.schema.rows import write_json_rows
 @pytest.fixture(autouse=True)
 def _in_a_folder_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr("surgeval.asking.chat._LONGEST_WAIT_S", 0.0)
     monkeypatch.chdir(tmp_path)
 
 

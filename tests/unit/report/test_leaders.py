@@ -40,7 +40,7 @@ def test_an_entry_outside_the_competition_never_leads() -> None:
     [found] = leaders(part)
     assert found.models == ("a",)
     assert found.sentence == (
-        "On the technical board a leads; in 90 % of the resamples it is first, alone or with others."
+        "On the technical board a leads; where whole videos are drawn again it is first in 90 % of the draws."
     )
 
 
@@ -64,6 +64,18 @@ def test_who_cannot_be_told_apart_from_the_best_is_counted(inside: tuple[str, ..
     row = leader_table([("frame", found)]).row(0, named=True)
     assert (row["leader"], row["macro_low"], row["decided_by"]) == ("a", 0.6, "Copeland")
     assert row["not_told_apart"] == ("nobody" if len(inside) == 1 else "b")
+
+
+@pytest.mark.parametrize(("low", "words"), [
+    ((1, 2), "all others can be told apart from the best"), ((1, 1), "1 more cannot be told apart from the best"),
+    ((2, 1), "by macro accuracy over all buckets b is significantly better"),
+])  # fmt: skip
+def test_sets_of_ranks_say_who_may_be_the_best_before_any_confidence_set(low: tuple[int, ...], words: str) -> None:
+    rows: list[Any] = [("technical", model, rank, None) for model, rank in zip("ab", low, strict=True)]
+    summary = pl.DataFrame(rows, schema=["board", "model", "rank_low", "in_confidence_set"], orient="row")
+    part = ranking(places=places(("a", 1, 1, None, False), ("b", 2, -1, None, False)), summary=summary)
+    [found] = leaders(part)
+    assert words in found.sentence
 
 
 def test_a_shared_first_place_has_no_single_accuracy() -> None:

@@ -61,7 +61,7 @@ def test_equal_runs_give_equal_files(tmp_path: Path) -> None:
 
 
 def test_free_text_that_nobody_judged_widens_the_headline_to_its_bounds() -> None:
-    summary = score(REQUESTS, REFERENCES, RESPONSES, replicates=5).summary
+    summary = score(REQUESTS, REFERENCES, RESPONSES, missing="not_judged=drop-score", replicates=5).summary
     bounds = summary.filter(pl.col("level") == "bound")["accuracy"].to_list()
     headline = summary.filter(pl.col("level") == "headline")["accuracy"][0]
     assert bounds[0] < headline < bounds[1]
@@ -118,7 +118,8 @@ def test_namespaces_merge_data_sets_whose_identifiers_collide(tmp_path: Path) ->
         ({"track": "frames"}, UnknownName, "did you mean 'frame'"),
         ({"track": "frame", "max_latency_s": 3.0}, Misuse, "not both"),
         ({"max_latency_s": float("nan")}, Misuse, "number of seconds"),
-        ({"missing": "drop"}, UnknownName, "missing responses"),
+        ({"missing": "drop"}, Misuse, "drop-score"),
+        ({"missing": "wrongg"}, UnknownName, "rule for missing scores"),
     ],
 )
 def test_misuse_is_answered_with_what_would_work(options: dict[str, object], error: type, message: str) -> None:

@@ -1,10 +1,18 @@
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import trim_mean
 
+from nested_tables import nested_frame, nested_matrix
 from surgeval.errors import Misuse
+from surgeval.stats.comparison import compare
+from surgeval.stats.engine import auto_spread
+from surgeval.stats.interval import interval
+from surgeval.stats.replicates import Sample
 from surgeval.stats.statistic import Statistic, unweighted, weighted_means, weighted_quantile
+from surgeval.stats.video_jackknife import jackknife_interval
 
 
 @given(
@@ -40,3 +48,46 @@ def test_statistics_are_read_from_their_names(name: str, q: float) -> None:
 def test_an_unknown_statistic_is_refused(name: str) -> None:
     with pytest.raises(Misuse, match="unknown statistic"):
         Statistic.read(name)
+
+
+def test_the_interquartile_mean_is_the_trimmed_mean_of_the_rows_written_out() -> None:
+    rng = np.random.default_rng(4)
+    for rows in (1, 2, 3, 4, 5, 9, 40):
+        values = np.round(rng.normal(size=(rows, 2)), 1)
+        counts = rng.integers(0, 4, (6, rows))
+        counts[0] = 1
+        found = Statistic.read("iqm").weighted(counts, values)
+        for place, count in enumerate(counts):
+            written_out = np.repeat(values, count, axis=0)
+            expected = trim_mean(written_out, 0.25, axis=0) if len(written_out) else [np.nan, np.nan]
+            np.testing.assert_allclose(found[place], expected, rtol=1e-12, atol=1e-12)
+
+
+def test_the_interquartile_mean_leaves_aside_what_is_not_scored_and_is_no_plain_mean() -> None:
+    values = np.array([[np.nan, np.nan], [0.0, np.nan], [1.0, np.nan], [2.0, np.nan], [90.0, np.nan]])
+    iqm = Statistic.read("iqm")
+    assert not iqm.is_mean
+    np.testing.assert_array_equal(iqm.weighted(np.ones((1, 5), dtype=np.int64), values), [[1.5, np.nan]])
+
+
+def test_intervals_and_comparisons_take_the_interquartile_mean() -> None:
+    frame = nested_frame(videos=8, rows=9, binary=False)
+    mine = frame.filter(pl.col("model") == "M1")["value"].to_numpy()
+    row = interval(frame, statistic="iqm", replicates=50).table.filter(model="M1").row(0, named=True)
+    assert row["value"] == pytest.approx(trim_mean(mine, 0.25))
+    assert row["low"] < row["value"] < row["high"]
+    gap = compare(frame, "M1", "M0", statistic="iqm", replicates=50).table.row(0, named=True)
+    other = frame.filter(pl.col("model") == "M0")["value"].to_numpy()
+    assert gap["difference"] == pytest.approx(trim_mean(mine, 0.25) - trim_mean(other, 0.25))
+
+
+def test_without_resamples_the_interquartile_mean_is_left_out_video_by_video() -> None:
+    matrix = nested_matrix(videos=8, rows=9, binary=False)
+    sample = Sample.of(matrix, statistic="iqm", resample="cluster", estimand="rows")
+    found = auto_spread(sample, matrix.metric, level=0.95, names=matrix.models)
+    kept = [matrix.videos != video for video in range(8)]
+    without = np.array([trim_mean(matrix.values[rows], 0.25, axis=0) for rows in kept])
+    sizes = np.bincount(matrix.videos).astype(float)
+    by_hand = jackknife_interval(trim_mean(matrix.values, 0.25, axis=0), without, sizes, low=0.0, high=1.0)
+    np.testing.assert_allclose([found.low, found.high], [by_hand.low, by_hand.high])
+    assert found.method == ("jackknife, logit",) * 3

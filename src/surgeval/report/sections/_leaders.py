@@ -7,7 +7,7 @@ from typing import NamedTuple
 import polars as pl
 
 from surgeval.report.inputs import StoredResult
-from surgeval.report.sections._wording import boards_of, competitors, names_of, on_board, percent
+from surgeval.report.sections._wording import boards_of, competitors, names_of, on_board, percent, perhaps_best
 
 MOST_NAMES = 6
 """Names that a cell of the table lists."""
@@ -23,11 +23,13 @@ class Leader(NamedTuple):
     low: float | None
     high: float | None
     first_share: float | None
-    """Share of resamples in which the leader is first, alone or with others; None where the place is shared."""
+    """Share of resamples in which the leader is first; None where the place is shared."""
     tied: int
     """How many models have the leader's Copeland score; 1 where it leads without a tie-break."""
     also: tuple[str, ...] | None
-    """Models that cannot be told apart from the best over all buckets; None where it is not known."""
+    """Other models that may be the best by macro accuracy over all buckets; None where it is not known."""
+    beaten: bool = False
+    """Whether the leader itself is told apart from the best by macro accuracy."""
 
     @property
     def sentence(self) -> str:
@@ -37,11 +39,13 @@ class Leader(NamedTuple):
         if len(self.models) == 1 and self.tied > 1:
             text += f" by tie-break, {self.tied} models having the same Copeland score"
         if self.first_share is not None:
-            text += f"; in {percent(self.first_share)} of the resamples it is first, alone or with others"
+            text += f"; where whole videos are drawn again it is first in {percent(self.first_share)} of the draws"
         if self.also is None:
             return text + "."
+        if self.beaten:
+            return f"{text}; by macro accuracy over all buckets {names_of(self.also)} is significantly better."
         others = f"{len(self.also)} more cannot" if self.also else "all others can"
-        return f"{text}; {others} be told apart from the best."
+        return f"{text}; by macro accuracy over all buckets {others} be told apart from the best."
 
 
 def leaders(part: StoredResult) -> list[Leader]:
@@ -73,12 +77,12 @@ def _leader(part: StoredResult, board: str) -> Leader:
     tied = places.filter(pl.col("copeland") == own["copeland"]).height if own["win_rate"] is not None else 1
     summary, stability = on_board(part, "summary", board), on_board(part, "stability", board)
     low, high = (_of(summary, models[0], name) if alone else None for name in ("macro_low", "macro_high"))
-    also = None
-    if "in_confidence_set" in summary.columns:
-        inside = summary.filter(pl.col("in_confidence_set").fill_null(False) & ~pl.col("model").is_in(models))
-        also = tuple(inside["model"].to_list())
+    inside = perhaps_best(summary)
+    also = None if inside is None else tuple(model for model in inside if model not in models)
     share = _of(stability, models[0], "p_first") if alone else None
-    return Leader(board, models, own["macro_accuracy"] if alone else None, low, high, share, max(tied, 1), also)
+    beaten = inside is not None and bool(inside) and not set(models) & set(inside)
+    accuracy = own["macro_accuracy"] if alone else None
+    return Leader(board, models, accuracy, low, high, share, max(tied, 1), also, beaten)
 
 
 def _of(frame: pl.DataFrame, model: str, column: str) -> float | None:

@@ -97,6 +97,17 @@ def competitors(part: StoredResult, board: str) -> list[str]:
     return [model for model in rivals if model in known]
 
 
+def perhaps_best(summary: pl.DataFrame) -> list[str] | None:
+    """The models of a board that may be the best over all buckets; None where the ranking does not say.
+
+    Sets of ranks say it at any number of videos; rankings made before there were any have a model confidence set.
+    """
+    for column, inside in (("rank_low", pl.col("rank_low") == 1), ("in_confidence_set", pl.col("in_confidence_set"))):
+        if column in summary.columns and summary[column].null_count() < summary.height:
+            return summary.filter(inside.fill_null(False))["model"].to_list()
+    return None
+
+
 def whole_places(stability: pl.DataFrame) -> pl.DataFrame:
     """Ranges of places as whole places, rounded outwards: quantiles between two places are places nobody took."""
     return stability.with_columns(pl.col("place_low").floor(), pl.col("place_high").ceil())

@@ -26,6 +26,8 @@ _LABELS = {
     "place_high": "place to",
     "macro_low": "from",
     "macro_high": "to",
+    "rank_low": "rank from",
+    "rank_high": "rank to",
     "p_first": "share first",
     "p_top3": "share top 3",
 }
@@ -33,8 +35,8 @@ _GATE_LABELS = {"baseline_macro_accuracy": "that of the baseline", "low": "from"
 _FEW = 10
 """Rows of a table that need not be folded."""
 _ORDER = (
-    "place", "model", "macro_accuracy", "macro_low", "macro_high", "letters", "copeland", "win_rate", "place_low",
-    "place_high", "p_first", "p_top3", "baseline",
+    "place", "model", "macro_accuracy", "macro_low", "macro_high", "rank_low", "rank_high", "letters", "copeland",
+    "win_rate", "place_low", "place_high", "p_first", "p_top3", "baseline",
 )  # fmt: skip
 
 
@@ -53,17 +55,18 @@ def _board(part: StoredResult, board: str) -> list[Block]:
     if "p_first" in stability.columns:
         spread = whole_places(stability).select("model", "place_low", "place_high", "p_first", "p_top3")
         places = places.join(spread, on="model", how="left", maintain_order="left")
-    told = [name for name in ("letters", "macro_low", "macro_high") if name in summary.columns]
+    told = [name for name in ("letters", "macro_low", "macro_high", "rank_low", "rank_high") if name in summary.columns]
     if told:
         places = places.join(summary.select("model", *told), on="model", how="left", maintain_order="left")
     order = [name for name in _ORDER if name in places.columns]
     caption = (
         "Place: by Copeland's rule over buckets (models dominated minus models dominating); ties at the top are broken"
         " by the win rate. Macro accuracy: mean over buckets of the mean over questions, with its 95 % interval over"
-        " videos. Models that share a letter cannot be told apart over all buckets together. Place from and to: the"
-        " middle 95 % of places in resamples of whole videos, rounded outwards; shares: how often first"
-        " and among the first three. Ties are not broken in resamples: equal Copeland scores share the better place, so"
-        " that shares add up to more than one, and a place that rests on a tie-break can lie outside its range."
+        " videos. Rank from and to: the ranks by macro accuracy that the model can have, all models together; models"
+        " that share a letter cannot be told apart by it. Place from and to: the middle 95 % of places in resamples of"
+        " whole videos, rounded outwards; shares: how often first and among the first three there, tie-break included."
+        " A share of first places says how often these videos give that order, not how probable it is that the model"
+        " is the best."
         " Baselines and entries outside the competition carry the place they would take."
     )
     table = Table(f"places-{slug(board)}", f"Places, {board} board", places.select(order), caption, labels=_LABELS)

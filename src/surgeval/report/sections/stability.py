@@ -41,8 +41,9 @@ def _board(part: StoredResult, board: str) -> list[Block]:
     if not stability.is_empty():
         caption = (
             "Places over resamples of whole videos: mean, standard deviation, the middle 95 % (rounded outwards), and"
-            " how often first and among the first three. Equal Copeland scores share the better place. The tests inside"
-            " make this spread pessimistic."
+            " how often first and among the first three. The tie-break is repeated in every resample, and what stays"
+            " tied is split, so that the shares of first places add up to one. The tests inside make this spread"
+            " pessimistic, and a share of first places is no probability of being the best."
         )
         title = f"Places under resampling, {board} board"
         name = f"stability-{slug(board)}"

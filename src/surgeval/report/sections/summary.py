@@ -25,6 +25,10 @@ def section(inputs: Inputs) -> Section:
     """The headline in words, one picture, and the number of limitations."""
     paragraphs = [" ".join(sentence for sentence in part if sentence) for part in _paragraphs(inputs)]
     blocks: list[Block] = [Prose(text) for text in paragraphs if text]
+    if inputs.live is not None and (left_out := inputs.live.left_out):
+        blocks.append(
+            Note("Scores that the values below leave out:", items=tuple(text.rstrip(".") for text in left_out))
+        )
     blocks += [*_table(inputs), *_pictures(inputs)]
     if found := len(limitations(inputs)):
         verb = "is" if found == 1 else "are"
@@ -80,9 +84,9 @@ def _table(inputs: Inputs) -> list[Block]:
         return []
     caption = (
         "Macro accuracy: mean over buckets of the share of questions answered rightly, with its 95 % interval over"
-        " videos. First in resamples: how often it is first when whole videos are drawn again; equal Copeland scores"
-        " share a place there, so that several models can be first at once. Not told apart: models whose macro accuracy"
-        " does not differ significantly from the best."
+        " videos. First in resamples: how often the rule, tie-break included, puts it first when whole videos are drawn"
+        " again; that is no probability of being the best. Not told apart: other models that may be the best by macro"
+        " accuracy over all buckets."
     )
     labels = {"macro_low": "from", "macro_high": "to", "p_first": "first in resamples"}
     return [Table("leaders", "Who leads, and how firmly", leader_table(found), caption, labels=labels)]
@@ -159,7 +163,8 @@ def _values(inputs: Inputs) -> list[Block]:
     return [
         picture(
             "value_intervals", rows, name="values", title=f"Values of {_measure(inputs)}", unit=unit,
-            estimand=f"{_measure(inputs)} over cases", largest_is_best=inputs.better != "smaller",
+            estimand=f"{_measure(inputs)} over cases",
+            largest_is_best={"larger": True, "smaller": False}.get(inputs.better or ""),
         )
     ]  # fmt: skip
 

@@ -43,12 +43,17 @@ def _ranking(inputs: Inputs, part: StoredResult) -> list[Block]:
                 "ranks",
                 f"Ranks by task, {rule}",
                 ranks,
-                "Value: as the rule aggregates cases of the task.",
+                "Value: as the rule aggregates cases of the task. Rank from and to: the ranks that the model can have,"
+                " all models together (95 %); for means only.",
+                labels={"rank_low": "rank from", "rank_high": "rank to"},
                 folded=True,
             )
         )
     if not part.frame("stability").is_empty():
-        caption = "Ranks over resamples of whole videos (of cases, where the table names no video)."
+        caption = (
+            "Ranks over resamples of whole videos (of cases, where the table names no video); shared ranks split the"
+            " shares of first ranks, which are no probability of being the best."
+        )
         blocks.append(
             Table("rank-stability", f"Ranks under resampling, {rule}", part.frame("stability"), caption, folded=True)
         )

@@ -42,6 +42,7 @@ TABLES: Mapping[str, Mapping[str, Table]] = {
     "width-ratio": _by_name([statistics.WIDTH_RATIO, statistics.WIDTH_SUMMARIES]),
     "ensembles": _by_name([statistics.ENSEMBLES]),
     "influence": _by_name([statistics.INFLUENCE]),
+    "profiles": _by_name([statistics.PROFILES, statistics.IMPROVEMENT]),
     "questions": {},
     "lint": {},
     "rehearse": {},

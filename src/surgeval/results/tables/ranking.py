@@ -48,11 +48,13 @@ TAU_FREQUENCIES = Table(
 SUMMARY = Table(
     "summary", "One model over all buckets of a board together.",
     board=text, model=text, place=whole, macro_accuracy=number("mean over buckets"),
-    macro_low=number("2.5 % quantile over resampled videos", needed=False),
-    macro_high=number("97.5 % quantile", needed=False), mean_rank=number("over buckets"),
+    macro_low=number("of the 95 % interval over videos", needed=False), macro_high=number(needed=False),
+    rank_low=whole("smallest rank by macro accuracy it can have; all models' sets hold together", needed=False),
+    rank_high=whole("largest rank it can have", needed=False), mean_rank=number("over buckets"),
     letters=text("models that share a letter are not told apart"),
-    confidence_set_p=number("that it is as good as the best", needed=False),
-    in_confidence_set=yes_no("not told apart from the best"), rank_width=number("of the 95 % interval of its place"),
+    confidence_set_p=number("that it is as good as the best; empty below 100 videos", needed=False),
+    in_confidence_set=yes_no("not told apart from the best; empty below 100 videos"),
+    rank_width=number("of the 95 % interval of its place; empty without resamples"),
 )  # fmt: skip
 DOMINANCE = Table(
     "dominance", "One ordered pair of competitors on a board.", board=text, **_PAIR,
@@ -63,6 +65,7 @@ DIFFERENCES = Table(
     "differences", "One pair of models in one bucket, with an interval.", **_BUCKET, **_PAIR,
     difference=number("accuracy of the first minus that of the second"),
     low=number("of the 95 % interval over videos"), high=number,
+    method=text("of the interval; `none` where the data carry none", needed=False),
 )  # fmt: skip
 SENSITIVITY = Table(
     "sensitivity", "The place of one model under every way to merge buckets, one column each.", "more",
@@ -93,6 +96,8 @@ CHALLENGER = Table(
 RANKS = Table(
     "ranks", "One model on one task.", task=text, model=text, value=number("under the rule asked for"),
     rank=whole("1 is best; equal values share the better rank"),
+    rank_low=whole("smallest rank it can have; all models' sets hold together at 95 %; of means only", needed=False),
+    rank_high=whole("largest rank it can have", needed=False),
 )  # fmt: skip
 CONSENSUS = Table(
     "consensus", "One model over all tasks.", model=text, mean_rank=number, rank=whole,

@@ -11,7 +11,7 @@ SUMMARY = Table(
     accuracy=number, low=number("of the interval over videos; official files say ci_low"),
     high=number("official files say ci_high"), count=whole("scored questions"), videos=whole(needed=False),
     effective_videos=number("videos of equal size that would carry as much", needed=False),
-    not_scored=whole("questions without a verdict", needed=False),
+    not_scored=whole("questions without a verdict that do not count as wrong", needed=False),
 )  # fmt: skip
 TARGETED = Table(
     "targeted", "One targeted metric of one answer format.",
@@ -39,7 +39,7 @@ JUDGES = Table(
 RESULTS = Table(
     "results", "One question; official profiles write the first nine columns. Strata follow.", "more", "unread",
     qID=text, video=text, ood=yes_no("as used"), clinical=yes_no, primary=text("capability"), answer_format=text,
-    latency=number("in s"), timed_out=yes_no, correctness=yes_no("empty where no verdict was reached"),
+    latency=number("in s"), timed_out=yes_no, correctness=yes_no("as it counts; empty where nothing was decided"),
     reason=text("why it is right or wrong", needed=False), status=text("what became of the response", needed=False),
     flags=text(needed=False), group=text("of capabilities", needed=False),
     ood_stated=yes_no("as the file says", needed=False),

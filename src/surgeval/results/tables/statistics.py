@@ -46,6 +46,19 @@ AGREEMENT = Table(
     value=number, low=number("of the interval over videos", needed=False), high=number(needed=False), **_SD,
     units=number(needed=False), videos=whole(needed=False), note=text(needed=False),
 )  # fmt: skip
+PROFILES = Table(
+    "result", "One model and one threshold, overall or in one slice; the columns of --by come first.", "more",
+    model=text, metric=text, estimand=_WHAT["estimand"], threshold=number,
+    value=number("share of cases at least as good as the threshold"), low=number, high=number,
+    sd=number("over videos", needed=False), **_SIZE, level=_HOW["level"], note=_HOW["note"],
+)  # fmt: skip
+IMPROVEMENT = Table(
+    "improvement", "One pair of models, overall or in one slice; the columns of --by come first.", "more",
+    model_a=text, model_b=text, metric=text, estimand=_WHAT["estimand"],
+    value=number("probability that the first does better on a case, a tie counting half"), low=number, high=number,
+    sd=number("over videos", needed=False), tied=whole("cases on which both are equal"), **_SIZE,
+    level=_HOW["level"], note=_HOW["note"],
+)  # fmt: skip
 ADJUSTED = Table(
     "result", "One term of one model's logistic regression; numbers are empty for a term without a finite estimate.",
     model=text, term=text, estimate=number("log odds ratio"), std_error=number, z=number, p_value=number,

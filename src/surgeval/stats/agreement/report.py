@@ -6,19 +6,17 @@ the table names no video each unit stands for itself, and the report says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from surgeval.errors import Misuse, UnknownName
 from surgeval.results.request import requested
-from surgeval.results.table_result import TableResult
+from surgeval.results.table_result import TableResult, rows_of
 from surgeval.results.tables.statistics import AGREEMENT
-from surgeval.schema.table_files import read_frame
 from surgeval.stats.agreement.coefficients import (
     KAPPA_WEIGHTS,
     SCALES,
@@ -62,11 +60,12 @@ def agreement(
     level: float = 0.95,
     replicates: int = 1000,
     seed: int = 42,
+    columns: Mapping[str, str] | None = None,
 ) -> AgreementResult:
     """How well raters agree, from a table of units or a table of segments.
 
     Args:
-        table: One row per unit and rater, or one per segment and rater; or the file that holds them.
+        table: One row per unit and rater, or one per segment and rater; or the files that hold them.
         rater: Column with the rater.
         label: Column with what they said.
         unit: Column with the unit; leave out for segments.
@@ -82,12 +81,13 @@ def agreement(
         level: Coverage asked for.
         replicates: How many resamples of videos.
         seed: Seed of the stream.
+        columns: Our column names to theirs, where the columns are to be named otherwise than in the table.
 
     Raises:
         TableInvalid: With every problem of the table.
         Misuse: Options that do not fit together.
     """
-    table = read_frame(Path(table)) if isinstance(table, str | Path) else table
+    table = rows_of(table, columns)
     check_level(level)
     check_replicates(replicates)
     check_seed(seed)

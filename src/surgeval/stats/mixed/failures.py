@@ -17,6 +17,7 @@ import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid, UnknownName
 from surgeval.results.request import requested
+from surgeval.results.table_result import rows_of
 from surgeval.results.tables import failures as tables
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.missing import Missing
@@ -32,7 +33,7 @@ from surgeval.stats.mixed.request import ROLES, ModelRole, Request, Spec
 from surgeval.stats.mixed.residuals import normal_correlation, pearson_dispersion
 from surgeval.stats.mixed.robust import robust_logit
 from surgeval.stats.mixed.roles import VIDEO_NAMES, repeated_rows, roles_of
-from surgeval.stats.mixed.table import completed, of_metric, rows_of, stated_facts, with_properties
+from surgeval.stats.mixed.table import completed, of_metric, stated_facts, with_properties
 from surgeval.stats.mixed.tested import Rule, tested
 from surgeval.stats.mixed.workflow import STRAIGHT_ENOUGH, Workflow, check_residuals, settle_outcome, settle_role
 
@@ -73,7 +74,7 @@ def failures(
     """Effects of properties on success, with uncertainty that respects models, patients, images and instances.
 
     Args:
-        table: Rows (polars, pandas, Arrow, dictionary), or paths of CSV or Parquet files.
+        table: A `ScoreTable`, rows (polars, pandas, Arrow, dictionary), or paths of CSV or Parquet files.
         successes: Column of successes, with `trials`; or give `outcome`.
         trials: Column of trials. Rows with zero trials are left out and counted per model.
         outcome: Column of a 0/1 or continuous outcome. With `successes` and `trials` as well, a continuous outcome

@@ -15,21 +15,13 @@ from typing import Any
 import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid, UnknownName
+from surgeval.results.table_result import rows_of
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.schema.missing import Missing
 from surgeval.schema.score_table import ScoreTable
 from surgeval.schema.table_facts import Directions, facts_beside, merged
-from surgeval.schema.table_files import read_frames, renamed
-from surgeval.schema.tabular import as_frame
 from surgeval.stats.mixed.design import Design
 from surgeval.stats.mixed.formula import Model
-
-
-def rows_of(table: Any, columns: Mapping[str, str] | None = None, *, where: str = "table") -> pl.DataFrame:
-    """The rows of a table in memory or of files, their columns renamed to ours."""
-    if _is_path(table) or (isinstance(table, list | tuple) and table and all(map(_is_path, table))):
-        return read_frames(table, columns=columns)
-    return renamed(as_frame(table), columns or {}, where)
 
 
 def _is_path(table: Any) -> bool:

@@ -41,8 +41,14 @@ NODES = 143
 _TIE = 1e-9
 
 
-def flip_p(differences: np.ndarray) -> np.ndarray:
+def flip_p(differences: np.ndarray, *, refined: tuple[float, float] = (0.0, np.inf)) -> np.ndarray:
     """The p-value of every column of `differences[video, pair]`; a single vector is one pair.
+
+    Args:
+        differences: Summed within videos.
+        refined: P-values outside these bounds are left as the saddlepoint formula alone gives them, mostly within
+            15 % of the exact ones beyond 30 videos and far within a factor of 20: for thousands of pairs, most of
+            which decide nothing.
 
     Example:
         >>> flip_p(np.array([0.3, 0.1, 0.25, 0.4, 0.2, 0.15])).tolist()
@@ -61,7 +67,7 @@ def flip_p(differences: np.ndarray) -> np.ndarray:
         p[column] = _floored(_counted(d, _room(d, observed[column])), len(d))
     many = np.flatnonzero(undecided & (informative > COUNTED_VIDEOS))
     if len(many):
-        p[many] = _many_videos(columns[:, many], size[:, many], observed[many], informative[many])
+        p[many] = _many_videos(columns[:, many], size[:, many], observed[many], informative[many], refined)
     return p
 
 
@@ -76,7 +82,11 @@ def smallest_p(informative: np.ndarray | int) -> np.ndarray:
 
 
 def _many_videos(
-    differences: np.ndarray, size: np.ndarray, observed: np.ndarray, informative: np.ndarray
+    differences: np.ndarray,
+    size: np.ndarray,
+    observed: np.ndarray,
+    informative: np.ndarray,
+    refined: tuple[float, float],
 ) -> np.ndarray:
     p = _lattice_p(differences)
     left = np.flatnonzero(np.isnan(p))
@@ -84,7 +94,8 @@ def _many_videos(
     rough = 2.0 * np.exp(_saddlepoint(size[:, left], u[None, :])[1])
     for column, root, guess in zip(left.tolist(), u.tolist(), rough.tolist(), strict=True):
         d = size[: informative[column], column]
-        p[column] = _floored(_one(d, float(observed[column]), root, guess), len(d))
+        known = guess < refined[0] or guess > refined[1]
+        p[column] = _floored(guess if known else _one(d, float(observed[column]), root, guess), len(d))
     return p
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from surgeval.catalogue import Catalogue, with_attributes
-from surgeval.results.request import requested
+from surgeval.results.request import Request, requested
 from surgeval.results.table_result import as_table
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.score_table import Missing, ScoreTable
@@ -129,7 +129,7 @@ def rule_named(name: str) -> Rule:
 @requested("rank")
 def rank(
     table: Any,
-    rule: str = "focus",
+    rule: str | None = None,
     *,
     columns: Mapping[str, str] | None = None,
     metric: str | None = None,
@@ -157,7 +157,8 @@ def rank(
 
     Args:
         table: A `ScoreTable`, anything it can be made of, or the path of a file or `score` folder.
-        rule: One of `RULES`.
+        rule: One of `RULES`; by default the one that fits the table, which the result says: `focus` where it has
+            buckets (columns `capability` or `group`, and `ood`), else `mean-then-rank`.
         columns: Our column names to theirs.
         metric: May be left out where the table has only one, or has `correct`.
         board: For `focus`: `technical`, `clinical` or `both`.
@@ -193,7 +194,8 @@ def rank(
         >>> rank(scores, "mean-then-rank", better="larger", replicates=0).ranks["model"].to_list()
         ['A', 'B']
     """
-    chosen = rule_named(rule)
+    if rule is not None:
+        rule_named(rule)
     options = RankOptions(
         metric=metric,
         board=board,
@@ -216,8 +218,32 @@ def rank(
         aggregate=aggregate,
         challenger_compat=challenger_compat,
     )
-    result = chosen.run(as_table(table, columns, better=better, metric=metric), options)
-    return replace(result, findings=(*_unused(chosen, options), *result.findings))
+    scores = as_table(table, columns, better=better, metric=metric)
+    fitting, why = fitting_rule(scores, options) if rule is None else (rule, "")
+    chosen = rule_named(fitting)
+    result = chosen.run(scores, options)
+    findings = (*_unused(chosen, options), *result.findings)
+    if rule is not None:
+        return replace(result, findings=findings)
+    said = f"No rule was named: {chosen.name!r} was taken, because {why}."
+    note = Finding("rule-taken", Severity.NOTE, said)
+    request = Request(settled={"rule": chosen.name})
+    return replace(result, findings=(note, *findings), prose=f"{result.prose} {said}", request=request)
+
+
+def fitting_rule(table: ScoreTable, options: RankOptions) -> tuple[str, str]:
+    """The rule that a table and the options fit, and why in words."""
+    users = {"focus": _FOR_BOARDS, "aggregate-then-rank": ("aggregate",), "mean-then-rank": _FOR_TASKS}
+    for rule, names in users.items():
+        if asked := [name for name in options.chosen() if name in names]:
+            return rule, f"{', '.join(map(repr, asked))} was given, which it has a use for"
+    groups = [name for name in ("group", "capability") if name in table.strata]
+    metric = table.chosen_metric(options.metric)
+    if groups and table.facts_of(metric).better == "smaller":
+        return "mean-then-rank", f"smaller values of {metric!r} are better, which no board ranks"
+    if groups and "ood" in table.strata:
+        return "focus", f"the table has buckets (columns {groups[0]!r} and 'ood')"
+    return "mean-then-rank", "the table has no buckets (columns 'capability' and 'ood')"
 
 
 def _unused(rule: Rule, options: RankOptions) -> list[Finding]:

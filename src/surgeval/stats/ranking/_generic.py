@@ -15,15 +15,17 @@ import polars as pl
 
 from surgeval.errors import TableInvalid, UnknownName
 from surgeval.results.tables import ranking as tables
-from surgeval.schema.findings import Severity, as_findings
+from surgeval.schema.findings import Finding, Severity, as_findings
 from surgeval.schema.score_table import ScoreTable
 from surgeval.stats.paired_tests import pair_indices
+from surgeval.stats.rank_sets import RankSets, rank_sets
 from surgeval.stats.ranking._distance import kendall_tau_b, spearman_footrule, tau_frequencies
 from surgeval.stats.ranking._focus.nested_ties import place_shares
 from surgeval.stats.ranking._options import RankOptions
 from surgeval.stats.ranking._ranks import case_ranks, consensus_ranks, min_ranks
-from surgeval.stats.ranking._tasks import Task, Tasks, tasks_of
+from surgeval.stats.ranking._tasks import ONE_TASK, Task, Tasks, tasks_of
 from surgeval.stats.ranking.result import RankResult
+from surgeval.stats.sign_flip_interval import FEWEST_TESTED
 
 BOOT = 1000
 CONSENSUS = "(consensus)"
@@ -39,6 +41,7 @@ def ranked(
     replicates: Callable[[Task, np.ndarray], np.ndarray] | None,
     smaller_value_wins: bool,
     method: str,
+    averaged: Callable[[Task], np.ndarray] | None = None,
     raw_values_oriented: bool = False,
     each_task: Callable[[Task, list[str]], None] | None = None,
     extra_tables: dict[str, Any] | None = None,
@@ -54,6 +57,7 @@ def ranked(
         replicates: The same for every row of case counts; None where the rule cannot be resampled.
         smaller_value_wins: Whether the aggregated value itself is better when small (ranks are).
         method: The value in words, for the prose.
+        averaged: `[case, model]`, what the value is the mean of; None where it is no mean. Means get sets of ranks.
         raw_values_oriented: Whether the value is better when large whatever the metric's direction.
         each_task: Called with every task, to collect further tables.
         extra_tables: Tables as lists of frames, joined after all tasks are done.
@@ -70,20 +74,25 @@ def ranked(
     boot = BOOT if options.replicates is None else options.replicates
     drawn = _drawn(found, options, replicates, turn, boot) if replicates is not None and boot else None
     mean_rank = _consensus(found, ranks, weights, options)
+    sets = [_sets(task, averaged, sign, options) for task, sign in zip(found.tasks, turn, strict=True)]
     results = {
-        "ranks": _ranks_table(found, point, ranks),
+        "ranks": _ranks_table(found, point, ranks, sets),
         "consensus": _consensus_table(found.models, mean_rank),
         **_agreement(found, ranks),
         **{name: pl.concat(frames) for name, frames in (extra_tables or {}).items()},
     }
     if drawn is not None:
         results |= _stability(found, ranks, drawn, weights, options)
-    warnings = [*found.warnings, *_said(found, options, replicates is None, cluster_warning)]
+    warnings: list[Finding | str] = [
+        *found.warnings,
+        *_said(found, options, replicates is None, cluster_warning),
+        *_firmness(found, sets),
+    ]
     return RankResult(
         rule=rule,
         main="ranks" if len(found.tasks) == 1 else "consensus",
         tables=results,
-        prose=_prose(found, options, method, boot if drawn is not None else 0),
+        prose=_prose(found, options, method, boot if drawn is not None else 0, sets=any(s is not None for s in sets)),
         findings=as_findings(warnings, severity=Severity.WARNING),
     )
 
@@ -130,13 +139,40 @@ def _consensus(found: Tasks, ranks: np.ndarray, weights: np.ndarray, options: Ra
     return np.asarray(weights @ sums / (weights @ cases))
 
 
-def _ranks_table(found: Tasks, point: list[np.ndarray], ranks: np.ndarray) -> pl.DataFrame:
-    frames = [
-        tables.RANKS.frame(
-            {"task": [task.name] * len(value), "model": found.models, "value": value, "rank": rank}
-        ).sort("rank", "model")
-        for task, value, rank in zip(found.tasks, point, ranks, strict=True)
-    ]
+def _sets(
+    task: Task, averaged: Callable[[Task], np.ndarray] | None, turn: float, options: RankOptions
+) -> RankSets | None:
+    """The ranks that each model can have on a task; None where its value is no mean over the same cases for all."""
+    values = None if averaged is None else averaged(task)
+    if values is None or not np.isfinite(values).all():
+        return None
+    added = np.zeros((len(task.unit_names), values.shape[1]))
+    np.add.at(added, task.units, values / len(values))
+    held = np.isin(np.arange(len(added)), task.units)
+    return rank_sets(added[held], larger_is_better=turn > 0, seed=options.seed, name=task.name)
+
+
+def _firmness(found: Tasks, sets: list[RankSets | None]) -> list[Finding]:
+    """Tasks on which no two models can be told apart, so that their order is open."""
+    out = []
+    for task, own in zip(found.tasks, sets, strict=True):
+        if own is None or own.better.any():
+            continue
+        units, subject = len(np.unique(task.units)), None if task.name == ONE_TASK else f"task {task.name!r}"
+        text = f"no two of the {len(found.models)} models can be told apart, so their order is open"
+        if units < FEWEST_TESTED:
+            text += f": {units} {found.unit}s cannot show any difference ({FEWEST_TESTED} are needed for two models)"
+        out.append(Finding("order-open", Severity.WARNING, text, subject=subject))
+    return out
+
+
+def _ranks_table(found: Tasks, point: list[np.ndarray], ranks: np.ndarray, sets: list[RankSets | None]) -> pl.DataFrame:
+    unknown = [None] * len(found.models)
+    frames = []
+    for task, value, rank, own in zip(found.tasks, point, ranks, sets, strict=True):
+        ends = {"rank_low": unknown if own is None else own.low, "rank_high": unknown if own is None else own.high}
+        names = {"task": [task.name] * len(value), "model": found.models}
+        frames.append(tables.RANKS.frame({**names, "value": value, "rank": rank, **ends}).sort("rank", "model"))
     return pl.concat(frames)
 
 
@@ -223,7 +259,7 @@ def _said(found: Tasks, options: RankOptions, cannot_resample: bool, cluster_war
     return out
 
 
-def _prose(found: Tasks, options: RankOptions, method: str, boot: int) -> str:
+def _prose(found: Tasks, options: RankOptions, method: str, boot: int, *, sets: bool) -> str:
     tasks = len(found.tasks)
     cases = sum(len(task.values) for task in found.tasks)
     parts = [
@@ -235,8 +271,13 @@ def _prose(found: Tasks, options: RankOptions, method: str, boot: int) -> str:
         kind = "mean rank with average ties" if options.consensus == "euclidean" else "mean case rank over all tasks"
         weighted = "given task weights" if options.task_weights else "equal task weights"
         parts.append(f"The consensus over tasks is the {kind}, with {weighted}.")
+    unit = "videos" if found.unit == "video" else "cases"
+    if sets:
+        parts.append(
+            f"The ranks that a model can have come from sign flips of whole {unit}, step-down over all pairs of a task,"
+            f" and hold together at level 0.95 (seed {options.seed})."
+        )
     if boot:
-        unit = "videos" if found.unit == "video" else "cases"
         parts.append(f"Stability is from {boot} resamples of whole {unit} (seed {options.seed}).")
     else:
         parts.append("No resampling was done, so no stability is given.")

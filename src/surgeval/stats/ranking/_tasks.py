@@ -9,12 +9,14 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import TableInvalid, UnknownName
-from surgeval.schema.findings import Finding
+from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.score_table import ScoreMatrix, ScoreTable
 from surgeval.stats.draws import stream, video_counts
 from surgeval.stats.ranking._options import RankOptions
 
 ONE_TASK = "all"
+TASK = "task"
+"""The column that names tasks unless another is given."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,12 @@ def tasks_of(table: ScoreTable, options: RankOptions) -> Tasks:
     warnings: list[Finding | str] = [
         one for matrix in metrics.values() for one in (*matrix.borrowed, *matrix.findings())
     ]
+    if options.task_column is None and len(tasks) > 1:
+        text = (
+            f"column {TASK!r} was taken to name {len(tasks)} tasks: models are ranked on each, and the consensus is"
+            f" over tasks, not over cases; rename the column to rank all cases together, or pass task_column={TASK!r}"
+        )
+        warnings.append(Finding("tasks-taken", Severity.WARNING, text))
     absent = [sentence for matrix in metrics.values() for sentence in matrix.absent.sentences]
     problems = [
         f"model {models[m]!r} has no score at all in task {task.name!r}"
@@ -97,9 +105,9 @@ def _matrices(table: ScoreTable, options: RankOptions) -> list[tuple[str, ScoreM
     if column == "metric":
         return [(metric, table.matrix(metric, missing=options.missing)) for metric in table.metrics]
     matrix = table.matrix(options.metric, missing=options.missing)
-    if column is None and "task" not in matrix.cases.columns:
+    if column is None and TASK not in matrix.cases.columns:
         return [(ONE_TASK, matrix)]
-    column = column or "task"
+    column = column or TASK
     if column not in matrix.cases.columns:
         raise UnknownName("task column", column, [name for name in matrix.cases.columns if name not in ("case",)])
     names = matrix.cases[column].cast(pl.String)

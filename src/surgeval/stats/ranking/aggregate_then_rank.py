@@ -50,6 +50,7 @@ def aggregate_then_rank(table: ScoreTable, options: RankOptions, *, operator: st
         replicates=replicates,
         smaller_value_wins=False,
         method=f"the {title} of its scores over the cases of a task",
+        averaged=(lambda task: task.values) if operator == "mean" else None,
     )
 
 

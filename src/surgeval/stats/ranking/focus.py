@@ -24,8 +24,10 @@ from surgeval.schema.findings import Finding, Severity, as_findings
 from surgeval.schema.score_table import ScoreTable
 from surgeval.stats.draws import stream
 from surgeval.stats.paired_tests import CORRECTIONS, TESTS
+from surgeval.stats.rank_sets import RankSets
 from surgeval.stats.ranking._focus import gate, tables
 from surgeval.stats.ranking._focus.buckets import Board, Prepared, prepare
+from surgeval.stats.ranking._focus.firmness import firmness_findings, possible_ranks
 from surgeval.stats.ranking._focus.influence import influence
 from surgeval.stats.ranking._focus.nested_ties import broken_places, counts_of, video_lists
 from surgeval.stats.ranking._focus.prizes import prizes
@@ -38,11 +40,9 @@ from surgeval.stats.ranking._focus.standing import (
     standing,
 )
 from surgeval.stats.ranking._options import MERGES, RankOptions
-from surgeval.stats.ranking.result import BUCKET_TOO_SMALL, RankResult
+from surgeval.stats.ranking.result import RankResult
 
 BOOT = 10_000
-SMALL_BUCKET = 13
-"""Fewer videos than this cannot show any difference among twenty models."""
 
 
 def focus(table: ScoreTable, options: RankOptions) -> RankResult:
@@ -52,10 +52,12 @@ def focus(table: ScoreTable, options: RankOptions) -> RankResult:
     members = _members(ready.boards[0], options)
     found = [standing(board, members, options, replicates=boot or BOOT) for board in ready.boards]
     drawn = _drawn(found, options, boot, ready)
-    results, notes = _tables(found, drawn, options, ready)
+    sets = [possible_ranks(f.board, f.members, options) for f in found]
+    results, notes = _tables(found, drawn, sets, options, ready)
     records: dict[str, Any] = {"gate": gate.decision(results["gate_evidence"], options.baselines)}
     records["structure"] = {f.board.name: _structure(f, d) for f, d in zip(found, drawn, strict=True)}
-    warnings: list[Finding | str] = [*ready.warnings, *(w for f in found for w in _findings(f, options)), *notes]
+    firm = [one for f, s in zip(found, sets, strict=True) for one in firmness_findings(f, s, options)]
+    warnings: list[Finding | str] = [*ready.warnings, *(w for f in found for w in _findings(f, options)), *firm, *notes]
     return RankResult(
         rule="focus",
         main="places",
@@ -102,32 +104,35 @@ def _repeated(found: Standing, options: RankOptions, lists: np.ndarray) -> Repli
 
 
 def _tables(
-    found: list[Standing], drawn: list[Replicates | None], options: RankOptions, ready: Prepared
+    found: list[Standing],
+    drawn: list[Replicates | None],
+    sets: list[RankSets],
+    options: RankOptions,
+    ready: Prepared,
 ) -> tuple[dict[str, pl.DataFrame], list[Finding]]:
     baselines = set(options.baselines)
     both = list(zip(found, drawn, strict=True))
     results = {
         "places": pl.concat([tables.places_table(f, baselines) for f in found]),
-        "buckets": pl.concat([tables.buckets_table(f, d) for f, d in both]),
+        "buckets": pl.concat([tables.buckets_table(f) for f in found]),
         "pairs": pl.concat([tables.pairs_table(f) for f in found]),
     }
     resampled: dict[str, Callable[[Standing, Replicates], pl.DataFrame]] = {
         "stability": tables.stability_table,
         "place_frequencies": tables.frequencies_table,
         "tau_frequencies": tables.tau_table,
-        "summary": lambda f, d: tables.summary_table(f, d, alpha=options.alpha),
     }
     for name, make in resampled.items():
         frames = [make(f, d) for f, d in both if d is not None]
         if frames:
             results[name] = pl.concat(frames)
+    summaries = zip(found, drawn, sets, strict=True)
+    results["summary"] = pl.concat([tables.summary_table(f, d, s, alpha=options.alpha) for f, d, s in summaries])
     results["dominance"] = pl.concat([tables.dominance_table(f) for f in found])
     results["differences"] = pl.concat([tables.differences_table(f) for f in found])
     results["sensitivity"] = pl.concat([_sensitivity(f, options) for f in found])
     results["influence"] = pl.concat([influence(f, options, ready.video_names) for f in found])
-    results["gate_evidence"] = pl.concat(
-        [gate.evidence_table(f.board, f.members, options.baselines, d) for f, d in both]
-    )
+    results["gate_evidence"] = pl.concat([gate.evidence_table(f.board, f.members, options.baselines) for f in found])
     results["challenger"] = tables.challenger_table(found[0], ready.video_names)
     notes: list[Finding] = []
     if options.prize_pool is not None:
@@ -173,18 +178,8 @@ def _structure(found: Standing, drawn: Replicates | None) -> dict[str, Any]:
 
 
 def _findings(found: Standing, options: RankOptions) -> list[Finding]:
-    board, out = f"{found.board.name} board", []
-    pairs = len(found.members) * (len(found.members) - 1) // 2
-    for bucket, run in zip(found.board.buckets, found.evidence.tests, strict=True):
-        family = pairs if (options.correction or "holm") == "holm" else 1
-        if run.smallest_p * family > options.alpha and pairs:
-            text = (
-                f"{len(bucket.videos)} videos; the smallest p-value the test can reach is {run.smallest_p:.2g}, so"
-                f" nothing can be significant among {len(found.members)} models"
-            )
-            out.append(_warning(BUCKET_TOO_SMALL, text, f"{board}, {bucket.name}"))
-        elif len(bucket.videos) < SMALL_BUCKET:
-            out.append(_warning(BUCKET_TOO_SMALL, f"only {len(bucket.videos)} videos", f"{board}, {bucket.name}"))
+    board = f"{found.board.name} board"
+    out: list[Finding] = []
     if cycles := found.merged.cycles:
         listed = "; ".join(", ".join(found.names[i] for i in cycle) for cycle in cycles)
         out.append(_warning("cycle", "models dominate each other in a circle", f"{board} ({listed})"))
@@ -232,10 +227,13 @@ def _prose(found: list[Standing], ready: Prepared, options: RankOptions, boot: i
         if options.baselines or options.outside
         else "No entry was outside the competition.",
         f"Missing scores: {ready.treatment}",
-        f"Accuracies are means over questions, with 95 % percentile intervals from {boot} resamples of whole videos"
-        f" (seed {options.seed}); the same resamples, with the studentised form of the test, give the stability of"
-        " places, which is pessimistic because tests inside a bootstrap find too many differences."
+        "Accuracies are means over questions; their 95 % intervals leave out one video at a time (logit scale), those"
+        " of differences invert the sign-flip test. The ranks by macro accuracy that a model can have come from"
+        f" sign flips of whole videos, step-down over all pairs, and hold together at level {1 - options.alpha:g}.",
+        f"The stability of places is from {boot} resamples of whole videos (seed {options.seed}) that repeat the rule"
+        " with the studentised form of the test and with the tie-break; it is pessimistic because tests inside a"
+        " bootstrap find too many differences, and a share of first places is no probability of being the best."
         if boot
-        else "No resampling was asked for, so no interval and no stability is given.",
+        else "No resampling was asked for, so no stability is given.",
     ]
     return " ".join(parts)

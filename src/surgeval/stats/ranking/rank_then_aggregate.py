@@ -41,6 +41,7 @@ def rank_then_aggregate(table: ScoreTable, options: RankOptions, *, operator: st
         values=values,
         replicates=replicates,
         smaller_value_wins=True,
+        averaged=(lambda task: case_ranks(task.oriented)) if operator == "mean" else None,
         method=f"the {operator} of its ranks on the cases of a task (among the models that have a score there)",
     )
 

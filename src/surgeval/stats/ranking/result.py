@@ -13,6 +13,10 @@ from surgeval.results.result import Result
 
 BUCKET_TOO_SMALL = "bucket-too-small"
 """Code of the findings about buckets with few videos, of which there may be many."""
+UNREACHABLE = "correction-unreachable"
+"""Code of the findings about buckets in which nothing can be significant, of which there may be many."""
+NOTHING_SIGNIFICANT = "nothing-significant"
+"""Code of the finding that no pair of models differs significantly in any bucket of a board."""
 _SHOWN = ("places", "summary", "sensitivity", "prizes")
 _SHOWN_GENERIC = ("ranks", "consensus", "kendall")
 _TOO_LONG_FOR_JSON = ("challenger",)

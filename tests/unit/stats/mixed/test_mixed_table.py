@@ -8,10 +8,11 @@ import pytest
 
 from mixed_data import nested_table
 from surgeval.errors import Misuse, TableInvalid, UnknownName
+from surgeval.results.table_result import rows_of
 from surgeval.stats.mixed.design import design_of
 from surgeval.stats.mixed.failures import failures
 from surgeval.stats.mixed.formula import Model
-from surgeval.stats.mixed.table import averaged_over_models, of_metric, rows_of, with_properties
+from surgeval.stats.mixed.table import averaged_over_models, of_metric, with_properties
 
 TABLE = nested_table()
 UNITS = ["algorithm", "patient", "image", "instance"]

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from sign_patterns import bracketed_p, differences_at, enumerated_p, sizes_of
-from surgeval.stats.paired_tests import flip_p, pair_tests, smallest_p
+from surgeval.stats.paired_tests import PairedScores, adjusted, flip_p, is_significant, pair_tests, smallest_p
+from surgeval.stats.paired_tests._real_sign_flip import sign_flip_p
 
 
 @pytest.mark.parametrize("videos", [1, 2, 3, 6, 9, 12, 16])
@@ -66,3 +67,30 @@ def test_clearly_different_models_pass_a_correction_over_many_pairs() -> None:
     rng = np.random.default_rng(8)
     scores = rng.normal(0, 1, (60, 1)) + np.arange(12) + rng.normal(0, 0.5, (60, 12))
     assert pair_tests(scores, np.arange(60)).significant.all()
+
+
+def test_many_pairs_are_decided_as_if_every_p_value_were_refined() -> None:
+    rng = np.random.default_rng(11)
+    models, videos = 48, 36
+    skill = np.repeat(np.linspace(0.0, 1.2, models // 4), 4)
+    values = skill + rng.normal(0, 1, (videos, models)) * rng.lognormal(0, 0.5, (videos, 1))
+    scores = PairedScores(values, np.arange(videos))
+    quick, method = sign_flip_p(scores, seed=0, replicates=0)
+    full = flip_p(scores.video_differences)
+    assert "saddlepoint alone" in method
+    assert (is_significant(adjusted(quick, "holm"), 0.05) == is_significant(adjusted(full, "holm"), 0.05)).all()
+    assert 0.02 < is_significant(adjusted(full, "holm"), 0.05).mean() < 0.9
+    assert np.abs(np.log(quick / full)).max() < np.log(1.6)
+    between = (full > 1e-6) & (full < 0.15)
+    assert (quick[between] == full[between]).all()
+    assert (quick != full).any()
+
+
+def test_forty_clearly_different_models_give_significant_pairs() -> None:
+    rng = np.random.default_rng(3)
+    videos, models = 60, 40
+    values = np.linspace(0, 1, models) + rng.normal(0, 0.15, (videos, models))
+    run = pair_tests(values, np.arange(videos))
+    rounded = pair_tests(np.round(values, 2), np.arange(videos))
+    assert run.significant.sum() > 600
+    assert abs(int(run.significant.sum()) - int(rounded.significant.sum())) < 15

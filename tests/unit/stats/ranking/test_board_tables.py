@@ -1,11 +1,13 @@
 import numpy as np
 import polars as pl
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from ranking_tables import focus_table, from_bucket_scores
-from surgeval.stats.ranking import rank
+from surgeval.stats.ranking import RankOptions, rank
+from surgeval.stats.ranking._focus.buckets import prepare
 from surgeval.stats.ranking._focus.confidence_set import confidence_set_p
+from surgeval.stats.sign_flip_interval import difference_interval
 
 STAIRS = [[[1, 1, 1]] * 6 + [[1, 1, 0]] * 20 + [[1, 0, 0]] * 20 for _ in range(2)]
 """A is right wherever B is, and B wherever C is; all differences are significant."""
@@ -45,20 +47,38 @@ def test_frequencies_sum_to_one_for_every_model() -> None:
     assert joined["share"].to_list() == pytest.approx(joined["mean_place"].to_list())
 
 
-def test_intervals_of_differences_are_paired_t_intervals_when_videos_are_equal_in_size() -> None:
-    scores = np.array(STAIRS[0], dtype=float)
-    frame = rank(from_bucket_scores(STAIRS, ["A", "B", "C"]), replicates=0).differences.head(3)
-    for row in frame.iter_rows(named=True):
-        gap = scores[:, "ABC".index(row["model_a"])] - scores[:, "ABC".index(row["model_b"])]
-        interval = stats.ttest_1samp(gap, 0).confidence_interval(0.95)
-        assert (row["low"], row["high"]) == pytest.approx((interval.low, interval.high))
+@pytest.mark.parametrize("videos", [4, 8, 20])
+def test_intervals_of_differences_are_those_of_the_kernel_for_tables(videos: int) -> None:
+    table = focus_table(4, videos=videos, seed=2)
+    result = rank(table, board="technical", replicates=0)
+    for bucket in prepare(table, RankOptions(board="technical")).boards[0].buckets:
+        expected = difference_interval(bucket.scores.video_differences, bucket.scores.sizes, approximate=True)
+        here = (pl.col("capability") == bucket.capability) & (pl.col("ood") == bucket.ood)
+        rows = result.differences.filter(here)
+        assert rows["low"].to_numpy() == pytest.approx(expected.low, nan_ok=True)
+        assert rows["high"].to_numpy() == pytest.approx(expected.high, nan_ok=True)
+        assert rows["method"].to_list() == list(expected.method)
 
 
-def test_bucket_intervals_are_percentiles_of_resampled_accuracies() -> None:
-    result = rank(from_bucket_scores(STAIRS, ["A", "B", "C"]), replicates=4000).buckets
+@pytest.mark.parametrize("seed", range(4))
+def test_an_interval_of_a_difference_holds_zero_exactly_when_its_test_is_not_significant(seed: int) -> None:
+    result = rank(focus_table(5, videos=24, seed=seed, gap=1.0), board="technical", replicates=0, correction="none")
+    both = result.differences.join(result.pairs, on=["board", "capability", "ood", "model_a", "model_b"])
+    assert both.height == 40
+    assert (((both["low"] <= 0) & (both["high"] >= 0)) == (both["p_value"] > 0.05)).all()
+    assert 0 < (both["p_value"] <= 0.05).sum() < 40
+
+
+def test_bucket_intervals_leave_out_one_video_at_a_time() -> None:
+    result = rank(from_bucket_scores(STAIRS, ["A", "B", "C"]), replicates=0).buckets
     row = result.filter(pl.col("model") == "B").row(0, named=True)
-    low, high = stats.binom(46, row["accuracy"]).ppf([0.025, 0.975]) / 46
-    assert (row["low"], row["high"]) == pytest.approx((low, high), abs=0.03)
+    n, share = 46, row["accuracy"]
+    error = np.sqrt(share * (1 - share) / (n - 1)) / (share * (1 - share))
+    reach = stats.t.ppf(0.975, n - 1) * error
+    ends = special.expit(special.logit(share) + np.array([-reach, reach]))
+    assert (row["low"], row["high"]) == pytest.approx(tuple(ends))
+    perfect = result.filter(pl.col("model") == "A").row(0, named=True)
+    assert (perfect["low"], perfect["high"]) == pytest.approx((0.025 ** (1 / 46), 1.0))
 
 
 def test_the_dominance_table_counts_buckets() -> None:
@@ -86,25 +106,34 @@ def test_the_confidence_set_holds_the_best_model_in_most_samples() -> None:
     assert kept / 200 > 0.85
 
 
-def test_the_summary_gives_letters_by_macro_accuracy() -> None:
-    summary = rank(from_bucket_scores(STAIRS, ["A", "B", "C"]), replicates=500).summary
+def test_the_summary_gives_letters_and_ranks_by_macro_accuracy() -> None:
+    summary = rank(from_bucket_scores(STAIRS, ["A", "B", "C"]), replicates=50).summary
     assert summary["letters"].to_list() == ["a", "b", "c"]
-    assert summary["in_confidence_set"].to_list() == [True, False, False]
+    assert summary.select("rank_low", "rank_high").rows() == [(1, 1), (2, 2), (3, 3)]
     assert summary["mean_rank"].to_list() == [1.0, 2.0, 3.0]
+
+
+def test_the_model_confidence_set_is_given_from_a_hundred_videos_on() -> None:
+    few = rank(from_bucket_scores(STAIRS, ["A", "B", "C"]), replicates=100).summary
+    assert few["confidence_set_p"].null_count() == few["in_confidence_set"].null_count() == 3
+    many = rank(from_bucket_scores([bucket * 3 for bucket in STAIRS], ["A", "B", "C"]), replicates=100).summary
+    assert many["in_confidence_set"].to_list() == [True, False, False]
 
 
 def test_without_resampling_there_is_no_stability_and_the_prose_says_so() -> None:
     result = rank(focus_table(3), replicates=0)
     assert "stability" not in result.tables
-    assert result.buckets["low"].null_count() == result.buckets.height
+    assert result.buckets["low"].null_count() == 0
+    assert result.summary["rank_low"].null_count() == 0
+    assert result.summary["rank_width"].null_count() == result.summary.height
     assert "No resampling was asked for" in result.prose
     with pytest.raises(AttributeError, match="unknown table of a focus ranking 'stability'"):
         result.stability
 
 
-def test_the_macro_accuracy_has_the_interval_of_a_cluster_bootstrap_by_hand() -> None:
-    table = focus_table(3, seed=5)
-    summary = rank(table, "focus", board="technical", replicates=400, seed=9).summary
+def test_the_macro_accuracy_has_about_the_interval_of_a_cluster_bootstrap_where_videos_are_many() -> None:
+    table = focus_table(3, seed=5, videos=120, per_video=10)
+    summary = rank(table, "focus", board="technical", replicates=0).summary
     wide = table.frame.filter(metric="correct")
     rng = np.random.default_rng(1)
     videos = wide["video"].unique().sort()

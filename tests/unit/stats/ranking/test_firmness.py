@@ -4,9 +4,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ranking_tables import focus_table, from_bucket_scores, long_table, nested_scores
-from surgeval.stats.ranking import rank
+from ranking_tables import focus_frame, focus_table, from_bucket_scores, long_table, nested_scores
+from surgeval.errors import TableInvalid
+from surgeval.schema.findings import Finding, Severity
+from surgeval.stats.rank_sets import rank_sets
+from surgeval.stats.ranking import RankOptions, RankResult, rank
+from surgeval.stats.ranking._focus.buckets import prepare
+from surgeval.stats.ranking._focus.firmness import firmness_findings, possible_ranks
 from surgeval.stats.ranking._focus.nested_ties import counts_of, place_shares
+from surgeval.stats.ranking._focus.standing import standing
 
 
 def by_board(frame: pl.DataFrame, column: str, key: str = "board") -> list[float]:
@@ -61,3 +67,202 @@ def test_shares_of_places_equal_those_of_every_order_of_the_tied() -> None:
 def test_counts_are_those_of_the_lists() -> None:
     lists = np.random.default_rng(0).integers(0, 7, (20, 7))
     assert (counts_of(lists) == np.stack([np.bincount(one, minlength=7) for one in lists])).all()
+
+
+# --- sets of ranks ------------------------------------------------------------------------------------------------
+
+
+def test_sets_of_a_board_are_those_of_its_macro_accuracies() -> None:
+    """Written out: what each video adds to a mean over buckets, flipped by hand over all patterns."""
+    table = focus_table(4, videos=9, seed=1, gap=3.0)
+    summary = rank(table, board="technical", replicates=0).summary.sort("model")
+    frame = table.frame.with_columns(n=pl.len().over("model", "capability", "ood"))
+    buckets = frame.select("capability", "ood").unique().height
+    added = frame.group_by("video", "model").agg((pl.col("value") / pl.col("n")).sum() / buckets)
+    wide = added.pivot(on="model", index="video", values="value").select(summary["model"].to_list()).to_numpy()
+    assert wide.sum(axis=0) == pytest.approx(summary["macro_accuracy"].to_numpy())
+    expected = rank_sets(wide)
+    assert summary["rank_low"].to_list() == expected.low.tolist()
+    assert summary["rank_high"].to_list() == expected.high.tolist()
+    assert summary["rank_low"].max() > 1
+
+
+@pytest.mark.parametrize(("rule", "better"), [("mean-then-rank", "larger"), ("rank-then-mean", "larger"),
+                                              ("mean-then-rank", "smaller")])  # fmt: skip
+def test_means_have_sets_of_ranks_in_the_direction_of_the_metric(rule: str, better: str) -> None:
+    values, video = nested_scores(14, 8, 3, seed=2, gap=6.0)
+    frame = long_table(values, video).with_columns(metric=pl.lit("own"))
+    ranks = rank(frame, rule, better=better, replicates=0).ranks
+    assert ((ranks["rank_low"] <= ranks["rank"]) & (ranks["rank"] <= ranks["rank_high"])).all()
+    assert ranks["model"].to_list() == (["A", "B", "C"] if better == "larger" else ["C", "B", "A"])
+    assert ranks["rank_high"][0] < 3
+
+
+@pytest.mark.parametrize("rule", ["median-then-rank", "rank-then-median", "test-then-rank"])
+def test_values_that_are_no_means_have_no_sets_of_ranks(rule: str) -> None:
+    values, video = nested_scores(14, 8, 3, seed=2, gap=6.0)
+    ranks = rank(long_table(values, video), rule, replicates=0).ranks
+    assert ranks["rank_low"].null_count() == ranks["rank_high"].null_count() == 3
+
+
+def test_scores_left_out_for_one_model_leave_no_sets_of_ranks() -> None:
+    values, video = nested_scores(14, 8, 3, seed=2, gap=6.0)
+    frame = long_table(values, video)[1:]
+    assert rank(frame, "mean-then-rank", replicates=0, missing="drop-score").ranks["rank_low"].null_count() == 3
+    assert rank(frame, "mean-then-rank", replicates=0, missing="drop-case").ranks["rank_low"].null_count() == 0
+
+
+# --- what a reader is told ----------------------------------------------------------------------------------------
+
+CLEAR = [[[1, 0, 0]] * 10 + [[1, 1, 0]] * 10 for _ in range(2)]
+
+
+def told(result: RankResult, code: str) -> list[Finding]:
+    return [finding for finding in result.findings if finding.code == code]
+
+
+def test_an_order_without_any_significant_pair_is_said_to_rest_on_the_tie_break() -> None:
+    table = focus_table(8, gap=0.0, videos=9)
+    (finding,) = told(rank(table, board="technical", replicates=0), "nothing-significant")
+    assert finding.severity is Severity.WARNING
+    assert finding.text == (
+        "technical board: no difference between two models is significant in any bucket; places rest on the tie-break"
+        " alone"
+    )
+    (paid,) = told(rank(table, board="technical", replicates=0, prize_pool=100), "nothing-significant")
+    assert "places and prizes rest on the tie-break alone" in paid.message
+    (plain,) = told(rank(table, board="technical", replicates=0, merge="accuracy"), "nothing-significant")
+    assert "rest on accuracies alone" in plain.message
+
+
+def test_a_clear_order_is_said_to_rest_on_nothing_else() -> None:
+    result = rank(from_bucket_scores(CLEAR, ["A", "B", "C"]), board="technical", replicates=0)
+    codes = {finding.code for finding in result.findings}
+    assert not codes & {
+        "nothing-significant",
+        "places-by-tie-break",
+        "order-against-accuracy",
+        "correction-unreachable",
+    }
+
+
+def test_places_that_a_tie_break_orders_are_named() -> None:
+    buckets = [[[1, 1, 0]] * 12 + [[1, 0, 0], [1, 1, 0]] for _ in range(2)]
+    result = rank(from_bucket_scores(buckets, ["A", "B", "C"]), board="technical", replicates=0)
+    (finding,) = told(result, "places-by-tie-break")
+    assert finding.message == "places 1 to 2 rest on the tie-break: A, B have the same Copeland score"
+
+
+def test_a_model_above_a_more_accurate_one_is_explained_by_the_buckets_that_decide() -> None:
+    narrow = [[1, 0]] * 7 + [[1, 1]] * 13
+    result = rank(from_bucket_scores([narrow, narrow, [[0, 1]] * 20], ["A", "B"]), board="technical", replicates=0)
+    (finding,) = told(result, "order-against-accuracy")
+    assert finding.text == (
+        "technical board: places and macro accuracies disagree: A (place 1, 0.667) stands above B (place 2, 0.767)"
+        " because it is ahead in object_recognition, ID; object_recognition, OOD, behind in temporal_grounding, ID"
+    )
+
+
+def test_a_model_above_a_more_accurate_one_is_explained_by_other_models_or_the_tie_break() -> None:
+    result = rank(focus_table(6, videos=16, seed=4, gap=1.2), board="technical", replicates=0)
+    (finding,) = told(result, "order-against-accuracy")
+    assert (
+        "D (place 3, 0.471) stands above C (place 4, 0.545) because its Copeland score is 1 against 0" in finding.text
+    )
+    assert finding.text.endswith("it does better against E")
+    dominated = result.dominance.filter(pl.col("a_dominates_b")).select("model_a", "model_b").rows()
+    assert ("D", "E") in dominated
+    assert ("C", "E") not in dominated
+    (tied,) = told(rank(focus_table(6, videos=16, seed=3, gap=1.2), board="technical", replicates=0),
+                   "order-against-accuracy")  # fmt: skip
+    assert "their Copeland scores are equal and its win rate is" in tied.text
+
+
+def test_an_order_against_a_significant_difference_over_all_buckets_is_named_as_such() -> None:
+    options = RankOptions(board="technical")
+    board = prepare(focus_table(6, videos=16, seed=4, gap=1.2), options).boards[0]
+    found = standing(board, np.arange(6), options, replicates=200)
+    sets = possible_ranks(board, found.members, options)
+    better = np.zeros((6, 6), dtype=bool)
+    better[2, 3] = True
+    texts = [one.text for one in firmness_findings(found, sets._replace(better=better), options)]
+    assert any("above C (place 4, 0.545), which is significantly better over all buckets together, because" in text
+               for text in texts)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_order_against_printed_accuracies_is_said_and_no_other(seed: int) -> None:
+    result = rank(focus_table(6, videos=16, seed=seed, gap=1.2), board="technical", replicates=0)
+    rows = [(p, round(m, 3)) for p, m in result.places.select("place", "macro_accuracy").iter_rows()]
+    inverted = any(p < q and m < n for p, m in rows for q, n in rows)
+    assert bool(told(result, "order-against-accuracy")) == inverted
+
+
+def test_a_correction_that_no_bucket_can_pass_is_said_with_the_videos_needed() -> None:
+    result = rank(focus_table(8, videos=9), board="technical", replicates=0)
+    findings = told(result, "correction-unreachable")
+    assert {finding.message for finding in findings} == {
+        "9 videos cannot reach significance with 28 pairs; 11 are needed."
+    }
+    assert findings[0].subject == "technical board, object_recognition, ID"
+    assert not told(rank(focus_table(8, videos=11), board="technical", replicates=0), "correction-unreachable")
+    assert not told(rank(focus_table(8, videos=9), board="technical", replicates=0, correction="none"),
+                    "correction-unreachable")  # fmt: skip
+
+
+def test_generic_rules_say_when_no_two_models_can_be_told_apart() -> None:
+    values, video = nested_scores(12, 6, 4, seed=5, gap=0.0)
+    (finding,) = told(rank(long_table(values, video), "mean-then-rank", replicates=0), "order-open")
+    assert finding.message == "no two of the 4 models can be told apart, so their order is open"
+    few, at = nested_scores(5, 6, 3, seed=5, gap=8.0)
+    (finding,) = told(rank(long_table(few, at), "mean-then-rank", replicates=0), "order-open")
+    assert "5 videos cannot show any difference (6 are needed for two models)" in finding.message
+    apart, where = nested_scores(20, 6, 3, seed=5, gap=8.0)
+    assert not told(rank(long_table(apart, where), "mean-then-rank", replicates=0), "order-open")
+
+
+# --- the rule that fits ---------------------------------------------------------------------------------------------
+
+
+def plain_table(**strata: np.ndarray) -> pl.DataFrame:
+    values, video = nested_scores(12, 6, 3, seed=1, gap=2.0)
+    return long_table(values, video, **{name: column[: len(values)] for name, column in strata.items()})
+
+
+def test_without_a_rule_the_one_that_fits_the_table_is_taken_and_said() -> None:
+    plain = rank(plain_table(), replicates=0)
+    assert plain.rule == "mean-then-rank"
+    (finding,) = told(plain, "rule-taken")
+    assert finding.message.startswith("No rule was named: 'mean-then-rank' was taken, because the table has no buckets")
+    assert plain.prose.endswith(finding.message)
+    assert plain.manifest()["settled"] == {"rule": "mean-then-rank"}
+    buckets = rank(focus_table(3), replicates=0)
+    assert buckets.rule == "focus"
+    assert "the table has buckets (columns 'capability' and 'ood')" in buckets.prose
+    distances = rank(focus_frame(2).drop("metric"), better="smaller", replicates=0)
+    assert distances.rule == "mean-then-rank"
+    assert "smaller values of 'value' are better" in distances.prose
+    named = rank(focus_table(3), "focus", replicates=0)
+    assert not told(named, "rule-taken")
+    assert named.places.equals(buckets.places)
+
+
+def test_options_of_boards_ask_for_boards_and_then_the_table_must_have_buckets() -> None:
+    with pytest.raises(TableInvalid, match="rule 'focus' needs a column 'capability'"):
+        rank(plain_table(), prize_pool=100, replicates=0)
+
+
+def test_the_challenge_rule_on_an_ordinary_table_says_what_it_needs_and_which_rule_fits() -> None:
+    with pytest.raises(TableInvalid, match=r"needs a column 'capability'.*needs a column 'ood'.*fits rule 'mean-then"):
+        rank(plain_table(), "focus", replicates=0)
+    with pytest.raises(TableInvalid) as refused:
+        rank(plain_table(ood=np.zeros(500, dtype=bool)), "focus", replicates=0)
+    assert "fits rule" not in str(refused.value)
+
+
+def test_a_task_column_is_never_taken_for_tasks_in_silence() -> None:
+    frame = plain_table(task=np.array(["x", "y"] * 250))
+    (finding,) = told(rank(frame, "mean-then-rank", replicates=0), "tasks-taken")
+    assert finding.message.startswith("column 'task' was taken to name 2 tasks: models are ranked on each")
+    assert not told(rank(frame, "mean-then-rank", task_column="task", replicates=0), "tasks-taken")
+    assert not told(rank(plain_table(task=np.array(["x"] * 500)), "mean-then-rank", replicates=0), "tasks-taken")

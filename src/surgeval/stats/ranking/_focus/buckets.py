@@ -56,6 +56,10 @@ class Board:
     buckets: tuple[Bucket, ...]
     videos: int
     """Videos of the whole table, over which one joint resample is drawn."""
+    low: float = 0.0
+    """Smallest score there can be."""
+    high: float = 1.0
+    """Largest score there can be."""
 
     @cached_property
     def accuracy(self) -> np.ndarray:
@@ -115,6 +119,8 @@ def _check_columns(table: ScoreTable, board: str) -> None:
         problems.append(f"rule 'focus' needs a column 'ood' (true, false); the table has {names}")
     if board == "clinical" and "clinical" not in table.strata:
         problems.append(f"the clinical board needs a column 'clinical' (true, false); the table has {names}")
+    if problems and not {"group", "capability", "ood"} & set(table.strata):
+        problems[-1] += "; a table without buckets fits rule 'mean-then-rank' or another generic rule"
     problems += _contradictions(table)
     if problems:
         raise TableInvalid("score table", problems)
@@ -200,7 +206,8 @@ def _boards(
             said.append(f"the clinical board is left out: {reason}")
             continue
         rows = np.ones(len(group), dtype=bool) if name == "technical" or clinical is None else clinical
-        board = Board(name, matrix.models, _split(matrix, group, ood, rows), len(matrix.video_names))
+        board = Board(name, matrix.models, _split(matrix, group, ood, rows), len(matrix.video_names),
+                      matrix.metric.low, matrix.metric.high)  # fmt: skip
         said += _empty(board, group)
         boards.append(board)
     return boards, said

@@ -15,23 +15,18 @@ import polars as pl
 
 from surgeval.results.tables import ranking
 from surgeval.stats.ranking._focus.buckets import Board
-from surgeval.stats.ranking._focus.stability import Replicates
+from surgeval.stats.ranking._focus.intervals import gap_ends
 
 
-def evidence_table(
-    board: Board, members: np.ndarray, baselines: Sequence[str], drawn: Replicates | None
-) -> pl.DataFrame:
+def evidence_table(board: Board, members: np.ndarray, baselines: Sequence[str]) -> pl.DataFrame:
     """One row per competitor and baseline: both macro accuracies, the gap and its 95 % interval."""
     rows: list[dict[str, object]] = []
     macro = board.macro
-    replicated = None if drawn is None else drawn.macro
     for member in members.tolist():
         for baseline in baselines:
             other = board.models.index(baseline)
             gap = float(np.round(macro[member] - macro[other], 12))
-            low = high = None
-            if replicated is not None:
-                low, high = np.quantile(replicated[:, member] - replicated[:, other], [0.025, 0.975]).tolist()
+            low, high = gap_ends(board, member, other)
             rows.append(
                 {
                     "board": board.name,

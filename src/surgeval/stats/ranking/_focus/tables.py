@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from scipy import special, stats
 
 from surgeval.results.tables import Table, ranking
-from surgeval.stats.paired_tests import adjusted, is_significant, pair_indices
+from surgeval.stats.few_videos import PERCENTILE_VIDEOS
+from surgeval.stats.paired_tests import pair_indices
+from surgeval.stats.rank_sets import RankSets
 from surgeval.stats.ranking._distance import kendall_tau_b, tau_frequencies
 from surgeval.stats.ranking._focus.buckets import Bucket
 from surgeval.stats.ranking._focus.confidence_set import confidence_set_p
+from surgeval.stats.ranking._focus.intervals import LEVEL, accuracy_ends, difference_ends, macro_ends
 from surgeval.stats.ranking._focus.letters import compact_letters
 from surgeval.stats.ranking._focus.merge import bucket_rank
 from surgeval.stats.ranking._focus.nested_ties import place_shares
+from surgeval.stats.ranking._focus.relation import DEFAULT_TEST
 from surgeval.stats.ranking._focus.stability import Replicates
 from surgeval.stats.ranking._focus.standing import Standing
 from surgeval.stats.ranking._focus.tie_break import LAST_PLACE
-
-LEVEL = 0.95
 
 
 def places_table(found: Standing, baselines: set[str]) -> pl.DataFrame:
@@ -43,7 +44,7 @@ def places_table(found: Standing, baselines: set[str]) -> pl.DataFrame:
     )
 
 
-def buckets_table(found: Standing, drawn: Replicates | None) -> pl.DataFrame:
+def buckets_table(found: Standing) -> pl.DataFrame:
     """Accuracy, interval, display rank and letters of every model in every bucket."""
     board, frames = found.board, []
     entries = np.array([*found.members.tolist(), *(o.model for o in found.outsiders)])
@@ -52,7 +53,7 @@ def buckets_table(found: Standing, drawn: Replicates | None) -> pl.DataFrame:
         beats, accuracy = found.relation.beats[b], bucket.accuracy
         order = np.lexsort((np.array(found.names), -np.round(accuracy[found.members], 12)))
         letters = compact_letters(beats | beats.T, order)
-        low, high = _interval(None if drawn is None else drawn.accuracy[b][:, entries], len(entries))
+        ends = accuracy_ends(board, bucket)
         would_be = [int(o.relation.beats[b][:, -1].sum()) + 1 for o in found.outsiders]
         frame = ranking.BUCKETS.frame(
             {
@@ -61,8 +62,8 @@ def buckets_table(found: Standing, drawn: Replicates | None) -> pl.DataFrame:
                 "ood": bucket.ood,
                 "model": [board.models[i] for i in entries],
                 "accuracy": accuracy[entries],
-                "low": low,
-                "high": high,
+                "low": ends.low[entries],
+                "high": ends.high[entries],
                 "questions": len(bucket.scores.values),
                 "videos": len(bucket.videos),
                 "rank": [*display[b].tolist(), *would_be],
@@ -70,16 +71,7 @@ def buckets_table(found: Standing, drawn: Replicates | None) -> pl.DataFrame:
             }
         )
         frames.append(frame.sort("rank", "accuracy", "model", descending=[False, True, False]))
-    return pl.concat(frames)
-
-
-def _interval(replicates: np.ndarray | None, entries: int) -> tuple[pl.Series, pl.Series]:
-    if replicates is None:
-        empty = pl.Series([None] * entries, dtype=pl.Float64)
-        return empty, empty
-    given = replicates[np.isfinite(replicates[:, 0])]
-    low, high = np.quantile(given, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    return pl.Series(low), pl.Series(high)
+    return pl.concat(frames).with_columns(pl.col("low", "high").fill_nan(None))
 
 
 def pairs_table(found: Standing) -> pl.DataFrame:
@@ -129,28 +121,24 @@ def _pair_frame(
 
 
 def differences_table(found: Standing) -> pl.DataFrame:
-    """95 % intervals of all differences in accuracy, by linearisation over videos and Student's t."""
+    """95 % intervals of all differences in accuracy; one holds 0 exactly when the sign-flip p-value is above 5 %."""
     board, frames = found.board, []
     first, second = pair_indices(len(board.models))
     names = np.array(board.models, dtype=object)
-    for bucket in board.buckets:
-        scores, videos = bucket.scores, len(bucket.videos)
-        difference = bucket.accuracy[first] - bucket.accuracy[second]
-        rest = scores.video_differences - scores.sizes[:, None] * difference
-        error = np.sqrt((rest**2).sum(axis=0) * videos / max(1, videos - 1)) / scores.sizes.sum()
-        reach = float(stats.t.ppf((1 + LEVEL) / 2, videos - 1)) * error if videos > 1 else np.full(len(first), np.nan)
-        frames.append(
-            _pair_frame(
-                ranking.DIFFERENCES,
-                found,
-                bucket,
-                names[first],
-                names[second],
-                difference=difference,
-                low=difference - reach,
-                high=difference + reach,
-            )
+    for bucket, run in zip(board.buckets, found.evidence.tests, strict=True):
+        ends = difference_ends(bucket, run.p if run.test.name == DEFAULT_TEST else None)
+        frame = _pair_frame(
+            ranking.DIFFERENCES,
+            found,
+            bucket,
+            names[first],
+            names[second],
+            difference=bucket.accuracy[first] - bucket.accuracy[second],
+            low=ends.low,
+            high=ends.high,
+            method=np.where(np.isnan(ends.low), "none", ends.method),
         )
+        frames.append(frame)
     return pl.concat(frames).with_columns(pl.col("low", "high").fill_nan(None))
 
 
@@ -192,42 +180,41 @@ def tau_table(found: Standing, drawn: Replicates) -> pl.DataFrame:
     return ranking.TAU_FREQUENCIES.frame(tau_frequencies("board", found.board.name, tau))
 
 
-def summary_table(found: Standing, drawn: Replicates, *, alpha: float) -> pl.DataFrame:
+def summary_table(found: Standing, drawn: Replicates | None, sets: RankSets, *, alpha: float) -> pl.DataFrame:
     """The critical-difference style summary: who cannot be told apart over all buckets together.
 
-    Letters compare macro accuracies (bootstrap standard errors over videos, Holm); the confidence set
-    holds the models not told apart from the best; `mean_rank` is the mean display rank over buckets.
-    `macro_low` and `macro_high` are the 2.5 and 97.5 % quantiles over resampled videos.
+    `rank_low` to `rank_high` are the ranks by macro accuracy that a model can have, all models together; letters show
+    the same decisions pair by pair. `mean_rank` is the mean display rank over buckets. The model confidence set rests
+    on bootstrap standard deviations and is given from 100 videos on.
     """
-    macro, replicated = found.board.macro[found.members], drawn.macro[:, found.members]
-    first, second = pair_indices(len(found.members))
-    spread = (replicated[:, first] - replicated[:, second]).std(axis=0)
-    gap = np.round(macro[first] - macro[second], 12)
-    z = np.divide(np.abs(gap), spread, out=np.zeros_like(gap), where=spread > 1e-12)
-    apart = is_significant(adjusted(special.erfc(z / np.sqrt(2.0)), "holm"), alpha)
-    different = np.zeros((len(macro), len(macro)), dtype=bool)
-    different[first, second] = different[second, first] = apart
-    order = np.lexsort((np.array(found.names), -np.round(macro, 12)))
-    inside = confidence_set_p(macro, replicated)
-    display = bucket_rank(found.relation.beats, found.evidence.accuracy[:, found.members], "losses") + 1
-    low, high = np.quantile(drawn.place.astype(float), [0.025, 0.975], axis=0)
-    macro_low, macro_high = np.quantile(replicated, [0.025, 0.975], axis=0)
+    members, macro = found.members, found.board.macro[found.members]
+    ends, order = macro_ends(found.board), np.lexsort((np.array(found.names), -np.round(macro, 12)))
+    display = bucket_rank(found.relation.beats, found.evidence.accuracy[:, members], "losses") + 1
+    inside = width = np.full(len(members), np.nan)
+    if drawn is not None:
+        low, high = np.quantile(drawn.place.astype(float), [0.025, 0.975], axis=0)
+        width = high - low
+        if found.board.videos >= PERCENTILE_VIDEOS:
+            inside = confidence_set_p(macro, drawn.macro[:, members])
     frame = ranking.SUMMARY.frame(
         {
             "board": [found.board.name] * len(found.names),
             "model": found.names,
             "place": found.place,
             "macro_accuracy": macro,
-            "macro_low": macro_low,
-            "macro_high": macro_high,
+            "macro_low": ends.low[members],
+            "macro_high": ends.high[members],
+            "rank_low": sets.low,
+            "rank_high": sets.high,
             "mean_rank": display.mean(axis=0),
-            "letters": compact_letters(different, order),
+            "letters": compact_letters(sets.better | sets.better.T, order),
             "confidence_set_p": inside,
-            "in_confidence_set": inside > alpha,
-            "rank_width": high - low,
+            "in_confidence_set": [None if np.isnan(p) else bool(p > alpha) for p in inside],
+            "rank_width": width,
         }
     )
-    return frame.sort("place", "macro_accuracy", "model", descending=[False, True, False])
+    empty = pl.col("macro_low", "macro_high", "confidence_set_p", "rank_width").fill_nan(None)
+    return frame.with_columns(empty).sort("place", "macro_accuracy", "model", descending=[False, True, False])
 
 
 def spread_record(found: Standing, drawn: Replicates) -> dict[str, float | None]:
