@@ -76,9 +76,8 @@ def tasks_of(table: ScoreTable, options: RankOptions) -> Tasks:
         raise TableInvalid("score table", [f"a ranking needs at least two models, got only {models[0]!r}"])
     tasks = tuple(_task(name, matrix, models, table.has_videos) for name, matrix in matrices)
     metrics = {matrix.metric.name: matrix for _, matrix in matrices}
-    warnings: list[Finding | str] = [
-        one for matrix in metrics.values() for one in (*matrix.borrowed, *matrix.findings())
-    ]
+    warnings: list[Finding | str] = [text for matrix in metrics.values() for text in matrix.borrowed]
+    warnings += [finding for matrix in metrics.values() for finding in matrix.findings()]
     if options.task_column is None and len(tasks) > 1:
         text = (
             f"column {TASK!r} was taken to name {len(tasks)} tasks: models are ranked on each, and the consensus is"
