@@ -62,7 +62,7 @@ def challenge(folder: Path, *, models: int) -> Path:
     names = np.array([f"{c}_{'ood' if o else 'id'}" for c, o in matrix.cases.select("capability", "ood").iter_rows()])
     slices = {("bucket", str(name)): np.flatnonzero(names == name) for name in np.unique(names)}
     slices[("overall", "all questions")] = np.arange(len(names))
-    summary = summarise(matrix.values, matrix.videos, matrix.models, slices, replicates=100)
+    summary = summarise(matrix.values, matrix.videos, matrix.models, slices).table
     for number, model in enumerate(table.models):
         own = folder / f"model-{number:03d}"
         own.mkdir(parents=True)

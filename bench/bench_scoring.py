@@ -96,4 +96,6 @@ def _native(data: tuple[Any, Any, Any]) -> float:
     slices = {(level, name): rows for level, names in labels.items() for name, rows in rows_of(names).items()}
     slices["overall", "all"] = np.arange(QUESTIONS)
     models = [f"m{i}" for i in range(MODELS)]
-    return cpu_seconds(lambda: summarise_native(values, videos, models, slices, replicates=REPLICATES))
+    return cpu_seconds(
+        lambda: summarise_native(values, videos, models, slices, method="percentile", replicates=REPLICATES)
+    )

@@ -13,7 +13,7 @@ def test_every_outcome_of_a_run_has_a_status(outcome: Outcome) -> None:
     assert outcome.status in OF_A_RESPONSE
 
 
-@pytest.mark.parametrize("state", {*VERDICT_STATES, *DECISION_STATES})
+@pytest.mark.parametrize("state", sorted({*VERDICT_STATES, *DECISION_STATES}))
 def test_every_state_of_a_judge_has_a_status(state: str) -> None:
     assert status_of(state) in Status
 

@@ -23,6 +23,7 @@ from surgeval.stats.ensembles import ensembles
 from surgeval.stats.influence import influence
 from surgeval.stats.interval import interval
 from surgeval.stats.mixed.failures import failures
+from surgeval.stats.profiles import profiles
 from surgeval.stats.ranking import RULES, rank
 from surgeval.stats.strata import strata
 
@@ -70,6 +71,8 @@ VERBS: dict[str, Callable[[pl.DataFrame, Any], Any]] = {
     "dependence": lambda t, m: dependence(t, missing=m).table,
     "width ratio": lambda t, m: width_ratio(t, missing=m, **FEW).table,
     "influence": lambda t, m: influence(t, missing=m).table,
+    "profiles": lambda t, m: profiles(t, missing=m).table,
+    "improvement": lambda t, m: profiles(t, missing=m).improvement,
     "adjusted": lambda t, m: adjusted_effects(t, ["smoke"], missing=m, covariance="CR1").table,
     "cooccurrence": lambda t, m: cooccurrence(t, missing=m, **FEW).table,
     "ensembles": lambda t, m: ensembles(t, missing=m, **FEW).table,

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from surgeval.results.tables.evaluation import BOARDS
 from surgeval.scoring.evaluate.endoscapes_board import (
     BOX_NUMBERS,
     CVS_NUMBERS,
@@ -57,7 +58,7 @@ def test_a_slip_is_what_rounding_to_a_tenth_cannot_explain(printed: float, parts
 
 def test_the_board_marks_slips_and_puts_this_run_in_its_place() -> None:
     own = {"model": "mine", "map_mean": 66.0, "map_C1": 60.0}
-    frame = board(cvs_rows(), own, CVS_NUMBERS, "map_mean")
+    frame = board(BOARDS["cvs"], cvs_rows(), own, CVS_NUMBERS, "map_mean")
     assert frame.height == 29
     assert frame["model"].to_list().index("mine") == 2
     assert frame.row(0, named=True)["mark"] == "mAP mean printed 69.7, its parts give 69.2"
@@ -66,7 +67,7 @@ def test_the_board_marks_slips_and_puts_this_run_in_its_place() -> None:
 
 
 def test_boards_of_boxes_and_masks_hold_the_classes() -> None:
-    boxes = board(box_rows(), {"model": "mine", "bbox_map": 31.0}, BOX_NUMBERS, "bbox_map")
+    boxes = board(BOARDS["boxes"], box_rows(), {"model": "mine", "bbox_map": 31.0}, BOX_NUMBERS, "bbox_map")
     assert boxes["model"].to_list() == ["Deformable-DETR", "mine", "Faster-RCNN", "Cascade-RCNN"]
     assert boxes["tool"].to_list() == [63.7, None, 61.5, 62.4]
     classes = {row["model"]: row.get("segm_tool") for row in mask_rows() if row["trained_on"] == "Seg50"}

@@ -39,6 +39,16 @@ def _floors() -> Tables:
             "margins": margins(result.cases, scored)}  # fmt: skip
 
 
+def _diff() -> Tables:
+    requests, references = questions()
+    with tempfile.TemporaryDirectory() as folder:
+        for name, replicates in (("steady", 10), ("moody", 20)):
+            given = answers(name, requests, references, seed=1)
+            result = surgeval.score(requests, references, given, judges=["exact"], replicates=replicates)
+            result.to_dir(Path(folder, name))
+        return dict(surgeval.diff(Path(folder, "steady"), Path(folder, "moody")).tables)
+
+
 def _rank() -> Tables:
     table = focus_table(3, videos=8, per_video=12)
     return dict(surgeval.rank(table, replicates=5, baselines=["C"], prize_pool=100.0).tables)
@@ -104,6 +114,7 @@ def _ratings() -> Tables:
 MAKERS: dict[str, Callable[[], Tables]] = {
     "score": _score,
     "floors": _floors,
+    "diff": _diff,
     "rank": _rank,
     "rank-tasks": _rank_tasks,
     "failures": _failures,

@@ -62,11 +62,23 @@ def emit_table(frame: pl.DataFrame, *, title: str = "", digits: int = 3) -> None
 
 @contextmanager
 def progress_bar(what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr that appears with the first step; the function inside moves it on."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    """A bar on stderr that appears with the first step; the function inside moves it on.
 
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    It shows how many are done, in which time and at what rate, and the time left where the total is known.
+    """
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    left = (TaskProgressColumn(show_speed=True),) if total is None else (TimeRemainingColumn(),)
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), *left)
     bar = Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
     task = bar.add_task(what, total=total)
 

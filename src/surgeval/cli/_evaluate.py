@@ -25,6 +25,7 @@ SHARED: dict[str, tuple[Any, Any]] = {
     "model": (o.Model, "model"),
     "boot": (o.Boot, 1000),
     "level": (o.Level, 0.95),
+    "method": (o.Method, "auto"),
     "seed": (o.Seed, 42),
     "json": (o.Json, False),
     "out": (o.Out, None),
@@ -102,6 +103,7 @@ def _run(
     model: str,
     boot: int,
     level: float,
+    method: str,
     seed: int,
     json: bool,
     out: Path | None,
@@ -110,7 +112,9 @@ def _run(
     from surgeval.scoring.evaluate.run import evaluate
 
     new_folder(out, force=force)
-    chosen: dict[str, Any] = {"metrics": metric or [], "model": model, "replicates": boot, "level": level, "seed": seed}
+    chosen: dict[str, Any] = {
+        "metrics": metric or [], "model": model, "replicates": boot, "level": level, "method": method, "seed": seed,
+    }  # fmt: skip
     with progress_bar(f"evaluating {kind}") as step:
         result = evaluate(kind, predictions, references, progress=step, **chosen, **options)
     deliver(result, out=out, as_json=json, force=force)

@@ -73,12 +73,24 @@ Statistic = Annotated[
     str, typer.Option("--statistic", help="mean, iqm (interquartile mean), median, min, max, or q05, q95, ...")
 ]
 Resample = Annotated[
-    str, typer.Option("--resample", help="cluster, two-stage, naive, or a hierarchy such as 'center>video>rows'.")
+    str | None,
+    typer.Option(
+        "--resample",
+        help="What belongs together: cluster (videos; the default), naive (rows) or a hierarchy such as 'center>video'."
+        " Methods that draw also take two-stage and 'center>video>rows'.",
+        show_default=False,
+    ),
 ]
 Estimand = Annotated[
     str, typer.Option("--estimand", help="rows (pooled) or videos (mean over videos of the statistic within).")
 ]
-Method = Annotated[str, typer.Option("--method", help="percentile, basic, bca or deterministic.")]
+Method = Annotated[
+    str,
+    typer.Option(
+        "--method",
+        help="auto holds with few videos and draws nothing; by name: percentile, basic, bca, deterministic.",
+    ),
+]
 
 Separator = Annotated[
     str, typer.Option("--separator", help="What stands between labels, where a column of text holds several.")
@@ -141,13 +153,11 @@ LOCAL: dict[str, str] = {
     "--predictions": "each kind of evaluation takes other files",
     "--properties": "failures joins several tables, evaluate takes one keyed by case or video",
     "--references": "each kind of evaluation takes other files; lint can do without",
-    "--resample": "interval draws within videos too",
     "--rule": "rank: of ranking; strata: of drawing",
     "--split": "evaluate cvs: of Endoscapes",
     "--task": "check: repeatable",
     "--track": "questions makes several; rehearse and score take one",
     "--weights": "aggregate: of phases; ensembles: of models",
-    "--unit": "agreement: what was rated; failures: the finest unit of the model",
     "--video": "agreement: a column; simulate: a switch; annotate: a film",
     "--video-column": "evaluate detection: a key of images",
 }

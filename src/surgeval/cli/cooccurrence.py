@@ -26,9 +26,10 @@ def cooccurrence(
     ] = "secondary",
     separator: o.Separator = ";",
     statistic: o.Statistic = "mean",
-    resample: o.Resample = "cluster",
+    resample: o.Resample = None,
     level: o.Level = 0.95,
     boot: o.Boot = 1000,
+    method: o.Method = "auto",
     seed: o.Seed = 42,
     metric: o.Metric = None,
     better: o.Better = None,
@@ -44,7 +45,7 @@ def cooccurrence(
     check_out(out, force=force, inputs=table)
     options = {
         "primary": primary, "secondary": secondary, "separator": separator, "statistic": statistic,
-        "resample": resample, "level": level, "replicates": boot, "seed": seed,
+        "resample": resample, "level": level, "replicates": boot, "method": method, "seed": seed,
         "metric": metric, "better": t.read_better(better), "missing": missing or None,
         "columns": t.read_columns(columns),
     }  # fmt: skip

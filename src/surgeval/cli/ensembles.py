@@ -39,7 +39,7 @@ def ensembles(
             show_default=False,
         ),
     ] = None,
-    resample: o.Resample = "cluster",
+    resample: o.Resample = None,
     level: o.Level = 0.95,
     boot: o.Boot = 1000,
     seed: o.Seed = 42,

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 import typer
 
 from surgeval.cli import _options as o
 from surgeval.cli._console import emit, emit_json, emit_table, progress_bar, talk, visible
+
+if TYPE_CHECKING:
+    from surgeval.judges import CheckReport
 
 _SHOWN_LETTERS = 60
 
@@ -17,39 +21,70 @@ def register(app: typer.Typer) -> None:
     """Add the verb."""
     judge = typer.Typer(help="Measure judges of free text.", no_args_is_help=True)
     judge.command("check")(check)
+    judge.command("calibrate")(calibrate)
     judge.command("agreement")(agreement)
     app.add_typer(judge, name="judge")
 
 
 def check(
-    judge: str = typer.Option(..., "--judge", help="One of {judges}."),
+    judge: list[str] = typer.Option(..., "--judge", help="One of {judges}. Several are laid side by side."),
     min_accuracy: float = typer.Option(
         0.9, "--min-accuracy", min=0.0, max=1.0, help="Least accuracy on the gold pairs."
     ),
     json: o.Json = False,
 ) -> None:
-    """Run gold pairs and injection canaries against a judge; exit 1 if it is not fit for use."""
+    """Run gold pairs and canaries against judges; exit 1 if one is not fit for use."""
     from surgeval.judges import check_judge, check_size, open_judge
+    from surgeval.judges._check import side_by_side
 
-    opened = open_judge(judge)
-    with progress_bar(f"asking {opened.name}", check_size()) as step:
-        report = check_judge(opened, progress=step)
-    fit = report.passes(min_accuracy)
+    reports = []
+    for opened in [open_judge(spec) for spec in judge]:
+        with progress_bar(f"asking {opened.name}", check_size()) as step:
+            reports.append(check_judge(opened, progress=step))
+    data = [r.as_dict() | {"min_accuracy": min_accuracy, "fit": r.passes(min_accuracy)} for r in reports]
     if json:
-        emit_json(report.as_dict() | {"min_accuracy": min_accuracy, "fit": fit})
+        emit_json(data[0] if len(data) == 1 else data)
     else:
-        emit_table(report.table, title=f"judge {report.judge}")
-        if report.surprises.height:
-            emit("")
-            emit_table(_shortened(report.surprises), title="went otherwise than it should")
+        for report in reports:
+            _show(report, min_accuracy)
         emit("")
-        emit(f"gold accuracy {report.gold_accuracy:.3f} (at least {min_accuracy:g} wanted)")
-        emit(f"canaries accepted {report.accepted_canaries} (none may be)")
-    if report.failure is not None:
-        talk(f"{report.judge}: none of {check_size()} cases got an answer: {report.failure}")
-    talk(f"{report.judge}: {'fit for use' if fit else 'NOT fit for use'}")
-    if not fit:
+        emit_table(side_by_side(reports), title="rates with 95 % intervals")
+    for report in reports:
+        if report.failure is not None:
+            talk(f"{report.judge}: none of {check_size()} cases got an answer: {report.failure}")
+        talk(f"{report.judge}: {'fit for use' if report.passes(min_accuracy) else 'NOT fit for use'}")
+    if not all(report.passes(min_accuracy) for report in reports):
         raise typer.Exit(1)
+
+
+def _show(report: CheckReport, min_accuracy: float) -> None:
+    emit_table(report.table, title=f"judge {report.judge}")
+    if report.surprises.height:
+        emit("")
+        emit_table(_shortened(report.surprises), title="went otherwise than it should")
+    emit("")
+    emit(f"gold accuracy {report.gold_accuracy:.3f} (at least {min_accuracy:g} wanted)")
+    emit(f"canaries accepted {report.accepted_canaries} (none may be)")
+
+
+def calibrate(
+    files: list[Path] = typer.Argument(..., help="Verdict files (JSON Lines) or stores (folders) of judges."),
+    gold: Path = typer.Option(..., "--gold", help="Verdict file of people: the same fields, true or false."),
+    json: o.Json = False,
+) -> None:
+    """Hold judges against people: sensitivity, specificity, and the share of right answers corrected for them."""
+    from surgeval.judges import calibrate as run
+
+    report = run(gold, files)
+    for problem in report.problems:
+        talk(f"set aside, {problem}")
+    for caution in report.cautions:
+        talk(f"Warning: {caution}")
+    if json:
+        emit_json(report.table.to_dicts())
+        return
+    emit_table(report.table, title="judges against people (95 % intervals; answers taken as independent)")
+    emit("\ncorrected: the share of right answers behind the judge's opinions; bias: accepted minus corrected")
 
 
 def agreement(

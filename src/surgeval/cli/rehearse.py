@@ -47,6 +47,9 @@ def rehearse(
     start_up_s: float = typer.Option(600.0, "--start-up", help="Seconds until the container must report ready."),
     batch_size: int | None = typer.Option(None, "--batch-size", min=1, help="Questions per batch; all without it."),
     judge: list[str] = typer.Option([], "--judge", help="Judges of free text, as in surgeval score."),
+    store: Path = typer.Option(
+        Path(".surgeval"), "--store", help="Folder that keeps verdicts between runs, shared with surgeval score."
+    ),
     boot: o.Boot = 1000,
     seed: o.Seed = 42,
     as_json: o.Json = False,
@@ -69,7 +72,7 @@ def rehearse(
     settings = Settings(
         protocol=protocol or ("batch" if batched else "server"), layout=layout or "folder", budget=budget, track=track,
         budget_s=budget_s, state=State(state), seed=seed, start_up_s=start_up_s, batch_size=batch_size, clock=clock,
-        replicates=boot, judges=judge,
+        replicates=boot, judges=judge, store=store,
     )  # fmt: skip
     if force:
         forget_run(out)

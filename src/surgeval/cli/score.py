@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,6 +43,9 @@ def score(
     max_judge_failures: float = typer.Option(
         0.05, "--max-judge-failures", min=0.0, max=1.0, help="Share of a judge's failures above which exit is 1."
     ),
+    price: list[float] = typer.Option(
+        [], "--price", help="Price per million tokens, one for each --judge in order; judges.csv says the cost."
+    ),
     definitions: o.Definitions = None,
     ood: str = typer.Option(
         "stated", "--ood", help="How OOD is decided: stated, procedure, template, either or center."
@@ -53,6 +58,7 @@ def score(
         help="STATUS=RULE for questions without a verdict, as in other verbs (not_judged=worst, "
         "judge_abstained=drop-score, ...); error refuses questions without response. May be repeated.",
     ),
+    method: o.Method = "auto",
     boot: o.Boot = 1000,
     seed: o.Seed = 42,
     as_json: o.Json = False,
@@ -62,12 +68,12 @@ def score(
     from surgeval.scoring.run import score as run
 
     new_folder(out, force=force)
-    with progress_bar("judging") as step:
+    with progress_bar("judging") as step, _told_when_interrupted(step, store) as counted:
         result = run(
             requests, references, responses, model=model, profile=profile, track=track, max_latency_s=max_latency,
-            judges=judge, store=store, quorum=quorum, definitions=definitions, ood=ood,
+            judges=judge, store=store, quorum=quorum, prices=price, definitions=definitions, ood=ood,
             train_requests=train_requests or None, train_references=train_references or None,
-            missing=missing or None, replicates=boot, seed=seed, progress=step,
+            missing=missing or None, method=method, replicates=boot, seed=seed, progress=counted,
         )  # fmt: skip
     deliver(result, out=out, as_json=as_json, force=force, data=result.summary.to_dicts())
     if result.lint.findings and not as_json:
@@ -77,6 +83,23 @@ def score(
         raise typer.Exit(1)
     if any(finding.code == "no-headline" for finding in result.findings):
         raise typer.Exit(1)
+
+
+@contextmanager
+def _told_when_interrupted(step: Callable[[int], None], store: Path) -> Iterator[Callable[[int], None]]:
+    """The step with a count behind it: who interrupts the run is told what was judged and where it is kept."""
+    judged = 0
+
+    def counted(by: int) -> None:
+        nonlocal judged
+        judged += by
+        step(by)
+
+    try:
+        yield counted
+    except KeyboardInterrupt:
+        talk(f"interrupted after {judged} judged answers; verdicts that came are kept in {store}, run again to go on")
+        raise typer.Exit(130) from None
 
 
 def _failing(result: ScoreResult, most: float) -> list[str]:

@@ -21,7 +21,7 @@ def strata(
     table: o.TableArgument,
     by: Annotated[str, typer.Option("--by", metavar="COL,...", help="Columns that describe cases; they may overlap.")],
     statistic: o.Statistic = "mean",
-    resample: o.Resample = "cluster",
+    resample: o.Resample = None,
     estimand: o.Estimand = "rows",
     baseline: Annotated[
         str, typer.Option("--baseline", help="Compare with the whole table, or with the rest: the cases outside.")
@@ -38,6 +38,7 @@ def strata(
     separator: o.Separator = ";",
     level: o.Level = 0.95,
     boot: o.Boot = 1000,
+    method: o.Method = "auto",
     seed: o.Seed = 42,
     metric: o.Metric = None,
     better: o.Better = None,
@@ -54,7 +55,8 @@ def strata(
     options = {
         "statistic": statistic, "resample": resample, "estimand": estimand, "baseline": baseline, "rule": rule,
         "bins": read_bins(bins), "low_artifact": low_artifact, "separator": separator, "level": level,
-        "replicates": boot, "seed": seed, "metric": metric, "better": t.read_better(better), "missing": missing or None,
+        "replicates": boot, "method": method, "seed": seed, "metric": metric, "better": t.read_better(better),
+        "missing": missing or None,
         "columns": t.read_columns(columns),
     }  # fmt: skip
     result = work(table, t.names_in(by), **options)  # type: ignore[arg-type]

@@ -17,11 +17,12 @@ def register(app: typer.Typer) -> None:
 def width_ratio(
     table: o.TableArgument,
     statistic: o.Statistic = "mean",
-    resample: o.Resample = "two-stage",
+    resample: o.Resample = None,
     estimand: o.Estimand = "rows",
     by: o.By = "",
     level: o.Level = 0.95,
     boot: o.Boot = 1000,
+    method: o.Method = "auto",
     seed: o.Seed = 42,
     metric: o.Metric = None,
     better: o.Better = None,
@@ -37,7 +38,7 @@ def width_ratio(
     check_out(out, force=force, inputs=table)
     options = {
         "statistic": statistic, "resample": resample, "estimand": estimand, "by": t.names_in(by), "level": level,
-        "replicates": boot, "seed": seed,
+        "replicates": boot, "method": method, "seed": seed,
         "metric": metric, "better": t.read_better(better), "missing": missing or None,
         "columns": t.read_columns(columns),
     }  # fmt: skip

@@ -6,6 +6,8 @@ others. What the kinds share (prompt, verdict parser, store, panel) lives in the
 
 from surgeval.judges._agreement import Agreement as Agreement
 from surgeval.judges._agreement import agreement_of as agreement_of
+from surgeval.judges._calibration import CalibrationReport as CalibrationReport
+from surgeval.judges._calibration import calibrate as calibrate
 from surgeval.judges._case import VERDICT_STATES as VERDICT_STATES
 from surgeval.judges._case import Decision as Decision
 from surgeval.judges._case import Judge as Judge
@@ -27,6 +29,7 @@ __all__ = [
     "JUDGES",
     "VERDICT_STATES",
     "Agreement",
+    "CalibrationReport",
     "CheckReport",
     "Decision",
     "Judge",
@@ -37,6 +40,7 @@ __all__ = [
     "VerdictStore",
     "Vote",
     "agreement_of",
+    "calibrate",
     "check_judge",
     "check_size",
     "in_official_protocol",

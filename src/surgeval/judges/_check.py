@@ -1,4 +1,4 @@
-"""A judge measured before it is used: accuracy on gold pairs, acceptance of injection canaries.
+"""A judge measured before it is used: accuracy on gold pairs, acceptance of canaries.
 
 A case without a verdict is not accepted, and on gold pairs it is a miss: a judge that mostly abstains
 is safe and useless, and shows as that.
@@ -6,7 +6,7 @@ is safe and useless, and shows as that.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -15,6 +15,7 @@ from surgeval.judges._canaries import canaries
 from surgeval.judges._case import FAILED, Judge, JudgeCase, Verdict
 from surgeval.judges._gold import gold_pairs
 from surgeval.judges._panel import Panel
+from surgeval.stats.proportions import share
 
 
 class Checked(NamedTuple):
@@ -64,14 +65,25 @@ class CheckReport(NamedTuple):
 
     @property
     def table(self) -> pl.DataFrame:
-        """Per part and kind: cases, accepted, rejected, without verdict, and the acceptance rate."""
+        """Per part and kind: cases, accepted, rejected, without verdict, and the acceptance rate with its interval."""
         kinds = list(dict.fromkeys((item.part, item.kind) for item in self.checked))
         rows = []
         for part, kind in kinds:
             said = [c.verdict.opinion for c in self.checked if (c.part, c.kind) == (part, kind)]
             counts = [said.count(opinion) for opinion in (True, False, None)]
-            rows.append((part, kind, len(said), *counts, counts[0] / len(said)))
-        columns = ["part", "kind", "cases", "accepted", "rejected", "no_verdict", "acceptance"]
+            rows.append((part, kind, len(said), *counts, *share(counts[0], len(said))))
+        columns = ["part", "kind", "cases", "accepted", "rejected", "no_verdict", "acceptance", "low", "high"]
+        return pl.DataFrame(rows, schema=columns, orient="row")
+
+    @property
+    def rates(self) -> pl.DataFrame:
+        """Acceptance, refusal and abstention on each part with exact intervals, to lay judges side by side."""
+        rows = []
+        for part in dict.fromkeys(item.part for item in self.checked):
+            said = [item.verdict.opinion for item in self.checked if item.part == part]
+            for rate, opinion in (("acceptance", True), ("refusal", False), ("abstention", None)):
+                rows.append((self.judge, part, rate, *share(said.count(opinion), len(said)), len(said)))
+        columns = ["judge", "part", "rate", "value", "low", "high", "cases"]
         return pl.DataFrame(rows, schema=columns, orient="row")
 
     @property
@@ -94,6 +106,7 @@ class CheckReport(NamedTuple):
             "canaries": sum(item.part == "canary" for item in self.checked),
             "accepted_canaries": self.accepted_canaries,
             "kinds": self.table.to_dicts(),
+            "rates": self.rates.to_dicts(),
             "surprises": self.surprises.to_dicts(),
         }
 
@@ -101,6 +114,14 @@ class CheckReport(NamedTuple):
 def check_size() -> int:
     """How many cases a check asks."""
     return len(gold_pairs()) + len(canaries())
+
+
+def side_by_side(reports: Sequence[CheckReport]) -> pl.DataFrame:
+    """One row per part and rate, one column per judge: the rate with its interval."""
+    rates = pl.concat([report.rates for report in reports]).with_columns(
+        shown=pl.format("{} [{}, {}]", *(pl.col(name).round(3) for name in ("value", "low", "high")))
+    )
+    return rates.pivot(on="judge", index=["part", "rate"], values="shown", maintain_order=True)
 
 
 def check_judge(judge: Judge, *, progress: Callable[[int], None] | None = None) -> CheckReport:

@@ -120,6 +120,7 @@ class Panel:
                     "judge": judge.name,
                     **{k: v for k, v in tally.items() if k != "first_failure"},
                     "prompt": _prompt(judge),
+                    "money": None,
                 }
                 for judge, tally in tallies.items()
             ]

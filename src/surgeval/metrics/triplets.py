@@ -161,6 +161,10 @@ class GlobalTripletMap(_TripletMap):
         """The AP of every class, `[weighting, class]`; NaN for a class without positives."""
         return self._average().class_values(statistics, weights)
 
+    def class_support(self, statistics: UnitStatistics) -> Floats:
+        """`[unit, class]`: frames with the class."""
+        return self._average().class_support(statistics)
+
     def _average(self) -> MeanAveragePrecision:
         return MeanAveragePrecision(absent="zero" if self.absent == "zero" else "skip")
 

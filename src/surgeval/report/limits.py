@@ -20,7 +20,7 @@ from surgeval.scoring.leverage import TINY_VIDEOS
 from surgeval.stats.ranking.result import BUCKET_TOO_SMALL, NOTHING_SIGNIFICANT, UNREACHABLE
 
 FEW_VIDEOS = 30
-"""Below, percentile intervals over videos are known to be too narrow."""
+"""Below, intervals that resample videos, as those of a ranking, are known to be too narrow."""
 _LIMITING = frozenset({
     "few-videos", "seen-in-few-videos", "differs-in-few-videos", "not-assessable", "z-test-few-videos",
     "no-random-slope", "penalised", "rejected-model", "independent-rows", "video-not-modelled", "no-model",
@@ -71,10 +71,11 @@ def _videos(inputs: Inputs) -> Iterator[str]:
         return
     videos = inputs.rows["video"].n_unique()
     if videos < FEW_VIDEOS:
-        yield (
-            f"Only {count_of(videos, 'video')}: intervals that resample so few units are somewhat too narrow, and rare"
-            " conditions are not represented."
-        )
+        drawn = ", and intervals of the ranking, which resample so few units, are somewhat too narrow"
+        ranked = inputs.first("rank") is not None
+        yield f"Only {count_of(videos, 'video')}: rare conditions are not represented{drawn if ranked else ''}."
+    if inputs.live is not None:
+        yield from inputs.live.few
 
 
 def _small_buckets(inputs: Inputs) -> Iterator[Found]:

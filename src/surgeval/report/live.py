@@ -1,7 +1,7 @@
 """Statistics that the report computes itself, because they are cheap and every reader asks for them.
 
-Intervals are from few resamples with a fixed seed, fewer still where the table is large; the page says how many.
-What cannot be computed (one video, one case) is a sentence instead of a number.
+Intervals are those of `surgeval interval` and `surgeval strata` with their defaults, which draw nothing: the same
+figures wherever they are shown. What cannot be computed (one video, one case) is a sentence instead of a number.
 """
 
 from __future__ import annotations
@@ -14,19 +14,17 @@ import polars as pl
 
 from surgeval.errors import SurgevalError
 from surgeval.report.words import plain
+from surgeval.schema.findings import Severity
 from surgeval.schema.missing import NOT_THE_MODELS_FAULT, Missing, missing_rules
 from surgeval.schema.outcomes import Status
 from surgeval.schema.score_table import FIXED, ScoreTable
 from surgeval.stats.dependence import dependence
-from surgeval.stats.interval import interval
+from surgeval.stats.interval import IntervalResult, interval
 from surgeval.stats.strata import strata
 
-SEED = 42
 MOST_STRATA = 4
 """Columns that are looked at for differences between conditions."""
 MOST_LEVELS = 8
-_LARGE_ROWS = 300_000
-_HUGE_ROWS = 1_000_000
 _PREFERRED = ("ood", "clinical", "center", "phase", "group", "format", "procedure")
 _NO_STRATA = frozenset({*FIXED, "latency", "reason", "capability", "window_s", "set", "question", "answer"})
 
@@ -48,12 +46,6 @@ class Live:
             frame = frame.filter(pl.col("metric") == self.metric)
         kept = [name for name in FIXED if name in frame.columns]
         return replace(self.table, frame=frame.select(*kept, *self.strata_columns))
-
-    @property
-    def replicates(self) -> int:
-        """How many resamples the size of the table allows."""
-        rows = self.table.frame.height
-        return 500 if rows <= _LARGE_ROWS else 200 if rows <= _HUGE_ROWS else 100
 
     @property
     def missing(self) -> Missing:
@@ -94,12 +86,25 @@ class Live:
 
     @cached_property
     def both(self) -> pl.DataFrame:
-        """The tables of `interval` with and without respect for videos, one below the other.
+        """The tables of `interval` without and with respect for videos, one below the other.
 
         Raises:
             SurgevalError: There are no intervals, such as with a single video.
         """
-        return pl.concat([self._interval(kind) for kind in ("naive", "cluster")], how="diagonal_relaxed")
+        return pl.concat([self._interval("naive").table, self._clustered.table], how="diagonal_relaxed")
+
+    @cached_property
+    def _clustered(self) -> IntervalResult:
+        return self._interval("cluster")
+
+    @cached_property
+    def few(self) -> list[str]:
+        """What limits the intervals, in words."""
+        try:
+            found = self._clustered.findings
+        except SurgevalError:
+            return []
+        return [plain(one.text, limit=300) for one in found if one.severity is Severity.WARNING]
 
     @cached_property
     def intervals(self) -> tuple[pl.DataFrame, str]:
@@ -108,14 +113,14 @@ class Live:
             both = self.both
         except SurgevalError as error:
             return pl.DataFrame(), plain(error, limit=300)
+        if both.filter(pl.col("resample") == "cluster")["low"].is_null().all():
+            return pl.DataFrame(), " ".join(self.few)
         cluster = both.filter(pl.col("resample") == "cluster").select("model", "value", "low", "high")
         naive = both.filter(pl.col("resample") == "naive").select("model", naive_low="low", naive_high="high")
         return cluster.join(naive, on="model", maintain_order="left"), ""
 
-    def _interval(self, kind: str) -> pl.DataFrame:
-        return interval(
-            self.small, resample=kind, metric=self.metric, replicates=self.replicates, seed=SEED, missing=self.missing
-        ).table
+    def _interval(self, kind: str) -> IntervalResult:
+        return interval(self.small, resample=kind, metric=self.metric, missing=self.missing)
 
     @cached_property
     def dependence(self) -> tuple[pl.DataFrame, str]:
@@ -131,10 +136,7 @@ class Live:
         if not self.strata_columns:
             return pl.DataFrame(), "the table has no column that splits cases into a few conditions"
         try:
-            found = strata(
-                self.small, self.strata_columns, metric=self.metric, replicates=self.replicates, seed=SEED,
-                missing=self.missing,
-            )  # fmt: skip
+            found = strata(self.small, self.strata_columns, metric=self.metric, missing=self.missing)
         except SurgevalError as error:
             return pl.DataFrame(), plain(error, limit=300)
         return found.table, ""

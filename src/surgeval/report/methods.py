@@ -8,7 +8,6 @@ from typing import Any
 
 from surgeval.report.competitions import competitions
 from surgeval.report.inputs import Inputs, StoredResult
-from surgeval.report.live import SEED
 from surgeval.report.sections._wording import count_of, names_of
 from surgeval.report.words import plain, terms_in_words
 from surgeval.results.manifest import version_of
@@ -40,7 +39,7 @@ def _scoring(inputs: Inputs) -> Iterator[str]:
     text += f" Answers were scored under the profile {names_of(profiles)}; questions without an answer count as wrong"
     text += f", and so do answers later than {_either(limits)}." if limits else "."
     text += f" Free text was judged by {names_of(judges)}." if judges else " Free text was not scored."
-    yield text + " Intervals of accuracies resample whole videos."
+    yield text + " Intervals of accuracies have whole videos as units."
 
 
 def _either(limits: list[str]) -> str:
@@ -93,9 +92,10 @@ def _own(inputs: Inputs) -> Iterator[str]:
     live = inputs.live
     if live is not None and not live.intervals[0].is_empty():
         yield (
-            f"For this report, values of the metric {plain(inputs.metric, limit=60)} were given 95 % percentile"
-            f" intervals from {live.replicates} resamples of whole videos (seed {SEED}), and conditions were compared"
-            " with all cases within the same resamples."
+            f"For this report, values of the metric {plain(inputs.metric, limit=60)} were given 95 %"
+            " intervals from leaving out one video at a time (jackknife, Student's t with the degrees of freedom of"
+            " Bell and McCaffrey, on the logit scale where the metric is bounded), and conditions were compared with"
+            " all cases in the same way."
         )
 
 

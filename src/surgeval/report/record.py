@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from surgeval.report.inputs import Inputs
-from surgeval.report.live import SEED
 from surgeval.report.words import plain
 from surgeval.results.manifest import manifest_of, sha256_of, version_of
 from surgeval.results.request import Request
@@ -39,7 +38,7 @@ def _value(value: Any) -> str:
 def report_manifest(inputs: Inputs) -> dict[str, Any]:
     """The manifest of a report, with the hash of every file that was read, named as seen from its folder."""
     findings = [replace(finding, message=plain(finding.message, limit=400)) for finding in inputs.findings]
-    request = Request("report", {"source": inputs.source.resolve().name, **inputs.options}, settled={"seed": SEED})
+    request = Request("report", {"source": inputs.source.resolve().name, **inputs.options})
     told = manifest_of(request, findings=findings)
     return {
         **told,

@@ -84,7 +84,7 @@ def without_blocked(
     ]
     return summary.with_columns(
         pl.when(pl.Series(stopped)).then(math.nan).otherwise(pl.col(name)).alias(name)
-        for name in ("accuracy", "low", "high")
+        for name in ("accuracy", "low", "high", "df")
     )
 
 

@@ -23,27 +23,18 @@ import polars as pl
 
 from surgeval.results.request import Request, requested
 from surgeval.results.result import Result
+from surgeval.results.tables import scoring
 from surgeval.schema.findings import as_findings
 from surgeval.scoring.results_file import Scored, ScoredRun, read_results
 from surgeval.scoring.slices import HEADLINE, Slice, Slices
 
 GROUPING = ("primary", "group", "ood", "clinical", "format", "video")
 """What decides where a question counts."""
-MOVED = "What moved each number (verdicts, then regrouping, then questions)"
+_MOVED = "What moved each number (verdicts, then regrouping, then questions)"
 SHOWN_CHANGES = 40
 """Changed questions on a screen; `--out` and `--json` have all of them."""
 PARTS = ("verdicts", "regrouping", "questions")
 """The steps from A to B, in order."""
-
-CHANGE_SCHEMA = {
-    "case": pl.String, "kind": pl.String, "column": pl.String, "a": pl.String, "b": pl.String,
-    "reason_a": pl.String, "reason_b": pl.String,
-}  # fmt: skip
-MOVED_SCHEMA = {
-    "level": pl.String, "name": pl.String, "estimand": pl.String, "a": pl.Float64, "b": pl.Float64,
-    "difference": pl.Float64, "verdicts": pl.Float64, "regrouping": pl.Float64, "questions": pl.Float64,
-    "questions_a": pl.Int64, "questions_b": pl.Int64,
-}  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -94,13 +85,13 @@ class DiffResult(Result):
         left = max(self.changes.height - SHOWN_CHANGES, 0)
         more = f" (... and {left} more; see --out or --json)" if left else ""
         return {
-            MOVED: self.shown,
+            _MOVED: self.shown,
             f"Changed questions{more}": self.changes.head(SHOWN_CHANGES),
         }
 
     def digits(self) -> Mapping[str, int]:
         """Four where numbers moved: one verdict of some thousands moves no third decimal."""
-        return {MOVED: 4}
+        return {_MOVED: 4}
 
     @property
     def title(self) -> str:
@@ -134,7 +125,7 @@ def diff(results_a: str | Path, results_b: str | Path) -> DiffResult:
     return DiffResult(
         tables={
             "moved": _moved(a.rows, b.rows),
-            "changes": pl.DataFrame(list(_changes(a.rows, b.rows)), schema=CHANGE_SCHEMA, orient="row"),
+            "changes": scoring.CHANGES.frame(list(_changes(a.rows, b.rows))),
             "settings": _settings(a, b),
         },
         questions_a=len(a.rows),
@@ -147,28 +138,35 @@ def diff(results_a: str | Path, results_b: str | Path) -> DiffResult:
 # --- questions -----------------------------------------------------------------------------------
 
 
-def _changes(a: dict[str, Scored], b: dict[str, Scored]) -> Iterator[tuple[str | None, ...]]:
+def _changes(a: dict[str, Scored], b: dict[str, Scored]) -> Iterator[dict[str, str | None]]:
     for case in sorted(a.keys() | b.keys()):
         old, new = a.get(case), b.get(case)
         if old is None or new is None:
             kind = "only-in-b" if old is None else "only-in-a"
             verdicts = [None if each is None else each.verdict for each in (old, new)]
-            yield (case, kind, "correctness", *verdicts, *_reasons(old, new))
+            yield _change(case, kind, "correctness", verdicts, _reasons(old, new))
         else:
             yield from _changes_of(old, new)
 
 
-def _changes_of(old: Scored, new: Scored) -> Iterator[tuple[str | None, ...]]:
+def _changes_of(old: Scored, new: Scored) -> Iterator[dict[str, str | None]]:
     why = _reasons(old, new)
     if old.verdict != new.verdict:
-        yield (old.case, "flipped", "correctness", old.verdict, new.verdict, *why)
+        yield _change(old.case, "flipped", "correctness", (old.verdict, new.verdict), why)
     elif old.reason != new.reason and None not in why:
-        yield (old.case, "reason", "reason", *why, *why)
+        yield _change(old.case, "reason", "reason", why, why)
     for kind, columns in (("regrouped", GROUPING), ("timed-out", ("timed_out",)), ("latency", ("latency",))):
         for column in columns:
             before, after = getattr(old, column), getattr(new, column)
             if _differs(column, before, after):
-                yield (old.case, kind, column, _shown(before), _shown(after), *why)
+                yield _change(old.case, kind, column, (_shown(before), _shown(after)), why)
+
+
+def _change(
+    case: str, kind: str, column: str, ends: Sequence[str | None], why: Sequence[str | None]
+) -> dict[str, str | None]:
+    (a, b), (reason_a, reason_b) = ends, why
+    return {"case": case, "kind": kind, "column": column, "a": a, "b": b, "reason_a": reason_a, "reason_b": reason_b}
 
 
 def _differs(column: str, before: Any, after: Any) -> bool:
@@ -208,8 +206,9 @@ def _moved(a: dict[str, Scored], b: dict[str, Scored]) -> pl.DataFrame:
         for column, estimand in enumerate(("rows", "videos")):
             values = [step[name][column] if name in step else math.nan for step in steps]
             counts = [step[name].questions if name in step else 0 for step in (steps[0], steps[-1])]
-            rows.append((*name, estimand, *_parts(values), *counts))
-    return pl.DataFrame(rows, schema=MOVED_SCHEMA, orient="row")
+            counted = dict(zip(("questions_a", "questions_b"), counts, strict=True))
+            rows.append({"level": name[0], "name": name[1], "estimand": estimand, **_parts(values), **counted})
+    return scoring.MOVED.frame(rows)
 
 
 def _values(rows: Sequence[Scored]) -> dict[Slice, Any]:
@@ -217,15 +216,16 @@ def _values(rows: Sequence[Scored]) -> dict[Slice, Any]:
     return slices.values([math.nan if row.correct is None else float(row.correct) for row in rows])
 
 
-def _parts(values: Sequence[float]) -> tuple[float | None, ...]:
+def _parts(values: Sequence[float]) -> dict[str, float | None]:
     """A, B, their difference, and the change in each step; without a value at either end, nothing to part."""
     first, last = (None if math.isnan(v) else v for v in (values[0], values[-1]))
     if first is None or last is None:
-        return (first, last, *([None] * (1 + len(PARTS))))
+        return {"a": first, "b": last, "difference": None, **dict.fromkeys(PARTS)}
     path = [first]
     for value in values[1:]:
         path.append(path[-1] if math.isnan(value) else value)
-    return (first, last, last - first, *(after - before for before, after in pairwise(path)))
+    steps = dict(zip(PARTS, (after - before for before, after in pairwise(path)), strict=True))
+    return {"a": first, "b": last, "difference": last - first, **steps}
 
 
 def _place(name: Slice) -> tuple[int, str]:
@@ -238,11 +238,11 @@ def _place(name: Slice) -> tuple[int, str]:
 def _settings(a: ScoredRun, b: ScoredRun) -> pl.DataFrame:
     left, right = _flat(a.manifest), _flat(b.manifest)
     rows = [
-        (key, left.get(key, "-"), right.get(key, "-"))
+        {"setting": key, "a": left.get(key, "-"), "b": right.get(key, "-")}
         for key in sorted(left.keys() | right.keys())
         if a.manifest and b.manifest and left.get(key) != right.get(key)
     ]
-    return pl.DataFrame(rows, schema={"setting": pl.String, "a": pl.String, "b": pl.String}, orient="row")
+    return scoring.SETTINGS.frame(rows)
 
 
 def _flat(manifest: dict[str, Any]) -> dict[str, str]:

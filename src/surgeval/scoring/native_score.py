@@ -28,7 +28,7 @@ from surgeval.scoring.native import Outcome, Reason, decide_all, judge_case
 from surgeval.scoring.ood import Seen, derived_ood
 from surgeval.scoring.result import ScoreResult
 from surgeval.scoring.slices import bucket_name, rows_of
-from surgeval.scoring.summary import Slice, summarise
+from surgeval.scoring.summary import HEADLINE, Slice, summarise
 from surgeval.scoring.targeted import TargetedItem, targeted_scores
 from surgeval.scoring.templates import templates_of
 
@@ -42,6 +42,7 @@ class NativeOptions:
     ood: str
     seen: Seen | None
     missing: MissingRules
+    method: str
     replicates: int
     seed: int
     definitions: str
@@ -80,9 +81,10 @@ def score_native(
     slices = _slices(frame)
     buckets = {name: rows for (level, name), rows in slices.items() if level == "bucket"}
     targeted = targeted_scores([_targeted(outcome) for outcome in outcomes])
-    summary = summarise(
-        values[:, None], codes, [options.model], slices, replicates=options.replicates, seed=options.seed
-    )
+    summary, spoken = summarise(
+        values[:, None], codes, [options.model], slices, method=options.method, replicates=options.replicates,
+        seed=options.seed,
+    )  # fmt: skip
     summary = without_blocked(summary, slices, blocked)
     whole = np.where(blocked.any(), np.nan, values)
     return ScoreResult(
@@ -95,6 +97,7 @@ def score_native(
             *stopped(frame, blocked),
             *_warnings(outcomes, frame, options),
             *bucket_warnings(buckets, codes, _expected_buckets()),
+            *spoken,
         ),
         main="summary",
         tables={
@@ -189,11 +192,11 @@ def _variants(
     if not stated.equals(frame["ood"]):
         as_stated = _buckets(frame.with_columns(ood=stated))
         found.append(("headline", "mean over buckets, ood as stated", values, as_stated))
-    template = summary.filter(pl.col("level") == "headline")
+    template = summary.filter((pl.col("level") == "headline") & (pl.col("name") == HEADLINE[1]))
     return [
         template.with_columns(
             level=pl.lit(level), name=pl.lit(name), accuracy=pl.lit(_mean_of_buckets(column, members)),
-            low=pl.lit(math.nan), high=pl.lit(math.nan),
+            low=pl.lit(math.nan), high=pl.lit(math.nan), df=pl.lit(math.nan), method=pl.lit("none"),
         )
         for level, name, column, members in found
     ]  # fmt: skip

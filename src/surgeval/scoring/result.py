@@ -74,8 +74,8 @@ class ScoreResult(Result):
         return board.filter((pl.col("estimand") == "rows") | (pl.col("level") == "overall"))
 
     def screen(self) -> Mapping[str, pl.DataFrame]:
-        """Headline and buckets under the name of the model, then what the judges did."""
-        judges = {"judges": self.tables["judges"]} if "judges" in self.tables else {}
+        """Headline and buckets under the name of the model, then what the judges did and how far they agree."""
+        judges = {name: self.tables[name] for name in ("judges", "judge_agreement") if name in self.tables}
         return {f"{self.model} (profile {self.profile})": self.shown, **judges}
 
     def facts(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from surgeval.errors import Misuse
+from surgeval.errors import Misuse, UnknownName
 from surgeval.judges import Judge, Panel, VerdictStore, in_official_protocol, open_judge
 from surgeval.results.request import Request, requested
 from surgeval.schema.documents import is_whole
@@ -15,6 +15,7 @@ from surgeval.schema.foreign_objects import definitions_text, read_definitions
 from surgeval.schema.missing import Missing
 from surgeval.schema.question_files import Sources, load_questions
 from surgeval.scoring.counted import MissingRules
+from surgeval.scoring.judge_tables import check_prices, with_judges
 from surgeval.scoring.lint import lint
 from surgeval.scoring.native_score import NativeOptions, score_native
 from surgeval.scoring.official_score import score_official
@@ -22,6 +23,8 @@ from surgeval.scoring.ood import Seen
 from surgeval.scoring.profiles import latency_limit_s, profile_named
 from surgeval.scoring.result import ScoreResult
 from surgeval.stats.draws import check_replicates, check_seed
+from surgeval.stats.engine import AUTO
+from surgeval.stats.interval import PREPARED_METHODS
 
 
 @requested("score", files=("requests", "references", "responses", "train_requests", "train_references", "definitions"))
@@ -37,11 +40,13 @@ def score(
     judges: Sequence[str | Judge] = (),
     store: str | Path | None = None,
     quorum: int | None = None,
+    prices: Sequence[float] = (),
     definitions: str | Path | None = None,
     ood: str = "stated",
     train_requests: Sources | None = None,
     train_references: Sources | None = None,
     missing: Missing = None,
+    method: str = AUTO,
     replicates: int = 1000,
     seed: int = 42,
     progress: Callable[[int], None] | None = None,
@@ -61,6 +66,7 @@ def score(
         store: A folder that keeps verdicts between runs, so that nothing is asked twice (a file of an earlier
             version is taken as well). Without one, a run that is interrupted begins anew.
         quorum: Opinions that a decision on free text needs; by default more than half of the judges.
+        prices: Per million tokens, one for each judge; `judges.csv` then says what each cost.
         definitions: A foreign-object definitions file; its classes become the legal ones.
         ood: How OOD is decided: `stated` in the file, or derived (`procedure`, `template`, `either`,
             `center`) from what the training questions contain.
@@ -69,7 +75,8 @@ def score(
         missing: What questions without a verdict count as (native profile), by status as in every verb:
             `"judge_abstained=drop-score"`, `{"not_judged": "worst"}`. By default an abstention is wrong, and what was
             not judged leaves no headline. `"error"` refuses questions without response, which are wrong otherwise.
-        replicates: Bootstrap resamples behind every interval.
+        method: Of the intervals of the native profile, as for `interval`; official profiles have their own.
+        replicates: Bootstrap resamples behind every interval, where a method draws.
         seed: Of the random streams.
         progress: Called with the number of further free-text answers that were judged.
 
@@ -82,10 +89,13 @@ def score(
     chosen = profile_named(profile)
     if not model.strip() or not is_whole(model):
         raise Misuse(f"model must be a name, got {model!a}")
+    if method not in PREPARED_METHODS:
+        raise UnknownName("interval method", method, PREPARED_METHODS)
     check_replicates(replicates, least=1 if chosen.official else 0)
     check_seed(seed)
     limit = latency_limit_s(track, max_latency_s)
     asked = [open_judge(judge) if isinstance(judge, str) else judge for judge in judges]
+    check_prices(prices, len(asked))
     if chosen.official:
         asked = [in_official_protocol(judge) for judge in asked]
     verdicts = None if store is None else VerdictStore(store)
@@ -103,22 +113,22 @@ def score(
                 requests, references, responses, model=model, profile=chosen, limit_s=limit, panel=panel,
                 replicates=replicates, seed=seed, report=report, progress=progress,
             )  # fmt: skip
-        return replace(_with_judges(result, panel), request=Request(settled=settled))
+        return replace(
+            with_judges(result, panel, prices=prices, replicates=replicates, seed=seed),
+            request=Request(settled=settled),
+        )
     options = NativeOptions(
-        model=model, limit_s=limit, ood=ood, missing=MissingRules.of(missing), replicates=replicates, seed=seed,
+        model=model, limit_s=limit, ood=ood, missing=MissingRules.of(missing), method=method, replicates=replicates,
+        seed=seed,
         progress=progress, seen=_seen(train_requests, train_references, class_names),
         definitions=definitions_text() if kinds is None else definitions_text(kinds),
     )  # fmt: skip
     questions = load_questions(requests, references, class_names=class_names)
     with closing(panel):
         result = score_native(questions, responses, panel=panel, options=options, report=report)
-    return replace(_with_judges(result, panel), request=Request(settled=settled))
-
-
-def _with_judges(result: ScoreResult, panel: Panel) -> ScoreResult:
-    """The result with what its judges did."""
-    tables = {**result.tables, "judges": panel.table()} if panel.judges else result.tables
-    return replace(result, findings=(*result.findings, *panel.warnings()), tables=tables)
+    return replace(
+        with_judges(result, panel, prices=prices, replicates=replicates, seed=seed), request=Request(settled=settled)
+    )
 
 
 def _seen(

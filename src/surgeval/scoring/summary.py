@@ -1,43 +1,47 @@
 """The native summary: every slice with its interval, its unit and both estimands by name.
 
-Whole videos are drawn with replacement (questions of one video are not independent). Each slice has
-its own random stream, so its interval never depends on which other slices were asked for; all models
-share the draws. The headline is the mean over populated buckets of their accuracies, and its
-interval resamples videos jointly over all buckets, since one video sits in several of them.
+Intervals are those of `surgeval.stats.interval`: the one of all questions is, to the last digit, what `interval` gives
+on the score table, and nothing depends on which other slices were asked for. The headline is the mean over populated
+buckets of their accuracies; buckets take the place of classes in `stats.macro_interval`, since one video sits in
+several of them, and a bucket that a single video fills leaves the interval open or takes it away.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
+from surgeval.errors import TooFewVideos
 from surgeval.results.tables.scoring import SUMMARY
-from surgeval.stats.draws import stream, video_counts
-from surgeval.stats.intervals import bounds
-
-ESTIMANDS = ("rows", "videos")
-"""`rows`: mean over questions. `videos`: mean over videos of their means."""
+from surgeval.schema.findings import Finding
+from surgeval.schema.metric_facts import KNOWN_METRICS
+from surgeval.schema.score_matrix import ScoreMatrix
+from surgeval.stats.engine import AUTO, Spread, macro_spread, row_owners
+from surgeval.stats.few_videos import gathered
+from surgeval.stats.interval import Settings, of_slice, sample_spread, spread
+from surgeval.stats.macro_interval import MacroRow
+from surgeval.stats.replicates import ESTIMANDS, Sample
+from surgeval.stats.slices import OVERALL
+from surgeval.stats.slices import Slice as Rows
+from surgeval.stats.statistic import divided
+from surgeval.stats.video_jackknife import effective_videos
 
 Slice = tuple[str, str]
 """Level and name."""
+HEADLINE = ("headline", "mean over buckets")
+REPEATED = ("headline", "mean over the buckets in two or more videos")
+FACTS = KNOWN_METRICS["correct"]
 
 
-class Estimate(NamedTuple):
-    """A value per model with its interval; NaN ends where a single video leaves the spread unknown."""
+class Summary(NamedTuple):
+    """One line per model, slice and estimand, and what must be known about the intervals."""
 
-    value: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-
-
-class Tally(NamedTuple):
-    """Right answers and scored questions per video and model."""
-
-    right: np.ndarray
-    scored: np.ndarray
+    table: pl.DataFrame
+    findings: tuple[Finding, ...]
 
 
 def summarise(
@@ -46,10 +50,11 @@ def summarise(
     models: Sequence[str],
     slices: Mapping[Slice, np.ndarray],
     *,
+    method: str = AUTO,
     replicates: int = 1000,
     seed: int = 42,
     level: float = 0.95,
-) -> pl.DataFrame:
+) -> Summary:
     """One line per model, slice and estimand.
 
     Args:
@@ -58,138 +63,160 @@ def summarise(
         models: Names of the columns.
         slices: Level and name to the indices of the questions; the headline is taken over those of
             level `bucket`.
-        replicates: Bootstrap resamples of the videos; 0 leaves the intervals out.
-        seed: Of the random streams.
+        method: As for `interval`.
+        replicates: Resamples of the videos, where a method draws; 0 then leaves the intervals out.
+        seed: Of the random streams, where a method draws.
         level: Of the intervals.
     """
-    order = np.argsort(videos, kind="stable")
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    work = _Work(values[order], videos[order], replicates, seed, level)
-    lines = _headline_lines(work, {s: np.sort(place[i]) for s, i in slices.items() if s[0] == "bucket"}, models)
-    for name, indices in slices.items():
-        lines += _slice_lines(work, name, np.sort(place[indices]), models)
+    settings = Settings(level=level, method=method, replicates=replicates, seed=seed)
+    matrix = _matrix(values, videos, models)
+    buckets = {name: rows for (kind, name), rows in slices.items() if kind == "bucket"}
+    lines, spoken = _headline(matrix, buckets, settings) if buckets else ([], [])
+    for name, rows in slices.items():
+        found, findings = _slice_lines(matrix.where(rows), name, settings)
+        lines += found
+        spoken += findings if name[0] == OVERALL else []
     whose = pl.Series("model", [line.pop("model") for line in lines], dtype=pl.String)
-    return SUMMARY.frame(lines).insert_column(0, whose)
+    return Summary(SUMMARY.frame(lines).insert_column(0, whose), tuple(gathered(spoken)))
 
 
-class _Work(NamedTuple):
-    values: np.ndarray
-    videos: np.ndarray
-    replicates: int
-    seed: int
-    level: float
-
-    def draws(self, videos: int, *purpose: str) -> np.ndarray:
-        return video_counts(videos, self.replicates, stream(self.seed, "summary", *purpose)).astype(np.float64)
-
-    def estimate(self, value: np.ndarray, replicates: np.ndarray) -> Estimate:
-        """The value with its percentile ends; resamples without a scored question are left out."""
-        return Estimate(value, *bounds(replicates, value, level=self.level))
+def _matrix(values: np.ndarray, videos: np.ndarray, models: Sequence[str]) -> ScoreMatrix:
+    names = [f"{code:09d}" for code in range(int(videos.max(initial=-1)) + 1)]
+    cases = pl.DataFrame({"case": [f"{row:09d}" for row in range(len(values))], "video": [names[v] for v in videos]})
+    return ScoreMatrix(values, list(models), videos, names, cases, FACTS).where(np.arange(len(values)))
 
 
-def tally(values: np.ndarray, videos: np.ndarray) -> Tally:
-    """Right answers and scored questions per video (in order of their codes) and model; rows sorted by video."""
-    starts = np.flatnonzero(np.diff(videos, prepend=-1))
-    scored = ~np.isnan(values)
-    right = np.add.reduceat(np.where(scored, values, 0.0), starts, axis=0)
-    return Tally(right, np.add.reduceat(scored.astype(np.float64), starts, axis=0))
+def _slice_lines(matrix: ScoreMatrix, name: Slice, settings: Settings) -> tuple[list[dict[str, Any]], list[Finding]]:
+    """The lines of one slice under both estimands, model by model; findings about the first."""
+    part = Rows({} if name[0] == OVERALL else {name[0]: name[1]}, matrix)
+    found = {one: _spread(part, settings._replace(estimand=one)) for one in ESTIMANDS}
+    lines = [
+        _line(matrix, place, name, estimand, _numbers(spread_, place))
+        for place in range(len(matrix.models))
+        for estimand, spread_ in found.items()
+    ]
+    return lines, of_slice(Rows({}, matrix), found["rows"].findings, matrix.models)
 
 
-def _ratio(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
-    return np.asarray(np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=bottom > 0))
+def _spread(part: Rows, settings: Settings) -> Spread:
+    """The interval of a slice; none where nothing can be drawn."""
+    try:
+        if settings.replicates or not settings.draws:
+            return spread(part.matrix, settings, part.name)
+    except TooFewVideos:
+        pass
+    found = spread(part.matrix, settings._replace(method=AUTO), part.name)
+    unknown = np.full(len(found.value), np.nan)
+    none = ("none",) * len(found.value)
+    return found._replace(low=unknown, high=unknown, df=unknown, method=none, findings=())
 
 
-def _estimates(work: _Work, slice_: Slice, counts: Tally) -> dict[str, Estimate]:
-    videos = len(counts.right)
-    means = np.nan_to_num(_ratio(counts.right, counts.scored))
-    present = (counts.scored > 0).astype(np.float64)
-    parts = {"rows": counts, "videos": Tally(means, present)}
-    points = {name: _ratio(top.sum(axis=0), bottom.sum(axis=0)) for name, (top, bottom) in parts.items()}
-    if videos < 2 or not work.replicates:
-        unknown = np.full(counts.right.shape[1], np.nan)
-        return {name: Estimate(point, unknown, unknown) for name, point in points.items()}
-    ratios = _weighted_ratios(work.draws(videos, *slice_), list(parts.values()))
-    return {name: work.estimate(points[name], ratio) for name, ratio in zip(parts, ratios, strict=True)}
+def _numbers(found: Spread, place: int) -> dict[str, Any]:
+    numbers = {"accuracy": found.value, "low": found.low, "high": found.high, "df": found.df}
+    row = {name: float(column[place]) for name, column in numbers.items()}
+    return {**row, "effective_videos": float(np.nan_to_num(found.effective[place])), "method": found.method[place]}
 
 
-def _weighted_ratios(draws: np.ndarray, parts: Sequence[Tally]) -> list[np.ndarray]:
-    """`right / scored` of every part in every replicate, from one matrix product.
-
-    Where all models have the same questions scored, which is the rule, one column of counts serves all.
-    """
-    columns = [matrix for part in parts for matrix in (part.right, _without_copies(part.scored))]
-    edges = np.cumsum([matrix.shape[1] for matrix in columns])[:-1]
-    sums = np.split(draws @ np.hstack(columns), edges, axis=1)
-    return [_ratio(top, bottom) for top, bottom in zip(sums[::2], sums[1::2], strict=True)]
-
-
-def _without_copies(matrix: np.ndarray) -> np.ndarray:
-    first = matrix[:, :1]
-    return first if bool((matrix == first).all()) else matrix
+def _line(matrix: ScoreMatrix, place: int, name: Slice, estimand: str, numbers: Mapping[str, Any]) -> dict[str, Any]:
+    scored = ~np.isnan(matrix.values[:, place])
+    return {
+        "model": matrix.models[place],
+        "level": name[0],
+        "name": name[1],
+        "estimand": estimand,
+        **numbers,
+        "count": int(scored.sum()),
+        "videos": len(np.unique(matrix.videos[scored])),
+        "not_scored": int((~scored).sum()),
+    }
 
 
-def _slice_lines(work: _Work, slice_: Slice, rows: np.ndarray, models: Sequence[str]) -> list[dict[str, Any]]:
-    counts = tally(work.values[rows], work.videos[rows])
-    estimates = _estimates(work, slice_, counts)
-    return _lines(slice_, estimates, counts, len(rows), models)
-
-
-def _lines(
-    slice_: Slice, estimates: Mapping[str, Estimate], counts: Tally, size: int, models: Sequence[str]
-) -> list[dict[str, Any]]:
+def _headline(
+    matrix: ScoreMatrix, buckets: Mapping[str, np.ndarray], settings: Settings
+) -> tuple[list[dict[str, Any]], list[Finding]]:
+    """The mean over buckets, by questions, of every model; where a video fills a bucket alone, also without these."""
+    rows = np.concatenate(list(buckets.values()))
+    codes = np.repeat(np.arange(len(buckets)), [len(own) for own in buckets.values()])
+    order = np.argsort(rows, kind="stable")
+    inside, codes = matrix.where(rows[order]), codes[order]
     lines: list[dict[str, Any]] = []
-    for m, model in enumerate(models):
-        scored = counts.scored[:, m]
-        total = float(scored.sum())
-        effective = total**2 / float((scored**2).sum()) if total else 0.0
-        size_facts = {
-            "count": int(total),
-            "videos": int((scored > 0).sum()),
-            "effective_videos": effective,
-            "not_scored": size - int(total),
-        }
-        for name, estimate in estimates.items():
-            lines.append(
-                {
-                    "model": model,
-                    "level": slice_[0],
-                    "name": slice_[1],
-                    "estimand": name,
-                    "accuracy": float(estimate.value[m]),
-                    "low": float(estimate.low[m]),
-                    "high": float(estimate.high[m]),
-                    **size_facts,
-                }
-            )
-    return lines
+    spoken: list[Finding] = []
+    for model in matrix.models:
+        own = inside.columns([model])
+        found, findings = _bucket_lines(own, codes, list(buckets), settings)
+        lines += found
+        spoken += of_slice(Rows({"model": model} if len(matrix.models) > 1 else {}, own), findings, [model])
+    return lines, spoken
 
 
-def _headline_lines(work: _Work, buckets: Mapping[Slice, np.ndarray], models: Sequence[str]) -> list[dict[str, Any]]:
-    """The mean over buckets, by questions; resampled jointly, buckets a resample misses are left out of it."""
-    if not buckets:
-        return []
-    names, codes = np.unique(work.videos, return_inverse=True)
-    parts = [_spread(tally(work.values[r], codes[r]), np.unique(codes[r]), len(names)) for r in buckets.values()]
-    points = np.stack([_ratio(p.right.sum(axis=0), p.scored.sum(axis=0)) for p in parts])
-    value = _mean_of_present(points)
-    unknown = np.full(len(models), np.nan)
-    estimate = Estimate(value, unknown, unknown)
-    if len(names) > 1 and work.replicates:
-        draws = work.draws(len(names), "headline")
-        estimate = work.estimate(value, _mean_of_present(np.stack(_weighted_ratios(draws, parts))))
-    whole = Tally(sum(p.right for p in parts), sum(p.scored for p in parts))  # type: ignore[arg-type]
-    size = sum(len(rows) for rows in buckets.values())
-    return _lines(("headline", "mean over buckets"), {"rows": estimate}, whole, size, models)
+def _bucket_lines(
+    matrix: ScoreMatrix, codes: np.ndarray, names: Sequence[str], settings: Settings
+) -> tuple[list[dict[str, Any]], tuple[Finding, ...]]:
+    shape = Sample.of(matrix, statistic="mean", resample=settings.resample, estimand="rows")
+    statistic = BucketMean(codes[shape.nest.order], len(names))
+    sample = Sample(shape.values, shape.nest, statistic, "rows")
+    if settings.method != AUTO:
+        return [_line(matrix, 0, HEADLINE, "rows", _numbers(_drawn(sample, matrix, settings), 0))], ()
+    found, findings = macro_spread(
+        lambda weights: statistic.by_bucket(weights, sample.values), statistic.support(sample.values),
+        row_owners(sample), FACTS, level=settings.level, classes=names, what="buckets",
+    )  # fmt: skip
+    lines = [_macro_line(matrix, HEADLINE, found.every)]
+    if found.single and found.repeated.classes:
+        kept = ~np.isin(codes, found.single)
+        lines.append(_macro_line(matrix.where(kept), REPEATED, found.repeated))
+    return lines, findings
 
 
-def _spread(counts: Tally, present: np.ndarray, videos: int) -> Tally:
-    right, scored = (np.zeros((videos, counts.right.shape[1])) for _ in range(2))
-    right[present], scored[present] = counts
-    return Tally(right, scored)
+def _drawn(sample: Sample, matrix: ScoreMatrix, settings: Settings) -> Spread:
+    if settings.replicates and len(matrix.video_names) > 1:
+        return sample_spread(sample, settings, HEADLINE[0], FACTS, matrix.models)
+    blank = np.full(1, np.nan)
+    effective = effective_videos(np.bincount(row_owners(sample)))
+    return Spread(sample.point(), blank, blank, blank, blank, np.ones(1), np.array([effective]), ("none",), ())
 
 
-def _mean_of_present(parts: np.ndarray) -> np.ndarray:
-    """The mean along the first axis over entries that are not NaN."""
-    given = ~np.isnan(parts)
-    return _ratio(np.where(given, parts, 0.0).sum(axis=0), given.sum(axis=0).astype(np.float64))
+def _macro_line(matrix: ScoreMatrix, name: Slice, row: MacroRow) -> dict[str, Any]:
+    sizes = np.bincount(matrix.videos[np.isfinite(matrix.values[:, 0])], minlength=1)
+    numbers = {"accuracy": row.value, "low": row.low, "high": row.high, "df": row.df}
+    method = "none" if np.isnan(row.low) else "jackknife by bucket, logit"
+    more = {"effective_videos": float(np.nan_to_num(effective_videos(sizes))), "method": method}
+    return _line(matrix, 0, name, "rows", {**numbers, **more})
+
+
+@dataclass(frozen=True)
+class BucketMean:
+    """The mean over populated buckets of their means, as a statistic of rows in the order of `codes`."""
+
+    codes: np.ndarray
+    buckets: int
+
+    @property
+    def name(self) -> str:
+        """What outputs call it."""
+        return "mean over buckets"
+
+    @property
+    def is_mean(self) -> bool:
+        """It is no mean of rows."""
+        return False
+
+    def width(self, values: np.ndarray) -> int:  # noqa: ARG002
+        """One value."""
+        return 1
+
+    def support(self, values: np.ndarray) -> np.ndarray:
+        """`[row, bucket]`: 1 where a row of the bucket is scored."""
+        inside = self.codes[:, None] == np.arange(self.buckets)
+        return np.asarray(inside & np.isfinite(values), dtype=np.float64)
+
+    def by_bucket(self, counts: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """The mean of every bucket under each weighting, `[weighting, bucket]`; NaN for one without scored rows."""
+        weights, support = counts.astype(np.float64), self.support(values)
+        return divided(weights @ (support * np.nan_to_num(values)), weights @ support)
+
+    def weighted(self, counts: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """The mean over buckets under each weighting; buckets that it misses are left out."""
+        means = self.by_bucket(counts, values)
+        there = np.isfinite(means)
+        return divided(np.where(there, means, 0.0).sum(axis=1), there.sum(axis=1).astype(np.float64))[:, None]

@@ -1,47 +1,58 @@
 """Two models on the same cases: paired differences with intervals, and what a claim of superiority risks.
 
-Both models are resampled with the same draws, so what a case or a video has in common cancels out. The
-default resample is `cluster`: two-stage resampling adds the noise within videos a second time, which an
-interval for one value may carry but a comparison should not.
+Both models are seen on the same cases, so what a case or a video has in common cancels out. By default (`auto`) the
+interval is the set of differences that the exact sign-flip test over videos does not reject, so it excludes 0 exactly
+when the p-value says so; where a method draws, both models share the draws.
 
-* `p_false_claim`: the share of resamples in which the model that looks better is not better, an estimate
-  of the probability that a claim of superiority is false.
+* `p_value`: of the exact sign-flip test, two-sided, whatever the method of the interval; `smallest_p` is the least
+  that so many differing videos could have given. Other metrics than means have the p-value of the jackknife's t, or
+  none.
+* `p_false_claim`: half of it, the risk that a claim of superiority is false. It is never 0.
+* `favours`: the model that looks better. Fewer than six videos can show nothing, so nobody is favoured.
 * `min_detectable`: the true difference that would be found significant with 80 % power at this level,
-  `(t[1 - alpha/2] + t[power]) * sd` with one degree of freedom less than there are videos (Bloom 1995,
-  "Minimum detectable effects").
+  `(t[1 - alpha/2] + t[power]) * sd` with the jackknife's standard error and degrees of freedom (Bloom 1995, "Minimum
+  detectable effects"); where a method draws, the SD of the draws and one degree of freedom less than there are videos.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import stdtrit
 
-from surgeval.errors import Misuse, TooFewVideos, UnknownName
+from surgeval.errors import Misuse, UnknownName
 from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
 from surgeval.results.tables.statistics import COMPARE
+from surgeval.schema.findings import Finding
 from surgeval.schema.score_table import Missing, ScoreMatrix
 from surgeval.schema.table_facts import Directions
 from surgeval.stats.deterministic import two_stage_distribution
+from surgeval.stats.engine import AUTO, Difference, auto_difference
+from surgeval.stats.few_videos import few_videos, gathered, percentile_too_narrow
 from surgeval.stats.interval import (
     DETERMINISTIC,
     Settings,
     check_settings,
+    chosen_resample,
     interval_prose,
+    known,
     matrix_notes,
     replicate_sd,
     slice_keys,
+    unused,
+    values_prose,
 )
-from surgeval.stats.intervals import bounds
+from surgeval.stats.intervals import bounds, percent
 from surgeval.stats.jackknife import leave_one_out
 from surgeval.stats.nesting import Resample, label_of, need_units
 from surgeval.stats.replicates import Sample
 from surgeval.stats.resampling import Engine
 from surgeval.stats.slices import Slice, labelled, slices
+from surgeval.stats.video_jackknife import FEWEST_VIDEOS
 
 POWER = 0.8
 
@@ -60,12 +71,12 @@ def compare(
     model_b: str,
     *,
     statistic: str = "mean",
-    resample: Resample = "cluster",
+    resample: Resample | None = None,
     estimand: str = "rows",
     by: Sequence[str] = (),
     level: float = 0.95,
     replicates: int = 1000,
-    method: str = "percentile",
+    method: str = AUTO,
     seed: int = 42,
     metric: str | None = None,
     better: Directions = None,
@@ -76,7 +87,7 @@ def compare(
     """The difference of `model_a` minus `model_b` on the cases both were scored on, with its interval.
 
     Args are those of `interval`; `better` says whether `larger` or `smaller` values are better where neither the table
-    nor the name of the metric does. `favours` in the result is the model that looks better.
+    nor the name of the metric does. `favours` in the result is the model that looks better, from six videos on.
 
     Raises:
         UnknownName: A model that the table does not have.
@@ -84,21 +95,25 @@ def compare(
         TooFewVideos: The whole table has a single unit.
 
     Example:
-        >>> rows = {"model": ["A"] * 4 + ["B"] * 4, "case": list("abcd") * 2,
-        ...         "video": list("uvwx") * 2, "value": [1, 1, 1, 0, 0, 0, 1, 0]}
-        >>> compare(rows, "A", "B", better="larger").table.select("difference", "favours", "videos_won").row(0)
-        (0.5, 'A', 2)
+        >>> rows = {"model": ["A"] * 7 + ["B"] * 7, "case": list("abcdefg") * 2, "video": list("tuvwxyz") * 2,
+        ...         "value": [9, 7, 8, 6, 9, 8, 7, 5, 6, 4, 5, 7, 6, 4]}
+        >>> result = compare(rows, "A", "B", better="larger")
+        >>> result.table.select("difference", "low", "high", "favours", "p_value").row(0)
+        (2.4285714285714284, 1.0, 4.0, 'A', 0.015625)
     """
-    settings = Settings(statistic, resample, estimand, level, replicates, method, seed, engine)
+    settings = Settings(statistic, chosen_resample(resample, method), estimand, level, replicates, method, seed, engine)
     check_settings(settings)
     scores = as_table(table, columns, better=better, metric=metric)
     pair = pair_matrix(scores.matrix(metric, missing=missing), model_a, model_b)
-    rows = [_pair_row(part, settings, strict=not by) for part in slices(pair, by)]
-    return ComparisonResult.of(
-        table=COMPARE.frame(rows),
-        prose=_prose(settings, pair),
-        notes=tuple(matrix_notes(pair, has_videos=scores.has_videos, paired=True)),
-    )
+    rows: list[dict[str, Any]] = []
+    spoken: list[Finding] = []
+    for part in slices(pair, by):
+        row, findings = _pair_row(part, settings, strict=not by)
+        rows.append(row)
+        spoken += [replace(one, subject=part.name if part.labels else None) for one in findings]
+    about = matrix_notes(pair, has_videos=scores.has_videos, paired=True)
+    notes = [*about, *unused(settings, resample), *gathered(spoken)]
+    return ComparisonResult.of(COMPARE.frame(rows), _prose(settings, pair), tuple(notes))
 
 
 def pair_matrix(matrix: ScoreMatrix, model_a: str, model_b: str) -> ScoreMatrix:
@@ -120,70 +135,79 @@ def pair_matrix(matrix: ScoreMatrix, model_a: str, model_b: str) -> ScoreMatrix:
     return matrix.columns([model_a, model_b]).where(both)
 
 
-def min_detectable(sd: float, videos: int, *, level: float = 0.95, power: float = POWER) -> float:
-    """The smallest true difference found with the given power, for a difference whose SD is known.
+def min_detectable(sd: float, freedom: float, *, level: float = 0.95, power: float = POWER) -> float:
+    """The smallest true difference found with the given power, for a difference with this SD and degrees of freedom.
 
     Example:
-        >>> round(min_detectable(0.01, 200), 4)
+        >>> round(min_detectable(0.01, 199), 4)
         0.0282
     """
-    if videos < 2:
+    if not freedom > 0:
         return float("nan")
-    freedom = videos - 1
     return float((stdtrit(freedom, 1 - (1 - level) / 2) + stdtrit(freedom, power)) * sd)
 
 
-def _pair_row(part: Slice, settings: Settings, *, strict: bool) -> dict[str, Any]:
+def _pair_row(part: Slice, settings: Settings, *, strict: bool) -> tuple[dict[str, Any], tuple[Finding, ...]]:
     matrix = part.matrix
     sample = Sample.of(matrix, statistic=settings.statistic, resample=settings.resample, estimand=settings.estimand)
-    value = sample.point()
-    found: dict[str, Any] = {"low": None, "high": None, "sd": None, "favours": None, "p_false_claim": None,
-                             "min_detectable": None}  # fmt: skip
-    note = None
-    try:
+    if strict:
         need_units(sample.nest, part.name)
-        found = _uncertainty(sample, value, matrix, settings, part.name)
-    except TooFewVideos:
-        if strict:
-            raise
-        note = "one unit only: its spread is unknowable"
-    exact = settings.method == DETERMINISTIC
+    value = sample.point()
+    found = auto_difference(sample, matrix.metric, level=settings.level, approximate=settings.method != AUTO)
+    note = found.findings[0].message if np.isnan(found.low) and found.findings else None
+    if settings.method != AUTO:
+        found, note = _drawn(sample, found, settings, part.name)
     row = {
         "model_a": matrix.models[0], "model_b": matrix.models[1], "metric": matrix.metric.name,
         "statistic": settings.statistic, "estimand": settings.estimand,
-        "value_a": float(value[0]), "value_b": float(value[1]), "difference": float(value[0] - value[1]),
-        **found, **_video_score(matrix), "cases": len(matrix.values), "videos": len(matrix.video_names),
-        "resample": label_of(settings.resample), "method": settings.method, "level": settings.level,
-        "replicates": None if exact else settings.replicates, "seed": None if exact else settings.seed, "note": note,
+        "value_a": float(value[0]), "value_b": float(value[1]), "difference": found.value,
+        **{name: known(getattr(found, name)) for name in ("low", "high", "sd", "df")},
+        "favours": _favours(found, matrix),
+        **{name: known(getattr(found, name)) for name in ("p_value", "smallest_p")},
+        "p_false_claim": known(found.p_value / 2),
+        "min_detectable": known(_detectable(found, settings)),
+        **_video_score(matrix), "cases": len(matrix.values), "videos": len(matrix.video_names),
+        "effective_videos": known(found.effective), "resample": label_of(settings.resample), "method": found.method,
+        "level": settings.level, "replicates": settings.replicates if settings.draws else None,
+        "seed": settings.seed if settings.draws else None, "note": note,
     }  # fmt: skip
-    return labelled(part.labels, row)
+    return labelled(part.labels, row), found.findings
 
 
-def _uncertainty(
-    sample: Sample, value: np.ndarray, matrix: ScoreMatrix, settings: Settings, name: str
-) -> dict[str, Any]:
-    difference = float(value[0] - value[1])
-    sign = np.sign(difference) * matrix.metric.sign
-    favours = None if sign == 0 else matrix.models[0 if sign > 0 else 1]
-    low, high, sd, not_above = _spread(sample, difference, settings, name)
-    return {
-        "low": low,
-        "high": high,
-        "sd": sd,
-        "favours": favours,
-        "p_false_claim": None if favours is None else not_above,
-        "min_detectable": min_detectable(sd, sample.nest.units, level=settings.level),
-    }
+def _favours(found: Difference, matrix: ScoreMatrix) -> str | None:
+    """The model that looks better, where so many videos can show anything and there is a test or an interval."""
+    sign = np.sign(found.value) * matrix.metric.sign
+    if sign == 0 or not found.testable or np.isnan([found.p_value, found.low]).all():
+        return None
+    return matrix.models[0 if sign > 0 else 1]
 
 
-def _spread(sample: Sample, difference: float, settings: Settings, name: str) -> tuple[float, float, float, float]:
-    """Ends, SD, and the share of the distribution that is not on the side of the difference."""
+def _detectable(found: Difference, settings: Settings) -> float:
+    if np.isnan(found.low):
+        return float("nan")
+    return min_detectable(found.sd, found.videos - 1 if np.isnan(found.df) else found.df, level=settings.level)
+
+
+def _drawn(sample: Sample, found: Difference, settings: Settings, name: str) -> tuple[Difference, str | None]:
+    """The difference with the interval of a method that is asked for by name; the test stays as it is."""
+    unknown = float("nan")
+    spoken = [few_videos(found.videos, unknown)] if found.videos < FEWEST_VIDEOS else []
+    spoken += [percentile_too_narrow(found.videos, found.effective)]
+    findings = tuple(one for one in spoken if one is not None)
+    if found.videos < 2:
+        blank = found._replace(low=unknown, high=unknown, sd=unknown, df=unknown, method="none", findings=findings)
+        return blank, "one unit only: its spread is unknowable"
+    low, high, sd = _ends(sample, found.value, settings, name)
+    return found._replace(low=low, high=high, sd=sd, df=unknown, method=settings.method, findings=findings), None
+
+
+def _ends(sample: Sample, difference: float, settings: Settings, name: str) -> tuple[float, float, float]:
+    """Both ends and the SD."""
     tail = (1 - settings.level) / 2
     if settings.method == DETERMINISTIC:
         exact = two_stage_distribution(sample.values[:, 0] - sample.values[:, 1], sample.nest.row_starts)
         low, high = exact.quantiles(np.array([tail, 1 - tail]))
-        below = float(exact.below(np.zeros(1))[0])
-        return float(low), float(high), exact.sd, below if difference > 0 else 1 - below
+        return float(low), float(high), exact.sd
     both = sample.replicates(slice_keys(settings, name), engine=settings.engine)
     draws = (both[:, 0] - both[:, 1])[:, None]
     left_out = None
@@ -191,8 +215,7 @@ def _spread(sample: Sample, difference: float, settings: Settings, name: str) ->
         without = leave_one_out(sample)
         left_out = (without[:, 0] - without[:, 1])[:, None]
     ends = bounds(draws, np.array([difference]), level=settings.level, method=settings.method, left_out=left_out)
-    share = float((draws * np.sign(difference) <= 0).mean())
-    return float(ends.low[0]), float(ends.high[0]), float(replicate_sd(draws)[0]), share
+    return float(ends.low[0]), float(ends.high[0]), float(replicate_sd(draws)[0])
 
 
 def _video_score(matrix: ScoreMatrix) -> dict[str, int]:
@@ -207,11 +230,20 @@ def _video_score(matrix: ScoreMatrix) -> dict[str, int]:
 
 
 def _prose(settings: Settings, matrix: ScoreMatrix) -> str:
-    how = interval_prose(settings, matrix, what="values")
+    how = interval_prose(settings, matrix, what="values") if settings.method != AUTO else _auto_prose(settings, matrix)
     return (
         f"{matrix.models[0]!r} minus {matrix.models[1]!r} on the {len(matrix.values):,} cases both were scored on. "
         f"{how} "
-        "The probability of a false claim is the share of resamples in which the model that looks better is not; "
-        f"the minimum detectable difference has {POWER:.0%} power at level {1 - settings.level:.2g} and takes the "
-        f"{label_of(settings.resample)} SD as given."
+        "The p-value is that of the exact sign-flip test over videos, two-sided, and the probability of a false claim "
+        "half of it; "
+        f"the minimum detectable difference has {POWER:.0%} power at level {1 - settings.level:.2g} and takes the SD "
+        "as given. Nobody is favoured below six videos."
+    )
+
+
+def _auto_prose(settings: Settings, matrix: ScoreMatrix) -> str:
+    head = values_prose(settings, matrix, what="values")
+    return (
+        f"{head} The {percent(settings.level)} interval holds every difference that this test does not reject; with "
+        "three to five videos it comes from leaving out one video at a time (jackknife). Nothing is drawn."
     )

@@ -1,9 +1,14 @@
 """Contrasts: the value on some cases minus the value on others, all from the same draws.
 
-Cases may overlap between the two sides and between contrasts. The interval of a contrast comes from
-resampling the whole table and computing both sides within each resample, so what the sides share
-cancels out and what they do not share counts. Resamples in which a side has no scored case are left
-aside and counted.
+Cases may overlap between the two sides and between contrasts. By default (`auto`) the interval of a contrast comes
+from leaving out one video at a time, both sides at once, so what the sides share cancels out and what they do not
+share counts: `difference -+ t sd` with the smaller of the two sides' degrees of freedom (`video_jackknife`). Where a
+method draws, the whole table is resampled and both sides are computed within each resample; resamples in which a side
+has no scored case are left aside and counted.
+
+The decision a reader would question: the smaller degrees of freedom, not a mixture of both. A stratum is often the
+smaller side by far, and a mixture would rest on an estimate of its variance that few videos do not give. Differences
+of pooled quantiles get no interval, as in `engine`.
 """
 
 from __future__ import annotations
@@ -16,12 +21,14 @@ import numpy as np
 
 from surgeval.errors import Misuse
 from surgeval.schema.score_table import ScoreMatrix
-from surgeval.stats.interval import Settings, replicate_sd, slice_keys
+from surgeval.stats.engine import AUTO, row_owners, unit_totals
+from surgeval.stats.interval import Settings, known, replicate_sd, slice_keys
 from surgeval.stats.intervals import bounds
 from surgeval.stats.nesting import label_of, need_units
 from surgeval.stats.replicates import Sample
 from surgeval.stats.resampling import row_count_blocks, unit_counts
-from surgeval.stats.statistic import divided, unweighted
+from surgeval.stats.statistic import Statistic, divided, unweighted
+from surgeval.stats.video_jackknife import FEWEST_VIDEOS, degrees_of_freedom, effective_videos, interval_ends
 
 ALL_MODELS = "(median of models)"
 """Name under which the median over models is reported."""
@@ -49,11 +56,16 @@ def contrast_rows(matrix: ScoreMatrix, contrasts: Sequence[Contrast], settings: 
     sample = Sample.of(matrix, statistic=settings.statistic, resample=settings.resample, estimand=settings.estimand)
     need_units(sample.nest, "strata")
     sides = [(one.cases[sample.nest.order], one.baseline[sample.nest.order]) for one in contrasts]
-    draws = _draws(sample, sides, slice_keys(settings, "strata"), settings)
+    left_out = _left_out(sample, sides) if settings.method == AUTO else []
+    draws = [] if left_out else _draws(sample, sides, slice_keys(settings, "strata"), settings)
     rows = []
     for place, (one, (cases, baseline)) in enumerate(zip(contrasts, sides, strict=True)):
         value, reference = _point(sample, cases), _point(sample, baseline)
-        rows += table_rows(matrix, one, value, reference, draws[place], settings)
+        if settings.method == AUTO:
+            sizes = [_unit_sizes(sample, side) for side in (cases, baseline)]
+            rows += _jackknife_rows(matrix, one, value, reference, left_out[place], sizes, settings)
+        else:
+            rows += table_rows(matrix, one, value, reference, draws[place], settings)
     return rows
 
 
@@ -78,33 +90,93 @@ def table_rows(
     sd = replicate_sd(draws)
     videos = len(np.unique(matrix.videos[one.cases]))
     usable = np.isfinite(draws).sum(axis=0)
+    sizes = np.bincount(matrix.videos[one.cases], minlength=1)
+    sizes = sizes if settings.estimand == "rows" else np.minimum(sizes, 1)
     return [
         {
-            **one.labels,
-            "model": model,
-            "statistic": settings.statistic,
-            "estimand": settings.estimand,
-            "cases": int(one.cases.sum()),
-            "videos": videos,
-            "value": _number(value[i]),
-            "baseline": _number(baseline[i]),
-            "delta": _number(delta[i]),
-            "low": _number(ends.low[i]) if videos > 1 else None,
-            "high": _number(ends.high[i]) if videos > 1 else None,
-            "sd": _number(sd[i]) if videos > 1 else None,
-            "resample": label_of(settings.resample),
-            "level": settings.level,
-            "replicates": settings.replicates,
-            "seed": settings.seed,
+            **_row(one, model, settings, (value[i], baseline[i], delta[i]), videos, float(effective_videos(sizes))),
+            "low": known(ends.low[i]) if videos > 1 else None,
+            "high": known(ends.high[i]) if videos > 1 else None,
+            "sd": known(sd[i]) if videos > 1 else None,
+            "df": None,
+            "method": settings.method,
             "note": _note(int(one.cases.sum()), videos, int(usable[i]), len(draws)),
         }
         for i, model in enumerate(models)
     ]
 
 
+def _jackknife_rows(
+    matrix: ScoreMatrix,
+    one: Contrast,
+    value: np.ndarray,
+    baseline: np.ndarray,
+    without: np.ndarray,
+    sizes: Sequence[np.ndarray],
+    settings: Settings,
+) -> list[dict[str, Any]]:
+    """The rows of one contrast from the differences without each unit, `[unit, model]`."""
+    models, delta = list(matrix.models), value - baseline
+    if len(models) > 1:
+        models.append(ALL_MODELS)
+        value, baseline, delta = (np.append(side, _median(side)) for side in (value, baseline, delta))
+        without = np.concatenate([without, _medians(without)[:, None]], axis=1)
+    units = len(without)
+    sd = np.sqrt((units - 1) / units * (np.where(np.isfinite(without), without - delta, 0.0) ** 2).sum(axis=0))
+    df = min(float(degrees_of_freedom(side)) for side in sizes)
+    videos, effective = int((sizes[0] > 0).sum()), float(effective_videos(sizes[0]))
+    ends = interval_ends(
+        delta, sd, np.full(len(sd), df), level=settings.level, low=-np.inf, high=np.inf, effective=np.ones(len(sd))
+    )
+    if np.array_equal(one.cases, one.baseline):
+        ends = delta, delta
+    refused = videos < FEWEST_VIDEOS or _pooled_quantile(settings)
+    rows = []
+    for i, model in enumerate(models):
+        low, high = (None if refused else known(end[i]) for end in ends)
+        note = _why_none(int(one.cases.sum()), videos, delta[i], settings) if low is None else None
+        rows.append(
+            {
+                **_row(one, model, settings, (value[i], baseline[i], delta[i]), videos, effective),
+                "low": low,
+                "high": high,
+                "sd": None if refused else known(sd[i]),
+                "df": None if refused else known(df),
+                "method": "none" if low is None else "jackknife",
+                "note": note,
+            }
+        )
+    return rows
+
+
+def _row(
+    one: Contrast,
+    model: str,
+    settings: Settings,
+    numbers: tuple[float, float, float],
+    videos: int,
+    effective: float,
+) -> dict[str, Any]:
+    """What a row says whatever the method."""
+    return {
+        **one.labels,
+        "model": model,
+        "statistic": settings.statistic,
+        "estimand": settings.estimand,
+        "cases": int(one.cases.sum()),
+        "videos": videos,
+        "effective_videos": known(effective),
+        **{name: known(number) for name, number in zip(("value", "baseline", "delta"), numbers, strict=True)},
+        "resample": label_of(settings.resample),
+        "level": settings.level,
+        "replicates": settings.replicates if settings.draws else None,
+        "seed": settings.seed if settings.draws else None,
+    }
+
+
 def _check(settings: Settings) -> None:
-    if settings.method not in ("percentile", "basic"):
-        raise Misuse(f"contrasts offer the methods percentile and basic, got {settings.method!r}")
+    if settings.method not in (AUTO, "percentile", "basic"):
+        raise Misuse(f"contrasts offer the methods auto, percentile and basic, got {settings.method!r}")
     if settings.estimand == "videos" and label_of(settings.resample) != "cluster":
         raise Misuse("contrasts of the estimand 'videos' need resample='cluster'")
 
@@ -132,6 +204,30 @@ def _draws(
     return [out[cases.tobytes()] - out[baseline.tobytes()] for cases, baseline in sides]
 
 
+def _left_out(sample: Sample, sides: Sequence[tuple[np.ndarray, np.ndarray]]) -> list[np.ndarray]:
+    """Differences without each largest unit, `[contrast][unit, model]`; equal masks are computed once."""
+    masks: dict[bytes, np.ndarray] = {mask.tobytes(): mask for pair in sides for mask in pair}
+    out = {name: _without(sample, mask) for name, mask in masks.items()}
+    return [out[cases.tobytes()] - out[baseline.tobytes()] for cases, baseline in sides]
+
+
+def _without(sample: Sample, mask: np.ndarray) -> np.ndarray:
+    hidden = Sample(np.where(mask[:, None], sample.values, np.nan), sample.nest, sample.statistic, sample.estimand)
+    if sample.statistic.is_mean or sample.estimand == "videos":
+        totals, sizes = unit_totals(hidden)
+        return divided(totals.sum(axis=0) - totals, sizes.sum(axis=0) - sizes)
+    return np.full((int(row_owners(sample).max()) + 1, sample.columns), np.nan)
+
+
+def _unit_sizes(sample: Sample, mask: np.ndarray) -> np.ndarray:
+    """Cases of each largest unit on one side; videos, where these are averaged."""
+    owners = row_owners(sample)
+    units = int(owners.max()) + 1
+    if sample.estimand == "rows":
+        return np.bincount(owners[mask], minlength=units).astype(np.float64)
+    return (np.bincount(owners[mask], minlength=units) > 0).astype(np.float64)
+
+
 def _over_videos(sample: Sample, mask: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """The mean over drawn videos of the statistic of their chosen rows."""
     hidden = np.where(mask[:, None], sample.values, np.nan)
@@ -145,8 +241,25 @@ def _median(values: np.ndarray) -> float:
     return float(np.median(known)) if known.size else float("nan")
 
 
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
+def _medians(values: np.ndarray) -> np.ndarray:
+    """The median of each row, leaving aside what is not known."""
+    return np.array([_median(row) for row in values])
+
+
+def _pooled_quantile(settings: Settings) -> bool:
+    return settings.estimand == "rows" and not Statistic.read(settings.statistic).is_mean
+
+
+def _why_none(cases: int, videos: int, delta: float, settings: Settings) -> str | None:
+    if cases == 0:
+        return "no cases"
+    if videos == 1:
+        return "one video only: its spread is unknowable"
+    if videos < FEWEST_VIDEOS:
+        return f"{videos} videos: no interval; the spread between videos cannot be judged"
+    if _pooled_quantile(settings):
+        return "no interval of a difference of pooled quantiles holds; use estimand='videos' or a percentile method"
+    return "not scored" if np.isnan(delta) else "no variation between videos: no interval"
 
 
 def _note(cases: int, videos: int, usable: int, replicates: int) -> str | None:

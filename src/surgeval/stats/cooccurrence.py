@@ -25,7 +25,8 @@ from surgeval.results.tables.statistics import COOCCURRENCE
 from surgeval.schema.score_table import Missing
 from surgeval.schema.table_facts import Directions
 from surgeval.stats.contrasts import Contrast, contrast_rows
-from surgeval.stats.interval import Settings, check_settings, matrix_notes
+from surgeval.stats.engine import AUTO
+from surgeval.stats.interval import PREPARED_METHODS, Settings, check_settings, chosen_resample, matrix_notes
 from surgeval.stats.intervals import percent
 from surgeval.stats.labels import SEPARATOR, label_masks
 from surgeval.stats.nesting import Resample
@@ -49,9 +50,10 @@ def cooccurrence(
     secondary: str = "secondary",
     separator: str = SEPARATOR,
     statistic: str = "mean",
-    resample: Resample = "cluster",
+    resample: Resample | None = None,
     level: float = 0.95,
     replicates: int = 1000,
+    method: str = AUTO,
     seed: int = 42,
     metric: str | None = None,
     better: Directions = None,
@@ -68,7 +70,8 @@ def cooccurrence(
         statistic: As for `interval`.
         resample: As for `interval`.
         level: Coverage asked for.
-        replicates: How many resamples.
+        replicates: How many resamples, where a method draws.
+        method: As for `strata`.
         seed: Seed of the stream.
         metric: Which metric of the table.
         better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
@@ -76,17 +79,21 @@ def cooccurrence(
             all or by status; by default the worst value for what the model is to blame for, else an error.
         columns: Our column names to theirs, where files are read.
     """
-    settings = Settings(statistic, resample, "rows", level, replicates, "percentile", seed)
-    check_settings(settings)
+    settings = Settings(statistic, chosen_resample(resample, method), "rows", level, replicates, method, seed)
+    check_settings(settings, methods=PREPARED_METHODS)
     scores = as_table(table, columns, better=better, metric=metric)
     matrix = scores.matrix(metric, missing=missing)
     contrasts = _contrasts(matrix.cases, primary, secondary, separator)
+    how = (
+        "intervals from leaving out one video at a time (jackknife)"
+        if method == AUTO
+        else f"{method} intervals from {replicates:,} resamples, seed {seed}"
+    )
     prose = (
         f"Marginal and conditional {statistic} of {matrix.metric.name!r} per {primary} and {secondary} "
         f"(estimand: rows; {len(matrix.values):,} cases, {len(matrix.video_names):,} videos), "
         f"with deltas against all cases (marginal, primary) or against all cases of the primary label (conditional); "
-        f"{percent(level)} percentile intervals from "
-        f"{replicates:,} resamples, seed {seed}."
+        f"{percent(level)} {how}."
     )
     frame = COOCCURRENCE.frame(contrast_rows(matrix, contrasts, settings))
     return CooccurrenceResult.of(frame, prose, tuple(matrix_notes(matrix, has_videos=scores.has_videos)))

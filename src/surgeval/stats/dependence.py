@@ -25,7 +25,8 @@ from surgeval.results.tables.statistics import DEPENDENCE, WIDTH_RATIO, WIDTH_SU
 from surgeval.schema.score_table import Missing
 from surgeval.schema.table_facts import Directions
 from surgeval.stats.closed_form import mean_sd
-from surgeval.stats.interval import interval, matrix_notes
+from surgeval.stats.engine import AUTO
+from surgeval.stats.interval import chosen_resample, interval, matrix_notes
 from surgeval.stats.intervals import percent
 from surgeval.stats.nesting import Resample, label_of
 from surgeval.stats.replicates import Sample, unit_sums
@@ -49,6 +50,10 @@ class WidthRatioResult(TableResult):
     def summaries(self) -> pl.DataFrame:
         """`operator` and `width_ratio`: the median of ratios and the ratio of medians, per slice."""
         return self.tables["summaries"]
+
+    def screen(self) -> Mapping[str, pl.DataFrame]:
+        """The widths, and both summaries over models."""
+        return {"": self.shown, "over all models": self.summaries}
 
 
 @requested("dependence")
@@ -112,11 +117,12 @@ def width_ratio(
     table: Any,
     *,
     statistic: str = "mean",
-    resample: Resample = "two-stage",
+    resample: Resample | None = None,
     estimand: str = "rows",
     by: Sequence[str] = (),
     level: float = 0.95,
     replicates: int = 1000,
+    method: str = AUTO,
     seed: int = 42,
     metric: str | None = None,
     better: Directions = None,
@@ -125,8 +131,8 @@ def width_ratio(
 ) -> WidthRatioResult:
     """How much wider intervals are when videos are respected; arguments as for `interval`."""
     common: dict[str, Any] = {
-        "statistic": statistic, "estimand": estimand, "by": by, "level": level, "replicates": replicates, "seed": seed,
-        "metric": metric, "missing": missing,
+        "statistic": statistic, "estimand": estimand, "by": by, "level": level, "replicates": replicates,
+        "method": method, "seed": seed, "metric": metric, "missing": missing,
     }  # fmt: skip
     table = as_table(table, columns, better=better, metric=metric)
     keys = [*by, "model"] if not isinstance(by, str) else [by, "model"]
@@ -141,9 +147,11 @@ def width_ratio(
     head = "; ".join(
         f"{row['operator']} {row['width_ratio']:.2f}" for row in summaries.to_dicts() if row["width_ratio"]
     )
+    units = label_of(chosen_resample(resample, method))
+    how = "" if method == AUTO else f", {replicates:,} replicates, seed {seed}"
     prose = (
-        f"Width of {percent(level)} percentile intervals of the {statistic} (estimand: {estimand}) under "
-        f"{label_of(resample)} over naive resampling, {replicates:,} replicates, seed {seed}: {head}."
+        f"Width of {percent(level)} {method} intervals of the {statistic} (estimand: {estimand}) with the units "
+        f"{units!r} over that with single rows as units{how}: {head}."
     )
     return WidthRatioResult.of(
         WIDTH_RATIO.frame(frame), prose, nested.findings, summaries=WIDTH_SUMMARIES.frame(summaries)

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from scipy.special import stdtr
@@ -30,6 +30,7 @@ from scipy.special import stdtr
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.stats import few_videos as notice
+from surgeval.stats.intervals import Bounds
 from surgeval.stats.jackknife import top_units
 from surgeval.stats.macro_interval import MacroInterval, MacroRow, macro_difference_interval, macro_interval
 from surgeval.stats.nesting import ROWS, Nest
@@ -38,7 +39,7 @@ from surgeval.stats.pooled_quantile import pooled_quantile_interval
 from surgeval.stats.replicates import Sample, unit_sums
 from surgeval.stats.resampling import BLOCK_CELLS
 from surgeval.stats.sign_flip_interval import FEWEST_TESTED, difference_interval
-from surgeval.stats.statistic import Statistic, Weighted, divided
+from surgeval.stats.statistic import MetricStatistic, Statistic, Weighted, divided
 from surgeval.stats.video_jackknife import (
     FEWEST_VIDEOS,
     Jackknifed,
@@ -49,10 +50,26 @@ from surgeval.stats.video_jackknife import (
 )
 
 AUTO = "auto"
+MOST_EXACT = 1000
+"""Units beyond which the ends of a difference are those of the normal form of the test, which is then the same."""
 
 
-class AutoSpread(NamedTuple):
-    """Values with their intervals, one entry per column; NaN ends where the data carry none, and why as findings."""
+@runtime_checkable
+class ClassWise(Protocol):
+    """A metric that may be the mean of the values of its classes."""
+
+    def class_values(self, statistics: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """`[weighting, class]`."""
+
+    def class_support(self, statistics: np.ndarray) -> np.ndarray:
+        """`[row, class]`: reference cases of each class behind each row."""
+
+
+class Spread(NamedTuple):
+    """Values with their intervals, one entry per column; NaN ends where the data carry none, and why as findings.
+
+    A finding names the column it is about in `where`.
+    """
 
     value: np.ndarray
     low: np.ndarray
@@ -65,7 +82,7 @@ class AutoSpread(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-class AutoDifference(NamedTuple):
+class Difference(NamedTuple):
     """One difference with its interval and p-value."""
 
     value: float
@@ -86,7 +103,9 @@ class AutoDifference(NamedTuple):
         return self.videos >= FEWEST_TESTED
 
 
-def auto_spread(sample: Sample, facts: MetricFacts, *, level: float, names: Sequence[str]) -> AutoSpread:
+def auto_spread(
+    sample: Sample, facts: MetricFacts, *, level: float, names: Sequence[str], cases: np.ndarray | None = None
+) -> Spread:
     """The value and interval of every column of a sample.
 
     Args:
@@ -94,12 +113,15 @@ def auto_spread(sample: Sample, facts: MetricFacts, *, level: float, names: Sequ
         facts: Range of the metric.
         level: Coverage asked for.
         names: What each column is, for the findings.
+        cases: For prepared statistics, how many cases are behind each row, `[row]` or `[row, column]`; else 1.
     """
     quantile = _pooled_quantile(sample)
     if quantile is not None:
         return _quantiles(sample, quantile, facts, level, names)
     if sample.estimand == "rows" and not sample.statistic.is_mean:
-        found = _weighted(sample, facts, level)
+        if (averaged := _over_classes(sample, facts, level, names[0])) is not None:
+            return averaged
+        found = _weighted(sample, facts, level, cases)
         return _with_findings(found, facts, [()] * len(found.value), names)
     totals, sizes = unit_totals(sample)
     found = mean_interval(totals, sizes, level=level, low=facts.low, high=facts.high)
@@ -114,7 +136,7 @@ def auto_spread(sample: Sample, facts: MetricFacts, *, level: float, names: Sequ
 
 def auto_difference(
     sample: Sample, facts: MetricFacts, *, level: float, name: str | None = None, approximate: bool = False
-) -> AutoDifference:
+) -> Difference:
     """The first column of a sample minus the second, with interval and p-value.
 
     Args:
@@ -131,7 +153,8 @@ def auto_difference(
         return _weighted_difference(sample, width, level, name)
     totals, sizes = unit_totals(sample)
     gaps, sizes = totals[:, :1] - totals[:, 1:2], sizes[:, :1]
-    found = difference_interval(gaps, sizes, level=level, approximate=approximate)
+    many = int((sizes > 0).sum()) > MOST_EXACT
+    found = difference_interval(gaps, sizes, level=level, approximate=approximate or many)
     videos, (low, high) = int(found.videos[0]), (float(found.low[0]), float(found.high[0]))
     spoken = [notice.few_videos(videos, float(found.df[0]), where=name)]
     spoken += [notice.skewed_differences(divided(gaps, sizes)[:, 0], where=name)]
@@ -140,7 +163,7 @@ def auto_difference(
     if math.isinf(low) or math.isinf(high):
         spoken.append(notice.open_interval(videos, level, where=name))
         low, high = max(low, -width), min(high, width)
-    return AutoDifference(
+    return Difference(
         float(found.value[0]), low, high, float(found.sd[0]), float(found.df[0]), videos, float(found.effective[0]),
         float(found.p_value[0]), float(found.smallest_p[0]), found.method[0], _given(spoken),
     )  # fmt: skip
@@ -155,6 +178,7 @@ def macro_spread(
     level: float,
     classes: Sequence[str],
     name: str | None = None,
+    what: str = "classes",
     difference: bool = False,
 ) -> tuple[MacroInterval, tuple[Finding, ...]]:
     """The interval of a mean over classes, and what must be said about it.
@@ -167,6 +191,7 @@ def macro_spread(
         level: Coverage asked for.
         classes: Names of the classes.
         name: What is measured, for the findings.
+        what: What the classes are, in words.
         difference: Whether `class_values` are differences of two models.
     """
     videos = int(owners.max()) + 1
@@ -182,11 +207,25 @@ def macro_spread(
     single = [classes[place] for place in found.single]
     spoken = [
         notice.few_videos(videos, found.every.df, where=name),
-        notice.single_video_classes(single, found.every.classes, refused=refused, where=name),
+        notice.single_video_classes(single, found.every.classes, refused=refused, what=what, where=name),
     ]
     if _silent(found.repeated, videos):
         spoken.append(notice.no_variation(where=name))
     return found, _given(spoken)
+
+
+def drawn_spread(
+    sample: Sample, value: np.ndarray, ends: Bounds, sd: np.ndarray, *, method: str, names: Sequence[str]
+) -> Spread:
+    """What a resampling method gave, with the number of videos behind it and a finding where these are few."""
+    sizes = _unit_sizes(sample, len(value))
+    videos, effective = (sizes > 0).sum(axis=0), effective_videos(sizes)
+    spoken = [
+        notice.percentile_too_narrow(int(videos[place]), float(effective[place]), where=name)
+        for place, name in enumerate(names)
+    ]
+    unknown = np.full(len(value), np.nan)
+    return Spread(value, *ends, sd, unknown, videos, effective, (method,) * len(value), _given(spoken))
 
 
 def unit_totals(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
@@ -217,6 +256,16 @@ def nest_effective(nest: Nest) -> float:
     return float(effective_videos(nest.sizes))
 
 
+def _unit_sizes(sample: Sample, width: int) -> np.ndarray:
+    """Cases of each largest unit behind each column: `[unit, column]`."""
+    if sample.estimand == "videos":
+        return unit_totals(sample)[1]
+    owners = row_owners(sample)
+    if not isinstance(sample.statistic, Statistic):
+        return np.repeat(np.bincount(owners)[:, None], width, axis=1)
+    return _by_owner(owners, sample.values, np.isfinite(sample.values).astype(np.float64))[1]
+
+
 def _by_owner(owners: np.ndarray, totals: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     units = int(owners.max(initial=-1)) + 1
     if units == len(owners):
@@ -232,7 +281,7 @@ def _pooled_quantile(sample: Sample) -> float | None:
     return statistic.quantile if isinstance(statistic, Statistic) and sample.estimand == "rows" else None
 
 
-def _quantiles(sample: Sample, quantile: float, facts: MetricFacts, level: float, names: Sequence[str]) -> AutoSpread:
+def _quantiles(sample: Sample, quantile: float, facts: MetricFacts, level: float, names: Sequence[str]) -> Spread:
     owners, value = row_owners(sample), sample.point()
     scored = np.isfinite(sample.values)
     sizes = np.stack([np.bincount(owners[column], minlength=int(owners.max()) + 1) for column in scored.T], axis=1)
@@ -246,15 +295,41 @@ def _quantiles(sample: Sample, quantile: float, facts: MetricFacts, level: float
     unknown = np.full(len(value), np.nan)
     df, effective = degrees_of_freedom(sizes), effective_videos(sizes)
     method = tuple("none" if math.isnan(low) else "sign-flip" for low in ends[0])
-    return AutoSpread(value, ends[0], ends[1], unknown, df, videos, effective, method, _given(spoken))
+    return Spread(value, ends[0], ends[1], unknown, df, videos, effective, method, _given(spoken))
 
 
-def _weighted(sample: Sample, facts: MetricFacts, level: float) -> Jackknifed:
-    without, sizes = _left_out(sample)
+def _over_classes(sample: Sample, facts: MetricFacts, level: float, name: str) -> Spread | None:
+    """The interval of a metric that is the mean of its classes; None where it is no such mean, or of one class."""
+    metric = sample.statistic.metric if isinstance(sample.statistic, MetricStatistic) else None
+    if not isinstance(metric, ClassWise):
+        return None
+    support, owners = np.asarray(metric.class_support(sample.values), dtype=np.float64), row_owners(sample)
+
+    def class_values(weights: np.ndarray) -> np.ndarray:
+        lost = weights @ support == 0
+        return np.where(lost, np.nan, metric.class_values(sample.values, weights))
+
+    values, point = class_values(np.ones((1, len(owners)), dtype=np.int64))[0], sample.point()
+    held = values[np.isfinite(values)]
+    if len(held) < 2 or not math.isclose(float(held.mean()), float(point[0]), rel_tol=1e-9, abs_tol=1e-12):
+        return None
+    labels = [f"number {place + 1}" for place in range(len(values))]
+    found, spoken = macro_spread(class_values, support, owners, facts, level=level, classes=labels, name=name)
+    row, method = found.every, "jackknife by class"
+    sizes = _by_owner(owners, support, support.sum(axis=1, keepdims=True))[1]
+    label = "none" if math.isnan(row.low) else f"{method}, logit" if math.isfinite(facts.high - facts.low) else method
+    if found.single and not math.isnan(found.repeated.low):
+        spoken = (*spoken, notice.repeated_classes(found.repeated, where=name))
+    numbers = (np.array([number]) for number in (row.low, row.high, row.sd, row.df))
+    return Spread(point, *numbers, np.array([found.videos]), effective_videos(sizes), (label,), spoken)
+
+
+def _weighted(sample: Sample, facts: MetricFacts, level: float, cases: np.ndarray | None) -> Jackknifed:
+    without, sizes = _left_out(sample, cases)
     return jackknife_interval(sample.point(), without, sizes, level=level, low=facts.low, high=facts.high)
 
 
-def _weighted_difference(sample: Sample, width: float, level: float, name: str | None) -> AutoDifference:
+def _weighted_difference(sample: Sample, width: float, level: float, name: str | None) -> Difference:
     value, (without, sizes) = sample.point(), _left_out(sample)
     gap, gaps = value[:1] - value[1:2], without[:, :1] - without[:, 1:2]
     found = jackknife_interval(gap, gaps, sizes, level=level)
@@ -264,13 +339,13 @@ def _weighted_difference(sample: Sample, width: float, level: float, name: str |
     if math.isnan(low) and videos >= FEWEST_VIDEOS:
         spoken.append(notice.no_variation(where=name))
     p = 2.0 * float(stdtr(df, -abs(float(gap[0])) / sd)) if sd > 0 and not math.isnan(low) else math.nan
-    return AutoDifference(
+    return Difference(
         float(gap[0]), max(low, -width), min(high, width), sd, df, videos, float(found.effective[0]), p,
         float(smallest_p(videos)), "jackknife", _given(spoken),
     )  # fmt: skip
 
 
-def _no_difference(sample: Sample, name: str | None) -> AutoDifference:
+def _no_difference(sample: Sample, name: str | None) -> Difference:
     value, owners = sample.point(), row_owners(sample)
     sizes = np.bincount(owners).astype(np.float64)
     text = (
@@ -279,17 +354,20 @@ def _no_difference(sample: Sample, name: str | None) -> AutoDifference:
     )
     finding = Finding("no-method", Severity.WARNING, text, where=name)
     unknown = math.nan
-    return AutoDifference(
+    return Difference(
         float(value[0] - value[1]), unknown, unknown, unknown, unknown, len(sizes), float(effective_videos(sizes)),
         unknown, unknown, "none", (finding,),
     )  # fmt: skip
 
 
-def _left_out(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
+def _left_out(sample: Sample, cases: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """The values without each unit, `[unit, column]`, and the cases of each unit."""
     owners, statistic = row_owners(sample), sample.statistic
     without = _in_blocks(lambda weights: statistic.weighted(weights, sample.values), owners, _width(statistic, sample))
-    return without, np.bincount(owners).astype(np.float64)
+    if cases is None:
+        return without, np.bincount(owners).astype(np.float64)
+    table = cases.reshape(len(owners), -1).astype(np.float64)
+    return without, np.broadcast_to(_by_owner(owners, table, table)[1], without.shape)
 
 
 def _width(statistic: Weighted, sample: Sample) -> int:
@@ -309,7 +387,7 @@ def _in_blocks(values: Callable[[np.ndarray], np.ndarray], owners: np.ndarray, w
 
 def _with_findings(
     found: Jackknifed, facts: MetricFacts, extra: Sequence[Sequence[Finding | None]], names: Sequence[str]
-) -> AutoSpread:
+) -> Spread:
     spoken: list[Finding | None] = []
     for place, name in enumerate(names):
         videos = int(found.videos[place])
@@ -319,7 +397,7 @@ def _with_findings(
     bounded = math.isfinite(facts.low) and math.isfinite(facts.high)
     label = "jackknife, logit" if bounded else "jackknife"
     method = tuple("none" if np.isnan(low) else label for low in found.low)
-    return AutoSpread(*found, method, _given(spoken))
+    return Spread(*found, method, _given(spoken))
 
 
 def _silent(row: MacroRow, videos: int) -> bool:

@@ -7,7 +7,7 @@
 
 Where votes tie, the score is the mean over the tied responses: what choosing among them at random would
 give on average. Responses are equal when their keys are equal; build keys from answer formats with
-`response_keys`, so that "3" and "3.0" are one vote.
+`response_keys`, so that "3" and "03" are one vote.
 """
 
 from __future__ import annotations
@@ -28,7 +28,15 @@ from surgeval.schema.question_files import load_references
 from surgeval.schema.questions import Reference
 from surgeval.schema.score_table import Missing, ScoreMatrix, ScoreTable
 from surgeval.schema.table_facts import Directions
-from surgeval.stats.interval import Settings, check_settings, interval_prose, matrix_notes, replicate_sd, slice_keys
+from surgeval.stats.interval import (
+    Settings,
+    check_settings,
+    chosen_resample,
+    interval_prose,
+    matrix_notes,
+    replicate_sd,
+    slice_keys,
+)
 from surgeval.stats.intervals import bounds
 from surgeval.stats.nesting import Resample, need_units
 from surgeval.stats.replicates import Sample
@@ -56,7 +64,7 @@ def ensembles(
     weights: Mapping[str, float] | None = None,
     key: Key | None = None,
     references: Any = None,
-    resample: Resample = "cluster",
+    resample: Resample | None = None,
     level: float = 0.95,
     replicates: int = 1000,
     seed: int = 42,
@@ -89,7 +97,7 @@ def ensembles(
     Raises:
         Misuse: Fewer than two models, weights that do not fit the models, or both a key and references.
     """
-    settings = Settings("mean", resample, "rows", level, replicates, "percentile", seed)
+    settings = Settings("mean", chosen_resample(resample, "percentile"), "rows", level, replicates, "percentile", seed)
     check_settings(settings)
     if key is not None and references is not None:
         raise Misuse("key and references both say when responses are equal; give one of them")
@@ -107,7 +115,8 @@ def ensembles(
     wide = _widened(matrix, list(kinds), np.column_stack(scored))
     rows = [row for part in slices(wide, by) for row in _bucket_rows(part, matrix.models, list(kinds), settings)]
     prose = (
-        f"Ensembles of {len(matrix.models)} models' stored responses ({', '.join(kinds)}), as upper bounds. "
+        f"Ensembles of {len(matrix.models)} models' stored responses ({', '.join(kinds)}); the oracle bounds "
+        "every choice among them from above. "
         f"{interval_prose(settings, matrix, what='values')} The gain is over the best single model of the bucket, "
         "which is itself chosen on these data, so gains are if anything too small."
     )

@@ -9,18 +9,22 @@ in three quarters with forty.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy.stats import rankdata
 
 from surgeval.schema.findings import Finding, Severity
+from surgeval.stats.macro_interval import MacroRow
 from surgeval.stats.pooled_quantile import FEWEST_BEYOND, PLAIN_BEYOND
 from surgeval.stats.sign_flip_interval import FEWEST_TESTED, videos_needed
 from surgeval.stats.video_jackknife import FEWEST_VIDEOS
 
 PERCENTILE_VIDEOS = 100
 """Equally long videos from which percentile intervals keep their level."""
+MOST_NAMED = 6
+"""Slices or models that one finding lists by name."""
 _WARNING, _NOTE = Severity.WARNING, Severity.NOTE
 
 
@@ -102,18 +106,27 @@ def thin_quantile(beyond: float, videos: int, *, where: str | None = None) -> Fi
 
 
 def single_video_classes(
-    names: Sequence[str], classes: int, *, refused: bool, where: str | None = None
+    names: Sequence[str], classes: int, *, refused: bool, what: str = "classes", where: str | None = None
 ) -> Finding | None:
     """Said where classes occur in one video only: they widen the interval, or leave none over all classes."""
     if not names:
         return None
-    head = f"{len(names)} of {classes} classes occur in one video only ({', '.join(names)}): "
+    head = f"{len(names)} of {classes} {what} occur in one video only ({', '.join(names)}): "
     tail = (
-        "no interval over all classes; see the one over the others."
+        f"no interval over all {what}; see the one over the others."
         if refused
         else "they may be anything on the metric's scale in this interval."
     )
     return Finding("single-video-classes", _WARNING, head + tail, where=where)
+
+
+def repeated_classes(row: MacroRow, *, where: str | None = None) -> Finding:
+    """The value over the classes that occur in two or more videos, beside one that rests on others too."""
+    text = (
+        f"Over the {row.classes} classes in two or more videos: {row.value:.3f} [{row.low:.3f}, {row.high:.3f}] "
+        f"({row.df:.1f} degrees of freedom)."
+    )
+    return Finding("repeated-classes", _NOTE, text, where=where)
 
 
 def correction_unreachable(videos: int, pairs: int, *, alpha: float = 0.05, where: str | None = None) -> Finding | None:
@@ -136,3 +149,23 @@ def open_interval(videos: int, level: float, *, where: str | None = None) -> Fin
     """Said where the data cannot bound a value on one side or both."""
     text = f"{videos} videos cannot bound this value at level {level:g}: the open end is the limit of the metric."
     return Finding("open-interval", _NOTE, text, where=where)
+
+
+def gathered(spoken: Iterable[Finding]) -> list[Finding]:
+    """The findings with equal messages as one, which lists whom it is about.
+
+    Example:
+        >>> one = Finding("few-videos", Severity.WARNING, "2 videos: no interval.", subject="phase=A")
+        >>> [found.text for found in gathered([one, replace(one, subject="phase=B")])]
+        ['phase=A; phase=B: 2 videos: no interval.']
+    """
+    whose: dict[Finding, list[str]] = {}
+    for one in spoken:
+        whose.setdefault(replace(one, subject=None), []).append(one.subject or "")
+    return [replace(one, subject=_listed(subjects)) for one, subjects in whose.items()]
+
+
+def _listed(subjects: Sequence[str]) -> str | None:
+    named = [subject for subject in subjects if subject]
+    more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
+    return "; ".join(named[:MOST_NAMED]) + more or None

@@ -1,12 +1,15 @@
 """Intervals for the value of every model, overall or per slice, that respect which rows belong together.
 
-`interval` is the public entry; the resampling itself is in `replicates`, the ends in `intervals`.
+`interval` is the public entry. By default (`auto`) nothing is drawn and `engine` chooses the method; the methods that
+draw are asked for by name, and only they use `replicates`, `seed` and what `resample` draws within its largest unit:
+the resampling is in `replicates`, the ends in `intervals`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -16,54 +19,51 @@ from surgeval.errors import Misuse, TooFewVideos, UnknownName
 from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
 from surgeval.results.tables.statistics import INTERVAL
-from surgeval.schema.findings import Finding
+from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.schema.score_table import Missing, ScoreMatrix
 from surgeval.schema.table_facts import Directions
 from surgeval.stats.deterministic import two_stage_distribution
 from surgeval.stats.draws import check_replicates, check_seed, replicate_keys, stream
-from surgeval.stats.intervals import METHODS, bounds, check_level, percent
+from surgeval.stats.engine import AUTO, Spread, auto_spread, drawn_spread
+from surgeval.stats.few_videos import gathered
+from surgeval.stats.intervals import METHODS, Bounds, bounds, check_level, percent
 from surgeval.stats.jackknife import leave_one_out
-from surgeval.stats.nesting import Resample, label_of, need_units
+from surgeval.stats.nesting import ROWS, Resample, label_of, levels_of, need_units, nest_of
 from surgeval.stats.replicates import ESTIMAND_PROSE, Sample
 from surgeval.stats.resampling import Engine
 from surgeval.stats.slices import Slice, labelled, slices
 from surgeval.stats.statistic import MetricStatistic, Statistic, Weighted
 
 DETERMINISTIC = "deterministic"
-ALL_METHODS = (*METHODS, DETERMINISTIC)
+ALL_METHODS = (AUTO, *METHODS, DETERMINISTIC)
+PREPARED_METHODS = (AUTO, "percentile", "basic")
+"""Of values that are computed from prepared statistics, and of contrasts."""
 
 
 class Settings(NamedTuple):
     """How intervals are made."""
 
     statistic: str = "mean"
-    resample: Resample = "two-stage"
+    resample: Resample = "cluster"
     estimand: str = "rows"
     level: float = 0.95
     replicates: int = 1000
-    method: str = "percentile"
+    method: str = AUTO
     seed: int = 42
     engine: Engine = "auto"
 
-
-class Spread(NamedTuple):
-    """Values with their uncertainty, one entry per model."""
-
-    value: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    sd: np.ndarray
+    @property
+    def draws(self) -> bool:
+        """Whether random numbers are used."""
+        return self.method not in (AUTO, DETERMINISTIC)
 
 
 class PreparedSpread(NamedTuple):
-    """Values with their uncertainty, and in how many resamples each had none."""
+    """Values with their uncertainty, and in how many resamples each had none (0 where nothing was drawn)."""
 
-    value: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    sd: np.ndarray
+    spread: Spread
     undefined: np.ndarray
 
 
@@ -79,12 +79,12 @@ def interval(
     table: Any,
     *,
     statistic: str = "mean",
-    resample: Resample = "two-stage",
+    resample: Resample | None = None,
     estimand: str = "rows",
     by: Sequence[str] = (),
     level: float = 0.95,
     replicates: int = 1000,
-    method: str = "percentile",
+    method: str = AUTO,
     seed: int = 42,
     metric: str | None = None,
     better: Directions = None,
@@ -97,14 +97,16 @@ def interval(
     Args:
         table: A `ScoreTable`, files, or anything tabular with model, case, value and (best) video.
         statistic: `mean`, `median`, `min`, `max`, or `q` and a percentage such as `q05`.
-        resample: `naive`, `cluster`, `two-stage`, or a hierarchy such as `center>video>rows`.
+        resample: What belongs together: `cluster` (videos; the default), `naive` (rows) or a hierarchy such as
+            `center>video`, of which `auto` leaves out the largest units. Drawing methods also know `two-stage` (the
+            default of `deterministic`) and `center>video>rows`, which draw rows within videos.
         estimand: `rows` (all rows pooled) or `videos` (the mean over videos of the statistic within).
         by: Columns whose combinations are reported one by one.
         level: Coverage asked for.
-        replicates: How many resamples.
-        method: `percentile`, `basic`, `bca`, or `deterministic` (means of few-valued scores,
-            two-stage, estimand `videos`: no random numbers at all).
-        seed: Seed of the named streams; each slice has its own.
+        replicates: How many resamples, where a method draws.
+        method: `auto` chooses a method that holds with few videos and draws nothing. By name, to repeat published work:
+            `percentile`, `basic`, `bca`, or `deterministic` (means of few-valued scores, two-stage, estimand `videos`).
+        seed: Seed of the named streams, where a method draws; each slice has its own.
         metric: Which metric of the table; may be left out where there is one.
         better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
         missing: What a score that is not there counts as: `worst`, `drop-case`, `drop-score`, `error` or a number, for
@@ -113,23 +115,33 @@ def interval(
         engine: `numba`, `numpy`, or `auto`; results are equal.
 
     Raises:
-        TooFewVideos: The whole table has a single unit. A slice with one is reported without an interval.
+        TooFewVideos: The whole table has a single unit. A slice with one is reported without an interval, as is a
+            table with two.
 
     Example:
-        >>> rows = {"model": ["A"] * 6, "case": list("abcdef"), "video": list("uuvvww"), "value": [1, 1, 0, 1, 0, 0]}
-        >>> interval(rows, resample="cluster").table.select("value", "low", "high").row(0)
-        (0.5, 0.0, 1.0)
+        >>> rows = {"model": ["A"] * 8, "case": list("abcdefgh"), "video": list("uuvvwwxx"),
+        ...         "metric": ["correct"] * 8, "value": [1, 1, 0, 1, 1, 0, 1, 1]}
+        >>> result = interval(rows)
+        >>> result.table.select(pl.col("value", "low", "high", "df").round(3)).row(0)
+        (0.75, 0.206, 0.972, 3.0)
+        >>> [finding.code for finding in result.findings]
+        ['few-videos']
     """
-    settings = Settings(statistic, resample, estimand, level, replicates, method, seed, engine)
+    settings = Settings(statistic, chosen_resample(resample, method), estimand, level, replicates, method, seed, engine)
     check_settings(settings)
     scores = as_table(table, columns, better=better, metric=metric)
     matrix = scores.matrix(metric, missing=missing)
-    rows = [row for part in slices(matrix, by) for row in _slice_rows(part, settings, strict=not by)]
-    return IntervalResult.of(
-        table=INTERVAL.frame(rows),
-        prose=interval_prose(settings, matrix, what="values"),
-        notes=tuple(matrix_notes(matrix, has_videos=scores.has_videos)),
-    )
+    rows: list[dict[str, Any]] = []
+    spoken: list[Finding] = []
+    for part in slices(matrix, by):
+        found, note = _slice_spread(part, settings, strict=not by)
+        rows += [
+            _row(part, model, matrix.metric, settings, found, place, note)
+            for place, model in enumerate(part.matrix.models)
+        ]
+        spoken += of_slice(part, found.findings, part.matrix.models)
+    notes = [*matrix_notes(matrix, has_videos=scores.has_videos), *unused(settings, resample), *gathered(spoken)]
+    return IntervalResult.of(INTERVAL.frame(rows), interval_prose(settings, matrix, what="values"), tuple(notes))
 
 
 @requested("metric_interval", files=("cases",))
@@ -138,11 +150,11 @@ def metric_interval(
     cases: Any,
     *,
     video: Sequence[Any],
-    resample: Resample = "two-stage",
+    resample: Resample | None = None,
     estimand: str = "rows",
     level: float = 0.95,
     replicates: int = 1000,
-    method: str = "percentile",
+    method: str = AUTO,
     seed: int = 42,
 ) -> IntervalResult:
     """The value of one metric on some cases with its interval; `prepare` runs once, `combine` per replicate.
@@ -154,16 +166,18 @@ def metric_interval(
         resample: As for `interval`.
         estimand: `rows` (the metric of all cases) or `videos` (the mean of the metric within videos).
         level: Coverage asked for.
-        replicates: How many resamples.
-        method: `percentile`, `basic` or `bca`.
-        seed: Seed of the stream.
+        replicates: How many resamples, where a method draws.
+        method: `auto`, `percentile`, `basic` or `bca`.
+        seed: Seed of the stream, where a method draws.
     """
-    settings = Settings(metric.facts.name, resample, estimand, level, replicates, method, seed, "numpy")
+    units = chosen_resample(resample, method)
+    settings = Settings(metric.facts.name, units, estimand, level, replicates, method, seed, "numpy")
     prepared = np.asarray(metric.prepare(cases))
     sample, whole = _prepared_sample(MetricStatistic(metric), prepared, video, settings, metric.facts)
-    found = sample_spread(sample, settings, whole.name)
+    found = sample_spread(sample, settings, whole.name, metric.facts, [metric.facts.name])
     row = _row(whole, metric.facts.name, metric.facts, settings, found, 0, "")
-    return IntervalResult.of(INTERVAL.frame([row]), interval_prose(settings, whole.matrix, what="values"))
+    notes = (*unused(settings, resample), *of_slice(whole, found.findings, [metric.facts.name]))
+    return IntervalResult.of(INTERVAL.frame([row]), interval_prose(settings, whole.matrix, what="values"), notes)
 
 
 def prepared_spread(
@@ -171,40 +185,53 @@ def prepared_spread(
     prepared: np.ndarray,
     *,
     video: Sequence[Any],
-    resample: Resample = "cluster",
+    facts: MetricFacts,
+    names: Sequence[str],
+    cases: np.ndarray | None = None,
     level: float = 0.95,
     replicates: int = 1000,
+    method: str = AUTO,
     seed: int = 42,
 ) -> PreparedSpread:
-    """Values, percentile intervals and SDs of everything that a statistic gives on prepared cases, one entry each.
+    """Values, intervals and SDs of everything that a statistic gives on prepared cases, one entry each.
 
-    The draws are those of `metric_interval` under the same seed, so several statistics of the same videos (a mean over
-    classes and each of its classes, say) rest on the same resamples.
+    Where a method draws, the draws are those of `metric_interval` under the same seed, so several statistics of the
+    same videos (a mean over classes and each of its classes, say) rest on the same resamples.
 
     Args:
         statistic: One or several values per weighting.
         prepared: What is weighted; the first axis runs over the cases.
         video: The video of each case.
-        resample: As for `interval`.
+        facts: Range of the values.
+        names: What each value is, for the findings.
+        cases: How many cases are behind each row of `prepared`, `[row]` or `[row, value]`; 1 where not given.
         level: Coverage asked for.
-        replicates: How many resamples.
-        seed: Seed of the stream.
+        replicates: How many resamples, where a method draws.
+        method: `auto`, `percentile` or `basic`.
+        seed: Seed of the stream, where a method draws.
 
     Raises:
         TooFewVideos: A single unit.
     """
-    settings = Settings(statistic.name, resample, "rows", level, replicates, "percentile", seed, "numpy")
-    sample, whole = _prepared_sample(statistic, prepared, video, settings, MetricFacts.unknown(statistic.name))
+    if method not in PREPARED_METHODS:
+        raise UnknownName("interval method", method, PREPARED_METHODS)
+    settings = Settings(statistic.name, "cluster", "rows", level, replicates, method, seed, "numpy")
+    sample, whole = _prepared_sample(statistic, prepared, video, settings, facts)
+    if method == AUTO:
+        behind = None if cases is None else cases[sample.nest.order]
+        found = auto_spread(sample, facts, level=level, names=names, cases=behind)
+        return PreparedSpread(found, np.zeros(len(found.value), dtype=np.int64))
     value, draws = sample.point(), sample.replicates(slice_keys(settings, whole.name), engine=settings.engine)
-    ends = bounds(draws, value, level=level)
-    return PreparedSpread(value, ends.low, ends.high, replicate_sd(draws), np.isnan(draws).sum(axis=0))
+    ends = bounds(draws, value, level=level, method=method)
+    found = drawn_spread(sample, value, ends, replicate_sd(draws), method=method, names=names)
+    return PreparedSpread(found, np.isnan(draws).sum(axis=0))
 
 
 def _prepared_sample(
     statistic: Weighted, prepared: np.ndarray, video: Sequence[Any], settings: Settings, facts: MetricFacts
 ) -> tuple[Sample, Slice]:
     """Prepared cases as a sample, and the slice that stands for all of them."""
-    check_settings(settings._replace(statistic="mean"), methods=METHODS)
+    check_settings(settings._replace(statistic="mean"), methods=(AUTO, *METHODS))
     if len(prepared) != len(video):
         raise Misuse(f"{facts.name}: prepared {len(prepared)} statistics, but {len(video)} videos were named")
     names, codes = np.unique(np.asarray([str(name) for name in video]), return_inverse=True)
@@ -213,6 +240,23 @@ def _prepared_sample(
     shape = Sample.of(blank, statistic="mean", resample=settings.resample, estimand=settings.estimand)
     need_units(shape.nest, facts.name)
     return Sample(prepared[shape.nest.order], shape.nest, statistic, shape.estimand), Slice({}, blank)
+
+
+def chosen_resample(resample: Resample | None, method: str) -> Resample:
+    """The resample asked for, or the one that a method has by itself."""
+    return resample or ("two-stage" if method == DETERMINISTIC else "cluster")
+
+
+def unused(settings: Settings, resample: Resample | None) -> list[Finding]:
+    """What was asked for and has no effect: rows within videos, which only drawing methods draw."""
+    levels = levels_of(settings.resample)
+    if settings.method != AUTO or resample is None or levels == (ROWS,) or levels[-1] != ROWS:
+        return []
+    text = (
+        f"resample {label_of(resample)!r}: method 'auto' draws nothing and takes each {levels[0]} as one unit; rows "
+        "within are drawn by the methods percentile, basic and bca."
+    )
+    return [Finding("resample-unused", Severity.NOTE, text)]
 
 
 def check_settings(settings: Settings, *, methods: Sequence[str] = ALL_METHODS) -> None:
@@ -240,22 +284,25 @@ def spread(matrix: ScoreMatrix, settings: Settings, name: str) -> Spread:
     """Value, interval and SD of every column of a matrix; `name` names the random stream.
 
     Raises:
-        TooFewVideos: A single unit.
+        TooFewVideos: A single unit, where a method draws; `auto` then gives no interval.
     """
     sample = Sample.of(matrix, statistic=settings.statistic, resample=settings.resample, estimand=settings.estimand)
-    need_units(sample.nest, name)
+    if settings.method != AUTO:
+        need_units(sample.nest, name)
+    return sample_spread(sample, settings, name, matrix.metric, matrix.models)
+
+
+def sample_spread(sample: Sample, settings: Settings, name: str, facts: MetricFacts, names: Sequence[str]) -> Spread:
+    """Value, interval and SD of every column of a sample; `names` say what the columns are."""
+    if settings.method == AUTO:
+        return auto_spread(sample, facts, level=settings.level, names=names)
     if settings.method == DETERMINISTIC:
-        return _deterministic(sample, settings.level)
-    return sample_spread(sample, settings, name)
-
-
-def sample_spread(sample: Sample, settings: Settings, name: str) -> Spread:
-    """Value, interval and SD of every column of a prepared sample."""
+        return _deterministic(sample, settings.level, names)
     value = sample.point()
     draws = sample.replicates(slice_keys(settings, name), engine=settings.engine)
     left_out = leave_one_out(sample) if settings.method == "bca" else None
     ends = bounds(draws, value, level=settings.level, method=settings.method, left_out=left_out)
-    return Spread(value, ends.low, ends.high, replicate_sd(draws))
+    return drawn_spread(sample, value, ends, replicate_sd(draws), method=settings.method, names=names)
 
 
 def slice_keys(settings: Settings, name: str) -> np.ndarray:
@@ -272,14 +319,21 @@ def replicate_sd(draws: np.ndarray) -> np.ndarray:
     return np.where(number > 1, np.sqrt(squares.sum(axis=0) / np.maximum(number - 1, 1)), np.nan)
 
 
-def interval_prose(settings: Settings, matrix: ScoreMatrix, *, what: str) -> str:
-    """One paragraph on how intervals were made."""
-    label = label_of(settings.resample)
+def values_prose(settings: Settings, matrix: ScoreMatrix, *, what: str) -> str:
+    """One sentence on what the values are."""
     size = f"{len(matrix.values):,} cases from {len(matrix.video_names):,} videos"
-    head = (
+    return (
         f"{what.capitalize()} are the {settings.statistic} of {matrix.metric.name!r} "
         f"{ESTIMAND_PROSE[settings.estimand]} (estimand: {settings.estimand}; {size})."
     )
+
+
+def interval_prose(settings: Settings, matrix: ScoreMatrix, *, what: str) -> str:
+    """One paragraph on how intervals were made."""
+    label = label_of(settings.resample)
+    head = values_prose(settings, matrix, what=what)
+    if settings.method == AUTO:
+        return f"{head} {percent(settings.level)} {auto_prose(settings)} Nothing is drawn."
     if settings.method == DETERMINISTIC:
         return (
             f"{head} {percent(settings.level)} intervals are percentiles of the two-stage bootstrap distribution "
@@ -289,6 +343,21 @@ def interval_prose(settings: Settings, matrix: ScoreMatrix, *, what: str) -> str
         f"{head} {percent(settings.level)} {settings.method} intervals come from {settings.replicates:,} "
         f"{resample_prose(label)} (seed {settings.seed}); all models share the draws."
     )
+
+
+def auto_prose(settings: Settings) -> str:
+    """How intervals of values are made where nothing is drawn; the sentence begins after the level."""
+    unit = "row" if levels_of(settings.resample) == (ROWS,) else levels_of(settings.resample)[0]
+    if settings.estimand == "rows" and _is_quantile(settings.statistic):
+        return f"intervals hold every value that the sign-flip test over {unit}s does not reject."
+    return (
+        f"intervals come from leaving out one {unit} at a time (jackknife), with Student's t and the degrees of "
+        "freedom of Bell and McCaffrey, on the logit scale where the metric is bounded."
+    )
+
+
+def _is_quantile(statistic: str) -> bool:
+    return statistic in ("median", "min", "max") or re.fullmatch(r"q[\d.]+", statistic) is not None
 
 
 def resample_prose(label: str) -> str:
@@ -309,49 +378,68 @@ def matrix_notes(matrix: ScoreMatrix, *, has_videos: bool = True, paired: bool =
     return [*notes, *matrix.borrowed, *matrix.findings(paired=paired)]
 
 
-def _deterministic(sample: Sample, level: float) -> Spread:
+def of_slice(part: Slice, spoken: Sequence[Finding], names: Sequence[str]) -> list[Finding]:
+    """Findings about the columns of a slice, each message once, and about whom it is as its subject."""
+    whose: dict[Finding, list[str]] = {}
+    for one in spoken:
+        whose.setdefault(replace(one, where=None), []).append(one.where or "")
+    label = part.name if part.labels else ""
+    out = []
+    for one, columns in whose.items():
+        subject = ", ".join(filter(None, [label, *(columns if len(columns) < len(names) else [])]))
+        out.append(replace(one, subject=subject or None))
+    return out
+
+
+def _deterministic(sample: Sample, level: float, names: Sequence[str]) -> Spread:
     tail = (1 - level) / 2
     found = [two_stage_distribution(column, sample.nest.row_starts) for column in sample.values.T]
     ends = np.array([one.quantiles(np.array([tail, 1 - tail])) for one in found])
-    return Spread(sample.point(), ends[:, 0], ends[:, 1], np.array([one.sd for one in found]))
+    sd = np.array([one.sd for one in found])
+    return drawn_spread(sample, sample.point(), Bounds(*ends.T), sd, method=DETERMINISTIC, names=names)
 
 
-def _slice_rows(part: Slice, settings: Settings, *, strict: bool) -> list[dict[str, Any]]:
-    note = ""
+def _slice_spread(part: Slice, settings: Settings, *, strict: bool) -> tuple[Spread, str]:
+    if strict:
+        need_units(nest_of(part.matrix, settings.resample), part.name)
     try:
-        found = spread(part.matrix, settings, part.name)
+        return spread(part.matrix, settings, part.name), ""
     except TooFewVideos:
-        if strict:
-            raise
-        note = "one unit only: its spread is unknowable"
-        sample = Sample.of(part.matrix, statistic=settings.statistic, resample="naive", estimand=settings.estimand)
-        unknown = np.full(len(part.matrix.models), np.nan)
-        found = Spread(sample.point(), unknown, unknown, unknown)
-    return [
-        _row(part, model, part.matrix.metric, settings, found, place, note)
-        for place, model in enumerate(part.matrix.models)
-    ]
+        alone = settings._replace(resample="cluster", method=AUTO)
+        return spread(part.matrix, alone, part.name)._replace(findings=()), "one unit only: its spread is unknowable"
 
 
 def _row(
     part: Slice, model: str, facts: MetricFacts, settings: Settings, found: Spread, place: int, note: str
 ) -> dict[str, Any]:
-    numbers: Mapping[str, float] = {name: float(column[place]) for name, column in found._asdict().items()}
-    exact = settings.method == DETERMINISTIC
+    numbers = {name: float(getattr(found, name)[place]) for name in ("value", "low", "high", "sd", "df")}
     scored = int(np.isfinite(part.matrix.values[:, place]).sum())
     row = {
         "model": model,
         "metric": facts.name,
         "statistic": settings.statistic,
         "estimand": settings.estimand,
-        **{name: None if np.isnan(number) else number for name, number in numbers.items()},
+        **{name: known(number) for name, number in numbers.items()},
         "cases": scored,
         "videos": len(part.matrix.video_names),
+        "effective_videos": known(found.effective[place]),
         "resample": label_of(settings.resample),
-        "method": settings.method,
+        "method": settings.method if note else found.method[place],
         "level": settings.level,
-        "replicates": None if exact else settings.replicates,
-        "seed": None if exact else settings.seed,
-        "note": note or ("not scored" if scored == 0 else None),
+        "replicates": settings.replicates if settings.draws else None,
+        "seed": settings.seed if settings.draws else None,
+        "note": note or ("not scored" if scored == 0 else why_none(found, place, model)),
     }
     return labelled(part.labels, row)
+
+
+def why_none(found: Spread, place: int, name: str) -> str | None:
+    """Why a column has no interval, where it has none."""
+    if np.isfinite(found.low[place]):
+        return None
+    return next((one.message for one in found.findings if one.where == name), None)
+
+
+def known(number: float) -> float | None:
+    """The number, None where it is not known."""
+    return None if np.isnan(number) else float(number)

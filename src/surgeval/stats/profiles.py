@@ -57,7 +57,7 @@ class ProfilesResult(TableResult):
 
     def screen(self) -> Mapping[str, pl.DataFrame]:
         """The profiles, and the pairs."""
-        return {"": self.shown, "probability of improvement": self.improvement}
+        return {"": self.shown, "probability of improvement": self.improvement.drop("level")}
 
 
 @requested("profiles")
@@ -110,8 +110,8 @@ def profiles(
         pairs += _pair_rows(part, estimand, level)
         notes += _few(part)
     prose = (
-        f"The share of cases whose {matrix.metric.name!r} is at least as good as each of {len(marks)} thresholds, and "
-        "the probability that one model does better than another on the same case (a tie counts half), "
+        f"The share of cases whose {matrix.metric.name!r} reaches a threshold ({len(marks)} of them), and the "
+        "probability that one model does better than another on the same case (a tie counts half), "
         f"{ESTIMAND_PROSE[estimand]} (estimand: {estimand}; {len(matrix.values):,} cases, "
         f"{len(matrix.video_names):,} videos). {percent(level)} intervals leave out one video at a time (jackknife, "
         "quantiles of t on the logit scale) and hold for one threshold or one pair at a time."

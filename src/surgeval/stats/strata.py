@@ -5,17 +5,17 @@ zeros and ones) is one stratum, the cases that have the property; any other colu
 value; a column of numbers can be cut into bins. A column of lists, or of text such as `smoke;blood`, is one stratum per
 label, and a case with two labels lies in both.
 
-Two rules give the interval of a delta. `joint` (ours) resamples the videos of the whole table and
-computes both sides in each resample. `subset` is the rule of the seed study's second experiment: videos
-are drawn among those that have the property, and within each drawn video its stratum rows and all its
-rows are drawn separately, so videos without the property never enter.
+Two rules give the interval of a delta. `joint` (ours) leaves out one video of the whole table at a time, or resamples
+these where a method draws, and computes both sides each time (`contrasts`). `subset` is the rule of the seed study's
+second experiment: videos are drawn among those that have the property, and within each drawn video its stratum rows
+and all its rows are drawn separately, so videos without the property never enter.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,7 +29,17 @@ from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.score_table import Missing, ScoreMatrix
 from surgeval.schema.table_facts import Directions
 from surgeval.stats.contrasts import Contrast, contrast_rows, table_rows
-from surgeval.stats.interval import Settings, check_settings, matrix_notes, slice_keys
+from surgeval.stats.engine import AUTO
+from surgeval.stats.few_videos import few_videos, gathered, percentile_too_narrow
+from surgeval.stats.interval import (
+    PREPARED_METHODS,
+    Settings,
+    check_settings,
+    chosen_resample,
+    matrix_notes,
+    slice_keys,
+    unused,
+)
 from surgeval.stats.intervals import percent
 from surgeval.stats.labels import SEPARATOR, holds_several, is_flag, label_masks
 from surgeval.stats.nesting import Resample, label_of, nest_of
@@ -57,7 +67,7 @@ def strata(
     by: Sequence[str],
     *,
     statistic: str = "mean",
-    resample: Resample = "cluster",
+    resample: Resample | None = None,
     estimand: str = "rows",
     baseline: str = "whole",
     rule: str = "joint",
@@ -66,6 +76,7 @@ def strata(
     separator: str = SEPARATOR,
     level: float = 0.95,
     replicates: int = 1000,
+    method: str = AUTO,
     seed: int = 42,
     metric: str | None = None,
     better: Directions = None,
@@ -88,8 +99,9 @@ def strata(
         separator: What stands between the labels of a case, where a column of text holds several; each label is a
             stratum.
         level: Coverage asked for.
-        replicates: How many resamples.
-        seed: Seed of the stream.
+        replicates: How many resamples, where a method draws.
+        method: `auto` (nothing is drawn), `percentile` or `basic`; the rule `subset` is defined by its draws.
+        seed: Seed of the stream, where a method draws.
         metric: Which metric of the table.
         better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
         missing: What a score that is not there counts as: `worst`, `drop-case`, `drop-score`, `error` or a number, for
@@ -101,11 +113,13 @@ def strata(
         TooFewVideos: The table has a single video.
         TableInvalid: A column is empty for every case.
     """
-    settings = Settings(statistic, resample, estimand, level, replicates, "percentile", seed)
-    check_settings(settings)
+    settings = Settings(statistic, chosen_resample(resample, method), estimand, level, replicates, method, seed)
+    check_settings(settings, methods=PREPARED_METHODS)
     for kind, got, known in (("strata rule", rule, RULES), ("baseline", baseline, BASELINES)):
         if got not in known:
             raise UnknownName(kind, got, known)
+    if rule == "subset" and method == AUTO:
+        raise Misuse("the rule 'subset' is defined by what it draws; pass method='percentile' with it")
     scores = as_table(table, columns, better=better, metric=metric)
     matrix = scores.matrix(metric, missing=missing)
     by = [by] if isinstance(by, str) else by
@@ -119,7 +133,12 @@ def strata(
     return StrataResult.of(
         STRATA.frame(rows),
         _prose(settings, matrix, rule, baseline),
-        (*matrix_notes(matrix, has_videos=scores.has_videos), *_several_notes(matrix.cases, by, bins, separator)),
+        (
+            *matrix_notes(matrix, has_videos=scores.has_videos),
+            *_several_notes(matrix.cases, by, bins, separator),
+            *unused(settings, resample),
+            *_findings(rows, settings),
+        ),
     )
 
 
@@ -250,17 +269,45 @@ def _subset_draws(matrix: ScoreMatrix, one: Contrast, statistic: Statistic, keys
     return np.asarray(out[1] - out[0])
 
 
+def _findings(rows: Sequence[Mapping[str, Any]], settings: Settings) -> list[Finding]:
+    """What must be known about strata with few videos, each sentence once."""
+    seen = {(row["column"], row["stratum"]): row for row in rows if row["videos"]}
+    said = []
+    for (column, stratum), row in seen.items():
+        videos, effective = row["videos"], row["effective_videos"]
+        if settings.draws:
+            found = percentile_too_narrow(videos, effective)
+        else:
+            found = few_videos(videos, row["df"] or float("nan"))
+        if found is not None:
+            said.append(replace(found, subject=stratum if column == stratum else f"{column}={stratum}"))
+    return gathered(said)
+
+
 def _prose(settings: Settings, matrix: ScoreMatrix, rule: str, baseline: str) -> str:
     against = "all cases" if baseline == "whole" else "the cases outside the stratum"
+    if settings.method == AUTO:
+        made = (
+            f"{percent(settings.level)} intervals come from leaving out one video of the whole table at a time "
+            "(jackknife), both sides at once, with Student's t and the smaller of both sides' degrees of freedom. "
+            "Nothing is drawn."
+        )
+        return f"{_what(settings, matrix, against)} {made}"
     how = {
         "joint": f"{label_of(settings.resample)} resamples of the whole table, both sides from the same draws",
         "subset": "resamples of the videos that have the property, with stratum rows and all rows drawn separately "
         "within each",
     }[rule]
     return (
+        f"{_what(settings, matrix, against)} "
+        f"{percent(settings.level)} {settings.method} intervals come from {settings.replicates:,} {how} "
+        f"(seed {settings.seed})."
+    )
+
+
+def _what(settings: Settings, matrix: ScoreMatrix, against: str) -> str:
+    return (
         f"Deltas are the {settings.statistic} of {matrix.metric.name!r} in the stratum minus that of {against} "
         f"(estimand: {settings.estimand}; {len(matrix.values):,} cases, {len(matrix.video_names):,} videos); "
-        "strata overlap. "
-        f"{percent(settings.level)} percentile intervals come from {settings.replicates:,} {how} "
-        f"(seed {settings.seed})."
+        "strata overlap."
     )

@@ -61,6 +61,8 @@ class Settings:
     port: int = PORT
     replicates: int = 1000
     judges: Sequence[str | Judge] = field(default=())
+    store: str | Path | None = None
+    """Keeps verdicts between runs, as in `score`."""
 
     def __post_init__(self) -> None:
         if self.protocol not in PROTOCOLS:
@@ -234,7 +236,7 @@ def _told(inputs: Inputs, rules: Rules, settings: Settings, engine: Engine, fold
         result = score(
             inputs.requests_file, inputs.references_file, responses, model="rehearsal", replicates=settings.replicates,
             max_latency_s=None if pooled else rules.budget_s, judges=settings.judges,
-            definitions=inputs.definitions_file,
+            store=settings.store, definitions=inputs.definitions_file,
         )  # fmt: skip
         result.to_dir(folder / "scores", force=True)
     text = report_text(

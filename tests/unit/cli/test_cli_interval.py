@@ -26,7 +26,9 @@ def test_intervals_are_printed_with_their_paragraph(table: str) -> None:
     done = RUN.invoke(build_app(), ["interval", table, *COLUMNS])
     assert done.exit_code == 0, done.output
     assert "M0" in done.stdout
-    assert "30 two-stage bootstrap resamples" in done.stdout
+    assert "leaving out one video at a time" in done.stdout
+    drawn = RUN.invoke(build_app(), ["interval", table, *COLUMNS, "--method", "percentile", "--resample", "two-stage"])
+    assert "30 two-stage bootstrap resamples" in drawn.stdout
 
 
 def test_json_is_one_document(table: str) -> None:

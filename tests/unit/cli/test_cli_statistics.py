@@ -87,3 +87,31 @@ def test_agreement_reads_units_and_segments(tmp_path: Path) -> None:
 
 def test_an_unknown_model_is_one_line(table: str) -> None:
     assert isinstance(call("compare", table, "M2", "M7").exception, UnknownName)
+
+
+def test_profiles_show_both_tables_and_refuse_what_is_no_number(table: str, tmp_path: Path) -> None:
+    done = call("profiles", table, "--thresholds", "1", "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0, done.output
+    assert "probability of improvement" in done.stdout
+    assert {"profiles.csv", "improvement.csv"} <= {path.name for path in (tmp_path / "out").iterdir()}
+    refused = call("profiles", table, "--thresholds", "1,high")
+    assert isinstance(refused.exception, Misuse)
+    assert "--thresholds: '1,high' is no list of numbers" in str(refused.exception)
+
+
+def test_a_separated_effect_is_warned_about(tmp_path: Path) -> None:
+    frame = nested_frame().with_columns(leak=pl.col("value"))
+    frame.filter(pl.col("model") == "M0").write_csv(tmp_path / "scores.csv")
+    done = call("adjusted", str(tmp_path / "scores.csv"), "--effects", "leak", "--json")
+    assert [row["z"] for row in json.loads(done.stdout)["rows"]] == [None, None]
+    assert "Warning: M0: " in done.stderr
+
+
+def test_weights_of_an_ensemble_come_from_a_file(tmp_path: Path) -> None:
+    frame = nested_frame().with_columns(response=pl.col("value").cast(pl.String))
+    frame.write_csv(tmp_path / "scores.csv")
+    (tmp_path / "weights.json").write_text(json.dumps({"M0": 9, "M1": 1, "M2": 1}))
+    words = ("ensembles", str(tmp_path / "scores.csv"), "--kinds", "weighted", "--boot", "20", "--json")
+    done = call(*words, "--weights", str(tmp_path / "weights.json"))
+    alone = frame.filter(pl.col("model") == "M0")["value"].mean()
+    assert json.loads(done.stdout)["rows"][0]["value"] == pytest.approx(alone)

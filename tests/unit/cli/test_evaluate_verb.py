@@ -145,13 +145,13 @@ def test_every_kind_says_what_is_missing(kind: str, tmp_path: Path) -> None:
 
 def detections(folder: Path, model: str, alarms: int) -> list[object]:
     """Every object found, and so many detections per image where nothing is; the references and the results."""
-    images = [{"id": n, "video": f"v{n % 4}"} for n in range(12)]
-    objects = [{"id": n + 1, "image_id": n, "category_id": 1, "bbox": [10, 10, 20, 20]} for n in range(12)]
+    images = [{"id": n, "video": f"v{n % 8}"} for n in range(16)]
+    objects = [{"id": n + 1, "image_id": n, "category_id": 1, "bbox": [10, 10, 20, 20]} for n in range(16)]
     truth = {"images": images, "categories": [{"id": 1, "name": "tool"}], "annotations": objects}
-    found = [{"image_id": n, "category_id": 1, "bbox": [10, 10, 20, 20], "score": 0.9} for n in range(12)]
+    found = [{"image_id": n, "category_id": 1, "bbox": [10, 10, 20, 20], "score": 0.9} for n in range(16)]
     wrong = [
         {"image_id": n, "category_id": 1, "bbox": [100 + 30 * extra, 60, 10, 10], "score": 0.8}
-        for n in range(12)
+        for n in range(16)
         for extra in range(alarms + (n % 2))
     ]
     (folder / "references.json").write_text(json.dumps(truth))
@@ -185,8 +185,9 @@ def test_the_model_with_fewer_false_alarms_wins_in_every_verb(tmp_path: Path) ->
 
 def test_a_metric_of_whole_videos_that_was_asked_for_is_in_the_score_table(tmp_path: Path) -> None:
     for model, guess in (("steady", "aaabbb"), ("restless", "abaabb")):
-        frame = {"video": ["u"] * 6 + ["v"] * 6, "second": [*range(6)] * 2, "reference": list("aaabbb") * 2}
-        pl.DataFrame({**frame, "prediction": list(guess) * 2}).write_csv(tmp_path / f"{model}.csv")
+        videos = [name for name in "uvwxyz" for _ in range(6)]
+        frame = {"video": videos, "second": [*range(6)] * 6, "reference": list("aaabbb") * 6}
+        pl.DataFrame({**frame, "prediction": list(guess) * 6}).write_csv(tmp_path / f"{model}.csv")
         given = ["--metric", "flicker_per_min", "--model", model, "--boot", 20, "--out", tmp_path / model]
         assert run("phases", "--predictions", tmp_path / f"{model}.csv", *given).exit_code == 0
     folders = [str(tmp_path / "steady"), str(tmp_path / "restless")]

@@ -117,7 +117,7 @@ def test_options_of_another_rule_are_warned_about(table: Path) -> None:
         f"Warning: rule 'mean-then-rank' has no use for {name!r}; what was given for it was ignored"
         for name in ("board", "alpha", "baselines")
     ]
-    assert "no use for 'task_column'" in run(table, "--boot", 0, "--task-column", "video").stderr
+    assert "no use for 'task_column'" in run(table, "--rule", "focus", "--boot", 0, "--task-column", "video").stderr
     quiet = run(table, "--rule", "test-then-rank", "--boot", 0, "--alpha", 0.1, "--test", "sign-flip")
     assert "no use for" not in quiet.stderr
 

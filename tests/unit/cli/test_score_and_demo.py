@@ -100,3 +100,28 @@ def test_an_unknown_kind_to_list_gets_a_suggestion(
 ) -> None:
     assert run(monkeypatch, "list", "judge") == 2
     assert "did you mean 'judges'" in capsys.readouterr().err
+
+
+def test_who_interrupts_a_scoring_is_told_what_is_kept(
+    demo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from surgeval.judges.exact import ExactJudge
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ExactJudge, "judge", interrupted)
+    assert run(monkeypatch, *score_words(demo, "--judge", "exact")) == 130
+    assert "interrupted after 0 judged answers; verdicts that came are kept in" in capsys.readouterr().err
+
+
+def test_an_only_judge_that_cannot_be_reached_is_named_with_the_reason(
+    demo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = str(demo.parent / "store-of-nothing")
+    words = score_words(demo, "--judge", "openai:m@http://127.0.0.1:9/v1", "--store", store, "--force")
+    assert run(monkeypatch, *words) == 1
+    told = " ".join(capsys.readouterr().err.split())
+    assert "no headline" in told
+    assert "judge openai:m@http://127.0.0.1:9/v1 failed on" in told
+    assert "cannot be reached" in told

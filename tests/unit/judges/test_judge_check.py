@@ -2,9 +2,14 @@ import unicodedata
 from collections import Counter
 from pathlib import Path
 
+import polars as pl
+import pytest
+from scipy import stats
+
 from judge_cases import Saying, always
 from surgeval.judges import Verdict, check_judge, check_size, open_judge
-from surgeval.judges._canaries import ATTACKS, canaries
+from surgeval.judges._canaries import ATTACKS, EMPTY_WORDS, canaries
+from surgeval.judges._check import side_by_side
 from surgeval.judges._gold import gold_pairs
 from surgeval.judges.exact import tidied
 
@@ -41,11 +46,30 @@ def test_there_are_enough_canaries_of_every_kind() -> None:
     assert len(canaries()) >= 30
     assert min(Counter(canary.kind for canary in canaries()).values()) >= 3
     assert len(ATTACKS["other language"]) >= 4
-    assert {canary.kind for canary in canaries()} == set(ATTACKS)
+    assert {canary.kind for canary in canaries()} == {*ATTACKS, *EMPTY_WORDS, "hedge"}
 
 
 def test_no_canary_contains_its_reference() -> None:
-    assert not [c for c in canaries() if tidied(c.case.reference) in tidied(c.case.candidate)]
+    assert not [c for c in canaries() if c.kind != "hedge" and tidied(c.case.reference) in tidied(c.case.candidate)]
+
+
+def test_hedges_name_the_reference_and_another_answer() -> None:
+    gold = {(p.case.question, p.case.candidate): p.correct for p in gold_pairs()}
+    for canary in (c for c in canaries() if c.kind == "hedge"):
+        wrong = [text for (question, text), right in gold.items() if question == canary.case.question and not right]
+        assert canary.case.reference.rstrip(".") in canary.case.candidate
+        assert any(text.rstrip(".") in canary.case.candidate for text in wrong)
+
+
+def test_rates_of_every_part_add_up_and_have_exact_intervals() -> None:
+    silent = check_judge(always("silent", None))
+    rates = silent.rates.filter(pl.col("part") == "canary")
+    assert rates["value"].to_list() == [0.0, 0.0, 1.0]
+    expected = stats.binomtest(0, len(canaries())).proportion_ci(method="exact")
+    assert rates.row(0, named=True)["high"] == pytest.approx(expected.high)
+    laid = side_by_side([silent, check_judge(open_judge("exact"))])
+    assert laid.columns == ["part", "rate", "silent", "exact"]
+    assert laid.height == 9
 
 
 def test_canaries_fit_the_length_of_a_legal_answer_and_floods_fill_it() -> None:
@@ -91,4 +115,4 @@ def test_rates_are_given_per_kind_and_add_up() -> None:
 def test_the_page_on_judges_gives_the_true_numbers() -> None:
     page = " ".join((Path(__file__).parents[3] / "docs" / "concepts" / "judges.md").read_text().split())
     assert f"{len(gold_pairs())} gold pairs" in page
-    assert f"and {len(canaries())} injection canaries" in page
+    assert f"and {len(canaries())} canaries" in page

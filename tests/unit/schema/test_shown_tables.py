@@ -54,7 +54,7 @@ def table() -> ScoreTable:
 
 
 def test_results_show_themselves_in_notebooks_without_running_anything() -> None:
-    ranked = rank(table(), "mean-then-rank", replicates=20)
+    ranked = rank(table(), "mean-then-rank", better="larger", replicates=20)
     valued = interval(table(), replicates=20)
     frame = table().frame.with_columns(hard=pl.col("case").str.ends_with("1"))
     found = failures(frame, outcome="value", fixed=["hard"], random=["video"])
@@ -62,6 +62,6 @@ def test_results_show_themselves_in_notebooks_without_running_anything() -> None
         text = result._repr_html_()
         assert "<table>" in text
         assert "<img" not in text
-    assert "Ranking by mean-then-rank" in ranked._repr_html_()
+    assert "Ranking by &#x27;mean-then-rank&#x27;" in ranked._repr_html_()
     assert "&lt;img" in valued._repr_html_()
     assert "hard" in found._repr_html_()

@@ -6,9 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surgeval.scoring.summary import summarise
+from surgeval.scoring.summary import summarise as summary_of
+from surgeval.stats.interval import interval
 
 ALL = ("overall", "all")
+
+
+def summarise(*args: Any, **options: Any) -> pl.DataFrame:
+    return summary_of(*args, **options).table
 
 
 def line(table: pl.DataFrame, level: str, estimand: str = "rows") -> dict[str, Any]:
@@ -87,12 +92,58 @@ def test_the_order_of_questions_changes_nothing(data: st.DataObject) -> None:
     assert np.allclose(before.select(numbers).to_numpy(), after.select(numbers).to_numpy(), equal_nan=True)
 
 
-def test_the_interval_is_the_percentile_interval_of_explicit_resamples() -> None:
-    from surgeval.stats.draws import stream, video_counts
-
+@pytest.mark.parametrize("method", ["auto", "percentile", "basic"])
+@pytest.mark.parametrize("estimand", ["rows", "videos"])
+def test_the_interval_of_everything_is_that_of_interval_to_the_last_digit(method: str, estimand: str) -> None:
     rng = np.random.default_rng(3)
-    values, videos = rng.integers(0, 2, 50).astype(float), np.sort(rng.integers(0, 6, 50))
-    row = line(summarise(values[:, None], videos, ["m"], {ALL: np.arange(50)}, replicates=200), "overall")
-    draws = video_counts(6, 200, stream(42, "summary", *ALL))
-    means = [np.concatenate([np.tile(values[videos == v], n) for v, n in enumerate(d)]).mean() for d in draws]
-    assert (row["low"], row["high"]) == pytest.approx(tuple(np.percentile(means, [2.5, 97.5])))
+    values, videos = rng.integers(0, 2, 50).astype(float), rng.integers(0, 7, 50)
+    row = line(
+        summarise(values[:, None], videos, ["m"], {ALL: np.arange(50)}, method=method, replicates=200),
+        "overall",
+        estimand,
+    )
+    table = {
+        "model": ["m"] * 50, "case": [f"q{i}" for i in range(50)], "video": [f"v{v}" for v in videos],
+        "metric": ["correct"] * 50, "value": values,
+    }  # fmt: skip
+    found = interval(table, method=method, estimand=estimand, replicates=200).table.row(0, named=True)
+    for ours, theirs in (("accuracy", "value"), ("low", "low"), ("high", "high"), ("df", "df"), ("method", "method")):
+        assert row[ours] == found[theirs] or (found[theirs] is None and np.isnan(row[ours]))
+    assert row["effective_videos"] == found["effective_videos"]
+
+
+def buckets_of(shares: list[int], videos: int = 8) -> tuple[np.ndarray, np.ndarray, dict[tuple[str, str], np.ndarray]]:
+    """Right answers, videos, and buckets that the first so many videos fill."""
+    rng = np.random.default_rng(5)
+    codes = np.concatenate([np.repeat(np.arange(share), 6) for share in shares])
+    ends = np.cumsum([6 * share for share in shares])
+    slices = {
+        ("bucket", f"b{n}"): np.arange(end - 6 * share, end)
+        for n, (share, end) in enumerate(zip(shares, ends, strict=True))
+    }
+    assert max(shares) <= videos
+    return rng.integers(0, 2, (len(codes), 1)).astype(float), codes, slices
+
+
+def test_the_headline_widens_by_a_bucket_of_a_single_video_and_a_second_line_leaves_it_out() -> None:
+    values, codes, slices = buckets_of([8, 8, 8, 8, 8, 1])
+    table, findings = summary_of(values, codes, ["m"], slices)
+    every, others = table.filter(pl.col("level") == "headline").rows(named=True)
+    assert others["low"] * 5 / 6 == pytest.approx(every["low"])
+    assert others["high"] * 5 / 6 + 1 / 6 == pytest.approx(every["high"])
+    assert (others["name"], others["count"]) == ("mean over the buckets in two or more videos", 240)
+    assert "1 of 6 buckets occur in one video only (b5)" in findings[0].message
+
+
+def test_the_headline_has_no_interval_where_a_third_of_the_buckets_are_of_a_single_video() -> None:
+    values, codes, slices = buckets_of([8, 8, 1])
+    table, findings = summary_of(values, codes, ["m"], slices)
+    every, others = table.filter(pl.col("level") == "headline").rows(named=True)
+    assert np.isnan(every["low"])
+    assert every["method"] == "none"
+    assert others["low"] < others["accuracy"] < others["high"]
+    assert [one.code for one in findings] == ["single-video-classes"]
+    drawn = summarise(values, codes, ["m"], slices, method="percentile", replicates=100)
+    assert drawn.filter(pl.col("level") == "headline").height == 1
+    none = summarise(values, codes, ["m"], slices, method="percentile", replicates=0)
+    assert none["low"].is_nan().all()

@@ -37,18 +37,19 @@ def test_pairing_makes_the_interval_narrower_than_two_separate_ones() -> None:
     assert found["sd"] < np.hypot(apart["sd"][0], apart["sd"][2])
 
 
-@pytest.mark.parametrize("method", ["percentile", "basic", "bca"])
+@pytest.mark.parametrize("method", ["auto", "percentile", "basic", "bca"])
 @pytest.mark.parametrize("statistic", ["mean", "median"])
 def test_every_method_gives_an_interval(method: str, statistic: str) -> None:
     frame = nested_frame(videos=14, rows=8, binary=False)
-    found = row(frame, "M2", "M0", method=method, statistic=statistic, replicates=200)
+    estimand = "videos" if method == "auto" else "rows"
+    found = row(frame, "M2", "M0", method=method, statistic=statistic, estimand=estimand, replicates=200)
     assert found["low"] <= found["difference"] <= found["high"]
 
 
 def test_the_deterministic_difference_is_close_to_many_replicates() -> None:
     options = {"resample": "two-stage", "estimand": "videos"}
     exact = row(FRAME, "M2", "M0", method="deterministic", **options)
-    drawn = row(FRAME, "M2", "M0", replicates=20_000, **options)
+    drawn = row(FRAME, "M2", "M0", method="percentile", replicates=20_000, **options)
     for name in ("low", "high", "sd", "p_false_claim"):
         assert exact[name] == pytest.approx(drawn[name], abs=0.01)
 
@@ -66,13 +67,60 @@ def test_a_claim_between_equal_models_is_a_coin_toss_and_between_unequal_ones_is
     )
     assert row(equal, "A", "B")["p_false_claim"] > 0.05
     better = equal.with_columns(value=pl.when(pl.col("model") == "A").then(1.0).otherwise(pl.col("value")))
-    assert row(better, "A", "B")["p_false_claim"] == 0.0
+    found = row(better, "A", "B")
+    assert found["p_false_claim"] == found["p_value"] / 2 == found["smallest_p"] / 2 == 2.0**-30
+
+
+def test_the_interval_and_the_p_value_are_one_conclusion_whatever_the_method() -> None:
+    auto, drawn = row(FRAME, "M2", "M0"), row(FRAME, "M2", "M0", method="percentile")
+    assert (auto["low"] > 0) == (auto["p_value"] <= 0.05)
+    assert auto["method"] == "sign-flip"
+    for name in ("p_value", "smallest_p", "p_false_claim", "favours", "effective_videos"):
+        assert drawn[name] == auto[name]
+    assert auto["df"] is not None
+    assert (drawn["df"], drawn["method"]) == (None, "percentile")
+    assert [one.code for one in compare(FRAME, "M2", "M0", method="percentile").findings] == ["percentile-too-narrow"]
+    assert (auto["replicates"], auto["seed"], drawn["replicates"], drawn["seed"]) == (None, None, 1000, 42)
+
+
+@pytest.mark.parametrize("method", ["auto", "percentile"])
+def test_below_six_videos_nobody_is_favoured_and_it_is_said(method: str) -> None:
+    five = FRAME.filter(pl.col("video") < "v05").with_columns(value=(pl.col("model") == "M2").cast(pl.Float64))
+    five = five.with_columns(value=pl.when(pl.col("case") == "v00q00").then(0.5).otherwise(pl.col("value")))
+    result = compare(five, "M2", "M0", method=method)
+    found = result.table.row(0, named=True)
+    assert found["difference"] > 0.9
+    assert found["favours"] is None
+    assert found["smallest_p"] == found["p_value"] == 0.0625
+    if method == "auto":
+        assert found["method"] == "jackknife"
+        assert [one.code for one in result.findings] == ["few-videos"]
+    six = FRAME.filter(pl.col("video") < "v06").with_columns(value=(pl.col("model") == "M2").cast(pl.Float64))
+    six = six.with_columns(value=pl.when(pl.col("case") == "v00q00").then(0.5).otherwise(pl.col("value")))
+    assert row(six, "M2", "M0", method=method)["favours"] == "M2"
+
+
+def test_two_videos_give_a_difference_without_interval_and_claim() -> None:
+    result = compare(FRAME.filter(pl.col("video") < "v02"), "M2", "M0")
+    found = result.table.row(0, named=True)
+    assert (found["low"], found["high"], found["favours"], found["method"]) == (None, None, None, "none")
+    assert found["note"] == "2 videos: no interval; the spread between videos cannot be judged."
+
+
+def test_the_difference_of_pooled_quantiles_has_no_interval_unless_one_is_drawn() -> None:
+    frame = nested_frame(videos=14, rows=8, binary=False)
+    result = compare(frame, "M2", "M0", statistic="median")
+    found = result.table.row(0, named=True)
+    assert (found["low"], found["favours"], found["p_value"]) == (None, None, None)
+    assert result.findings[0].code == "no-method"
 
 
 def test_identical_models_favour_nobody() -> None:
     same = FRAME.with_columns(value=pl.lit(1.0))
     found = row(same, "M0", "M1", replicates=50)
-    assert (found["difference"], found["favours"], found["p_false_claim"], found["sd"]) == (0.0, None, None, 0.0)
+    assert (found["difference"], found["favours"], found["p_value"], found["sd"]) == (0.0, None, 1.0, 0.0)
+    assert (found["low"], found["high"]) == (None, None)
+    assert "No variation between videos" in found["note"]
 
 
 def test_smaller_may_be_better() -> None:
@@ -98,12 +146,12 @@ def test_only_cases_scored_for_both_are_compared() -> None:
 def test_the_minimum_detectable_difference_is_found_with_its_power() -> None:
     videos, sd_video = 40, 0.2
     sd = sd_video / np.sqrt(videos)
-    effect = min_detectable(sd, videos)
+    effect = min_detectable(sd, videos - 1)
     rng = np.random.default_rng(3)
     draws = rng.normal(effect, sd_video, (4000, videos))
     found = stats.ttest_1samp(draws, 0, axis=1).pvalue < 0.05
     assert found.mean() == pytest.approx(0.8, abs=0.02)
-    assert np.isnan(min_detectable(0.1, 1))
+    assert np.isnan(min_detectable(0.1, 0))
 
 
 def test_slices_with_one_video_have_a_difference_but_no_interval() -> None:
@@ -125,6 +173,9 @@ def test_wrong_models_are_named() -> None:
 
 
 def test_the_paragraph_names_unit_power_and_risk() -> None:
-    prose = compare(FRAME, "M0", "M1", replicates=30).prose
+    drawn = compare(FRAME, "M0", "M1", method="percentile", replicates=30).prose
     for part in ("whole videos", "80% power", "false claim", "estimand: rows", "seed 42"):
-        assert part in prose
+        assert part in drawn
+    auto = compare(FRAME, "M0", "M1").prose
+    assert "sign-flip test over videos" in auto
+    assert "seed" not in auto

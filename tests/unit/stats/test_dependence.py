@@ -63,7 +63,7 @@ def test_both_summaries_of_width_ratios_are_given_and_named() -> None:
 
 def test_ratios_per_slice_and_without_any_width() -> None:
     frame = nested_frame().with_columns(value=pl.when(pl.col("view") == "smoke").then(1.0).otherwise(pl.col("value")))
-    result = width_ratio(frame, by=["view"], replicates=50)
+    result = width_ratio(frame, by=["view"], method="percentile", replicates=50)
     smoke = result.table.filter(pl.col("view") == "smoke")
     assert smoke["width_ratio"].null_count() == smoke.height
     assert result.summaries is not None

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -5,6 +7,7 @@ import pytest
 from nested_tables import nested_frame
 from surgeval.errors import Misuse, UnknownName
 from surgeval.schema.questions import Reference
+from surgeval.schema.rows import write_json_rows
 from surgeval.schema.taxonomy import Capability
 from surgeval.stats.ensembles import ensembles, response_keys, vote_scores
 
@@ -72,6 +75,22 @@ def test_responses_are_compared_by_the_value_they_stand_for() -> None:
     assert key("q1", "3") != key("q1", "4")
     assert key("q1", "three") is None
     assert key("q9", " as it is ") == "as it is"
+
+
+def test_files_of_references_say_which_votes_are_equal(tmp_path: Path) -> None:
+    right = pl.col("value") == 1
+    number = pl.when(right & (pl.col("model") == "M1")).then(pl.lit("03")).when(right).then(pl.lit("3"))
+    counted = FRAME.with_columns(response=number.otherwise(pl.lit("4")))
+    cases = FRAME["case"].unique().sort()
+    references = [Reference(case, Capability.OBJECT_AGGREGATION, "number", "3") for case in cases]
+    write_json_rows((reference.as_row() for reference in references), tmp_path / "references.json")
+    by_hand = ensembles(counted, key=response_keys(references), replicates=20)
+    found = ensembles(counted, references=tmp_path / "references.json", replicates=20)
+    assert found.table.equals(by_hand.table)
+    assert not found.table.equals(ensembles(counted, replicates=20).table), "texts differ where numbers do not"
+    assert [name for name, _ in found.request.files] == ["references"]
+    with pytest.raises(Misuse, match="give one of them"):
+        ensembles(counted, references=references, key=response_keys(references))
 
 
 def test_no_response_is_no_vote() -> None:

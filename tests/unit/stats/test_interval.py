@@ -10,6 +10,7 @@ from surgeval.errors import Misuse, TableInvalid, TooFewVideos, UnknownName
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.stats.interval import interval, metric_interval, prepared_spread
 from surgeval.stats.statistic import MetricStatistic, Statistic
+from surgeval.stats.video_jackknife import mean_interval
 
 FRAME = nested_frame(videos=12)
 
@@ -60,7 +61,7 @@ def test_perfect_scores_have_the_best_value_without_spread() -> None:
 
 def test_intervals_without_random_numbers_are_close_to_those_with_many() -> None:
     exact = interval(FRAME, method="deterministic", estimand="videos").table
-    drawn = interval(FRAME, estimand="videos", replicates=20_000).table
+    drawn = interval(FRAME, estimand="videos", method="percentile", resample="two-stage", replicates=20_000).table
     for column in ("low", "high", "sd"):
         np.testing.assert_allclose(exact[column], drawn[column], atol=0.006)
     assert exact["seed"].null_count() == exact.height
@@ -69,9 +70,13 @@ def test_intervals_without_random_numbers_are_close_to_those_with_many() -> None
 def test_one_video_is_an_error_for_a_table_and_a_note_for_a_slice() -> None:
     with pytest.raises(TooFewVideos, match="only one video"):
         interval(FRAME.filter(pl.col("video") == "v00"))
-    table = interval(FRAME, by=["video"], replicates=20).table
-    assert table["low"].null_count() == table.height
-    assert set(table["note"]) == {"one unit only: its spread is unknowable"}
+    result = interval(FRAME, by=["video"])
+    assert result.table["low"].null_count() == result.table.height
+    assert set(result.table["note"]) == {"1 video: no interval; the spread between videos cannot be judged."}
+    assert [one.code for one in result.findings] == ["few-videos"]
+    drawn = interval(FRAME, by=["video"], method="percentile", replicates=20).table
+    assert drawn["low"].null_count() == drawn.height
+    assert set(drawn["note"]) == {"one unit only: its spread is unknowable"}
     assert interval(FRAME.filter(pl.col("video") == "v00"), resample="naive").table["low"].null_count() == 0
 
 
@@ -114,7 +119,10 @@ def test_settings_that_contradict_themselves_are_refused() -> None:
 
 
 def test_the_paragraph_says_what_was_done() -> None:
-    prose = interval(FRAME, replicates=50, seed=7, level=0.9).prose
+    auto = interval(FRAME, level=0.9).prose
+    for part in ("estimand: rows", "12 videos", "90% intervals", "leaving out one video", "Nothing is drawn"):
+        assert part in auto
+    prose = interval(FRAME, method="percentile", resample="two-stage", replicates=50, seed=7, level=0.9).prose
     for part in ("estimand: rows", "12 videos", "90% percentile", "50 two-stage", "seed 7"):
         assert part in prose
 
@@ -177,21 +185,58 @@ def test_a_metric_whose_statistics_do_not_match_its_videos_is_refused() -> None:
 def test_prepared_cases_get_the_draws_of_the_metric_interval() -> None:
     one = FRAME.filter(pl.col("model") == FRAME["model"][0])
     videos, metric = one["video"].to_list(), Accuracy()
-    whole = metric_interval(metric, one, video=videos, resample="cluster", replicates=80).table.row(0, named=True)
-    found = prepared_spread(MetricStatistic(metric), np.asarray(metric.prepare(one)), video=videos, replicates=80)
-    for column in ("value", "low", "high", "sd"):
-        assert getattr(found, column) == pytest.approx([whole[column]], rel=1e-12)
-    assert found.undefined.tolist() == [0]
+    for method in ("auto", "percentile"):
+        options = {"video": videos, "replicates": 80, "method": method}
+        whole = metric_interval(metric, one, **options).table.row(0, named=True)
+        prepared = np.asarray(metric.prepare(one))
+        found = prepared_spread(MetricStatistic(metric), prepared, facts=metric.facts, names=["accuracy"], **options)
+        for column in ("value", "low", "high", "sd"):
+            assert getattr(found.spread, column) == pytest.approx([whole[column]], rel=1e-12)
+        assert found.undefined.tolist() == [0]
 
 
 def test_resamples_in_which_a_value_is_undefined_are_counted_and_left_aside() -> None:
     values = np.array([[1.0, 1.0], [0.0, np.nan], [0.5, np.nan]])
-    found = prepared_spread(Statistic("mean"), values, video=list("uvw"), replicates=200)
+    options = {"method": "percentile", "facts": MetricFacts("m"), "names": ["a", "b"], "replicates": 200}
+    found = prepared_spread(Statistic("mean"), values, video=list("uvw"), **options)
     assert found.undefined[0] == 0
     assert 30 < found.undefined[1] < 90  # the first video is missing from (2/3)^3 of the resamples
-    assert (found.low[1], found.value[1], found.high[1]) == (1.0, 1.0, 1.0)
+    assert (found.spread.low[1], found.spread.value[1], found.spread.high[1]) == (1.0, 1.0, 1.0)
 
 
 def test_the_paragraph_says_the_level_unrounded() -> None:
-    assert "97.5% percentile intervals" in interval(FRAME, level=0.975, replicates=20).prose
-    assert "99.9% percentile intervals" in interval(FRAME, level=0.999, replicates=20).prose
+    assert "97.5% percentile intervals" in interval(FRAME, level=0.975, method="percentile", replicates=20).prose
+    assert "99.9% intervals" in interval(FRAME, level=0.999).prose
+
+
+def test_the_default_is_the_jackknife_over_videos_and_draws_nothing() -> None:
+    one, other = interval(FRAME, seed=1), interval(FRAME.sample(fraction=1, shuffle=True, seed=3), seed=2, replicates=7)
+    assert one.table.equals(other.table)
+    totals = FRAME.filter(pl.col("model") == "M1").group_by("video").agg(pl.col("value").sum(), pl.len())
+    expected = mean_interval(totals["value"].to_numpy()[:, None], totals["len"].to_numpy(), low=0, high=1)
+    row = one.table.filter(pl.col("model") == "M1").row(0, named=True)
+    for name, column in (
+        ("low", "low"),
+        ("high", "high"),
+        ("sd", "sd"),
+        ("df", "df"),
+        ("effective", "effective_videos"),
+    ):
+        assert row[column] == pytest.approx(getattr(expected, name)[0], rel=1e-12)
+    assert (row["method"], row["replicates"], row["seed"]) == ("jackknife, logit", None, None)
+
+
+def test_what_has_no_effect_on_a_method_is_said() -> None:
+    assert [one.code for one in interval(FRAME, resample="two-stage").findings] == ["resample-unused"]
+    assert interval(FRAME, resample="cluster").findings == ()
+    assert interval(FRAME, resample="two-stage").table["low"].equals(interval(FRAME).table["low"])
+    assert not interval(FRAME, resample="naive").table["low"].equals(interval(FRAME).table["low"])
+
+
+def test_two_videos_carry_no_interval_and_findings_name_only_the_models_concerned() -> None:
+    few = interval(FRAME.filter(pl.col("video") < "v02"))
+    assert few.table["low"].null_count() == few.table.height
+    assert [one.text for one in few.findings] == ["2 videos: no interval; the spread between videos cannot be judged."]
+    flat = FRAME.with_columns(value=pl.when(pl.col("model") == "M1").then(0.5).otherwise(pl.col("value")))
+    found = [one for one in interval(flat).findings if one.code == "no-variation"]
+    assert [one.subject for one in found] == ["M1"]

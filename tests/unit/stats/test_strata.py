@@ -3,12 +3,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 from nested_tables import nested_frame
 from surgeval.errors import Misuse, TooFewVideos, UnknownName
 from surgeval.stats.contrasts import ALL_MODELS
 from surgeval.stats.cooccurrence import cooccurrence
 from surgeval.stats.strata import strata, stratum_masks
+from surgeval.stats.video_jackknife import degrees_of_freedom
 
 FRAME = nested_frame(videos=10, rows=12, binary=False).with_columns(
     smoke=pl.col("view") == "smoke",
@@ -23,7 +25,8 @@ def pick(table: pl.DataFrame, **labels: str) -> dict:
 
 @pytest.mark.parametrize("rule", ["joint", "subset"])
 def test_deltas_are_stratum_minus_whole_and_their_median_over_models(rule: str) -> None:
-    table = strata(FRAME, ["smoke", "blood"], statistic="median", rule=rule, replicates=50).table
+    options = {"statistic": "median", "rule": rule, "method": "percentile", "replicates": 50}
+    table = strata(FRAME, ["smoke", "blood"], **options).table
     deltas = []
     for model in ("M0", "M1", "M2"):
         mine = FRAME.filter(pl.col("model") == model)
@@ -41,7 +44,7 @@ def test_a_stratum_that_is_the_whole_has_no_delta_and_no_spread() -> None:
 
 
 def test_the_joint_interval_covers_what_resampling_videos_gives() -> None:
-    table = strata(FRAME, ["smoke"], replicates=2000).table
+    table = strata(FRAME, ["smoke"], method="percentile", replicates=2000).table
     rng = np.random.default_rng(0)
     mine = FRAME.filter(pl.col("model") == "M1")
     videos = {name[0]: part for name, part in mine.partition_by("video", as_dict=True).items()}
@@ -68,16 +71,49 @@ def test_the_subset_rule_resamples_only_videos_with_the_property() -> None:
             inside.append(rng.choice(a, len(a)))
             whole.append(rng.choice(b, len(b)))
         draws.append(np.median(np.concatenate(inside)) - np.median(np.concatenate(whole)))
-    table = strata(rare, ["rare"], rule="subset", statistic="median", replicates=4000).table
+    table = strata(rare, ["rare"], rule="subset", statistic="median", method="percentile", replicates=4000).table
     row = pick(table, stratum="rare", model="M0")
     assert row["videos"] == 3
     assert row["sd"] == pytest.approx(np.std(draws), rel=0.12)
 
 
 def test_the_subset_rule_draws_stratum_rows_and_all_rows_apart() -> None:
-    row = strata(FRAME.with_columns(all=pl.lit(True)), ["all"], rule="subset", replicates=60).table.row(0, named=True)
+    frame = FRAME.with_columns(all=pl.lit(True))
+    row = strata(frame, ["all"], rule="subset", method="percentile", replicates=60).table.row(0, named=True)
     assert row["delta"] == 0.0
     assert row["low"] < 0 < row["high"]
+
+
+def test_the_default_interval_is_the_jackknife_of_the_difference() -> None:
+    row = pick(strata(FRAME, ["smoke"]).table, stratum="smoke", model="M1")
+    mine = FRAME.filter(pl.col("model") == "M1")
+
+    def delta(rows: pl.DataFrame) -> float:
+        return rows.filter("smoke")["value"].mean() - rows["value"].mean()
+
+    names = mine["video"].unique().to_list()
+    gaps = [delta(mine.filter(pl.col("video") != name)) - delta(mine) for name in names]
+    sd = np.sqrt((len(names) - 1) / len(names) * np.square(gaps).sum())
+    sizes = mine.filter("smoke")["video"].value_counts()["count"].to_numpy().astype(float)
+    df = float(degrees_of_freedom(sizes))
+    assert (row["sd"], row["df"]) == pytest.approx((sd, df), rel=1e-9)
+    reach = stats.t.ppf(0.975, df) * sd
+    assert (row["low"], row["high"]) == pytest.approx((delta(mine) - reach, delta(mine) + reach), rel=1e-9)
+    assert (row["method"], row["seed"], row["replicates"]) == ("jackknife", None, None)
+
+
+def test_few_videos_in_a_stratum_are_said_and_two_carry_no_interval() -> None:
+    frame = FRAME.with_columns(
+        two=pl.col("smoke") & pl.col("video").is_in(["v01", "v04"]),
+        four=pl.col("smoke") & pl.col("video").is_in(["v01", "v04", "v05", "v06"]),
+    )
+    result = strata(frame, ["two", "four"])
+    assert pick(result.table, stratum="two", model="M0")["low"] is None
+    assert pick(result.table, stratum="four", model="M0")["low"] is not None
+    assert [(one.code, one.subject) for one in result.findings] == [("few-videos", "two"), ("few-videos", "four")]
+    with pytest.raises(Misuse, match="pass method='percentile'"):
+        strata(FRAME, ["smoke"], rule="subset")
+    assert "pooled quantiles" in pick(strata(FRAME, ["smoke"], statistic="median").table, model="M0")["note"]
 
 
 def test_the_gap_to_the_remaining_cases_is_a_baseline_of_its_own() -> None:
@@ -111,7 +147,7 @@ def test_empty_strata_and_strata_of_one_video_are_named_results() -> None:
 
 def test_resamples_without_the_stratum_are_left_aside_and_counted() -> None:
     frame = FRAME.with_columns(rare=pl.col("smoke") & pl.col("video").is_in(["v01", "v04"]))
-    row = pick(strata(frame, ["rare"], replicates=400).table, stratum="rare", model="M0")
+    row = pick(strata(frame, ["rare"], method="percentile", replicates=400).table, stratum="rare", model="M0")
     assert "had no scored case" in row["note"]
     assert row["low"] is not None
 

@@ -134,6 +134,10 @@ class ClassAverage(WeightedMetric):
         """The measure of every class under each weighting, `[weighting, class]`; NaN where undefined."""
         return self._class_values(weighted_sums(statistics, weight_rows(weights, len(statistics))), np.nan)
 
+    def class_support(self, statistics: UnitStatistics) -> Floats:
+        """`[unit, class]`: reference cases."""
+        return np.asarray(statistics[..., TP] + statistics[..., FN], dtype=np.float64)
+
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
         """The average over the included classes."""
         counts = weighted_sums(statistics, weights)
@@ -180,6 +184,14 @@ class BalancedAccuracy(WeightedMetric):
         """Counts per unit and class."""
         return class_counts(cases)
 
+    def class_values(self, statistics: UnitStatistics, weights: npt.ArrayLike) -> Floats:
+        """The recall of every class under each weighting, `[weighting, class]`; NaN without a reference case."""
+        return ClassAverage("recall", "macro").class_values(statistics, weights)
+
+    def class_support(self, statistics: UnitStatistics) -> Floats:
+        """`[unit, class]`: reference cases."""
+        return np.asarray(statistics[..., TP] + statistics[..., FN], dtype=np.float64)
+
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
         """The mean recall."""
         return ClassAverage("recall", "macro").values(statistics, weights)
@@ -212,6 +224,10 @@ class LabelBalancedAccuracy(WeightedMetric):
         sensitivity = ratio(counts[..., TP], counts[..., TP] + counts[..., FN])
         specificity = ratio(counts[..., TN], counts[..., TN] + counts[..., FP])
         return np.asarray((sensitivity + specificity) / 2)
+
+    def class_support(self, statistics: UnitStatistics) -> Floats:
+        """`[unit, class]`: reference cases."""
+        return np.asarray(statistics[..., TP] + statistics[..., FN], dtype=np.float64)
 
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
         """The mean over labels with both kinds of references."""

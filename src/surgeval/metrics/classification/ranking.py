@@ -153,6 +153,11 @@ class _OverClasses(WeightedMetric):
         columns = [self._in_blocks(ranking, own) for ranking in store.rankings]
         return np.stack(columns, axis=1)
 
+    def class_support(self, statistics: UnitStatistics) -> Floats:
+        """`[unit, class]`: positive cases."""
+        store, own = redeem(statistics, np.eye(len(statistics)))
+        return np.stack([own @ ranking.positives for ranking in store.rankings], axis=1)
+
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
         """The average."""
         values = self.class_values(statistics, weights)

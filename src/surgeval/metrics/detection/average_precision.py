@@ -183,6 +183,11 @@ class _OverGrid(WeightedMetric):
         store, own = redeem(statistics, weight_rows(weights, len(statistics)))
         return np.asarray(self._chosen(grid_areas(store, own, self.engine)).mean(axis=2))
 
+    def class_support(self, statistics: UnitStatistics) -> Floats:
+        """`[unit, class]`: references."""
+        store, own = redeem(statistics, np.eye(len(statistics)))
+        return np.asarray(own @ store.references)
+
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
         """The average over classes with a reference."""
         store, own = redeem(statistics, weights)

@@ -44,7 +44,7 @@ def naive_against_cluster(
     """Two intervals per model and how many times wider the one is that respects videos.
 
     Args:
-        frame: Tables of `interval` under `naive` and under one other resample, one below the other: columns
+        frame: Tables of `interval` with resample `naive` and with one other, one below the other: columns
             `model`, `value`, `low`, `high`, `resample`, and `statistic`, `cases`, `videos` where known.
         name: Of the chart.
         title: Of the chart.
@@ -77,9 +77,9 @@ def naive_against_cluster(
         name, alt.layer(*[mark for pair in layers for mark in pair], beside, head_beside("width ratio")), title=title,
         alt=f"The {statistic} of {amount(len(order), 'model')} with two {level_words(frame)} each. Intervals that "
             f"respect videos are {number(median, 2)} times as wide in the median. {spoken}",
-        caption=f"Points: {statistic}. Bars: {level_words(frame)}; upper, orange and square: single rows resampled as "
-                f"if independent; lower, blue and round: whole videos resampled ({sizes(frame)}). Text: width of the "
-                f"lower over the upper interval; the median over models is {number(median, 2)}.",
+        caption=f"Points: {statistic}. Bars: {level_words(frame)}; upper, orange and square: single rows as if "
+                f"independent; lower, blue and round: whole videos as units ({sizes(frame)}). Text: width of the lower "
+                f"over the upper interval; the median over models is {number(median, 2)}.",
         data=frame,
     )  # fmt: skip
 

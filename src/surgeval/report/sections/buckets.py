@@ -94,7 +94,7 @@ def _of_scores(inputs: Inputs) -> list[Block]:
         frame = frame.with_columns(n=pl.col("videos")) if "videos" in frame.columns else frame
         options = {"name": "bucket-intervals", "title": "Accuracy per bucket"}
         blocks.append(picture("value_intervals", frame, estimand="accuracy, mean over questions", **options))
-    caption = "Accuracy: mean over the questions of the bucket; 95 % intervals from resampling whole videos."
+    caption = "Accuracy: mean over the questions of the bucket; 95 % intervals with whole videos as units."
     return [*blocks, Table("buckets", "Buckets", shown, caption, folded=bool(blocks))]
 
 

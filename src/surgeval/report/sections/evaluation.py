@@ -32,7 +32,7 @@ def _evaluated(part: StoredResult) -> list[Block]:
     wanted = [
         name for name in ("metric", "value", "low", "high", "videos", "estimand", "note") if name in metrics.columns
     ]
-    caption = "Intervals resample whole videos; conventions are in conventions.json beside the table."
+    caption = "Intervals have whole videos as units; conventions are in conventions.json beside the table."
     blocks.append(Table("metrics", f"Metrics of {model}", metrics.select(wanted), caption))
     for name, title in (("per_class", "By class"), ("per_stratum", "By condition")):
         if not part.frame(name).is_empty():

@@ -8,7 +8,6 @@ from typing import Any
 import polars as pl
 
 from surgeval.report.inputs import Inputs, StoredResult
-from surgeval.report.live import SEED
 from surgeval.report.record import report_manifest, reproduction_line
 from surgeval.report.section import Block, Note, Prose, Section, Table
 from surgeval.report.words import plain
@@ -45,7 +44,7 @@ def _own(inputs: Inputs) -> list[Block]:
     """Versions and files of this very page, as its manifest has them."""
     made = report_manifest(inputs)
     packages = ", ".join(f"{name} {version}" for name, version in made["packages"].items())
-    text = f"Made with surgeval {made['surgeval']}, Python {made['python']}, {packages}; seed {SEED} for its intervals."
+    text = f"Made with surgeval {made['surgeval']}, Python {made['python']}, {packages}; its intervals draw nothing."
     found: list[Block] = [Prose(text)]
     if made["inputs"]:
         frame = pl.DataFrame(made["inputs"], schema=dict.fromkeys(("file", "sha256"), pl.String))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from surgeval.report.inputs import Inputs, StoredResult
-from surgeval.report.live import SEED, Live
+from surgeval.report.live import Live
 from surgeval.report.section import Block, Note, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
 from surgeval.report.sections._wording import count_of, missing, name_of, names_of, slug
@@ -45,7 +45,7 @@ def _intervals(inputs: Inputs, live: Live) -> list[Block]:
     ratio = widths["ratio"].filter(widths["ratio"].is_finite()).median()
     videos = live.table.frame["video"].n_unique()
     text = (
-        f"Intervals that resample whole videos (n = {videos:,}) are compared with naive ones that take every"
+        f"Intervals with whole videos as units (n = {videos:,}) are compared with naive ones that take every"
         " question as independent."
     )
     if isinstance(ratio, float):
@@ -55,8 +55,9 @@ def _intervals(inputs: Inputs, live: Live) -> list[Block]:
     chart = picture(
         "naive_against_cluster", live.both, largest_is_best=inputs.better != "smaller",
     )  # fmt: skip
-    caption = f"95 % percentile intervals from {live.replicates} resamples (seed {SEED}); {_estimand(inputs)}."
-    return [Prose(text), chart, Table("intervals", "Cluster and naive intervals", frame, caption, folded=True)]
+    caption = f"95 % intervals from leaving out one video, or one case, at a time; {_estimand(inputs)}."
+    table = Table("intervals", "Intervals that respect videos, and naive ones", frame, caption, folded=True)
+    return [Prose(text), chart, table]
 
 
 def _estimand(inputs: Inputs) -> str:
@@ -86,8 +87,8 @@ def _strata(live: Live) -> list[Block]:
     )
     columns = ["column", "stratum", "model", "value", "delta", "low", "high", "cases", "videos"]
     caption = (
-        f"Delta: value in the condition minus value over all cases; 95 % intervals from {live.replicates} resamples of"
-        f" whole videos, both sides in the same resample (seed {SEED}). Strata of different columns overlap."
+        "Delta: value in the condition minus value over all cases; 95 % intervals from leaving out one video at a time,"
+        " both sides at once. Strata of different columns overlap."
     )
     shown = frame.select(columns).sort(pl.col("delta").abs(), descending=True, nulls_last=True)
     table = Table("strata", "Differences between conditions", shown, caption, shown_rows=60, folded=True)

@@ -29,6 +29,7 @@ TABLES: Mapping[str, Mapping[str, Table]] = {
     "rank-tasks": _by_name(ranking.TASKS),
     "failures": _by_name(failures.FAILURES),
     "floors": _by_name(scoring.FLOOR),
+    "diff": _by_name(scoring.DIFF),
     "evaluate": _by_name(evaluation.EVALUATE),
     "simulate": _by_name(evaluation.SIMULATE),
     "interval": _by_name([statistics.INTERVAL]),

@@ -10,17 +10,23 @@ _RECORD = {
     "conventions": text("choices without which the number means nothing", needed=False),
 }
 _NOTE = {"note": text("what is odd about the row", needed=False)}
+_HOW = {
+    "sd": number("of the value: standard error by the jackknife, or over resamples", needed=False),
+    "df": number("degrees of freedom of the interval; empty where a method draws", needed=False),
+    "videos": whole(needed=False),
+    "effective_videos": number("videos of equal size that would carry as much", needed=False),
+    "method": text("that gave the interval; none where the data carry none", needed=False),
+}
 _SPREAD = {
     "value": number(needed=False),
     "low": number("of the interval over videos", needed=False),
     "high": number(needed=False),
-    "sd": number("over resamples", needed=False),
-    "videos": whole(needed=False),
+    **_HOW,
 }
 
 METRICS = Table(
     "metrics", "One metric.", metric=text, value=number, low=number("of the interval over videos"), high=number,
-    sd=number("over resamples", needed=False), videos=whole, **_RECORD, **_NOTE,
+    **_HOW, **_RECORD, **_NOTE,
 )  # fmt: skip
 PER_VIDEO = Table(
     "per_video",

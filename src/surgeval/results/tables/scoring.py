@@ -9,9 +9,11 @@ SUMMARY = Table(
     level=text("kind of slice: headline, bound, overall, bucket, group, leaf, answer_format or clinical"), name=text,
     estimand=text("rows: mean over questions; videos: mean over videos of their means", needed=False),
     accuracy=number, low=number("of the interval over videos; official files say ci_low"),
-    high=number("official files say ci_high"), count=whole("scored questions"), videos=whole(needed=False),
+    high=number("official files say ci_high"), df=number("degrees of freedom of the interval", needed=False),
+    count=whole("scored questions"), videos=whole(needed=False),
     effective_videos=number("videos of equal size that would carry as much", needed=False),
     not_scored=whole("questions without a verdict that do not count as wrong", needed=False),
+    method=text("that gave the interval; none where the data carry none", needed=False),
 )  # fmt: skip
 TARGETED = Table(
     "targeted", "One targeted metric of one answer format.",
@@ -35,6 +37,12 @@ JUDGES = Table(
     judge=text, cases=whole, asked=whole("questions put to it"), reused=whole("verdicts known already"),
     failed=whole("cases without an answer"), abstained=whole("cases with an answer and no verdict"), tokens=whole,
     seconds=number("sum over questions asked"), prompt=text("version of prompt and parser"),
+    money=number("tokens times the price that was named", needed=False),
+)  # fmt: skip
+JUDGE_AGREEMENT = Table(
+    "judge_agreement", "One coefficient of agreement between judges, over answers with an opinion.", "unread",
+    coefficient=text, rater_a=text("empty where all judges are meant"), rater_b=text, value=number,
+    low=number("of the interval over videos"), high=number, sd=number, units=number("answers"), videos=whole, note=text,
 )  # fmt: skip
 RESULTS = Table(
     "results", "One question; official profiles write the first nine columns. Strata follow.", "more", "unread",
@@ -71,5 +79,20 @@ MARGINS = Table(
     questions=whole, videos=whole, missing=whole("without a response; they count as wrong"), not_scored=whole,
 )  # fmt: skip
 
-SCORE = (SUMMARY, TARGETED, COUNTS, LEVERAGE_QUESTIONS, LEVERAGE_VIDEOS, JUDGES, RESULTS)
+MOVED = Table(
+    "moved", "What moved one number from scoring A to scoring B.", "unread",
+    level=text("kind of slice"), name=text, estimand=text("rows or videos, as in summary"), a=number, b=number,
+    difference=number("b minus a; the next three add up to it"), verdicts=number("by verdicts that changed"),
+    regrouping=number("by questions that count elsewhere"), questions=number("by questions that one of them lacks"),
+    questions_a=whole, questions_b=whole,
+)  # fmt: skip
+CHANGES = Table(
+    "changes", "One difference of one question.", "unread",
+    case=text, kind=text("flipped, reason, regrouped, timed-out, latency, only-in-a or only-in-b"),
+    column=text("of results.csv"), a=text, b=text, reason_a=text("why it is right or wrong"), reason_b=text,
+)  # fmt: skip
+SETTINGS = Table("settings", "One setting of the manifests that differs.", "unread", setting=text, a=text, b=text)
+
+SCORE = (SUMMARY, TARGETED, COUNTS, LEVERAGE_QUESTIONS, LEVERAGE_VIDEOS, JUDGES, JUDGE_AGREEMENT, RESULTS)
 FLOOR = (FLOORS, TEMPLATES, MARGINS, UNSEEN_TEMPLATES)
+DIFF = (MOVED, CHANGES, SETTINGS)

@@ -7,6 +7,7 @@ An empty `prediction` is a case without an answer: it is kept and counts as wron
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -204,6 +205,7 @@ def material(
         case_scores(rows, by) if rows.has_decisions else None,
         {"correct": KNOWN_METRICS["correct"], "set_exact": EXACT},
         extra_tables={"reliability": reliability_table(jobs, rows.classes)},
+        sizes=Counter(rows.frame["video"].to_list()),
         notes=tuple(notes),
     )
 

@@ -14,6 +14,7 @@ import polars as pl
 
 from surgeval.results.tables.evaluation import COMPAT
 from surgeval.schema.metric import Metric
+from surgeval.schema.metric_facts import MetricFacts
 from surgeval.scoring.evaluate.measure import Job, Settings, record_columns, uncertain
 
 
@@ -56,7 +57,8 @@ def compat_table(jobs: Sequence[Job], videos: Sequence[str], settings: Settings)
         own = job.videos or tuple(videos)
         pair = job.metric, right
         statistics = tuple(np.asarray(metric.prepare(job.cases)) for metric in pair)
-        found = uncertain(_Pair(pair, (statistics[0], statistics[1])), np.arange(len(own)), own, settings)
+        both = _Pair(pair, (statistics[0], statistics[1]))
+        found = uncertain(both, np.arange(len(own)), own, settings, MetricFacts.unknown(job.name))
         rows.append(
             {
                 "metric": job.name,

@@ -60,6 +60,10 @@ class Declared:
         """The metric's values per class."""
         return np.asarray(self.metric.class_values(statistics, weights))
 
+    def class_support(self, statistics: np.ndarray) -> np.ndarray:
+        """Those of the metric."""
+        return np.asarray(self.metric.class_support(statistics))
+
 
 @dataclass(frozen=True)
 class _Offer:

@@ -6,6 +6,7 @@ ranked as one step, which the conventions then say.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -60,6 +61,7 @@ def material(
         tuple(_parts(whole, found.records, videos, by, opened)),
         extra_tables=_summary(whole, overlap) if found.confidence == "scores" else {},
         notes=_notes(found),
+        sizes=Counter(videos),
     )
 
 
@@ -161,7 +163,8 @@ def _parts(
             images = [place for place, own in enumerate(values) if str(own) == value]
             own = [videos[place] for place in images]
             part = _with_units(_of_images(cases, np.array(images)), own)
-            found.append(Part(column, value, len(images), tuple(dict.fromkeys(own)), _jobs(opened, part)))
+            names = tuple(dict.fromkeys(own))
+            found.append(Part(column, value, len(images), names, _jobs(opened, part), Counter(own)))
     return found
 
 

@@ -1,11 +1,13 @@
-"""Metrics of prepared cases: values with cluster intervals over videos, per video and per stratum.
+"""Metrics of prepared cases: values with intervals over videos, per video and per stratum.
 
-Statistics are prepared once per metric, one row per video. The interval draws whole videos with replacement, and the
-value of one video is a weighting that holds it alone. Every row carries its estimand and its conventions.
+Statistics are prepared once per metric, one row per video. The interval leaves out one video at a time (or draws whole
+videos, where that is asked for by name), and the value of one video is a weighting that holds it alone. Every row
+carries its estimand and its conventions.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,11 +22,14 @@ from surgeval.results.tables import evaluation as tables
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.scoring.evaluate.per_class import ClassJob
-from surgeval.stats.interval import prepared_spread
+from surgeval.stats.engine import AUTO, Spread
+from surgeval.stats.interval import known, prepared_spread
 from surgeval.stats.statistic import MetricStatistic, Weighted, unweighted
 
 Step = Callable[[int], None]
 """Told how many further metrics are done."""
+_SAID_ONCE = frozenset({"few-videos", "percentile-too-narrow"})
+"""Findings about the videos rather than about a value; the result says them once."""
 
 
 class Job(NamedTuple):
@@ -45,6 +50,8 @@ class Part(NamedTuple):
     cases: int
     videos: tuple[str, ...]
     jobs: tuple[Job, ...]
+    sizes: Mapping[str, int] = {}
+    """Cases of each video, where known."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,8 @@ class Material:
     score_facts: Mapping[str, MetricFacts] = field(default_factory=dict)
     extra_tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    """Cases of each video, where known: unequal videos leave fewer degrees of freedom."""
     files: tuple[Path, ...] | None = None
     """The files of a data set's folder that were read; where None, all files of the inputs are."""
     finish: Callable[[str, Measured], Mapping[str, pl.DataFrame]] = lambda *_: {}
@@ -74,6 +83,7 @@ class Settings(NamedTuple):
     level: float = 0.95
     replicates: int = 1000
     seed: int = 42
+    method: str = AUTO
 
 
 class Measured(NamedTuple):
@@ -91,7 +101,7 @@ def measure(found: Material, settings: Settings, step: Step) -> Measured:
     for job in found.jobs:
         videos = job.videos or found.videos
         statistics = np.asarray(job.metric.prepare(job.cases))
-        rows.append(_job_row(job, statistics, videos, settings))
+        rows.append(_job_row(job, statistics, videos, settings, found.sizes))
         inside += _video_rows(job, statistics, videos)
         records[job.name] = record_of(job.metric.facts)
         step(1)
@@ -112,7 +122,7 @@ def measure_parts(parts: Sequence[Part], settings: Settings, step: Step) -> pl.D
     rows = []
     for part in parts:
         for job in part.jobs:
-            found = _job_row(job, np.asarray(job.metric.prepare(job.cases)), part.videos, settings)
+            found = _job_row(job, np.asarray(job.metric.prepare(job.cases)), part.videos, settings, part.sizes)
             rows.append({"stratum": part.stratum, "stratum_value": part.value, "cases": part.cases, **found})
             step(1)
     return tables.PER_STRATUM.frame(rows)
@@ -133,55 +143,70 @@ def record_columns(facts: MetricFacts) -> dict[str, Any]:
 
 
 def uncertain(
-    statistic: Weighted, statistics: np.ndarray, videos: Sequence[str], settings: Settings
+    statistic: Weighted,
+    statistics: np.ndarray,
+    videos: Sequence[str],
+    settings: Settings,
+    facts: MetricFacts,
+    cases: np.ndarray | None = None,
 ) -> list[dict[str, Any]]:
     """Value, interval over videos, SD and note of everything that a statistic gives."""
     value = unweighted(statistic, statistics)
-    unknown = np.full(len(value), np.nan)
-    columns = {"value": value, "low": unknown, "high": unknown, "sd": unknown}
-    notes = ["one video only: its spread is unknowable"] * len(value)
+    names = [str(place) for place in range(len(value))]
     try:
-        found = prepared_spread(
-            statistic,
-            statistics,
-            video=list(videos),
-            level=settings.level,
-            replicates=settings.replicates,
-            seed=settings.seed,
-        )
-        columns |= {name: getattr(found, name) for name in ("low", "high", "sd")}
-        notes = [_resamples(int(count), settings.replicates) for count in found.undefined]
+        found, undefined = prepared_spread(
+            statistic, statistics, video=list(videos), facts=facts, names=names, cases=cases, level=settings.level,
+            replicates=settings.replicates, method=settings.method, seed=settings.seed,
+        )  # fmt: skip
     except TooFewVideos:
-        pass
-    rows = []
-    for place, note in enumerate(notes):
-        numbers = {name: _or_none(float(column[place])) for name, column in columns.items()}
-        if numbers["value"] is None:
-            numbers, note = dict.fromkeys(numbers), "undefined on these cases"
-        rows.append({**numbers, "videos": len(videos), "note": note or None})
-    return rows
+        blank = dict.fromkeys(("low", "high", "sd", "df", "effective_videos"))
+        rest = {**blank, "videos": len(videos), "method": "none", "note": "one video only: its spread is unknowable"}
+        return [{"value": known(one), **rest} for one in value]
+    return [_spread_row(found, place, len(videos), int(undefined[place]), settings) for place in range(len(value))]
 
 
-def _resamples(undefined: int, replicates: int) -> str:
-    return f"undefined in {undefined:,} of {replicates:,} resamples, which are left aside" if undefined else ""
+def _spread_row(found: Spread, place: int, videos: int, undefined: int, settings: Settings) -> dict[str, Any]:
+    numbers = {name: known(getattr(found, name)[place]) for name in ("value", "low", "high", "sd", "df")}
+    own = [one for one in found.findings if one.where == str(place)]
+    notes = [one.message for one in own if numbers["low"] is None or one.code not in _SAID_ONCE]
+    if undefined:
+        notes.append(f"undefined in {undefined:,} of {settings.replicates:,} resamples, which are left aside")
+    if numbers["value"] is None:
+        numbers, notes = dict.fromkeys(numbers), ["undefined on these cases"]
+    return {
+        **numbers,
+        "videos": videos,
+        "effective_videos": known(found.effective[place]),
+        "method": found.method[place],
+        "note": " ".join(notes) or None,
+    }
 
 
-def _job_row(job: Job, statistics: np.ndarray, videos: Sequence[str], settings: Settings) -> dict[str, Any]:
-    row = uncertain(MetricStatistic(job.metric), statistics, videos, settings)[0]
-    return {"metric": job.name, **row, **record_columns(job.metric.facts)}
+def _job_row(
+    job: Job, statistics: np.ndarray, videos: Sequence[str], settings: Settings, sizes: Mapping[str, int]
+) -> dict[str, Any]:
+    facts = job.metric.facts
+    cases = np.array([sizes.get(video, 1) for video in videos]) if _counts_cases(facts) else None
+    row = uncertain(MetricStatistic(job.metric), statistics, videos, settings, facts, cases)[0]
+    return {"metric": job.name, **row, **record_columns(facts)}
+
+
+def _counts_cases(facts: MetricFacts) -> bool:
+    """Whether a long video weighs more in the metric."""
+    return facts.pooled or facts.row == "case"
 
 
 def _video_rows(job: Job, statistics: np.ndarray, videos: Sequence[str]) -> list[dict[str, Any]]:
     alone = np.asarray(job.metric.combine(statistics, np.eye(len(videos)))).tolist()
     record = record_columns(job.metric.facts)
     return [
-        {"video": video, "metric": job.name, "value": _or_none(value), **record}
+        {"video": video, "metric": job.name, "value": known(value), **record}
         for video, value in zip(videos, alone, strict=True)
     ]
 
 
 def _class_rows(job: ClassJob, videos: Sequence[str], settings: Settings) -> list[dict[str, Any]]:
-    rows = uncertain(job.statistic(), np.asarray(job.metric.prepare(job.cases)), videos, settings)
+    rows = uncertain(job.statistic(), np.asarray(job.metric.prepare(job.cases)), videos, settings, job.metric.facts)
     record = record_columns(job.metric.facts)
     return [
         {"class": label, "metric": job.name, **row, **record, "references": int(count)}
@@ -209,19 +234,19 @@ def open_chosen(
         UnknownName: A metric of another kind, or of none.
         Misuse: A metric of an installed package that takes other cases.
     """
-    opened, known = {}, metrics_for(family, *forms)
+    opened, offered = {}, metrics_for(family, *forms)
     for name in names or default:
-        factory = known.get(name) or _plugin(name, known, forms)
+        factory = offered.get(name) or _plugin(name, offered, forms)
         taken = factory.option_names - set(factory.options)
         opened[name] = factory(**{key: value for key, value in options.items() if key in taken})
     return opened
 
 
-def _plugin(name: str, known: Mapping[str, Factory], forms: Sequence[str]) -> Factory:
+def _plugin(name: str, offered: Mapping[str, Factory], forms: Sequence[str]) -> Factory:
     """The metric that an installed package brings, where none of ours has the name."""
     brought = [other for other in METRICS if other not in METRICS.own]
     if name not in brought:
-        raise UnknownName("metric", name, [*known, *brought])
+        raise UnknownName("metric", name, [*offered, *brought])
     factory = METRICS[name]
     if not set(forms) & set(factory.takes):
         takes = ", ".join(factory.takes) or "nothing (its class has no `takes`)"
@@ -239,9 +264,6 @@ def parts_of(
             raise UnknownName("stratum column", column, frame.columns)
         for (value,), rows in frame.group_by(column, maintain_order=True):
             videos, jobs = build(rows)
-            found.append(Part(column, "" if value is None else str(value), rows.height, videos, jobs))
+            text = "" if value is None else str(value)
+            found.append(Part(column, text, rows.height, videos, jobs, Counter(rows["video"].to_list())))
     return tuple(found)
-
-
-def _or_none(value: float) -> float | None:
-    return None if value != value else value

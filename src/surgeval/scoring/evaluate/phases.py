@@ -7,6 +7,7 @@ segment that lost frames is a shorter segment.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -71,6 +72,7 @@ def material(
         parts_of(rows.frame, by, build),
         case_scores(rows, by),
         {"correct": KNOWN_METRICS["correct"]},
+        sizes=Counter(rows.frame["video"].to_list()),
         notes=tuple(notes),
     )
 

@@ -8,17 +8,22 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, UnknownName
 from surgeval.results.request import Request, files_of, requested
-from surgeval.schema.findings import as_findings
+from surgeval.schema.findings import Finding, as_findings
 from surgeval.schema.outcomes import Status
 from surgeval.schema.score_table import FIXED, ScoreTable
 from surgeval.scoring.evaluate.compat_table import compat_notes, compat_table
 from surgeval.scoring.evaluate.data_sets import OPTIONS, Prepared, references_of
 from surgeval.scoring.evaluate.measure import Material, Measured, Settings, Step, measure, measure_parts
 from surgeval.scoring.evaluate.result import EvaluationResult
+from surgeval.stats.engine import AUTO
+from surgeval.stats.few_videos import few_videos, percentile_too_narrow
+from surgeval.stats.intervals import percent
+from surgeval.stats.video_jackknife import degrees_of_freedom, effective_videos
 
 PER_VIDEO = (
     "scores.parquet holds one row per video of {}: a single case has no score. The mean of these rows is the mean over "
@@ -39,6 +44,7 @@ def evaluate(
     by: Sequence[str] = (),
     level: float = 0.95,
     replicates: int = 1000,
+    method: str = AUTO,
     seed: int = 42,
     progress: Step | None = None,
     **options: Any,
@@ -54,7 +60,8 @@ def evaluate(
         metrics: Names from `surgeval list metrics`; a usual choice if left out.
         by: Columns whose values are reported one by one.
         level: Coverage of the intervals.
-        replicates: How often whole videos are drawn.
+        replicates: How often whole videos are drawn, where a method draws.
+        method: `auto` (nothing is drawn), `percentile` or `basic`, as for `interval`.
         seed: Seed of the draws.
         progress: Called with the number of further metrics that are done.
         **options: Of the kind: `classes`, `columns`, `fps`, and so on. With `data_set`, also `task`, `split`, `videos`,
@@ -65,7 +72,7 @@ def evaluate(
 
     Example:
         >>> rows = {"video": list("uuvv"), "frame": [0, 1, 0, 1], "reference": list("abab"), "prediction": list("abaa")}
-        >>> evaluate("classification", rows, metrics=["accuracy"], replicates=50).value("accuracy")
+        >>> evaluate("classification", rows, metrics=["accuracy"]).value("accuracy")
         0.75
     """
     if kind not in KINDS:
@@ -84,11 +91,14 @@ def evaluate(
     found: Material = build(predictions, prepared.references, metrics=tuple(metrics), by=tuple(by), **told)
     if prepared.files is not None:
         found = replace(found, files=prepared.files)
-    settings = Settings(level, replicates, seed)
+    settings = Settings(level, replicates, seed, method)
     step = progress or _quiet
     measured = _saying(measure(found, settings, step), prepared.conventions)
     flawed = compat_table(found.jobs, found.videos, settings)
-    notes = (*prepared.notes, *found.notes, *compat_notes(flawed), *_per_video_note(found), *_changing_note(found))
+    notes = (
+        *prepared.notes, *found.notes, *compat_notes(flawed), *_per_video_note(found), *_changing_note(found),
+        *_few(found, settings),
+    )  # fmt: skip
     boards = found.finish(model, measured)
     tables = {
         "metrics": measured.metrics,
@@ -114,6 +124,17 @@ def evaluate(
 
 def _quiet(_: int) -> None:
     """Nobody is told."""
+
+
+def _few(found: Material, settings: Settings) -> list[Finding]:
+    """What few videos do to every interval of the result, said once."""
+    videos = len(found.videos)
+    sizes = np.array([found.sizes.get(video, 1) for video in found.videos], dtype=np.float64)
+    if settings.method == AUTO:
+        finding = few_videos(videos, float(degrees_of_freedom(sizes)))
+    else:
+        finding = percentile_too_narrow(videos, float(effective_videos(sizes)))
+    return [finding] if finding else []
 
 
 def _per_video_note(found: Material) -> tuple[str, ...]:
@@ -183,10 +204,16 @@ def score_table_of(found: Material, measured: Measured, model: str, asked: Seque
 
 
 def _prose(kind: str, model: str, found: Material, settings: Settings) -> str:
+    how = (
+        "intervals come from leaving out one video at a time (jackknife, Student's t with the degrees of freedom of "
+        "Bell and McCaffrey, on the logit scale where a metric is bounded); nothing is drawn."
+        if settings.method == AUTO
+        else f"{settings.method} intervals come from {settings.replicates:,} cluster bootstrap resamples of whole "
+        f"videos (seed {settings.seed})."
+    )
     return (
         f"{model!r} was evaluated for {kind} on {found.cases:,} cases of {len(found.videos):,} videos. "
-        f"{settings.level:.0%} percentile intervals come from {settings.replicates:,} cluster bootstrap resamples of "
-        f"whole videos (seed {settings.seed}). Estimand and conventions of every metric are in conventions.json."
+        f"{percent(settings.level)} {how} Estimand and conventions of every metric are in conventions.json."
     )
 
 

@@ -6,6 +6,7 @@ image, which differ. Empty masks are decided by a declared rule.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -109,6 +110,7 @@ def material(
         _score_rows(scores, rows),
         {name: metric.facts for name, metric in opened.items()},
         extra_tables=_instances(opened, whole, rows),
+        sizes=Counter(rows["video"].to_list()),
         notes=(*(() if instances else _notes(opened, found, declared=bool(classes))), *_empty_notes(counts, scores)),
     )
 

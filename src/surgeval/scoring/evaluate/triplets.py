@@ -7,6 +7,7 @@ unpickling are refused.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -54,8 +55,9 @@ def material(
 
     videos, jobs = build(rows.frame)
     return Material(
-        videos, rows.frame.height, jobs, _per_class(_cases(rows, rows.frame)), parts_of(rows.frame, by, build)
-    )
+        videos, rows.frame.height, jobs, _per_class(_cases(rows, rows.frame)), parts_of(rows.frame, by, build),
+        sizes=Counter(rows.frame["video"].to_list()),
+    )  # fmt: skip
 
 
 def _cases(rows: LabelledRows, part: pl.DataFrame) -> TripletCases:

@@ -161,7 +161,8 @@ def _firmness(found: Tasks, sets: list[RankSets | None]) -> list[Finding]:
         units, subject = len(np.unique(task.units)), None if task.name == ONE_TASK else f"task {task.name!r}"
         text = f"no two of the {len(found.models)} models can be told apart, so their order is open"
         if units < FEWEST_TESTED:
-            text += f": {units} {found.unit}s cannot show any difference ({FEWEST_TESTED} are needed for two models)"
+            many = f"{units} {found.unit}{'' if units == 1 else 's'}"
+            text += f": {many} cannot show any difference ({FEWEST_TESTED} are needed for two models)"
         out.append(Finding("order-open", Severity.WARNING, text, subject=subject))
     return out
 

@@ -34,8 +34,10 @@ def test_accuracy_and_its_videos_are_as_counted_by_hand() -> None:
     result = surgeval.evaluate("classification", rows(), metrics=["accuracy"], replicates=50)
     assert result.value("accuracy") == 0.75
     assert result.per_video["value"].to_list() == [1.0, 0.5]
-    low, high = result.metrics.select("low", "high").row(0)
-    assert (low, high) == (0.5, 1.0)
+    assert result.metrics.select("low", "high", "method").row(0) == (None, None, "none")
+    assert [one.code for one in result.findings if one.code == "few-videos"] == ["few-videos"]
+    drawn = surgeval.evaluate("classification", rows(), metrics=["accuracy"], method="percentile", replicates=50)
+    assert drawn.metrics.select("low", "high", "method").row(0) == (0.5, 1.0, "percentile")
     recall = result.per_class.filter(pl.col("metric") == "recall")
     assert recall["class"].to_list() == ["a", "b"]
     assert recall["value"].to_list() == [1.0, 0.5]

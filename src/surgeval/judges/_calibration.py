@@ -1,0 +1,121 @@
+"""A judge held against people: sensitivity, specificity, and what its errors did to a share of accepted answers.
+
+The gold set is a verdict file of people: JSON Lines with `qID`, `reference`, `candidate` and `verdict` (true or false;
+null where they could not decide). A judge's opinion is found by the first three. What follows for a score holds if
+the gold answers are a random sample of the judged ones; picked ones calibrate the judge for picked answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from surgeval.errors import Misuse
+from surgeval.judges._verdict_file import FileVerdict, read_verdicts
+from surgeval.stats.proportions import Hits, Share, corrected_share, share
+
+FEW = 20
+"""Gold answers of a kind below which a rate says little."""
+
+
+class Calibration(NamedTuple):
+    """One judge against people."""
+
+    judge: str
+    right: Hits
+    """Answers that people call right; those it accepted."""
+    wrong: Hits
+    """Answers that people call wrong; those it refused."""
+    undecided: int
+    """Gold answers on which the judge has no opinion."""
+    accepted: int
+    judged: int
+    """All its opinions, gold or not."""
+
+    @property
+    def corrected(self) -> Share | None:
+        """The share of right answers behind its opinions; None where it does no better than chance."""
+        return corrected_share(self.accepted, self.judged, right=self.right, wrong=self.wrong)
+
+    def row(self) -> dict[str, object]:
+        """The calibration as a row of a table."""
+        shares = {
+            "sensitivity": share(*self.right), "specificity": share(*self.wrong),
+            "accepted": share(self.accepted, self.judged), "corrected": self.corrected,
+        }  # fmt: skip
+        cells: dict[str, object] = {"judge": self.judge}
+        for name, one in shares.items():
+            ends = (None, None, None) if one is None else one
+            cells |= dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))
+        bias = None if self.corrected is None else shares["accepted"].value - self.corrected.value  # type: ignore[union-attr]
+        sizes = {"gold_right": self.right.cases, "gold_wrong": self.wrong.cases, "undecided": self.undecided}
+        return cells | {"bias": bias, **sizes, "judged": self.judged}
+
+
+class CalibrationReport(NamedTuple):
+    """Several judges against one gold set."""
+
+    judges: tuple[Calibration, ...]
+    problems: tuple[str, ...]
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """One row per judge."""
+        return pl.DataFrame([one.row() for one in self.judges])
+
+    @property
+    def cautions(self) -> list[str]:
+        """What a reader must know before a number of the table is used."""
+        told = [
+            f"{one.judge}: only {one.right.cases} right and {one.wrong.cases} wrong gold answers have its opinion"
+            for one in self.judges
+            if min(one.right.cases, one.wrong.cases) < FEW
+        ]
+        told += [f"{one.judge}: no better than chance, so nothing can be corrected" for one in self.judges
+                 if one.corrected is None]  # fmt: skip
+        return told
+
+
+def calibrate(gold: str | Path, files: Sequence[str | Path]) -> CalibrationReport:
+    """How every judge of the verdict files does against the gold set.
+
+    Raises:
+        Misuse: The gold set has several people's names or no decided answer, or shares no answer with a judge.
+        FileUnreadable: A file is no verdict file, or contradicts itself.
+    """
+    damaged: list[str] = []
+    labels = read_verdicts(gold, damaged)
+    if len({label.judge for label in labels}) > 1:
+        raise Misuse(f"{gold} holds verdicts of several people; let them agree on one label per answer first")
+    known = {label.pair: label.verdict for label in labels if label.verdict is not None}
+    if not known:
+        raise Misuse(f"{gold} has no answer that people call right or wrong")
+    verdicts = [verdict for path in files for verdict in read_verdicts(path, damaged)]
+    by_judge: dict[str, list[FileVerdict]] = {}
+    for verdict in verdicts:
+        by_judge.setdefault(verdict.judge, []).append(verdict)
+    strangers = [name for name, said in by_judge.items() if not any(one.pair in known for one in said)]
+    if strangers or not by_judge:
+        raise Misuse(f"no gold answer was judged by {', '.join(strangers) or 'anybody'}; qID, reference and candidate "
+                     "must be the same in both files")  # fmt: skip
+    return CalibrationReport(tuple(_one(name, said, known) for name, said in by_judge.items()), tuple(damaged))
+
+
+def _one(judge: str, said: Sequence[FileVerdict], known: Mapping[tuple[str, str, str], bool]) -> Calibration:
+    shared = [(known[one.pair], one.verdict) for one in said if one.pair in known]
+    opinions = [one.verdict for one in said if one.verdict is not None]
+    kinds = {
+        truth: [verdict for label, verdict in shared if label is truth and verdict is not None]
+        for truth in (True, False)
+    }
+    return Calibration(
+        judge,
+        right=Hits(kinds[True].count(True), len(kinds[True])),
+        wrong=Hits(kinds[False].count(False), len(kinds[False])),
+        undecided=sum(verdict is None for _, verdict in shared),
+        accepted=opinions.count(True),
+        judged=len(opinions),
+    )
