@@ -155,7 +155,7 @@ def _unscored(inputs: Inputs) -> Iterator[str]:
         return
     empty = inputs.rows.filter(pl.col("value").is_null())["status"].value_counts(sort=True)
     if not empty.is_empty():
-        share = empty["count"].sum() / inputs.rows.height
+        share = inputs.rows["value"].null_count() / inputs.rows.height
         yield f"{percent(share)} of the answers have no score ({statuses_listed(dict(empty.iter_rows()))})."
     yield from inputs.live.notes if inputs.live is not None else ()
 

@@ -313,7 +313,12 @@ def test_rules_for_missing_scores_are_obeyed_or_refused(tmp_path: Path) -> None:
 
 
 def test_no_model_is_called_best_where_nobody_said_which_values_are(tmp_path: Path) -> None:
-    frame = pl.DataFrame({"model": list("AABB"), "case": list("pqpq"), "video": list("uwuw"), "value": [2.0, 3, 5, 6]})
+    rows = [
+        {"model": m, "case": f"q{v}", "video": f"v{v}", "value": at + v % 3}
+        for m, at in (("A", 2.0), ("B", 5.0))
+        for v in range(8)
+    ]
+    frame = pl.DataFrame(rows)
     frame.write_csv(tmp_path / "own.csv")
     page = make_report(tmp_path / "own.csv").html()
     assert "largest first: B" in page

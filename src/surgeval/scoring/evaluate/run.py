@@ -95,7 +95,7 @@ def evaluate(
     step = progress or _quiet
     measured = _saying(measure(found, settings, step), prepared.conventions)
     flawed = compat_table(found.jobs, found.videos, settings)
-    notes = (
+    notes: tuple[Finding | str, ...] = (
         *prepared.notes, *found.notes, *compat_notes(flawed), *_per_video_note(found), *_changing_note(found),
         *_few(found, settings),
     )  # fmt: skip

@@ -127,7 +127,9 @@ def of_metric(
 
 def metric_in(frame: pl.DataFrame, own: str) -> str:
     """The name of the metric whose scores the rows hold; `own` where no column or several names say it."""
-    names = frame["metric"].cast(pl.String).drop_nulls().unique() if "metric" in frame.columns else ()
+    if "metric" not in frame.columns:
+        return own
+    names = frame["metric"].cast(pl.String).drop_nulls().unique().to_list()
     return str(names[0]) if len(names) == 1 else own
 
 
