@@ -6,7 +6,7 @@
     │   ├── DirectionUnknown   whether larger or smaller values are better was never said
     │   ├── ExtraNeeded        an optional dependency is not installed
     │   ├── HiddenDataRefused  an engine that cannot keep hidden data in was asked to
-    │   └── WouldOverwrite     an output exists and --force was not given
+    │   └── WouldOverwrite     an output exists and --force was not given, or is not ours
     ├── InputInvalid           a file or table that cannot be used; lists every problem
     │   ├── ImageRefused       an image archive that intake does not let in
     │   ├── FileUnreadable     not the format it claims to be (JSON, CSV, Parquet, encoding)
@@ -30,6 +30,7 @@ A message says what is wrong, where, what was got and what to do.
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Iterable, Sequence
 
 SHOWN_PROBLEMS = 20
@@ -60,9 +61,10 @@ class DirectionUnknown(Misuse):
 
     def __init__(self, metric: str) -> None:
         self.metric = metric
+        option = shlex.quote(f"{metric}=smaller")
         super().__init__(
             f"whether larger or smaller values of {metric!r} are better is not known, so nothing can be called better; "
-            f"say it with better='larger' or 'smaller' (--better {metric}=smaller), or name a registered metric "
+            f"say it with better='larger' or 'smaller' (--better {option}), or name a registered metric "
             "(surgeval list scores)"
         )
 
@@ -77,8 +79,9 @@ class ExtraNeeded(Misuse):
 class WouldOverwrite(Misuse):
     """An output exists already."""
 
-    def __init__(self, path: object) -> None:
-        super().__init__(f"{path} exists already; choose another place or pass --force to overwrite it")
+    def __init__(self, path: object, *, by_force: bool = True) -> None:
+        way = "pass --force to overwrite it" if by_force else "move it away: no manifest lists it, so it is not ours"
+        super().__init__(f"{path} exists already; choose another place or {way}")
 
 
 class HiddenDataRefused(Misuse):

@@ -26,7 +26,9 @@ TableArgument = Annotated[
 _OUT = "Folder for everything, with a manifest; a single table may go to a .csv or .parquet."
 Out = Annotated[Path | None, typer.Option("--out", help=_OUT)]
 OutNeeded = Annotated[Path, typer.Option("--out", help=_OUT)]
-Force = Annotated[bool, typer.Option("--force", help="Replace an earlier result at --out.")]
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace an earlier result at --out; files of others are never replaced.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random; equal seeds give equal results.")]
 

@@ -12,6 +12,7 @@ from surgeval.cli._deliver import manifest_path
 from surgeval.cli._tables import read_better, read_columns
 from surgeval.errors import Misuse, WouldOverwrite
 from surgeval.results.manifest import write_manifest
+from surgeval.schema.findings import Severity
 
 
 def register(app: typer.Typer) -> None:
@@ -33,6 +34,7 @@ def report(
     title: str | None = typer.Option(None, "--title", help="The heading; the folder's name when left out."),
     columns: o.Columns = "",
     better: o.Better = None,
+    missing: o.Missing = None,
     as_json: o.Json = False,
     force: o.Force = False,
 ) -> None:
@@ -47,7 +49,7 @@ def report(
     with progress_bar("writing the report", steps) as step:
         made = make_report(
             source, template=template, title=title, columns=read_columns(columns) or None, better=read_better(better),
-            progress=step,
+            missing=missing or None, progress=step,
         )  # fmt: skip
         made.to_html(out)
         step(1)
@@ -56,7 +58,7 @@ def report(
             step(1)
     write_manifest(record, made.manifest)
     for finding in made.inputs.findings:
-        talk(f"left out: {finding.message}")
+        talk(f"{'note' if finding.severity is Severity.NOTE else 'left out'}: {finding.message}")
     if as_json:
         emit_json(
             {
@@ -67,7 +69,8 @@ def report(
                 "sections": [section.name for section in made.sections],
                 "missing": made.missing,
                 "limitations": made.limitations,
-                "left_out": [finding.message for finding in made.inputs.findings],
+                "left_out": [f.message for f in made.inputs.findings if f.severity is not Severity.NOTE],
+                "notes": [f.message for f in made.inputs.findings if f.severity is Severity.NOTE],
             }
         )
         return

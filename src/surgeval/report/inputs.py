@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from surgeval.errors import FileUnreadable, Misuse, SurgevalError
+from surgeval.errors import FileUnreadable, Misuse, SurgevalError, TableInvalid
 from surgeval.report.live import Live
 from surgeval.report.words import plain
 from surgeval.results.reading import FolderReader, StoredResult, is_file
@@ -18,7 +18,7 @@ from surgeval.results.request import SCORES
 from surgeval.schema.findings import Finding
 from surgeval.schema.metric_facts import Better
 from surgeval.schema.score_table import ScoreTable, read_score_table
-from surgeval.schema.table_facts import Directions, TableFacts, merged
+from surgeval.schema.table_facts import Directions, TableFacts, against_names, merged
 from surgeval.schema.tabular import first_line
 
 __all__ = ["SCORES", "Inputs", "StoredResult", "read_inputs", "stacked", "without_rehearsed"]
@@ -51,7 +51,7 @@ class Inputs:
     @cached_property
     def live(self) -> Live | None:
         """Statistics of the main metric, computed when first asked for; None without scores."""
-        return None if self.scores is None else Live(self.scores, self.metric)
+        return None if self.scores is None else Live(self.scores, self.metric, self.options.get("missing"))
 
     @property
     def metric(self) -> str:
@@ -160,6 +160,9 @@ def stacked(tables: Sequence[ScoreTable]) -> ScoreTable | None:
     key = [name for name in ("case", "task") if name in frame.columns]
     homes = frame.select(*key, "video").unique()
     whole = merged({", ".join(table.models): TableFacts(table.facts, table.main) for table in tables})
+    without = {", ".join(table.models): [m for m in table.metrics if m not in table.facts] for table in tables}
+    if problems := against_names(whole, without):
+        raise TableInvalid("score tables", problems)
     if homes.select(key).is_duplicated().any() or len(set(models)) < len(models):
         frame = ScoreTable.of(frame, facts=whole.metrics).frame
     return ScoreTable(frame, all(table.has_videos for table in tables), whole.metrics, whole.main)

@@ -15,6 +15,7 @@ from surgeval.report.sections._wording import count_of, names_of, percent, perha
 from surgeval.report.sections.buckets import below_floor
 from surgeval.report.words import plain
 from surgeval.schema.findings import Severity
+from surgeval.schema.missing import NOT_THERE, statuses_listed
 from surgeval.scoring.leverage import TINY_VIDEOS
 from surgeval.stats.ranking.result import BUCKET_TOO_SMALL, NOTHING_SIGNIFICANT, UNREACHABLE
 
@@ -152,9 +153,10 @@ def _floors(inputs: Inputs) -> Iterator[Found]:
 def _unscored(inputs: Inputs) -> Iterator[str]:
     if inputs.rows.is_empty():
         return
-    share = inputs.rows["value"].null_count() / inputs.rows.height
-    if share > 0:
-        yield f"{percent(share)} of the answers were not scored (no verdict, or a broken reference)."
+    empty = inputs.rows.filter(pl.col("value").is_null())["status"].value_counts(sort=True)
+    if not empty.is_empty():
+        share = inputs.rows["value"].null_count() / inputs.rows.height
+        yield f"{percent(share)} of the answers have no score ({statuses_listed(dict(empty.iter_rows()))})."
     yield from inputs.live.notes if inputs.live is not None else ()
 
 
@@ -199,7 +201,8 @@ def _warned(inputs: Inputs) -> Iterator[Found]:
     """What the rankings warned of themselves, without the buckets counted above."""
     for part in inputs.of("rank", "rank-tasks"):
         for finding in part.findings:
-            if finding.code not in (BUCKET_TOO_SMALL, UNREACHABLE) and finding.severity is not Severity.NOTE:
+            told = finding.severity is not Severity.NOTE or finding.code == NOT_THERE
+            if told and finding.code not in (BUCKET_TOO_SMALL, UNREACHABLE):
                 text = plain(finding.message, limit=600).rstrip(".")
                 where = plain(finding.subject or "", limit=240).replace("_", " ")
                 yield Found(f"{text[:1].upper()}{text[1:]}.", where)
@@ -228,4 +231,4 @@ def _fit(part: StoredResult) -> Iterator[str]:
 
 
 def _unread(inputs: Inputs) -> Iterator[str]:
-    yield from (finding.message for finding in inputs.findings)
+    yield from (finding.message for finding in inputs.findings if finding.severity is not Severity.NOTE)

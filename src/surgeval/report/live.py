@@ -15,7 +15,7 @@ import polars as pl
 from surgeval.errors import SurgevalError
 from surgeval.report.words import plain
 from surgeval.schema.findings import Severity
-from surgeval.schema.missing import NOT_THE_MODELS_FAULT, Missing
+from surgeval.schema.missing import NOT_THE_MODELS_FAULT, Missing, missing_rules
 from surgeval.schema.outcomes import Status
 from surgeval.schema.score_table import FIXED, ScoreTable
 from surgeval.stats.dependence import dependence
@@ -35,6 +35,8 @@ class Live:
 
     table: ScoreTable
     metric: str
+    given: Missing = None
+    """What the user said about scores that are not there."""
 
     @cached_property
     def small(self) -> ScoreTable:
@@ -47,13 +49,22 @@ class Live:
 
     @property
     def missing(self) -> Missing:
-        """What a score that is not there counts as: the worst value where the metric has one.
+        """What a score that is not there counts as: as the user said, else the worst value where the metric has one.
 
-        What no model is to blame for is left out of that model's values, and said among the limitations: a report has
-        nobody to ask.
+        What no model is to blame for is left out of that model's values, and said at the top: a report has nobody to
+        ask.
         """
         own = "worst" if math.isfinite(self.table.facts_of(self.metric).worst) else "drop-case"
-        return {status.value: "drop-score" if status in NOT_THE_MODELS_FAULT else own for status in Status}
+        usual = {status: "drop-score" if status in NOT_THE_MODELS_FAULT else own for status in Status}
+        return {status.value: rule for status, rule in missing_rules(self.given, usual).items()}
+
+    @cached_property
+    def left_out(self) -> list[str]:
+        """Which scores count as nothing at all, and for which status."""
+        try:
+            return self.small.matrix(self.metric, missing=self.missing).absent.left_out.sentences
+        except SurgevalError:
+            return []
 
     @cached_property
     def notes(self) -> list[str]:

@@ -18,6 +18,7 @@ from surgeval.report.sections._wording import count_of, is_empty
 from surgeval.report.templates import OF_A_RANKING, Template, template_for
 from surgeval.report.words import plain
 from surgeval.results.manifest import version_of
+from surgeval.schema.missing import Missing
 from surgeval.schema.table_facts import Directions
 
 
@@ -111,6 +112,7 @@ def make_report(
     title: str | None = None,
     columns: Mapping[str, str] | None = None,
     better: Directions = None,
+    missing: Missing = None,
     progress: Callable[[int], None] | None = None,
 ) -> Report:
     """The report of a folder of results, or of a score table.
@@ -123,16 +125,27 @@ def make_report(
         title: The heading; the folder's name when None.
         columns: Our column names to theirs, where `source` is a table.
         better: `larger` or `smaller`, where neither the tables nor the name of the metric says it.
+        missing: What a score that is not there counts as in the report's own statistics, as `interval` takes it. What
+            is not said: the worst value for what the model is to blame for, else left out and said at the top.
         progress: Called with 1 after reading and after every section.
 
     Raises:
         FileUnreadable: There is nothing to report.
+        TableInvalid: Scores are not there, and the rule given for that is an error or cannot be followed.
         UnknownName: There is no such template.
     """
     step = progress or _silent
-    asked = {"template": template, "title": title, "columns": dict(columns or {}) or None, "better": better}
+    asked = {
+        "template": template,
+        "title": title,
+        "columns": dict(columns or {}) or None,
+        "better": better,
+        "missing": missing,
+    }
     found = read_inputs(source, columns=columns, better=better)
     inputs = replace(found, options={k: v for k, v in asked.items() if v is not None})
+    if missing is not None and inputs.live is not None:
+        inputs.live.table.matrix(inputs.metric, missing=inputs.live.missing)
     chosen = template_for(inputs, template)
     step(1)
     sections = []

@@ -62,7 +62,8 @@ def staged(folder: Path, *, force: bool, inputs: Sequence[Path] = ()) -> Iterato
     """A place to write a result to; when the block ends, it stands in the folder instead of the one before.
 
     Raises:
-        WouldOverwrite: The folder holds a result, or a file of one of the names written, and `force` is off.
+        WouldOverwrite: The folder holds a result and `force` is off, or a file of one of the names written that no
+            manifest lists.
         Misuse: No folder can be made there, one of `inputs` would be lost, or a folder has the name of a file that was
             written.
     """
@@ -150,9 +151,16 @@ def _remove(folder: Path, name: str) -> None:
 
 
 def _check_places(folder: Path, names: Mapping[str, Path], *, force: bool) -> None:
+    """Refuse to write where something stands that is no file of the result before; `force` gives up only that one."""
+    manifest = _manifest(folder)
+    listed = manifest.get("outputs") if isinstance(manifest, dict) else None
+    entries = listed if isinstance(listed, list) else []
+    before = {MANIFEST, *outputs_of(manifest), *(e.get("file") if isinstance(e, dict) else str(e) for e in entries)}
     for name in names:
         place = folder / name
         if place.is_dir():
             raise Misuse(f"{place} is a folder, and a file of that name would be written; choose another place")
         if place.exists() and not force:
             raise WouldOverwrite(place)
+        if place.exists() and name not in before:
+            raise WouldOverwrite(place, by_force=False)

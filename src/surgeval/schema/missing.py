@@ -21,12 +21,14 @@ from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.schema.outcomes import Status
 
+NOT_THERE = "scores-not-there"
+"""Code of findings about scores that are not there."""
 RULES = ("worst", "drop-case", "drop-score", "error")
 """By name; a number is a rule too."""
 _NO_CREDIT = (Status.REFUSED, Status.FAILED, Status.TIMED_OUT, Status.NOT_ASKED, Status.INFRASTRUCTURE)
 """Nothing was answered, so a score better than the worst contradicts them."""
 NOT_THE_MODELS_FAULT = (Status.NOT_ASKED, Status.NOT_JUDGED, Status.INFRASTRUCTURE)
-DEFAULTS: dict[Status, str] = {status: "error" if status in NOT_THE_MODELS_FAULT else "worst" for status in Status}
+DEFAULTS: dict[Status, Rule] = {status: "error" if status in NOT_THE_MODELS_FAULT else "worst" for status in Status}
 
 Rule = str | float
 Missing = Rule | Mapping[str, Rule] | Sequence[str] | None
@@ -39,8 +41,8 @@ _DONE = {
 _PAIRED = {**_DONE, "drop-score": "the comparison is paired, so those cases are left out for both models"}
 
 
-def missing_rules(given: Missing) -> dict[Status, Rule]:
-    """The rule for every reason why a score is not there.
+def missing_rules(given: Missing, usual: Mapping[Status, Rule] = DEFAULTS) -> dict[Status, Rule]:
+    """The rule for every reason why a score is not there; the usual one where none is given.
 
     Example:
         >>> missing_rules(["refused=0"])[Status.REFUSED], missing_rules("drop-case")[Status.NOT_JUDGED]
@@ -51,7 +53,7 @@ def missing_rules(given: Missing) -> dict[Status, Rule]:
         Misuse: The old word `drop`, a number that is not finite, no status before `=`, or two rules for everything.
     """
     if given is None:
-        return dict(DEFAULTS)
+        return dict(usual)
     if isinstance(given, str | int | float):
         given = [f"{given}"] if isinstance(given, str) else {"": given}
     if not isinstance(given, Mapping):
@@ -63,7 +65,7 @@ def missing_rules(given: Missing) -> dict[Status, Rule]:
         if len({name for name, _, _ in pairs}) < len(pairs):
             raise Misuse(f"missing: each status has one rule, got {', '.join(map(repr, given))}")
         given = {name.strip(): word.strip() for name, _, word in pairs}
-    rules: dict[Status, Rule] = dict(DEFAULTS)
+    rules: dict[Status, Rule] = dict(usual)
     if "" in given:
         rules = dict.fromkeys(Status, _rule(given[""]))
     return rules | {_status(name): _rule(rule) for name, rule in given.items() if name}
@@ -113,6 +115,14 @@ class Absences:
         return {"rules": dict(self.rules), "counts": {model: dict(one) for model, one in self.counts.items()}}
 
     @property
+    def left_out(self) -> Absences:
+        """Those that count as nothing at all."""
+        dropped = {status for status, rule in self.rules.items() if rule in ("drop-case", "drop-score")}
+        counts = {model: {s: n for s, n in some.items() if s in dropped} for model, some in self.counts.items()}
+        kept = {model: some for model, some in counts.items() if some}
+        return Absences(kept, self.rules, self.worst, self.cases_dropped)
+
+    @property
     def sentences(self) -> list[str]:
         """What became of them, in words: per model, or together where many models lack some."""
         return self._sentences(_DONE)
@@ -126,7 +136,7 @@ class Absences:
         texts = self._sentences(_PAIRED if paired else _DONE)
         statuses = list(dict.fromkeys(status for some in self.scored.values() for status in some))
         noticed = [finding for status in statuses for finding in self._noticed(status)]
-        return [*(Finding("scores-not-there", Severity.NOTE, text) for text in texts), *noticed]
+        return [*(Finding(NOT_THERE, Severity.NOTE, text) for text in texts), *noticed]
 
     def _noticed(self, status: str) -> list[Finding]:
         """What is odd about the scores of one status: a rule that does not reach them, credit without an answer."""
@@ -163,8 +173,8 @@ class Absences:
         for status, count in counts.items():
             by_rule.setdefault(self.rules[status], {})[status] = count
         return [
-            f"{_number_of(sum(some.values()), 'score', f'{whose}is', f'{whose}are')} not there ({_listed(some)}): "
-            f"{self._done(rule, done)}."
+            f"{_number_of(sum(some.values()), 'score', f'{whose}is', f'{whose}are')} not there "
+            f"({statuses_listed(some)}): {self._done(rule, done)}."
             for rule, some in by_rule.items()
         ]
 
@@ -268,7 +278,7 @@ def _refuse(counts: Mapping[str, Mapping[str, int]], used: Mapping[str, Rule], f
     if not bad:
         return
     lacking = {model: {s: n for s, n in some.items() if s in bad} for model, some in counts.items()}
-    listed = "; ".join(f"{model}: {_listed(some)}" for model, some in lacking.items() if some)
+    listed = "; ".join(f"{model}: {statuses_listed(some)}" for model, some in lacking.items() if some)
     first = sorted(bad)[0]
     why = ""
     if used[first] == "worst":
@@ -283,7 +293,8 @@ def _refuse(counts: Mapping[str, Mapping[str, int]], used: Mapping[str, Rule], f
     )  # fmt: skip
 
 
-def _listed(counts: Mapping[str, int]) -> str:
+def statuses_listed(counts: Mapping[str, int]) -> str:
+    """How many for which reason, in words."""
     words = {Status.ANSWERED.value: "answered but empty"}
     return ", ".join(f"{words.get(status, status)}: {count}" for status, count in counts.items())
 

@@ -31,11 +31,11 @@ from surgeval.schema.table_facts import (
     facts_beside,
     merged,
 )
-from surgeval.schema.table_files import read_frame, renamed, stacked
+from surgeval.schema.table_files import OURS, read_frame, renamed, stacked
 from surgeval.schema.tabular import as_frame, first_line, mixed_kinds
 
 KEY = ("model", "case", "metric", "task")
-FIXED = ("model", "case", "video", "metric", "value", "status", "task")
+FIXED = OURS
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ words that help, with the line where it happens.
 from __future__ import annotations
 
 import csv
+import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -17,6 +18,10 @@ from surgeval.schema.documents import is_whole
 from surgeval.schema.rows import not_utf8
 from surgeval.schema.tabular import first_line
 
+OURS = ("model", "case", "video", "metric", "value", "status", "task")
+"""The columns that score tables have in common."""
+_MISSPELT = 0.8
+"""Likeness from which a name is taken for a misspelt one of ours; a lower one takes `phase` for `case`."""
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _NAMES = {",": "commas", "\t": "tabs", ";": "semicolons"}
 
@@ -83,9 +88,15 @@ def renamed(frame: pl.DataFrame, columns: Mapping[str, str], where: str) -> pl.D
         where: What to call the table in error messages.
 
     Raises:
-        TableInvalid: With every column that does not exist.
+        TableInvalid: With every column that does not exist, and every name of ours that is misspelt.
     """
     problems = [
+        f"columns: {ours!r} (for {theirs!r}) is none of our names; did you mean {meant!r}?"
+        for ours, theirs in columns.items()
+        if ours not in OURS
+        for meant in difflib.get_close_matches(ours.casefold(), OURS, n=1, cutoff=_MISSPELT)
+    ]
+    problems += [
         f"column {theirs!r} (for {ours!r}) does not exist; the table has {', '.join(map(repr, frame.columns))}"
         for ours, theirs in columns.items()
         if theirs not in frame.columns

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from surgeval.errors import Misuse, UnknownName
+from surgeval.errors import Misuse, TableInvalid, UnknownName
 from surgeval.schema.score_table import ScoreMatrix
 
 OVERALL = "overall"
@@ -52,18 +52,33 @@ def check_distinct(by: Sequence[str]) -> None:
         raise Misuse(f"by: column {', '.join(map(repr, repeated))} is named twice; name each column once")
 
 
+def check_filled(matrix: ScoreMatrix, by: Sequence[str]) -> None:
+    """Refuse columns that say nothing about any case of the metric; a table without strata would look like a result.
+
+    Raises:
+        TableInvalid: With every such column.
+    """
+    empty = [name for name in by if name in matrix.cases.columns and matrix.cases[name].is_null().all()]
+    if empty:
+        metric = matrix.metric.name
+        problems = [f"column {name!r} is empty in all {len(matrix.values)} rows of metric {metric!r}" for name in empty]
+        raise TableInvalid("score table", problems)
+
+
 def slices(matrix: ScoreMatrix, by: Sequence[str] = ()) -> Iterator[Slice]:
     """Every slice in the order of its labels; the whole matrix when no column is named.
 
     Raises:
         UnknownName: A column that the cases do not have.
         Misuse: A column named twice.
+        TableInvalid: A column that is empty for every case.
     """
     by = [by] if isinstance(by, str) else list(by)
     check_distinct(by)
     for column in by:
         if column not in matrix.cases.columns:
             raise UnknownName("column", column, matrix.cases.columns)
+    check_filled(matrix, by)
     if not by:
         yield Slice({}, matrix)
         return

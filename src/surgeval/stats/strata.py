@@ -45,7 +45,7 @@ from surgeval.stats.labels import SEPARATOR, holds_several, is_flag, label_masks
 from surgeval.stats.nesting import Resample, label_of, nest_of
 from surgeval.stats.pooled import verb_matrix
 from surgeval.stats.resampling import child_counts, unit_counts
-from surgeval.stats.slices import check_distinct
+from surgeval.stats.slices import check_distinct, check_filled
 from surgeval.stats.statistic import Statistic, unweighted
 
 RULES = ("joint", "subset")
@@ -112,6 +112,7 @@ def strata(
     Raises:
         UnknownName: A column, rule or baseline that does not exist.
         TooFewVideos: The table has a single video.
+        TableInvalid: A column is empty for every case.
     """
     settings = Settings(statistic, chosen_resample(resample, method), estimand, level, replicates, method, seed)
     check_settings(settings, methods=PREPARED_METHODS)
@@ -125,6 +126,7 @@ def strata(
         scores, metric, missing=missing, statistic=statistic, estimand="videos" if rule == "subset" else estimand
     )
     by = [by] if isinstance(by, str) else by
+    check_filled(matrix, [*by, *(bins or {})])
     masks = stratum_masks(matrix.cases, by, bins=bins, low_artifact=low_artifact, separator=separator)
     contrasts = [
         Contrast(labels, mask, ~mask if baseline == "rest" else np.ones(len(mask), dtype=bool))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def test_few_videos_or_none_are_said() -> None:
 
 def test_unscored_answers_are_counted_and_what_stands_for_them_is_said() -> None:
     told = found(Inputs(Path("x"), scores=scores(100, unscored=1)))
-    assert "1.0 % of the answers were not scored" in told
+    assert "1.0 % of the answers have no score (missing: 1)." in told
     assert "1 score of 'm' is not there (missing: 1): those cases are left out for every model." in told
 
 
@@ -134,3 +135,15 @@ def test_findings_of_a_ranking_reach_the_report_through_its_folder(tmp_path: Pat
     assert "technical board 4 buckets" in text
     assert text.lower().count("rest on the tie-break alone") == 1
     assert "No rule was named" not in text
+
+
+def test_what_a_ranking_noted_of_missing_scores_is_a_limitation_and_renamed_columns_are_none() -> None:
+    said = (
+        Finding("scores-not-there", Severity.NOTE, "2 scores of 'A' are not there"),
+        Finding("note", Severity.NOTE, "x"),
+    )
+    noticed = (Finding("older-columns", Severity.NOTE, "columns of an older version were read"),)
+    text = found(Inputs(Path("x"), (replace(part("rank"), findings=said),), findings=noticed))
+    assert "2 scores of 'A' are not there." in text
+    assert "X." not in text
+    assert "older version" not in text

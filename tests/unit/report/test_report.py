@@ -13,7 +13,7 @@ import pytest
 
 import surgeval
 from report_folder import HOSTILE_ANSWER, HOSTILE_NAME, shared_challenge
-from surgeval.errors import UnknownName
+from surgeval.errors import Misuse, TableInvalid, UnknownName
 from surgeval.report import html
 from surgeval.report.chart import Chart
 from surgeval.report.report import Report, make_report
@@ -275,3 +275,52 @@ def test_equal_sections_give_equal_pages_whatever_was_drawn_before(challenge: Re
 def test_no_clock_and_no_path_of_this_machine_is_in_the_page(page: str) -> None:
     assert str(shared_challenge().parent) not in page
     assert not re.search(r"20[2-9]\d-\d\d-\d\d", page)
+
+
+def holed_scores(path: Path, **statuses: str) -> Path:
+    """A score table of two models in which cases of A have no score, for the reasons given."""
+    rows = [
+        {"model": model, "video": f"v{n % 4}", "case": f"q{n}", "metric": "correct", "value": float((n + 1) % 2),
+         "status": "answered"}
+        for model in "AB"
+        for n in range(12)
+    ]  # fmt: skip
+    for row in rows[:12]:
+        if status := statuses.get(str(row["case"])):
+            row.update(value=None, status=status)
+    pl.DataFrame(rows).write_csv(path)
+    return path
+
+
+def test_scores_that_are_left_out_are_said_at_the_top_with_their_status(tmp_path: Path) -> None:
+    source = holed_scores(tmp_path / "scores.csv", q0="infrastructure", q2="failed")
+    made = make_report(source)
+    top = [block.said for block in made.sections[0].blocks if isinstance(block, Note)]
+    assert any("1 score of 'A' is not there (infrastructure: 1): left out" in text for text in top)
+    assert "no verdict" not in made.html()
+    assert "8.3 % of the answers have no score (" in " ".join(made.limitations)
+    whole = make_report(source, missing=["infrastructure=0"])
+    assert not any("left out" in block.said for block in whole.sections[0].blocks if isinstance(block, Note))
+    assert whole.manifest["options"]["missing"] == ["infrastructure=0"]
+
+
+def test_rules_for_missing_scores_are_obeyed_or_refused(tmp_path: Path) -> None:
+    source = holed_scores(tmp_path / "scores.csv", q0="infrastructure")
+    with pytest.raises(TableInvalid, match="1 score is not there"):
+        make_report(source, missing="error")
+    with pytest.raises(Misuse, match="outside the range of 'correct'"):
+        make_report(source, missing=7)
+
+
+def test_no_model_is_called_best_where_nobody_said_which_values_are(tmp_path: Path) -> None:
+    rows = [
+        {"model": m, "case": f"q{v}", "video": f"v{v}", "value": at + v % 3}
+        for m, at in (("A", 2.0), ("B", 5.0))
+        for v in range(8)
+    ]
+    frame = pl.DataFrame(rows)
+    frame.write_csv(tmp_path / "own.csv")
+    page = make_report(tmp_path / "own.csv").html()
+    assert "largest first: B" in page
+    assert "best first" not in page
+    assert "--fixed COLUMN,..." in page

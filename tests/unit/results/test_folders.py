@@ -38,11 +38,14 @@ def test_what_an_earlier_result_left_goes_and_other_files_stay(tmp_path: Path) -
     assert files(tmp_path) == {"three.csv", "mine.csv", "methods.txt", MANIFEST}
 
 
-def test_a_file_of_the_user_is_not_overwritten_without_force(tmp_path: Path) -> None:
+def test_a_file_of_the_user_is_not_overwritten_even_by_force(tmp_path: Path) -> None:
     (tmp_path / "one.csv").write_text("x")
     with pytest.raises(WouldOverwrite):
         made("one").to_dir(tmp_path)
     assert files(tmp_path) == {"one.csv"}
+    with pytest.raises(WouldOverwrite, match=r"one.csv exists already.*move it away: no manifest lists it"):
+        made("one").to_dir(tmp_path, force=True)
+    assert (tmp_path / "one.csv").read_text() == "x"
     (tmp_path / "two.csv").mkdir()
     with pytest.raises(Misuse, match="is a folder"):
         made("two").to_dir(tmp_path, force=True)

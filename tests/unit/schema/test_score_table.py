@@ -10,7 +10,7 @@ from hypothesis import given
 
 from builders import score_columns, score_table
 from strategies import score_columns as any_columns
-from surgeval.errors import FileUnreadable, Misuse, TableInvalid, UnknownName
+from surgeval.errors import DirectionUnknown, FileUnreadable, Misuse, TableInvalid, UnknownName
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.schema.outcomes import Status
 from surgeval.schema.score_table import ScoreTable, read_score_table
@@ -312,3 +312,17 @@ def test_a_million_rows_are_read(tmp_path: Path) -> None:
 def test_every_status_is_accepted() -> None:
     for status in Status:
         assert ScoreTable.of(table(status=[status.value] * 4)).frame["status"].unique().to_list() == [status.value]
+
+
+def test_a_misspelt_name_of_ours_is_named_and_names_of_others_are_let_through() -> None:
+    rows = {"algo": ["A"], "case": ["q"], "value": [1.0], "step": ["x"]}
+    with pytest.raises(
+        TableInvalid, match=r"columns: 'modl' \(for 'algo'\) is none of our names; did you mean 'model'"
+    ):
+        ScoreTable.of(rows, columns={"modl": "algo"})
+    assert ScoreTable.of(rows, columns={"model": "algo", "phase": "step"}).strata == ["phase"]
+
+
+def test_a_name_with_spaces_is_quoted_in_the_option_that_is_suggested() -> None:
+    with pytest.raises(DirectionUnknown, match=r"--better 'hd95 \(px\)=smaller'\)"):
+        MetricFacts.unknown("hd95 (px)").sign

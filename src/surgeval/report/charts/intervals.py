@@ -16,9 +16,9 @@ def value_intervals(
     title: str = "Values with 95 % intervals",
     estimand: str = "mean over questions",
     unit: str = "videos",
-    largest_is_best: bool = True,
+    largest_is_best: bool | None = True,
 ) -> Chart:
-    """One row per model: its value and interval, the best on top.
+    """One row per model: its value and interval, the best on top, or the largest where nobody said which is best.
 
     Args:
         frame: Columns `model`, `value`, `low`, `high`, `n` (independent units) where known, and `panel` where
@@ -27,12 +27,13 @@ def value_intervals(
         title: Of the chart.
         estimand: What the value estimates.
         unit: The independent unit that was resampled.
-        largest_is_best: Which end of the axis is good.
+        largest_is_best: Which end of the axis is good; None where nobody said.
     """
     if frame.is_empty():
         return nothing_to_show(name, title, "no model has a value")
     alt = altair()
-    rows = labelled(_sorted(frame, largest_is_best=largest_is_best))
+    top, from_large = "best" if largest_is_best is not None else "largest", largest_is_best is not False
+    rows = labelled(_sorted(frame, from_large=from_large))
     order = rows[LABEL].unique(maintain_order=True).to_list()
     panels = rows["panel"].unique(maintain_order=True).to_list() if "panel" in rows.columns else []
     width = WIDTH_PX if not panels else (_PANELS_PX - _GAP_PX * (len(panels) - 1)) // len(panels)
@@ -49,9 +50,9 @@ def value_intervals(
         head = alt.Column("panel:N", sort=panels, title=None, header=alt.Header(labelFontWeight="bold"))
         picture = picture.facet(column=head, spacing=_GAP_PX)
     return drawn(
-        name, picture, title=title, alt=_told(rows, estimand, largest_is_best=largest_is_best),
+        name, picture, title=title, alt=_told(rows, estimand, top, from_large=from_large),
         caption=f"Points: {estimand}. Bars: 95 % intervals from resampling whole {unit}{_units(rows, unit)}."
-        + (" One scale for all panels; the best on average on top." if panels else ""),
+        + (f" One scale for all panels; the {top} on average on top." if panels else ""),
         data=frame,
     )  # fmt: skip
 
@@ -60,12 +61,12 @@ _PANELS_PX, _GAP_PX = 660, 30
 """Width of several panels together, and the room between two."""
 
 
-def _sorted(frame: pl.DataFrame, *, largest_is_best: bool) -> pl.DataFrame:
+def _sorted(frame: pl.DataFrame, *, from_large: bool) -> pl.DataFrame:
     """The best on top: by the value, or by its mean over panels."""
     if "panel" not in frame.columns:
-        return frame.sort("value", descending=largest_is_best, nulls_last=True)
+        return frame.sort("value", descending=from_large, nulls_last=True)
     mean = frame.with_columns(mean=pl.col("value").mean().over("model"))
-    return mean.sort("mean", "model", descending=[largest_is_best, False], nulls_last=True, maintain_order=True)
+    return mean.sort("mean", "model", descending=[from_large, False], nulls_last=True, maintain_order=True)
 
 
 _TIPS = (("model", "N", ""), ("value", "Q", ".3f"), ("low", "Q", ".3f"), ("high", "Q", ".3f"), ("n", "Q", ""))
@@ -79,20 +80,20 @@ def _units(rows: pl.DataFrame, unit: str) -> str:
     return f" (n = {few} {unit})" if few == many else f" (n = {few} to {many} {unit})"
 
 
-def _told(rows: pl.DataFrame, estimand: str, *, largest_is_best: bool) -> str:
+def _told(rows: pl.DataFrame, estimand: str, top: str, *, from_large: bool) -> str:
     if "panel" not in rows.columns:
-        return _spoken(rows, estimand)
-    panels = rows.sort("value", descending=largest_is_best, nulls_last=True).group_by("panel")
-    told = {str(panel): _spoken(own, estimand) for (panel,), own in panels}
+        return _spoken(rows, estimand, top)
+    panels = rows.sort("value", descending=from_large, nulls_last=True).group_by("panel")
+    told = {str(panel): _spoken(own, estimand, top) for (panel,), own in panels}
     return " ".join(f"{panel}: {told[panel]}" for panel in rows["panel"].unique(maintain_order=True))
 
 
-def _spoken(rows: pl.DataFrame, estimand: str) -> str:
+def _spoken(rows: pl.DataFrame, estimand: str, top: str) -> str:
     first, last = rows.row(0, named=True), rows.row(-1, named=True)
     best = f"{first[LABEL]} {_number(first['value'])} [{_number(first['low'])}, {_number(first['high'])}]"
     if rows.height == 1:
         return f"{estimand} of one model: {best}."
-    return f"{estimand} of {rows.height} models, best first: {best} to {last[LABEL]} {_number(last['value'])}."
+    return f"{estimand} of {rows.height} models, {top} first: {best} to {last[LABEL]} {_number(last['value'])}."
 
 
 def _number(value: float | None) -> str:

@@ -22,7 +22,7 @@ def section(inputs: Inputs) -> Section:
     parts = [part for part in inputs.of("failures") if not part.frame("effects").is_empty()]
     if not parts:
         columns = inputs.live.strata_columns if inputs.live is not None else []
-        fixed = plain(",".join(columns) or "ood,clinical", limit=50)
+        fixed = plain(",".join(columns) or "COLUMN,...", limit=50)
         command = f"surgeval failures SCORES... --outcome value --fixed {fixed} --random model,video --out DIR/failures"
         return missing("failures", TITLE, "There is no failure analysis.", command)
     return Section("failures", TITLE, tuple(block for part in parts for block in _analysis(part)))

@@ -25,6 +25,10 @@ def section(inputs: Inputs) -> Section:
     """The headline in words, one picture, and the number of limitations."""
     paragraphs = [" ".join(sentence for sentence in part if sentence) for part in _paragraphs(inputs)]
     blocks: list[Block] = [Prose(text) for text in paragraphs if text]
+    if inputs.live is not None and (left_out := inputs.live.left_out):
+        blocks.append(
+            Note("Scores that the values below leave out:", items=tuple(text.rstrip(".") for text in left_out))
+        )
     blocks += [*_table(inputs), *_pictures(inputs)]
     if found := len(limitations(inputs)):
         verb = "is" if found == 1 else "are"
@@ -159,7 +163,8 @@ def _values(inputs: Inputs) -> list[Block]:
     return [
         picture(
             "value_intervals", rows, name="values", title=f"Values of {_measure(inputs)}", unit=unit,
-            estimand=f"{_measure(inputs)} over cases", largest_is_best=inputs.better != "smaller",
+            estimand=f"{_measure(inputs)} over cases",
+            largest_is_best={"larger": True, "smaller": False}.get(inputs.better or ""),
         )
     ]  # fmt: skip
 

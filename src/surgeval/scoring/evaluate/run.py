@@ -100,7 +100,7 @@ def evaluate(
     flawed = compat_table(found.jobs, found.videos, settings)
     notes: list[Finding | str] = [
         *prepared.notes, *found.notes, *compat_notes(flawed), *_per_video_note(found), *_few(found, settings),
-        *_unwritten_notes(measured),
+        *_unwritten_notes(measured), *_changing_note(found),
     ]  # fmt: skip
     boards = found.finish(model, measured)
     tables = {
@@ -151,6 +151,47 @@ def _unwritten_notes(measured: Measured) -> list[str]:
     return [UNWRITTEN.format(name, why) for name, why in measured.unwritten.items()]
 
 
+def _strata_within(found: Material) -> dict[str, dict[str, list[str]]]:
+    """For each stratum column, its values within every video."""
+    within: dict[str, dict[str, list[str]]] = {}
+    for part in found.parts:
+        for video in part.videos:
+            within.setdefault(part.stratum, {}).setdefault(video, []).append(part.value)
+    return within
+
+
+def _strata_of_videos(found: Material) -> pl.DataFrame:
+    """Every video with its strata; empty where a stratum changes within the video, or is not stated."""
+    columns = {"video": pl.Series("video", found.videos, dtype=pl.String)}
+    for stratum, within in _strata_within(found).items():
+        values = [within.get(video, []) for video in found.videos]
+        texts = [own[0] if len(own) == 1 and own[0] else None for own in values]
+        columns[stratum] = _as_in_cases(found, stratum, texts)
+    return pl.DataFrame(columns)
+
+
+def _as_in_cases(found: Material, stratum: str, texts: Sequence[str | None]) -> pl.Series:
+    """The values of a stratum in the type that rows of cases have, where there are such rows."""
+    if found.scores is None or stratum not in found.scores.columns:
+        return pl.Series(stratum, texts, dtype=pl.String)
+    typed = {str(value): value for value in found.scores[stratum].unique().to_list()}
+    return pl.Series(stratum, [typed.get(text or "") for text in texts], dtype=found.scores.schema[stratum])
+
+
+def _changing_note(found: Material) -> list[str]:
+    """Which strata rows of whole videos cannot carry."""
+    whole = [job.name for job in found.jobs if found.scores is None or job.name not in set(found.scores["metric"])]
+    changing = {
+        stratum: sum(len(values) > 1 for values in within.values()) for stratum, within in _strata_within(found).items()
+    }
+    return [
+        f"Stratum {stratum!r} changes within {count} of {len(found.videos)} videos, so their rows under "
+        "metrics of whole videos have none."
+        for stratum, count in changing.items()
+        if count and whole
+    ]
+
+
 def score_table_of(found: Material, measured: Measured, model: str, asked: Sequence[str]) -> ScoreTable:
     """The score of every case, and of every video under metrics that no single case has a score of.
 
@@ -159,6 +200,7 @@ def score_table_of(found: Material, measured: Measured, model: str, asked: Seque
     scored = [] if found.scores is None else [found.scores]
     named = set() if found.scores is None else set(found.scores["metric"].unique())
     values = measured.per_video.filter(~pl.col("metric").is_in(list(named))).select("video", "metric", "value")
+    values = values.join(_strata_of_videos(found), on="video", how="left", maintain_order="left")
     scored.append(values.with_columns(pl.col("video").alias("case"), pl.lit(Status.ANSWERED.value).alias("status")))
     rows = pl.concat(scored, how="diagonal_relaxed").with_columns(pl.col("status").fill_null(Status.ANSWERED.value))
     known = rows.filter(pl.col("value").is_not_nan() & pl.col("value").is_not_null())

@@ -249,5 +249,6 @@ def _notes(opened: Mapping[str, Metric], classes: Sequence[int], *, declared: bo
         notes.append(
             f"{', '.join(binary)}: label maps are used as the metric reads them, whatever is not 0 is foreground."
         )
-    notes.append("Per class: dsc and iou are means over images in which either mask holds the class.")
+    asked = "" if {"dsc", "iou"} & set(opened) else ", whatever metrics were asked for"
+    notes.append(f"Per class{asked}: dsc and iou are means over images in which either mask holds the class.")
     return tuple(notes)

@@ -33,7 +33,7 @@ from surgeval.stats.mixed.request import ROLES, ModelRole, Request, Spec
 from surgeval.stats.mixed.residuals import normal_correlation, pearson_dispersion
 from surgeval.stats.mixed.robust import robust_logit
 from surgeval.stats.mixed.roles import VIDEO_NAMES, repeated_rows, roles_of
-from surgeval.stats.mixed.table import completed, of_metric, stated_facts, with_properties
+from surgeval.stats.mixed.table import completed, metric_in, of_metric, stated_facts, with_properties
 from surgeval.stats.mixed.tested import Rule, tested
 from surgeval.stats.mixed.workflow import STRAIGHT_ENOUGH, Workflow, check_residuals, settle_outcome, settle_role
 
@@ -91,7 +91,8 @@ def failures(
         properties: A table of properties, or several, to join by the columns each shares, such as `case` or `video`.
         cluster: One or two columns for marginal odds ratios with cluster-robust errors, in a table of their own.
         leave_out: Columns, such as patient and model, of which each level is left out in turn (a refit each).
-        metric: Rows of a score table to use, where it holds several metrics.
+        metric: Rows of a score table to use, where it holds several metrics; if left out, the main one of the table or
+            `correct`. Without `outcome`, their value is the outcome.
         better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
         missing: What a score that is not there counts as, where `outcome` is the `value` of a score table with a column
             `status`, or where this is given: see `surgeval.schema.missing`. Other rows without an outcome are left out
@@ -111,12 +112,15 @@ def failures(
         Misuse: The options contradict each other.
         TableInvalid: The table does not fit them; lists every problem.
     """
+    if metric is not None and outcome is None and successes is None:
+        outcome = "value"
     _check_options(successes, trials, outcome, spec, role, level)
     _check_rule(inference, separation)
     ours = {theirs: mine for mine, theirs in (columns or {}).items()}
     fixed, random, cluster, leave_out = (
         tuple(_renamed(name, ours) for name in _several(names)) for names in (fixed, random, cluster, leave_out)
     )
+    outcome, successes, trials = (name and _renamed(name, ours) for name in (outcome, successes, trials))
     if outcome is not None and successes is not None and trials is not None:
         analyse = partial(
             failures, table, fixed=fixed, random=random, spec=spec, per_model=per_model, role=role,
@@ -127,10 +131,12 @@ def failures(
         )  # fmt: skip
         score = analyse(outcome=outcome, family=family, transform=transform)
         return _score_or_counts(score, analyse, successes, trials, cluster)
-    frame = of_metric(rows_of(table, columns, where=where), metric, outcome, where)
-    told: tuple[str, ...] = ()
+    stated, called = stated_facts(table), (columns or {}).get("value", "value")
+    frame = of_metric(rows_of(table, columns, where=where), metric, outcome, where, main=stated.main, own=called)
+    told: tuple[Finding, ...] = ()
+    scored = metric_in(frame, called) if outcome == "value" else ""
     if outcome == "value" and (missing is not None or "status" in frame.columns):
-        frame, told = completed(frame, stated_facts(table), better, missing, where)
+        frame, told = completed(frame, stated.metrics, better, missing, where, metric=scored)
     frame = with_properties(frame, properties, where)
     also = tuple(part for name in (*cluster, *leave_out) for part in name.split(":"))
     groups, varying = random_terms(random)
@@ -165,7 +171,7 @@ def failures(
         decisions=tuple(work.decisions), transform=work.transform, diagnostics=diagnose(found, unit=roles.unit),
         specifications=compared, excluded_by_model=_excluded_by_model(frame, request), per_model=each,
         marginal=marginal, influence=pl.concat(influence) if influence else None, absent=told, tests=tests,
-        more_findings=tuple(_asked_for(frame, own, work, wanted)),
+        metric=scored, more_findings=tuple(_asked_for(frame, own, work, wanted)),
     )  # fmt: skip
 
 

@@ -70,8 +70,10 @@ class FailuresResult(Result):
     """How every coefficient was tested."""
     more_findings: tuple[Finding, ...] = ()
     """About the request and the workflow."""
-    absent: tuple[str, ...] = ()
-    """What became of scores that were not there, in words."""
+    absent: tuple[Finding, ...] = ()
+    """What became of scores that were not there."""
+    metric: str = ""
+    """What the outcome is, where it is the score of a metric."""
 
     def __post_init__(self) -> None:
         extra = {"per_model": self.per_model, "marginal": self.marginal, "influence": self.influence}
@@ -129,7 +131,7 @@ class FailuresResult(Result):
 def _findings(result: FailuresResult) -> Iterator[Finding]:
     """What a reader must know before the numbers, and the decisions that led to the model."""
     design = result.fit.design
-    yield from (Finding("scores-not-there", Severity.WARNING, text) for text in result.absent)
+    yield from result.absent
     for name, reason in design.not_assessable.items():
         yield Finding("not-assessable", Severity.WARNING, f"{name} {reason}; not assessable")
     for name, reason in design.dropped_factors.items():
@@ -270,7 +272,7 @@ def _prose(result: FailuresResult) -> str:
     assessed = table.filter(~pl.col("symbol").str.contains(NOT_ASSESSABLE))
     raw, kept = (assessed.filter(pl.col(p) <= ALPHA) for p in ("p_value", "p_holm"))
     parts = [
-        f"A {kinds.get(found.family, found.family)} of {found.design.model.outcome} was fitted to "
+        f"A {kinds.get(found.family, found.family)} of {result.metric or found.design.model.outcome} was fitted to "
         f"{found.design.rows:,} rows with random intercepts for {groups}; specification {result.spec}, {how}.",
         f"Of {table.height} properties {assessed.height} could be assessed; {raw.height} had p <= {ALPHA:g}, "
         f"{kept.height} after Holm's correction.",

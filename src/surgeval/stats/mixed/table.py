@@ -16,10 +16,11 @@ import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid, UnknownName
 from surgeval.results.table_result import rows_of
+from surgeval.schema.findings import Finding, as_findings
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.schema.missing import Missing
 from surgeval.schema.score_table import ScoreTable
-from surgeval.schema.table_facts import Directions, facts_beside, merged
+from surgeval.schema.table_facts import Directions, TableFacts, facts_beside, merged
 from surgeval.stats.mixed.design import Design
 from surgeval.stats.mixed.formula import Model
 
@@ -86,31 +87,69 @@ def _comparable(series: pl.Series, other: pl.Series) -> pl.Series:
     return series.cast(pl.Int64, strict=False) if numbers else series.cast(pl.String)
 
 
-def of_metric(frame: pl.DataFrame, metric: str | None, outcome: str | None, where: str) -> pl.DataFrame:
-    """The rows of one metric, where the table holds several."""
+def of_metric(
+    frame: pl.DataFrame,
+    metric: str | None,
+    outcome: str | None,
+    where: str,
+    *,
+    main: str | None = None,
+    own: str = "value",
+) -> pl.DataFrame:
+    """The rows of one metric, where the table holds several: the one chosen, the main one of the table, or `correct`.
+
+    Args:
+        frame: The table.
+        metric: As the user gave it.
+        outcome: The column that is explained; `value` is the score of a metric.
+        where: What to call the table in error messages.
+        main: The metric to take where none is chosen.
+        own: What the user calls the score, where the table has no column `metric`.
+
+    Raises:
+        UnknownName: The table has no such metric.
+        TableInvalid: It has several, and none was chosen.
+    """  # fmt: skip
     if "metric" not in frame.columns:
+        if metric not in (None, own):
+            raise UnknownName("metric", metric, [own])
         return frame
     known = frame["metric"].cast(pl.String).unique().drop_nulls().sort().to_list()
-    if metric is None:
-        if len(known) > 1 and outcome == "value":
-            raise TableInvalid(where, [f"holds {len(known)} metrics ({', '.join(known[:5])}); choose one with metric"])
+    if metric is None and (len(known) < 2 or outcome != "value"):
         return frame
+    metric = metric or next((name for name in (main, "correct") if name in known), None)
+    if metric is None:
+        raise TableInvalid(where, [f"holds {len(known)} metrics ({', '.join(known[:5])}); choose one with metric"])
     if metric not in known:
         raise UnknownName("metric", metric, known)
     return frame.filter(pl.col("metric").cast(pl.String) == metric)
 
 
-def stated_facts(table: Any) -> Mapping[str, MetricFacts]:
-    """The facts of metrics that the files of a table carry; none of a table in memory."""
+def metric_in(frame: pl.DataFrame, own: str) -> str:
+    """The name of the metric whose scores the rows hold; `own` where no column or several names say it."""
+    if "metric" not in frame.columns:
+        return own
+    names = frame["metric"].cast(pl.String).drop_nulls().unique().to_list()
+    return str(names[0]) if len(names) == 1 else own
+
+
+def stated_facts(table: Any) -> TableFacts:
+    """The facts of metrics that the files of a table carry; those of a score table in memory."""
     paths = [table] if _is_path(table) else list(table) if isinstance(table, list | tuple) else []
     if not paths or not all(map(_is_path, paths)):
-        return table.facts if isinstance(table, ScoreTable) else {}
-    return merged({str(path): facts_beside(Path(path)) for path in paths}).metrics
+        return TableFacts(table.facts, table.main) if isinstance(table, ScoreTable) else TableFacts()
+    return merged({str(path): facts_beside(Path(path)) for path in paths})
 
 
 def completed(
-    frame: pl.DataFrame, facts: Mapping[str, MetricFacts], better: Directions, missing: Missing, where: str
-) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    frame: pl.DataFrame,
+    facts: Mapping[str, MetricFacts],
+    better: Directions,
+    missing: Missing,
+    where: str,
+    *,
+    metric: str = "value",
+) -> tuple[pl.DataFrame, tuple[Finding, ...]]:
     """The rows of a score table with a value for every model and case as the rule for missing scores says.
 
     Columns that describe a case, such as its video, are those of the case; what describes a single answer is empty in
@@ -119,10 +158,12 @@ def completed(
     Raises:
         TableInvalid: Not a score table, or a rule that cannot be followed.
     """
-    table = ScoreTable.of(frame, facts=facts, better=better, where=where)
+    named = frame if "metric" in frame.columns else frame.with_columns(pl.lit(metric).alias("metric"))
+    table = ScoreTable.of(named, facts=facts, better=better, where=where)
     matrix = table.matrix(missing=missing)
+    said = as_findings([*matrix.borrowed, *matrix.findings()])
     if not matrix.absent.counts:
-        return frame, ()
+        return frame, said
     key = [name for name in ("task", "case") if name in matrix.cases.columns]
     grid = pl.concat(
         matrix.cases.with_columns(pl.lit(model).alias("model"), pl.Series("value", matrix.values[:, place]))
@@ -130,7 +171,7 @@ def completed(
     ).with_columns(pl.col("value").fill_nan(None))
     own = [name for name in table.frame.columns if name not in grid.columns]
     rows = grid.join(table.frame.select("model", *key, *own), on=["model", *key], how="left", nulls_equal=True)
-    return rows.filter(pl.col("value").is_not_null()), tuple(matrix.notes)
+    return rows.filter(pl.col("value").is_not_null()), said
 
 
 def averaged_over_models(design: Design) -> tuple[pl.DataFrame, Model]:

@@ -228,3 +228,13 @@ def test_a_crowd_is_said_with_0_or_1(crowd: object) -> None:
     for same in (None, False, 0.0):
         dataset["annotations"][1]["iscrowd"] = same
         assert surgeval.evaluate("detection", results, dataset, replicates=10).value("coco_ar") == 0.5
+
+
+def test_a_stratum_of_whole_videos_is_in_the_rows_of_videos_and_one_that_changes_is_not() -> None:
+    dataset, results = small()
+    dataset["images"] = [{**one, "center": "north" if one["id"] < 2 else "south"} for one in dataset["images"]]
+    found = surgeval.evaluate("detection", results, dataset, by=["center", "smoke"], replicates=20)
+    rows = found.scores.frame.select("video", "center", "smoke").unique().sort("video").rows()
+    assert rows == [("v0", "north", None), ("v1", "south", None)]
+    assert any("Stratum 'smoke' changes within 2 of 2 videos" in note for note in found.notes)
+    assert not any("Stratum 'center'" in note for note in found.notes)

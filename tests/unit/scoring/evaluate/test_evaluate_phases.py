@@ -6,8 +6,10 @@ import pytest
 from sklearn import metrics as sk
 
 import surgeval
-from surgeval.errors import InputInvalid, Misuse, UnknownName
+from surgeval.errors import InputInvalid, Misuse, TableInvalid, UnknownName
 from surgeval.metrics import TIME, Factory
+from surgeval.stats.interval import interval
+from surgeval.stats.strata import strata
 
 
 def table(reference: dict[str, str], prediction: dict[str, str], step: int = 1) -> pl.DataFrame:
@@ -98,3 +100,30 @@ def test_a_metric_of_the_family_that_takes_other_cases_is_not_offered(monkeypatc
     rows = {"video": ["u"] * 4, "second": [0, 1, 2, 3], "reference": list("aabb"), "prediction": list("aabb")}
     with pytest.raises(UnknownName, match="unknown metric 'latency_p90_s'"):
         surgeval.evaluate("phases", rows, metrics=["latency_p90_s"], replicates=10)
+
+
+def test_strata_of_videos_reach_the_metrics_of_videos_and_empty_ones_are_refused() -> None:
+    rows = [
+        {
+            "video": f"v{v}",
+            "second": s,
+            "reference": "ab"[s > 4],
+            "prediction": "ab"[(s + v) % 2],
+            "old": v < 2,
+            "no": None,
+        }
+        for v in range(4)
+        for s in range(10)
+    ]
+    frame = pl.DataFrame(rows, schema_overrides={"no": pl.String})
+    scores = surgeval.evaluate("phases", frame, by=["old", "no"], replicates=20).scores
+    assert scores.frame.schema["old"] == pl.Boolean
+    found = strata(scores, ["old"], metric="flicker_per_min", replicates=20).table
+    assert found["videos"].to_list() == [2]
+    assert interval(scores, by=["old"], metric="flicker_per_min", replicates=20).table["videos"].to_list() == [2, 2]
+    for work in (
+        lambda by: strata(scores, by, metric="flicker_per_min"),
+        lambda by: interval(scores, by=by, metric="correct"),
+    ):
+        with pytest.raises(TableInvalid, match=r"column 'no' is empty in all \d+ rows of metric"):
+            work(["no"])

@@ -1,5 +1,6 @@
 """The table of a failure analysis: reading, joining, averaging over models."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from mixed_data import nested_table
 from surgeval.errors import Misuse, TableInvalid, UnknownName
 from surgeval.results.table_result import rows_of
+from surgeval.schema.score_table import ScoreTable
 from surgeval.stats.mixed.design import design_of
 from surgeval.stats.mixed.failures import failures
 from surgeval.stats.mixed.formula import Model
@@ -115,3 +117,46 @@ def test_models_added_up_can_still_be_fitted_one_by_one_and_counted() -> None:
 def test_averaging_needs_units_that_remain() -> None:
     with pytest.raises(Misuse, match="name them as random effects"):
         averaged_over_models(design_of(TABLE, Model.parse("hits / total ~ 1")))
+
+
+def several_metrics() -> pl.DataFrame:
+    """Scores of two metrics, of which the rows of `correct` are few."""
+    rng = np.random.default_rng(3)
+    rows = [
+        {
+            "model": m,
+            "video": f"v{v}",
+            "case": f"q{v}{c}",
+            "metric": name,
+            "value": float(rng.random() < 0.6),
+            "dim": c % 2,
+        }
+        for m in "ABC"
+        for v in range(6)
+        for c in range(4)
+        for name in ("correct", "other")
+    ]
+    return pl.DataFrame(rows)
+
+
+def test_the_metric_is_chosen_as_elsewhere_and_named_in_words() -> None:
+    asked = {"fixed": ["dim"], "random": ["model", "video"]}
+    frame = several_metrics()
+    usual = failures(frame, outcome="value", **asked)
+    assert " of correct was fitted to 72 rows" in usual.prose
+    assert " of other was fitted to 72 rows" in failures(frame, metric="other", **asked).prose
+    table = replace(ScoreTable.of(frame), main="other")
+    assert " of other was fitted" in failures(table, outcome="value", **asked).prose
+    with pytest.raises(UnknownName, match="unknown metric 'foo'"):
+        failures(frame, outcome="value", metric="foo", **asked)
+    with pytest.raises(TableInvalid, match="choose one with metric"):
+        failures(frame.with_columns(metric="m" + pl.col("metric")), outcome="value", **asked)
+
+
+def test_the_score_may_go_by_the_name_of_the_user() -> None:
+    asked = {"fixed": ["dim"], "random": ["model", "video"], "columns": {"value": "err_mm"}}
+    frame = several_metrics().filter(pl.col("metric") == "other").drop("metric").rename({"value": "err_mm"})
+    for options in ({"outcome": "err_mm"}, {"outcome": "value"}, {"metric": "err_mm"}):
+        assert " of err_mm was fitted to 72 rows" in failures(frame, **options, **asked).prose
+    with pytest.raises(UnknownName, match="unknown metric 'foo'"):
+        failures(frame, outcome="err_mm", metric="foo", **asked)
