@@ -102,7 +102,6 @@ def focus_table(models: int, *, questions: int = 20_000, videos: int = 200, seed
                 "video": np.tile([f"v{v:03d}" for v in video], models),
                 "metric": "correct",
                 "value": values.T.ravel(),
-                "metric": "correct",
                 "capability": np.tile(np.array(GROUPS)[group], models),
                 "ood": np.tile(flags[0], models),
                 "clinical": np.tile(flags[1], models),

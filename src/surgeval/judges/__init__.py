@@ -15,7 +15,7 @@ from surgeval.judges._case import JudgeCase as JudgeCase
 from surgeval.judges._case import ReportingJudge as ReportingJudge
 from surgeval.judges._case import Verdict as Verdict
 from surgeval.judges._case import Vote as Vote
-from surgeval.judges._check import CheckReport as CheckReport
+from surgeval.judges._check import CheckReport as CheckReport, side_by_side
 from surgeval.judges._check import check_judge as check_judge
 from surgeval.judges._check import check_size as check_size
 from surgeval.judges._official import in_official_protocol as in_official_protocol
@@ -45,5 +45,6 @@ __all__ = [
     "check_size",
     "in_official_protocol",
     "open_judge",
+    "side_by_side",
     "verdict_row",
 ]
