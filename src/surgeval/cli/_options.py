@@ -128,6 +128,9 @@ At = Annotated[str, typer.Option("--at", help="When, for the history (ISO 8601).
 
 STORE = Path(".surgeval")
 """The folder of what was asked once, in the working folder, where nobody chose another."""
+Store = Annotated[
+    Path, typer.Option("--store", help="Folder that keeps verdicts between runs; nothing is asked twice.")
+]
 
 # Sandboxes.
 Runtime = Annotated[
@@ -145,6 +148,7 @@ LOCAL: dict[str, str] = {
     "--columns": "evaluate: columns of predictions, not of a score table",
     "--engine": "doctor looks at several, rehearse runs in one",
     "--fps": "simulate: of the videos to paint; evaluate phases, annotate reviewed: of frame numbers, no file to ask",
+    "--gold": "annotate boxes: boxes; judge calibrate: verdicts",
     "--judge": "judge check asks one",
     "--missing": "score: what a question without response is",
     "--metric": "evaluate: metrics to compute, repeatable",
@@ -158,6 +162,7 @@ LOCAL: dict[str, str] = {
     "--task": "check: repeatable",
     "--track": "questions makes several; rehearse and score take one",
     "--weights": "aggregate: of phases; ensembles: of models",
+    "--unit": "agreement: what was rated; failures: the finest unit",
     "--video": "agreement: a column; simulate: a switch; annotate: a film",
     "--video-column": "evaluate detection: a key of images",
 }

@@ -47,9 +47,7 @@ def rehearse(
     start_up_s: float = typer.Option(600.0, "--start-up", help="Seconds until the container must report ready."),
     batch_size: int | None = typer.Option(None, "--batch-size", min=1, help="Questions per batch; all without it."),
     judge: list[str] = typer.Option([], "--judge", help="Judges of free text, as in surgeval score."),
-    store: Path = typer.Option(
-        Path(".surgeval"), "--store", help="Folder that keeps verdicts between runs; nothing is asked twice."
-    ),
+    store: o.Store = o.STORE,
     boot: o.Boot = 1000,
     seed: o.Seed = 42,
     as_json: o.Json = False,

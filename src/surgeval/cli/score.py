@@ -34,9 +34,7 @@ def score(
     ),
     max_latency: float | None = typer.Option(None, "--max-latency", help="Apply this time limit in seconds instead."),
     judge: list[str] = typer.Option([], "--judge", help="One of {judges}; up to three."),
-    store: Path = typer.Option(
-        o.STORE, "--store", help="Folder that keeps verdicts between runs; nothing is asked twice."
-    ),
+    store: o.Store = o.STORE,
     quorum: int | None = typer.Option(
         None, "--quorum", min=1, help="Opinions that a decision on free text needs; by default more than half."
     ),
