@@ -34,8 +34,7 @@ def check(
     json: o.Json = False,
 ) -> None:
     """Run gold pairs and canaries against judges; exit 1 if one is not fit for use."""
-    from surgeval.judges import check_judge, check_size, open_judge
-    from surgeval.judges import side_by_side
+    from surgeval.judges import check_judge, check_size, open_judge, side_by_side
 
     reports = []
     for opened in [open_judge(spec) for spec in judge]:
