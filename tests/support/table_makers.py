@@ -90,7 +90,7 @@ def _evaluate() -> Tables:
     tables |= {name: boxes[name] for name in ("coco_summary", "compat")}
     masks = {f"{video}/0": rng.integers(0, 3, (6, 7)) for video in VIDEOS}
     result = surgeval.evaluate("segmentation", masks, masks, metrics=["mi_dsc"], replicates=5)
-    measured = Measured(result.metrics, result.per_video, result.per_class, {})
+    measured = Measured(result.metrics, result.per_video, result.per_class, {}, {}, {})
     tables |= {"instances": result.tables["instances"]}
     return {**tables, **boards("mine", measured, {"cvs_map", "bbox_map", "segm_map"})}
 

@@ -148,7 +148,6 @@ LOCAL: dict[str, str] = {
     "--columns": "evaluate: columns of predictions, not of a score table",
     "--engine": "doctor looks at several, rehearse runs in one",
     "--fps": "simulate: of the videos to paint; evaluate phases, annotate reviewed: of frame numbers, no file to ask",
-    "--gold": "annotate boxes: boxes; judge calibrate: verdicts",
     "--judge": "judge check asks one",
     "--missing": "score: what a question without response is",
     "--metric": "evaluate: metrics to compute, repeatable",

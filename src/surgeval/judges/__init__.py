@@ -18,7 +18,7 @@ from surgeval.judges._case import Vote as Vote
 from surgeval.judges._check import CheckReport as CheckReport
 from surgeval.judges._check import check_judge as check_judge
 from surgeval.judges._check import check_size as check_size
-from surgeval.judges._check import side_by_side
+from surgeval.judges._check import side_by_side as side_by_side
 from surgeval.judges._official import in_official_protocol as in_official_protocol
 from surgeval.judges._open import JUDGES as JUDGES
 from surgeval.judges._open import open_judge as open_judge

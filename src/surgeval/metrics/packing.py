@@ -63,7 +63,7 @@ def rebuilt(store: type, given: Packed) -> tuple[Any, list[int]]:
         Misuse: An array is not there, or the arrays do not make such a store.
     """
     try:
-        return _built(store, given.shared, ""), [int(unit[_INDEX]) for unit in given.units]
+        return _built(store, given.shared, ""), [int(np.asarray(unit[_INDEX]).item()) for unit in given.units]
     except (KeyError, ValueError, TypeError, IndexError) as error:
         raise Misuse(f"its arrays make no {store.__name__} ({error})") from None
 
