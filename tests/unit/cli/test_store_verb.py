@@ -79,7 +79,9 @@ def test_a_judge_that_cannot_be_reached_is_named_and_exits_1(tmp_path: Path) -> 
     row = json.loads((tmp_path / "one" / "verdicts.jsonl").read_text().splitlines()[0])
     assert (row["verdict"], row["state"]) == (None, "failed")
     assert "cannot be reached" in row["text"]
-    assert run(*options, "--out", "two", "--max-judge-failures", "1").exit_code == 0
+    assert run(*options, "--out", "two", "--max-judge-failures", "1").exit_code == 1  # no headline without verdicts
+    allowed = ("--max-judge-failures", "1", "--missing", "not_judged=worst")
+    assert run(*options, "--out", "three", *allowed).exit_code == 0
 
 
 def test_two_scorings_of_a_working_folder_ask_once_and_each_keeps_a_copy(tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ def test_options_that_mean_nothing_are_refused() -> None:
         with pytest.raises(UnknownName):
             GlobalTripletMap(**options)
     with pytest.raises(Misuse, match="compat decides"):
-        GlobalTripletMap(compat="ivtmetrics-0.1.5", absent="zero")
+        GlobalTripletMap(compat="ivtmetrics-0.1.5 on scikit-learn 1.2", absent="zero")
+    assert GlobalTripletMap(compat="ivtmetrics-0.1.5", absent="zero").absent == "zero"
     with pytest.raises(Misuse, match="7 triplets"):
         TINY.component(np.zeros((1, 100)), "i")

@@ -102,6 +102,6 @@ def test_any_small_table_is_analysed_or_refused(rows: list[tuple[object, ...]]) 
     table = pl.DataFrame(columns, strict=False)
     for outcome in ({"successes": "y", "trials": "n"}, {"outcome": "y"}):
         try:
-            failures(table, **outcome, fixed=["x"], random=["a", "b"]).record()
+            failures(table, **outcome, fixed=["x"], random=["a", "b"]).as_dict()
         except SurgevalError:
             continue
