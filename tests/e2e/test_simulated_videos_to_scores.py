@@ -38,7 +38,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("simulated")
     size = ("--procedures", "2", "--minutes", "1", "--height", "90")
     assert call("simulate", home / "data", *size, "--seed", "7")[0] == 0
-    asked = ("--track", "procedure", "--per-video", "6", "--test-share", "0.5")
+    asked = ("--track", "procedure", "--per-video", "6", "--test-share", "0.5", "--seed", "0")
     assert call("questions", home / "data" / "procedures", "--out", home / "questions", *asked)[0] == 0
     for name in ("requests.json", "references.json"):
         shutil.copy(home / "questions" / "train" / "procedure" / name, home / "data" / name)

@@ -116,10 +116,10 @@ def _arrays(value: Any, name: str) -> Iterator[tuple[str, np.ndarray]]:
 
 def _built(kind: Any, arrays: Mapping[str, np.ndarray], name: str) -> Any:
     """A value of an annotated kind from the arrays that were on the way to it."""
-    origin = get_origin(kind) or kind
+    origin = _origin(kind)
     if origin in (Union, types.UnionType):
         kind = next(one for one in get_args(kind) if one is not type(None))
-        origin = get_origin(kind) or kind
+        origin = _origin(kind)
     if origin is sparse.csr_array:
         data, indices, indptr, shape = (arrays[f"{name}.{field}"] for field in _SPARSE)
         made = sparse.csr_array((data, indices, indptr), shape=tuple(map(int, shape)))
@@ -133,6 +133,12 @@ def _built(kind: Any, arrays: Mapping[str, np.ndarray], name: str) -> Any:
         hints = get_type_hints(origin)
         return origin(**{field: _built(hints[field], arrays, f"{name}.{field}") for field in names})
     return origin(arrays[name].item())
+
+
+def _origin(kind: Any) -> Any:
+    """The class behind an annotation; newer versions of NumPy name theirs by an alias, which is looked through."""
+    origin = get_origin(kind) or kind
+    return _origin(origin.__value__) if hasattr(origin, "__value__") and not isinstance(origin, type) else origin
 
 
 def _fields(kind: Any) -> tuple[str, ...]:
