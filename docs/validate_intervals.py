@@ -42,11 +42,11 @@ SCENARIOS = (
     Scenario(40, 20, 0.0),
 )
 METHODS: dict[str, Settings] = {
-    "naive": Settings(resample="naive", replicates=REPLICATES),
-    "cluster": Settings(resample="cluster", replicates=REPLICATES),
-    "cluster, BCa": Settings(resample="cluster", method="bca", replicates=REPLICATES),
-    "two-stage": Settings(resample="two-stage", replicates=REPLICATES),
-    "two-stage, videos": Settings(resample="two-stage", estimand="videos", replicates=REPLICATES),
+    "naive": Settings(method="percentile", resample="naive", replicates=REPLICATES),
+    "cluster": Settings(method="percentile", resample="cluster", replicates=REPLICATES),
+    "cluster, BCa": Settings(method="bca", resample="cluster", replicates=REPLICATES),
+    "two-stage": Settings(method="percentile", resample="two-stage", replicates=REPLICATES),
+    "two-stage, videos": Settings(method="percentile", resample="two-stage", estimand="videos", replicates=REPLICATES),
 }
 
 

@@ -10,7 +10,8 @@ from surgeval.scoring.lint_rules import OFFICIAL_ABORTS, RULES
 SOURCE = Path(surgeval.__file__).parent
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "lint-an-answer-file.md"
 PLACES = [*sorted((SOURCE / "schema").glob("*.py")), *sorted((SOURCE / "scoring").glob("lint*.py"))]
-FILES = [path for path in PLACES if path.name not in ("findings.py", "missing.py", "score_matrix.py", "score_table.py", "statistics_table.py")]
+ELSEWHERE = ("findings.py", "missing.py", "score_matrix.py", "score_table.py", "statistics_table.py")
+FILES = [path for path in PLACES if path.name not in ELSEWHERE]
 """Where answers are checked: `findings.py` only says what a finding is, the others look at tables of scores."""
 SPEAKERS = {"Finding", "complain", "note"}
 """Functions whose first argument is the code of a finding."""

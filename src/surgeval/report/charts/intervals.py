@@ -51,7 +51,7 @@ def value_intervals(
         picture = picture.facet(column=head, spacing=_GAP_PX)
     return drawn(
         name, picture, title=title, alt=_told(rows, estimand, top, from_large=from_large),
-        caption=f"Points: {estimand}. Bars: 95 % intervals from resampling whole {unit}{_units(rows, unit)}."
+        caption=f"Points: {estimand}. Bars: 95 % intervals over {unit}{_units(rows, unit)}."
         + (f" One scale for all panels; the {top} on average on top." if panels else ""),
         data=frame,
     )  # fmt: skip

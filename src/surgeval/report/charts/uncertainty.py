@@ -178,7 +178,7 @@ def difference_intervals(
         alt=f"Differences of {amount(frame.height, 'pair')} of models; the intervals of {number_clear:,} exclude "
             f"zero. Largest: {spread}.{note}",
         caption=f"Points: {_statistic(frame)} of the first model minus the second, on the cases both were scored on. "
-                f"Bars: {level_words(frame)} from resampling whole {unit} ({sizes(frame)}), not adjusted for the "
+                f"Bars: {level_words(frame)} over {unit} ({sizes(frame)}), not adjusted for the "
                 f"number of pairs. Filled, blue: the interval excludes zero ({number_clear:,} of {frame.height:,}); "
                 f"hollow, grey: it does not.{note}",
         data=frame,

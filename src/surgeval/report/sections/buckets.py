@@ -47,7 +47,7 @@ def _of_board(part: StoredResult, board: str, floors: pl.DataFrame | None) -> li
     )
     order = ["bucket", "model", "accuracy", "low", "high", "rank", "letters", "questions", "videos"]
     caption = (
-        "Accuracy: mean over the questions of the bucket; 95 % percentile interval from resampling whole videos."
+        "Accuracy: mean over the questions of the bucket; 95 % interval over videos."
         " Models that share a letter cannot be told apart in the bucket (Holm within the bucket)."
     )
     tables = (part.frame("buckets"), optional(part, "places"))
