@@ -44,6 +44,10 @@ from surgeval.stats.separation import separation
 INTERCEPT = "(Intercept)"
 FEW = 10
 """Clusters below which a warning says what cluster-robust tests are worth (simulated: docs/validation-mixed.md)."""
+_FEW_CLUSTERS = (
+    "few clusters ({}): cluster-robust tests then call more than 5 % of absent effects significant, of properties of whole "
+    "videos up to a third with five; surgeval failures counts the videos of every effect"
+)
 _ROUNDING = 1e-9
 """A standard error below this share of an estimate is none: the scores of every cluster add up to zero."""
 COVARIANCES = ("auto", *KINDS, "bootstrap")
@@ -120,9 +124,7 @@ def adjusted_effects(
         more, said = _model_rows(model, names, design[use], matrix.values[use, place], chosen, how)
         rows, notes = rows + more, notes + said
     if fewest < FEW:
-        text = (f"few clusters ({fewest}): cluster-robust tests then call more than 5 % of absent effects significant, of "
-                "properties of whole videos up to a third with five; surgeval failures counts videos per effect")  # fmt: skip
-        notes.append(Finding("few-videos", Severity.WARNING, text))
+        notes.append(Finding("few-videos", Severity.WARNING, _FEW_CLUSTERS.format(fewest)))
     if not complete.all():
         notes.append(f"{int((~complete).sum())} cases without a value for some effect were left out.")
     prose = (
@@ -152,9 +154,7 @@ def design_of(
         if effect not in cases.columns:
             raise UnknownName("column", effect, cases.columns)
         if effect == INTERCEPT:
-            raise Misuse(
-                f"a column called {INTERCEPT!r} cannot be an effect, because every fit has that term; rename it"
-            )
+            raise Misuse(f"a column called {INTERCEPT!r} cannot be an effect: every fit has that term; rename it")
         column = _finite_or_null(cases[effect])
         several = holds_several(column, separator)
         if not several:
