@@ -17,15 +17,13 @@ from pathlib import Path, PurePosixPath
 
 from surgeval.errors import Misuse, OutputRefused
 
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-
 
 class Folder:
     """A folder held open by descriptor; it stays readable after the run that filled it is dead."""
 
     def __init__(self, path: Path | str) -> None:
         self._where = str(path)
-        self._fd = os.open(path, _DIRECTORY)
+        self._fd = os.open(path, _directory_flags())
 
     def names(self) -> tuple[str, ...]:
         """The names directly inside, sorted."""
@@ -104,7 +102,7 @@ class Folder:
         here = os.dup(self._fd)
         for part in _plain_parts(name)[:-1]:
             try:
-                below = _open(part, _DIRECTORY, here, name)
+                below = _open(part, _directory_flags(), here, name)
             finally:
                 os.close(here)
             here = below
@@ -136,6 +134,11 @@ def _plain_parts(name: str) -> tuple[str, ...]:
     if not parts or "\0" in name or name.startswith("/") or ".." in parts:
         raise Misuse(f"a name below the folder is needed; got {name!r}")
     return parts
+
+
+def _directory_flags() -> int:
+    """Looked up when they are used: the module is imported where the system has none of them, too."""
+    return os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def _open(part: str, flags: int, folder: int, name: str) -> int:
