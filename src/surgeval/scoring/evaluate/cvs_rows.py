@@ -33,7 +33,7 @@ def joined_rows(
     Raises:
         InputInvalid: With every problem.
     """
-    given = read_records(predictions, columns)
+    given = read_records(predictions, columns, roles=(*CODES, *CRITERIA))
     problems: list[str] = []
     files: tuple[Path, ...] = ()
     scores = _criteria(given, ("score:", ""), "scores", problems)
@@ -57,7 +57,7 @@ def joined_rows(
 def _rated(references: Any, split: str, columns: Mapping[str, str] | None) -> tuple[pl.DataFrame, tuple[Path, ...]]:
     """The rated frames of the data set and the files that told them, or those of a table; strata stay."""
     if not (isinstance(references, Path) and references.is_dir()):
-        return read_records(references, columns), ()
+        return read_records(references, columns, roles=(*CODES, *CRITERIA)), ()
     found = open_data_set("endoscapes2023").references(references, task="cvs")
     chosen = found.table.filter(pl.col("split") == split).drop("case", "split", *(f"{name}_mean" for name in CRITERIA))
     if chosen.is_empty():
