@@ -49,7 +49,7 @@ from surgeval.stats.interval import (
 from surgeval.stats.intervals import bounds, percent
 from surgeval.stats.jackknife import leave_one_out
 from surgeval.stats.nesting import Resample, label_of, need_units
-from surgeval.stats.pooled import POOLED, verb_matrix
+from surgeval.stats.pooled import POOLED, scores_videos, verb_matrix
 from surgeval.stats.replicates import Sample
 from surgeval.stats.resampling import Engine
 from surgeval.stats.slices import Slice, labelled, slices
@@ -236,8 +236,9 @@ def _video_score(matrix: ScoreMatrix) -> dict[str, int]:
 
 def _prose(settings: Settings, matrix: ScoreMatrix) -> str:
     how = interval_prose(settings, matrix, what="values") if settings.method != AUTO else _auto_prose(settings, matrix)
+    both = f"{len(matrix.values):,} {'videos' if scores_videos(matrix) else 'cases'} both were scored on"
     return (
-        f"{matrix.models[0]!r} minus {matrix.models[1]!r} on the {len(matrix.values):,} cases both were scored on. "
+        f"{matrix.models[0]!r} minus {matrix.models[1]!r} on the {both}. "
         f"{how} "
         "The p-value is that of the exact sign-flip test over videos, two-sided, and the probability of a false claim "
         "half of it; "

@@ -43,7 +43,7 @@ from surgeval.stats.interval import (
 from surgeval.stats.intervals import percent
 from surgeval.stats.labels import SEPARATOR, holds_several, is_flag, label_masks
 from surgeval.stats.nesting import Resample, label_of, nest_of
-from surgeval.stats.pooled import verb_matrix
+from surgeval.stats.pooled import scored_units, scores_videos, verb_matrix
 from surgeval.stats.resampling import child_counts, unit_counts
 from surgeval.stats.slices import check_distinct, check_filled
 from surgeval.stats.statistic import Statistic, unweighted
@@ -288,7 +288,8 @@ def _findings(rows: Sequence[Mapping[str, Any]], settings: Settings) -> list[Fin
 
 
 def _prose(settings: Settings, matrix: ScoreMatrix, rule: str, baseline: str) -> str:
-    against = "all cases" if baseline == "whole" else "the cases outside the stratum"
+    units = "videos" if scores_videos(matrix) else "cases"
+    against = f"all {units}" if baseline == "whole" else f"the {units} outside the stratum"
     if settings.method == AUTO:
         made = (
             f"{percent(settings.level)} intervals come from leaving out one video of the whole table at a time "
@@ -309,8 +310,13 @@ def _prose(settings: Settings, matrix: ScoreMatrix, rule: str, baseline: str) ->
 
 
 def _what(settings: Settings, matrix: ScoreMatrix, against: str) -> str:
+    name, size = matrix.metric.name, scored_units(matrix, of=", ")
+    if matrix.statistics is not None:
+        return (
+            f"Deltas are {name!r} of the videos of the stratum together, combined from the statistics of each video "
+            f"({matrix.metric.estimand}), minus that of {against} ({size}); strata overlap."
+        )
     return (
-        f"Deltas are the {settings.statistic} of {matrix.metric.name!r} in the stratum minus that of {against} "
-        f"(estimand: {settings.estimand}; {len(matrix.values):,} cases, {len(matrix.video_names):,} videos); "
-        "strata overlap."
+        f"Deltas are the {settings.statistic} of {name!r} in the stratum minus that of {against} "
+        f"(estimand: {settings.estimand}; {size}); strata overlap."
     )

@@ -121,7 +121,7 @@ def rule_named(name: str) -> Rule:
         'q10-then-rank'
     """
     quantile = re.fullmatch(r"(q\d\d)-then-rank", str(name))
-    if quantile and name not in RULES.own:
+    if quantile and name not in RULES.ours:
         return _aggregate(quantile[1], f"{int(quantile[1][1:])} % quantile of the scores")
     return RULES[name]
 
