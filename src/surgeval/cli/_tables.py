@@ -20,10 +20,10 @@ def read_columns(text: str) -> dict[str, str]:
         Misuse: A part that is no `ours=theirs`, or a name given twice.
     """
     mapping: dict[str, str] = {}
-    for part in names_in(text):
-        ours, equals, theirs = (piece.strip() for piece in part.partition("="))
+    for pair in names_in(text):
+        ours, equals, theirs = (piece.strip() for piece in pair.partition("="))
         if not (ours and equals and theirs):
-            raise Misuse(f"--columns: {part!r} is not OURS=THEIRS; write for example model=algorithm,video=patient")
+            raise Misuse(f"--columns: {pair!r} is not OURS=THEIRS; write for example model=algorithm,video=patient")
         if ours in mapping:
             raise Misuse(f"--columns: {ours!r} is given twice")
         mapping[ours] = theirs
@@ -58,7 +58,7 @@ def names_in(text: str) -> list[str]:
         >>> names_in("smoke, blood,")
         ['smoke', 'blood']
     """
-    return [part.strip() for part in text.split(",") if part.strip()]
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def read_numbers(option: str, text: str) -> list[float]:
@@ -72,17 +72,19 @@ def read_numbers(option: str, text: str) -> list[float]:
         Misuse: A part that is no number.
     """
     try:
-        return [float(part) for part in names_in(text)]
+        return [float(number) for number in names_in(text)]
     except ValueError:
         raise Misuse(f"{option}: {text!r} is no list of numbers; write for example 0.5,0.9") from None
 
 
-def read_weights(path: Path) -> dict[str, float]:
-    """The mapping from name to weight in a JSON file.
+def read_weights(path: Path | None) -> dict[str, float] | None:
+    """The mapping from name to weight in a JSON file; None without one.
 
     Raises:
         FileUnreadable: No such file, no JSON, or no object; a bare list of weights does not say which is which.
     """
+    if path is None:
+        return None
     data = read_json(path)
     if not isinstance(data, dict):
         raise FileUnreadable(str(path), [f'expected an object such as {{"NAME": 2}}, got {type(data).__name__}'])

@@ -9,7 +9,7 @@ import typer
 from surgeval.cli import _options as o
 from surgeval.cli._console import new_folder
 from surgeval.cli._deliver import deliver
-from surgeval.cli._tables import read_better, read_columns
+from surgeval.cli._tables import names_in, read_better, read_columns
 
 
 def register(app: typer.Typer) -> None:
@@ -57,9 +57,10 @@ def failures(
 
     new_folder(out, force=force)
     result = analyse(
-        list(tables), successes=successes, trials=trials, outcome=outcome, fixed=_listed(fixed), random=_listed(random),
+        list(tables), successes=successes, trials=trials, outcome=outcome, fixed=names_in(fixed),
+        random=names_in(random),
         spec=spec, per_model=per_model, role=role, family=family, transform=transform,  # type: ignore[arg-type]
-        properties=list(properties) or None, cluster=_listed(cluster), leave_out=_listed(leave_out), metric=metric,
+        properties=list(properties) or None, cluster=names_in(cluster), leave_out=names_in(leave_out), metric=metric,
         better=read_better(better), missing=missing or None,
         symmetric=symmetric, unit=unit, inference=inference, slopes=_slopes(slopes),  # type: ignore[arg-type]
         separation=separation, level=level, columns=read_columns(columns),  # type: ignore[arg-type]
@@ -71,8 +72,4 @@ def failures(
 
 
 def _slopes(text: str) -> bool | list[str]:
-    return {"all": True, "none": False}.get(text.strip(), _listed(text))
-
-
-def _listed(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
+    return {"all": True, "none": False}.get(text.strip(), names_in(text))
