@@ -46,7 +46,7 @@ TABLES: Mapping[str, Mapping[str, Table]] = {
     "profiles": _by_name([statistics.PROFILES, statistics.IMPROVEMENT]),
     "questions": {},
     "lint": {},
-    "rehearse": {},
+    "rehearse": _by_name([scoring.REHEARSE]),
 }
 """Tables of every verb by the name of their file; `result` is a file that the user names."""
 RESULT_FILES = tuple(verb for verb, tables in TABLES.items() if "result" in tables)
