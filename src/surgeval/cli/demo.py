@@ -77,8 +77,8 @@ _LOOK = """What to look at first:
 def _fresh(out: Path, force: bool) -> Path:
     """The folder, without the files of an earlier demo."""
     new_folder(out, force=force, files=("report.html", *_PARTS))
-    for part in _PARTS:
-        shutil.rmtree(out / part, ignore_errors=True)
+    for name in _PARTS:
+        shutil.rmtree(out / name, ignore_errors=True)
     return out
 
 

@@ -64,12 +64,12 @@ def why_event(scene: Scene, slots: Slots) -> Answer | None:
 def harm_if_left(scene: Scene, _: Slots) -> Answer | None:
     """What the one object that should not stay would do if it stayed."""
     if scene.track is FRAME:
-        found = _to_leave(scene, scene.ledger.in_view(scene.second))
+        entries = _to_leave(scene, scene.ledger.in_view(scene.second))
     else:
-        found = scene.ledger.outstanding(None, scene.second)
-    if len(found) != 1 or found[0].class_name not in HARM:
+        entries = scene.ledger.outstanding(None, scene.second)
+    if len(entries) != 1 or entries[0].class_name not in HARM:
         return None
-    return Answer(HARM[found[0].class_name].text, proof(found, [scene.second]), intent_doubt(found, scene.second))
+    return Answer(HARM[entries[0].class_name].text, proof(entries, [scene.second]), intent_doubt(entries, scene.second))
 
 
 def retained_if_closed(scene: Scene, _: Slots) -> Answer:
@@ -140,13 +140,13 @@ def missing_last_seen(scene: Scene, _: Slots) -> Answer | None:
 def balance(scene: Scene, slots: Slots) -> Answer | None:
     """Whether more objects of a class are inserted or retrieved."""
     kinds = [EventKind.INSERTED, EventKind.RETRIEVED]
-    told = scene.ledger.events(scene.window, kinds=kinds, class_name=slots["object"])
-    if not told:
+    events = scene.ledger.events(scene.window, kinds=kinds, class_name=slots["object"])
+    if not events:
         return None
-    inserted = sum(event.kind is EventKind.INSERTED for event in told)
-    step = 2 * inserted - len(told)
+    inserted = sum(event.kind is EventKind.INSERTED for event in events)
+    step = 2 * inserted - len(events)
     text = BALANCES[0 if step > 0 else 1 if step < 0 else 2]
-    return Answer(text, proof(events=told), insertion_doubt(scene, slots["object"]))
+    return Answer(text, proof(events=events), insertion_doubt(scene, slots["object"]))
 
 
 def balances(scene: Scene, draw: Draw) -> list[Slots]:
