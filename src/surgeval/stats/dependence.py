@@ -167,6 +167,6 @@ def _summaries(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     parts = []
     for name, value in operators.items():
         column = value.alias("width_ratio")
-        part = known.group_by(by).agg(column).sort(by) if by else known.select(column)
-        parts.append(part.with_columns(pl.lit(name).alias("operator")))
+        summary = known.group_by(by).agg(column).sort(by) if by else known.select(column)
+        parts.append(summary.with_columns(pl.lit(name).alias("operator")))
     return pl.concat(parts).select(*by, "operator", "width_ratio")

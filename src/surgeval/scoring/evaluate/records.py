@@ -269,11 +269,11 @@ def texts(column: pl.Series) -> pl.Series:
 
 def numbers(frame: pl.DataFrame, names: Sequence[str], where: str, problems: list[str]) -> np.ndarray:
     """Columns as an array of finite floats `[row, column]`; what is none is listed and becomes 0."""
-    found = np.zeros((frame.height, len(names)))
+    matrix = np.zeros((frame.height, len(names)))
     for place, name in enumerate(names):
         values = frame[name].cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
         if (bad := np.flatnonzero(~np.isfinite(values))).size:
             shown = frame[name][int(bad[0])]
             problems.append(f"{where}: column {name!r}: {bad.size} entries are no finite numbers (first: {shown!r})")
-        found[:, place] = np.where(np.isfinite(values), values, 0.0)
-    return found
+        matrix[:, place] = np.where(np.isfinite(values), values, 0.0)
+    return matrix

@@ -225,10 +225,10 @@ def rank(
     findings = (*_unused(chosen, options), *result.findings)
     if rule is not None:
         return replace(result, findings=findings)
-    said = f"No rule was named: {chosen.name!r} was taken, because {why}."
-    note = Finding("rule-taken", Severity.NOTE, said)
+    reason = f"No rule was named: {chosen.name!r} was taken, because {why}."
+    note = Finding("rule-taken", Severity.NOTE, reason)
     request = Request(settled={"rule": chosen.name})
-    return replace(result, findings=(note, *findings), prose=f"{result.prose} {said}", request=request)
+    return replace(result, findings=(note, *findings), prose=f"{result.prose} {reason}", request=request)
 
 
 def fitting_rule(table: ScoreTable, options: RankOptions) -> tuple[str, str]:
