@@ -14,7 +14,7 @@ from surgeval.schema.tracks import EventKind
 
 EFFECTS = ("it goes up", "it goes down", "it stays the same")
 BALANCES = ("more inserted", "more retrieved", "as many inserted as retrieved")
-TOLD = (EventKind.INSERTED, EventKind.GRASPED, EventKind.PLACED, EventKind.BAGGED, EventKind.RETRIEVED)
+REASONED_ABOUT = (EventKind.INSERTED, EventKind.GRASPED, EventKind.PLACED, EventKind.BAGGED, EventKind.RETRIEVED)
 
 
 # --- what it is for (5a) ---------------------------------------------------------------------------
@@ -96,7 +96,7 @@ def _is_outstanding(scene: Scene, entry: Entry, second: int) -> int:
 
 def effects(scene: Scene, draw: Draw) -> list[Slots]:
     """An event, with the effects to choose from; what it is, one has to see."""
-    return [{**slots, "options": EFFECTS} for slots in told_event(*TOLD, named=False)(scene, draw)]
+    return [{**slots, "options": EFFECTS} for slots in told_event(*REASONED_ABOUT, named=False)(scene, draw)]
 
 
 # --- several steps (5c) ----------------------------------------------------------------------------
@@ -178,7 +178,7 @@ TEMPLATES: tuple[Template, ...] = (
             "At {moment} a foreign object is {event}. Why?",
             "Why is the foreign object {event} at {moment}?",
         ),
-        told_event(*TOLD, named=False), why_event, (A.FO_USAGE_PURPOSE,), clinical=True,
+        told_event(*REASONED_ABOUT, named=False), why_event, (A.FO_USAGE_PURPOSE,), clinical=True,
     ),
     Template(
         "harm-if-left", A.CAUSAL_CONSEQUENCE_REASONING, (FRAME, PROCEDURE), "open_ended",

@@ -20,7 +20,7 @@ from surgeval.results.tables import RESULT_FILES
 from surgeval.schema.questions import TRACK_LIMITS_S
 from surgeval.schema.score_table import ScoreTable
 
-_OWN = ("score", "floors")
+_OF_ONE = ("score", "floors")
 """Kinds of parts that can belong to one competition."""
 
 
@@ -79,7 +79,7 @@ def _renamed(block: Block, label: str) -> Block:
 
 def _narrowed(inputs: Inputs, ranking: StoredResult, label: str) -> Inputs:
     words = set(label.split("/"))
-    mine = [result for result in inputs.of(*_OWN) if words <= set(result.label.split("/"))]
+    mine = [result for result in inputs.of(*_OF_ONE) if words <= set(result.label.split("/"))]
     claimed = {result.kind for result in mine}
     kept = [
         result

@@ -164,13 +164,13 @@ def _unscored(inputs: Inputs) -> Iterator[str]:
 
 
 def _judges(inputs: Inputs) -> Iterator[str]:
-    found = [result.records["verdicts"] for result in inputs.of("score") if "verdicts" in result.records]
-    judges = sorted({judge for verdicts in found for judge in verdicts.judges})
+    judged = [result.records["verdicts"] for result in inputs.of("score") if "verdicts" in result.records]
+    judges = sorted({judge for verdicts in judged for judge in verdicts.judges})
     if len(judges) == 1:
         exact = " It accepts equal text only, so free text is scored too low." if judges == ["exact"] else ""
         named = plain(judges[0], limit=60)
         yield f"All free text was judged by a single judge ({named}), so its errors cannot be seen.{exact}"
-    apart, answers = sum(v.apart for v in found), sum(v.answers for v in found)
+    apart, answers = sum(v.apart for v in judged), sum(v.answers for v in judged)
     if apart:
         yield f"The judges disagree on {apart:,} of {answers:,} free-text answers ({percent(apart / answers)})."
 

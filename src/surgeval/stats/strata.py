@@ -116,9 +116,9 @@ def strata(
     """
     settings = Settings(statistic, chosen_resample(resample, method), estimand, level, replicates, method, seed)
     check_settings(settings, methods=PREPARED_METHODS)
-    for kind, got, known in (("strata rule", rule, RULES), ("baseline", baseline, BASELINES)):
-        if got not in known:
-            raise UnknownName(kind, got, known)
+    for kind, chosen, known in (("strata rule", rule, RULES), ("baseline", baseline, BASELINES)):
+        if chosen not in known:
+            raise UnknownName(kind, chosen, known)
     if rule == "subset" and method == AUTO:
         raise Misuse("the rule 'subset' is defined by what it draws; pass method='percentile' with it")
     scores = as_table(table, columns, better=better, metric=metric)
@@ -275,16 +275,16 @@ def _subset_draws(matrix: ScoreMatrix, one: Contrast, statistic: Statistic, keys
 def _findings(rows: Sequence[Mapping[str, Any]], settings: Settings) -> list[Finding]:
     """What must be known about strata with few videos, each sentence once."""
     seen = {(row["column"], row["stratum"]): row for row in rows if row["videos"]}
-    said = []
+    findings = []
     for (column, stratum), row in seen.items():
         videos, effective = row["videos"], row["effective_videos"]
         if settings.draws:
-            found = percentile_too_narrow(videos, effective)
+            finding = percentile_too_narrow(videos, effective)
         else:
-            found = few_videos(videos, row["df"] or float("nan"))
-        if found is not None:
-            said.append(replace(found, subject=stratum if column == stratum else f"{column}={stratum}"))
-    return gathered(said)
+            finding = few_videos(videos, row["df"] or float("nan"))
+        if finding is not None:
+            findings.append(replace(finding, subject=stratum if column == stratum else f"{column}={stratum}"))
+    return gathered(findings)
 
 
 def _prose(settings: Settings, matrix: ScoreMatrix, rule: str, baseline: str) -> str:
