@@ -24,6 +24,7 @@ def compare(
     resample: o.Resample = None,
     estimand: o.Estimand = "rows",
     by: o.By = "",
+    separator: o.Separator = ";",
     level: o.Level = 0.95,
     boot: o.Boot = 1000,
     method: o.Method = "auto",
@@ -41,8 +42,8 @@ def compare(
 
     check_out(out, force=force, inputs=table)
     options = {
-        "statistic": statistic, "resample": resample, "estimand": estimand, "by": t.names_in(by), "level": level,
-        "replicates": boot, "method": method, "seed": seed, "metric": metric,
+        "statistic": statistic, "resample": resample, "estimand": estimand, "by": t.names_in(by),
+        "separator": separator, "level": level, "replicates": boot, "method": method, "seed": seed, "metric": metric,
         "better": t.read_better(better), "missing": missing or None, "columns": t.read_columns(columns),
     }  # fmt: skip
     result = work(table, model_a, model_b, **options)  # type: ignore[arg-type]

@@ -21,6 +21,7 @@ def ensembles(
     table: o.TableArgument,
     response: Annotated[str, typer.Option("--response", metavar="COL", help="Column with the response.")] = "response",
     by: o.By = "",
+    separator: o.Separator = ";",
     kinds: Annotated[
         str, typer.Option("--kinds", help="Of majority, weighted and oracle.")
     ] = "majority,weighted,oracle",
@@ -42,6 +43,7 @@ def ensembles(
     resample: o.Resample = None,
     level: o.Level = 0.95,
     boot: o.Boot = 1000,
+    method: o.Method = "auto",
     seed: o.Seed = 42,
     metric: o.Metric = None,
     better: o.Better = None,
@@ -56,9 +58,9 @@ def ensembles(
 
     check_out(out, force=force, inputs=table)
     options = {
-        "response": response, "by": t.names_in(by), "kinds": t.names_in(kinds),
+        "response": response, "by": t.names_in(by), "separator": separator, "kinds": t.names_in(kinds),
         "weights": t.read_weights(weights) if weights else None, "references": references or None,
-        "resample": resample, "level": level, "replicates": boot, "seed": seed,
+        "resample": resample, "level": level, "replicates": boot, "method": method, "seed": seed,
         "metric": metric, "better": t.read_better(better), "missing": missing or None,
         "columns": t.read_columns(columns),
     }  # fmt: skip

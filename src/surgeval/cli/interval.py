@@ -20,6 +20,7 @@ def interval(
     resample: o.Resample = None,
     estimand: o.Estimand = "rows",
     by: o.By = "",
+    separator: o.Separator = ";",
     level: o.Level = 0.95,
     boot: o.Boot = 1000,
     method: o.Method = "auto",
@@ -37,8 +38,8 @@ def interval(
 
     check_out(out, force=force, inputs=table)
     options = {
-        "statistic": statistic, "resample": resample, "estimand": estimand, "by": t.names_in(by), "level": level,
-        "replicates": boot, "method": method, "seed": seed, "metric": metric,
+        "statistic": statistic, "resample": resample, "estimand": estimand, "by": t.names_in(by),
+        "separator": separator, "level": level, "replicates": boot, "method": method, "seed": seed, "metric": metric,
         "better": t.read_better(better), "missing": missing or None, "columns": t.read_columns(columns),
     }  # fmt: skip
     result = work(table, **options)  # type: ignore[arg-type]

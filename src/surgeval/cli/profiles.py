@@ -23,6 +23,7 @@ def profiles(
     ] = "",
     estimand: o.Estimand = "rows",
     by: o.By = "",
+    separator: o.Separator = ";",
     level: o.Level = 0.95,
     metric: o.Metric = None,
     better: o.Better = None,
@@ -38,7 +39,7 @@ def profiles(
     check_out(out, force=force, inputs=table)
     options = {
         "thresholds": t.read_numbers("--thresholds", thresholds), "estimand": estimand,
-        "by": t.names_in(by), "level": level,
+        "by": t.names_in(by), "separator": separator, "level": level,
         "metric": metric, "better": t.read_better(better), "missing": missing or None,
         "columns": t.read_columns(columns),
     }  # fmt: skip
