@@ -82,9 +82,12 @@ def _shown(cell: object) -> str:
     return "-" if np.isnan(cell) else f"{cell:.3f}"
 
 
-def with_table(page: Path, name: str, text: str) -> None:
-    """Put a text between the markers of that name on a page."""
+def with_table(text: str, name: str, table: str) -> str:
+    """The page with a new table between the markers of that name."""
     begin, end = f"<!-- {name} begins -->", f"<!-- {name} ends -->"
-    old = page.read_text(encoding="utf-8")
-    new = f"{old[: old.index(begin) + len(begin)]}\n{text}\n{old[old.index(end) :]}"
-    page.write_text(new, encoding="utf-8")
+    return f"{text[: text.index(begin) + len(begin)]}\n{table}\n{text[text.index(end) :]}"
+
+
+def put_table(page: Path, name: str, table: str) -> None:
+    """Write a new table between the markers of that name on a page."""
+    page.write_text(with_table(page.read_text(encoding="utf-8"), name, table), encoding="utf-8")

@@ -23,7 +23,7 @@ import polars as pl
 from scipy.special import expit
 
 import surgeval
-from docs.studies import Study, asked, markdown, repeated, share, with_table
+from docs.studies import Study, asked, markdown, put_table, repeated, share
 from surgeval.metrics import open_metric
 from surgeval.metrics.classification.cases import SetCases
 from surgeval.stats.draws import stream
@@ -299,7 +299,7 @@ def main() -> None:
     for name, make in TABLES.items():
         table = make(options.repetitions, options.processes)
         print(f"{name}\n{table}\n", flush=True)
-        with_table(PAGE, name, table)
+        put_table(PAGE, name, table)
 
 
 if __name__ == "__main__":
