@@ -48,7 +48,7 @@ METRIC: Options = {
     "missing": Taken(o.Missing, None, lambda rules: rules or None),
     "columns": Taken(o.Columns, "", t.read_columns),
 }
-BY: Options = {"by": Taken(o.By, "", t.names_in)}
+BY: Options = {"by": Taken(o.By, "", t.names_in), "separator": Taken(o.Separator, ";")}
 LEVEL: Options = {"level": Taken(o.Level, 0.95)}
 DRAWS: Options = {**LEVEL, "boot": Taken(o.Boot, 1000, argument="replicates")}
 METHOD: Options = {**DRAWS, "method": Taken(o.Method, "auto"), "seed": Taken(o.Seed, 42)}

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from surgeval.cli import _tables as t
-from surgeval.cli._table_verbs import BY, DRAWS, METHOD, METRIC, TABLE, UNITS, Options, Taken, add_table_verb
+from surgeval.cli._table_verbs import BY, METHOD, METRIC, TABLE, UNITS, Options, Taken, add_table_verb
 
 Response = Annotated[str, typer.Option("--response", metavar="COL", help="Column with the response.")]
 Kinds = Annotated[str, typer.Option("--kinds", help="Of majority, weighted and oracle.")]
@@ -41,6 +41,6 @@ def register(app: typer.Typer) -> None:
         app,
         "ensembles",
         "surgeval.stats.ensembles.ensembles",
-        {**TABLE, **_TOGETHER, **DRAWS, "seed": METHOD["seed"], **METRIC},
+        {**TABLE, **_TOGETHER, **METHOD, **METRIC},
         "The value of majority, weighted and oracle ensembles, and their gain over the best single model.",
     )

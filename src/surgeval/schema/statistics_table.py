@@ -6,7 +6,8 @@ made of: `combine` gives the value of all videos, of some, and without each.
 
 One row per model, metric, video and array; `numbers` holds the array in rows, `shape` and `dtype` its form. What
 belongs to all videos together (the order of all scores, say) stands in rows without a video. `opened` and `options`
-say how `open_metric` makes the metric again.
+say how `open_metric` makes the metric again. `cases` says how much of the material a video is, where that is known:
+unequal videos leave fewer degrees of freedom.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ SCHEMA: dict[str, Any] = {
     "dtype": pl.String,
     "shape": pl.List(pl.Int64),
     "numbers": pl.List(pl.Float64),
+    "cases": pl.Int64,
 }
 
 
@@ -61,6 +63,8 @@ class VideoStatistics(NamedTuple):
 
     videos: tuple[str, ...]
     packed: Packed
+    cases: tuple[int, ...] = ()
+    """Of each video; empty where not known."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +136,8 @@ def statistics_beside(path: Path) -> StatisticsTable | None:
         frame = pl.read_parquet(file)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise FileUnreadable(str(file), [first_line(error)]) from None
+    if "cases" not in frame.columns:  # written before the number was kept
+        frame = frame.with_columns(pl.lit(None, dtype=pl.Int64).alias("cases"))
     if dict(frame.schema) != SCHEMA:
         listed = ", ".join(f"{name} ({kind})" for name, kind in frame.schema.items())
         raise FileUnreadable(str(file), [f"expected the columns {', '.join(SCHEMA)}, got {listed}"])
@@ -151,6 +157,7 @@ def _frame(model: str, metric: str, recipe: Recipe, given: VideoStatistics) -> p
         *zip(given.videos, given.packed.units, strict=True),
     ]
     rows = [(video, name, np.asarray(array)) for video, arrays in places for name, array in arrays.items()]
+    cases = dict(zip(given.videos, given.cases, strict=True)) if given.cases else {}
     flat = [pl.Series(np.ravel(array).astype(np.float64)) for _, _, array in rows]
     columns: dict[str, Sequence[Any]] = {
         "model": [model] * len(rows),
@@ -162,6 +169,7 @@ def _frame(model: str, metric: str, recipe: Recipe, given: VideoStatistics) -> p
         "dtype": [array.dtype.str for _, _, array in rows],
         "shape": [list(array.shape) for _, _, array in rows],
         "numbers": flat,
+        "cases": [cases.get(video) if video is not None else None for video, _, _ in rows],
     }
     return pl.DataFrame([pl.Series(name, values, dtype=SCHEMA[name]) for name, values in columns.items()])
 
@@ -169,14 +177,18 @@ def _frame(model: str, metric: str, recipe: Recipe, given: VideoStatistics) -> p
 def _statistics(rows: pl.DataFrame, where: str) -> VideoStatistics:
     shared: dict[str, np.ndarray] = {}
     units: dict[str, dict[str, np.ndarray]] = {}
+    cases: dict[str, int | None] = {}
     try:
-        for row in rows.select("video", "array", "dtype", "shape", "numbers").iter_rows():
-            video, name, dtype, shape, numbers = row
+        for row in rows.select("video", "array", "dtype", "shape", "numbers", "cases").iter_rows():
+            video, name, dtype, shape, numbers, number = row
+            cases[video] = number
             target = shared if video is None else units.setdefault(video, {})
             target[name] = _array(dtype, shape, numbers)
     except (TypeError, ValueError, OverflowError) as error:
         raise TableInvalid(f"{STATISTICS_FILE} ({where})", [first_line(error)]) from None
-    return VideoStatistics(tuple(units), Packed(shared, list(units.values())))
+    sizes = [number for video in units if (number := cases[video]) is not None]
+    known = tuple(sizes) if len(sizes) == len(units) else ()
+    return VideoStatistics(tuple(units), Packed(shared, list(units.values())), known)
 
 
 def _array(dtype: str, shape: Sequence[int], numbers: Sequence[float]) -> np.ndarray:

@@ -25,7 +25,7 @@ from surgeval.errors import Misuse, UnknownName
 from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
 from surgeval.results.tables.statistics import STRATA
-from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.findings import Finding
 from surgeval.schema.score_table import Missing, ScoreMatrix
 from surgeval.schema.table_facts import Directions
 from surgeval.stats.contrasts import Contrast, contrast_rows, table_rows
@@ -45,7 +45,7 @@ from surgeval.stats.labels import SEPARATOR, holds_several, is_flag, label_masks
 from surgeval.stats.nesting import Resample, label_of, nest_of
 from surgeval.stats.pooled import scored_units, scores_videos, verb_matrix
 from surgeval.stats.resampling import child_counts, unit_counts
-from surgeval.stats.slices import check_distinct, check_filled
+from surgeval.stats.slices import check_distinct, check_filled, split_notes
 from surgeval.stats.statistic import Statistic, unweighted
 
 RULES = ("joint", "subset")
@@ -138,7 +138,7 @@ def strata(
         _prose(settings, matrix, rule, baseline),
         (
             *matrix_notes(matrix, has_videos=scores.has_videos),
-            *_several_notes(matrix.cases, by, bins, separator),
+            *split_notes(matrix.cases, [name for name in by if name not in (bins or {})], separator=separator),
             *unused(settings, resample),
             *_findings(rows, settings),
         ),
@@ -186,22 +186,6 @@ def stratum_masks(
             raise Misuse("low-artifact means at most one true/false column set, but none was named")
         masks.append(({"column": LOW, "stratum": f"at most 1 of {len(flags)}"}, np.sum(flags, axis=0) <= 1))
     return masks
-
-
-def _several_notes(
-    cases: pl.DataFrame, by: Sequence[str], bins: Mapping[str, Sequence[float]] | None, separator: str
-) -> list[Finding]:
-    """What is said of every column that was split into labels."""
-    notes = []
-    for name in (name for name in by if name not in (bins or {}) and holds_several(cases[name], separator)):
-        masks = label_masks(cases[name], separator)
-        held = np.sum(list(masks.values()), axis=0) if masks else np.zeros(cases.height)
-        text = (
-            f"Column {name!r} holds several labels per case and was split: {len(masks)} strata that overlap "
-            f"({int((held > 1).sum()):,} cases lie in several, {int((held == 0).sum()):,} in none)."
-        )
-        notes.append(Finding("labels-split", Severity.NOTE, text))
-    return notes
 
 
 def _values(column: pl.Series) -> list[tuple[dict[str, str], np.ndarray]]:

@@ -134,6 +134,12 @@ class ClassAverage(WeightedMetric):
         """The measure of every class under each weighting, `[weighting, class]`; NaN where undefined."""
         return self._class_values(weighted_sums(statistics, weight_rows(weights, len(statistics))), np.nan)
 
+    def class_terms(self, statistics: UnitStatistics, weights: npt.ArrayLike) -> Floats:
+        """What each class adds to a plain mean, `[weighting, class]`; NaN for one that is left out."""
+        counts = weighted_sums(statistics, weight_rows(weights, len(statistics)))
+        values = self._class_values(counts, 0.0 if self.undefined == "zero" else np.nan)
+        return np.where(_included(counts, self.labels) & (self.average == "macro"), values, np.nan)
+
     def class_support(self, statistics: UnitStatistics) -> Floats:
         """`[unit, class]`: reference cases."""
         return np.asarray(statistics[..., TP] + statistics[..., FN], dtype=np.float64)

@@ -154,6 +154,13 @@ class _OverClasses(WeightedMetric):
         columns = [self._in_blocks(ranking, by_unit) for ranking in store.rankings]
         return np.stack(columns, axis=1)
 
+    def class_terms(self, statistics: UnitStatistics, weights: npt.ArrayLike) -> Floats:
+        """What each class adds to a plain mean, `[weighting, class]`; NaN for one that is left out."""
+        values = self.class_values(statistics, weights)
+        if self.average != "macro":
+            return np.full(values.shape, np.nan)
+        return np.nan_to_num(values) if self.absent == "zero" else values
+
     def class_support(self, statistics: UnitStatistics) -> Floats:
         """`[unit, class]`: positive cases."""
         store, by_unit = redeem(statistics, np.eye(len(statistics)))

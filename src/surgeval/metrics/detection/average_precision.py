@@ -184,6 +184,11 @@ class _OverGrid(WeightedMetric):
         store, by_unit = redeem(statistics, weight_rows(weights, len(statistics)))
         return np.asarray(self._chosen(grid_areas(store, by_unit, self.engine)).mean(axis=2))
 
+    def class_terms(self, statistics: UnitStatistics, weights: npt.ArrayLike) -> Floats:
+        """What each class adds to a plain mean, `[weighting, class]`; NaN for one that is left out."""
+        values = self.class_values(statistics, weights)
+        return values if self.average == "macro" else np.full(values.shape, np.nan)
+
     def class_support(self, statistics: UnitStatistics) -> Floats:
         """`[unit, class]`: references."""
         store, by_unit = redeem(statistics, np.eye(len(statistics)))

@@ -60,6 +60,11 @@ class Declared:
         """The metric's values per class."""
         return np.asarray(self.metric.class_values(statistics, weights))
 
+    def class_terms(self, statistics: np.ndarray, weights: npt.ArrayLike) -> np.ndarray:
+        """What classes add to the metric's mean."""
+        terms = getattr(self.metric, "class_terms", self.metric.class_values)
+        return np.asarray(terms(statistics, weights))
+
     def class_support(self, statistics: np.ndarray) -> np.ndarray:
         """Those of the metric."""
         return np.asarray(self.metric.class_support(statistics))

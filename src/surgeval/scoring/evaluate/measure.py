@@ -115,7 +115,8 @@ def measure(found: Material, settings: Settings, step: Step) -> Measured:
         records[job.name] = record_of(job.metric.facts)
         if job.metric.facts.pooled and job.name not in scored:
             try:
-                packed[job.name] = written_down(job.name, job.metric, statistics, videos)
+                cases = [found.sizes.get(video, 1) for video in videos] if found.sizes else []
+                packed[job.name] = written_down(job.name, job.metric, statistics, videos, cases)
             except Misuse as error:
                 unwritten[job.name] = str(error)
         step(1)
