@@ -42,6 +42,8 @@ def score(
     quorum: int | None = None,
     prices: Sequence[float] = (),
     max_judge_failures: float = 0.05,
+    judge_tokens: int | None = None,
+    judge_timeout_s: float | None = None,
     definitions: str | Path | None = None,
     ood: str = "stated",
     train_requests: Sources | None = None,
@@ -70,6 +72,8 @@ def score(
         prices: Per million tokens, one for each judge; `judges.csv` then says what each cost.
         max_judge_failures: Share of its cases above which a judge that failed is an error among the findings; what it
             failed on is asked again by the next run.
+        judge_tokens: Room for a reply of judges that are named; not under official profiles, which have their own.
+        judge_timeout_s: For one reply of a server; likewise.
         definitions: A foreign-object definitions file; its classes become the legal ones.
         ood: How OOD is decided: `stated` in the file, or derived (`procedure`, `template`, `either`,
             `center`) from what the training questions contain.
@@ -81,7 +85,7 @@ def score(
         method: Of the intervals of the native profile, as for `interval`; official profiles have their own.
         replicates: Bootstrap resamples behind every interval, where a method draws.
         seed: Of the random streams.
-        progress: Called with the number of further free-text answers that were judged.
+        progress: Called with the number of further free-text answers that were judged; a `Meter` counts verdicts.
 
     Raises:
         Misuse: An option that cannot mean anything.
@@ -97,7 +101,14 @@ def score(
     check_replicates(replicates, least=1 if chosen.official else 0)
     check_seed(seed)
     limit = latency_limit_s(track, max_latency_s)
-    asked = [open_judge(judge) if isinstance(judge, str) else judge for judge in judges]
+    if chosen.official and not (judge_tokens is None and judge_timeout_s is None):
+        raise Misuse(
+            "official profiles give judges the toolkit's tokens and time; leave out judge_tokens and _timeout_s"
+        )
+    asked = [
+        open_judge(judge, tokens=judge_tokens, timeout_s=judge_timeout_s) if isinstance(judge, str) else judge
+        for judge in judges
+    ]
     check_prices(prices, len(asked))
     check_share(max_judge_failures)
     if chosen.official:

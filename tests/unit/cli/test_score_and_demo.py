@@ -114,7 +114,9 @@ def test_who_interrupts_a_scoring_is_told_what_is_kept(
 
     monkeypatch.setattr(ExactJudge, "judge", interrupted)
     assert run(monkeypatch, *score_words(demo, "--judge", "exact")) == 130
-    assert "interrupted after 0 judged answers; verdicts that came are kept in" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "interrupted, judging: 0 of " in told
+    assert "verdicts are kept in .surgeval: run again to go on" in told
 
 
 def test_an_only_judge_that_cannot_be_reached_is_named_with_the_reason(
