@@ -240,4 +240,4 @@ def test_listing_prints_every_data_set():
     from surgeval.datasets import DATA_SETS
 
     done = CliRunner().invoke(build_app(), ["list", "datasets", "--json"])
-    assert [row["data set"] for row in json.loads(done.stdout)] == list(DATA_SETS)
+    assert list(dict.fromkeys(row["data set"] for row in json.loads(done.stdout))) == list(DATA_SETS)
