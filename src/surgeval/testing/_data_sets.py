@@ -42,8 +42,8 @@ def check_data_set(data_set: DataSet, build: Build) -> None:
 
 
 def facts_are_stated(data_set: DataSet, _build: Build) -> Broken:
-    """Title, citation, licence or what is known of it, notes; of every task what it is and what its frames count."""
-    for fact in ("name", "title", "citation", "notes", "tasks"):
+    """Title, citation, source, licence, what it was checked against, notes; of tasks what they are and count."""
+    for fact in ("name", "title", "citation", "source", "checked_against", "notes", "tasks"):
         if not getattr(data_set, fact):
             yield f"does not state its {fact}"
     if not (data_set.licence or data_set.licence_note):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from surgeval.results.tables.evaluation import INSTANCES
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.scoring.evaluate.class_overlaps import overlap_jobs
+from surgeval.scoring.evaluate.colour_tables import Colours, read_colours
 from surgeval.scoring.evaluate.mask_files import Chosen, Recoded, read_label_maps
 from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_of
 from surgeval.scoring.evaluate.records import with_properties
@@ -49,6 +51,7 @@ def material(
     by: Sequence[str] = (),
     instances: bool = False,
     recoded: Mapping[int, int] | None = None,
+    colours: Colours | str | Path | None = None,
     video_of: Mapping[str, str] | None = None,
 ) -> Material:
     """What masks of references and predictions offer for measuring.
@@ -66,6 +69,7 @@ def material(
         by: Columns whose values are reported one by one.
         instances: Labels are numbers of objects and not of classes.
         recoded: Labels that stand for others on both sides.
+        colours: What the colours of PNG files stand for: a table of colours, or a file with one.
         video_of: The video of every name; told by pattern or folder if left out.
 
     Raises:
@@ -73,7 +77,9 @@ def material(
     """
     if references is None:
         raise Misuse("segmentation needs --references, with masks of the same names")
-    ours, theirs = read_label_maps(references, "references"), read_label_maps(predictions, "predictions")
+    table = read_colours(Path(colours)) if isinstance(colours, str | Path) else colours
+    ours = read_label_maps(references, "references", table)
+    theirs = read_label_maps(predictions, "predictions", table)
     if recoded:
         ours, theirs = Recoded(ours, recoded), Recoded(theirs, recoded)
     labels = _scan(ours, theirs, _whole_numbers(classes), ignore)
