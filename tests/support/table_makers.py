@@ -69,9 +69,23 @@ def _failures() -> Tables:
         frame, outcome="value", fixed=["smoke", "phase"], random=["model", "video"], per_model=True, cluster="video",
         leave_out=["model"],
     )  # fmt: skip
+    overlap = pl.when(pl.col("value") == 1).then(0.5 + 0.01 * (pl.int_range(pl.len()) % 40)).otherwise(0.0)
+    scores = surgeval.failures(
+        frame.with_columns(dice=overlap), outcome="dice", fixed=["smoke"], random=["model", "video"],
+        family="ordered-beta",
+    )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         found.to_dir(folder)
-        return {path.stem: pl.read_csv(path) for path in Path(folder).glob("*.csv")}
+        scores.to_dir(Path(folder) / "scores")
+        return {path.stem: pl.read_csv(path) for path in (*Path(folder, "scores").glob("*.csv"),
+                                                          *Path(folder).glob("*.csv"))}  # fmt: skip
+
+
+def _failure_table() -> Tables:
+    frame = nested_frame(videos=6, rows=8).with_columns(smoke=(pl.col("view") == "smoke").cast(pl.Int64))
+    return _named(
+        surgeval.failure_table(frame, outcomes={"right": "value"}, fixed=["smoke"], random=["model", "video"])
+    )
 
 
 def _evaluate() -> Tables:
@@ -119,6 +133,7 @@ MAKERS: dict[str, Callable[[], Tables]] = {
     "rank": _rank,
     "rank-tasks": _rank_tasks,
     "failures": _failures,
+    "failure-table": _failure_table,
     "evaluate": _evaluate,
     "simulate": lambda: {"procedures": surgeval.simulate(1, minutes=(3, 4)).table},
     "interval": lambda: {"result": surgeval.interval(nested_frame(), by=["view"], replicates=5).table},
