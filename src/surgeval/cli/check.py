@@ -41,9 +41,9 @@ def check_folder(
 
     report = open_data_set(data_set).check(folder, tasks=task)
     if json:
-        found = [finding.as_dict() for finding in report.findings]
+        listed = [finding.as_dict() for finding in report.findings]
         what = {"ok": report.ok, "usable": list(report.usable), "lacking": dict(report.lacking)}
-        emit_json({"data_set": data_set, **what, "counts": report.counts.to_dicts(), "findings": found})
+        emit_json({"data_set": data_set, **what, "counts": report.counts.to_dicts(), "findings": listed})
     else:
         _show(report)
     clean = all(finding.severity is Severity.NOTE for finding in report.findings)

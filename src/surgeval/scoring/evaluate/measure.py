@@ -123,7 +123,8 @@ def measure(found: Material, settings: Settings, step: Step) -> Measured:
             try:
                 if settings.clusters:
                     raise Misuse("its videos are not independent of each other, and later verbs would take them so")
-                packed[job.name] = written_down(job.name, job.metric, statistics, videos)
+                cases = [found.sizes.get(video, 1) for video in videos] if found.sizes else []
+                packed[job.name] = written_down(job.name, job.metric, statistics, videos, cases)
             except Misuse as error:
                 unwritten[job.name] = str(error)
         step(1)
@@ -269,7 +270,7 @@ def open_chosen(
 
 def _plugin(name: str, offered: Mapping[str, Factory], forms: Sequence[str]) -> Factory:
     """The metric that an installed package brings, where none of ours has the name."""
-    brought = [other for other in METRICS if other not in METRICS.own]
+    brought = [other for other in METRICS if other not in METRICS.ours]
     if name not in brought:
         raise UnknownName("metric", name, [*offered, *brought])
     factory = METRICS[name]

@@ -47,8 +47,8 @@ def boxes_of_folder(folder: Path, columns: Mapping[str, str] | None = None) -> R
 def _joined(parts: list[RawBoxes], folder: Path) -> RawBoxes:
     """Files of one form as one; their words and readings must agree."""
     first = parts[0]
-    if strange := {one.said for one in parts} - {first.said}:
-        raise FileUnreadable(str(folder), [f"files of different forms: {first.said}; {'; '.join(sorted(strange))}"])
+    if strange := {one.form for one in parts} - {first.form}:
+        raise FileUnreadable(str(folder), [f"files of different forms: {first.form}; {'; '.join(sorted(strange))}"])
     for one in parts[1:]:
         for name in ("images", "labels", "boxes", "scores", "outlines", "problems"):
             getattr(first, name).extend(getattr(one, name))

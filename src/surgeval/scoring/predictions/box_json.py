@@ -70,8 +70,8 @@ def _of_object(content: Mapping[str, Any], name: str) -> RawBoxes:
 def _coco_results(records: list[Mapping[str, Any]]) -> RawBoxes:
     """COCO results; a file name in them, or an id that is text, is how ultralytics writes its own data sets."""
     named = any("file_name" in one or isinstance(one.get("image_id"), str) for one in records)
-    said = "COCO results as ultralytics writes them" if named else "COCO results"
-    found = RawBoxes(said, (XYWH,), (IDS, FROM_1) if named else (IDS,))
+    form = "COCO results as ultralytics writes them" if named else "COCO results"
+    found = RawBoxes(form, (XYWH,), (IDS, FROM_1) if named else (IDS,))
     for one in records:
         label = one.get("category_id", one.get("category_name", ""))
         image = one.get("image_id") if not isinstance(one.get("file_name"), str) else one["file_name"]
@@ -80,9 +80,9 @@ def _coco_results(records: list[Mapping[str, Any]]) -> RawBoxes:
     return found
 
 
-def _of_images(content: Mapping[Any, Any], said: str) -> RawBoxes:
+def _of_images(content: Mapping[Any, Any], form: str) -> RawBoxes:
     """Lists of boxes, labels and scores per image; torchvision counts labels from 1 and keeps 0 for the background."""
-    found = RawBoxes(f"lists per image ({said}: corners in pixels, labels from 1)", (XYXY,), (IDS, FROM_1))
+    found = RawBoxes(f"lists per image ({form}: corners in pixels, labels from 1)", (XYXY,), (IDS, FROM_1))
     for image, one in content.items():
         boxes, labels = one.get("boxes", []), one.get("labels", [])
         scores = one.get("scores", [None] * len(boxes))

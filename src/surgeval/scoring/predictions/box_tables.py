@@ -76,8 +76,8 @@ def boxes_of_table(source: Any, where: str, columns: Mapping[str, str] | None = 
         got = ", ".join(map(repr, frame.columns[:20]))
         raise FileUnreadable(where, [*problems, f"the columns are {got}"])
     frame = _one_row_per_box(frame, [*sides, label, *([score] if score else [])])
-    said = f"a table of boxes (columns {', '.join(sides)})"
-    found = RawBoxes(said, formats)
+    form = f"a table of boxes (columns {', '.join(sides)})"
+    found = RawBoxes(form, formats)
     for row in frame.iter_rows(named=True):
         key = row[image] if image else (str(row[moment[0]]), int(row[moment[1]])) if moment else ""
         box = _listed(row[sides[0]]) if len(sides) == 1 else [row[side] for side in sides]

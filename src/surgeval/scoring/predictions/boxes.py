@@ -39,7 +39,7 @@ class Read(NamedTuple):
     """COCO results, and what was found out about them."""
 
     results: list[Any]
-    said: str
+    form: str
 
 
 def read_boxes(
@@ -92,7 +92,7 @@ def read_boxes(
         if raw.outlines[row] is not None:
             found["segmentation"] = _outline(raw.outlines[row], images.size(number))
         results.append(found)
-    return Read(results, f"Predictions were read as {raw.said}; boxes as {form}; {how}.")
+    return Read(results, f"Predictions were read as {raw.form}; boxes as {form}; {how}.")
 
 
 def _is_plain(source: Any, dataset: Mapping[str, Any]) -> bool:
@@ -211,7 +211,7 @@ _SPELLINGS: tuple[Callable[[Mapping[str, Any]], Key | None], ...] = (
 
 
 def _categories(
-    raw: RawBoxes, dataset: Mapping[str, Any], told: str | None, classes: Sequence[str]
+    raw: RawBoxes, dataset: Mapping[str, Any], stated: str | None, classes: Sequence[str]
 ) -> tuple[list[Any], str]:
     """The category of every detection, and how it was found."""
     listed = [one for one in _records(dataset, "categories") if isinstance(one.get("id"), int | str)]
@@ -224,18 +224,18 @@ def _categories(
     numbers = sorted({label for label in raw.labels if not isinstance(label, str)})
     if not numbers:
         return [ids[_spelt(str(label))] for label in raw.labels], "classes by name"
-    mapping, how = _numbering(numbers, raw, known, ids, told, classes)
+    mapping, how = _numbering(numbers, raw, known, ids, stated, classes)
     return [ids[_spelt(one)] if isinstance(one, str) else mapping[one] for one in raw.labels], how
 
 
 def _numbering(
-    numbers: list[int], raw: RawBoxes, known: Mapping[Any, str], ids: Mapping[str, Any], told: str | None,
+    numbers: list[int], raw: RawBoxes, known: Mapping[Any, str], ids: Mapping[str, Any], stated: str | None,
     classes: Sequence[str],
 ) -> tuple[dict[int, Any], str]:  # fmt: skip
     """What each class number stands for."""
     names = tuple(classes) or raw.class_names
-    if names and told != IDS:
-        first = 1 if told == FROM_1 or (told is None and raw.class_numbers == (IDS, FROM_1)) else 0
+    if names and stated != IDS:
+        first = 1 if stated == FROM_1 or (stated is None and raw.class_numbers == (IDS, FROM_1)) else 0
         found = {n: ids.get(_spelt(names[n - first])) for n in numbers if 0 <= n - first < len(names)}
         if len(found) < len(numbers) or None in found.values():
             raise InputInvalid(
@@ -244,7 +244,7 @@ def _numbering(
         return found, f"classes by the names {', '.join(names)}, counted from {first}"
     ordered = list(known)
     readings: dict[str, dict[int, Any]] = {}
-    for reading in (told,) if told else raw.class_numbers:
+    for reading in (stated,) if stated else raw.class_numbers:
         found = {n: _at(n, reading, ordered, known) for n in numbers}
         if None not in found.values() and found not in readings.values():
             readings[reading] = found
@@ -273,7 +273,7 @@ def _spelt(name: str) -> str:
 
 
 def _in_pixels(
-    raw: RawBoxes, sizes: Sequence[tuple[float, float] | None], told: str | None
+    raw: RawBoxes, sizes: Sequence[tuple[float, float] | None], stated: str | None
 ) -> tuple[list[list[float]], str]:
     """Every box as left, top, width and height in pixels, and the format that it was in."""
     if not raw.boxes:
@@ -288,8 +288,8 @@ def _in_pixels(
         raise InputInvalid("predictions", [message]) from None
     if not np.isfinite(boxes).all():
         raise InputInvalid("predictions", ["boxes hold numbers that are not finite"])
-    formats = (told,) if told else _with_scale(raw.formats, boxes)
-    fitting = [form for form in formats if told or _fits(boxes, form, sizes)]
+    formats = (stated,) if stated else _with_scale(raw.formats, boxes)
+    fitting = [form for form in formats if stated or _fits(boxes, form, sizes)]
     if len(fitting) > 1 and len({_corners(boxes, form, sizes).tobytes() for form in fitting}) == 1:
         fitting = fitting[:1]
     if len(fitting) != 1:

@@ -36,7 +36,7 @@ class Labels(NamedTuple):
 
     frame: pl.DataFrame
     """`video`, `frame` or (where rows are in order) `place`, and `prediction` or `score:<class>`."""
-    said: str
+    form: str
 
 
 def holds_labels(path: Path) -> bool:
@@ -86,10 +86,10 @@ def video_of(path: Path) -> str:
 
 def _joined(parts: list[Labels], path: Path) -> Labels:
     if len({tuple(one.frame.columns) for one in parts}) > 1:
-        forms = sorted({one.said for one in parts})
+        forms = sorted({one.form for one in parts})
         raise FileUnreadable(str(path), [f"files of different forms: {'; '.join(forms)}"])
-    said = sorted({one.said for one in parts})
-    return Labels(pl.concat([one.frame for one in parts]), f"{len(parts)} files, one per video: {'; '.join(said)}")
+    form = sorted({one.form for one in parts})
+    return Labels(pl.concat([one.frame for one in parts]), f"{len(parts)} files, one per video: {'; '.join(form)}")
 
 
 def _text(path: Path) -> Labels:
@@ -124,9 +124,9 @@ def _is_header(rows: list[list[str]]) -> bool:
     return bool(rest) and not first[0].isdecimal() and all(row[0].isdecimal() for row in rest)
 
 
-def _in_order(video: str, labels: Sequence[str], said: str) -> Labels:
+def _in_order(video: str, labels: Sequence[str], form: str) -> Labels:
     columns = {"video": [video] * len(labels), "place": range(len(labels)), "prediction": labels}
-    return Labels(pl.DataFrame(columns), f"{said}, in the order of the references")
+    return Labels(pl.DataFrame(columns), f"{form}, in the order of the references")
 
 
 def _one_file(path: Path, classes: Sequence[str]) -> Labels:

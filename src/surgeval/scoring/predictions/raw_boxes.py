@@ -21,7 +21,7 @@ Key = int | str | tuple[str, int]
 class RawBoxes:
     """Detections in the order of a file, and which readings of their numbers its format allows."""
 
-    said: str
+    form: str
     """What the file was taken for, in words."""
     formats: tuple[str, ...]
     """Readings of the four numbers of a box."""

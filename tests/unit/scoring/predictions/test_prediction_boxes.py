@@ -47,7 +47,7 @@ EXPECTED = [(26, 1, [100, 50, 200, 150]), (26, 2, [400, 120, 120, 180])]
 
 
 @pytest.mark.parametrize(
-    ("place", "options", "said"),
+    ("place", "options", "form"),
     [
         ("ultralytics/labels", {"class_numbers": "from-0"}, "YOLO text files (shares of the image; confidence)"),
         ("ultralytics/labels_track", {"classes": ["grasper", "hook"]}, "YOLO text files (shares of the image; track)"),
@@ -61,14 +61,14 @@ EXPECTED = [(26, 1, [100, 50, 200, 150]), (26, 2, [400, 120, 120, 180])]
         ("supervision/detections.json", {"columns": {"image": "frame_index"}}, "a table of boxes (columns x_min"),
     ],
 )
-def test_real_files_of_frameworks_give_the_same_boxes(place: str, options: dict[str, Any], said: str) -> None:
+def test_real_files_of_frameworks_give_the_same_boxes(place: str, options: dict[str, Any], form: str) -> None:
     path = real(place)
     source = json.loads(path.read_text()) if place.startswith("detectron2") else path
     if place.endswith("detections.json"):
         source = pl.DataFrame(json.loads(path.read_text()))
     read = read_boxes(source, references(names=("video01_000026.jpg", "video01_000051.jpg")), **options)
     assert boxes_of(read) == EXPECTED
-    assert said in read.said
+    assert form in read.form
 
 
 def test_files_of_one_image_take_its_name_from_their_own(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_text_ids_are_mapped_by_file_name() -> None:
     dataset = references(names=("video01_000026.jpg", "000026.jpg"))
     read = read_boxes(json.loads(real("ultralytics/predictions.json").read_text()), dataset)
     assert boxes_of(read) == [(26, 1, [100, 50, 200, 150]), (51, 2, [400, 120, 120, 180])]
-    assert "ultralytics" in read.said
+    assert "ultralytics" in read.form
 
 
 def test_numbers_of_classes_that_can_be_two_things_are_asked_about() -> None:
@@ -110,7 +110,7 @@ def test_yolo_numbers_are_the_names_of_a_file_beside_them(tmp_path: Path) -> Non
     (tmp_path / "data.yaml").write_text("path: x\nnames:\n  0: hook\n  1: grasper\n")
     read = read_boxes(labels, references())
     assert boxes_of(read) == EXPECTED[:1]
-    assert "classes by the names hook, grasper, counted from 0" in read.said
+    assert "classes by the names hook, grasper, counted from 0" in read.form
     (tmp_path / "data.yaml").write_text("names: ['hook', 'grasper']\nnc: 2\n")
     assert boxes_of(read_boxes(labels, references())) == EXPECTED[:1]
 
@@ -166,7 +166,7 @@ def test_x_y_width_height_is_asked_about_unless_one_reading_leaves_the_image() -
     edge = pl.DataFrame({**middle, "x": [10]})  # a centre 10 px from the edge cannot be 100 px wide
     read = read_boxes(edge, references())
     assert boxes_of(read) == [(26, 1, [10, 200, 100, 80])]
-    assert "boxes as xywh" in read.said
+    assert "boxes as xywh" in read.form
 
 
 def test_names_of_classes_are_compared_without_case_and_blanks_and_strange_ones_are_named() -> None:
@@ -251,3 +251,13 @@ def test_outlines_as_shares_are_compared_as_masks() -> None:
         "detection", real("ultralytics/labels_seg_conf"), dataset, overlap="mask", class_numbers="from-0"
     )
     assert result.value("coco_ap50") == 1.0
+
+
+def test_references_that_cvat_marks_as_crowd_are_to_be_found() -> None:
+    dataset = references()
+    for one in dataset["annotations"]:
+        one |= {"iscrowd": 1, "attributes": {"occluded": False}}
+    guess = [{"image_id": 26, "category_id": 1, "bbox": BOXES[0], "score": 0.9}]
+    result = surgeval.evaluate("detection", guess, dataset, metrics=["detection_f1"])
+    assert result.value("detection_f1") == pytest.approx(2 / 3)  # one of two is found
+    assert any("2 masks of the references that CVAT marks as crowd" in note for note in result.notes)
