@@ -52,7 +52,7 @@ FROM_DATA_SET: dict[str, tuple[Any, Any]] = {
 """The options of kinds whose references may lie in the folder of a data set."""
 
 Options = Mapping[str, tuple[Any, Any]]
-_LISTS = ("by", "classes", "videos")
+_LISTS = ("by", "classes", "prediction_labels", "videos")
 
 
 def command(kind: Callable[..., None], more: Options) -> Callable[..., None]:
@@ -71,7 +71,9 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
     """The options of a kind as `evaluate` takes them: lists as lists, names of columns as one mapping."""
     listed = {name: names_in(given[name]) for name in _LISTS if given.get(name)}
     options = {name: value for name, value in given.items() if name not in _LISTS} | listed
-    if "columns" in options:
+    if "columns" in options and "video_pattern" in options:  # images name their video, not rows
+        options["columns"] = read_columns(options["columns"])
+    elif "columns" in options:
         options["columns"] = _columns(options["columns"], options.pop("video_column"))
     return options
 

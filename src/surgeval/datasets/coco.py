@@ -191,9 +191,10 @@ class _Reader:
             self.problems.append(f"{title}: bbox must be four numbers, got {str(row.get('bbox'))[:60]}")
         if not label or at is None or len(box) != 4 or None in box:
             return
-        if row.get("iscrowd") == 1:
+        if row.get("iscrowd") == 1 and not isinstance(row.get("attributes"), dict):
             self.counts["crowd"] += 1
             return
+        self.counts["outline"] += row.get("iscrowd") == 1
         self.counts["segmentation"] += bool(row.get("segmentation"))
         self._see(row, label, *at, tuple(value or 0.0 for value in box))
 
@@ -241,6 +242,7 @@ class _Reader:
 
 _NOTES = {
     "crowd": ("crowd", "crowd regions are not kept; they are no single objects"),
+    "outline": ("crowd-as-object", "masks of CVAT that it marks as crowd are kept as the single objects that they are"),
     "segmentation": ("mask-as-box", "segmentations are kept as their boxes"),
     "rotated": ("rotation", "rotated boxes are kept as the file's upright bbox"),
     "anonymous": ("no-identity", "annotations bear no track_id; each is an object of its own"),

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,8 @@ from surgeval.schema.outcomes import Status
 from surgeval.scoring.evaluate.companions import policy_notes, reliability_table, with_floors
 from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_of
 from surgeval.scoring.evaluate.per_class import ClassJob
-from surgeval.scoring.evaluate.records import checked_rows, joined, numbers, read_records, texts
+from surgeval.scoring.evaluate.records import MOMENTS, checked_rows, joined, numbers, read_records, texts
+from surgeval.scoring.predictions.labels import holds_labels, in_order_of, matched_videos, read_labels, unlisted
 
 LABEL_DEFAULT = ("accuracy", "balanced_accuracy", "macro_precision", "macro_recall", "macro_f1", "mcc")
 SET_DEFAULT = ("label_accuracy", "label_balanced_accuracy", "macro_precision", "macro_recall", "macro_f1")
@@ -45,6 +47,8 @@ class LabelledRows:
     single: bool
     has_scores: bool
     has_decisions: bool
+    form: str = ""
+    """What the predictions were taken for, where they were no table."""
 
     def cases(self, rows: pl.DataFrame, *, scores: bool) -> Any:
         """Cases of some rows, units being videos."""
@@ -70,22 +74,71 @@ class LabelledRows:
 
 
 def read_labelled(
-    predictions: Any, references: Any = None, *, classes: Sequence[str] = (), columns: Mapping[str, str] | None = None
+    predictions: Any,
+    references: Any = None,
+    *,
+    classes: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
+    prediction_labels: Sequence[str] = (),
 ) -> LabelledRows:
     """Checked rows of one table, or of references and predictions joined.
+
+    Args:
+        predictions: A table, or what `surgeval.scoring.predictions.labels` reads.
+        references: A table; left out where the predictions' table holds both.
+        classes: The declared classes.
+        columns: Our names of columns to theirs.
+        prediction_labels: Names of the numbers 0, 1, ... that the predictions hold.
 
     Raises:
         InputInvalid: With every problem.
     """
-    frame = read_records(predictions, columns)
+    declared = [str(label) for label in classes]
+    frame, form = _predicted(predictions, columns, declared)
+    frame = _with_names(frame, prediction_labels)
     if references is None:
         frame, moment = checked_rows(frame, "predictions")
         frame = frame.sort("video", moment)
     else:
-        ours = read_records(references, columns)
+        arrays = isinstance(references, str | Path) and Path(references).suffix.lower() == ".npz"
+        ours = _predicted(references, columns, declared)[0] if arrays else read_records(references, columns)
+        frame, more = _moments_of(ours, frame) if form else (frame, "")
+        form = f"{form}; {more}" if more else form
         frame = joined(ours, frame, wanted=("prediction", "score"))
         moment = checked_rows(frame, "rows")[1]
-    return _labelled(frame, moment, [str(label) for label in classes])
+    return replace(_labelled(frame, moment, declared), form=f"Predictions were read as {form}." if form else "")
+
+
+def _predicted(predictions: Any, columns: Mapping[str, str] | None, classes: Sequence[str]) -> tuple[pl.DataFrame, str]:
+    """The predictions as a table, and what they were taken for where they were none."""
+    if isinstance(predictions, str | Path) and holds_labels(Path(predictions)):
+        found = read_labels(Path(predictions), classes)
+        return unlisted(found.frame, classes), found.form
+    frame = read_records(predictions, columns)
+    return unlisted(frame, classes), ""
+
+
+def _with_names(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Predictions by the names of their numbers, where the caller gives them."""
+    if not names or "prediction" not in frame.columns:
+        return frame
+    by_number = {str(place): str(name) for place, name in enumerate(names)}
+    told = texts(frame["prediction"])
+    if strange := sorted(set(told.drop_nulls()) - set(by_number)):
+        message = f"predictions {', '.join(strange[:5])} are no numbers from 0 to {len(names) - 1}"
+        raise InputInvalid("predictions", [f"{message}, which --prediction-labels names"])
+    return frame.with_columns(told.replace(by_number).alias("prediction"))
+
+
+def _moments_of(ours: pl.DataFrame, frame: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+    """Predictions under the names and moments of the references."""
+    if "video" not in ours.columns or "video" not in frame.columns:
+        return frame, ""
+    frame, form = matched_videos(ours["video"].cast(pl.String).unique().to_list(), frame)
+    if "place" in frame.columns:
+        moment = next((name for name in MOMENTS if name in ours.columns), "frame")
+        frame = in_order_of(ours, frame, moment)
+    return frame, form
 
 
 def _labelled(frame: pl.DataFrame, moment: str, classes: list[str]) -> LabelledRows:
@@ -181,9 +234,10 @@ def material(
     labels: str = "supported",
     by: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
+    prediction_labels: Sequence[str] = (),
 ) -> Material:
     """What a table of labels, sets or scores offers for measuring."""
-    rows = read_labelled(predictions, references, classes=classes, columns=columns)
+    rows = read_labelled(predictions, references, classes=classes, columns=columns, prediction_labels=prediction_labels)
     opened = open_chosen(metrics, _default(rows), CLASSIFICATION, ("labels", "sets", "scores"), labels=labels)
     _need(rows, opened)
 
@@ -193,7 +247,7 @@ def material(
         return videos_of(rows_here), with_floors(jobs)
 
     videos, jobs = build(rows.frame)
-    notes = []
+    notes = [rows.form] if rows.form else []
     if not classes:
         notes.append(f"Classes were taken from the data: {', '.join(rows.classes)}. Declare them with --classes.")
     if rows.single and (unanswered := rows.frame["prediction"].null_count()):

@@ -272,6 +272,7 @@ def _masks(root: Path, table: pl.DataFrame, compared: Comparison) -> tuple[PngFi
     own = {
         "video_of": dict(zip(names, table["video"].to_list(), strict=True)),
         "properties": table.select(pl.Series("case", names), *strata),
+        "case_of": dict(zip(names, table["case"].to_list(), strict=True)),
     }
     return PngFiles({name: root / place for name, place in zip(names, table[compared.masks], strict=True)}), own
 

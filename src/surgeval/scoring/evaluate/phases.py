@@ -42,13 +42,14 @@ def material(
     fps: float | None = None,
     by: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
+    prediction_labels: Sequence[str] = (),
 ) -> Material:
     """What label sequences offer for measuring.
 
     Raises:
         InputInvalid: Rows that do not pair up, gaps, frame rates that cannot be; all are named.
     """
-    rows = read_labelled(predictions, references, classes=classes, columns=columns)
+    rows = read_labelled(predictions, references, classes=classes, columns=columns, prediction_labels=prediction_labels)
     _check(rows)
     rates = _rates(rows.frame, rows.moment, fps)
     opened = open_chosen(metrics, DEFAULT, TIME, ("label sequences",), phases=rows.classes)
@@ -60,7 +61,8 @@ def material(
 
     _one_stratum_per_video(rows.frame, by)
     videos, jobs = build(rows.frame)
-    notes = [f"Labels per second: {', '.join(sorted({f'{rate:g}' for rate in rates.values()}))}."]
+    notes = [rows.form] if rows.form else []
+    notes += [f"Labels per second: {', '.join(sorted({f'{rate:g}' for rate in rates.values()}))}."]
     if not classes:
         notes.append(f"Phases were taken from the data: {', '.join(rows.classes)}. Declare them with --classes.")
     notes += strange_names(rows)

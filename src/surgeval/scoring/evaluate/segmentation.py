@@ -26,8 +26,9 @@ from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.scoring.evaluate.class_overlaps import overlap_jobs
 from surgeval.scoring.evaluate.colour_tables import Colours, read_colours
-from surgeval.scoring.evaluate.mask_files import Chosen, Recoded, read_label_maps
+from surgeval.scoring.evaluate.mask_files import Chosen, Recoded, read_label_maps, under_names_of
 from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_of
+from surgeval.scoring.evaluate.nifti import AXES
 from surgeval.scoring.evaluate.records import with_properties
 from surgeval.scoring.evaluate.video_names import videos_of_paths
 
@@ -53,11 +54,13 @@ def material(
     recoded: Mapping[int, int] | None = None,
     colours: Colours | str | Path | None = None,
     video_of: Mapping[str, str] | None = None,
+    nifti_axes: str | None = None,
+    case_of: Mapping[str, str] | None = None,
 ) -> Material:
     """What masks of references and predictions offer for measuring.
 
     Args:
-        predictions: A folder of PNG files, an NPZ or JSON file, or a mapping of names to arrays.
+        predictions: A folder of PNG, NPY or NIfTI files, an NPZ or JSON file, or a mapping of names to arrays.
         references: The same, with the same names.
         metrics: Names of segmentation metrics.
         classes: Numbers of the classes; those in the data if left out.
@@ -71,6 +74,8 @@ def material(
         recoded: Labels that stand for others on both sides.
         colours: What the colours of PNG files stand for: a table of colours, or a file with one.
         video_of: The video of every name; told by pattern or folder if left out.
+        nifti_axes: `xy` or `rows`, where the shape of NIfTI files does not say it.
+        case_of: What the data set calls every mask of the references; predictions may be called so.
 
     Raises:
         InputInvalid: Names on one side only, shapes that differ, undeclared labels; all are named.
@@ -78,8 +83,11 @@ def material(
     if references is None:
         raise Misuse("segmentation needs --references, with masks of the same names")
     table = read_colours(Path(colours)) if isinstance(colours, str | Path) else colours
-    ours = read_label_maps(references, "references", table)
-    theirs = read_label_maps(predictions, "predictions", table)
+    if nifti_axes is not None and nifti_axes not in AXES:
+        raise UnknownName("order of axes", nifti_axes, AXES)
+    ours = read_label_maps(references, "references", table, nifti_axes=nifti_axes)
+    theirs = read_label_maps(predictions, "predictions", table, like=ours, nifti_axes=nifti_axes)
+    theirs, said = under_names_of(ours, theirs, case_of or {})
     if recoded:
         ours, theirs = Recoded(ours, recoded), Recoded(theirs, recoded)
     labels = _scan(ours, theirs, _whole_numbers(classes), ignore)
@@ -117,7 +125,11 @@ def material(
         {name: metric.facts for name, metric in opened.items()},
         extra_tables=_instances(opened, whole, rows),
         sizes=Counter(rows["video"].to_list()),
-        notes=(*(() if instances else _notes(opened, labels, declared=bool(classes))), *_empty_notes(counts, scores)),
+        notes=(
+            *((said,) if said else ()),
+            *(() if instances else _notes(opened, labels, declared=bool(classes))),
+            *_empty_notes(counts, scores),
+        ),
     )
 
 
