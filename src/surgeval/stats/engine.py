@@ -33,7 +33,7 @@ from surgeval.stats import few_videos as notice
 from surgeval.stats.intervals import Bounds
 from surgeval.stats.jackknife import top_units
 from surgeval.stats.macro_interval import MacroInterval, MacroRow, macro_difference_interval, macro_interval
-from surgeval.stats.nesting import ROWS, Nest
+from surgeval.stats.nesting import ROWS
 from surgeval.stats.paired_tests import smallest_p
 from surgeval.stats.pooled_quantile import pooled_quantile_interval
 from surgeval.stats.replicates import Sample, unit_sums
@@ -249,11 +249,6 @@ def row_owners(sample: Sample) -> np.ndarray:
     if sample.nest.levels == (ROWS,):
         return np.arange(len(sample.values))
     return np.asarray(np.repeat(top_units(sample), sample.nest.sizes))
-
-
-def nest_effective(nest: Nest) -> float:
-    """How many equally long videos a nest is worth."""
-    return float(effective_videos(nest.sizes))
 
 
 def _unit_sizes(sample: Sample, width: int) -> np.ndarray:
