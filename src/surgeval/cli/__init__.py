@@ -31,6 +31,7 @@ VERBS: tuple[str, ...] = (
     "doctor",
     "ensembles",
     "evaluate",
+    "failure-table",
     "failures",
     "floors",
     "influence",

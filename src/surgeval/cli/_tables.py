@@ -19,14 +19,25 @@ def read_columns(text: str) -> dict[str, str]:
     Raises:
         Misuse: A part that is no `ours=theirs`, or a name given twice.
     """
+    return read_named("--columns", text, form="OURS=THEIRS", example="model=algorithm,video=patient")
+
+
+def read_named(
+    option: str, text: str, *, form: str = "NAME=WHAT", example: str = "precision=tp/predicted,recall=tp/reference"
+) -> dict[str, str]:
+    """The mapping in a text of parts `name=what`, separated by commas.
+
+    Raises:
+        Misuse: A part of another form, or a name given twice.
+    """
     mapping: dict[str, str] = {}
     for pair in names_in(text):
-        ours, equals, theirs = (piece.strip() for piece in pair.partition("="))
-        if not (ours and equals and theirs):
-            raise Misuse(f"--columns: {pair!r} is not OURS=THEIRS; write for example model=algorithm,video=patient")
-        if ours in mapping:
-            raise Misuse(f"--columns: {ours!r} is given twice")
-        mapping[ours] = theirs
+        name, equals, what = (piece.strip() for piece in pair.partition("="))
+        if not (name and equals and what):
+            raise Misuse(f"{option}: {pair!r} is not {form}; write for example {example}")
+        if name in mapping:
+            raise Misuse(f"{option}: {name!r} is given twice")
+        mapping[name] = what
     return mapping
 
 

@@ -248,7 +248,8 @@ def _factors(frame: pl.DataFrame, model: Model, trials: np.ndarray) -> tuple[tup
     gone: dict[str, str] = {}
     kept: list[Factor] = []
     slopes = [_slope_of(frame, slope) for slope in model.slopes]
-    residual = model.family == "gaussian" or (model.family == "binomial" and bool(np.all(trials == 1)))
+    single = model.family == "binomial" and bool(np.all(trials == 1))
+    residual = single or model.family in ("gaussian", "ordered-beta")
     categories = _categories(frame, model)
     for name in model.random:
         factor = factor_of(frame, name)

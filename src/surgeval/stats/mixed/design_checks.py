@@ -96,6 +96,8 @@ def outcome_problems(response: np.ndarray, trials: np.ndarray, model: Model) -> 
     """What keeps values from being outcomes of a model's family."""
     if model.family == "gaussian":
         return [f"{model.outcome!r} never varies"] if np.ptp(response) == 0 else []
+    if model.family == "ordered-beta":
+        return _score_problems(response, model.outcome)
     problems: list[str] = []
     if np.any(response < 0):
         problems.append(f"{model.outcome!r} is negative in {int(np.sum(response < 0))} rows")
@@ -123,6 +125,19 @@ def outcome_problems(response: np.ndarray, trials: np.ndarray, model: Model) -> 
         which = "never" if np.all(response == 0) else "always"
         problems.append(f"{model.outcome!r} is {which} a success; no effect can be estimated")
     return problems
+
+
+def _score_problems(scores: np.ndarray, name: str) -> list[str]:
+    """What keeps values from being scores in [0, 1] that an ordered beta model can explain."""
+    outside = (scores < 0) | (scores > 1)
+    if outside.any():
+        first = float(scores[int(np.argmax(outside))])
+        return [f"{name!r} must lie between 0 and 1, got {first:g} ({int(outside.sum())} rows outside)"]
+    inside = scores[(scores > 0) & (scores < 1)]
+    if len(np.unique(inside)) < 2:
+        return [f"{name!r} has {len(np.unique(inside))} different values between 0 and 1, too few for an ordered beta "
+                "model; for 0/1 outcomes ask for family binomial"]  # fmt: skip
+    return []
 
 
 def is_numeric(kind: pl.DataType) -> bool:

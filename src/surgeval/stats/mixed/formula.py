@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 
 from surgeval.errors import Misuse
 
-FamilyName = Literal["binomial", "poisson", "gaussian"]
+FamilyName = Literal["binomial", "poisson", "gaussian", "ordered-beta"]
 _NAME = re.compile(r"[^\s+*:~|()/,](?:[^\n+*:~|()/,]*[^\s+*:~|()/,])?")
 """A column name: anything without the signs of the formula language; spaces inside are fine."""
 

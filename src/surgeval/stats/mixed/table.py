@@ -185,9 +185,10 @@ def averaged_over_models(design: Design) -> tuple[pl.DataFrame, Model]:
     keys = [name for name in design.frame.columns if name not in values]
     if not keys:
         raise Misuse("aggregating over models needs the units that remain; name them as random effects")
-    total = pl.col(values).mean() if model.family == "gaussian" else pl.col(values).cast(pl.Float64).sum()
+    scores = model.family in ("gaussian", "ordered-beta")
+    total = pl.col(values).mean() if scores else pl.col(values).cast(pl.Float64).sum()
     frame = design.frame.group_by(keys, maintain_order=True).agg(total, pl.len().alias(many))
     if model.family == "poisson":
         exposure = f"log({many})"
         return frame.with_columns(pl.col(many).log().alias(exposure)), replace(model, offset=exposure)
-    return frame, model if model.family == "gaussian" or model.trials else replace(model, trials=many)
+    return frame, model if scores or model.trials else replace(model, trials=many)
