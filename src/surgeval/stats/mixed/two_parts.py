@@ -46,8 +46,8 @@ def two_parts(design: Design, video: str, rule: Rule) -> TwoParts | None:
     hit = design.frame.with_columns((pl.col(name) > 0).cast(pl.Int8))
     try:
         parts = {
-            HIT: _part(hit, design, "binomial", video, rule),
-            OVERLAP: _part(design.frame.filter(pl.col(name) > 0), design, "ordered-beta", video, rule),
+            HIT: _effects_of(hit, design, "binomial", video, rule),
+            OVERLAP: _effects_of(design.frame.filter(pl.col(name) > 0), design, "ordered-beta", video, rule),
         }
     except TableInvalid:
         return None
@@ -57,14 +57,14 @@ def two_parts(design: Design, video: str, rule: Rule) -> TwoParts | None:
                 "hits, so its one effect on both is withheld; see the table parts", term)
         for term in sorted(opposed)
     )  # fmt: skip
-    rows = pl.concat(frame.with_columns(pl.lit(part).alias("part")) for part, frame in parts.items())
+    rows = pl.concat(frame.with_columns(pl.lit(name).alias("part")) for name, frame in parts.items())
     return TwoParts(tables.PARTS.frame(rows.select(*tables.PARTS.columns)), frozenset(opposed), findings)
 
 
-def _part(frame: pl.DataFrame, design: Design, family: FamilyName, video: str, rule: Rule) -> pl.DataFrame:
+def _effects_of(frame: pl.DataFrame, design: Design, family: FamilyName, video: str, rule: Rule) -> pl.DataFrame:
     model = replace(design.model, family=family)
-    found = tested(design_of(frame, model, where="scores", separation="keep"), video, rule)
-    return found.tests.table.filter(pl.col("term") != INTERCEPT)
+    outcome = tested(design_of(frame, model, where="scores", separation="keep"), video, rule)
+    return outcome.tests.table.filter(pl.col("term") != INTERCEPT)
 
 
 def _opposed(hit: pl.DataFrame, overlap: pl.DataFrame) -> set[str]:
