@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from surgeval.cli import _tables as t
-from surgeval.cli._table_verbs import DRAWS, METHOD, METRIC, Options, Taken, add_table_verb
+from surgeval.cli._table_verbs import DRAWS, METHOD, METRIC, Options, Taken, table_verb
 
 
 def _column(option: str, text: str, *, needed: bool = False) -> Any:
@@ -44,12 +44,9 @@ _RATINGS: Options = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    add_table_verb(
-        app,
-        "agreement",
-        "surgeval.stats.agreement.report.agreement",
-        {**_RATINGS, **DRAWS, "seed": METHOD["seed"], "columns": METRIC["columns"]},
-        "Kappa, alpha and (for numbers) ICC with intervals over videos, from units or from segments.",
-    )
+register = table_verb(
+    "agreement",
+    "surgeval.stats.agreement.report.agreement",
+    {**_RATINGS, **DRAWS, "seed": METHOD["seed"], "columns": METRIC["columns"]},
+    "Kappa, alpha and (for numbers) ICC with intervals over videos, from units or from segments.",
+)
