@@ -35,6 +35,22 @@ def agreement(
     scale: Annotated[str, typer.Option("--scale", help="nominal, ordinal or interval.")] = "nominal",
     order: Annotated[str, typer.Option("--order", metavar="LABEL,...", help="Labels from low to high.")] = "",
     kappa_weights: Annotated[str, typer.Option("--kappa-weights", help="none, linear or quadratic.")] = "none",
+    tolerance: Annotated[
+        float | None,
+        typer.Option("--tolerance", metavar="CHANCE", help="Also say within what two raters lie, such as 0.95."),
+    ] = None,
+    into: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--into",
+            metavar="FILE",
+            help="References to be given the tolerance; --out then has references.json.",
+            show_default=False,
+        ),
+    ] = None,
+    answer_format: Annotated[
+        str, typer.Option("--answer-format", help="Questions that get it: time or percentage.")
+    ] = "time",
     level: o.Level = 0.95,
     boot: o.Boot = 1000,
     seed: o.Seed = 42,
@@ -43,14 +59,15 @@ def agreement(
     as_json: o.Json = False,
     force: o.Force = False,
 ) -> None:
-    """Kappa, alpha and (for numbers) ICC with intervals over videos, from units or from segments."""
+    """Kappa, alpha and (for numbers) ICC with intervals over videos, from units or from segments; tolerances too."""
     from surgeval.stats.agreement.report import agreement as work
 
     check_out(out, force=force, inputs=table)
     options = {
         "rater": rater, "label": label, "unit": unit, "video": video, "start": start, "end": end, "idle": idle,
         "step_s": step, "overlaps": overlaps, "scale": scale, "order": t.names_in(order),
-        "kappa_weights": kappa_weights, "level": level, "replicates": boot, "seed": seed,
+        "kappa_weights": kappa_weights, "tolerance": tolerance, "into": into or None, "answer_format": answer_format,
+        "level": level, "replicates": boot, "seed": seed,
         "columns": t.read_columns(columns),
     }  # fmt: skip
     result = work(table, **options)  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ import typer
 from surgeval.cli import _options as o
 from surgeval.cli._console import emit, new_folder, progress_bar, talk
 from surgeval.cli._deliver import deliver
+from surgeval.cli._tables import read_numbers
 
 if TYPE_CHECKING:
     from surgeval.scoring.result import ScoreResult
@@ -56,6 +57,7 @@ def score(
         help="STATUS=RULE for questions without a verdict, as in other verbs (not_judged=worst, "
         "judge_abstained=drop-score, ...); error refuses questions without response. May be repeated.",
     ),
+    context: o.Context = "30,300",
     method: o.Method = "auto",
     boot: o.Boot = 1000,
     seed: o.Seed = 42,
@@ -71,7 +73,8 @@ def score(
             requests, references, responses, model=model, profile=profile, track=track, max_latency_s=max_latency,
             judges=judge, store=store, quorum=quorum, prices=price, definitions=definitions, ood=ood,
             train_requests=train_requests or None, train_references=train_references or None,
-            missing=missing or None, method=method, replicates=boot, seed=seed, progress=counted,
+            missing=missing or None, context_s=read_numbers("--context", context), method=method, replicates=boot,
+            seed=seed, progress=counted,
         )  # fmt: skip
     deliver(result, out=out, as_json=as_json, force=force, data=result.summary.to_dicts())
     if result.lint.findings and not as_json:
