@@ -46,8 +46,7 @@ class _Rows(NamedTuple):
     def only(self, classes: Sequence[int]) -> _Rows:
         """The rows of these classes."""
         kept = np.isin(self.classes, classes)
-        columns = (column[kept] for column in (self.values, self.videos, self.classes, self.second))
-        return _Rows(*columns, self.names)
+        return _Rows(self.values[kept], self.videos[kept], self.classes[kept], self.second[kept], self.names)
 
     def gap(self, level: float) -> BalancedGap:
         """Out of distribution minus in distribution."""

@@ -117,7 +117,7 @@ def adjusted(study: Study) -> list[Block]:
         return [Note("The questions do not differ in any property that could be adjusted for.", "missing")]
     found = adjusted_effects(study.table, effects, level=study.level, **study.how)
     frame, terms = found.table, found.table.filter(pl.col("term") != INTERCEPT)["term"].n_unique()
-    fewest = int(frame["clusters"].min() or 0)  # type: ignore[call-overload]
+    fewest = min(frame["clusters"], default=0)
     if fewest <= terms:
         why = (
             f"No adjusted effects: {count_of(terms, 'effect')} cannot be told apart on {count_of(fewest, 'video')}; "

@@ -21,7 +21,7 @@ def data(study: Study) -> list[Block]:
     """How much there is, and what so much can show."""
     each = study.rows.filter(pl.col("model") == study.models[0]).group_by("video").len()["len"]
     questions = study.rows["case"].n_unique()
-    few, many = each.min(), each.max()
+    few, many = min(each), max(each)
     sizes = f"{many} questions" if few == many else f"{few} to {many} questions"
     named = [words for column, words in study.axes.items() if study.varies(column)]
     same = [words for column, words in study.axes.items() if column in study.rows.columns and not study.varies(column)]

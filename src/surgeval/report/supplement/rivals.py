@@ -13,6 +13,7 @@ from surgeval.report.sections._pictures import picture
 from surgeval.report.sections._wording import bucket_label, count_of, name_of, percent, slug, whole_places
 from surgeval.report.supplement.study import METRIC, RESPONSE, Study
 from surgeval.report.supplement.words import extreme, limits, shown
+from surgeval.schema.findings import Finding
 from surgeval.stats.comparison import compare
 from surgeval.stats.ensembles import KINDS, ensembles
 from surgeval.stats.few_videos import PERCENTILE_VIDEOS
@@ -140,7 +141,8 @@ def differences(study: Study) -> list[Block]:
     if not pairs:
         return [Note("One model has nobody to differ from.", "missing")]
     others = [m for m in study.table.metrics if m != METRIC and study.table.facts_of(m).better is not None]
-    whole, apart, more, findings = [], [], [], []
+    whole, apart, more = [], [], []
+    findings: list[Finding] = []
     for a, b in pairs:
         found = compare(study.table, a, b, level=study.level, **study.how)
         whole.append(found.table)
@@ -194,10 +196,10 @@ def upper_bounds(study: Study) -> list[Block]:
         "kinds": KINDS if voted else ("oracle",), "references": study.references if voted else None,
         "level": study.level, "replicates": study.replicates, "seed": study.seed, **study.how,
     }  # fmt: skip
-    found = ensembles(study.table, **options)  # type: ignore[arg-type]
+    found = ensembles(study.table, **options)
     frame = found.table
     if study.varies(GROUP):
-        by = ensembles(study.table, by=[GROUP], **options).table  # type: ignore[arg-type]
+        by = ensembles(study.table, by=[GROUP], **options).table
         frame = _first(pl.concat([frame, by], how="diagonal"), [GROUP])
     told = [
         f"{row['ensemble']} {shown(row, 'value')}, a gain of "
