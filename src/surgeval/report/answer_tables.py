@@ -74,8 +74,8 @@ def hardest_questions(rows: pl.DataFrame) -> pl.DataFrame:
         pl.col("value").count().cast(pl.Int64).alias("models"),
         reason.filter(failed).value_counts(sort=True).alias("reasons"),
     )
-    texts = ["; ".join(f"{one['reason' if 'reason' in one else 'status']}: {one['count']}" for one in said)
-             for said in frame["reasons"].to_list()]  # fmt: skip
+    texts = ["; ".join(f"{one['reason' if 'reason' in one else 'status']}: {one['count']}" for one in counts)
+             for counts in frame["reasons"].to_list()]  # fmt: skip
     absent = [pl.lit(None, dtype=pl.String).alias(name) for name in ("capability", "format", "template")
               if name not in given]  # fmt: skip
     whole = frame.with_columns(pl.Series("reasons", texts, dtype=pl.String), *absent)

@@ -75,8 +75,8 @@ def ood_gap(
     lines = [_line(SHARED, rows.only(whole.classes), whole)]
     firm = [place for place in whole.classes if place not in whole.single]
     if whole.single and firm:
-        part = rows.only(firm)
-        lines.append(_line(REPEATED, part, part.gap(level)))
+        chosen = rows.only(firm)
+        lines.append(_line(REPEATED, chosen, chosen.gap(level)))
     return OodGap(OOD_GAP.frame([*lines, *_alone(rows, whole, level)]), tuple(_findings(rows, whole)))
 
 
@@ -99,11 +99,11 @@ def _alone(rows: _Rows, whole: BalancedGap, level: float) -> list[dict[str, Any]
     """Every capability by itself; one with a side only has the accuracy of that side."""
     lines = []
     for place in np.unique(rows.classes).tolist():
-        part = rows.only([place])
-        line = _line(rows.names[place], part, part.gap(level))
+        chosen = rows.only([place])
+        line = _line(rows.names[place], chosen, chosen.gap(level))
         if place not in whole.classes:
-            side = int(part.second[0])
-            line[("id_accuracy", "ood_accuracy")[side]] = float(part.values.mean())
+            side = int(chosen.second[0])
+            line[("id_accuracy", "ood_accuracy")[side]] = float(chosen.values.mean())
             line["note"] = f"questions {_SIDES[side]} only: not in the mean"
         lines.append(line)
     return lines
@@ -143,20 +143,20 @@ def _why_none(rows: _Rows, gap: BalancedGap) -> str | None:
 def _findings(rows: _Rows, whole: BalancedGap) -> list[Finding]:
     shared = [rows.names[place] for place in whole.classes]
     others = [rows.names[place] for place in np.unique(rows.classes).tolist() if place not in whole.classes]
-    said = []
+    findings = []
     if others:
         text = (
             f"The out-of-distribution gap is over {len(shared)} capabilities with questions on both sides "
             f"({', '.join(shared)}); without those on one side only ({', '.join(others)})."
         )
-        said.append(Finding("ood-gap-shared", Severity.NOTE, text))
+        findings.append(Finding("ood-gap-shared", Severity.NOTE, text))
     if (why := _why_none(rows, whole)) is not None:
         text = f"The out-of-distribution gap has no interval: {why}."
-        said.append(Finding("ood-gap-open", Severity.WARNING, text))
+        findings.append(Finding("ood-gap-open", Severity.WARNING, text))
     elif min(whole.videos) < FEWEST_TESTED:
         text = (
             f"The out-of-distribution gap rests on {min(whole.videos)} videos on its smaller side "
             f"({whole.df:.1f} degrees of freedom)."
         )
-        said.append(Finding("few-videos", Severity.WARNING, text))
-    return said
+        findings.append(Finding("few-videos", Severity.WARNING, text))
+    return findings

@@ -73,8 +73,8 @@ def context_names(edges: Sequence[float]) -> list[str]:
 def contexts_of(windows_s: pl.Series, edges: Sequence[float]) -> list[str]:
     """The name of the context of each question, from the length of its stretch."""
     names = np.array(context_names(edges), dtype=object)
-    found: list[str] = names[np.searchsorted(edges, windows_s.to_numpy(), side="right")].tolist()
-    return found
+    named: list[str] = names[np.searchsorted(edges, windows_s.to_numpy(), side="right")].tolist()
+    return named
 
 
 def check_context(edges: Sequence[float]) -> None:
@@ -90,20 +90,21 @@ def check_context(edges: Sequence[float]) -> None:
 def slice_findings(slices: Mapping[Slice, np.ndarray], expected: Sequence[str]) -> list[Finding]:
     """What must be known about the questions behind the clinical headline and the slices that overlap."""
     clinical = [name for level, name in slices if level == "clinical_bucket"]
-    said = []
+    findings = []
     if not clinical:
-        said.append(Finding("no-clinical", Severity.NOTE, "No question is clinical, so there is no clinical headline."))
+        text = "No question is clinical, so there is no clinical headline."
+        findings.append(Finding("no-clinical", Severity.NOTE, text))
     elif len(clinical) < len([name for level, name in slices if level == "bucket"]):
         text = (
             f"The clinical headline is a mean over {len(clinical)} of {len(expected)} buckets; the clinical questions "
             f"fill {', '.join(clinical)}."
         )
-        said.append(Finding("clinical-buckets", Severity.NOTE, text))
+        findings.append(Finding("clinical-buckets", Severity.NOTE, text))
     labelled = [rows for (level, name), rows in slices.items() if level == "secondary" and name != NO_SECONDARY]
     if labelled and (several := int((np.bincount(np.concatenate(labelled)) > 1).sum())):
         text = f"Slices by secondary capability overlap: {several} questions carry several and count in each."
-        said.append(Finding("secondary-overlap", Severity.NOTE, text))
-    return said
+        findings.append(Finding("secondary-overlap", Severity.NOTE, text))
+    return findings
 
 
 def _secondary(frame: pl.DataFrame) -> dict[str, np.ndarray]:

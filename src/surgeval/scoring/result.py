@@ -86,12 +86,12 @@ class ScoreResult(Result):
         slices = self.summary.filter(pl.col("level").is_in(FURTHER_LEVELS), pl.col("estimand") == "rows")
         targeted = self.tables["targeted"].filter(pl.col("estimand") == "rows")
         wanted = ("format", "metric", "value", "low", "high", "n", "n_missing", "videos", "better")
-        found = {
+        tables = {
             "out of distribution against in distribution": self.tables["ood_gap"].drop("df", "method"),
             "by secondary capability and context length": slices.drop("estimand", "df", "not_scored", "method"),
             "targeted metrics": targeted.select(wanted),
         }
-        return {title: frame for title, frame in found.items() if not frame.is_empty()}
+        return {title: frame for title, frame in tables.items() if not frame.is_empty()}
 
     def facts(self) -> dict[str, Any]:
         """Model and profile."""

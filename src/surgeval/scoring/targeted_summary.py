@@ -56,9 +56,9 @@ def summary_rows(
         where = {"estimand": estimand, "videos": len(names)}
         for metric, scores in columns.items():
             facts = KNOWN_METRICS[metric]
-            found = slice_spread(Slice({}, _matrix(scores, codes, names, facts)), chosen)
+            spread = slice_spread(Slice({}, _matrix(scores, codes, names, facts)), chosen)
             rule = {"better": facts.better, "worst": facts.conventions["missing"]}
-            rows.append({**where, "metric": metric, **_numbers(found, 0), **rule})
+            rows.append({**where, "metric": metric, **_numbers(spread, 0), **rule})
         if counts is not None:
             rule = {"better": "smaller", "worst": _COST}
             costs = _cost_spread(*counts, videos, codes, chosen)
@@ -71,10 +71,10 @@ def _matrix(scores: Floats, codes: np.ndarray, names: np.ndarray, facts: MetricF
     return ScoreMatrix(scores[:, None], [facts.name], codes, names.tolist(), cases, facts)
 
 
-def _numbers(found: Spread, place: int) -> dict[str, Any]:
-    numbers = {"value": found.value, "low": found.low, "high": found.high, "df": found.df}
+def _numbers(spread: Spread, place: int) -> dict[str, Any]:
+    numbers = {"value": spread.value, "low": spread.low, "high": spread.high, "df": spread.df}
     row = {name: known(float(column[place])) for name, column in numbers.items()}
-    return {**row, "effective_videos": known(float(found.effective[place])), "method": found.method[place]}
+    return {**row, "effective_videos": known(float(spread.effective[place])), "method": spread.method[place]}
 
 
 @dataclass(frozen=True, slots=True)

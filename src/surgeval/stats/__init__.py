@@ -5,6 +5,7 @@ __all__ = [
     "aggregation",
     "agreement",
     "balanced_gap",
+    "class_wise",
     "comparison",
     "contrasts",
     "cooccurrence",

@@ -104,21 +104,21 @@ def _gap(sums: np.ndarray, sizes: np.ndarray, shared: np.ndarray, level: float, 
     single = shared[(present == 1).any(axis=0)]
     behind = (sizes.sum(axis=2) > 0).sum(axis=1)
     videos = (int(behind[0]), int(behind[1]))
-    found = BalancedGap(
+    gap = BalancedGap(
         value, float(sides[0]), float(sides[1]), math.nan, math.nan, math.nan, math.nan, tuple(shared.tolist()),
         tuple(single.tolist()), videos,
     )  # fmt: skip
     if len(single) or min(videos) < FEWEST_VIDEOS:
-        return found
+        return gap
     moved = means[:, None] - without
     gaps = (moved[1] - moved[0]).mean(axis=1)
     units = len(gaps)
     sd = math.sqrt((units - 1) / units * float((gaps**2).sum()))
     df = min(_freedom(mean, left, size) for mean, left, size in zip(means, without, sizes, strict=True))
     if sd <= _FLAT:
-        return found._replace(sd=0.0, df=df)
+        return gap._replace(sd=0.0, df=df)
     reach, width = float(stdtrit(df, (1 + level) / 2)) * sd, high - low
-    return found._replace(low=max(-width, value - reach), high=min(width, value + reach), sd=sd, df=df)
+    return gap._replace(low=max(-width, value - reach), high=min(width, value + reach), sd=sd, df=df)
 
 
 def _freedom(means: np.ndarray, without: np.ndarray, sizes: np.ndarray) -> float:

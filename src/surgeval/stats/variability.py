@@ -34,16 +34,16 @@ def variability(
         missing: As for `interval`.
     """
     matrix = as_table(table, metric=metric).matrix(metric, missing=missing)
-    rows = [row for part in slices(matrix, by) for row in _rows(part)]
+    rows = [row for one in slices(matrix, by) for row in _rows(one)]
     return VARIABILITY.frame(rows)
 
 
-def _rows(part: Slice) -> list[dict[str, Any]]:
-    sample = Sample.of(part.matrix, statistic="mean", resample="cluster", estimand="videos")
+def _rows(one: Slice) -> list[dict[str, Any]]:
+    sample = Sample.of(one.matrix, statistic="mean", resample="cluster", estimand="videos")
     within = sample.within_units()
     return [
-        labelled(part.labels, {"model": model, "cases": int(np.isfinite(part.matrix.values[:, place]).sum()), **spread})
-        for place, model in enumerate(part.matrix.models)
+        labelled(one.labels, {"model": model, "cases": int(np.isfinite(one.matrix.values[:, place]).sum()), **spread})
+        for place, model in enumerate(one.matrix.models)
         for spread in [_spread(within[np.isfinite(within[:, place]), place])]
     ]
 

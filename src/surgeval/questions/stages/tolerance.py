@@ -46,7 +46,9 @@ def tolerance_from_spread(table: Any, *, chance: float = 0.95) -> Tolerance:
     twice = frame.group_by("question", "rater").len().filter(pl.col("len") > 1).sort("question", "rater")
     problems += [f"rater {r['rater']!r} answered {r['question']!r} {r['len']} times" for r in twice.to_dicts()]
     several = [
-        own["seconds"].to_numpy() for _, own in frame.group_by("question", maintain_order=True) if own.height > 1
+        answers["seconds"].to_numpy()
+        for _, answers in frame.group_by("question", maintain_order=True)
+        if answers.height > 1
     ]
     if not problems and not several:
         problems.append("no question was answered by two raters")

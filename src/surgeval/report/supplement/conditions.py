@@ -32,38 +32,38 @@ def stratified(study: Study) -> list[Block]:
     if not columns:
         why = "The questions do not differ in any of the columns that a supplement stratifies by."
         return [Note(why, "missing")]
-    found = strata(study.table, columns, level=study.level, **study.how)
-    frame = found.table
+    analysis = strata(study.table, columns, level=study.level, **study.how)
+    frame = analysis.table
     blocks: list[Block] = [Prose(_lowest(frame, study))]
     for column in columns:
-        own, words = frame.filter(pl.col("column") == column), study.axes[column]
-        shorter = own.with_columns(column=pl.col("stratum"))
+        rows, words = frame.filter(pl.col("column") == column), study.axes[column]
+        shorter = rows.with_columns(column=pl.col("stratum"))
         blocks.append(
             picture("strata_deltas", shorter, name=f"strata-{slug(column)}", title=f"By {words}: against all questions")
         )
     caption = (
-        f"{found.prose} A question with several labels counts in each. Rows of '{ALL_MODELS}' are the median of the "
+        f"{analysis.prose} A question with several labels counts in each. Rows of '{ALL_MODELS}' are the median of the "
         "models' differences."
     )
     table = Table("strata", "Values under every condition", frame, caption, folded=True)
-    return [*blocks, table, *limits(found.findings)]
+    return [*blocks, table, *limits(analysis.findings)]
 
 
 def _lowest(frame: pl.DataFrame, study: Study) -> str:
     """Where models do worst, for every kind of condition; of a column of yes and no, those with yes."""
     typical = frame.filter(pl.col("model") == (ALL_MODELS if len(study.models) > 1 else study.models[0]))
-    told = []
+    sentences = []
     for column in typical["column"].unique(maintain_order=True):
         row = extreme(typical.filter(pl.col("column") == column), "delta")
         if row is not None:
             words = study.axes[column] + ("" if row["stratum"] == column else f", lowest in '{row['stratum']}'")
-            told.append(f"{words}: {shown(row, 'delta', signed=True)}, {against_zero(row)}")
-    if not told:
+            sentences.append(f"{words}: {shown(row, 'delta', signed=True)}, {against_zero(row)}")
+    if not sentences:
         return "No condition has a value."
     whose = "the median of the models" if len(study.models) > 1 else "the model"
     return (
-        f"Accuracy against all questions, for {whose}. By {'; by '.join(told)}. The lowest of several strata is picked "
-        "by these data, so its interval is not that of a stratum named beforehand."
+        f"Accuracy against all questions, for {whose}. By {'; by '.join(sentences)}. The lowest of several strata is "
+        "picked by these data, so its interval is not that of a stratum named beforehand."
     )
 
 
@@ -71,8 +71,8 @@ def labels(study: Study) -> list[Block]:
     """Marginal and conditional performance per label."""
     if not study.varies(SECONDARY):
         return [Note("No question has a secondary capability, so no labels occur together.", "missing")]
-    found = cooccurrence(study.table, secondary=SECONDARY, level=study.level, **study.how)
-    frame = found.table
+    analysis = cooccurrence(study.table, secondary=SECONDARY, level=study.level, **study.how)
+    frame = analysis.table
     pairs = frame.filter(pl.col("kind") == "conditional")
     typical = pairs.filter(pl.col("model") == (ALL_MODELS if len(study.models) > 1 else study.models[0]))
     worst = extreme(typical, "delta")
@@ -98,9 +98,9 @@ def labels(study: Study) -> list[Block]:
     if isinstance(chart, Chart):
         codes = sorted({f"{_code(name)} {name}" for name in [*pairs["label"], *pairs["given"]] if _code(name) != name})
         chart = replace(chart, caption=f"{chart.caption} {'; '.join(codes)}.")
-    caption = f"{found.prose} Rows of kind 'conditional' with '(none)' are questions without a further capability."
+    caption = f"{analysis.prose} Rows of kind 'conditional' with '(none)' are questions without a further capability."
     table = Table("cooccurrence", "Marginal and conditional performance", frame, caption, folded=True)
-    return [Prose(text), chart, table, *limits(found.findings)]
+    return [Prose(text), chart, table, *limits(analysis.findings)]
 
 
 def _code(label: str) -> str:
@@ -115,19 +115,19 @@ def adjusted(study: Study) -> list[Block]:
     effects = [column for column in (*_EFFECTS, *extra) if study.varies(column)]
     if not effects:
         return [Note("The questions do not differ in any property that could be adjusted for.", "missing")]
-    found = adjusted_effects(study.table, effects, level=study.level, **study.how)
-    frame, terms = found.table, found.table.filter(pl.col("term") != INTERCEPT)["term"].n_unique()
+    analysis = adjusted_effects(study.table, effects, level=study.level, **study.how)
+    frame, terms = analysis.table, analysis.table.filter(pl.col("term") != INTERCEPT)["term"].n_unique()
     fewest = min(frame["clusters"], default=0)
     if fewest <= terms:
         why = (
-            f"No adjusted effects: {count_of(terms, 'effect')} cannot be told apart on {count_of(fewest, 'video')}; "
-            "more videos than effects are needed."
+            f"No adjusted effects: {count_of(terms, 'effect')} cannot be told apart on "
+            f"{count_of(fewest, 'video')}; more videos than effects are needed."
         )
         return [Note(why), *_mixed(study)]
     rows = frame.with_columns(pl.Series("symbol", [_symbol(row) for row in frame.iter_rows(named=True)]))
     caption = (
-        f"{found.prose} Columns of text are against their first value in alphabetical order, labels against questions "
-        "without them. Odds ratios below 1 are properties of questions that are answered less often."
+        f"{analysis.prose} Columns of text are against their first value in alphabetical order, labels against "
+        "questions without them. Odds ratios below 1 are properties of questions that are answered less often."
     )
     clear = frame.filter((pl.col("term") != INTERCEPT) & ((pl.col("high") < 1) | (pl.col("low") > 1))).height
     total = frame.filter((pl.col("term") != INTERCEPT) & pl.col("odds_ratio").is_not_null()).height
@@ -137,17 +137,17 @@ def adjusted(study: Study) -> list[Block]:
     )
     chart = picture("model_effects", rows, name="adjusted-effects", title="Adjusted effects on each model")
     if isinstance(chart, Chart):
-        said = (
+        words = (
             "Log odds ratios of a right answer with the property against without it, the other properties held fixed; "
             "one logistic regression per model, with standard errors that respect videos. Coloured: p of at most 0.05, "
             "not adjusted for the number of effects; x: not assessable."
         )
-        chart = replace(chart, caption=said)
+        chart = replace(chart, caption=words)
     return [
         Prose(text),
         chart,
         Table("adjusted", "Adjusted effects", frame, caption, folded=True),
-        *limits(found.findings),
+        *limits(analysis.findings),
         *_mixed(study),
     ]
 
@@ -163,16 +163,16 @@ def _mixed(study: Study) -> list[Block]:
     if len(study.models) < 2 or not fixed:
         return []
     try:
-        found = failures(
+        analysis = failures(
             study.table, outcome="value", fixed=fixed, random=["model", "video"], level=study.level, metric=METRIC,
             missing=study.missing,
         )  # fmt: skip
     except SurgevalError as error:
         return [Note(f"No mixed model over all models: {error}", "missing")]
-    frame = found.tables["effects"]
+    frame = analysis.tables["effects"]
     chart = picture("effects_forest", frame, name="mixed-effects", title="Adjusted effects over all models together")
     return [
         chart,
-        Table("mixed_effects", "Adjusted effects over all models", frame, found.prose, folded=True),
-        *limits(found.findings),
+        Table("mixed_effects", "Adjusted effects over all models", frame, analysis.prose, folded=True),
+        *limits(analysis.findings),
     ]

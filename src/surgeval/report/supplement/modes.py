@@ -29,5 +29,5 @@ def qualitative(study: Study) -> list[Block]:
     )
     blocks: list[Block] = [Prose(text), *outcomes(study.inputs)]
     blocks.append(Table("hardest", "Questions that models fail", shown, caption, shown_rows=40))
-    told = examples(study.inputs)
-    return [*blocks, *(told or [Note("No answer was judged wrong in words.", "missing")])]
+    shown_failures = examples(study.inputs)
+    return [*blocks, *(shown_failures or [Note("No answer was judged wrong in words.", "missing")])]

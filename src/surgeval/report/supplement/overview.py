@@ -21,8 +21,8 @@ def data(study: Study) -> list[Block]:
     """How much there is, and what so much can show."""
     each = study.rows.filter(pl.col("model") == study.models[0]).group_by("video").len()["len"]
     questions = study.rows["case"].n_unique()
-    few, many = min(each), max(each)
-    sizes = f"{many} questions" if few == many else f"{few} to {many} questions"
+    least, most = min(each), max(each)
+    sizes = f"{most} questions" if least == most else f"{least} to {most} questions"
     named = [words for column, words in study.axes.items() if study.varies(column)]
     same = [words for column, words in study.axes.items() if column in study.rows.columns and not study.varies(column)]
     absent = [
@@ -38,9 +38,9 @@ def data(study: Study) -> list[Block]:
     if absent:
         blocks.append(Note(f"Not in the scores, so not analysed: {listed(absent)}.", "missing"))
     pairs = len(study.models) * (len(study.models) - 1) // 2
-    found = [few_videos(study.videos, float("nan")) if study.videos < 3 else few_videos(study.videos, study.videos - 1)]
-    found += [correction_unreachable(study.videos, pairs) if pairs else None]
-    return [*blocks, *limits(one for one in found if one is not None)]
+    few = few_videos(study.videos, study.videos - 1)
+    hopeless = correction_unreachable(study.videos, pairs) if pairs else None
+    return [*blocks, *limits(one for one in (few, hopeless) if one is not None)]
 
 
 def values(study: Study) -> list[Block]:
@@ -56,11 +56,11 @@ def _headlines(study: Study) -> list[Block]:
         ]
     frame = summary.filter(pl.col("level") == "headline").drop("level", "estimand")
     boards = frame.filter(pl.col("name").is_in(list(_BOARDS)))
-    told = []
+    sentences = []
     for name, words in _BOARDS.items():
         best = extreme(boards.filter(pl.col("name") == name), "accuracy", largest=True)
         if best is not None:
-            told.append(f"On {words} the highest headline is {shown(best, 'accuracy')} ({name_of(best['model'])})")
+            sentences.append(f"On {words} the highest headline is {shown(best, 'accuracy')} ({name_of(best['model'])})")
     panel = pl.col("name").replace_strict(_BOARDS, return_dtype=pl.String)
     drawn = boards.select("model", value="accuracy", low="low", high="high", n="videos", panel=panel)
     caption = (
@@ -68,8 +68,8 @@ def _headlines(study: Study) -> list[Block]:
         "and for the clinical ones. Intervals leave out one video at a time; none where a bucket rests on one video."
     )
     return [
-        Prose(f"{'. '.join(told)}. Which model is better is a question for the section on differences." if told else
-              "No model has a headline."),
+        Prose(f"{'. '.join(sentences)}. Which model is better is a question for the section on differences."
+              if sentences else "No model has a headline."),
         *([picture("value_intervals", drawn, name="headlines", title="Headline accuracy",
                    estimand="mean over buckets")] if drawn["low"].is_not_null().any() else []),
         Table("headlines", "Headlines", frame, caption),
@@ -77,14 +77,14 @@ def _headlines(study: Study) -> list[Block]:
 
 
 def _accuracies(study: Study) -> list[Block]:
-    found = [
+    analysis = [
         interval(study.table, estimand=estimand, level=study.level, **study.how) for estimand in ("rows", "videos")
     ]
-    frame = pl.concat([one.table for one in found])
-    caption = f"{found[0].prose} The estimand 'videos' is the mean over videos of their accuracies."
+    frame = pl.concat([one.table for one in analysis])
+    caption = f"{analysis[0].prose} The estimand 'videos' is the mean over videos of their accuracies."
     return [
         Table("values", "Accuracy over all questions", frame, caption),
-        *limits(found[0].findings),
+        *limits(analysis[0].findings),
     ]
 
 
@@ -94,7 +94,7 @@ def _gaps(study: Study) -> list[Block]:
     if shared.is_empty():
         why = "no question is out of distribution, or none in distribution, in the same capability"
         return [Note(f"There is no gap between in and out of distribution: {why}.", "missing")]
-    told = [
+    sentences = [
         f"{name_of(row['model'])} {shown(row, 'gap', signed=True)}, {against_zero(row)}"
         for row in shared.iter_rows(named=True)
     ]
@@ -104,7 +104,7 @@ def _gaps(study: Study) -> list[Block]:
         "listed with a note."
     )
     return [
-        Prose(f"Out of distribution minus in distribution, over the same capabilities: {'; '.join(told)}."),
+        Prose(f"Out of distribution minus in distribution, over the same capabilities: {'; '.join(sentences)}."),
         Table("ood_gaps", "Gap between in and out of distribution", frame, caption),
     ]
 

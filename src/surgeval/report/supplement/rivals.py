@@ -41,10 +41,10 @@ def variation(study: Study) -> list[Block]:
         )
     )
     for task in study.rows[GROUP].unique().sort() if tasks else []:
-        own = study.rows.filter(pl.col(GROUP) == task).select("model", "video", "value")
+        rows = study.rows.filter(pl.col(GROUP) == task).select("model", "video", "value")
         blocks.append(
             picture(
-                "task_boxes", own, name=f"boxes-{slug(task)}", measure="accuracy", video_means=True,
+                "task_boxes", rows, name=f"boxes-{slug(task)}", measure="accuracy", video_means=True,
                 title=f"Accuracy per video: {bucket_label(task, None)}",
             )
         )  # fmt: skip
@@ -74,36 +74,36 @@ def _widest(frame: pl.DataFrame) -> str:
 
 def _influence(study: Study) -> list[Block]:
     try:
-        found = influence(study.table, **study.how)
+        analysis = influence(study.table, **study.how)
     except SurgevalError as error:
         return [Note(f"No influence of single videos: {error}", "missing")]
-    row = extreme(found.table.with_columns(size=pl.col("influence").abs()), "size", largest=True)
-    told = []
+    row = extreme(analysis.table.with_columns(size=pl.col("influence").abs()), "size", largest=True)
+    sentences = []
     if row is not None:
-        told = [
+        sentences = [
             Prose(
                 f"The video that matters most is {name_of(row['video'])}: without it {name_of(row['model'])} has "
                 f"{row['value_without']:.3f} instead of {row['value']:.3f}."
             )
         ]
-    table = Table("influence", "What each video does", found.table, found.prose, folded=True)
-    return [*told, table]
+    table = Table("influence", "What each video does", analysis.table, analysis.prose, folded=True)
+    return [*sentences, table]
 
 
 def places(study: Study) -> list[Block]:
     """How the places of the challenge's rule vary when videos are drawn again."""
     if len(study.models) < 2:
         return [Note("One model has no rank.", "missing")]
-    found = rank(study.table, "focus", replicates=study.replicates, seed=study.seed, **study.how)
+    analysis = rank(study.table, "focus", replicates=study.replicates, seed=study.seed, **study.how)
     blocks: list[Block] = []
     evidence = f"{study.replicates:,} resamples of {count_of(study.videos, 'video')}"
-    for board in found.tables["places"]["board"].unique(maintain_order=True):
-        blocks.append(Prose(_standing(found.tables, board)))
+    for board in analysis.tables["places"]["board"].unique(maintain_order=True):
+        blocks.append(Prose(_standing(analysis.tables, board)))
         shared = {"group": board, "evidence": evidence}
         blocks.append(
             picture(
-                "place_frequencies", found.tables["place_frequencies"], whole_places(found.tables["stability"]),
-                found.tables["places"], name=f"places-{slug(board)}", **shared,
+                "place_frequencies", analysis.tables["place_frequencies"], whole_places(analysis.tables["stability"]),
+                analysis.tables["places"], name=f"places-{slug(board)}", **shared,
             )
         )  # fmt: skip
     about = {
@@ -112,26 +112,26 @@ def places(study: Study) -> list[Block]:
         "place_frequencies": f"How often each place was taken in {evidence}.",
     }
     blocks += [
-        Table(_FILES.get(name, name), text.rstrip("."), found.tables[name], f"{text} {found.prose}")
+        Table(_FILES.get(name, name), text.rstrip("."), analysis.tables[name], f"{text} {analysis.prose}")
         for name, text in about.items()
     ]
-    return [*blocks, *limits(found.findings)]
+    return [*blocks, *limits(analysis.findings)]
 
 
 def _standing(frames: Mapping[str, pl.DataFrame], board: str) -> str:
     places_, stability = (frames[name].filter(pl.col("board") == board) for name in ("places", "stability"))
     first = places_.filter(~pl.col("baseline").fill_null(False) & (pl.col("place") == 1))["model"].to_list()
-    told = []
+    sentences = []
     for model in first:
-        own = stability.filter(pl.col("model") == model)
-        if own.height:
-            row = own.row(0, named=True)
-            told.append(
+        rows = stability.filter(pl.col("model") == model)
+        if rows.height:
+            row = rows.row(0, named=True)
+            sentences.append(
                 f"{name_of(model)} (first in {percent(row['p_first'])} of the resamples, mean place "
                 f"{row['mean_place']:.1f}, SD {row['sd_place']:.1f})"
             )
     shared = "share first place" if len(first) > 1 else "is first"
-    return f"On the {board} board {' and '.join(told) or 'nobody'} {shared}."
+    return f"On the {board} board {' and '.join(sentences) or 'nobody'} {shared}."
 
 
 def differences(study: Study) -> list[Block]:
@@ -144,9 +144,9 @@ def differences(study: Study) -> list[Block]:
     whole, apart, more = [], [], []
     findings: list[Finding] = []
     for a, b in pairs:
-        found = compare(study.table, a, b, level=study.level, **study.how)
-        whole.append(found.table)
-        findings += found.findings
+        analysis = compare(study.table, a, b, level=study.level, **study.how)
+        whole.append(analysis.table)
+        findings += analysis.findings
         if len(pairs) <= MOST_PAIRS:
             if study.varies(GROUP):
                 apart.append(compare(study.table, a, b, by=[GROUP], level=study.level, **study.how).table)
@@ -157,8 +157,8 @@ def differences(study: Study) -> list[Block]:
     frame = pl.concat([main, *apart, *more], how="diagonal")
     frame = _first(frame, [GROUP] if apart else [])
     caption = (
-        f"{found.prose} Rows with a capability are of its questions alone. Intervals and p-values are of each pair by "
-        "itself, not adjusted for the number of pairs."
+        f"{analysis.prose} Rows with a capability are of its questions alone. Intervals and p-values are of each pair "
+        "by itself, not adjusted for the number of pairs."
     )
     blocks: list[Block] = [
         Prose(_apart(main)),
@@ -196,27 +196,27 @@ def upper_bounds(study: Study) -> list[Block]:
         "kinds": KINDS if voted else ("oracle",), "references": study.references if voted else None,
         "level": study.level, "replicates": study.replicates, "seed": study.seed, **study.how,
     }  # fmt: skip
-    found = ensembles(study.table, **options)
-    frame = found.table
+    analysis = ensembles(study.table, **options)
+    frame = analysis.table
     if study.varies(GROUP):
         by = ensembles(study.table, by=[GROUP], **options).table
         frame = _first(pl.concat([frame, by], how="diagonal"), [GROUP])
-    told = [
+    sentences = [
         f"{row['ensemble']} {shown(row, 'value')}, a gain of "
         f"{shown(row, 'gain', low='gain_low', high='gain_high')} over {name_of(row['best_model'])} alone"
-        for row in found.table.iter_rows(named=True)
+        for row in analysis.table.iter_rows(named=True)
     ]
-    single = found.table.row(0, named=True)
+    single = analysis.table.row(0, named=True)
     drawn = pl.concat([
         pl.DataFrame({"model": [f"best single: {single['best_model']}"], "value": [single["best_value"]]}),
-        found.table.select(pl.col("ensemble").alias("model"), "value", "low", "high"),
+        analysis.table.select(pl.col("ensemble").alias("model"), "value", "low", "high"),
     ], how="diagonal")  # fmt: skip
     blocks: list[Block] = [
-        Prose(f"Together the models reach: {'; '.join(told)}. No choice among their answers can beat the oracle; none "
-              "that could be used knows which answer is right."),
+        Prose(f"Together the models reach: {'; '.join(sentences)}. No choice among their answers can beat the oracle; "
+              "none that could be used knows which answer is right."),
         picture("value_intervals", drawn, name="ensembles", title="Ensembles beside the best single model",
                 estimand="accuracy over questions"),
-        Table("ensembles", title, frame, found.prose),
+        Table("ensembles", title, frame, analysis.prose),
     ]  # fmt: skip
     if not voted:
         blocks.append(
@@ -225,4 +225,4 @@ def upper_bounds(study: Study) -> list[Block]:
     if study.videos < PERCENTILE_VIDEOS:
         why = "Intervals of ensembles are percentiles of resampled videos, which are too narrow with "
         blocks.append(Note(f"{why}{count_of(study.videos, 'video')}: the uncertainty is larger than they say."))
-    return [*blocks, *limits(found.findings)]
+    return [*blocks, *limits(analysis.findings)]

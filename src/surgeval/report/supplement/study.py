@@ -76,11 +76,11 @@ class Study:
     def whose(self, name: str) -> pl.DataFrame:
         """A table of every scoring, one below the other, with the model first; no rows where none has it."""
         frames = [
-            _whole(part.frame(name), TABLES["score"][name]).insert_column(
-                0, pl.lit(str(part.options.get("model", part.label))).alias("model")
+            _whole(stored.frame(name), TABLES["score"][name]).insert_column(
+                0, pl.lit(str(stored.options.get("model", stored.label))).alias("model")
             )
-            for part in self.parts
-            if not part.frame(name).is_empty()
+            for stored in self.parts
+            if not stored.frame(name).is_empty()
         ]
         return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
 
@@ -120,7 +120,7 @@ def read_study(
     files: dict[str, list[Path]] = {"folders": []}
     for folder in map(Path, folders):
         reader = FolderReader(folder if folder.is_dir() else folder.parent)
-        parts += [part for part in reader.results(folder) if part.kind == "score"] if folder.is_dir() else []
+        parts += [stored for stored in reader.results(folder) if stored.kind == "score"] if folder.is_dir() else []
         files["folders"] += list(dict.fromkeys([*files_of(folder), *reader.read]))
     named = {"answers": [split_source(entry)[1] for entry in answers], "references": _paths(options["references"])}
     files |= {name: paths for name, paths in named.items() if paths}
@@ -148,15 +148,15 @@ def _with_context(frame: pl.DataFrame, edges: Sequence[float]) -> pl.DataFrame:
 
 def _with_answers(table: ScoreTable, answers: Sequence[str]) -> ScoreTable:
     """The scores with the text of the answers that were named."""
-    said: dict[tuple[str, str], str | None] = {}
+    given: dict[tuple[str, str], str | None] = {}
     for entry in answers:
         model, path = split_source(entry)
         if model is None or model not in table.models:
             raise Misuse(f"answers {entry!r}: write MODEL=FILE with one of {', '.join(table.models)}")
-        said |= {(model, one.case): one.content for one in load_responses(path).responses}
-    if not said:
+        given |= {(model, one.case): one.content for one in load_responses(path).responses}
+    if not given:
         return table
-    texts = [said.get(key) for key in table.frame.select("model", "case").iter_rows()]
+    texts = [given.get(key) for key in table.frame.select("model", "case").iter_rows()]
     if all(text is None for text in texts):
         raise TableInvalid("answers", ["no answer is to a question of the scores; the identifiers differ"])
     return replace(table, frame=table.frame.with_columns(pl.Series(RESPONSE, texts, dtype=pl.String)))

@@ -158,12 +158,12 @@ def tables_of(sections: Sequence[Section]) -> dict[str, pl.DataFrame]:
 
 def _axes(by: Sequence[str]) -> dict[str, str]:
     """The columns of the stratified analyses, and what they are in words."""
-    own = {
+    axes = {
         "capability": "sub-capability", CONTEXT: "context length", "clinical": "clinical relevance",
         "decision_impact": "clinical impact", "required_knowledge": "required knowledge",
         "ood": "robustness (out of distribution)", conditions.SECONDARY: "secondary capability",
     }  # fmt: skip
-    return own | {column: column for column in by if column not in own}
+    return axes | {column: column for column in by if column not in axes}
 
 
 def _blocks(build: Callable[[Study], list[Block]], study: Study) -> list[Block]:

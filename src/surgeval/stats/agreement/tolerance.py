@@ -43,8 +43,8 @@ class RaterPairs(NamedTuple):
     @classmethod
     def of(cls, numbers: Sequence[np.ndarray]) -> RaterPairs:
         """All pairs, from the numbers given to each unit; units with fewer than two have none."""
-        apart = [np.array([abs(a - b) for a, b in combinations(own.tolist(), 2)]) for own in numbers]
-        sizes = [len(own) for own in apart]
+        apart = [np.array([abs(a - b) for a, b in combinations(given.tolist(), 2)]) for given in numbers]
+        sizes = [len(gaps) for gaps in apart]
         weight = [np.full(size, 1.0 / size) for size in sizes if size]
         return cls(
             np.concatenate([*apart, np.empty(0)]), np.repeat(np.arange(len(apart)), sizes),
@@ -66,8 +66,8 @@ class RaterPairs(NamedTuple):
 
 def rater_sd(numbers: Sequence[np.ndarray]) -> float:
     """The SD of one rater around the mean of a unit, pooled over units with two raters or more."""
-    squares = sum(float(((own - own.mean()) ** 2).sum()) for own in numbers if len(own) > 1)
-    freedom = sum(len(own) - 1 for own in numbers if len(own) > 1)
+    squares = sum(float(((given - given.mean()) ** 2).sum()) for given in numbers if len(given) > 1)
+    freedom = sum(len(given) - 1 for given in numbers if len(given) > 1)
     return math.sqrt(squares / freedom) if freedom else math.nan
 
 
@@ -141,24 +141,24 @@ def with_tolerance(references: Sources, answer_format: str, tolerance: float) ->
 
 
 def _findings(row: dict[str, Any], beyond: float, open_high: bool, chance: float) -> list[Finding]:
-    said = []
+    findings = []
     if row["raters"] < FEW_RATERS:
         text = (
             f"The tolerance is what lies between {row['raters']} raters; how far a third one would lie, these ratings "
             "do not show."
         )
-        said.append(Finding("few-raters", Severity.WARNING, text))
+        findings.append(Finding("few-raters", Severity.WARNING, text))
     if row["low"] is None:
         need = math.ceil(FEWEST_BEYOND / min(chance, 1 - chance) - 1e-9)
         text = (
             f"No interval of the tolerance: {row['videos']} videos leave {beyond:.1f} videos' worth of differences "
             f"beyond it; about {need} equally long ones are needed."
         )
-        said.append(Finding("thin-quantile", Severity.WARNING, text))
+        findings.append(Finding("thin-quantile", Severity.WARNING, text))
     elif open_high:
         text = "The ratings do not bound the tolerance from above; its interval is open there."
-        said.append(Finding("open-interval", Severity.WARNING, text))
-    return said
+        findings.append(Finding("open-interval", Severity.WARNING, text))
+    return findings
 
 
 def _numbers(ratings: Ratings) -> np.ndarray:
