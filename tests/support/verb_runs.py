@@ -34,6 +34,7 @@ FOLDER_VERBS: dict[str, list[str]] = {
     "floors": ["floors", *QUESTIONS],
     "diff": ["diff", "steady", "moody"],
     "lint": ["lint", *QUESTIONS, "--responses", "moody.json"],
+    "supplement": ["supplement", "steady", "moody", "--boot", "20"],
     "evaluate": [
         "evaluate", "classification", "--predictions", "frames.csv", "--metric", "accuracy", "--boot", "20",
     ],
@@ -58,6 +59,7 @@ MADE_IN_PYTHON: dict[str, Callable[[], Any]] = {
     "floors": lambda: surgeval.floors("requests.json", "references.json"),
     "diff": lambda: surgeval.diff("steady", "moody"),
     "lint": lambda: surgeval.lint("requests.json", "moody.json", "references.json"),
+    "supplement": lambda: surgeval.supplement(["steady", "moody"], replicates=20),
     "evaluate": lambda: surgeval.evaluate("classification", "frames.csv", metrics=["accuracy"], replicates=20),
 }  # fmt: skip
 """The same runs in Python."""

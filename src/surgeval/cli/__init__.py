@@ -50,6 +50,7 @@ VERBS: tuple[str, ...] = (
     "store",
     "strata",
     "submission",
+    "supplement",
     "width-ratio",
 )
 """Each names a module here (`-` written `_`) whose `register(app)` adds the verb."""

@@ -41,12 +41,45 @@ _RATINGS: Options = {
         Annotated[str, typer.Option("--order", metavar="LABEL,...", help="Labels from low to high.")], "", t.names_in
     ),
     "kappa_weights": Taken(_word("--kappa-weights", "none, linear or quadratic."), "none"),
+    "tolerance": Taken(
+        Annotated[
+            float | None,
+            typer.Option("--tolerance", metavar="CHANCE", help="Also say within what two raters lie, such as 0.95."),
+        ],
+        None,
+    ),
+    "into": Taken(
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                "--into",
+                metavar="FILE",
+                help="References to be given the tolerance; --out then has references.json.",
+                show_default=False,
+            ),
+        ],
+        None,
+        lambda files: files or None,
+    ),
+    "answer_format": Taken(_word("--answer-format", "Questions that get it: time or percentage."), "time"),
 }
 
 
+<<<<<<< HEAD
 register = table_verb(
     "agreement",
     "surgeval.stats.agreement.report.agreement",
     {**_RATINGS, **DRAWS, "seed": METHOD["seed"], "columns": METRIC["columns"]},
     "Kappa, alpha and (for numbers) ICC with intervals over videos, from units or from segments.",
 )
+=======
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    add_table_verb(
+        app,
+        "agreement",
+        "surgeval.stats.agreement.report.agreement",
+        {**_RATINGS, **DRAWS, "seed": METHOD["seed"], "columns": METRIC["columns"]},
+        "Kappa, alpha and (for numbers) ICC with intervals over videos, from units or from segments; tolerances too.",
+    )
+>>>>>>> bb611d8763d0bbdea196405a71fd37ecac8022b4

@@ -60,6 +60,14 @@ AGREEMENT = Table(
     value=number, low=number("of the interval over videos", needed=False), high=number(needed=False), **_SD,
     units=number(needed=False), videos=whole(needed=False), note=text(needed=False),
 )  # fmt: skip
+TOLERANCE = Table(
+    "tolerance", "How far apart the numbers of two raters of one unit lie.",
+    chance=number("that two raters lie within the tolerance"),
+    tolerance=number("in the unit of the labels; times in s"),
+    low=number("of the interval over videos"), high=number, rater_sd=number("of one rater around the mean of a unit"),
+    largest=number("difference that occurs"), units=whole("rated by two raters or more"), pairs=whole("of raters"),
+    raters=whole, videos=whole,
+)  # fmt: skip
 PROFILES = Table(
     "result", "One model and one threshold, overall or in one slice; the columns of --by come first.", "more",
     model=text, metric=text, estimand=_WHAT["estimand"], threshold=number,
@@ -85,6 +93,13 @@ COOCCURRENCE = Table(
     model=text("or the median of all"), **_WHAT, **_EFFECTIVE, value=number,
     baseline=number("that it is compared with"), delta=number("value minus baseline"),
     low=number("of the difference"), high=number, **_DF, **_METHOD,
+)  # fmt: skip
+VARIABILITY = Table(
+    "variability", "How the videos of one model are spread, overall or in one slice.", "more",
+    model=text, cases=whole, videos=whole, mean=number("over videos of their means"),
+    sd=number("over videos; empty below three"), lowest=number("video"),
+    whisker_low=number("lowest video within 1.5 boxes of the quartile"), q25=number, median=number, q75=number,
+    whisker_high=number("highest video within 1.5 boxes of the quartile"), highest=number("video"),
 )  # fmt: skip
 DEPENDENCE = Table(
     "result", "How strongly the scores of one model hang together within videos.",
