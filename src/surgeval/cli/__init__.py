@@ -48,6 +48,7 @@ VERBS: tuple[str, ...] = (
     "simulate",
     "store",
     "strata",
+    "study",
     "submission",
     "width-ratio",
 )

@@ -15,8 +15,8 @@ import polars as pl
 from surgeval.datasets._cvs import CRITERIA
 from surgeval.datasets._data_set import DataSet, Schemes, Task
 from surgeval.datasets._folder import Folder
-from surgeval.datasets._workbook import read_rows_of_workbook
 from surgeval.errors import FileUnreadable
+from surgeval.schema.workbooks import read_rows_of_workbook
 
 KIND = "data set"
 _TIMES = ("initial_minute", "initial_second", "final_minute", "final_second")

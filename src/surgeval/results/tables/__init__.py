@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping
 
 import polars as pl
 
-from surgeval.results.tables import evaluation, failures, ranking, scoring, statistics
+from surgeval.results.tables import evaluation, failures, ranking, scoring, statistics, studies
 from surgeval.results.tables.table import KINDS, Column, Table, number, text, whole, yes_no
 
 __all__ = [
     "KINDS", "MARKS", "OFFICIAL_SUMMARY", "OLDER_COLUMNS", "RECORDS", "RESULT_FILES", "TABLES", "Column", "Table",
-    "current", "evaluation", "failures", "number", "ranking", "scoring", "statistics", "text", "whole", "yes_no",
+    "current", "evaluation", "failures", "number", "ranking", "scoring", "statistics", "studies", "text", "whole",
+    "yes_no",
 ]  # fmt: skip
 
 
@@ -44,6 +45,7 @@ TABLES: Mapping[str, Mapping[str, Table]] = {
     "ensembles": _by_name([statistics.ENSEMBLES]),
     "influence": _by_name([statistics.INFLUENCE]),
     "profiles": _by_name([statistics.PROFILES, statistics.IMPROVEMENT]),
+    "study": _by_name(studies.STUDY),
     "questions": {},
     "lint": {},
     "rehearse": {},
