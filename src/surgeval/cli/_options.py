@@ -132,6 +132,14 @@ Store = Annotated[
     Path, typer.Option("--store", help="Folder that keeps verdicts between runs; nothing is asked twice.")
 ]
 
+JudgeTokens = Annotated[
+    int | None,
+    typer.Option("--judge-tokens", min=1, help="Room for a judge's reply; more for models that reason unseen."),
+]
+JudgeTimeout = Annotated[
+    float | None, typer.Option("--judge-timeout", help="Seconds for one reply of a judge's server. Default: 120.")
+]
+
 # Sandboxes.
 Runtime = Annotated[
     str | None, typer.Option("--runtime", help="Of podman and docker, instead of the usual one: runc or crun.")
@@ -157,7 +165,8 @@ LOCAL: dict[str, str] = {
     "--properties": "failures joins several tables, evaluate takes one keyed by case or video",
     "--references": "each kind of evaluation takes other files; lint can do without",
     "--rule": "rank: of ranking; strata: of drawing",
-    "--split": "evaluate cvs: of Endoscapes",
+    "--store": "judge check measures now, and keeps nothing unless asked to",
+    "--split": "evaluate cvs: of Endoscapes; failure-table: groups of rows",
     "--task": "check: repeatable",
     "--track": "questions makes several; rehearse and score take one",
     "--weights": "aggregate: of phases; ensembles: of models",

@@ -46,7 +46,7 @@ def register(app: typer.Typer) -> None:
     kinds: dict[Callable[..., None], Options] = {
         classification: FROM_DATA_SET,
         cvs: {},
-        detection: {},
+        detection: FROM_DATA_SET,
         phases: FROM_DATA_SET,
         segmentation: FROM_DATA_SET,
         tracking: FROM_DATA_SET,
@@ -130,6 +130,9 @@ def segmentation(
     classes: ClassesOption = "",
     instances: Annotated[
         bool | None, typer.Option("--instances", help="Labels are numbers of objects and not of classes.")
+    ] = None,
+    colours: Annotated[
+        Path | None, typer.Option("--colours", help="What colours of PNG files stand for: labelmap.txt, JSON or CSV.")
     ] = None,
     ignore: Annotated[int | None, typer.Option("--ignore", help="A reference label whose pixels do not count.")] = None,
     tolerance_px: Annotated[float | None, typer.Option("--tolerance-px", help="For NSD: how far is near.")] = None,

@@ -15,6 +15,7 @@ from surgeval.judges._case import JudgeCase as JudgeCase
 from surgeval.judges._case import ReportingJudge as ReportingJudge
 from surgeval.judges._case import Verdict as Verdict
 from surgeval.judges._case import Vote as Vote
+from surgeval.judges._check import CheckInterrupted as CheckInterrupted
 from surgeval.judges._check import CheckReport as CheckReport
 from surgeval.judges._check import check_judge as check_judge
 from surgeval.judges._check import check_size as check_size
@@ -31,6 +32,7 @@ __all__ = [
     "VERDICT_STATES",
     "Agreement",
     "CalibrationReport",
+    "CheckInterrupted",
     "CheckReport",
     "Decision",
     "Judge",

@@ -6,7 +6,8 @@ kind is adding a file; nothing is registered and no other kind is imported to fi
 
 from __future__ import annotations
 
-from typing import Protocol
+import math
+from typing import Protocol, cast
 
 from surgeval.catalogue import Catalogue, Files, with_attributes
 from surgeval.errors import Misuse
@@ -29,11 +30,13 @@ JUDGES: Catalogue[JudgeKind] = Catalogue(
 """Every kind of judge by name."""
 
 
-def open_judge(spec: str) -> Judge:
+def open_judge(spec: str, *, tokens: int | None = None, timeout_s: float | None = None) -> Judge:
     """The judge that a specification names: its kind, and after a colon what the kind needs.
 
     Args:
         spec: `none`, `exact`, `cached:FILE`, `openai:MODEL@URL`, `local:PATH`, or a kind of an installed package.
+        tokens: Room for a reply, for judges that ask a language model; theirs by default.
+        timeout_s: For one reply of a server; the judge's own by default.
 
     Raises:
         UnknownName: No such kind.
@@ -54,4 +57,11 @@ def open_judge(spec: str) -> Judge:
         raise Misuse(f"judge {spec!r} says too little; write {chosen.USAGE}")
     if colon and not wants:
         raise Misuse(f"judge {kind!r} takes nothing after its name, got {spec!r}; write {chosen.USAGE}")
-    return chosen.build(argument.strip())
+    judge = chosen.build(argument.strip())
+    limited = getattr(judge, "limited", None)
+    if limited is None or (tokens is None and timeout_s is None):
+        return judge
+    for name, value in (("tokens", tokens), ("timeout_s", timeout_s)):
+        if value is not None and not 0 < value < math.inf:
+            raise Misuse(f"{name} of a judge must be more than 0, got {value}")
+    return cast(Judge, limited(tokens=tokens, timeout_s=timeout_s))

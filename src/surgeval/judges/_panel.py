@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 
 import polars as pl
 
+from surgeval.asking.meter import Meter
 from surgeval.errors import JudgeFailed, Misuse, OfficialAborts, RunInterrupted
 from surgeval.judges._case import (
     ABSTAINED,
@@ -79,18 +80,22 @@ class Panel:
         self.quorum = speaking // 2 + 1 if quorum is None else quorum
         self._counts: Counter[str] = Counter()
         self._tallies = {judge.name: _Tally() for judge in judges}
+        self.heard: dict[int, Verdict] = {}
+        """What the judge that is asked now has said so far, by the position of the case."""
 
     def decide(self, cases: Sequence[JudgeCase], *, progress: Callable[[int], None] | None = None) -> list[Decision]:
         """One decision per case, in the order of the cases.
 
         Args:
             cases: What is to be judged.
-            progress: Called with the further work done, measured in cases; the calls add up to their number.
+            progress: Called with the further work done, measured in cases; the calls add up to their number. A `Meter`
+                counts verdicts instead, and hears of failures.
         """
         pace = _Pace(len(cases), len(self.judges), progress)
         votes: list[tuple[Vote, ...]] = [()] * len(cases)
         for judge in self.judges:
             waiting = [i for i, cast in enumerate(votes) if not (self.stops_early and self._is_settled(cast))]
+            pace.spare(len(votes) - len(waiting))
             for i, verdict in zip(waiting, self._verdicts(judge, [cases[i] for i in waiting], pace), strict=True):
                 votes[i] = (*votes[i], Vote(judge.name, verdict))
         decisions = [decision_of(cast, quorum=self.quorum) for cast in votes]
@@ -151,7 +156,7 @@ class Panel:
 
     def _verdicts(self, judge: Judge, cases: Sequence[JudgeCase], pace: _Pace) -> list[Verdict]:
         store = self.store if _stored(judge) else None
-        verdicts: dict[int, Verdict] = {}
+        self.heard = verdicts = {}
         open_groups: list[list[int]] = []
         for group in _groups(judge, cases):
             known = store.get(judge.name, cases[group[0]], _prompt(judge)) if store is not None else None
@@ -159,7 +164,7 @@ class Panel:
                 open_groups.append(group)
             else:
                 verdicts.update(dict.fromkeys(group, known))
-                pace.step(len(group))
+                pace.step(len(group), reused=True)
 
         def done(position: int, verdict: Verdict) -> None:
             group = open_groups[position]
@@ -169,7 +174,8 @@ class Panel:
             self._counts["tokens"] += verdict.tokens
             self._tallies[judge.name].tokens += verdict.tokens
             self._tallies[judge.name].seconds += round(verdict.latency_s, 3)
-            pace.step(len(group))
+            pace.step(1, failed=verdict.state == FAILED)
+            pace.step(len(group) - 1, reused=True)
 
         why = "it gave no word"
         try:
@@ -263,15 +269,26 @@ def _ask(judge: Judge, cases: Sequence[JudgeCase], done: Done) -> None:
 
 
 class _Pace:
-    """Votes counted and told as cases, so that a bar over the cases moves evenly and ends full."""
+    """Votes told as cases, so that a bar over the cases moves evenly and ends full; a meter gets every vote."""
 
     def __init__(self, cases: int, judges: int, progress: Callable[[int], None] | None) -> None:
-        self._cases, self._judges, self._progress = cases, judges, progress
+        self._cases, self._judges = cases, judges
+        self._meter = progress if isinstance(progress, Meter) else None
+        self._progress = None if self._meter else progress
         self._votes = self._told = 0
+        if self._meter:
+            self._meter.expect(cases * judges)
 
-    def step(self, votes: int) -> None:
+    def step(self, votes: int, *, failed: bool = False, reused: bool = False) -> None:
         self._votes += votes
         self._tell(self._votes // self._judges)
+        if self._meter and votes:
+            self._meter.count(votes, failed=failed, reused=reused)
+
+    def spare(self, votes: int) -> None:
+        """So many are not asked for, since they could change nothing."""
+        if self._meter:
+            self._meter.expect(-votes)
 
     def finish(self) -> None:
         self._tell(self._cases)

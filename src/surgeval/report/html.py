@@ -90,7 +90,7 @@ class _Writer:
     def block(self, block: Block) -> str:
         """One block."""
         if isinstance(block, Prose):
-            return "".join(f"<p>{_text(part)}</p>" for part in block.text.split("\n\n"))
+            return "".join(f"<p>{_text(paragraph)}</p>" for paragraph in block.text.split("\n\n"))
         if isinstance(block, Note):
             label = f"<b>{_KIND_OF_NOTE[block.kind]}</b>"
             items = "".join(f"<li>{_text(item)}</li>" for item in block.items)

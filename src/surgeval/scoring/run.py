@@ -15,7 +15,7 @@ from surgeval.schema.foreign_objects import definitions_text, read_definitions
 from surgeval.schema.missing import Missing
 from surgeval.schema.question_files import Sources, load_questions
 from surgeval.scoring.counted import MissingRules
-from surgeval.scoring.judge_tables import check_prices, with_judges
+from surgeval.scoring.judge_tables import check_prices, check_share, with_judges
 from surgeval.scoring.lint import lint
 from surgeval.scoring.native_score import NativeOptions, score_native
 from surgeval.scoring.official_score import score_official
@@ -41,6 +41,9 @@ def score(
     store: str | Path | None = None,
     quorum: int | None = None,
     prices: Sequence[float] = (),
+    max_judge_failures: float = 0.05,
+    judge_tokens: int | None = None,
+    judge_timeout_s: float | None = None,
     definitions: str | Path | None = None,
     ood: str = "stated",
     train_requests: Sources | None = None,
@@ -67,6 +70,10 @@ def score(
             version is taken as well). Without one, a run that is interrupted begins anew.
         quorum: Opinions that a decision on free text needs; by default more than half of the judges.
         prices: Per million tokens, one for each judge; `judges.csv` then says what each cost.
+        max_judge_failures: Share of its cases above which a judge that failed is an error among the findings; what it
+            failed on is asked again by the next run.
+        judge_tokens: Room for a reply of judges that are named; not under official profiles, which have their own.
+        judge_timeout_s: For one reply of a server; likewise.
         definitions: A foreign-object definitions file; its classes become the legal ones.
         ood: How OOD is decided: `stated` in the file, or derived (`procedure`, `template`, `either`,
             `center`) from what the training questions contain.
@@ -78,7 +85,7 @@ def score(
         method: Of the intervals of the native profile, as for `interval`; official profiles have their own.
         replicates: Bootstrap resamples behind every interval, where a method draws.
         seed: Of the random streams.
-        progress: Called with the number of further free-text answers that were judged.
+        progress: Called with the number of further free-text answers that were judged; a `Meter` counts verdicts.
 
     Raises:
         Misuse: An option that cannot mean anything.
@@ -94,8 +101,16 @@ def score(
     check_replicates(replicates, least=1 if chosen.official else 0)
     check_seed(seed)
     limit = latency_limit_s(track, max_latency_s)
-    asked = [open_judge(judge) if isinstance(judge, str) else judge for judge in judges]
+    if chosen.official and not (judge_tokens is None and judge_timeout_s is None):
+        raise Misuse(
+            "official profiles give judges the toolkit's tokens and time; leave out judge_tokens and _timeout_s"
+        )
+    asked = [
+        open_judge(judge, tokens=judge_tokens, timeout_s=judge_timeout_s) if isinstance(judge, str) else judge
+        for judge in judges
+    ]
     check_prices(prices, len(asked))
+    check_share(max_judge_failures)
     if chosen.official:
         asked = [in_official_protocol(judge) for judge in asked]
     verdicts = None if store is None else VerdictStore(store)
@@ -114,7 +129,9 @@ def score(
                 replicates=replicates, seed=seed, report=report, progress=progress,
             )  # fmt: skip
         return replace(
-            with_judges(result, panel, prices=prices, replicates=replicates, seed=seed),
+            with_judges(
+                result, panel, prices=prices, most_failures=max_judge_failures, replicates=replicates, seed=seed
+            ),
             request=Request(settled=settled),
         )
     options = NativeOptions(
@@ -127,7 +144,8 @@ def score(
     with closing(panel):
         result = score_native(questions, responses, panel=panel, options=options, report=report)
     return replace(
-        with_judges(result, panel, prices=prices, replicates=replicates, seed=seed), request=Request(settled=settled)
+        with_judges(result, panel, prices=prices, most_failures=max_judge_failures, replicates=replicates, seed=seed),
+        request=Request(settled=settled),
     )
 
 

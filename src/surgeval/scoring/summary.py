@@ -20,7 +20,8 @@ from surgeval.results.tables.scoring import SUMMARY
 from surgeval.schema.findings import Finding
 from surgeval.schema.metric_facts import KNOWN_METRICS
 from surgeval.schema.score_matrix import ScoreMatrix
-from surgeval.stats.engine import AUTO, Spread, macro_spread, row_owners
+from surgeval.stats.class_wise import macro_spread
+from surgeval.stats.engine import AUTO, Spread, row_owners
 from surgeval.stats.few_videos import gathered
 from surgeval.stats.interval import Settings, of_slice, sample_spread, spread
 from surgeval.stats.macro_interval import MacroRow

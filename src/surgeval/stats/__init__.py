@@ -4,6 +4,7 @@ __all__ = [
     "adjusted",
     "aggregation",
     "agreement",
+    "class_wise",
     "comparison",
     "contrasts",
     "cooccurrence",

@@ -21,7 +21,7 @@ import numpy as np
 
 from surgeval.errors import Misuse
 from surgeval.schema.score_table import ScoreMatrix
-from surgeval.stats.engine import AUTO, row_owners, unit_totals
+from surgeval.stats.engine import AUTO, pooled_cases, row_owners, unit_totals
 from surgeval.stats.interval import Settings, known, replicate_sd, slice_keys
 from surgeval.stats.intervals import bounds
 from surgeval.stats.nesting import label_of, need_units
@@ -238,7 +238,8 @@ def _unit_sizes(sample: Sample, mask: np.ndarray) -> np.ndarray:
     owners = row_owners(sample)
     units = int(owners.max()) + 1
     if sample.estimand == "rows":
-        return np.bincount(owners[mask], minlength=units).astype(np.float64)
+        cases = pooled_cases(sample)
+        return np.bincount(owners[mask], cases if cases is None else cases[mask], minlength=units).astype(np.float64)
     return (np.bincount(owners[mask], minlength=units) > 0).astype(np.float64)
 
 

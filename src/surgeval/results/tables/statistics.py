@@ -34,8 +34,10 @@ COMPARE = Table(
     model_a=text, model_b=text, metric=text(needed=False), **_WHAT, value_a=number(needed=False),
     value_b=number(needed=False), difference=number("first minus second"), low=number, high=number, **_DF,
     favours=text("the model that looks better; empty below six videos", needed=False),
-    p_value=number("of the exact sign-flip test over videos, two-sided; empty where there is none", needed=False),
-    smallest_p=number("the least that so many differing videos could have given", needed=False),
+    p_value=number(
+        "of the sign-flip test over videos, two-sided; of the jackknife's t where the metric is no mean", needed=False
+    ),
+    smallest_p=number("the least that so many differing videos could have given; of the sign-flip test", needed=False),
     p_false_claim=number("half of p_value: the risk that a claim of superiority is false", needed=False),
     min_detectable=number("smallest difference that would show with so many units", needed=False),
     videos_won=whole("by the first", needed=False), videos_lost=whole(needed=False), videos_tied=whole(needed=False),
@@ -103,7 +105,9 @@ ENSEMBLES = Table(
     "result", "One ensemble, overall or in one bucket; the columns of --by come first.", "more",
     ensemble=text, value=number, low=number, high=number, **_SD, best_model=text("of the bucket"),
     best_value=number, gain=number("over the best model; positive is better"), gain_low=number, gain_high=number,
-    **_SIZE, note=_HOW["note"],
+    gain_p=number("of the sign-flip test over videos, two-sided; empty where there is none", needed=False),
+    **_SIZE, method=_METHOD["method"], gain_method=text("that gave the interval of the gain", needed=False),
+    note=_HOW["note"],
 )  # fmt: skip
 INFLUENCE = Table(
     "result", "One video and one model, the most influential first.",

@@ -18,20 +18,20 @@ from surgeval.errors import FileUnreadable, InputInvalid, Misuse
 from surgeval.metrics.detection.masks import Mask
 from surgeval.metrics.detection.polygons import mask_of_segmentation
 from surgeval.scoring.evaluate.npz import read_npz
-from surgeval.scoring.evaluate.png import LARGEST_PIXELS, read_label_map
+from surgeval.scoring.evaluate.png import LARGEST_PIXELS, Colours, read_label_map
 from surgeval.scoring.evaluate.records import read_json
 
 
 class PngFiles(Mapping[str, np.ndarray]):
     """PNG files by name, read on demand once; what was read is kept packed, a few kB a label map."""
 
-    def __init__(self, paths: Mapping[str, Path]) -> None:
-        self._paths = paths
+    def __init__(self, paths: Mapping[str, Path], colours: Colours | None = None) -> None:
+        self._paths, self._colours = paths, colours
         self._packed: dict[str, tuple[bytes, np.dtype[Any], tuple[int, ...]]] = {}
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self._packed:
-            labels = read_label_map(self._paths[name])
+            labels = read_label_map(self._paths[name], self._colours)
             self._packed[name] = zlib.compress(labels.tobytes(), 1), labels.dtype, labels.shape
             return labels
         packed, kind, shape = self._packed[name]
@@ -42,6 +42,10 @@ class PngFiles(Mapping[str, np.ndarray]):
 
     def __len__(self) -> int:
         return len(self._paths)
+
+    def in_colours(self, colours: Colours | None) -> PngFiles:
+        """The same files, with colours read by a table."""
+        return PngFiles(self._paths, colours) if colours else self
 
 
 def png_folder(folder: Path) -> PngFiles:
@@ -82,20 +86,25 @@ class Chosen(Sequence[np.ndarray]):
         return len(self._names)
 
 
-def read_label_maps(source: Any, where: str) -> Mapping[str, np.ndarray]:
+def read_label_maps(source: Any, where: str, colours: Colours | None = None) -> Mapping[str, np.ndarray]:
     """The label maps of a folder, an NPZ or JSON file, or a mapping.
+
+    Args:
+        source: Where they are.
+        where: Which side they are of, for errors.
+        colours: What the colours of PNG files stand for.
 
     Raises:
         FileUnreadable: Nothing there, or of an unknown kind.
         InputInvalid: Records that are no masks; all are named.
     """
     if isinstance(source, PngFiles):
-        return source
+        return source.in_colours(colours)
     if isinstance(source, Mapping):
         return {str(name): np.asarray(array) for name, array in source.items()}
     path = Path(source)
     if path.is_dir():
-        found: Mapping[str, np.ndarray] = png_folder(path)
+        found: Mapping[str, np.ndarray] = png_folder(path).in_colours(colours)
     elif path.suffix.lower() == ".npz":
         found = read_npz(path)
     elif path.suffix.lower() in (".json", ".jsonl"):
