@@ -49,6 +49,7 @@ VERBS: tuple[str, ...] = (
     "simulate",
     "store",
     "strata",
+    "study",
     "submission",
     "supplement",
     "width-ratio",

@@ -65,21 +65,9 @@ _RATINGS: Options = {
 }
 
 
-<<<<<<< HEAD
 register = table_verb(
     "agreement",
     "surgeval.stats.agreement.report.agreement",
     {**_RATINGS, **DRAWS, "seed": METHOD["seed"], "columns": METRIC["columns"]},
-    "Kappa, alpha and (for numbers) ICC with intervals over videos, from units or from segments.",
+    "Kappa, alpha and (for numbers) ICC with intervals over videos, from units or from segments; tolerances too.",
 )
-=======
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    add_table_verb(
-        app,
-        "agreement",
-        "surgeval.stats.agreement.report.agreement",
-        {**_RATINGS, **DRAWS, "seed": METHOD["seed"], "columns": METRIC["columns"]},
-        "Kappa, alpha and (for numbers) ICC with intervals over videos, from units or from segments; tolerances too.",
-    )
->>>>>>> bb611d8763d0bbdea196405a71fd37ecac8022b4

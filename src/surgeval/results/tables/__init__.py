@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping
 
 import polars as pl
 
-from surgeval.results.tables import evaluation, failures, ranking, scoring, statistics, supplement
+from surgeval.results.tables import evaluation, failures, ranking, scoring, statistics, studies, supplement
 from surgeval.results.tables.table import KINDS, Column, Table, number, text, whole, yes_no
 
 __all__ = [
     "KINDS", "MARKS", "OFFICIAL_SUMMARY", "OLDER_COLUMNS", "RECORDS", "RESULT_FILES", "TABLES", "Column", "Table",
-    "current", "evaluation", "failures", "number", "ranking", "scoring", "statistics", "supplement", "text", "whole",
+    "current", "evaluation", "failures", "number", "ranking", "scoring", "statistics", "studies", "supplement", "text",
+    "whole",
     "yes_no",
 ]  # fmt: skip
 
@@ -46,6 +47,7 @@ TABLES: Mapping[str, Mapping[str, Table]] = {
     "ensembles": _by_name([statistics.ENSEMBLES]),
     "influence": _by_name([statistics.INFLUENCE]),
     "profiles": _by_name([statistics.PROFILES, statistics.IMPROVEMENT]),
+    "study": _by_name(studies.STUDY),
     "supplement": _by_name(supplement.SUPPLEMENT),
     "questions": {},
     "lint": {},
