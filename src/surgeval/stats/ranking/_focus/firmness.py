@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from surgeval.schema.findings import Finding, Severity
-from surgeval.stats.few_videos import correction_unreachable
+from surgeval.stats.few_videos import correction_unreachable, first_open
 from surgeval.stats.rank_sets import RankSets, rank_sets
 from surgeval.stats.ranking._focus.buckets import Board
 from surgeval.stats.ranking._focus.merge import preferred
@@ -47,7 +47,9 @@ def contributions(board: Board) -> np.ndarray:
 
 def firmness_findings(found: Standing, sets: RankSets, options: RankOptions) -> list[Finding]:
     """What the places rest on, where that is less than they seem to say."""
-    return [*_thin_buckets(found, options), *_tie_breaks(found, options), *_contradictions(found, sets, options)]
+    able = first_open(found.names, sets.low == 1, where=f"{found.board.name} board, by macro accuracy")
+    told = [*_thin_buckets(found, options), *_tie_breaks(found, options), *_contradictions(found, sets, options)]
+    return told if able is None else [*told, able]
 
 
 def _thin_buckets(found: Standing, options: RankOptions) -> list[Finding]:
