@@ -48,6 +48,8 @@ from surgeval.stats.influence import influence as influence
 from surgeval.stats.interval import IntervalResult as IntervalResult
 from surgeval.stats.interval import interval as interval
 from surgeval.stats.interval import metric_interval as metric_interval
+from surgeval.stats.mixed.failure_table import FailureTable as FailureTable
+from surgeval.stats.mixed.failure_table import failure_table as failure_table
 from surgeval.stats.mixed.failures import failures as failures
 from surgeval.stats.mixed.report import FailuresResult as FailuresResult
 from surgeval.stats.profiles import ProfilesResult as ProfilesResult

@@ -157,7 +157,7 @@ LOCAL: dict[str, str] = {
     "--properties": "failures joins several tables, evaluate takes one keyed by case or video",
     "--references": "each kind of evaluation takes other files; lint can do without",
     "--rule": "rank: of ranking; strata: of drawing",
-    "--split": "evaluate cvs: of Endoscapes",
+    "--split": "evaluate cvs: of Endoscapes; failure-table: groups of rows",
     "--task": "check: repeatable",
     "--track": "questions makes several; rehearse and score take one",
     "--weights": "aggregate: of phases; ensembles: of models",

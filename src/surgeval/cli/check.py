@@ -39,8 +39,8 @@ def check_folder(
 
     report = open_data_set(data_set).check(folder, tasks=task)
     if json:
-        found = [finding.as_dict() for finding in report.findings]
-        emit_json({"data_set": data_set, "ok": report.ok, "counts": report.counts.to_dicts(), "findings": found})
+        listed = [finding.as_dict() for finding in report.findings]
+        emit_json({"data_set": data_set, "ok": report.ok, "counts": report.counts.to_dicts(), "findings": listed})
     else:
         _show(report)
     clean = all(finding.severity is Severity.NOTE for finding in report.findings)

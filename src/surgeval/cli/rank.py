@@ -82,7 +82,7 @@ def rank(
 
 
 def _mapping(pairs: Sequence[str], option: str) -> dict[str, str]:
-    split = [tuple(part.strip() for part in pair.split("=", 1)) for pair in pairs]
+    split = [tuple(side.strip() for side in pair.split("=", 1)) for pair in pairs]
     if bad := [pair for pair, parts in zip(pairs, split, strict=True) if len(parts) != 2 or not all(parts)]:
         raise Misuse(f"{option} expects name=value, got {', '.join(map(repr, bad))}")
     names = [parts[0] for parts in split]

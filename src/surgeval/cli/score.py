@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
 from surgeval.cli import _options as o
 from surgeval.cli._console import emit, new_folder, progress_bar, talk
 from surgeval.cli._deliver import deliver
-
-if TYPE_CHECKING:
-    from surgeval.scoring.result import ScoreResult
+from surgeval.schema.findings import Severity
 
 
 def register(app: typer.Typer) -> None:
@@ -71,15 +68,13 @@ def score(
             requests, references, responses, model=model, profile=profile, track=track, max_latency_s=max_latency,
             judges=judge, store=store, quorum=quorum, prices=price, definitions=definitions, ood=ood,
             train_requests=train_requests or None, train_references=train_references or None,
-            missing=missing or None, method=method, replicates=boot, seed=seed, progress=counted,
+            max_judge_failures=max_judge_failures, missing=missing or None, method=method, replicates=boot, seed=seed,
+            progress=counted,
         )  # fmt: skip
-    deliver(result, out=out, as_json=as_json, force=force, data=result.summary.to_dicts())
+    deliver(result, out=out, as_json=as_json, force=force)
     if result.lint.findings and not as_json:
         emit(f"{len(result.lint.findings)} findings about the files: see lint.json, or run surgeval lint")
-    if failing := _failing(result, max_judge_failures):
-        talk(f"above --max-judge-failures {max_judge_failures:g}: {', '.join(failing)}; run again to ask what failed")
-        raise typer.Exit(1)
-    if any(finding.code == "no-headline" for finding in result.findings):
+    if any(finding.severity is Severity.ERROR for finding in result.findings):
         raise typer.Exit(1)
 
 
@@ -98,9 +93,3 @@ def _told_when_interrupted(step: Callable[[int], None], store: Path) -> Iterator
     except KeyboardInterrupt:
         talk(f"interrupted after {judged} judged answers; verdicts that came are kept in {store}, run again to go on")
         raise typer.Exit(130) from None
-
-
-def _failing(result: ScoreResult, most: float) -> list[str]:
-    """The judges that failed on more than a share of their cases."""
-    judges = result.tables.get("judges")
-    return [] if judges is None else judges.filter(judges["failed"] > most * judges["cases"])["judge"].to_list()

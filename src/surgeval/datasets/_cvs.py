@@ -25,15 +25,15 @@ def criteria_columns(data_set: str, columns: Iterable[str]) -> dict[str, str]:
         'C3'
     """
     given = list(columns)
-    found = {name: name for name in CRITERIA if name in given}
-    numbered = {name: code for code, name in _NUMBERED.items() if code in given and name not in found}
+    chosen = {name: name for name in CRITERIA if name in given}
+    numbered = {name: code for code, name in _NUMBERED.items() if code in given and name not in chosen}
     if numbered and data_set != "endoscapes2023":
         problem = (
             f"columns {', '.join(numbered.values())} name criteria by their place, and {data_set} orders them "
             f"differently from Endoscapes; name them {', '.join(CRITERIA)}"
         )
         raise InputInvalid(data_set, [problem])
-    found |= numbered
-    if lacking := [name for name in CRITERIA if name not in found]:
+    chosen |= numbered
+    if lacking := [name for name in CRITERIA if name not in chosen]:
         raise InputInvalid(data_set, [f"no column for the criterion {name!r}" for name in lacking])
-    return {name: found[name] for name in CRITERIA}
+    return {name: chosen[name] for name in CRITERIA}

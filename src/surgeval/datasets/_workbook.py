@@ -53,7 +53,7 @@ def _xml(archive: zipfile.ZipFile, name: str, path: Path) -> ElementTree.Element
 
 
 def _shared(root: ElementTree.Element) -> list[str]:
-    return ["".join(part.text or "" for part in item.iter(f"{_SPACE}t")) for item in root.iter(f"{_SPACE}si")]
+    return ["".join(run.text or "" for run in item.iter(f"{_SPACE}t")) for item in root.iter(f"{_SPACE}si")]
 
 
 def _cells(row: ElementTree.Element, shared: list[str]) -> list[str]:
@@ -77,7 +77,7 @@ def _column(reference: str, place: int) -> int:
 
 def _text(cell: ElementTree.Element, shared: list[str]) -> str:
     if cell.get("t") == "inlineStr":
-        return "".join(part.text or "" for part in cell.iter(f"{_SPACE}t")).strip()
+        return "".join(run.text or "" for run in cell.iter(f"{_SPACE}t")).strip()
     value = (cell.findtext(f"{_SPACE}v") or "").strip()
     if cell.get("t") == "s":
         place = whole_number(value)

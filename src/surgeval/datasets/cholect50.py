@@ -29,7 +29,7 @@ def _triplets(folder: Folder) -> pl.DataFrame:
     """One row per instance of a triplet; frames without one are a row with null triplet."""
     schema: dict[str, type[pl.DataType]] = {"case": pl.String, "video": pl.String, "frame": pl.Int64}
     schema |= dict.fromkeys(_PLACES, pl.Int64) | dict.fromkeys(("x", "y", "width", "height"), pl.Float64)
-    return pl.DataFrame([_row(*found) for found in _vectors(folder)], schema=schema, orient="row")
+    return pl.DataFrame([_row(*vector) for vector in _vectors(folder)], schema=schema, orient="row")
 
 
 def _row(video: str, frame: int, vector: list[float]) -> tuple[object, ...]:

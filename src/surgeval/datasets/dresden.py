@@ -63,11 +63,11 @@ def _several(folder: Folder) -> pl.DataFrame:
 
 
 def _images(folder: Folder, organ: str) -> list[Path]:
-    found = folder.files(f"{organ}/*/image*.png")
-    odd = [path for path in found if not re.fullmatch(r"\d{1,4}/image\d{1,9}", f"{path.parent.name}/{path.stem}")]
+    images = folder.files(f"{organ}/*/image*.png")
+    odd = [path for path in images if not re.fullmatch(r"\d{1,4}/image\d{1,9}", f"{path.parent.name}/{path.stem}")]
     for path in odd:
         folder.warn("unexpected-file", path, "not laid out as organ/NN/imageXX.png; not read")
-    return [path for path in found if path not in set(odd)]
+    return [path for path in images if path not in set(odd)]
 
 
 def _number(image: Path) -> int:
@@ -139,7 +139,7 @@ DATA_SET = DataSet(
             compared=Comparison(kind="classification", moment="case", arranged=_one_row_per_image),
         ),
     },
-    schemes={"official": {part: [f"{n:02}" for n in numbers] for part, numbers in _SPLIT.items()}},
+    schemes={"official": {split: [f"{n:02}" for n in numbers] for split, numbers in _SPLIT.items()}},
     notes=(
         "In the folder of one organ the others are unknown, not absent: never count them as negatives.",
         "weak_labels.csv names files images0, images1, ...; they are mapped by number, which is not confirmed.",

@@ -80,19 +80,19 @@ def _take_sequence(draft: VideoDraft, path: Path) -> None:
         parser.read_string(read_text(path))
     except configparser.Error as error:
         raise FileUnreadable(str(path), [str(error).splitlines()[0]]) from None
-    told = dict(parser["Sequence"]) if parser.has_section("Sequence") else {}
-    draft.video = told.get("name") or draft.video
-    rate, length = number(told.get("framerate")), whole(told.get("seqlength"))
+    sequence = dict(parser["Sequence"]) if parser.has_section("Sequence") else {}
+    draft.video = sequence.get("name") or draft.video
+    rate, length = number(sequence.get("framerate")), whole(sequence.get("seqlength"))
     if rate is not None and rate > 0:
         draft.set_fps(rate)
     if length is not None and length > 0:
         draft.duration_s = int((length - 1) / draft.fps) + 1
-    draft.width_px, draft.height_px = whole(told.get("imwidth")), whole(told.get("imheight"))
+    draft.width_px, draft.height_px = whole(sequence.get("imwidth")), whole(sequence.get("imheight"))
 
 
 def _take_row(draft: VideoDraft, line: str, line_number: int, names: list[str] | None, counts: Counter[str]) -> None:
-    parts = [number(part) for part in line.split(",")]
-    values = [part for part in parts if part is not None]
+    parts = [number(cell) for cell in line.split(",")]
+    values = [value for value in parts if value is not None]
     if len(values) != len(parts) or len(values) < 8:
         draft.problems.append(f"line {line_number}: expected at least 8 numbers, got {line[:60]!r}")
         return

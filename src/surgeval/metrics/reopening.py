@@ -53,7 +53,7 @@ def recipe_of(name: str, metric: Metric) -> Recipe:
     Raises:
         Misuse: No metric of the catalogue is of its class, or an option is no plain data.
     """
-    names = [name, metric.facts.name, *METRICS.own]
+    names = [name, metric.facts.name, *METRICS.ours]
     opened = next((known for known in names if known in METRICS and METRICS[known].makes is type(metric)), None)
     if opened is None:
         raise Misuse("no metric of the catalogue is of its class")

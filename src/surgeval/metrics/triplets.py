@@ -194,9 +194,9 @@ class VideoTripletMap(_TripletMap):
         reference, scores, video = self._tables(cases)
         units = units_of(video, len(reference))
         rows = [self._one(reference[units.codes == u], scores[units.codes == u]) for u in range(len(units.names))]
-        found = np.array(rows).reshape(len(rows), reference.shape[1])
-        counted = np.ones(found.shape) if self.absent == "zero" else ~np.isnan(found)
-        return np.stack([np.nan_to_num(found), counted], axis=-1)
+        values = np.array(rows).reshape(len(rows), reference.shape[1])
+        counted = np.ones(values.shape) if self.absent == "zero" else ~np.isnan(values)
+        return np.stack([np.nan_to_num(values), counted], axis=-1)
 
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
         """The mAP under each weighting."""

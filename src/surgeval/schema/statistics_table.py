@@ -54,8 +54,8 @@ class Recipe(NamedTuple):
     @property
     def arguments(self) -> dict[str, Any]:
         """The options as data."""
-        found: dict[str, Any] = json.loads(self.options)
-        return found
+        options: dict[str, Any] = json.loads(self.options)
+        return options
 
 
 class VideoStatistics(NamedTuple):
@@ -81,8 +81,8 @@ class StatisticsTable:
 
     def models(self, metric: str) -> list[str]:
         """The models that have statistics under a metric."""
-        found = self.frame.filter((pl.col("metric") == metric) & pl.col("video").is_not_null())
-        return found["model"].unique(maintain_order=True).to_list()
+        rows = self.frame.filter((pl.col("metric") == metric) & pl.col("video").is_not_null())
+        return rows["model"].unique(maintain_order=True).to_list()
 
     def recipe(self, metric: str) -> Recipe:
         """How the metric is opened again; the metric has statistics."""
@@ -199,13 +199,13 @@ def _array(dtype: str, shape: Sequence[int], numbers: Sequence[float]) -> np.nda
 
 
 def _contradictions(rows: pl.DataFrame) -> list[str]:
-    told = rows.group_by("metric", maintain_order=True).agg(
+    recipes = rows.group_by("metric", maintain_order=True).agg(
         pl.struct("opened", "options").unique(maintain_order=True).alias("recipes")
     )
     return [
         f"metric {row['metric']!r} was computed with different options: "
         + " and ".join(f"{one['opened']} {one['options']}" for one in row["recipes"][:3])
-        for row in told.filter(pl.col("recipes").list.len() > 1).iter_rows(named=True)
+        for row in recipes.filter(pl.col("recipes").list.len() > 1).iter_rows(named=True)
     ]
 
 

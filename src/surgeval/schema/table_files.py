@@ -7,27 +7,29 @@ words that help, with the line where it happens.
 from __future__ import annotations
 
 import csv
-import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 
-from surgeval.errors import FileUnreadable, TableInvalid
+from surgeval.errors import FileUnreadable, TableInvalid, nearest
 from surgeval.schema.documents import is_whole
 from surgeval.schema.rows import not_utf8
 from surgeval.schema.tabular import first_line
 
 OURS = ("model", "case", "video", "metric", "value", "status", "task")
 """The columns that score tables have in common."""
-_MISSPELT = 0.8
-"""Likeness from which a name is taken for a misspelt one of ours; a lower one takes `phase` for `case`."""
+ROLES = ("capability", "ood", "clinical", "group", "format", "procedure", "center", "phase", "latency")
+"""Further columns that a verb or the report looks for by name."""
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _NAMES = {",": "commas", "\t": "tabs", ";": "semicolons"}
 
 
 def read_frames(
-    sources: str | Path | Sequence[str | Path], *, columns: Mapping[str, str] | None = None
+    sources: str | Path | Sequence[str | Path],
+    *,
+    columns: Mapping[str, str] | None = None,
+    roles: Collection[str] = ROLES,
 ) -> pl.DataFrame:
     """Any table from one or more CSV or Parquet files or `score` folders, stacked, with columns renamed.
 
@@ -39,7 +41,7 @@ def read_frames(
     """
     paths = [Path(p) for p in ([sources] if isinstance(sources, str | Path) else sources)]
     where = ", ".join(path.name for path in paths)
-    return renamed(stacked([read_frame(path) for path in paths], where), columns or {}, where)
+    return renamed(stacked([read_frame(path) for path in paths], where), columns or {}, where, roles)
 
 
 def read_frame(path: Path, texts: Iterable[str] = ()) -> pl.DataFrame:
@@ -79,23 +81,21 @@ def stacked(frames: Sequence[pl.DataFrame], where: str) -> pl.DataFrame:
         raise TableInvalid(where, [f"the tables do not fit together ({first_line(error)})"]) from None
 
 
-def renamed(frame: pl.DataFrame, columns: Mapping[str, str], where: str) -> pl.DataFrame:
+def renamed(
+    frame: pl.DataFrame, columns: Mapping[str, str], where: str, roles: Collection[str] = ROLES
+) -> pl.DataFrame:
     """The table under our column names.
 
     Args:
         frame: The table.
         columns: Our name to theirs.
         where: What to call the table in error messages.
+        roles: Names of ours beside those that all score tables have in common.
 
     Raises:
-        TableInvalid: With every column that does not exist, and every name of ours that is misspelt.
+        TableInvalid: With every column that does not exist, and every name that is none of ours.
     """
-    problems = [
-        f"columns: {ours!r} (for {theirs!r}) is none of our names; did you mean {meant!r}?"
-        for ours, theirs in columns.items()
-        if ours not in OURS
-        for meant in difflib.get_close_matches(ours.casefold(), OURS, n=1, cutoff=_MISSPELT)
-    ]
+    problems = names_unknown(columns, (*OURS, *roles))
     problems += [
         f"column {theirs!r} (for {ours!r}) does not exist; the table has {', '.join(map(repr, frame.columns))}"
         for ours, theirs in columns.items()
@@ -108,6 +108,21 @@ def renamed(frame: pl.DataFrame, columns: Mapping[str, str], where: str) -> pl.D
     return frame.select([*(pl.col(name) for name in frame.columns if name not in gone), *aliases])
 
 
+def names_unknown(columns: Mapping[str, str], known: Collection[str]) -> list[str]:
+    """What is wrong with the names of ours in a renaming: a column under a name that no verb knows would be lost."""
+    return [
+        f"columns: {ours!r} (for {theirs!r}) is none of our names{_meant(ours, known)} They are {', '.join(known)}; "
+        "a column that is none of these keeps its own name"
+        for ours, theirs in columns.items()
+        if ours not in known
+    ]
+
+
+def _meant(name: str, known: Collection[str]) -> str:
+    near = nearest(name.casefold(), known)
+    return f"; did you mean {near!r}?" if near else "."
+
+
 def _read_csv(path: Path, separator: str, texts: Iterable[str]) -> pl.DataFrame:
     try:
         header = _header(path, separator)
@@ -116,8 +131,8 @@ def _read_csv(path: Path, separator: str, texts: Iterable[str]) -> pl.DataFrame:
     if repeated := sorted({name for name in header if header.count(name) > 1}):
         raise FileUnreadable(str(path), [f"column {name!r} appears twice" for name in repeated])
     if len(header) == 1 and (other := next((mark for mark in _NAMES if mark in header[0]), None)):
-        found, wanted = _NAMES[other], _NAMES[separator]
-        raise FileUnreadable(str(path), [f"its columns are separated by {found}; save it with {wanted} instead"])
+        theirs, wanted = _NAMES[other], _NAMES[separator]
+        raise FileUnreadable(str(path), [f"its columns are separated by {theirs}; save it with {wanted} instead"])
     as_text = dict.fromkeys(texts, pl.String)  # an identifier 007 stays 007
     try:
         return pl.read_csv(_opened(path), separator=separator, infer_schema_length=None, schema_overrides=as_text)

@@ -68,8 +68,8 @@ def counted(frame: pl.DataFrame, rules: MissingRules) -> Counted:
 
 def as_counted(frame: pl.DataFrame, values: np.ndarray) -> pl.DataFrame:
     """The results with verdicts as they count, where that is right or wrong."""
-    said = [bool(value) if value in (0.0, 1.0) else None for value in values.tolist()]
-    return frame.with_columns(pl.Series("correctness", said, dtype=pl.Boolean))
+    verdicts = [bool(value) if value in (0.0, 1.0) else None for value in values.tolist()]
+    return frame.with_columns(pl.Series("correctness", verdicts, dtype=pl.Boolean))
 
 
 def without_blocked(

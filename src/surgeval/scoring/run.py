@@ -15,7 +15,7 @@ from surgeval.schema.foreign_objects import definitions_text, read_definitions
 from surgeval.schema.missing import Missing
 from surgeval.schema.question_files import Sources, load_questions
 from surgeval.scoring.counted import MissingRules
-from surgeval.scoring.judge_tables import check_prices, with_judges
+from surgeval.scoring.judge_tables import check_prices, check_share, with_judges
 from surgeval.scoring.lint import lint
 from surgeval.scoring.native_score import NativeOptions, score_native
 from surgeval.scoring.official_score import score_official
@@ -41,6 +41,7 @@ def score(
     store: str | Path | None = None,
     quorum: int | None = None,
     prices: Sequence[float] = (),
+    max_judge_failures: float = 0.05,
     definitions: str | Path | None = None,
     ood: str = "stated",
     train_requests: Sources | None = None,
@@ -67,6 +68,8 @@ def score(
             version is taken as well). Without one, a run that is interrupted begins anew.
         quorum: Opinions that a decision on free text needs; by default more than half of the judges.
         prices: Per million tokens, one for each judge; `judges.csv` then says what each cost.
+        max_judge_failures: Share of its cases above which a judge that failed is an error among the findings; what it
+            failed on is asked again by the next run.
         definitions: A foreign-object definitions file; its classes become the legal ones.
         ood: How OOD is decided: `stated` in the file, or derived (`procedure`, `template`, `either`,
             `center`) from what the training questions contain.
@@ -96,6 +99,7 @@ def score(
     limit = latency_limit_s(track, max_latency_s)
     asked = [open_judge(judge) if isinstance(judge, str) else judge for judge in judges]
     check_prices(prices, len(asked))
+    check_share(max_judge_failures)
     if chosen.official:
         asked = [in_official_protocol(judge) for judge in asked]
     verdicts = None if store is None else VerdictStore(store)
@@ -114,7 +118,9 @@ def score(
                 replicates=replicates, seed=seed, report=report, progress=progress,
             )  # fmt: skip
         return replace(
-            with_judges(result, panel, prices=prices, replicates=replicates, seed=seed),
+            with_judges(
+                result, panel, prices=prices, most_failures=max_judge_failures, replicates=replicates, seed=seed
+            ),
             request=Request(settled=settled),
         )
     options = NativeOptions(
@@ -127,7 +133,8 @@ def score(
     with closing(panel):
         result = score_native(questions, responses, panel=panel, options=options, report=report)
     return replace(
-        with_judges(result, panel, prices=prices, replicates=replicates, seed=seed), request=Request(settled=settled)
+        with_judges(result, panel, prices=prices, most_failures=max_judge_failures, replicates=replicates, seed=seed),
+        request=Request(settled=settled),
     )
 
 

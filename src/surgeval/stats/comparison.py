@@ -57,7 +57,7 @@ from surgeval.stats.intervals import bounds, percent
 from surgeval.stats.jackknife import leave_one_out
 from surgeval.stats.labels import SEPARATOR
 from surgeval.stats.nesting import Resample, label_of, need_units
-from surgeval.stats.pooled import POOLED, verb_matrix
+from surgeval.stats.pooled import POOLED, scores_videos, verb_matrix
 from surgeval.stats.replicates import Sample
 from surgeval.stats.resampling import Engine
 from surgeval.stats.slices import Slice, labelled, slices, split_notes
@@ -255,10 +255,10 @@ def _video_score(matrix: ScoreMatrix) -> dict[str, int]:
 
 
 def _prose(settings: Settings, matrix: ScoreMatrix) -> str:
-    what = "videos" if matrix.statistics is not None else "cases"
     how = interval_prose(settings, matrix, what="values") if settings.method != AUTO else _auto_prose(settings, matrix)
+    both = f"{len(matrix.values):,} {'videos' if scores_videos(matrix) else 'cases'} both were scored on"
     return (
-        f"{matrix.models[0]!r} minus {matrix.models[1]!r} on the {len(matrix.values):,} {what} both were scored on. "
+        f"{matrix.models[0]!r} minus {matrix.models[1]!r} on the {both}. "
         f"{how} {_test_prose(settings, matrix)} "
         f"The minimum detectable difference has {POWER:.0%} power at level {1 - settings.level:.2g} and takes the SD "
         "as given. Nobody is favoured where so few videos differ that nothing could be significant."

@@ -29,6 +29,7 @@ from surgeval.stats.closed_form import mean_sd
 from surgeval.stats.engine import AUTO
 from surgeval.stats.interval import chosen_resample, interval, matrix_notes
 from surgeval.stats.intervals import percent
+from surgeval.stats.labels import SEPARATOR
 from surgeval.stats.nesting import Resample, label_of
 from surgeval.stats.replicates import Sample, unit_sums
 from surgeval.stats.statistic import divided
@@ -141,6 +142,7 @@ def width_ratio(
     resample: Resample | None = None,
     estimand: str = "rows",
     by: Sequence[str] = (),
+    separator: str = SEPARATOR,
     level: float = 0.95,
     replicates: int = 1000,
     method: str = AUTO,
@@ -152,8 +154,8 @@ def width_ratio(
 ) -> WidthRatioResult:
     """How much wider intervals are when videos are respected; arguments as for `interval`."""
     common: dict[str, Any] = {
-        "statistic": statistic, "estimand": estimand, "by": by, "level": level, "replicates": replicates,
-        "method": method, "seed": seed, "metric": metric, "missing": missing,
+        "statistic": statistic, "estimand": estimand, "by": by, "separator": separator, "level": level,
+        "replicates": replicates, "method": method, "seed": seed, "metric": metric, "missing": missing,
     }  # fmt: skip
     table = as_table(table, columns, better=better, metric=metric)
     keys = [*by, "model"] if not isinstance(by, str) else [by, "model"]
@@ -188,6 +190,6 @@ def _summaries(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     parts = []
     for name, value in operators.items():
         column = value.alias("width_ratio")
-        part = known.group_by(by).agg(column).sort(by) if by else known.select(column)
-        parts.append(part.with_columns(pl.lit(name).alias("operator")))
+        summary = known.group_by(by).agg(column).sort(by) if by else known.select(column)
+        parts.append(summary.with_columns(pl.lit(name).alias("operator")))
     return pl.concat(parts).select(*by, "operator", "width_ratio")

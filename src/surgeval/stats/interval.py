@@ -32,7 +32,7 @@ from surgeval.stats.intervals import METHODS, Bounds, bounds, check_level, perce
 from surgeval.stats.jackknife import leave_one_out
 from surgeval.stats.labels import SEPARATOR
 from surgeval.stats.nesting import ROWS, Resample, label_of, levels_of, need_units, nest_of
-from surgeval.stats.pooled import POOLED, pooled_head, verb_matrix
+from surgeval.stats.pooled import POOLED, pooled_head, scored_units, scores_videos, verb_matrix
 from surgeval.stats.replicates import ESTIMAND_PROSE, Sample
 from surgeval.stats.resampling import Engine
 from surgeval.stats.slices import Slice, labelled, slices, split_notes
@@ -327,11 +327,12 @@ def replicate_sd(draws: np.ndarray) -> np.ndarray:
 
 def values_prose(settings: Settings, matrix: ScoreMatrix, *, what: str) -> str:
     """One sentence on what the values are."""
-    size = f"{len(matrix.values):,} cases from {len(matrix.video_names):,} videos"
-    return pooled_head(matrix, what) or (
-        f"{what.capitalize()} are the {settings.statistic} of {matrix.metric.name!r} "
-        f"{ESTIMAND_PROSE[settings.estimand]} (estimand: {settings.estimand}; {size})."
-    )
+    if head := pooled_head(matrix, what):
+        return head
+    name = matrix.metric.name
+    value = f"{name!r}" if settings.statistic == name else f"the {settings.statistic} of {name!r}"
+    over = "over the values of the videos" if scores_videos(matrix) else ESTIMAND_PROSE[settings.estimand]
+    return f"{what.capitalize()} are {value} {over} (estimand: {settings.estimand}; {scored_units(matrix)})."
 
 
 def interval_prose(settings: Settings, matrix: ScoreMatrix, *, what: str) -> str:

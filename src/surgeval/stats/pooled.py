@@ -122,6 +122,17 @@ def pooled_head(matrix: ScoreMatrix, what: str) -> str:
     )
 
 
+def scored_units(matrix: ScoreMatrix, *, of: str = " from ") -> str:
+    """How many rows of which videos the values rest on; a row of a metric of whole videos is a video."""
+    videos = f"{len(matrix.video_names):,} videos"
+    return videos if scores_videos(matrix) else f"{len(matrix.values):,} cases{of}{videos}"
+
+
+def scores_videos(matrix: ScoreMatrix) -> bool:
+    """Whether what is scored is a whole video, not a case in one."""
+    return matrix.statistics is not None or matrix.metric.row == "video"
+
+
 def _pooled_matrix(
     scores: ScoreTable, statistics: StatisticsTable, name: str, models: list[str], missing: Missing
 ) -> ScoreMatrix:

@@ -117,8 +117,8 @@ class _Kept:
         if not 0 <= place < len(grid):
             return kept
         between = np.arange(min(kept, grid[place]) + 1, max(kept, grid[place]))
-        found = between[self._test(between)]
-        return kept if not len(found) else int(found[0] if side < 0 else found[-1])
+        passed = between[self._test(between)]
+        return kept if not len(passed) else int(passed[0] if side < 0 else passed[-1])
 
     def _test(self, numbers: np.ndarray) -> np.ndarray:
         new = np.array([n for n in numbers.tolist() if n not in self._known], dtype=np.int64)

@@ -43,7 +43,7 @@ from surgeval.stats.interval import (
 from surgeval.stats.intervals import percent
 from surgeval.stats.labels import SEPARATOR, holds_several, is_flag, label_masks
 from surgeval.stats.nesting import Resample, label_of, nest_of
-from surgeval.stats.pooled import verb_matrix
+from surgeval.stats.pooled import scored_units, scores_videos, verb_matrix
 from surgeval.stats.resampling import child_counts, unit_counts
 from surgeval.stats.slices import check_distinct, check_filled, split_notes
 from surgeval.stats.statistic import Statistic, unweighted
@@ -116,9 +116,9 @@ def strata(
     """
     settings = Settings(statistic, chosen_resample(resample, method), estimand, level, replicates, method, seed)
     check_settings(settings, methods=PREPARED_METHODS)
-    for kind, got, known in (("strata rule", rule, RULES), ("baseline", baseline, BASELINES)):
-        if got not in known:
-            raise UnknownName(kind, got, known)
+    for kind, chosen, known in (("strata rule", rule, RULES), ("baseline", baseline, BASELINES)):
+        if chosen not in known:
+            raise UnknownName(kind, chosen, known)
     if rule == "subset" and method == AUTO:
         raise Misuse("the rule 'subset' is defined by what it draws; pass method='percentile' with it")
     scores = as_table(table, columns, better=better, metric=metric)
@@ -259,20 +259,21 @@ def _subset_draws(matrix: ScoreMatrix, one: Contrast, statistic: Statistic, keys
 def _findings(rows: Sequence[Mapping[str, Any]], settings: Settings) -> list[Finding]:
     """What must be known about strata with few videos, each sentence once."""
     seen = {(row["column"], row["stratum"]): row for row in rows if row["videos"]}
-    said = []
+    findings = []
     for (column, stratum), row in seen.items():
         videos, effective = min(row["videos"], row["baseline_videos"]), row["effective_videos"]
         if settings.draws:
-            found = percentile_too_narrow(videos, effective)
+            finding = percentile_too_narrow(videos, effective)
         else:
-            found = few_videos(videos, row["df"] or float("nan"))
-        if found is not None:
-            said.append(replace(found, subject=stratum if column == stratum else f"{column}={stratum}"))
-    return gathered(said)
+            finding = few_videos(videos, row["df"] or float("nan"))
+        if finding is not None:
+            findings.append(replace(finding, subject=stratum if column == stratum else f"{column}={stratum}"))
+    return gathered(findings)
 
 
 def _prose(settings: Settings, matrix: ScoreMatrix, rule: str, baseline: str) -> str:
-    against = "all cases" if baseline == "whole" else "the cases outside the stratum"
+    units = "videos" if scores_videos(matrix) else "cases"
+    against = f"all {units}" if baseline == "whole" else f"the {units} outside the stratum"
     if settings.method == AUTO:
         made = (
             f"{percent(settings.level)} intervals come from leaving out one video of the whole table at a time "
@@ -293,8 +294,13 @@ def _prose(settings: Settings, matrix: ScoreMatrix, rule: str, baseline: str) ->
 
 
 def _what(settings: Settings, matrix: ScoreMatrix, against: str) -> str:
+    name, size = matrix.metric.name, scored_units(matrix, of=", ")
+    if matrix.statistics is not None:
+        return (
+            f"Deltas are {name!r} of the videos of the stratum together, combined from the statistics of each video "
+            f"({matrix.metric.estimand}), minus that of {against} ({size}); strata overlap."
+        )
     return (
-        f"Deltas are the {settings.statistic} of {matrix.metric.name!r} in the stratum minus that of {against} "
-        f"(estimand: {settings.estimand}; {len(matrix.values):,} cases, {len(matrix.video_names):,} videos); "
-        "strata overlap."
+        f"Deltas are the {settings.statistic} of {name!r} in the stratum minus that of {against} "
+        f"(estimand: {settings.estimand}; {size}); strata overlap."
     )

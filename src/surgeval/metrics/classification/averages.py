@@ -259,7 +259,7 @@ class Accuracy(WeightedMetric):
         right = cases.reference == cases.prediction
         whole = right if right.ndim == 1 else right.all(axis=1)
         units = len(cases.units.names)
-        sums = [np.bincount(cases.units.codes, weights=part, minlength=units) for part in (whole, None)]
+        sums = [np.bincount(cases.units.codes, weights=weight, minlength=units) for weight in (whole, None)]
         return np.stack(sums, axis=1).astype(np.int32)
 
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:

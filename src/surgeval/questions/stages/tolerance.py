@@ -47,7 +47,9 @@ def tolerance_from_spread(table: Any, *, chance: float = 0.95) -> Tolerance:
     twice = frame.group_by("question", "rater").len().filter(pl.col("len") > 1).sort("question", "rater")
     problems += [f"rater {r['rater']!r} answered {r['question']!r} {r['len']} times" for r in twice.to_dicts()]
     several = [
-        own["seconds"].to_numpy() for _, own in frame.group_by("question", maintain_order=True) if own.height > 1
+        answers["seconds"].to_numpy()
+        for _, answers in frame.group_by("question", maintain_order=True)
+        if answers.height > 1
     ]
     if not problems and not several:
         problems.append("no question was answered by two raters")
@@ -57,12 +59,12 @@ def tolerance_from_spread(table: Any, *, chance: float = 0.95) -> Tolerance:
 
 
 def _tolerance(several: Sequence[np.ndarray], chance: float) -> Tolerance:
-    apart = [np.abs(np.subtract.outer(own, own)[np.triu_indices(len(own), 1)]) for own in several]
+    apart = [np.abs(np.subtract.outer(answers, answers)[np.triu_indices(len(answers), 1)]) for answers in several]
     distance = np.concatenate(apart)
-    weight = np.concatenate([np.full(len(own), 1 / len(own)) for own in apart])
+    weight = np.concatenate([np.full(len(gaps), 1 / len(gaps)) for gaps in apart])
     order = np.argsort(distance, kind="stable")
     reached = np.cumsum(weight[order]) / weight.sum()
     within = min(int(np.searchsorted(reached, chance - 1e-12)), len(order) - 1)
-    squares = sum(float(((own - own.mean()) ** 2).sum()) for own in several)
-    freedom = sum(len(own) - 1 for own in several)
+    squares = sum(float(((answers - answers.mean()) ** 2).sum()) for answers in several)
+    freedom = sum(len(answers) - 1 for answers in several)
     return Tolerance(float(distance[order][within]), float(np.sqrt(squares / freedom)), len(several), len(distance))

@@ -28,6 +28,7 @@ TABLES: Mapping[str, Mapping[str, Table]] = {
     "rank": _by_name(ranking.FOCUS),
     "rank-tasks": _by_name(ranking.TASKS),
     "failures": _by_name(failures.FAILURES),
+    "failure-table": _by_name([failures.FAILURE_TABLE]),
     "floors": _by_name(scoring.FLOOR),
     "diff": _by_name(scoring.DIFF),
     "evaluate": _by_name(evaluation.EVALUATE),
@@ -46,7 +47,7 @@ TABLES: Mapping[str, Mapping[str, Table]] = {
     "profiles": _by_name([statistics.PROFILES, statistics.IMPROVEMENT]),
     "questions": {},
     "lint": {},
-    "rehearse": {},
+    "rehearse": _by_name([scoring.REHEARSE]),
 }
 """Tables of every verb by the name of their file; `result` is a file that the user names."""
 RESULT_FILES = tuple(verb for verb, tables in TABLES.items() if "result" in tables)

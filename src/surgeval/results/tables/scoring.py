@@ -1,4 +1,4 @@
-"""Tables of `surgeval score`, `floors` and `diff`."""
+"""Tables of `surgeval score`, `floors`, `diff` and `rehearse`."""
 
 from __future__ import annotations
 
@@ -92,6 +92,10 @@ CHANGES = Table(
     column=text("of results.csv"), a=text, b=text, reason_a=text("why it is right or wrong"), reason_b=text,
 )  # fmt: skip
 SETTINGS = Table("settings", "One setting of the manifests that differs.", "unread", setting=text, a=text, b=text)
+REHEARSE = Table(
+    "outcomes", "What became of the questions of a rehearsal.",
+    outcome=text("ok, timeout, crashed, invalid, ..."), questions=whole,
+)  # fmt: skip
 
 SCORE = (SUMMARY, TARGETED, COUNTS, LEVERAGE_QUESTIONS, LEVERAGE_VIDEOS, JUDGES, JUDGE_AGREEMENT, RESULTS)
 FLOOR = (FLOORS, TEMPLATES, MARGINS, UNSEEN_TEMPLATES)

@@ -89,57 +89,60 @@ def read_labelled(
 
 
 def _labelled(frame: pl.DataFrame, moment: str, classes: list[str]) -> LabelledRows:
-    found = {prefix: _classes_of(frame, prefix) for prefix in ("reference", "prediction", "score")}
+    by_prefix = {prefix: _classes_of(frame, prefix) for prefix in ("reference", "prediction", "score")}
     single = "reference" in frame.columns
     problems: list[str] = []
-    if not single and not found["reference"]:
+    if not single and not by_prefix["reference"]:
         problems.append("no column 'reference' and no columns 'reference:<class>'; name yours with --columns")
-    decided = ("prediction" in frame.columns) if single else bool(found["prediction"])
-    if not decided and not found["score"]:
+    decided = ("prediction" in frame.columns) if single else bool(by_prefix["prediction"])
+    if not decided and not by_prefix["score"]:
         wanted = "'prediction'" if single else "'prediction:<class>'"
         problems.append(f"no column {wanted} and no columns 'score:<class>'; name yours with --columns")
     if problems:
         raise InputInvalid("rows", problems)
     frame = frame.with_columns(texts(frame[name]).alias(name) for name in ("reference", "prediction") if name in frame)
-    declared = classes or _found_classes(frame, found, single)
-    frame = _checked_columns(frame, declared, found, single, problems)
+    declared = classes or _found_classes(frame, by_prefix, single)
+    frame = _checked_columns(frame, declared, by_prefix, single, problems)
     if problems:
         raise InputInvalid("rows", problems)
     if single and not decided:
         best = frame.select(f"score:{label}" for label in declared).to_numpy().argmax(axis=1)
         frame = frame.with_columns(pl.Series("prediction", [declared[place] for place in best]))
-    return LabelledRows(frame, moment, tuple(declared), single, bool(found["score"]), decided or single)
+    return LabelledRows(frame, moment, tuple(declared), single, bool(by_prefix["score"]), decided or single)
 
 
 def _classes_of(frame: pl.DataFrame, prefix: str) -> list[str]:
     parts = [name.split(":", 1) for name in frame.columns if ":" in name]
-    return [part[1] for part in parts if part[0] == prefix]
+    return [name[1] for name in parts if name[0] == prefix]
 
 
-def _found_classes(frame: pl.DataFrame, found: Mapping[str, list[str]], single: bool) -> list[str]:
+def _found_classes(frame: pl.DataFrame, classes: Mapping[str, list[str]], single: bool) -> list[str]:
     if not single:
-        return found["reference"]
-    if found["score"]:
-        return found["score"]
+        return classes["reference"]
+    if classes["score"]:
+        return classes["score"]
     names = [name for name in ("reference", "prediction") if name in frame.columns]
     return sorted({label for name in names for label in frame[name].drop_nulls().to_list()})
 
 
 def _checked_columns(
-    frame: pl.DataFrame, declared: Sequence[str], found: Mapping[str, list[str]], single: bool, problems: list[str]
+    frame: pl.DataFrame, declared: Sequence[str], classes: Mapping[str, list[str]], single: bool, problems: list[str]
 ) -> pl.DataFrame:
     for prefix in ("reference", "prediction", "score"):
-        if found[prefix] and set(found[prefix]) != set(declared) and not (single and prefix != "score"):
+        if classes[prefix] and set(classes[prefix]) != set(declared) and not (single and prefix != "score"):
             problems.append(
-                f"columns '{prefix}:<class>' name {', '.join(found[prefix])}, but the classes are {', '.join(declared)}"
+                f"columns '{prefix}:<class>' name {', '.join(classes[prefix])}, "
+                f"but the classes are {', '.join(declared)}"
             )
     if problems:
         return frame
-    names = [f"score:{label}" for label in declared] if found["score"] else []
+    names = [f"score:{label}" for label in declared] if classes["score"] else []
     if names:
         values = numbers(frame, names, "scores", problems)
         frame = frame.with_columns(pl.Series(name, values[:, place]) for place, name in enumerate(names))
-    return _checked_labels(frame, declared, problems) if single else _checked_members(frame, declared, found, problems)
+    return (
+        _checked_labels(frame, declared, problems) if single else _checked_members(frame, declared, classes, problems)
+    )
 
 
 def _checked_labels(frame: pl.DataFrame, declared: Sequence[str], problems: list[str]) -> pl.DataFrame:
@@ -157,10 +160,10 @@ def _checked_labels(frame: pl.DataFrame, declared: Sequence[str], problems: list
 
 
 def _checked_members(
-    frame: pl.DataFrame, declared: Sequence[str], found: Mapping[str, list[str]], problems: list[str]
+    frame: pl.DataFrame, declared: Sequence[str], classes: Mapping[str, list[str]], problems: list[str]
 ) -> pl.DataFrame:
     for prefix in ("reference", "prediction"):
-        names = [f"{prefix}:{label}" for label in declared] if found[prefix] else []
+        names = [f"{prefix}:{label}" for label in declared] if classes[prefix] else []
         values = numbers(frame, names, prefix, problems)
         for place, name in enumerate(names):
             if not np.isin(values[:, place], (0, 1)).all():
@@ -184,10 +187,10 @@ def material(
     opened = open_chosen(metrics, _default(rows), CLASSIFICATION, ("labels", "sets", "scores"), labels=labels)
     _need(rows, opened)
 
-    def build(part: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
-        forms = {form: rows.cases(part, scores=form) for form in set(map(_from_scores, opened))}
+    def build(rows_here: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
+        forms = {form: rows.cases(rows_here, scores=form) for form in set(map(_from_scores, opened))}
         jobs = [Job(name, one, forms[_from_scores(name)]) for name, one in opened.items()]
-        return videos_of(part), with_floors(jobs)
+        return videos_of(rows_here), with_floors(jobs)
 
     videos, jobs = build(rows.frame)
     notes = []
@@ -244,19 +247,19 @@ def _need(rows: LabelledRows, opened: Mapping[str, Metric]) -> None:
 
 
 def _per_class(rows: LabelledRows) -> tuple[ClassJob, ...]:
-    found: list[ClassJob] = []
+    jobs: list[ClassJob] = []
     if rows.has_decisions:
         cases = rows.cases(rows.frame, scores=False)
         counts = _references(cases.reference, len(rows.classes))
-        found += [ClassJob(m, ClassAverage(m), cases, rows.classes, counts) for m in ("precision", "recall", "f1")]
+        jobs += [ClassJob(m, ClassAverage(m), cases, rows.classes, counts) for m in ("precision", "recall", "f1")]
         if not rows.single:
-            found.append(ClassJob("balanced_accuracy", LabelBalancedAccuracy(), cases, rows.classes, counts))
+            jobs.append(ClassJob("balanced_accuracy", LabelBalancedAccuracy(), cases, rows.classes, counts))
     if rows.has_scores:
         cases = rows.cases(rows.frame, scores=True)
         counts = _references(cases.reference, len(rows.classes))
-        found.append(ClassJob("ap", MeanAveragePrecision(), cases, rows.classes, counts))
-        found.append(ClassJob("auroc", AreaUnderROC(), cases, rows.classes, counts))
-    return tuple(found)
+        jobs.append(ClassJob("ap", MeanAveragePrecision(), cases, rows.classes, counts))
+        jobs.append(ClassJob("auroc", AreaUnderROC(), cases, rows.classes, counts))
+    return tuple(jobs)
 
 
 def _references(reference: np.ndarray, classes: int) -> list[int]:

@@ -48,19 +48,19 @@ def material(
     Raises:
         InputInvalid: With every problem of either file.
     """
-    found = read_detections(
+    detections = read_detections(
         predictions, references, overlap=overlap, video_column=video_column, video_pattern=video_pattern
     )
-    whole, videos = found.cases, found.videos
-    opened = open_chosen(metrics, DEFAULT, DETECTION, ("objects",), kind=overlap, confidence=found.confidence)
+    whole, videos = detections.cases, detections.videos
+    opened = open_chosen(metrics, DEFAULT, DETECTION, ("objects",), kind=overlap, confidence=detections.confidence)
     return Material(
         tuple(dict.fromkeys(videos)),
-        len(found.records),
+        len(detections.records),
         (*_jobs(opened, whole), *_flawed_jobs(opened, whole)),
-        class_jobs(found, (("ap", "coco"), ("ap50", "50"))),
-        tuple(_parts(whole, found.records, videos, by, opened)),
-        extra_tables=_summary(whole, overlap) if found.confidence == "scores" else {},
-        notes=_notes(found),
+        class_jobs(detections, (("ap", "coco"), ("ap50", "50"))),
+        tuple(_parts(whole, detections.records, videos, by, opened)),
+        extra_tables=_summary(whole, overlap) if detections.confidence == "scores" else {},
+        notes=_notes(detections),
         sizes=Counter(videos),
     )
 
@@ -154,18 +154,18 @@ def _parts(
     by: Sequence[str],
     opened: Mapping[str, Metric],
 ) -> list[Part]:
-    found = []
+    parts = []
     for column in by:
         values = [record.get(column) for record in records]
         if all(value is None for value in values):
             raise UnknownName("key of image records", column, sorted({str(key) for one in records for key in one}))
         for value in dict.fromkeys(map(str, values)):
-            images = [place for place, own in enumerate(values) if str(own) == value]
-            own = [videos[place] for place in images]
-            part = _with_units(_of_images(cases, np.array(images)), own)
-            names = tuple(dict.fromkeys(own))
-            found.append(Part(column, value, len(images), names, _jobs(opened, part), Counter(own)))
-    return found
+            images = [place for place, value_here in enumerate(values) if str(value_here) == value]
+            videos_here = [videos[place] for place in images]
+            cases_here = _with_units(_of_images(cases, np.array(images)), videos_here)
+            names = tuple(dict.fromkeys(videos_here))
+            parts.append(Part(column, value, len(images), names, _jobs(opened, cases_here), Counter(videos_here)))
+    return parts
 
 
 def _of_images(cases: DetectionCases, images: np.ndarray) -> DetectionCases:
@@ -190,12 +190,14 @@ def _of_images(cases: DetectionCases, images: np.ndarray) -> DetectionCases:
     return DetectionCases(len(images), sides[0], sides[1], cases.classes)
 
 
-def class_jobs(found: Detections, grids: Sequence[tuple[str, str]]) -> tuple[ClassJob, ...]:
+def class_jobs(detections: Detections, grids: Sequence[tuple[str, str]]) -> tuple[ClassJob, ...]:
     """The AP of every class on some grids of thresholds."""
-    counts = _reference_counts(found).tolist()
-    metrics = ((name, CocoAP(ious=ious, kind=found.overlap, confidence=found.confidence)) for name, ious in grids)
-    videos = tuple(dict.fromkeys(found.videos))
-    return tuple(ClassJob(name, metric, found.cases, found.names, counts, videos) for name, metric in metrics)
+    counts = _reference_counts(detections).tolist()
+    metrics = (
+        (name, CocoAP(ious=ious, kind=detections.overlap, confidence=detections.confidence)) for name, ious in grids
+    )
+    videos = tuple(dict.fromkeys(detections.videos))
+    return tuple(ClassJob(name, metric, detections.cases, detections.names, counts, videos) for name, metric in metrics)
 
 
 def _summary(cases: DetectionCases, overlap: Overlap) -> dict[str, pl.DataFrame]:
@@ -216,19 +218,19 @@ def _summary_facts(name: str, overlap: Overlap) -> MetricFacts:
     return CocoAP(kind=overlap, size=size, ious=kind.removeprefix("ap") or "coco", name=name).facts
 
 
-def _notes(found: Detections) -> tuple[str, ...]:
+def _notes(detections: Detections) -> tuple[str, ...]:
     notes = []
-    if found.confidence == "none":
+    if detections.confidence == "none":
         notes.append("No detection has a score: all detections of a class are ranked as one step.")
-    if not len(found.cases.prediction):
+    if not len(detections.cases.prediction):
         notes.append("The list of results is empty: the model detected nothing.")
-    counts = _reference_counts(found)
-    if absent := [name for name, count in zip(found.names, counts, strict=True) if not count]:
+    counts = _reference_counts(detections)
+    if absent := [name for name, count in zip(detections.names, counts, strict=True) if not count]:
         notes.append(f"Classes without a reference have no AP and are left out of the mean: {', '.join(absent)}.")
     return tuple(notes)
 
 
-def _reference_counts(found: Detections) -> np.ndarray:
+def _reference_counts(detections: Detections) -> np.ndarray:
     """References of every class that can be found; a crowd is none of them."""
-    reference = found.cases.reference
-    return np.bincount(reference.category[~reference.crowds], minlength=len(found.names))
+    reference = detections.cases.reference
+    return np.bincount(reference.category[~reference.crowds], minlength=len(detections.names))

@@ -261,7 +261,7 @@ def open_chosen(
 
 def _plugin(name: str, offered: Mapping[str, Factory], forms: Sequence[str]) -> Factory:
     """The metric that an installed package brings, where none of ours has the name."""
-    brought = [other for other in METRICS if other not in METRICS.own]
+    brought = [other for other in METRICS if other not in METRICS.ours]
     if name not in brought:
         raise UnknownName("metric", name, [*offered, *brought])
     factory = METRICS[name]

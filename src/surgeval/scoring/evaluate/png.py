@@ -102,19 +102,19 @@ def _header(body: bytes) -> _Header:
 def _unfiltered(raw: bytes, header: _Header, step: int) -> np.ndarray:
     """Rows of bytes with each row's prediction from its neighbours added back."""
     lines = np.frombuffer(raw, np.uint8).reshape(header.height, 1 + header.row_bytes)
-    kinds, found = lines[:, 0], lines[:, 1:].copy()
+    kinds, pixels = lines[:, 0], lines[:, 1:].copy()
     if strange := sorted({int(kind) for kind in np.unique(kinds)} - set(range(5))):
         raise ValueError(f"filter {strange[0]} does not exist")
     left = np.flatnonzero(kinds == LEFT)
     for channel in range(step):
-        found[left, channel::step] = np.cumsum(found[left, channel::step], axis=1, dtype=np.uint8)
+        pixels[left, channel::step] = np.cumsum(pixels[left, channel::step], axis=1, dtype=np.uint8)
     for place in np.flatnonzero(kinds >= ABOVE).tolist():
-        above = found[place - 1] if place else np.zeros(header.row_bytes, np.uint8)
+        above = pixels[place - 1] if place else np.zeros(header.row_bytes, np.uint8)
         if kinds[place] == ABOVE:
-            found[place] += above
+            pixels[place] += above
         else:
-            found[place] = _sequential(int(kinds[place]), found[place], above, step)
-    return found
+            pixels[place] = _sequential(int(kinds[place]), pixels[place], above, step)
+    return pixels
 
 
 def _sequential(kind: int, line: np.ndarray, above: np.ndarray, step: int) -> np.ndarray:
@@ -123,11 +123,11 @@ def _sequential(kind: int, line: np.ndarray, above: np.ndarray, step: int) -> np
     Where the byte before equals the one above it and nothing is stored, Paeth gives the byte above, and so does the
     average where the row above does not change. Label maps consist of such stretches, so only the rest is walked.
     """
-    found = np.concatenate((np.zeros(step, np.uint8), above))
+    padded = np.concatenate((np.zeros(step, np.uint8), above))
     starts = line != 0
     if kind == AVERAGE:
-        starts = starts | (found[step:] != found[:-step])
-    over, stored = found.tolist(), line.tolist()
+        starts = starts | (padded[step:] != padded[:-step])
+    over, stored = padded.tolist(), line.tolist()
     reached = 0
     for start in np.flatnonzero(starts).tolist():
         place = max(start, reached)
@@ -140,11 +140,11 @@ def _sequential(kind: int, line: np.ndarray, above: np.ndarray, step: int) -> np
             guess = (left + up) // 2 if kind == AVERAGE else _paeth(left, up, corner)
             value = (stored[place] + guess) & 255
             row = [*row[1:], value]
-            found[place + step] = value
+            padded[place + step] = value
             quiet = quiet + 1 if value == up else 0
             place += 1
         reached = place
-    return found[step:]
+    return padded[step:]
 
 
 def _paeth(left: int, up: int, corner: int) -> int:

@@ -26,7 +26,7 @@ from surgeval.scoring.evaluate.per_class import ClassJob
 
 CLASSES = tuple(str(place) for place in range(len(CHOLECT50_TRIPLETS.triplets)))
 COMPONENTS = ("i", "v", "t", "iv", "it", "ivt")
-DEFAULT = (*(f"triplet_map_{part}_videos" for part in COMPONENTS), "triplet_map_ivt")
+DEFAULT = (*(f"triplet_map_{component}_videos" for component in COMPONENTS), "triplet_map_ivt")
 
 
 def material(
@@ -49,9 +49,9 @@ def material(
         raise InputInvalid("triplets", ["expected columns 'reference:0' to 'reference:99' and 'score:0' to 'score:99'"])
     opened = open_chosen(metrics, DEFAULT, TRIPLETS, ("triplet scores",), null=null)
 
-    def build(part: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
-        cases = _cases(rows, part)
-        return videos_of(part), tuple(Job(name, metric, cases) for name, metric in opened.items())
+    def build(rows_here: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
+        cases = _cases(rows, rows_here)
+        return videos_of(rows_here), tuple(Job(name, metric, cases) for name, metric in opened.items())
 
     videos, jobs = build(rows.frame)
     return Material(
@@ -60,9 +60,9 @@ def material(
     )  # fmt: skip
 
 
-def _cases(rows: LabelledRows, part: pl.DataFrame) -> TripletCases:
-    found = rows.cases(part, scores=True)
-    return TripletCases(found.reference.astype(np.int8), found.scores, part["video"].to_list())
+def _cases(rows: LabelledRows, rows_here: pl.DataFrame) -> TripletCases:
+    cases = rows.cases(rows_here, scores=True)
+    return TripletCases(cases.reference.astype(np.int8), cases.scores, rows_here["video"].to_list())
 
 
 def _per_class(cases: TripletCases) -> tuple[ClassJob, ...]:

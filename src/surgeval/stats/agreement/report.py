@@ -87,7 +87,7 @@ def agreement(
         TableInvalid: With every problem of the table.
         Misuse: Options that do not fit together.
     """
-    table = rows_of(table, columns)
+    table = rows_of(table, columns, roles=[name for name in (rater, label, unit, video, start, end) if name])
     check_level(level)
     check_replicates(replicates)
     check_seed(seed)

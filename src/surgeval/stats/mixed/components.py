@@ -26,7 +26,9 @@ class Explained(NamedTuple):
 
 
 def residual_variance(found: MixedFit) -> float:
-    """Variance of the distribution itself on the scale of the linear predictor."""
+    """Variance of the distribution itself on the scale of the linear predictor; NaN for scores with exact 0 and 1."""
+    if found.family == "ordered-beta":
+        return float("nan")
     if found.sigma is not None:
         return found.sigma**2
     if found.family == "poisson":

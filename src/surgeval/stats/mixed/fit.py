@@ -19,11 +19,12 @@ from scipy import linalg
 from surgeval.errors import ExtraNeeded, Misuse, TableInvalid, UnknownName
 from surgeval.stats.mixed.design import Design, design_of
 from surgeval.stats.mixed.families import BetaBinomial, Binomial, Family, Poisson
-from surgeval.stats.mixed.formula import Model
+from surgeval.stats.mixed.formula import FamilyName, Model
 from surgeval.stats.mixed.kernels import Effects, Kernel, NumpyKernel
 from surgeval.stats.mixed.laplace import LaplaceDeviance
 from surgeval.stats.mixed.lmm import LinearDeviance
 from surgeval.stats.mixed.optimise import Optimum, minimise, optimum
+from surgeval.stats.mixed.ordered_beta import OrderedBeta
 from surgeval.stats.mixed.restricted import CovarianceSpread, RestrictedDeviance, RestrictedSolution
 from surgeval.stats.mixed.result import Convergence, Group, MixedFit
 from surgeval.stats.mixed.structure import Factor, Layout, layout_of
@@ -39,7 +40,7 @@ def fit(
     table: pl.DataFrame | Design,
     model: Model | str | None = None,
     *,
-    family: Literal["binomial", "poisson", "gaussian", "beta-binomial"] | None = None,
+    family: FamilyName | Literal["beta-binomial"] | None = None,
     restricted: bool | None = None,
     engine: Engine = "auto",
     errors: bool = True,
@@ -53,6 +54,7 @@ def fit(
         table: The rows, or a design made before.
         model: The model, or its formula (`"tp / reference ~ smoke + (1 | patient)"`).
         family: What the outcome is, where `model` is a formula; or `beta-binomial` for overdispersed counts.
+            `ordered-beta` is for scores in [0, 1] with exact zeros and ones.
         restricted: Whether variances maximise the restricted likelihood; by default those of a continuous outcome do.
         engine: `numpy`, `numba`, or the faster of those installed.
         errors: Whether standard errors are wanted; refits of resamples go without, several times faster.
@@ -77,7 +79,7 @@ def fit(
     else:
         kind = family_of(ready, overdispersed=family == "beta-binomial")
         weights = _penalties(table, penalty or {}, back)
-        fitted = _fit_restricted if restricted and not kind.extra else _fit_laplace
+        fitted = _fit_restricted if restricted else _fit_laplace
         found = fitted(ready, kind, weights, start, engine=engine, errors=errors)
         found = replace(found, penalty=dict(penalty or {}))
     found = found if back is None else _unscaled(found, back)
@@ -157,6 +159,8 @@ def family_of(design: Design, *, overdispersed: bool = False) -> Family:
     """The likelihood of a design's outcome; beta-binomial if `overdispersed`."""
     if design.model.family == "poisson":
         return Poisson(design.response, design.weights)
+    if design.model.family == "ordered-beta":
+        return OrderedBeta(design.response, design.weights)
     kind = BetaBinomial if overdispersed else Binomial
     return kind(design.response, design.trials, design.weights)
 
@@ -205,21 +209,22 @@ def _fit_restricted(
         deviance = laplace_deviance(design, family, factors, engine, penalty)
         search = RestrictedDeviance(deviance)
         begin, scale = _restricted_start(search, factors, known)
-        log_sd, value, _, iterations = minimise(search, begin, scale, noise=family.noise)
-        fewer = _without_smallest(design, family, factors, engine, penalty, np.exp(log_sd), value)
+        at, value, _, iterations = minimise(search, begin, scale, noise=family.noise)
+        fewer = _without_smallest(design, family, factors, engine, penalty, np.exp(at[: len(factors)]), value)
         if fewer is None:
             break
         singular += [factor.name for factor in factors if factor not in fewer]
         factors = fewer
-    solution = search.solution(log_sd)
-    wobble = search.spread(log_sd, solution) if errors and solution is not None else None
+    solution = search.solution(at)
+    wobble = search.spread(at, solution) if errors and solution is not None else None
     if solution is None:
         raise Misuse("the likelihood is not finite at its own optimum; rescale numeric properties or drop outliers")
-    point, covariance, distance = _coefficients_given(deviance, log_sd, solution, errors=errors)
-    spread = np.full((len(log_sd),) * 2, np.nan) if wobble is None else wobble.deviations
+    q = len(factors)
+    point, covariance, distance = _coefficients_given(deviance, at, solution, wobble, errors=errors)
+    spread = np.full((len(at),) * 2, np.nan) if wobble is None else wobble.deviations
     smallest = np.nan if wobble is None else float(np.linalg.eigvalsh(np.linalg.inv(spread))[0]) if len(spread) else 1.0
-    best = Optimum(point, value, np.zeros(len(point)), linalg.block_diag(spread, covariance), iterations, distance,
-                   smallest)  # fmt: skip
+    best = Optimum(point, value, np.zeros(len(point)), linalg.block_diag(spread[:q, :q], covariance), iterations,
+                   distance, smallest)  # fmt: skip
     found = _laplace_result(design, family, factors, tuple(singular), deviance, best, errors)
     return replace(found, method="laplace-reml", covariance_spread=wobble)
 
@@ -228,36 +233,48 @@ def _restricted_start(
     search: RestrictedDeviance, factors: tuple[Factor, ...], known: MixedFit | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Where the search for variances begins, and rough errors to scale it by; an earlier fit spares the way there."""
-    q = len(factors)
+    q, extra = len(factors), search.plain.extra
     if known is None:
         rough = search.plain.start()
-        return rough.parameters[:q].copy(), rough.scale[:q, :q]
+        kept = [*range(q), *range(len(rough.parameters) - extra, len(rough.parameters))]
+        return rough.parameters[kept], rough.scale[np.ix_(kept, kept)]
     groups = {group.name: group for group in known.groups}
-    begin, errors = np.empty(q), np.full(q, 0.4)
+    begin, errors = np.empty(q), np.full(q + extra, 0.4)
     for i, factor in enumerate(factors):
         group = groups.get(factor.name)
         begin[i] = np.log(0.3 / slope_size(factor) if group is None else max(group.sd, 2 * SMALL_SD))
         if group is not None and np.isfinite(group.log_sd_error):
             errors[i] = min(group.log_sd_error, 1.0)
-    search.begin(known.linear_predictor[search.plain.kernel.layout.order])
-    return begin, np.diag(errors)
+    search.begin(known.linear_predictor[search.plain.kernel.layout.order], known.own)
+    return np.append(begin, known.own), np.diag(errors)
 
 
 def _coefficients_given(
-    deviance: LaplaceDeviance, log_sd: np.ndarray, solution: RestrictedSolution, *, errors: bool
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """Parameters with the coefficients at their optimum for these variances, their covariance, and how near it is."""
-    q, root = len(log_sd), _lower_root(solution.covariance)
+    deviance: LaplaceDeviance, at: np.ndarray, solution: RestrictedSolution, wobble: CovarianceSpread | None, *,
+    errors: bool,
+) -> tuple[np.ndarray, np.ndarray, float]:  # fmt: skip
+    """Parameters with coefficients at their optimum for these variances, their covariance, and how near it is.
 
-    def given(beta: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = deviance(np.append(log_sd, beta))
+    The family's own parameters are free again beside the coefficients: held, they would lend them their certainty.
+    """
+    q = deviance.factors
+    root = _lower_root(solution.covariance)
+    if deviance.extra:
+        own = np.eye(deviance.extra) * 0.2 if wobble is None else _lower_root(wobble.deviations[q:, q:])
+        root = linalg.block_diag(root, own)
+
+    def given(rest: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = deviance(np.append(at[:q], rest))
         return value, gradient[q:]
 
-    beta, _, gradient, _ = minimise(given, solution.beta, root, noise=deviance.family.noise)
-    point, distance = np.append(log_sd, beta), float(np.linalg.norm(root.T @ gradient))
+    rest, _, gradient, _ = minimise(given, np.append(solution.beta, at[q:]), root, noise=deviance.family.noise)
+    point, distance = np.append(at[:q], rest), float(np.linalg.norm(root.T @ gradient))
     if not errors:
         return point, np.full(root.shape, np.nan), distance
-    matrix = deviance.curvature(point, root)
+    if deviance.extra:
+        matrix = deviance.hessian(point, linalg.block_diag(np.eye(q) * 0.1, root))[q:, q:]
+    else:
+        matrix = deviance.curvature(point, root)
     matrix = (matrix + matrix.T) / 2
     if not (np.isfinite(matrix).all() and np.linalg.eigvalsh(matrix)[0] > 0):
         return point, np.full(root.shape, np.nan), distance
@@ -268,12 +285,13 @@ def grows(base: MixedFit, factor: Factor, *, engine: Engine = "auto") -> bool:
     """Whether a small variance of one more random effect raises the restricted likelihood; else it is zero."""
     factors = tuple(f for f, group in zip(base.design.factors, base.groups, strict=True) if group.sd > 0)
     penalty = np.array([base.penalty.get(name, 0.0) for name in base.names])
-    deviance = laplace_deviance(base.design, family_of(base.design), (*factors, factor), engine, penalty)
+    family = family_of(base.design, overdispersed=base.family == "beta-binomial")
+    deviance = laplace_deviance(base.design, family, (*factors, factor), engine, penalty)
     search = RestrictedDeviance(deviance)
-    search.begin(base.linear_predictor[deviance.kernel.layout.order])
+    search.begin(base.linear_predictor[deviance.kernel.layout.order], base.own)
     sd = [group.sd for group in base.groups if group.sd > 0]
-    found = search.solution(np.log([*sd, SMALL_SD / slope_size(factor)]))
-    return found is None or bool(found.gradient[-1] < 0)
+    found = search.solution(np.append(np.log([*sd, SMALL_SD / slope_size(factor)]), base.own))
+    return found is None or bool(found.gradient[len(factors)] < 0)
 
 
 def _lower_root(covariance: np.ndarray) -> np.ndarray:
@@ -343,7 +361,7 @@ def _laplace_result(
     if found is None:
         raise Misuse("the likelihood is not finite at its own optimum; rescale numeric properties or drop outliers")
     q, p = deviance.factors, deviance.coefficients
-    sd, beta, extra = deviance.split(best.parameters)
+    sd, beta, own = deviance.split(best.parameters)
     groups = _groups(design, factors, deviance.kernel.layout, sd, np.sqrt(np.diag(best.covariance))[:q],
                      found.mode.effects, found.spread.effects)  # fmt: skip
     predictor = np.empty(design.rows)
@@ -351,10 +369,11 @@ def _laplace_result(
     return MixedFit(
         design=design, method="laplace", family=family.name, beta=beta.copy(),
         covariance=best.covariance[q : q + p, q : q + p], groups=groups,
-        log_likelihood=family.saturated - best.value, parameters=p + len(design.factors) + family.extra,
+        log_likelihood=family.saturated - best.value, parameters=p + len(design.factors) + len(own),
         convergence=Convergence(_converged(best, errors), singular, best.iterations, deviance.evaluations,
                                 best.newton_decrement, best.smallest_eigenvalue, deviance.engine),
-        linear_predictor=predictor, precision=float(np.exp(extra)) if family.extra else None,
+        linear_predictor=predictor, own=own.copy(), precision=float(np.exp(own[0])) if len(own) else None,
+        cutpoints=family.cutpoints(own) if isinstance(family, OrderedBeta) else None,
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from surgeval.stats.corrections import adjusted
 from surgeval.stats.draws import stream
 from surgeval.stats.mixed.design import INTERCEPT, Design
 from surgeval.stats.mixed.fit import fit
+from surgeval.stats.mixed.ordered_beta import drawn_scores
 from surgeval.stats.mixed.result import MixedFit
 
 _T = TypeVar("_T")
@@ -161,6 +162,8 @@ def draw_outcome(found: MixedFit, eta: np.ndarray, rng: np.random.Generator) -> 
         return np.asarray(eta + rng.normal(0.0, found.sigma or 0.0, len(eta)) / np.sqrt(design.weights))
     if found.family == "poisson":
         return np.asarray(rng.poisson(np.exp(np.minimum(eta, 20.0))), dtype=float)
+    if found.cutpoints is not None and found.precision is not None:
+        return drawn_scores(eta, found.cutpoints, found.precision, rng)
     probability = 1 / (1 + np.exp(-eta))
     if found.precision is not None:
         probability = rng.beta(found.precision * probability, found.precision * (1 - probability))
@@ -173,7 +176,7 @@ def bootstrap(found: MixedFit, *, replicates: int = 200, level: float = 0.95, se
     Replicates whose refit fails (an outcome that never varies) are left out and show in the count.
     """
     rng = stream(seed, "parametric-bootstrap")
-    kind: Literal["beta-binomial"] | None = "beta-binomial" if found.precision is not None else None
+    kind: Literal["beta-binomial"] | None = "beta-binomial" if found.family == "beta-binomial" else None
     draws = []
     for _ in range(replicates):
         design = replace(found.design, response=simulate(found, rng))

@@ -58,8 +58,8 @@ def marginal_means(
     for scale in ("conditional", "population"):
         means, spread = averaged(found, column, values, population=scale == "population")
         for value, mean, error in zip(values, means, np.sqrt(np.diag(spread)), strict=True):
-            slope = float(_response_slope(found, np.array([mean]))[0])
-            low, high = (_back(found, _link(found, mean) + sign * quantile * error / slope) for sign in (-1, 1))
+            low, high = (_back(found, _link(found, mean) + sign * quantile * error / _steepness(found, mean))
+                         for sign in (-1, 1))  # fmt: skip
             rows.append((column, value, scale, mean, error, low, high))
     rows.sort(key=lambda row: list(values).index(row[1]))
     return pl.DataFrame(rows, schema=COLUMNS, orient="row").fill_nan(None)
@@ -97,31 +97,26 @@ def _averaged(found: MixedFit, matrix: np.ndarray, spread: np.ndarray | float) -
     weights = weights / weights.sum()
     response, slope = np.zeros(len(eta)), np.zeros(len(eta))
     for node, weight in zip(nodes, weights, strict=True):
-        value = _response(found, eta + spread * node)
-        response += weight * value
-        slope += weight * _response_slope(found, value)
+        response += weight * found.expected(eta + spread * node)
+        slope += weight * found.expected_slope(eta + spread * node)
     return float(response.mean()), np.asarray(slope @ matrix) / len(eta)
 
 
-def _response(found: MixedFit, eta: np.ndarray) -> np.ndarray:
+def _steepness(found: MixedFit, mean: float) -> float:
+    """How fast a mean grows along the scale that its interval is made on."""
     if found.family == "gaussian":
-        return eta
-    if found.family == "poisson":
-        return np.asarray(np.exp(np.minimum(eta, 700.0)))
-    return np.asarray(special.expit(eta))
-
-
-def _response_slope(found: MixedFit, response: np.ndarray) -> np.ndarray:
-    if found.family == "gaussian":
-        return np.ones_like(response)
-    return response if found.family == "poisson" else response * (1 - response)
+        return 1.0
+    return mean if found.family == "poisson" else mean * (1 - mean)
 
 
 def _link(found: MixedFit, mean: float) -> float:
+    """A mean on the scale that its interval is made on: as it is, its logarithm or its logit."""
     if found.family == "gaussian":
         return mean
     return float(np.log(mean) if found.family == "poisson" else special.logit(mean))
 
 
 def _back(found: MixedFit, value: float) -> float:
-    return float(_response(found, np.array([value]))[0])
+    if found.family == "gaussian":
+        return value
+    return float(np.exp(min(value, 700.0)) if found.family == "poisson" else special.expit(value))

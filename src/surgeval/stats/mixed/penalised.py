@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from scipy import stats
+from scipy import linalg, stats
 
 from surgeval.stats.mixed.design import Design
 from surgeval.stats.mixed.fit import Engine, family_of, laplace_deviance
@@ -30,6 +30,8 @@ FEWEST_OUTCOMES = 5
 """Successes, and failures, that each value of a 0/1 property needs before its coefficient is left free."""
 LARGEST_EFFECT = 4.0
 LARGEST_ERROR = 2.0
+_OWN_SCALE = 0.2
+"""Rough standard error of a family's own parameters, to scale the search by."""
 
 
 def penalties(design: Design, names: set[str]) -> dict[str, float]:
@@ -58,7 +60,7 @@ def _scarce(design: Design, j: int) -> bool:
 
 def runaway(found: MixedFit) -> set[str]:
     """Coefficients of a fit that are too large or too uncertain to be what the data say."""
-    if found.family not in ("binomial", "beta-binomial"):
+    if found.family not in ("binomial", "beta-binomial", "ordered-beta"):
         return set()
     scale = np.array([penalty_scale(column) for column in found.design.fixed.T])
     wild = (np.abs(found.beta) * scale > LARGEST_EFFECT) | ~(found.standard_errors * scale <= LARGEST_ERROR)
@@ -84,7 +86,8 @@ def _drop(found: MixedFit, j: int, engine: Engine) -> Callable[[float], float]:
     weights = np.array([found.penalty.get(name, 0.0) for name in design.names])
     factors = tuple(f for f, group in zip(design.factors, found.groups, strict=True) if group.sd > 0)
     log_sd = np.log([group.sd for group in found.groups if group.sd > 0]) if factors else np.zeros(0)
-    root = np.linalg.cholesky(found.covariance[np.ix_(keep, keep)])
+    own = np.eye(len(found.own)) * _OWN_SCALE
+    root = linalg.block_diag(np.linalg.cholesky(found.covariance[np.ix_(keep, keep)]), own)
 
     def least(value: float) -> float:
         moved = replace(
@@ -93,13 +96,14 @@ def _drop(found: MixedFit, j: int, engine: Engine) -> Callable[[float], float]:
             names=tuple(design.names[k] for k in keep),
             offset=design.offset + value * design.fixed[:, j],
         )
-        deviance = laplace_deviance(moved, family_of(moved), factors, engine, weights[keep])
+        family = family_of(moved, overdispersed=found.family == "beta-binomial")
+        deviance = laplace_deviance(moved, family, factors, engine, weights[keep])
 
-        def given(beta: np.ndarray) -> tuple[float, np.ndarray]:
-            height, gradient = deviance(np.append(log_sd, beta))
+        def given(rest: np.ndarray) -> tuple[float, np.ndarray]:
+            height, gradient = deviance(np.append(log_sd, rest))
             return height, gradient[len(log_sd) :]
 
-        lowest = minimise(given, found.beta[keep], root, noise=deviance.family.noise)[1]
+        lowest = minimise(given, np.append(found.beta[keep], found.own), root, noise=deviance.family.noise)[1]
         return lowest + float(weights[j]) * value**2 / 2
 
     best = least(float(found.beta[j]))

@@ -53,9 +53,7 @@ def predict(found: MixedFit, table: pl.DataFrame, *, random: bool = True, where:
         eta = eta + (effect * table[group.slope.column].cast(pl.Float64).to_numpy() if group.slope else effect)
         if new:
             unseen[group.name] = new
-    if found.family == "gaussian":
-        return Prediction(eta, unseen)
-    return Prediction(np.exp(np.minimum(eta, 700.0)) if found.family == "poisson" else 1 / (1 + np.exp(-eta)), unseen)
+    return Prediction(found.expected(eta), unseen)
 
 
 def design_rows(found: MixedFit, table: pl.DataFrame, *, where: str = "table") -> np.ndarray:

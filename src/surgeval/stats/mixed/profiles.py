@@ -122,7 +122,7 @@ def _problem(found: MixedFit, factors: tuple[Factor, ...]) -> Problem:
     design, _ = conditioned(found.design)
     if found.family == "gaussian":
         return _linear_problem(design, factors)
-    family = family_of(design, overdispersed=found.precision is not None)
+    family = family_of(design, overdispersed=found.family == "beta-binomial")
     deviance = laplace_deviance(design, family, factors, _engine(found))
     start = deviance.start()
     best, value, _, _ = minimise(deviance, start.parameters, start.scale, noise=family.noise)

@@ -144,11 +144,11 @@ def _inner_counts(board: Board, bucket: Bucket, positions: int, inner: int, seed
 
 def _totals(board: Board, bucket: Bucket, members: np.ndarray, lists: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """The sums of the bucket under every inner resample, `[inner, replicate, member]`."""
-    own = bucket.scores.sums[:, members]
-    whole = bool((own == np.rint(own)).all()) and float(np.abs(own).sum()) * lists.shape[1] < 2**24
+    of_members = bucket.scores.sums[:, members]
+    whole = bool((of_members == np.rint(of_members)).all()) and float(np.abs(of_members).sum()) * lists.shape[1] < 2**24
     real = np.float32 if whole else np.float64
     sums = np.zeros((board.videos, len(members)), dtype=real)
-    sums[bucket.videos] = own
+    sums[bucket.videos] = of_members
     gathered = sums[lists.T].reshape(lists.shape[1], -1)
     return np.asarray(counts.astype(real) @ gathered).reshape(len(counts), len(lists), -1)
 
