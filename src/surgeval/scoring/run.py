@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from surgeval.errors import Misuse, UnknownName
-from surgeval.judges import Judge, Panel, VerdictStore, in_official_protocol, open_judge
+from surgeval.judges import Judge, Panel, VerdictStore, in_official_protocol, open_judges
 from surgeval.results.request import Request, requested
 from surgeval.schema.documents import is_whole
 from surgeval.schema.foreign_objects import definitions_text, read_definitions
@@ -106,13 +106,8 @@ def score(
     check_context(context_s)
     limit = latency_limit_s(track, max_latency_s)
     if chosen.official and not (judge_tokens is None and judge_timeout_s is None):
-        raise Misuse(
-            "official profiles give judges the toolkit's tokens and time; leave out judge_tokens and _timeout_s"
-        )
-    asked = [
-        open_judge(judge, tokens=judge_tokens, timeout_s=judge_timeout_s) if isinstance(judge, str) else judge
-        for judge in judges
-    ]
+        raise Misuse("official profiles give judges the toolkit's tokens and time; leave out those of your own")
+    asked = open_judges(judges, tokens=judge_tokens, timeout_s=judge_timeout_s)
     check_prices(prices, len(asked))
     check_share(max_judge_failures)
     if chosen.official:
