@@ -50,7 +50,7 @@ def study(
     result = work(
         table, models=t.names_in(models), scores=t.names_in(scores), metric=metric, better=t.read_better(better),
         missing=missing or None, columns=t.read_columns(columns), level=level,
-    )  # type: ignore[arg-type] # fmt: skip
+    )  # fmt: skip
     for sentence in result.tables["readings"]["sentence"]:
         talk(f"taken: {sentence}")
     deliver(result, out=out, as_json=as_json, force=force)

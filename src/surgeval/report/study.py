@@ -61,7 +61,8 @@ class StudyResult(Result):
             ExtraNeeded: The packages that draw are not installed.
         """
         size = self.tables["values"]
-        facts = f"{size.height:,} model{'s' if size.height > 1 else ''} · {size['cases'].max():,} cases · {self._units}"
+        cases = max(size["cases"].to_list())
+        facts = f"{size.height:,} model{'s' if size.height > 1 else ''} · {cases:,} cases · {self._units}"
         made = f"Made with surgeval {version_of('surgeval')}. Complete in itself: it asks no server for anything."
         return page(self.verdict[0], "Study", facts, _sections(self), footer=made)
 
@@ -69,7 +70,7 @@ class StudyResult(Result):
     def _units(self) -> str:
         if not self.scores.has_videos:
             return "no patients named"
-        return f"{self.tables['values']['videos'].max():,} patients"
+        return f"{max(self.tables['values']['videos'].to_list()):,} patients"
 
     def write(self, folder: Path) -> None:
         """Write the tables, the scores that other verbs read, and the page where pictures can be drawn."""

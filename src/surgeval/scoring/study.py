@@ -108,7 +108,8 @@ def _pairs(
     """The best model with each other one, the next best first; p-values corrected over all pairs."""
     tests = len(models) * (len(models) - 1) // 2
     all_pairs = list(combinations(models, 2)) if len(models) <= ALL_PAIRS else [(models[0], one) for one in models[1:]]
-    rows, spoken = [], []
+    rows: list[dict[str, Any]] = []
+    spoken: list[Finding] = []
     for first, second in all_pairs:
         result = compare(table, first, second, **asked)
         rows.append(result.table.row(0, named=True))
