@@ -208,7 +208,7 @@ def _refusals(sections: Sequence[Section]) -> Iterator[Finding]:
             if isinstance(block, Note):
                 severity = Severity.WARNING if block.kind == "limitation" else Severity.NOTE
                 code = {"limitation": "limitation", "missing": "not-given", "hint": "not-drawn"}[block.kind]
-                yield Finding(code, severity, block.said, subject=section.title)
+                yield Finding(code, severity, block.sentence, subject=section.title)
 
 
 def _size(study: Study) -> str:

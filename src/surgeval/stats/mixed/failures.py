@@ -139,7 +139,7 @@ def failures(
     named = [name for name in columns or () if any(name in term for term in terms)]
     stated, called = stated_facts(table), (columns or {}).get("value", "value")
     frame = of_metric(
-        rows_of(table, columns, where=where, roles=named), metric, outcome, where, main=stated.main, own=called
+        rows_of(table, columns, where=where, roles=named), metric, outcome, where, main=stated.main, called=called
     )
     told: tuple[Finding, ...] = ()
     scored = metric_in(frame, called) if outcome == "value" else ""
