@@ -268,8 +268,8 @@ def reply_in(content: bytes) -> Reply | Trouble:
         return Trouble(f"the server's answer is not JSON (it begins {begins!r}); check the URL", passing=True)
     choices = body.get("choices") if isinstance(body, dict) else None
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        said = f": {json.dumps(body['error'])}" if isinstance(body, dict) and "error" in body else ""
-        return Trouble(f"the server's answer has no choices{said}", passing=True)
+        error = f": {json.dumps(body['error'])}" if isinstance(body, dict) and "error" in body else ""
+        return Trouble(f"the server's answer has no choices{error}", passing=True)
     message, tokens = choices[0].get("message"), whole_tokens(body.get("usage"))
     if not isinstance(message, dict):
         return Trouble("the server's answer has no message", passing=True)
@@ -312,7 +312,7 @@ def _text_of(content: Any) -> str | None:
         return content
     if not isinstance(content, list):
         return None
-    parts = [part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str)]
+    parts = [block["text"] for block in content if isinstance(block, dict) and isinstance(block.get("text"), str)]
     return "".join(parts) if parts else None
 
 

@@ -75,14 +75,14 @@ def rehearse(
     if force:
         forget_run(out)
     with asking_line("asking") as meter:
-        found = run(
+        rehearsal = run(
             input_folder, out=out, image=image, command=shlex.split(command or ""), code=code, engine=engine, gpu=gpu,
             runtime=runtime, limits=Limits(memory_mb=memory_mb), settings=settings, progress=meter,
         )  # fmt: skip
     if as_json:
-        emit_json(found.as_dict())
+        emit_json(rehearsal.as_dict())
     else:
-        emit(found.text)
+        emit(rehearsal.prose)
     talk(f"written to {out}")
-    if found.is_worrying:
+    if rehearsal.is_worrying:
         raise typer.Exit(1)

@@ -76,17 +76,17 @@ def signals(text: str) -> tuple[Signal, ...]:
     """
     if len(text) < _SHORTEST and text.isascii() and text.isprintable():
         return ()
-    return _remembered(text) if len(text) <= _REMEMBERED else _found(text)
+    return _remembered(text) if len(text) <= _REMEMBERED else _signals_in(text)
 
 
-def _found(text: str) -> tuple[Signal, ...]:
+def _signals_in(text: str) -> tuple[Signal, ...]:
     return (*_phrases(text), *_characters(text), *_floods(text))
 
 
 @lru_cache(maxsize=8192)
 def _remembered(text: str) -> tuple[Signal, ...]:
     """Closed answers repeat by the thousand, so each text is looked at once."""
-    return _found(text)
+    return _signals_in(text)
 
 
 def _phrases(text: str) -> list[Signal]:

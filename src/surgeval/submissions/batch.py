@@ -180,18 +180,18 @@ def _fetched(running: Running, target: Path) -> tuple[Path | None, str]:
     try:
         target.write_bytes(running.read_output(_ANSWER, max_bytes=_MOST_ANSWER_BYTES))
     except FileNotFoundError:
-        return None, _found(running)
+        return None, _without_answer(running)
     except (OutputRefused, EngineFailed) as error:
         return None, str(error)
     return target, ""
 
 
-def _found(running: Running) -> str:
+def _without_answer(running: Running) -> str:
     try:
-        found = ", ".join(running.output_names()[:5]) or "nothing"
+        names = ", ".join(running.output_names()[:5]) or "nothing"
     except FileNotFoundError as error:
         return str(error)
-    return f"there is no {_ANSWER} in /output (found: {found})"
+    return f"there is no {_ANSWER} in /output (found: {names})"
 
 
 def _records(
@@ -221,7 +221,7 @@ def _answers(ended: _Ended, journal: Journal) -> tuple[dict[str, list[Response]]
     except FileUnreadable as error:
         return {}, f"{_ANSWER}: {'; '.join(error.problems)}"
     if loaded.findings:
-        journal.event("answer_file", findings=[str(found)[:300] for found in loaded.findings[:50]])
+        journal.event("answer_file", findings=[str(finding)[:300] for finding in loaded.findings[:50]])
     by_name: dict[str, list[Response]] = {}
     for response in loaded.responses:
         by_name.setdefault(response.case, []).append(response)

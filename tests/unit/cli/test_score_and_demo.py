@@ -52,7 +52,9 @@ def test_results_go_to_stdout_and_talk_to_stderr(
 ) -> None:
     assert run(monkeypatch, *score_words(demo, "--judge", "exact", "--json")) == 0
     printed = capsys.readouterr()
-    assert json.loads(printed.out)[0]["level"] == "headline"
+    document = json.loads(printed.out)
+    assert document["summary"][0]["level"] == "headline"
+    assert {"model", "profile", "results", "judges", "prose", "warnings", "notes"} <= document.keys()
     assert "written to" in printed.err
 
 

@@ -20,6 +20,7 @@ from surgeval.errors import Misuse, RunInterrupted
 from surgeval.judges import JudgeCase, Panel, Verdict, VerdictStore, open_judge, open_judges
 from surgeval.judges._prompt import prompt_of
 from surgeval.judges.openai import OpenAIJudge, build
+from waiting import until
 
 QUICK = ChatLimits(concurrency=4, attempts=3, timeout_s=5.0, deadline_s=10.0, backoff_s=0.001)
 
@@ -442,8 +443,7 @@ def test_an_interrupted_run_resumes_and_asks_nothing_answered_again(tmp_path: Pa
         source, tests = str(Path(judges.__file__).parents[2]), str(Path(__file__).parents[2] / "support")
         code = RUN.format(url=server.url, path=str(path), source=source, tests=tests)
         with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL) as process:
-            while server.asked < 25 and process.poll() is None:
-                time.sleep(0.01)
+            until(lambda: server.asked >= 25 or process.poll() is not None, 60, "it did not ask")
             process.send_signal(how)
             process.wait(timeout=20)
         assert process.returncode != 0
