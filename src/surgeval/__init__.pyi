@@ -5,6 +5,10 @@ from surgeval.questions.benchmark import Benchmark as Benchmark
 from surgeval.questions.make import make_questions as make_questions
 from surgeval.report.report import Report as Report
 from surgeval.report.report import make_report as make_report
+from surgeval.report.study import StudyResult as StudyResult
+from surgeval.report.study import study as study
+from surgeval.report.supplement.supplement import SupplementResult as SupplementResult
+from surgeval.report.supplement.supplement import supplement as supplement
 from surgeval.schema.ledger import Ledger as Ledger
 from surgeval.schema.procedure_files import read_procedure as read_procedure
 from surgeval.schema.procedure_files import write_procedure as write_procedure

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +15,11 @@ import surgeval
 from judge_cases import always
 from nested_tables import nested_frame
 from ranking_tables import focus_table
-from small_questions import answers, questions
+from small_questions import MODELS, answers, questions
+from surgeval.report.section import Section
+from surgeval.report.supplement.supplement import tables_of
 from surgeval.results import TableResult
+from surgeval.schema.taxonomy import Capability
 from surgeval.scoring.evaluate.cvs_board import boards
 from surgeval.scoring.evaluate.measure import Measured
 from surgeval.scoring.floors import floors
@@ -122,8 +127,25 @@ def _named(result: TableResult) -> Tables:
 
 
 def _ratings() -> Tables:
-    rows = {"rater": list("ab") * 6, "unit": [str(n // 2) for n in range(12)], "label": list("xxxyyyxxyyxx")}
-    return {"result": surgeval.agreement(rows, rater="rater", label="label", unit="unit", replicates=5).table}
+    rows = {"rater": list("ab") * 6, "unit": [str(n // 2) for n in range(12)], "label": list("121222112211")}
+    found = surgeval.agreement(rows, rater="rater", label="label", unit="unit", tolerance=0.5, replicates=5)
+    return {"result": found.table, "tolerance": found.tables["tolerance"]}
+
+
+@cache
+def _sections() -> tuple[Section, ...]:
+    """The sections of a small supplement in which every table occurs."""
+    requests, references = questions()
+    several = [
+        replace(one, secondaries=(Capability.DURATION_ESTIMATION,) * (place % 2))
+        for place, one in enumerate(references)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        for model in MODELS:
+            given = answers(model, requests, several, seed=1)
+            scored = surgeval.score(requests, several, given, model=model, judges=["exact"], replicates=10)
+            scored.to_dir(Path(folder) / model)
+        return surgeval.supplement([Path(folder) / model for model in MODELS], replicates=10).sections
 
 
 MAKERS: dict[str, Callable[[], Tables]] = {
@@ -148,4 +170,5 @@ MAKERS: dict[str, Callable[[], Tables]] = {
     "ensembles": lambda: _named(surgeval.ensembles(_labelled(), by=["view"], replicates=5)),
     "profiles": lambda: _named(surgeval.profiles(_labelled(), by=["view"])),
     "influence": lambda: _named(surgeval.influence(_labelled())),
+    "supplement": lambda: tables_of(_sections()),
 }

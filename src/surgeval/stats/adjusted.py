@@ -45,8 +45,8 @@ INTERCEPT = "(Intercept)"
 FEW = 10
 """Clusters below which a warning says what cluster-robust tests are worth (simulated: docs/validation-mixed.md)."""
 _FEW_CLUSTERS = (
-    "few clusters ({}): cluster-robust tests then call more than 5 % of absent effects significant, of properties of whole "
-    "videos up to a third with five; surgeval failures counts the videos of every effect"
+    "few clusters ({}): cluster-robust tests then call more than 5 % of absent effects significant, of properties of "
+    "whole videos up to a third with five; surgeval failures counts the videos of every effect"
 )
 _ROUNDING = 1e-9
 """A standard error below this share of an estimate is none: the scores of every cluster add up to zero."""
@@ -121,8 +121,8 @@ def adjusted_effects(
     for place, model in enumerate(matrix.models):
         use = complete & np.isfinite(matrix.values[:, place])
         chosen = [codes[use] for codes in groupings]
-        more, said = _model_rows(model, names, design[use], matrix.values[use, place], chosen, how)
-        rows, notes = rows + more, notes + said
+        more, findings = _model_rows(model, names, design[use], matrix.values[use, place], chosen, how)
+        rows, notes = rows + more, notes + findings
     if fewest < FEW:
         notes.append(Finding("few-videos", Severity.WARNING, _FEW_CLUSTERS.format(fewest)))
     if not complete.all():
@@ -214,20 +214,20 @@ def _model_rows(
     if not np.isin(outcome, (0.0, 1.0)).all():
         raise Misuse("a logistic regression needs outcomes that are 0 or 1")
     apart = separation(design, outcome)
-    runaway = [name for name, part in zip(names, apart.columns, strict=True) if part]
+    runaway = [name for name, separates in zip(names, apart.columns, strict=True) if separates]
     rest = ~apart.rows
     clusters = [codes[rest] for codes in clusters]
     notes: list[Finding | str] = [*_separated_notes(model, runaway, int(apart.rows.sum()))]
-    found: dict[str, np.ndarray] = {}
+    terms: dict[str, np.ndarray] = {}
     if all(len(np.unique(codes)) > 1 for codes in clusters):
         fit = fit_logistic(design[rest], outcome[rest], names)
-        found = _terms(fit, model, clusters, how, notes)
+        terms = _terms(fit, model, clusters, how, notes)
         notes += _fit_notes(fit, model, runaway)
-    shown = [name for name in names if name in runaway or name in found or not found]
+    shown = [name for name in names if name in runaway or name in terms or not terms]
     seen = {name: _clusters_with(design[rest, j], clusters) for j, name in enumerate(names)}
-    lone = {name for name, count in seen.items() if count is not None and count < 2 and name in found}
-    notes += _thin_notes(model, {name: count for name, count in seen.items() if count == 2 and name in found})
-    rows = [_row(model, name, found, how, clusters, separated=name in runaway) for name in shown]
+    lone = {name for name, count in seen.items() if count is not None and count < 2 and name in terms}
+    notes += _thin_notes(model, {name: count for name, count in seen.items() if count == 2 and name in terms})
+    rows = [_row(model, name, terms, how, clusters, separated=name in runaway) for name in shown]
     return [_untested(row) if row["term"] in lone else row for row in rows], notes
 
 
@@ -244,11 +244,11 @@ def _untested(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, **empty, "note": "only one cluster has it or lacks it: it cannot be told from that cluster"}
 
 
-def _thin_notes(model: str, terms: Mapping[str, int]) -> list[Finding]:
-    if not terms:
+def _thin_notes(model: str, thin: Mapping[str, int]) -> list[Finding]:
+    if not thin:
         return []
     text = (
-        f"{model}: {', '.join(terms)} differ in two clusters only; the effect may be theirs rather than the property's"
+        f"{model}: {', '.join(thin)} differ in two clusters only; the effect may be theirs rather than the property's"
     )
     return [Finding("differs-in-few-videos", Severity.WARNING, text)]
 
@@ -279,10 +279,10 @@ def _terms(
 
 
 def _row(
-    model: str, term: str, found: Mapping[str, np.ndarray], how: _How, clusters: list[np.ndarray], *, separated: bool
+    model: str, term: str, terms: Mapping[str, np.ndarray], how: _How, clusters: list[np.ndarray], *, separated: bool
 ) -> dict[str, Any]:
-    values = found.get(term, np.full(len(_NUMBERS), np.nan)) if not separated else np.full(len(_NUMBERS), np.nan)
-    note = "separated: no finite odds ratio" if separated else None if term in found else "no cases left to estimate it"
+    values = terms.get(term, np.full(len(_NUMBERS), np.nan)) if not separated else np.full(len(_NUMBERS), np.nan)
+    note = "separated: no finite odds ratio" if separated else None if term in terms else "no cases left to estimate it"
     return {
         "model": model, "term": term,
         **{name: None if np.isnan(value) else float(value) for name, value in zip(_NUMBERS, values, strict=True)},

@@ -144,7 +144,7 @@ def _columns(frame: pl.DataFrame, model: Model) -> tuple[list[str], list[np.ndar
     """Named columns of the design matrix, intercept first, categories against their first level, and their terms."""
     names, columns, terms = [INTERCEPT], [np.ones(frame.height)], dict[str, str]()
     for term in model.fixed:
-        parts = [_coded(frame[column_of(part)], category=part.startswith("C(")) for part in term.split(":")]
+        parts = [_coded(frame[column_of(variable)], category=variable.startswith("C(")) for variable in term.split(":")]
         for combined in reduce(crossed_columns, parts):
             names.append(combined[0])
             columns.append(combined[1])

@@ -30,9 +30,9 @@ def _hint(name: str, known: list[str]) -> str:
 
 def _double_roles(model: Model) -> list[str]:
     """Columns that are the outcome and would explain it as well."""
-    fixed = {column_of(part) for term in model.fixed for part in term.split(":")}
-    groups = (*model.random, *(part for slope in model.slopes for part in slope))
-    random = {part for term in groups for part in term.split(":")}
+    fixed = {column_of(variable) for term in model.fixed for variable in term.split(":")}
+    groups = (*model.random, *(column for slope in model.slopes for column in slope))
+    random = {variable for term in groups for variable in term.split(":")}
     outcome = [name for name in (model.outcome, model.trials) if name is not None]
     return [
         f"column {name!r} is both outcome and {what}"
@@ -67,7 +67,7 @@ def column_problems(frame: pl.DataFrame, model: Model, used: Iterable[str]) -> l
                 problems.append(f"property {name!r} has infinite entries")
             elif kind.is_nested():
                 problems.append(f"property {name!r} holds {kind}; expected numbers, yes/no or categories")
-    named = {column_of(part) for term in model.fixed for part in term.split(":")}
+    named = {column_of(variable) for term in model.fixed for variable in term.split(":")}
     named |= {name for name in numbers if name is not None}
     for name in used:
         if name not in named and (frame.schema[name].is_nested() or frame.schema[name] == pl.Binary):
@@ -112,9 +112,9 @@ def outcome_problems(response: np.ndarray, trials: np.ndarray, model: Model) -> 
     above = response > trials
     if above.any():
         first = int(np.argmax(above))
-        got = f"{response[first]:g} of {trials[first]:g}"
+        exceeding = f"{response[first]:g} of {trials[first]:g}"
         problems.append(
-            f"{model.outcome!r} exceeds {model.trials!r} in {int(above.sum())} rows (first: {got})"
+            f"{model.outcome!r} exceeds {model.trials!r} in {int(above.sum())} rows (first: {exceeding})"
             if model.trials
             else f"{model.outcome!r} must be 0 or 1, got {response[first]:g}; name trials, or treat it as continuous"
         )

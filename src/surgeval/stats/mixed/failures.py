@@ -135,8 +135,12 @@ def failures(
         )  # fmt: skip
         score = analyse(outcome=outcome, family=family, transform=transform)
         return _score_or_counts(score, analyse, successes, trials, cluster)
+    terms = (*fixed, *random, *cluster, *leave_out, *(name or "" for name in (outcome, successes, trials, unit)))
+    named = [name for name in columns or () if any(name in term for term in terms)]
     stated, called = stated_facts(table), (columns or {}).get("value", "value")
-    frame = of_metric(rows_of(table, columns, where=where), metric, outcome, where, main=stated.main, own=called)
+    frame = of_metric(
+        rows_of(table, columns, where=where, roles=named), metric, outcome, where, main=stated.main, called=called
+    )
     told: tuple[Finding, ...] = ()
     scored = metric_in(frame, called) if outcome == "value" else ""
     if outcome == "value" and (missing is not None or "status" in frame.columns):

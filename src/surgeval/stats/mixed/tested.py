@@ -51,9 +51,11 @@ def tested(design: Design, video: str, rule: Rule) -> Tested:
         return Tested(*firth_tested(design, level=rule.level))
     restricted = rule.inference == "reml-t" or None
     wild = unbounded(design) if rule.separation == "keep" else set[str]()
-    found = fit(design, restricted=restricted, engine=rule.engine, penalty=penalties(design, wild) or None)
-    if rule.separation == "keep" and (more := runaway(found) - wild):
-        found = fit(design, restricted=restricted, engine=rule.engine, penalty=penalties(design, wild | more))
+    fitted = fit(design, restricted=restricted, engine=rule.engine, penalty=penalties(design, wild) or None)
+    if rule.separation == "keep" and (more := runaway(fitted) - wild):
+        fitted = fit(design, restricted=restricted, engine=rule.engine, penalty=penalties(design, wild | more))
     group = factor_of(design.frame, video) if video else None
-    tests = term_tests(found, group, inference=rule.inference, slopes=rule.slopes, level=rule.level, engine=rule.engine)
-    return Tested(found, tests)
+    tests = term_tests(
+        fitted, group, inference=rule.inference, slopes=rule.slopes, level=rule.level, engine=rule.engine
+    )
+    return Tested(fitted, tests)
