@@ -43,10 +43,12 @@ _STRATA = frozenset(STRATA_COLUMNS)
 
 _SHARED = 40
 """Answers up to this length repeat so often that equal ones are kept once."""
-_REQUEST_KEYS = frozenset(("qID", "videoID", "start_time", "end_time", "procedure_type", "question"))
+REQUEST_KEYS = frozenset(("qID", "videoID", "start_time", "end_time", "procedure_type", "question"))
+"""What the official toolkit allows in a request, and demands."""
 _OFFICIAL_RESPONSE_KEYS = frozenset(("qID", "id", "content", "latency"))
 _RECORD_KEYS = ("status", "detail", "cost", "tokens", "attempts")
-_RESPONSE_KEYS = _OFFICIAL_RESPONSE_KEYS | set(_RECORD_KEYS)
+RESPONSE_KEYS = _OFFICIAL_RESPONSE_KEYS | set(_RECORD_KEYS)
+"""What a response may have here: the official keys, and what became of the question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +171,8 @@ def request_from_row(row: Mapping[str, Any], namespace: str | None, complain: Co
     data_set = is_data_set_row(row)
     keys = ("video", "timestamp_start", "timestamp_end") if data_set else ("videoID", "start_time", "end_time")
     video = row.get(keys[0])
-    if video is None:
-        complain("no-video", f"{keys[0]!r} is missing; the question is its own video")
+    if video is None or video == "" or not str(video).strip():
+        complain("no-video", f"{keys[0]!r} is missing or empty; the question is its own video")
         video = case
     elif namespace:
         video = f"{namespace}/{video}"
@@ -180,8 +182,8 @@ def request_from_row(row: Mapping[str, Any], namespace: str | None, complain: Co
     question = row.get("question")
     if not isinstance(question, str) or not question.strip():
         complain("no-question", "the question has no text")
-    if not data_set and not row.keys() <= _REQUEST_KEYS:
-        extra = [key for key in row if key not in _REQUEST_KEYS]
+    if not data_set and not row.keys() <= REQUEST_KEYS:
+        extra = [key for key in row if key not in REQUEST_KEYS]
         complain("extra-request-keys", f"unexpected keys {', '.join(map(shown, extra[:5]))} (ignored)")
     procedure = sys.intern(str(row.get("procedure_type") or ""))
     if not f"{case}{video}{procedure}{question}".isascii():
@@ -235,7 +237,7 @@ def response_from_row(row: Mapping[str, Any], namespace: str | None, complain: C
         return None
     if row.keys() <= _OFFICIAL_RESPONSE_KEYS:
         return Response(case, _content(row, complain), _latency(row, complain))
-    if extra := [key for key in row if key not in _RESPONSE_KEYS]:
+    if extra := [key for key in row if key not in RESPONSE_KEYS]:
         complain("extra-keys", f"unexpected keys {', '.join(map(shown, extra[:5]))} (ignored)")
     status = _status(row.get("status"), complain)
     silent = row.get("content") is None and status not in (None, Status.ANSWERED)

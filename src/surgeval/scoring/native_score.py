@@ -11,19 +11,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from surgeval.errors import QuestionsInvalid, ResponsesMissing
+from surgeval.errors import ResponsesMissing
 from surgeval.judges import Panel, verdict_row
 from surgeval.results.tables import scoring as tables
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.missing import Rule
 from surgeval.schema.outcomes import Status
-from surgeval.schema.question_files import QuestionSet, Sources, load_responses
-from surgeval.schema.questions import Response
 from surgeval.schema.score_table import ScoreTable
 from surgeval.schema.taxonomy import Capability
 from surgeval.scoring.counted import MissingRules, as_counted, counted, stopped, without_blocked
 from surgeval.scoring.leverage import bucket_warnings, question_weights, video_influence
-from surgeval.scoring.lint_report import LintReport
+from surgeval.scoring.lint import Checked
 from surgeval.scoring.native import Outcome, Reason, decide_all, judge_case
 from surgeval.scoring.ood import Seen, derived_ood
 from surgeval.scoring.result import ScoreResult
@@ -49,26 +47,18 @@ class NativeOptions:
     progress: Callable[[int], None] | None = None
 
 
-def score_native(
-    questions: QuestionSet,
-    responses: Sources,
-    *,
-    panel: Panel,
-    options: NativeOptions,
-    report: LintReport,
-) -> ScoreResult:
+def score_native(read: Checked, *, panel: Panel, options: NativeOptions) -> ScoreResult:
     """The result of one model under our own rules.
 
     Raises:
-        QuestionsInvalid: No question has a reference.
         ResponsesMissing: Questions have no response, where that was declared an error.
     """
-    if not questions.references:
-        raise QuestionsInvalid("questions", ["none has a reference, so there is nothing to score"])
-    answers = _answers(questions, responses, refuses_absent=options.missing.refuses_absent)
+    questions, report = read.questions, read.report
+    if options.missing.refuses_absent:
+        _refuse_absent(read)
     outcomes = decide_all(
         questions,
-        answers,
+        read.responses,
         limit_s=options.limit_s,
         panel=panel,
         definitions=options.definitions,
@@ -114,15 +104,11 @@ def score_native(
     )
 
 
-def _answers(questions: QuestionSet, responses: Sources, *, refuses_absent: bool) -> dict[str, Response]:
-    answers: dict[str, Response] = {}
-    for response in load_responses(responses).responses:
-        answers.setdefault(response.case, response)
-    absent = [case for case in questions.references if case not in answers]
-    if absent and refuses_absent:
-        text = f"{len(absent)} of {len(questions.references)} questions have no response (first: {absent[0]})"
+def _refuse_absent(read: Checked) -> None:
+    absent = [case for case in read.questions.references if case not in read.responses]
+    if absent:
+        text = f"{len(absent)} of {len(read.questions.references)} questions have no response (first: {absent[0]})"
         raise ResponsesMissing("responses", [text])
-    return answers
 
 
 def _frame(outcomes: Sequence[Outcome], ood: Mapping[str, bool | None], class_names: tuple[str, ...]) -> pl.DataFrame:

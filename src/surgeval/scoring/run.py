@@ -7,16 +7,25 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from surgeval.errors import Misuse, UnknownName
+from surgeval.errors import Misuse, QuestionsInvalid, ResponsesMissing, UnknownName
 from surgeval.judges import Judge, Panel, VerdictStore, in_official_protocol, open_judge
 from surgeval.results.request import Request, requested
 from surgeval.schema.documents import is_whole
+from surgeval.schema.finding_log import FindingLog
 from surgeval.schema.foreign_objects import definitions_text, read_definitions
 from surgeval.schema.missing import Missing
-from surgeval.schema.question_files import Sources, load_questions
+from surgeval.schema.question_files import (
+    REFERENCES,
+    REQUESTS,
+    RESPONSES,
+    Sources,
+    load_questions,
+    opened,
+    refuse_errors,
+)
 from surgeval.scoring.counted import MissingRules
 from surgeval.scoring.judge_tables import check_prices, with_judges
-from surgeval.scoring.lint import lint
+from surgeval.scoring.lint import KEPT_PER_CODE, Checked, checked
 from surgeval.scoring.native_score import NativeOptions, score_native
 from surgeval.scoring.official_score import score_official
 from surgeval.scoring.ood import Seen
@@ -54,7 +63,8 @@ def score(
     """The scores of one model's responses.
 
     Args:
-        requests: The questions: a path, `NAME=PATH` (a namespace), several of these, or `Request`s.
+        requests: The questions: a path, `NAME=PATH` (a namespace), a table of polars, pandas or Arrow, several of
+            these, dictionaries or `Request`s.
         references: The reference answers, given alike.
         responses: The model's answers, given alike.
         model: The model's name in tables.
@@ -82,9 +92,10 @@ def score(
 
     Raises:
         Misuse: An option that cannot mean anything.
+        WrongFile: A file is recognisably another one, or answers none of the questions.
         QuestionsInvalid: The question set contradicts itself.
         OfficialAborts: The official toolkit would stop (official profiles only).
-        ResponsesMissing: Questions have no response and `missing="error"`.
+        ResponsesMissing: Questions have no response and `missing="error"`, or there is none at all.
     """
     chosen = profile_named(profile)
     if not model.strip() or not is_whole(model):
@@ -106,12 +117,18 @@ def score(
         "profile": chosen.name, "max_latency_s": limit, "judges": [judge.name for judge in asked],
         "quorum": panel.quorum if asked else None,
     }  # fmt: skip
-    report = lint(requests, responses, references, class_names=class_names)
+    given = {
+        part.role.name: opened(sources, part, keep=chosen.official)
+        for part, sources in ((REQUESTS, requests), (REFERENCES, references), (RESPONSES, responses))
+    }
+    log = FindingLog(KEPT_PER_CODE)
+    read = checked(**given, class_names=class_names, log=log, keep=not chosen.official)
+    log.refuse_wrong_files()
     if chosen.official:
         with closing(panel):
             result = score_official(
-                requests, references, responses, model=model, profile=chosen, limit_s=limit, panel=panel,
-                replicates=replicates, seed=seed, report=report, progress=progress,
+                **given, model=model, profile=chosen, limit_s=limit, panel=panel,
+                replicates=replicates, seed=seed, report=read.report, progress=progress,
             )  # fmt: skip
         return replace(
             with_judges(result, panel, prices=prices, replicates=replicates, seed=seed),
@@ -123,12 +140,22 @@ def score(
         progress=progress, seen=_seen(train_requests, train_references, class_names),
         definitions=definitions_text() if kinds is None else definitions_text(kinds),
     )  # fmt: skip
-    questions = load_questions(requests, references, class_names=class_names)
+    _refuse(read, log)
     with closing(panel):
-        result = score_native(questions, responses, panel=panel, options=options, report=report)
+        result = score_native(read, panel=panel, options=options)
     return replace(
         with_judges(result, panel, prices=prices, replicates=replicates, seed=seed), request=Request(settled=settled)
     )
+
+
+def _refuse(read: Checked, log: FindingLog) -> None:
+    """Refuse what has no score: files that cannot be read, a question set with errors, no response at all."""
+    log.refuse_files()
+    refuse_errors(read.questions.findings)
+    if not read.questions.references:
+        raise QuestionsInvalid("questions", ["none has a reference, so there is nothing to score"])
+    if not read.responses:
+        raise ResponsesMissing("responses", ["there is not a single response, so there is nothing to score"])
 
 
 def _seen(
