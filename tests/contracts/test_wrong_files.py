@@ -176,3 +176,39 @@ def test_many_problems_are_counted_by_kind_and_json_lists_them_all(tmp_path: Pat
     code, text = said("score", *words_of(files, {}), "--json")
     listed = json.loads(text[text.index("{") :])
     assert (code, listed["error"], len(listed["problems"])) == (2, "QuestionsInvalid", 60)
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "content", "sentence"),
+    [
+        ("responses", "a.json", b"PK\x03\x04" + b"a" * 20, "it seems to be a compressed file: unpack it first"),
+        ("responses", "a.json", b"\x1f\x8b\x08\x00aaaa", "not text but a compressed file; unpack it first"),
+        ("responses", "a.csv", b"qID;content\nframe-0;yes\n", "separated by semicolons; save it with commas instead"),
+        ("responses", "a.json", b'["frame-0", "frame-1"]', "not a single response, so there is nothing to score; "),
+        ("responses", "a.json", b'{"frame-0": "yes"}', "it starts with '{'; name it .jsonl if each line is an object"),
+        ("requests", "a.json", b'["frame-0"]', "a.json element 1 expected an object, got str"),
+        ("requests", "a.json", b"[]", "there is not a single one; pass the questions as --requests"),
+        ("references", "a.json", b"[]", "none has a reference, so there is nothing to score"),
+    ],
+)
+def test_files_that_hold_no_rows_are_named_for_what_they_are(
+    part: str, name: str, content: bytes, sentence: str, tmp_path: Path, said: Said
+) -> None:
+    files = files_in(tmp_path)
+    files[part] = tmp_path / name
+    files[part].write_bytes(content)
+    code, text = said("score", *words_of(files, {}))
+    assert (code, sentence in text) == (2, True), text
+    assert text.count("\n") == 1
+
+
+def test_a_folder_in_place_of_a_file_is_named(tmp_path: Path, said: Said) -> None:
+    files = {**files_in(tmp_path), "responses": tmp_path}
+    assert "a folder; name the file in it" in said("score", *words_of(files, {}))[1]
+
+
+def test_an_empty_cell_of_a_table_is_no_answer(tmp_path: Path, said: Said) -> None:
+    files = files_in(tmp_path)
+    files["responses"].write_text('[{"qID": "frame-0", "content": NaN}, {"qID": "frame-1", "content": "yes"}]')
+    report = json.loads(said("lint", *words_of(files, {}), "--json")[1])
+    assert report["counts"]["no-content"] == 1

@@ -13,6 +13,8 @@ from surgeval.schema.finding_rules import RULES, WRONG_FILE, noticed
 from surgeval.schema.findings import Finding, Severity
 
 _NO_ROW: Mapping[str, Any] = {}
+NO_ROWS = ("not-an-object", "no-id", "nested-too-deeply")
+"""Codes of rows that are left out."""
 
 
 @dataclass(slots=True)
@@ -70,6 +72,11 @@ class FindingLog:
     def is_of_wrong_files(self) -> bool:
         """Whether a file is another one, which explains whatever else is odd."""
         return any(code in self.counts for code in WRONG_FILE)
+
+    @property
+    def explains(self) -> bool:
+        """Whether something was noticed already that leaves a file without rows."""
+        return self.is_of_wrong_files or bool(self.broken) or any(code in self.counts for code in NO_ROWS)
 
     def refuse_wrong_files(self) -> None:
         """Refuse files that are recognisably others.

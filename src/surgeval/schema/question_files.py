@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -62,19 +62,18 @@ class QuestionSet:
             UnknownName: No such format.
             BadParameters: The parameters cannot be used.
         """
-        key = (reference.format, _spelt(reference), rules)
+        key = (reference.format, _spelt(reference, repr), rules)
         if (found := self._formats.get(key)) is None:
-            found = _built(key[0], key[1], self.class_names, rules or Rules())
+            parameters = _spelt(reference, partial(json.dumps, sort_keys=True))
+            found = _built(reference.format, parameters, self.class_names, rules or Rules())
             if len(self._formats) < _REMEMBERED_FORMATS:
                 self._formats[key] = found
         return found
 
 
-def _spelt(reference: Reference) -> str:
-    if not reference.parameters:
-        return "{}"
+def _spelt(reference: Reference, spell: Callable[[Any], str]) -> str:
     try:
-        return json.dumps(dict(reference.parameters), sort_keys=True)
+        return spell(reference.parameters) if reference.parameters else "{}"
     except (TypeError, ValueError, RecursionError):
         raise BadParameters(f"answer format {reference.format!r}: parameters must be plain data") from None
 
@@ -301,12 +300,15 @@ def collect_questions(
 
 def _cross_check(questions: QuestionSet, log: FindingLog) -> None:
     asked, known = questions.requests, questions.references
-    is_other = len(known) > 1 and known.keys().isdisjoint(asked)
-    if is_other and not log.is_of_wrong_files and not log.broken:
-        first = f"first: {shown(next(iter(asked)))}" if asked else "there is none"
-        what = f"none of the {len(known):,} references (first: {shown(next(iter(known)))}) has a request ({first})"
-        cure = "they seem to belong to other questions; pass the references of these as --references"
-        log.note("nothing-matches", f"{what}; {cure}", where="references")
+    is_other = bool(known) and known.keys().isdisjoint(asked) and (len(known) > 1 or not asked)
+    if is_other and not log.explains:
+        what = f"none of the {len(known):,} references (first: {shown(next(iter(known)))}) has a request"
+        if asked:
+            cure = "they seem to belong to other questions; pass the references of these as --references"
+            message, where = f"{what} (first: {shown(next(iter(asked)))}); {cure}", "references"
+        else:
+            message, where = f"{what}: there is not a single one; pass the questions as --requests", "requests"
+        log.note("nothing-matches", message, where=where)
     for case, reference in known.items():
         if case not in asked and not is_other:
             log.note("no-request", "the reference has no matching request", case=case)

@@ -41,8 +41,10 @@ STRATA_COLUMNS = ("track", "generation", "center", "phase")
 """Columns beyond the official ones that are carried along as strata."""
 _STRATA = frozenset(STRATA_COLUMNS)
 
-_SHARED = 40
-"""Answers up to this length repeat so often that equal ones are kept once."""
+_SHARED = 80
+"""Questions and answers up to this length repeat so often that equal ones are kept once."""
+_NOTHING: dict[str, Any] = {}
+"""No parameters, or no strata: one for all, never changed."""
 REQUEST_KEYS = frozenset(("qID", "videoID", "start_time", "end_time", "procedure_type", "question"))
 """What the official toolkit allows in a request, and demands."""
 _OFFICIAL_RESPONSE_KEYS = frozenset(("qID", "id", "content", "latency"))
@@ -153,7 +155,7 @@ def case_of(row: Mapping[str, Any], namespace: str | None, complain: Complain) -
     """The identifier of a row, within its namespace; None when there is none."""
     raw = row.get("qID")
     if type(raw) is str and raw.strip():
-        return f"{namespace}/{raw}" if namespace else raw
+        return sys.intern(f"{namespace}/{raw}" if namespace else raw)
     raw = row.get("qID", row.get("id"))
     if raw is None or isinstance(raw, list | dict) or (text := str(raw)).strip() == "":
         complain("no-id", f"no usable qID (got {_shown(raw)})")
@@ -188,7 +190,7 @@ def request_from_row(row: Mapping[str, Any], namespace: str | None, complain: Co
     procedure = sys.intern(str(row.get("procedure_type") or ""))
     if not f"{case}{video}{procedure}{question}".isascii():
         _complain_of_halves(row, complain)
-    return Request(case, sys.intern(str(video)), start, end, procedure, str(question or ""))
+    return Request(case, sys.intern(str(video)), start, end, procedure, _shared(str(question or "")))
 
 
 def reference_from_row(row: Mapping[str, Any], namespace: str | None, complain: Complain) -> Reference | None:
@@ -209,19 +211,23 @@ def reference_from_row(row: Mapping[str, Any], namespace: str | None, complain: 
     parameters = _parameters(row.get("format_kwargs"), complain)
     if data_set and format_name == "time":
         window = [_seconds(row.get(key), key, _quiet) for key in ("timestamp_start", "timestamp_end")]
-        parameters.setdefault("threshold_seconds", time_tolerance_s(window[1] - window[0]))
+        parameters = {"threshold_seconds": time_tolerance_s(window[1] - window[0]), **parameters}
     listed = row.get("secondary_capabilities" if data_set else "secondaries")
     return Reference(
         case=case,
         capability=capability,
         format=format_name,
-        answer=sys.intern(answer) if type(answer) is str and len(answer) <= _SHARED else answer,
+        answer=_shared(answer),
         parameters=parameters,
         secondaries=_secondaries(listed, complain),
         ood=_flag(row.get("ood"), "ood", complain),
         clinical=bool(_flag(row.get("clinical_relevance" if data_set else "clinical"), "clinical", complain)),
         strata=strata,
     )
+
+
+def _shared(text: str) -> str:
+    return sys.intern(text) if type(text) is str and len(text) <= _SHARED else text
 
 
 def _complain_of_halves(row: Mapping[str, Any], complain: Complain) -> None:
@@ -279,8 +285,8 @@ def _amount(row: Mapping[str, Any], key: str, complain: Complain) -> float | Non
 def _content(row: Mapping[str, Any], complain: Complain) -> str | None:
     content = row.get("content")
     if isinstance(content, str) and _is_text(content):
-        return content
-    if content is None:
+        return _shared(content)
+    if content is None or content != content:  # a table writes an empty cell as a number that is none
         complain("no-content", "the content is null or absent; counted as unanswered")
         return None
     if isinstance(content, list | dict):
@@ -344,7 +350,7 @@ def _seconds_in(text: str) -> float | None:
 
 def _strata(row: Mapping[str, Any]) -> dict[str, str]:
     if _STRATA.isdisjoint(row):
-        return {}
+        return _NOTHING
     return {key: str(row[key]) for key in STRATA_COLUMNS if row.get(key) is not None}
 
 
@@ -384,12 +390,12 @@ def _parameters(value: Any, complain: Complain) -> dict[str, Any]:
     if isinstance(value, str):
         with suppress(ValueError, RecursionError):
             value = json.loads(value)
-    if value is None:
-        return {}
+    if value is None or value == {}:
+        return _NOTHING
     if isinstance(value, dict):
-        return dict(value)
+        return value
     complain("bad-parameters", f"format_kwargs must be an object, got {_shown(value)}")
-    return {}
+    return _NOTHING
 
 
 def _flag(value: Any, key: str, complain: Complain) -> bool | None:

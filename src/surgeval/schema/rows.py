@@ -28,10 +28,12 @@ Row = dict[str, Any]
 Report = Callable[[Finding], None]
 
 _CHUNK = 1 << 20
+_OTHERS = {";": "semicolons", "\t": "tabs"}
 _SPACE = " \t\n\r"
 _SPACES = re.compile(f"[{_SPACE}]*")
 _NESTS = (list, dict)
 _DEEPEST = 32
+_ENDS_TRIED = 50
 _LONGEST_TOKEN = 16
 """No JSON word or escape is longer, so an error further from the end of the window is a real one."""
 
@@ -201,6 +203,8 @@ def _document(text: str) -> str:
     """What a JSON file that is no array may be."""
     if any(f'"{key}":' in text for key in ("images", "annotations", "categories")):
         return "; it seems to be a COCO file, which surgeval evaluate detection or segmentation reads"
+    if text.startswith("PK\x03\x04"):
+        return "; it seems to be a compressed file: unpack it first"
     return "; name it .jsonl if each line is an object" if text.lstrip().startswith("{") else ""
 
 
@@ -247,26 +251,48 @@ def _elements(window: _Buffer, path: Path, report: Report) -> Iterator[Row]:
 def _batch(window: _Buffer, decoder: _Decoder) -> tuple[list[Any], bool]:
     """The elements that stand complete in the window, and whether all are objects without nesting.
 
-    None when that is not plain sailing. The text is cut after the last `},`. If that is inside a
-    string or a nested object, what precedes it is no list of values and the decoder says so; then,
+    None when that is not plain sailing. The text is cut after the last `},` that an object follows. If that is
+    inside a string or a nested list, what precedes it is no list of values and the decoder says so; then,
     and for anything odd, elements are read one by one, which knows their places. One attempt per
     filling of the window keeps the time linear.
     """
-    cut = window.text.rfind("},", window.at) if window.fresh else -1
+    cut = _last_end(window) if window.fresh else -1
     window.fresh = False
     if cut < 0:
         return [], False
     text = window.text[window.at : cut + 1]
     try:
-        values: list[Any] = decoder.decode(f"[{text}]")
-    except (json.JSONDecodeError, RecursionError):
-        values = []
+        values: list[Any] = json.loads(f"[{text}]")
+        are_flat = "[" not in text and text.count("{") == len(values) and all(type(value) is dict for value in values)
+        if not _is_plain(text, sum(map(len, values)) if are_flat else _key_count(values)):
+            values = decoder.decode(f"[{text}]")
+    except (ValueError, RecursionError):
+        values, are_flat = [], False
     if decoder.noticed:
         decoder.forget()
         values = []
     window.at = cut + 2 if values else window.at
-    are_flat = "[" not in text and text.count("{") == len(values) and all(type(value) is dict for value in values)
     return values, are_flat
+
+
+def _last_end(window: _Buffer) -> int:
+    """The place of the last `}` that ends an element, as far as can be told from what follows it."""
+    cut = window.text.rfind("},", window.at)
+    for _ in range(_ENDS_TRIED):
+        if cut < 0 or window.text[cut + 2 : cut + 200].lstrip(_SPACE).startswith("{"):
+            break
+        cut = window.text.rfind("},", window.at, cut)
+    return cut
+
+
+def _is_plain(text: str, keys: int) -> bool:
+    """Whether no key is written twice: as many were read as there are quotation marks with a colon after them."""
+    return text.count('":') == keys and not any(f"{space}:" in text for space in _SPACE)
+
+
+def _key_count(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value
+    return (len(value) if isinstance(value, dict) else 0) + sum(_key_count(v) for v in inner if type(v) in _NESTS)
 
 
 def _next_value(window: _Buffer, decoder: _Decoder, path: Path) -> Any:
@@ -354,7 +380,12 @@ def _csv_rows(path: Path, report: Report) -> Iterator[Row]:
     with open(path, encoding="utf-8-sig", newline="") as handle:
         reader = csv.DictReader(handle, strict=True)
         try:
-            repeated = {name for name in reader.fieldnames or () if (reader.fieldnames or []).count(name) > 1}
+            if len(header := reader.fieldnames or []) == 1 and (
+                other := next((m for m in _OTHERS if m in header[0]), "")
+            ):
+                problem = f"its columns are separated by {_OTHERS[other]}; save it with commas instead"
+                raise FileUnreadable(str(path), [problem])
+            repeated = {name for name in header if header.count(name) > 1}
             if repeated:
                 raise FileUnreadable(str(path), [f"column {name!r} appears twice" for name in sorted(repeated)])
             for row in reader:

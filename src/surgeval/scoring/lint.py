@@ -8,6 +8,7 @@ the same of the same files.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,8 +65,8 @@ class Checked(NamedTuple):
     """Questions and responses that were read once and compared with each other once."""
 
     questions: QuestionSet
-    responses: dict[str, Response]
-    """The first response to each question, where responses are kept."""
+    responses: Mapping[str, Response | None]
+    """The first response to each question, where they are kept."""
     report: LintReport
 
 
@@ -89,11 +90,8 @@ def checked(
         keep: Whether the responses are wanted, and not only what is odd about them.
     """
     questions = collect_questions(requests, () if references is None else references, class_names=class_names, log=log)
-    check = Check(questions, log, has_references=references is not None)
-    kept: dict[str, Response] = {}
+    check = Check(questions, log, has_references=references is not None, keep=keep)
     for response in responses_of(responses, log):
         check.response(response)
-        if keep:
-            kept.setdefault(response.case, response)
     check.whole()
-    return Checked(questions, kept, check.report())
+    return Checked(questions, check.seen, check.report())

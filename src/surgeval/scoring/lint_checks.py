@@ -51,7 +51,10 @@ class Check:
     questions: QuestionSet
     log: FindingLog
     has_references: bool
-    seen: set[str] = field(default_factory=set)
+    keep: bool = False
+    """Whether the responses are wanted, and not only what is odd about them."""
+    seen: dict[str, Response | None] = field(default_factory=dict)
+    """The first response to each question, where they are kept."""
     responses: int = 0
     late: Counter[str] = field(default_factory=Counter)
     slowest: tuple[float, str] = (0.0, "")
@@ -69,7 +72,7 @@ class Check:
         if case in self.seen:
             self.log.note("duplicate-response", "the question was answered before", case=case)
             return
-        self.seen.add(case)
+        self.seen[case] = response if self.keep else None
         if self._is_asked(case):
             self._answer(response)
         elif self.has_questions:

@@ -64,13 +64,14 @@ def score_native(read: Checked, *, panel: Panel, options: NativeOptions) -> Scor
         definitions=options.definitions,
         progress=options.progress,
     )
-    ood = derived_ood(questions, options.ood, options.seen)
-    frame = _frame(outcomes, ood, questions.class_names)
+    frame = _frame(outcomes, derived_ood(questions, options.ood, options.seen), questions.class_names)
+    warnings, verdicts = _warnings(outcomes, frame, options), _verdicts(outcomes, options.definitions)
+    targeted = targeted_scores([_targeted(outcome) for outcome in outcomes])
+    del read, questions, outcomes  # a million of each need more than all that follows
     values, blocked = counted(frame, options.missing)
     names, codes = np.unique(frame["video"].to_numpy().astype(str), return_inverse=True)
     slices = _slices(frame)
     buckets = {name: rows for (level, name), rows in slices.items() if level == "bucket"}
-    targeted = targeted_scores([_targeted(outcome) for outcome in outcomes])
     summary, spoken = summarise(
         values[:, None], codes, [options.model], slices, method=options.method, replicates=options.replicates,
         seed=options.seed,
@@ -82,10 +83,10 @@ def score_native(read: Checked, *, panel: Panel, options: NativeOptions) -> Scor
         profile="native",
         scores=_table(frame, targeted.cases, options.model),
         lint=report,
-        records={"lint": report.as_dict()},
+        records=report.records,
         findings=(
             *stopped(frame, blocked),
-            *_warnings(outcomes, frame, options),
+            *warnings,
             *bucket_warnings(buckets, codes, _expected_buckets()),
             *spoken,
         ),
@@ -100,7 +101,7 @@ def score_native(read: Checked, *, panel: Panel, options: NativeOptions) -> Scor
             "targeted": targeted.summary,
             **({} if targeted.counts.is_empty() else {"counts": targeted.counts}),
         },
-        verdicts=tuple(_verdicts(outcomes, options.definitions)),
+        verdicts=tuple(verdicts),
     )
 
 
@@ -113,32 +114,31 @@ def _refuse_absent(read: Checked) -> None:
 
 def _frame(outcomes: Sequence[Outcome], ood: Mapping[str, bool | None], class_names: tuple[str, ...]) -> pl.DataFrame:
     """One row per question: the official columns, then ours."""
-    templates = templates_of((o.request.question for o in outcomes), class_names=class_names)
-    rows = [
+    known, asked = [o.reference for o in outcomes], [o.request for o in outcomes]
+    strata = dict.fromkeys(name for reference in known if reference.strata for name in reference.strata)
+    return tables.RESULTS.frame(
         {
-            "qID": o.reference.case,
-            "video": o.request.video,
-            "ood": bool(ood[o.reference.case]),
-            "clinical": o.reference.clinical,
-            "primary": o.reference.capability.value,
-            "answer_format": o.reference.format,
-            "latency": o.latency_s,
-            "timed_out": o.reason is Reason.LATE,
-            "correctness": o.correct,
-            "reason": o.reason.value,
-            "status": o.status.value,
-            "flags": ";".join(o.flags),
-            "group": o.reference.capability.group.value,
-            "ood_stated": o.reference.ood,
-            "procedure": o.request.procedure,
-            "window_s": o.request.window_s,
-            "secondaries": ";".join(c.value for c in o.reference.secondaries),
-            "template": template,
-            **o.reference.strata,
+            "qID": [r.case for r in known],
+            "video": [r.video for r in asked],
+            "ood": [bool(ood[r.case]) for r in known],
+            "clinical": [r.clinical for r in known],
+            "primary": [r.capability.value for r in known],
+            "answer_format": [r.format for r in known],
+            "latency": [o.latency_s for o in outcomes],
+            "timed_out": [o.reason is Reason.LATE for o in outcomes],
+            "correctness": [o.correct for o in outcomes],
+            "reason": [o.reason.value for o in outcomes],
+            "status": [o.status.value for o in outcomes],
+            "flags": [";".join(o.flags) for o in outcomes],
+            "group": [r.capability.group.value for r in known],
+            "ood_stated": [r.ood for r in known],
+            "procedure": [r.procedure for r in asked],
+            "window_s": [r.window_s for r in asked],
+            "secondaries": [";".join(c.value for c in r.secondaries) for r in known],
+            "template": templates_of((r.question for r in asked), class_names=class_names),
+            **{name: [r.strata.get(name) for r in known] for name in strata},
         }
-        for o, template in zip(outcomes, templates, strict=True)
-    ]
-    return tables.RESULTS.frame(rows)
+    )
 
 
 def _slices(frame: pl.DataFrame) -> dict[Slice, np.ndarray]:

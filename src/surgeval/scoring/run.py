@@ -11,7 +11,7 @@ from surgeval.errors import Misuse, QuestionsInvalid, ResponsesMissing, UnknownN
 from surgeval.judges import Judge, Panel, VerdictStore, in_official_protocol, open_judge
 from surgeval.results.request import Request, requested
 from surgeval.schema.documents import is_whole
-from surgeval.schema.finding_log import FindingLog
+from surgeval.schema.finding_log import NO_ROWS, FindingLog, short
 from surgeval.schema.foreign_objects import definitions_text, read_definitions
 from surgeval.schema.missing import Missing
 from surgeval.schema.question_files import (
@@ -122,13 +122,13 @@ def score(
         for part, sources in ((REQUESTS, requests), (REFERENCES, references), (RESPONSES, responses))
     }
     log = FindingLog(KEPT_PER_CODE)
-    read = checked(**given, class_names=class_names, log=log, keep=not chosen.official)
-    log.refuse_wrong_files()
     if chosen.official:
+        report = checked(**given, class_names=class_names, log=log).report
+        log.refuse_wrong_files()
         with closing(panel):
             result = score_official(
                 **given, model=model, profile=chosen, limit_s=limit, panel=panel,
-                replicates=replicates, seed=seed, report=read.report, progress=progress,
+                replicates=replicates, seed=seed, report=report, progress=progress,
             )  # fmt: skip
         return replace(
             with_judges(result, panel, prices=prices, replicates=replicates, seed=seed),
@@ -140,22 +140,26 @@ def score(
         progress=progress, seen=_seen(train_requests, train_references, class_names),
         definitions=definitions_text() if kinds is None else definitions_text(kinds),
     )  # fmt: skip
-    _refuse(read, log)
     with closing(panel):
-        result = score_native(read, panel=panel, options=options)
+        # Nothing here holds on to what was read, so that it is gone once it is scored.
+        result = score_native(
+            _usable(checked(**given, class_names=class_names, log=log, keep=True), log), panel=panel, options=options
+        )
     return replace(
         with_judges(result, panel, prices=prices, replicates=replicates, seed=seed), request=Request(settled=settled)
     )
 
 
-def _refuse(read: Checked, log: FindingLog) -> None:
-    """Refuse what has no score: files that cannot be read, a question set with errors, no response at all."""
+def _usable(read: Checked, log: FindingLog) -> Checked:
+    """What was read, unless it has no score: an unreadable file, a question set with errors, no response at all."""
     log.refuse_files()
     refuse_errors(read.questions.findings)
     if not read.questions.references:
         raise QuestionsInvalid("questions", ["none has a reference, so there is nothing to score"])
     if not read.responses:
-        raise ResponsesMissing("responses", ["there is not a single response, so there is nothing to score"])
+        noticed = [short(finding) for finding in log.kept if finding.code in NO_ROWS]
+        raise ResponsesMissing("responses", ["there is not a single response, so there is nothing to score", *noticed])
+    return read
 
 
 def _seen(
