@@ -11,6 +11,7 @@ __all__ = [
     "journal",
     "lines",
     "messages",
+    "meter",
     "plan",
     "session",
     "shelf",

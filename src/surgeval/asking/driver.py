@@ -13,7 +13,7 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import Any
 
 from surgeval.asking.journal import Journal, Record, stored_run
 from surgeval.asking.messages import Outcome
+from surgeval.asking.meter import Progress, advance, expect
 from surgeval.asking.plan import Aliases, Rules, Task, sessions_of, uses_of
 from surgeval.asking.session import Answered, Entrant, OpenSession, Session, Workplace, open_session
 from surgeval.asking.shelf import Shelf
@@ -43,7 +44,7 @@ def run_tasks(
     out: Path,
     open_with: OpenSession = open_session,
     dialect: str = "1",
-    progress: Callable[[int], None] | None = None,
+    progress: Progress = None,
 ) -> Path:
     """The folder with the journal of the run: one final outcome per task.
 
@@ -55,7 +56,7 @@ def run_tasks(
         out: Of this run alone. If it holds the same run already, that run goes on.
         open_with: How a container is started and spoken to.
         dialect: The name of that way, for the description of the run.
-        progress: Called with the number of further questions that have an outcome.
+        progress: Called with the number of further questions that have an outcome; a `Meter` hears of failures too.
 
     Raises:
         Misuse: `out` holds another run.
@@ -75,10 +76,11 @@ def run_tasks(
         ]
         todo = [group for group in todo if group]
         _announce(journal, engine, len(known), len(done), todo)
-        if progress is not None and done:
-            progress(len(done))
+        expect(progress, len(known))
+        if done:
+            advance(progress, len(done), reused=True)
         host = _Host(engine, entrant, rules, journal, aliases, root, sockets, open_with)
-        host.run(todo, progress or _ignore)
+        host.run(todo, progress)
     return out
 
 
@@ -109,7 +111,7 @@ class _Host:
         self.in_trouble = False
         """Whether the container that is up has lost an answer, or given an empty one."""
 
-    def run(self, groups: Sequence[Sequence[Task]], progress: Callable[[int], None]) -> None:
+    def run(self, groups: Sequence[Sequence[Task]], progress: Progress) -> None:
         uses = dict(uses_of(groups))
         try:
             for group in groups:
@@ -118,7 +120,7 @@ class _Host:
                     record = self._outcome_of(task)
                     self.journal.add(record)
                     self._forget_media(task, uses)
-                    progress(1)
+                    advance(progress, failed=record.outcome is not Outcome.OK)
                     self._stop_when_we_keep_failing(record)
                 self._end_session(grace_s=self.rules.stop_s)
         finally:
@@ -302,7 +304,3 @@ def _clear_after_a_killed_host(root: Path) -> None:
         if noted.name.startswith(_SOCKETS) and noted.parent in (Path(tempfile.gettempdir()), Path("/tmp")):
             shutil.rmtree(noted, ignore_errors=True)
     shutil.rmtree(root, ignore_errors=True)
-
-
-def _ignore(_: int) -> None:
-    return None

@@ -171,14 +171,14 @@ def stored_run(folder: str | Path) -> dict[str, Any] | None:
     """
     path = Path(folder) / RUN
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        settings = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError):
         raise FileUnreadable(str(path), ["not the description of a run; choose another folder"]) from None
-    if not isinstance(found, dict):
+    if not isinstance(settings, dict):
         raise FileUnreadable(str(path), ["not the description of a run; choose another folder"])
-    return found
+    return settings
 
 
 def forget_run(folder: Path) -> None:
@@ -190,13 +190,13 @@ def forget_run(folder: Path) -> None:
 def _claim(path: Path, identity: Mapping[str, Any]) -> bool:
     """Store the identity of the run, or check that the stored one is the same; whether it was stored before."""
     wanted = json.loads(json.dumps(identity, default=str))
-    found = stored_run(path.parent)
-    if found is None:
-        part = path.with_name(path.name + ".part")
-        part.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
-        part.rename(path)
+    stored = stored_run(path.parent)
+    if stored is None:
+        draft = path.with_name(path.name + ".part")
+        draft.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
+        draft.rename(path)
         return False
-    different = sorted(key for key in {*wanted, *found} if wanted.get(key) != found.get(key))
+    different = sorted(key for key in {*wanted, *stored} if wanted.get(key) != stored.get(key))
     if different:
         raise Misuse(
             f"{path.parent} holds another run: {', '.join(different)} differ; "

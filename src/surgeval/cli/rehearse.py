@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from surgeval.cli import _options as o
-from surgeval.cli._console import emit, emit_json, progress_bar, talk
+from surgeval.cli._console import asking_line, emit, emit_json, talk
 from surgeval.errors import Misuse, UnknownName
 
 
@@ -74,15 +74,15 @@ def rehearse(
     )  # fmt: skip
     if force:
         forget_run(out)
-    with progress_bar("asking") as step:
-        found = run(
+    with asking_line("asking") as meter:
+        rehearsal = run(
             input_folder, out=out, image=image, command=shlex.split(command or ""), code=code, engine=engine, gpu=gpu,
-            runtime=runtime, limits=Limits(memory_mb=memory_mb), settings=settings, progress=step,
+            runtime=runtime, limits=Limits(memory_mb=memory_mb), settings=settings, progress=meter,
         )  # fmt: skip
     if as_json:
-        emit_json(found.as_dict())
+        emit_json(rehearsal.as_dict())
     else:
-        emit(found.text)
+        emit(rehearsal.prose)
     talk(f"written to {out}")
-    if found.is_worrying:
+    if rehearsal.is_worrying:
         raise typer.Exit(1)

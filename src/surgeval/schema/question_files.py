@@ -63,12 +63,12 @@ class QuestionSet:
             BadParameters: The parameters cannot be used.
         """
         key = (reference.format, _spelt(reference, repr), rules)
-        if (found := self._formats.get(key)) is None:
+        if (known := self._formats.get(key)) is None:
             parameters = _spelt(reference, partial(json.dumps, sort_keys=True))
-            found = _built(reference.format, parameters, self.class_names, rules or Rules())
+            known = _built(reference.format, parameters, self.class_names, rules or Rules())
             if len(self._formats) < _REMEMBERED_FORMATS:
-                self._formats[key] = found
-        return found
+                self._formats[key] = known
+        return known
 
 
 def _spelt(reference: Reference, spell: Callable[[Any], str]) -> str:

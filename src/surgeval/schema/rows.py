@@ -242,9 +242,9 @@ def _elements(window: _Buffer, path: Path, report: Report) -> Iterator[Row]:
             return
         if separator != ",":
             line, column = window.place(window.at - 1)
-            got = repr(separator) if separator else "the end of the file"
+            next_text = repr(separator) if separator else "the end of the file"
             raise FileUnreadable(
-                str(path), [f"line {line} column {column}: expected ',' or ']' after element {count}, got {got}"]
+                str(path), [f"line {line} column {column}: expected ',' or ']' after element {count}, got {next_text}"]
             )
 
 

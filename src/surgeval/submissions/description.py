@@ -92,8 +92,8 @@ def _text_problems(document: Document) -> Iterator[str]:
         return
     if "\0" in text:
         yield f"{document.name!r} is not plain text"
-    elif found := _MARKUP.search(text):
-        yield f"{document.name!r} holds HTML that acts ({found.group()[:20]!r}); write it as plain Markdown"
+    elif match := _MARKUP.search(text):
+        yield f"{document.name!r} holds HTML that acts ({match.group()[:20]!r}); write it as plain Markdown"
 
 
 def _pdf_problems(document: Document) -> Iterator[str]:
@@ -117,10 +117,10 @@ class _TooMuch(Exception):
 def _unpacked(data: bytes) -> Iterator[bytes]:
     """The streams that are packed with zlib, which may hold objects."""
     left = _PDF_UNPACKED
-    for found in _PDF_STREAM.finditer(data):
+    for match in _PDF_STREAM.finditer(data):
         reader = zlib.decompressobj()
         try:
-            piece = reader.decompress(found.group(1), left)
+            piece = reader.decompress(match.group(1), left)
         except zlib.error:
             continue  # a picture, or packed in a way that cannot hold objects
         left -= len(piece)
@@ -131,5 +131,5 @@ def _unpacked(data: bytes) -> Iterator[bytes]:
 
 def _plain(name: bytes) -> str:
     """A PDF name without its escapes: `J#61vaScript` means `JavaScript`."""
-    spelled = re.sub(rb"#([0-9A-Fa-f]{2})", lambda found: bytes([int(found.group(1), 16)]), name)
+    spelled = re.sub(rb"#([0-9A-Fa-f]{2})", lambda match: bytes([int(match.group(1), 16)]), name)
     return spelled.decode("latin-1")

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +28,7 @@ from surgeval.sandbox._watchdog import marked
 from surgeval.sandbox.process import MARK, ProcessEngine
 from surgeval.schema.questions import Request
 from surgeval.submissions.results import run_facts, write_responses
+from waiting import until
 
 SHORT: dict[str, Any] = {"budget_s": 0.5}
 ALL_OK = {"q0": "ok", "q1": "ok", "q2": "ok"}
@@ -367,17 +367,13 @@ run(Path({str(tmp_path)!r}), {command!r}, tasks(Path({str(tmp_path / "media")!r}
 """
     child = subprocess.Popen([sys.executable, "-c", host])
     answers = tmp_path / "out" / ANSWERS
-    deadline = time.monotonic() + 60
-    while not (answers.exists() and answers.read_bytes().count(b"\n") >= 2) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    until(lambda: answers.exists() and answers.read_bytes().count(b"\n") >= 2, 60, "it did not answer twice")
     child.send_signal(signal.SIGKILL)
     child.wait()
     first = {row["case"]: row for row in map(json.loads, answers.read_text().splitlines())}
     assert 2 <= len(first) <= 4
     pid = int(next(iter(first.values()))["content"])
-    while os.path.exists(f"/proc/{pid}") and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not os.path.exists(f"/proc/{pid}")
+    until(lambda: not os.path.exists(f"/proc/{pid}"), 60, "the program outlived its host")
     sockets = Path((tmp_path / "out" / driver.WORK / "sockets").read_text())
     assert sockets.is_dir()
     go_on.touch()
