@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,9 +70,7 @@ def _whole_calls(data: tuple[Any, Any, Any]) -> list[Row]:
         table = []
         for profile in ("orena-focus-0.4.0", "native"):
             work = f"score(), files included, profile {profile}: {QUESTIONS:,} questions"
-            seconds = cpu_seconds(
-                lambda profile=profile: score(*paths, profile=profile, replicates=REPLICATES), repeat=2
-            )
+            seconds = cpu_seconds(partial(score, *paths, profile=profile, replicates=REPLICATES), repeat=2)
             table.append(Row(work, seconds, "orena-focus 0.4.0", peer_s, 25))
     return table
 
