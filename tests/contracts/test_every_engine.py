@@ -8,9 +8,11 @@ from __future__ import annotations
 import errno
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -278,6 +280,79 @@ def test_25_no_run_outlives_a_host_that_is_killed(any_engine: Bench) -> None:
         child.wait()
     until(lambda: not processes_with(mark), 60, "it lives on")
     any_engine.engine.sweep()
+
+
+def test_25_no_run_outlives_host_and_watchdog_killed_together_beyond_the_next_sweep(any_engine: Bench) -> None:
+    """A plain process is not promised to end; bubblewrap ends by itself, containers with the next sweep."""
+    if any_engine.engine.guarantees != frozenset(Guarantee):
+        pytest.skip("the process engine does not promise it")
+    mark = f"{uuid.uuid4().int % 10**8 + 10**8}"
+    child = _host_of_a_run(any_engine, f"/bin/busybox sleep {mark} & /bin/busybox sleep {mark}")
+    try:
+        until(lambda: len(processes_with(mark)) == 2, 60, "it did not start")
+        watchdogs = subprocess.check_output(["pgrep", "-P", str(child.pid), "-f", "_watchdog"], text=True).split()
+    finally:
+        child.send_signal(signal.SIGSTOP)
+        for number in watchdogs:
+            os.kill(int(number), signal.SIGKILL)
+        child.kill()
+        child.communicate()
+    assert watchdogs
+    if any_engine.engine.takes_images:
+        any_engine.engine.sweep()
+    until(lambda: not processes_with(mark), 60, "it lives on")
+
+
+def test_25_a_run_that_is_frozen_does_not_outlive_its_host_either(any_engine: Bench) -> None:
+    mark = f"{uuid.uuid4().int % 10**8 + 10**8}"
+    child = _host_of_a_run(any_engine, f"/bin/busybox sleep {mark} & /bin/busybox sleep {mark}", FROZEN)
+    try:
+        until(lambda: len(processes_with(mark)) == 2, 60, "it did not start")
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"ready\n"
+    finally:
+        child.kill()
+        child.communicate()
+    until(lambda: not processes_with(mark), 60, "it lives on")
+    any_engine.engine.sweep()
+
+
+FROZEN = "time.sleep(2)\nassert running.freeze()"
+"""After it had time to start its children."""
+
+
+def _host_of_a_run(engine: Bench, script: str, then: str = "") -> subprocess.Popen[bytes]:
+    host = (
+        "import time; from surgeval.sandbox import Launch, Limits, open_engine\n"
+        f"command = ('/bin/busybox', 'sh', '-c', {script!r})\n"
+        f"launch = Launch(image={engine.image!r}, command=command, limits=Limits(memory_mb=64))\n"
+        f"running = open_engine({engine.engine.name!r}).start(launch)\n"
+        f"{then}\nprint('ready', flush=True)\ntime.sleep(600)"
+    )
+    source = str(Path(__file__).resolve().parents[2] / "src")
+    env = {**os.environ, "PYTHONPATH": source}
+    return subprocess.Popen([sys.executable, "-c", host], env=env, stdout=subprocess.PIPE)
+
+
+def test_36_a_run_can_be_frozen_goes_on_and_dies_frozen(any_engine: Bench) -> None:
+    launch = any_engine.launch("true")
+    output = any_engine.engine.inside(launch.mount(MountKind.OUTPUT))  # type: ignore[arg-type]
+    script = f"i=0; while true; do i=$((i+1)); echo $i > {output}/count; done"
+    with any_engine.engine.start(replace(launch, command=(*launch.command[:3], script))) as running:
+
+        def count() -> str:
+            return running.read_output("count", max_bytes=100).decode() if "count" in running.output_names() else ""
+
+        until(lambda: bool(count()), 60, "it did not start")
+        assert running.freeze()
+        seen = count()
+        time.sleep(0.5)
+        assert count() == seen
+        running.thaw()
+        until(lambda: count() not in ("", seen), 60, "it does not go on")
+        assert running.freeze()
+        assert running.kill().evidence
+        assert not running.alive()
 
 
 def test_25_the_lifetime_ends_a_run_that_nobody_ends(any_engine: Bench) -> None:

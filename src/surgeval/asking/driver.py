@@ -15,14 +15,16 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from surgeval.asking.fingerprint import media_mark
 from surgeval.asking.journal import Journal, Record, stored_run
 from surgeval.asking.messages import Outcome
 from surgeval.asking.plan import Aliases, Rules, Task, sessions_of, uses_of
-from surgeval.asking.session import Answered, Entrant, OpenSession, Session, Workplace, open_session
+from surgeval.asking.restarts import GAVE_UP, START_FAILED, STARTED, Restarts
+from surgeval.asking.session import Answered, Entrant, OpenSession, Session, StartUp, Workplace, open_session
 from surgeval.asking.shelf import Shelf
 from surgeval.errors import EngineFailed, Misuse, RunInterrupted
 from surgeval.sandbox import Engine, Mount
@@ -43,6 +45,7 @@ def run_tasks(
     out: Path,
     open_with: OpenSession = open_session,
     dialect: str = "1",
+    warm_up: Task | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Path:
     """The folder with the journal of the run: one final outcome per task.
@@ -55,6 +58,7 @@ def run_tasks(
         out: Of this run alone. If it holds the same run already, that run goes on.
         open_with: How a container is started and spoken to.
         dialect: The name of that way, for the description of the run.
+        warm_up: Asked first in every container, on the start-up clock; its answer counts for nothing.
         progress: Called with the number of further questions that have an outcome.
 
     Raises:
@@ -62,28 +66,32 @@ def run_tasks(
         RunInterrupted: The run had to stop (full disk, engine gone); it can go on later.
     """
     known = list(tasks)
+    engine.check(entrant.launch((), {}))
     aliases = aliases_of(out)
     identity = {
         "dialect": dialect, "engine": engine.name, "entrant": entrant.as_dict(), "rules": asdict(rules),
         "questions": digest_of([task.request for task in known]), "alias_key": aliases.key.hex(),
+        "media": media_mark((task.request.case, task.media) for task in known),
+        "warm_up": None if warm_up is None else media_mark([(warm_up.request.question, warm_up.media)]),
     }  # fmt: skip
     with Journal(out, identity) as journal, working_folders(out) as (root, sockets):
         done = journal.done()
-        todo = [
-            [task for task in group if task.request.case not in done]
-            for group in sessions_of(known, state=rules.state, seed=rules.seed)
-        ]
+        groups = sessions_of(known, state=rules.state, seed=rules.seed)
+        todo = [[task for task in group if task.request.case not in done] for group in groups]
+        current = next((group for group, left in zip(groups, todo, strict=True) if left), [])
+        restarts = Restarts(most=rules.most_restarts, most_unready=rules.most_unready)
+        restarts.restore(out, {task.request.case for task in current})
         todo = [group for group in todo if group]
         _announce(journal, engine, len(known), len(done), todo)
         if progress is not None and done:
             progress(len(done))
-        host = _Host(engine, entrant, rules, journal, aliases, root, sockets, open_with)
+        host = _Host(engine, entrant, rules, journal, restarts, aliases, root, sockets, open_with, warm_up)
         host.run(todo, progress or _ignore)
     return out
 
 
 class _Host:
-    """The state of a run: which container is up, and how often one had to be restarted."""
+    """The state of a run: which container is up, and what became of it."""
 
     def __init__(
         self,
@@ -91,20 +99,19 @@ class _Host:
         entrant: Entrant,
         rules: Rules,
         journal: Journal,
+        restarts: Restarts,
         aliases: Aliases,
         root: Path,
         sockets: Path,
         open_with: OpenSession,
+        warm_up: Task | None,
     ) -> None:
         self.engine, self.entrant, self.rules, self.journal = engine, entrant, rules, journal
-        self.aliases, self.open_with = aliases, open_with
+        self.restarts, self.aliases, self.open_with, self.warm_up = restarts, aliases, open_with, warm_up
         self.shelf = Shelf(root)
         self.root, self.sockets = root, sockets
         self.inside = engine.inside(Mount.input(self.shelf.input))
         self.session: Session | None = None
-        self.sessions, self.restarts = 0, 0
-        self.start_is_planned = True
-        self.gave_up = ""
         self.failures_in_a_row = 0
         self.in_trouble = False
         """Whether the container that is up has lost an answer, or given an empty one."""
@@ -113,7 +120,6 @@ class _Host:
         uses = dict(uses_of(groups))
         try:
             for group in groups:
-                self.start_is_planned = True
                 for task in group:
                     record = self._outcome_of(task)
                     self.journal.add(record)
@@ -121,10 +127,11 @@ class _Host:
                     progress(1)
                     self._stop_when_we_keep_failing(record)
                 self._end_session(grace_s=self.rules.stop_s)
+                self.restarts.next_group()
         finally:
             self._end_session()
             self.shelf.clear()
-        self.journal.event("finished", sessions=self.sessions, restarts=self.restarts)
+        self.journal.event("finished", sessions=self.restarts.sessions, restarts=self.restarts.spent.total())
 
     def _outcome_of(self, task: Task) -> Record:
         if task.media is None:
@@ -144,48 +151,72 @@ class _Host:
         assert task.media is not None
         name = self.aliases.file_name(task.media)
         self.shelf.stage(task.media, name)
-        session = self._ready_session()
+        session = self._ready_session(task.request)
         if session is None:
-            return self._record(task, Outcome.CRASHED, self.gave_up, attempt)
+            return self._record(task, Outcome.CRASHED, self.restarts.refusal(task.request.video), attempt)
         question = self.aliases.question(task, self.rules, self.inside)
         given = session.ask(question, before=lambda: self.shelf.show(name))
         record = self._record(task, given.outcome, given.detail, attempt, given)
         self.in_trouble |= not (given.content or "").strip()
-        if not given.usable:
-            self.journal.event("unusable", session=self.sessions, after=task.request.case, detail=given.detail)
+        if not given.usable or given.replace:
+            what, why = ("replaced", given.replace) if given.usable else ("unusable", given.detail)
+            self.journal.event(what, session=self.sessions, after=task.request.case, detail=why)
             self._end_session()
+        if record.broke:
+            self.restarts.lost_in = task.request.video
         return record
 
-    def _ready_session(self) -> Session | None:
-        """A container that reports ready, started if need be; None when no restart is left."""
-        while self.session is None and not self.gave_up:
-            if not self.start_is_planned and self.restarts >= self.rules.most_restarts:
-                self.gave_up = f"no restart is left after {self.restarts}"
-                self.journal.event("gave_up", restarts=self.restarts)
+    @property
+    def sessions(self) -> int:
+        """Containers so far."""
+        return self.restarts.sessions
+
+    def _ready_session(self, request: Request) -> Session | None:
+        """A container that reports ready, started if need be; None when no restart is left for this video."""
+        while self.session is None:
+            if why := self.restarts.refusal(request.video):
+                if self.restarts.give_up(request.video):
+                    self.journal.event(GAVE_UP, video=request.video, detail=why)
                 break
-            self.restarts += not self.start_is_planned
-            self._start()
+            self._start(request)
         return self.session
 
-    def _start(self) -> None:
-        planned = self.start_is_planned
+    def _start(self, request: Request) -> None:
+        planned = self.restarts.is_planned(request.video)
         self.shelf.withdraw()
-        self.sessions += 1
+        self.restarts.sessions += 1
         place = self._workplace()
         asked_at = time.monotonic()
         self.session = self.open_with(self.engine, self.entrant, self.rules, place)
         engine_s = time.monotonic() - asked_at
-        self.start_is_planned = False
-        report = self.session.wait_until_ready()
+        report = self._warmed_up(self.session.wait_until_ready())
         self.journal.event(
-            "started" if report.ready else "start_failed", session=self.sessions, id=self.session.running.id,
-            planned=planned, engine_s=round(engine_s, 4), seconds=round(report.seconds, 4),
-            detail=report.detail, name=report.name,
+            STARTED if report.ready else START_FAILED, session=self.sessions, id=self.session.running.id,
+            case=request.case, video=request.video, planned=planned,
+            engine_s=round(engine_s, 4), seconds=round(report.seconds, 4), detail=report.detail, name=report.name,
             unenforced=[str(lack) for lack in self.session.running.unenforced],
         )  # fmt: skip
+        self.restarts.note_start(request.video, ready=report.ready, planned=planned)
         self.in_trouble = not report.ready
         if not report.ready:
             self._end_session()
+
+    def _warmed_up(self, report: StartUp) -> StartUp:
+        """How the start went with the warm-up question, where there is one; it is answered on the same clock."""
+        if self.warm_up is None or self.warm_up.media is None or self.session is None or not report.ready:
+            return report
+        name = self.aliases.file_name(self.warm_up.media)
+        self.shelf.stage(self.warm_up.media, name)
+        left_s = max(self.rules.start_up_s - report.seconds, self.rules.budget_s)
+        question = replace(self.aliases.question(self.warm_up, self.rules, self.inside), budget_s=left_s)
+        try:
+            given = self.session.ask(question, before=lambda: self.shelf.show(name))
+        finally:
+            self.shelf.hide(name)
+        self.journal.event("warmed_up", session=self.sessions, outcome=given.outcome.value, seconds=given.latency_s)
+        if given.usable and not given.replace:
+            return report
+        return report._replace(ready=False, detail=f"the warm-up question ended it: {given.detail}")
 
     def _workplace(self) -> Workplace:
         output, sockets = self.root / f"output-{self.sessions}", self.sockets / str(self.sessions)
@@ -217,7 +248,6 @@ class _Host:
             self._end_session()
         except EngineFailed as error:
             raise RunInterrupted(f"a container may still run: {error}. Answers so far are in {self.journal.folder}")
-        self.start_is_planned = True
 
     def _stop_when_we_keep_failing(self, record: Record) -> None:
         failed = record.outcome is Outcome.INFRA_ERROR
@@ -249,6 +279,7 @@ class _Host:
             extra=None if given is None else given.extra,
             session=self.sessions,
             attempt=attempt,
+            broke=given is not None and not given.usable,
         )
 
 

@@ -9,10 +9,13 @@ answer just received is still written, and then the run stops.
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,8 @@ from surgeval.schema.documents import json_text
 
 ANSWERS, EVENTS, RUN, RESERVE = "answers.jsonl", "events.jsonl", "run.json", "reserve"
 LOG, TROUBLE_LOG = "log.txt", "log-of-trouble.txt"
+_LOCK = ".lock"
+_NAMED = 5
 _RESERVE_BYTES = 256 * 1024
 _FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 
@@ -42,10 +47,12 @@ class Record:
     """Number of the container within the run, from 1."""
     attempt: int = 1
     """Above 1 when it was asked again after a failure on our side."""
+    broke: bool = False
+    """Whether the container was lost with this question."""
 
     def as_line(self) -> bytes:
         """The line of the journal, empty fields left out."""
-        row = {key: value for key, value in asdict(self).items() if value not in (None, "")}
+        row = {key: value for key, value in asdict(self).items() if value not in (None, "") and value is not False}
         return json_text(row).encode("utf-8") + b"\n"
 
     @classmethod
@@ -62,12 +69,17 @@ class Journal:
         """Open the journal of the run with this identity; an earlier part of it is kept.
 
         Raises:
-            Misuse: The folder holds another run.
+            Misuse: The folder holds another run, or another process is at work in it.
             FileUnreadable: The folder holds a journal that cannot be read.
         """
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
-        self.resumed = _claim(folder / RUN, identity)
+        self._lock = _locked(folder)
+        try:
+            self.resumed = _claim(folder / RUN, identity)
+        except BaseException:
+            os.close(self._lock)
+            raise
         self._answers = LineFile(folder / ANSWERS, sync=True)
         self._events = LineFile(folder / EVENTS, sync=True)
         self._reserve = folder / RESERVE
@@ -93,8 +105,9 @@ class Journal:
         self._write(self._answers, record.as_line(), f"the answer to {record.case}")
 
     def event(self, what: str, **facts: Any) -> None:
-        """Store what happened besides answers."""
-        line = json_text({"event": what, **facts}).encode() + b"\n"
+        """Store what happened besides answers, and when."""
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        line = json_text({"event": what, "at": now, **facts}).encode() + b"\n"
         self._write(self._events, line, f"the event {what!r}")
 
     def keep_log(self, printed: bytes, *, in_trouble: bool) -> None:
@@ -112,6 +125,7 @@ class Journal:
         self._events.close()
         with suppress(OSError):
             self._reserve.unlink(missing_ok=True)
+        os.close(self._lock)
 
     def _write(self, lines: LineFile, line: bytes, what: str) -> None:
         try:
@@ -150,6 +164,14 @@ def read_journal(folder: str | Path) -> Iterator[Record]:
                 raise FileUnreadable(str(path), [f"line {number} is no record of an answer"]) from None
 
 
+def read_events(folder: str | Path) -> Iterator[dict[str, Any]]:
+    """What happened in a run besides answers, in order; nothing where there is no run."""
+    with suppress(FileNotFoundError), open(Path(folder) / EVENTS, encoding="utf-8") as handle:
+        for line in handle:
+            if line.endswith("\n"):
+                yield json.loads(line)
+
+
 def final_records(folder: str | Path) -> Iterator[Record]:
     """One record per question: a failure on our side is left out where the question was asked again."""
     failed = {record.case for record in read_journal(folder) if record.outcome is Outcome.INFRA_ERROR}
@@ -182,9 +204,28 @@ def stored_run(folder: str | Path) -> dict[str, Any] | None:
 
 
 def forget_run(folder: Path) -> None:
-    """Remove the journal in a folder, so that another run can begin there; other files stay."""
+    """Remove the journal in a folder, so that another run can begin there; other files stay.
+
+    Raises:
+        Misuse: Another process is at work in it.
+    """
+    if not folder.is_dir():
+        return
+    lock = _locked(folder)
     for name in (ANSWERS, EVENTS, RUN, RESERVE, LOG, TROUBLE_LOG, ANSWERS + DAMAGED, EVENTS + DAMAGED):
         (folder / name).unlink(missing_ok=True)
+    os.close(lock)
+
+
+def _locked(folder: Path) -> int:
+    """The descriptor that keeps others out of a run's folder until it is closed, or this process ends."""
+    lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise Misuse(f"{folder}: another process is at work in it; wait for it, or choose another folder") from None
+    return lock
 
 
 def _claim(path: Path, identity: Mapping[str, Any]) -> bool:
@@ -196,13 +237,23 @@ def _claim(path: Path, identity: Mapping[str, Any]) -> bool:
         part.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
         part.rename(path)
         return False
-    different = sorted(key for key in {*wanted, *found} if wanted.get(key) != found.get(key))
-    if different:
+    if different := list(_differences(wanted, found)):
+        more = f" and {len(different) - _NAMED} more" if len(different) > _NAMED else ""
         raise Misuse(
-            f"{path.parent} holds another run: {', '.join(different)} differ; "
+            f"{path.parent} holds another run: {', '.join(different[:_NAMED])}{more} differ; "
             "choose another folder, or pass --force to start over"
         )
     return True
+
+
+def _differences(wanted: Mapping[str, Any], found: Mapping[str, Any], above: str = "") -> Iterator[str]:
+    """What differs between two descriptions, by name, down to the entry."""
+    for key in sorted({*wanted, *found}):
+        one, other = wanted.get(key), found.get(key)
+        if isinstance(one, dict) and isinstance(other, dict):
+            yield from _differences(one, other, f"{above}{key}: ")
+        elif one != other:
+            yield f"{above}{key}"
 
 
 def _reserve(path: Path) -> None:

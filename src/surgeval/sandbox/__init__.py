@@ -21,6 +21,7 @@ from surgeval.sandbox._launch import Launch as Launch
 from surgeval.sandbox._launch import Limits as Limits
 from surgeval.sandbox._launch import Mount as Mount
 from surgeval.sandbox._launch import MountKind as MountKind
+from surgeval.sandbox._leases import held_image as held_image
 from surgeval.sandbox._open import ENGINES as ENGINES
 from surgeval.sandbox._open import engine_takes_images as engine_takes_images
 from surgeval.sandbox._open import open_engine as open_engine
@@ -44,6 +45,7 @@ __all__ = [
     "Severity",
     "Trial",
     "engine_takes_images",
+    "held_image",
     "inspect_image",
     "open_engine",
     "process",

@@ -67,6 +67,15 @@ class BubblewrapRun(Running):
         """The first process."""
         return self._first.pid if self.alive() else None
 
+    def freeze(self) -> bool:
+        """Whether the kernel says that its control group stands still."""
+        return self._group is not None and self._group.freeze()
+
+    def thaw(self) -> None:
+        """Let its control group go on."""
+        if self._group is not None:
+            self._group.thaw()
+
     def _end(self, grace_s: float) -> Death:
         self.peak_memory_mb()
         if grace_s > 0 and self.alive():

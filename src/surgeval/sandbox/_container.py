@@ -19,8 +19,8 @@ from surgeval.sandbox._container_run import UNFORGOTTEN, ContainerRun
 from surgeval.sandbox._engine import Guarantee, Problem, Running
 from surgeval.sandbox._folders import Folder
 from surgeval.sandbox._intake import ImageLimits, write_clean_image
-from surgeval.sandbox._kernel import host_lives, host_mark
 from surgeval.sandbox._launch import Launch, Mount, MountKind
+from surgeval.sandbox._leases import host_lives, host_mark
 from surgeval.sandbox._machine import first_blocking, gpu_request_problem
 from surgeval.sandbox._seccomp import oci_profile
 from surgeval.sandbox._sized_folder import SOCKET_MB
@@ -93,11 +93,11 @@ class ContainerEngine:
         """Remove a stored image, unless a run uses it."""
         self._cli.attempt("rmi", image)
 
-    def start(self, launch: Launch) -> Running:
-        """A container whose limits were checked before and after it started.
+    def check(self, launch: Launch) -> None:
+        """Nothing, when a launch can be asked of this engine on this machine.
 
         Raises:
-            EngineFailed: It could not start, or something is not as asked for; nothing is left running.
+            Misuse: With the reason.
         """
         if not launch.image:
             raise Misuse(f"the {self.name} engine runs images; store one and name it in the launch")
@@ -105,6 +105,14 @@ class ContainerEngine:
             raise HiddenDataRefused(self.name, [Guarantee.OUTPUT_QUOTA])
         if launch.gpu is not None and (problem := gpu_request_problem(launch.gpu)):
             raise Misuse(f"GPU {launch.gpu!r} was asked for, and {problem}")
+
+    def start(self, launch: Launch) -> Running:
+        """A container whose limits were checked before and after it started.
+
+        Raises:
+            EngineFailed: It could not start, or something is not as asked for; nothing is left running.
+        """
+        self.check(launch)
         name = f"surgeval-{uuid.uuid4().hex}"
         watchdog = Watchdog(self._ender(name), lifetime_s=launch.limits.lifetime_s)
         try:

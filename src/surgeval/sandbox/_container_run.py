@@ -98,6 +98,15 @@ class ContainerRun(Running):
         """The first process."""
         return self._process.pid if self._process is not None and self.alive() else None
 
+    def freeze(self) -> bool:
+        """Whether the kernel says that its control group stands still."""
+        return self._group is not None and self._group.freeze()
+
+    def thaw(self) -> None:
+        """Let its control group go on."""
+        if self._group is not None:
+            self._group.thaw()
+
     def _end(self, grace_s: float) -> Death:
         self.peak_memory_mb()
         if self.alive() and grace_s > 0:

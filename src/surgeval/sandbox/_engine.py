@@ -97,6 +97,14 @@ class Running(ABC):
         """A process inside, by its number on the host, where there is one: its namespaces are those of the run."""
         return None
 
+    def freeze(self) -> bool:
+        """Whether nothing of it runs any more until `thaw`; False where this engine or machine cannot do that."""
+        return False
+
+    def thaw(self) -> None:
+        """Let a frozen run go on; nothing happens to one that is not."""
+        return
+
     @abstractmethod
     def _end(self, grace_s: float) -> Death: ...
 
@@ -107,6 +115,7 @@ class Running(ABC):
             EngineFailed: Something of the run is still there.
         """
         if self._death is None:
+            self.thaw()
             self._death = self._end(grace_s)
         return self._death
 
@@ -187,6 +196,10 @@ class Engine(Protocol):
 
     def forget(self, image: str) -> None:
         """Remove a stored image, unless a run uses it."""
+        ...
+
+    def check(self, launch: Launch) -> None:
+        """Nothing, when a launch can be asked of this engine on this machine; raises `Misuse` with the reason."""
         ...
 
     def start(self, launch: Launch) -> Running:

@@ -11,6 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from surgeval.sandbox._leases import host_lives, host_mark
+from surgeval.sandbox._watchdog import OWN_GROUP
+
 _GROUPS = Path("/sys/fs/cgroup")
 _UNLIMITED = 1 << 60
 
@@ -178,6 +181,44 @@ class ControlGroup:
             time.sleep(0.01)
         return True
 
+    def freeze(self, *, within_s: float = 2.0) -> bool:
+        """Whether everything in it stands still; where that cannot be had it goes on."""
+        if not self._write_freezer(frozen=True):
+            return False
+        deadline = time.monotonic() + within_s
+        while not self.is_frozen():
+            if time.monotonic() > deadline:
+                self.thaw()
+                return False
+            time.sleep(0.002)
+        return True
+
+    def thaw(self) -> None:
+        """Let everything in it go on."""
+        self._write_freezer(frozen=False)
+
+    def is_frozen(self) -> bool:
+        """Whether the kernel says that everything in it stands still."""
+        name, wanted = ("cgroup.events", "frozen 1") if self._unified else ("freezer.state", "FROZEN")
+        with suppress(OSError, KeyError):
+            return wanted in (self._folders[self._freezer] / name).read_text().splitlines()
+        return False
+
+    @property
+    def _freezer(self) -> str:
+        return "memory" if self._unified else "freezer"
+
+    def _write_freezer(self, *, frozen: bool) -> bool:
+        """Whether the kernel took the order; never given to a group that others are in."""
+        if self._freezer not in self._folders or self._is_root(self._freezer):
+            return False
+        name, words = ("cgroup.freeze", "01") if self._unified else ("freezer.state", ("THAWED", "FROZEN"))
+        try:
+            (self._folders[self._freezer] / name).write_text(words[frozen])
+        except OSError:
+            return False
+        return True
+
     def _is_root(self, controller: str) -> bool:
         return self._folders.get(controller) in (_GROUPS, _GROUPS / controller)
 
@@ -197,7 +238,7 @@ class OwnGroup(ControlGroup):
     """A control group made for one run, where this process may make one."""
 
     CONTROLLERS = ("memory", "pids", "cpu")
-    PREFIX = "surgeval-"
+    PREFIX = OWN_GROUP
 
     @classmethod
     def possible(cls) -> bool:
@@ -211,7 +252,8 @@ class OwnGroup(ControlGroup):
             delegated = (_GROUPS / "cgroup.subtree_control").read_text().split()
             ready = set(cls.CONTROLLERS) <= set(delegated)
             return dict.fromkeys(cls.CONTROLLERS, _GROUPS if ready else Path("/nonexistent"))
-        return {name: _GROUPS / name for name in cls.CONTROLLERS}
+        freezer = ("freezer",) if os.access(_GROUPS / "freezer", os.W_OK) else ()
+        return {name: _GROUPS / name for name in (*cls.CONTROLLERS, *freezer)}
 
     def __init__(self, name: str, *, memory_bytes: int, pids: int, cpus: float) -> None:
         roots = self._roots()
@@ -252,6 +294,8 @@ class OwnGroup(ControlGroup):
                 if host_lives(folder.name.removeprefix(cls.PREFIX).rpartition("-")[0]):
                     continue
                 with suppress(OSError):
+                    (folder / "freezer.state").write_text("THAWED")  # so that what was killed in it can end
+                with suppress(OSError):
                     folder.rmdir()  # refused by the kernel while anything runs in it
                     gone.add(folder.name)
         return tuple(sorted(gone))
@@ -268,23 +312,3 @@ class OwnGroup(ControlGroup):
         except OSError:
             if needed:
                 raise
-
-
-def host_mark() -> str:
-    """This process, named so that no later one is taken for it."""
-    return _mark(os.getpid()) or ""
-
-
-def host_lives(mark: str) -> bool:
-    """Whether the process of a mark still runs."""
-    pid = mark.partition(".")[0]
-    return pid.isdigit() and _mark(int(pid)) == mark
-
-
-def _mark(pid: int) -> str | None:
-    try:
-        started = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return None
-    return f"{pid}.{started}.{boot}"

@@ -8,6 +8,7 @@ of children that left the process group (found by a mark in their environment).
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -60,12 +61,25 @@ class ProcessEngine:
     def forget(self, image: str) -> None:
         """Nothing to remove."""
 
+    def check(self, launch: Launch) -> None:
+        """Nothing, when a launch can be asked of a plain process.
+
+        Raises:
+            Misuse: With the reason.
+        """
+        self._refuse(launch)
+        if shutil.which(launch.command[0]) is None:
+            raise Misuse(f"{launch.command[0]!r} is no program of this machine; name one on the PATH, or its path")
+
     def start(self, launch: Launch) -> Running:
         """The command, running in its own session."""
+        self._refuse(launch)
+        return _Process(launch)
+
+    def _refuse(self, launch: Launch) -> None:
         refuse_hidden(self, launch)
         if launch.image or not launch.command:
             raise Misuse("the process engine runs commands, not images; use podman or docker for an image")
-        return _Process(launch)
 
     def sweep(self) -> tuple[str, ...]:
         """Nothing: the watchdog of each run ends it with its host."""
@@ -78,6 +92,7 @@ class _Process(Running):
         self.id = uuid.uuid4().hex
         self.unenforced = tuple(sorted(set(Guarantee) - ProcessEngine.guarantees))
         self._peak_kb = 0
+        self._frozen = False
         self._watchdog = Watchdog(by_mark(self.id), lifetime_s=launch.limits.lifetime_s)
         try:
             self._child = subprocess.Popen(
@@ -115,6 +130,20 @@ class _Process(Running):
         total = sum(_high_water_kb(pid) for pid in marked(self.id))
         self._peak_kb = max(self._peak_kb, total)
         return self._peak_kb / 1024 or None
+
+    def freeze(self) -> bool:
+        """Whether its processes were told to stand still; a program that wants to can undo that."""
+        for pid in marked(self.id):
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGSTOP)
+        self._frozen = True
+        return self.alive()
+
+    def thaw(self) -> None:
+        for pid in marked(self.id) if self._frozen else ():
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGCONT)
+        self._frozen = False
 
     def _end(self, grace_s: float) -> Death:
         self.peak_memory_mb()

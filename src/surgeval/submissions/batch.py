@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from surgeval.asking.driver import aliases_of, digest_of, working_folders
+from surgeval.asking.fingerprint import media_mark
 from surgeval.asking.journal import Journal, Record
 from surgeval.asking.messages import Outcome
 from surgeval.asking.session import Entrant
@@ -88,10 +89,13 @@ def run_batches(
         buckets: The bucket of each case, over which forfeits are spread; the procedure without one.
         progress: Called with the number of further questions that have an outcome.
     """
+    engine.check(entrant.launch((), {}))
     aliases = aliases_of(out)
     identity = {
         "dialect": "batch", "engine": engine.name, "entrant": entrant.as_dict(), "rules": asdict(rules),
         "questions": digest_of(inputs.requests), "alias_key": aliases.key.hex(),
+        "media": media_mark((f"{case}/{kind}", path) for case, kinds in inputs.media.items()
+                            for kind, path in kinds.items()),
     }  # fmt: skip
     with Journal(out, identity) as journal, working_folders(out) as (root, _):
         done = journal.done()

@@ -92,6 +92,7 @@ class InvokeSession(Session):
             if before is not None:
                 before()
 
+        self.running.thaw()
         try:
             reply = exchange(
                 self.address, _INVOKE, budget_s=question.budget_s, clock=self.clock, before=hand_over,

@@ -7,9 +7,13 @@ one stopped.
 
 from __future__ import annotations
 
+import fcntl
 import math
+import os
 import shutil
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
@@ -23,7 +27,7 @@ from surgeval.errors import Misuse, UnknownName
 from surgeval.judges import Judge
 from surgeval.results.manifest import MANIFEST, manifest_of, write_manifest
 from surgeval.results.request import Request, plain_value
-from surgeval.sandbox import Engine, Limits, open_engine
+from surgeval.sandbox import Engine, Launch, Limits, held_image, open_engine
 from surgeval.schema.findings import Severity
 from surgeval.schema.question_files import load_questions
 from surgeval.schema.questions import TRACK_LIMITS_S
@@ -36,6 +40,7 @@ from surgeval.submissions.rehearsal_report import Findings, findings_of, report_
 from surgeval.submissions.results import RunFacts, run_facts, write_records, write_responses
 
 PROTOCOLS = ("server", "server-tcp", "batch", "gc-invoke")
+_SCRATCH = ".unpacked-"
 _IMAGE_ENGINES = ("podman", "docker")
 
 
@@ -146,23 +151,42 @@ def rehearse(
     chosen, settings, folder = _engine(engine, image, runtime), settings or Settings(), Path(out)
     if (image is None) == (not command):
         raise Misuse("give either an image or a command")
-    if command and chosen.name == "process" and shutil.which(command[0]) is None:
-        raise Misuse(f"{command[0]!r} is no program of this machine; name one on the PATH, or its path")
-    scratch, held, stored = folder / ".unpacked", chosen.images(), None
-    try:
-        inputs = read_inputs(Path(input_folder), scratch=scratch)
-        stored = None if image is None else chosen.store(Path(image))
+    chosen.check(Launch(image=None if image is None else str(image), command=tuple(command), gpu=gpu))
+    with ExitStack() as stack:
+        inputs = read_inputs(Path(input_folder), scratch=stack.enter_context(_scratch(folder)))
+        stored = None if image is None else stack.enter_context(held_image(chosen, Path(image)))
         entrant = Entrant(
             image=stored, command=tuple(command), gpu=gpu, limits=limits or Limits(),
             code=None if code is None else Path(code),
         )  # fmt: skip
         rules = _rules(inputs, settings)
         _run(inputs, chosen, entrant, rules, settings, folder, progress)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-        if stored is not None and stored not in held:
-            chosen.forget(stored)
     return _told(inputs, rules, settings, chosen, folder, limits or Limits())
+
+
+@contextmanager
+def _scratch(folder: Path) -> Iterator[Path]:
+    """A folder of this call alone; what calls left that were killed is removed, for nobody holds its lock."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for left in folder.glob(f"{_SCRATCH}*"):
+        with suppress(OSError), _held(left):
+            shutil.rmtree(left)
+    made = Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=folder))
+    with _held(made):
+        try:
+            yield made
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _engine(engine: str | Engine | None, image: str | Path | None, runtime: str | None) -> Engine:
