@@ -22,8 +22,8 @@ from pathlib import Path
 import pytest
 
 from sandbox_engines import ENGINES, SMALL, Bench, bench, processes_with, until
-from surgeval.errors import EngineFailed, OutputRefused
-from surgeval.sandbox import Engine, Guarantee, Launch, Limits, MountKind, open_engine, trial_run
+from surgeval.errors import EngineFailed, OutputRefused, ProgramMissing
+from surgeval.sandbox import WEIGHTS_TARGET, Engine, Guarantee, Launch, Limits, Mount, MountKind, open_engine, trial_run
 from surgeval.sandbox._kernel import OwnGroup, host_mark
 from surgeval.testing._engines import ENGINE_RULES
 from syscall_probes import ABSTRACT_NAME, REFUSED_CALLS
@@ -50,6 +50,12 @@ say found_in_output "$($b ls -A /output | $b wc -l)"
 can write_output $b touch /output/x
 can write_sockets $b touch /run/surgeval/x
 can write_tmp $b touch /tmp/x
+$b cp /bin/busybox /tmp/busybox && $b chmod 755 /tmp/busybox
+can execute_scratch /tmp/busybox true
+$b rm /tmp/busybox
+can read_weights $b grep -q weights /opt/ml/model/w
+can write_weights $b touch /opt/ml/model/x
+say home "$HOME"
 can read_input $b grep -q data /input/given
 can read_host_file $b cat SECRET
 can read_shadow $b cat /etc/shadow
@@ -100,7 +106,14 @@ def survey(closed_engine: Bench, tmp_path_factory: pytest.TempPathFactory) -> di
         listener.bind(b"\0" + ABSTRACT_NAME)
         listener.listen()
         script = SURVEY.replace("SECRET", str(secret)).replace("HOSTPID", str(os.getpid()))
-        printed = closed_engine.output_of(script, env={"SURG_SOCKET": "/run/surgeval/model.sock"})
+        weights = tmp_path_factory.mktemp("weights")
+        weights.chmod(0o755)
+        (weights / "w").write_text("weights")
+        launch = closed_engine.launch(script, env={"SURG_SOCKET": "/run/surgeval/model.sock"})
+        mounts = (*launch.mounts, Mount.input(weights, WEIGHTS_TARGET))
+        with closed_engine.engine.start(replace(launch, mounts=mounts)) as running:
+            until(lambda: not running.alive(), 60, "the survey did not end")
+            printed = running.logs(1 << 20).decode("utf-8", "replace")
     finally:
         listener.close()
         del os.environ["SURGEVAL_TEST_SECRET"]
@@ -151,6 +164,12 @@ def test_19_nothing_but_its_own_folders_can_be_written(survey: dict[str, str]) -
 def test_its_own_folders_are_empty_and_open_to_it_whatever_the_image_has_in_their_place(survey: dict[str, str]) -> None:
     assert [survey[f"write_{place}"] for place in ("output", "sockets", "tmp")] == ["yes"] * 3
     assert survey["found_in_output"] == "0"
+
+
+def test_scratch_is_executable_and_weights_are_read_only_in_every_engine(survey: dict[str, str]) -> None:
+    """Triton, torch.compile and vLLM compile into their home; engines must not differ in that."""
+    wanted = {"execute_scratch": "yes", "read_weights": "yes", "write_weights": "no", "home": "/tmp"}
+    assert {key: survey[key] for key in wanted} == wanted
 
 
 def test_28_files_and_processes_of_the_host_are_not_there(survey: dict[str, str]) -> None:
@@ -400,6 +419,21 @@ def _refuses(running: object) -> bool:
 
 
 # what an honest run needs
+
+
+def test_an_image_without_the_program_that_it_starts_is_its_own_fault(any_engine: Bench) -> None:
+    if not any_engine.engine.takes_images:
+        pytest.skip("a command that is not there is refused, or ends, in engines without images")
+    for command in (("/no/such/program",), ("no-such-program",), ("/probe",)):
+        with pytest.raises(ProgramMissing, match="cannot be started"):
+            any_engine.engine.start(replace(any_engine.launch("true"), command=command))
+
+
+def test_a_run_may_be_kept_on_some_processors(closed_engine: Bench) -> None:
+    printed = closed_engine.output_of(
+        "/bin/busybox grep Cpus_allowed_list /proc/self/status", limits=replace(SMALL, cpuset="0")
+    )
+    assert printed.split()[-1] == "0"
 
 
 def test_the_trial_proves_the_death_of_an_isolating_engine_threefold(any_engine: Bench) -> None:

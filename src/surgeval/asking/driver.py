@@ -26,7 +26,7 @@ from surgeval.asking.plan import Aliases, Rules, Task, sessions_of, uses_of
 from surgeval.asking.restarts import GAVE_UP, START_FAILED, STARTED, Restarts
 from surgeval.asking.session import Answered, Entrant, OpenSession, Session, StartUp, Workplace, open_session
 from surgeval.asking.shelf import Shelf
-from surgeval.errors import EngineFailed, Misuse, RunInterrupted
+from surgeval.errors import EngineFailed, Misuse, ProgramMissing, RunInterrupted
 from surgeval.sandbox import Engine, Mount
 from surgeval.schema.questions import Request
 
@@ -187,19 +187,27 @@ class _Host:
         self.restarts.sessions += 1
         place = self._workplace()
         asked_at = time.monotonic()
-        self.session = self.open_with(self.engine, self.entrant, self.rules, place)
+        try:
+            self.session = self.open_with(self.engine, self.entrant, self.rules, place)
+        except ProgramMissing as error:
+            self._note_start(request, planned, StartUp(False, 0.0, str(error)), time.monotonic() - asked_at)
+            return
         engine_s = time.monotonic() - asked_at
         report = self._warmed_up(self.session.wait_until_ready())
-        self.journal.event(
-            STARTED if report.ready else START_FAILED, session=self.sessions, id=self.session.running.id,
-            case=request.case, video=request.video, planned=planned,
-            engine_s=round(engine_s, 4), seconds=round(report.seconds, 4), detail=report.detail, name=report.name,
-            unenforced=[str(lack) for lack in self.session.running.unenforced],
-        )  # fmt: skip
-        self.restarts.note_start(request.video, ready=report.ready, planned=planned)
+        self._note_start(request, planned, report, engine_s)
         self.in_trouble = not report.ready
         if not report.ready:
             self._end_session()
+
+    def _note_start(self, request: Request, planned: bool, report: StartUp, engine_s: float) -> None:
+        running = None if self.session is None else self.session.running
+        self.journal.event(
+            STARTED if report.ready else START_FAILED, session=self.sessions, id=running and running.id,
+            case=request.case, video=request.video, planned=planned,
+            engine_s=round(engine_s, 4), seconds=round(report.seconds, 4), detail=report.detail, name=report.name,
+            unenforced=[str(lack) for lack in running.unenforced] if running else [],
+        )  # fmt: skip
+        self.restarts.note_start(request.video, ready=report.ready, planned=planned)
 
     def _warmed_up(self, report: StartUp) -> StartUp:
         """How the start went with the warm-up question, where there is one; it is answered on the same clock."""

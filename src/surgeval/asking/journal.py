@@ -106,9 +106,7 @@ class Journal:
 
     def event(self, what: str, **facts: Any) -> None:
         """Store what happened besides answers, and when."""
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        line = json_text({"event": what, "at": now, **facts}).encode() + b"\n"
-        self._write(self._events, line, f"the event {what!r}")
+        self._write(self._events, _event_line(what, facts), f"the event {what!r}")
 
     def keep_log(self, printed: bytes, *, in_trouble: bool) -> None:
         """Keep the end of what the last container printed, and of the last one in which an answer was lost.
@@ -145,6 +143,20 @@ class Journal:
             f"{lines.path}: the disk is full; {what} {fate}. Free some space and run the same command again: "
             "it goes on after the last stored answer"
         )
+
+
+def append_event(folder: Path, what: str, **facts: Any) -> None:
+    """Store something about a run that has ended."""
+    lines = LineFile(folder / EVENTS, sync=True)
+    try:
+        lines.add(_event_line(what, facts))
+    finally:
+        lines.close()
+
+
+def _event_line(what: str, facts: Mapping[str, Any]) -> bytes:
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return json_text({"event": what, "at": now, **facts}).encode() + b"\n"
 
 
 def read_journal(folder: str | Path) -> Iterator[Record]:
@@ -215,6 +227,15 @@ def forget_run(folder: Path) -> None:
     for name in (ANSWERS, EVENTS, RUN, RESERVE, LOG, TROUBLE_LOG, ANSWERS + DAMAGED, EVENTS + DAMAGED):
         (folder / name).unlink(missing_ok=True)
     os.close(lock)
+
+
+def is_at_work(folder: Path) -> bool:
+    """Whether a process is at work in the folder of a run."""
+    try:
+        os.close(_locked(folder))
+    except Misuse:
+        return True
+    return False
 
 
 def _locked(folder: Path) -> int:

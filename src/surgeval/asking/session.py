@@ -16,7 +16,7 @@ from surgeval.asking.fingerprint import command_marks, folder_mark
 from surgeval.asking.messages import PROTOCOL, NotAnAnswer, Outcome, Question, read_answer, read_health, says_busy
 from surgeval.asking.plan import Rules
 from surgeval.errors import Misuse, OutputRefused
-from surgeval.sandbox import SOCKET_NAME, Death, Engine, Guarantee, Launch, Limits, Mount, Running
+from surgeval.sandbox import SOCKET_NAME, WEIGHTS_TARGET, Death, Engine, Guarantee, Launch, Limits, Mount, Running
 
 CODE_TARGET = "/app"
 PROMPT_S = 1.0
@@ -38,10 +38,21 @@ class Entrant:
     code: Path | None = None
     """A folder that a command needs, read-only at /app in engines that show nothing else of this machine."""
 
-    def launch(self, mounts: tuple[Mount, ...], env: Mapping[str, str]) -> Launch:
-        """The order to an engine."""
+    weights: Path | None = None
+    """A folder with the model's weights, read-only; SURG_WEIGHTS says where."""
+
+    def launch(
+        self,
+        mounts: tuple[Mount, ...],
+        env: Mapping[str, str],
+        inside: Callable[[Mount], str] = lambda mount: mount.target,
+    ) -> Launch:
+        """The order to an engine; `inside` says where it shows a mount."""
         if self.code is not None:
             mounts = (*mounts, Mount.input(self.code, CODE_TARGET))
+        if self.weights is not None:
+            weights = Mount.input(self.weights, WEIGHTS_TARGET)
+            mounts, env = (*mounts, weights), {**env, "SURG_WEIGHTS": inside(weights)}
         return Launch(
             image=self.image, command=self.command, mounts=mounts, env=env, gpu=self.gpu, limits=self.limits,
             hidden=self.hidden,
@@ -53,6 +64,7 @@ class Entrant:
             "image": self.image, "command": list(self.command), "gpu": self.gpu, "hidden": self.hidden,
             "limits": asdict(self.limits), "files": command_marks(self.command),
             "code": None if self.code is None else folder_mark(self.code),
+            "weights": None if self.weights is None else folder_mark(self.weights),
         }  # fmt: skip
 
 
@@ -249,7 +261,7 @@ def open_session(engine: Engine, entrant: Entrant, rules: Rules, place: Workplac
     sockets = Mount.socket(place.sockets)
     mounts = (Mount.input(place.input), Mount.output(place.output), sockets)
     env = {"SURG_SOCKET": f"{engine.inside(sockets)}/{SOCKET_NAME}", "SURG_PROTOCOL": PROTOCOL}
-    return Session(engine, entrant.launch(mounts, env), rules)
+    return Session(engine, entrant.launch(mounts, env, engine.inside), rules)
 
 
 def open_tcp_session(engine: Engine, entrant: Entrant, rules: Rules, place: Workplace) -> Session:
@@ -264,7 +276,7 @@ def open_tcp_session(engine: Engine, entrant: Entrant, rules: Rules, place: Work
         port = free.getsockname()[1]
     mounts = (Mount.input(place.input), Mount.output(place.output))
     env = {"SURG_SOCKET": f"127.0.0.1:{port}", "SURG_PROTOCOL": PROTOCOL}
-    return Session(engine, entrant.launch(mounts, env), rules, address=lambda _: TcpAddress(port))
+    return Session(engine, entrant.launch(mounts, env, engine.inside), rules, address=lambda _: TcpAddress(port))
 
 
 OpenSession = Callable[[Engine, Entrant, Rules, Workplace], Session]

@@ -17,6 +17,7 @@ from surgeval.sandbox._intake import ImageFacts as ImageFacts
 from surgeval.sandbox._intake import ImageLimits as ImageLimits
 from surgeval.sandbox._intake import inspect_image as inspect_image
 from surgeval.sandbox._intake import write_clean_image as write_clean_image
+from surgeval.sandbox._launch import WEIGHTS_TARGET as WEIGHTS_TARGET
 from surgeval.sandbox._launch import Launch as Launch
 from surgeval.sandbox._launch import Limits as Limits
 from surgeval.sandbox._launch import Mount as Mount
@@ -31,6 +32,7 @@ from surgeval.sandbox._trial import trial_run as trial_run
 __all__ = [
     "ENGINES",
     "SOCKET_NAME",
+    "WEIGHTS_TARGET",
     "Death",
     "Engine",
     "Guarantee",

@@ -11,6 +11,7 @@ from typing import ClassVar, Protocol, Self
 
 from surgeval.errors import HiddenDataRefused
 from surgeval.sandbox._folders import Folder
+from surgeval.sandbox._intake import ImageLimits
 from surgeval.sandbox._launch import Launch, Mount, MountKind
 
 SOCKET_NAME = "model.sock"
@@ -186,7 +187,7 @@ class Engine(Protocol):
         """Where a mount appears to the submission: what to write into its environment."""
         ...
 
-    def store(self, archive: Path) -> str:
+    def store(self, archive: Path, limits: ImageLimits | None = None) -> str:
         """The identifier of an image archive after intake, for `Launch.image`."""
         ...
 

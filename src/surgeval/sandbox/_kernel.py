@@ -255,14 +255,20 @@ class OwnGroup(ControlGroup):
         freezer = ("freezer",) if os.access(_GROUPS / "freezer", os.W_OK) else ()
         return {name: _GROUPS / name for name in (*cls.CONTROLLERS, *freezer)}
 
-    def __init__(self, name: str, *, memory_bytes: int, pids: int, cpus: float) -> None:
+    def __init__(self, name: str, *, memory_bytes: int, pids: int, cpus: float, cpuset: str = "") -> None:
         roots = self._roots()
+        if cpuset:
+            roots["cpuset"] = roots["memory"] if len(set(roots.values())) == 1 else _GROUPS / "cpuset"
         super().__init__(
             {key: root / f"{self.PREFIX}{host_mark()}-{name}" for key, root in roots.items()},
             len(set(roots.values())) == 1,
         )
         for folder in set(self._folders.values()):
             folder.mkdir()
+        if cpuset:
+            memories = "cpuset.mems.effective" if self._unified else "cpuset.mems"
+            self._set("cpuset", "cpuset.mems", (roots["cpuset"] / memories).read_text().strip())
+            self._set("cpuset", "cpuset.cpus", cpuset)
         period = 100_000
         quota = int(cpus * period)
         self._set("pids", "pids.max", str(pids))

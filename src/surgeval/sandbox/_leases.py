@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 
 from surgeval.sandbox._engine import Engine
+from surgeval.sandbox._intake import ImageLimits
 
 MARK = re.compile(r"(?P<lease>[0-9a-f]{32})\.(?P<boot>[0-9a-f-]{36})")
 _FORGOTTEN_S = 7 * 24 * 3600.0
@@ -52,14 +53,14 @@ def host_lives(mark: str) -> bool:
 
 
 @contextmanager
-def held_image(engine: Engine, archive: Path) -> Iterator[str]:
+def held_image(engine: Engine, archive: Path, limits: ImageLimits | None = None) -> Iterator[str]:
     """The identifier of an archive's image in an engine, there until the last one who holds it lets go.
 
     An image that the engine had before anybody stored it here is never removed.
     """
     for _ in range(_TRIES):
         before = engine.images()
-        image = engine.store(archive)
+        image = engine.store(archive, limits) if limits else engine.store(archive)
         hold = _locked(lease_folder() / f"{engine.name}-{image}.image", fcntl.LOCK_SH)
         if image not in before:
             os.pwrite(hold, _OURS, 0)

@@ -16,15 +16,16 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
 from surgeval.errors import EngineFailed, HiddenDataRefused, Misuse
 from surgeval.sandbox import _machine as machine
 from surgeval.sandbox._bubblewrap_run import BubblewrapRun
 from surgeval.sandbox._engine import Guarantee, Problem, Running, Severity
+from surgeval.sandbox._intake import ImageLimits
 from surgeval.sandbox._kernel import OwnGroup, mounts_of
-from surgeval.sandbox._launch import Launch, Mount, MountKind
+from surgeval.sandbox._launch import SCRATCH, SCRATCH_HOME, Launch, Mount, MountKind
 from surgeval.sandbox._seccomp import bpf_program
 from surgeval.sandbox._sized_folder import SOCKET_MB
 from surgeval.sandbox._watchdog import MARK, Watchdog, by_mark, kill_marked
@@ -72,7 +73,7 @@ class BubblewrapEngine:
         """The place inside."""
         return mount.target
 
-    def store(self, archive: Path) -> str:
+    def store(self, archive: Path, limits: ImageLimits | None = None) -> str:  # noqa: ARG002
         """Nothing: it runs commands of this machine."""
         raise Misuse(f"the bubblewrap engine runs commands, not images; got {archive}; use podman or docker")
 
@@ -109,11 +110,11 @@ class BubblewrapEngine:
         self.check(launch)
         run_id = uuid.uuid4().hex
         limits = launch.limits
-        group = (
-            OwnGroup(run_id, memory_bytes=limits.memory_mb << 20, pids=limits.pids, cpus=limits.cpus)
-            if OwnGroup.possible()
-            else None
-        )
+        group = None
+        if OwnGroup.possible():
+            group = OwnGroup(
+                run_id, memory_bytes=limits.memory_mb << 20, pids=limits.pids, cpus=limits.cpus, cpuset=limits.cpuset
+            )
         try:
             return self._held_back(run_id, launch, group)
         except BaseException:
@@ -245,11 +246,13 @@ def _flags(launch: Launch, descriptors: tuple[int, ...]) -> list[str]:
         flags += ["--unshare-user", "--disable-userns", "--uid", uid, "--gid", gid]
     for name, value in _environment(launch).items():
         flags += ["--setenv", name, value]
-    flags += ["--perms", "0755", "--dir", "/etc", "--perms", "0755", "--dir", "/run"]
+    above = {str(parent) for mount in launch.mounts for parent in PurePosixPath(mount.target).parents} - {"/"}
+    for folder in sorted({"/etc", "/run"} | above):
+        flags += ["--perms", "0755", "--dir", folder]
     for place in _HOST_PLACES:
         flags += _host_place(Path(place))
     flags += ["--proc", "/proc", "--dev", "/dev", *_tmpfs("/dev/shm", launch.limits.shm_mb)]
-    flags += _tmpfs("/tmp", launch.limits.tmp_mb)
+    flags += _tmpfs(SCRATCH, launch.limits.tmp_mb)
     for mount in launch.mounts:
         flags += _mounted(mount, launch)
     return [*flags, "--remount-ro", "/", "--chdir", "/tmp"]
@@ -274,7 +277,7 @@ def _tmpfs(target: str, size_mb: int) -> list[str]:
 
 
 def _environment(launch: Launch) -> dict[str, str]:
-    return {"PATH": "/usr/bin:/bin", "HOME": "/tmp", **launch.env}
+    return {"PATH": "/usr/bin:/bin", **SCRATCH_HOME, **launch.env}
 
 
 def _command(launch: Launch) -> list[str]:

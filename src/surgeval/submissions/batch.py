@@ -19,7 +19,7 @@ from surgeval.asking.fingerprint import media_mark
 from surgeval.asking.journal import Journal, Record
 from surgeval.asking.messages import Outcome
 from surgeval.asking.session import Entrant
-from surgeval.errors import EngineFailed, FileUnreadable, Misuse, OutputRefused, UnknownName
+from surgeval.errors import EngineFailed, FileUnreadable, Misuse, OutputRefused, ProgramMissing, UnknownName
 from surgeval.sandbox import Engine, Mount, Running
 from surgeval.schema.documents import is_whole
 from surgeval.schema.question_files import load_responses
@@ -143,7 +143,12 @@ def _run(
     env = {name: place for name, place in places.items() if place != f"/{name[5:].lower()}"}
     allowed_s = allowance_s(questions, rules.share_s, setup_s=rules.setup_s)
     start = time.monotonic()
-    with engine.start(entrant.launch(mounts, env)) as running:
+    try:
+        running = engine.start(entrant.launch(mounts, env, engine.inside))
+    except ProgramMissing as error:
+        journal.event("batch", number=number, questions=questions, used_s=0.0, allowed_s=allowed_s, detail=str(error))
+        return _Ended(0.0, str(error), None, "it was never started")
+    with running:
         in_time = _wait(running, start + allowed_s * (1 + rules.saturation))
         used_s = time.monotonic() - start
         detail = "" if in_time else f"stopped after {used_s:.1f} s, {rules.saturation:.0%} beyond its {allowed_s:g} s"

@@ -32,7 +32,7 @@ _CHUNK = 1 << 20
 class UploadLimits:
     """What may be uploaded."""
 
-    most_bytes: int = 12_000 << 20
+    most_bytes: int = 40_000 << 20
     most_piece_bytes: int = 64 << 20
     most_open: int = 2
     """Unfinished uploads of one owner."""
