@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from surgeval.asking.plan import State
 from surgeval.sandbox._watchdog import kill_marked
 from surgeval.submissions.batch import BatchRules, run_batches
 from surgeval.submissions.gc_invoke import open_invoke_session
+from surgeval.submissions.phase_run import _linked
 from surgeval.submissions.rehearsal import Settings, rehearse
 from unit.submissions.test_batch import READ, WRITE, inputs
 from unit.submissions.test_gc_invoke import SERVER, free_port
@@ -108,6 +110,26 @@ def test_a_container_killed_behind_our_back_is_a_crash_and_the_run_goes_on(place
     )  # fmt: skip
     assert sorted(outcomes(records(out)).values()) == ["crashed", "ok", "ok"]
     assert not leftovers(place, out)
+
+
+def test_names_of_the_host_are_not_seen_inside(place: Place, tmp_path: Path) -> None:
+    """Neither among what is mounted nor on the command line of the first process; a plain process sees everything."""
+    if place.engine.name == "process":
+        pytest.skip("a plain process sees the host's own files")
+    body = (
+        "seen = open('/proc/self/mountinfo').read() + open('/proc/1/cmdline').read()\n"
+        "names = [word for word in ('team', 'weights') if 'secret-' + word in seen]\n"
+        "reply(connection, good.replace(b'yes', ' '.join(names).encode() or b'none'))"
+    )
+    weights = tmp_path / "secret-weights"
+    weights.mkdir()
+    with _linked(weights) as linked:
+        entrant = replace(place.entrant(raw(tmp_path / "programs", body)), weights=linked)
+        out = run_tasks(
+            tasks(tmp_path / "media", 2), engine=place.engine, entrant=entrant, rules=rules(budget_s=60.0, stop_s=0.3),
+            out=tmp_path / "secret-team" / "out",
+        )  # fmt: skip
+    assert {record.content for record in records(out).values()} == {"none"}
 
 
 def test_a_batch_is_answered(place: Place, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import tempfile
 import time
@@ -32,7 +33,8 @@ from surgeval.schema.questions import Request
 
 WORK = ".work"
 _MOST_SOCKET_PATH = 90
-_SOCKETS, _SOCKETS_NOTE = "sg-", "sockets"
+_SOCKETS, _NOTE = "sg-", "folders"
+_NEUTRAL = ("/var/tmp", "/tmp")
 _MOST_FAILURES_IN_A_ROW = 3
 
 
@@ -317,30 +319,47 @@ def digest_of(requests: Sequence[Request]) -> str:
 
 @contextmanager
 def working_folders(out: Path) -> Iterator[tuple[Path, Path]]:
-    """The working folder beside the answers (videos are linked there), and a short one for sockets."""
-    root = out / WORK
-    _clear_after_a_killed_host(root)
-    root.mkdir(parents=True)
+    """The working folder (videos are linked there), and a short one for sockets.
+
+    What is mounted shows inside by the name that it has here, so both have names that say nothing of team, phase or
+    place, where the disk of the answers has such a place. They are noted beside the answers.
+    """
+    notes = out / WORK
+    _clear_after_a_killed_host(notes)
+    notes.mkdir(parents=True)
+    root = neutral_folder(notes)
     sockets = Path(tempfile.mkdtemp(prefix=_SOCKETS))
     if len(str(sockets)) > _MOST_SOCKET_PATH:
         sockets.rmdir()
         sockets = Path(tempfile.mkdtemp(prefix=_SOCKETS, dir="/tmp"))
     sockets.chmod(0o755)
-    (root / _SOCKETS_NOTE).write_text(str(sockets), encoding="utf-8")
+    (notes / _NOTE).write_text(f"{sockets}\n{root}", encoding="utf-8")
     try:
         yield root, sockets
     finally:
-        shutil.rmtree(sockets, ignore_errors=True)
-        shutil.rmtree(root, ignore_errors=True)
+        for folder in (sockets, root, notes):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
-def _clear_after_a_killed_host(root: Path) -> None:
-    """Remove what a host that was killed could not: its working folder, and the sockets that it noted there."""
-    with suppress(OSError, UnicodeDecodeError):
-        noted = Path((root / _SOCKETS_NOTE).read_text(encoding="utf-8"))
-        if noted.name.startswith(_SOCKETS) and noted.parent in (Path(tempfile.gettempdir()), Path("/tmp")):
-            shutil.rmtree(noted, ignore_errors=True)
-    shutil.rmtree(root, ignore_errors=True)
+def neutral_folder(beside: Path) -> Path:
+    """A folder on the disk of another one, so that files can be linked, under a name that says nothing."""
+    for place in _NEUTRAL:
+        with suppress(OSError):
+            if os.stat(place).st_dev == beside.stat().st_dev:
+                made = Path(tempfile.mkdtemp(prefix=_SOCKETS, dir=place))
+                made.chmod(0o755)
+                return made
+    return beside
+
+
+def _clear_after_a_killed_host(notes: Path) -> None:
+    """Remove what a host that was killed could not: its working folder and its sockets, as it noted them."""
+    allowed = {Path(tempfile.gettempdir()), *map(Path, _NEUTRAL)}
+    with suppress(OSError, UnicodeDecodeError, ValueError):
+        for line in (notes / _NOTE).read_text(encoding="utf-8").splitlines():
+            if Path(line).name.startswith(_SOCKETS) and Path(line).parent in allowed:
+                shutil.rmtree(line, ignore_errors=True)
+    shutil.rmtree(notes, ignore_errors=True)
 
 
 def _ignore(_: int) -> None:

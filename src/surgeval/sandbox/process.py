@@ -1,8 +1,8 @@
 """A plain process on this machine: for participants at home and for tests. It keeps nothing in.
 
 The command sees the host's files and network under the caller's own user. Hidden data is refused.
-What it does give: a clean environment, bounded logs, and an end of everything that was started, also
-of children that left the process group (found by a mark in their environment).
+What it does give: a clean environment, bounded logs, and an end of everything that was started and did not hide:
+children that left the process group are found by a mark in their environment, which a program can take off.
 """
 
 from __future__ import annotations
@@ -33,9 +33,7 @@ class ProcessEngine:
     """Starts a command as it is."""
 
     name: ClassVar[str] = "process"
-    guarantees: ClassVar[frozenset[Guarantee]] = frozenset(
-        {Guarantee.CLEAN_ENVIRONMENT, Guarantee.LOG_CAP, Guarantee.DEATH}
-    )
+    guarantees: ClassVar[frozenset[Guarantee]] = frozenset({Guarantee.CLEAN_ENVIRONMENT, Guarantee.LOG_CAP})
     takes_images: ClassVar[bool] = False
 
     def available(self) -> Problem | None:
@@ -162,7 +160,10 @@ class _Process(Running):
             _wait(self._child, 0.01)
         self._watchdog.release()
         self._log.close()
-        evidence = ("the process was reaped", "no process carries the mark of the run")
+        evidence = (
+            "the process was reaped",
+            "no process carries the mark of the run, which one that hides can take off",
+        )
         return Death(self.id, self.exit_code(), evidence)
 
     def _signal_group(self, number: signal.Signals) -> None:

@@ -7,14 +7,16 @@ program on another machine (`phase_scores`), so nothing here reads references: a
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from surgeval.asking.driver import run_tasks
+from surgeval.asking.driver import neutral_folder, run_tasks
 from surgeval.asking.fingerprint import folder_mark
 from surgeval.asking.journal import append_event
 from surgeval.asking.plan import Task
@@ -214,9 +216,23 @@ def run_submission(
             raise
         entrant = Entrant(
             image=stored, command=tuple(command), gpu=gpu, limits=phase.run, hidden=phase.hidden,
-            code=None if code is None else Path(code), weights=None if weights is None else Path(weights),
+            code=None if code is None else Path(code),
+            weights=stack.enter_context(_linked(None if weights is None else Path(weights))),
         )  # fmt: skip
         return _asked(phase, tasks, chosen, entrant, folder, shard, progress)
+
+
+@contextmanager
+def _linked(weights: Path | None) -> Iterator[Path | None]:
+    """The weights under a name that says nothing of whose they are, where their disk has a place for that."""
+    place = None if weights is None else neutral_folder(weights)
+    if weights is None or place is None or place == weights:
+        yield weights
+        return
+    try:
+        yield Path(shutil.copytree(weights, place / "weights", copy_function=os.link))
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def _asked(

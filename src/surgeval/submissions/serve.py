@@ -96,7 +96,7 @@ def _server(where: str) -> _TcpServer:
         return _TcpServer((host or "127.0.0.1", int(port)), _Conversation)
     with suppress(FileNotFoundError):
         os.unlink(where)
-    server = _UnixServer(where, _Conversation)  # type: ignore[arg-type]
+    server = _UnixServer(where, _Conversation)
     os.chmod(where, 0o666)
     return server
 

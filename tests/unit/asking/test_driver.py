@@ -279,7 +279,7 @@ def test_no_video_is_there_while_a_container_starts(tmp_path: Path) -> None:
     """Pre-computation finds nothing: not at the start, not of other videos, not during a restart."""
     seen = str(tmp_path / "seen.txt")
     look = f"""
-folder = os.path.join(os.path.dirname(__import__('glob').glob({str(tmp_path)!r} + '/out/.work/input')[0]), 'input')
+folder = os.path.join(open({str(tmp_path)!r} + '/out/.work/folders').read().splitlines()[1], 'input')
 open({seen!r}, 'a').write('start ' + str(len(os.listdir(folder))) + chr(10))
 """
     body = (
@@ -426,11 +426,11 @@ run(Path({str(tmp_path)!r}), {command!r}, tasks(Path({str(tmp_path / "media")!r}
     while os.path.exists(f"/proc/{pid}") and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not os.path.exists(f"/proc/{pid}")
-    sockets = Path((tmp_path / "out" / driver.WORK / "sockets").read_text())
-    assert sockets.is_dir()
+    left = [Path(line) for line in (tmp_path / "out" / driver.WORK / "folders").read_text().splitlines()]
+    assert all(folder.is_dir() for folder in left)
     go_on.touch()
     found = run(tmp_path, command, asked, budget_s=600.0)
-    assert not sockets.exists()
+    assert not any(folder.exists() for folder in left)
     assert set(outcomes(found).values()) == {"ok"}
     assert len(found) == 12
     assert all(found[case].content == row["content"] for case, row in first.items())
@@ -443,7 +443,7 @@ def test_a_note_of_sockets_that_are_not_ours_removes_nothing(tmp_path: Path, pla
     for name in ("kept", "sg-kept"):
         (tmp_path / name).mkdir()
     note = str(tmp_path / place).encode("utf-8", "surrogateescape")
-    (tmp_path / "out" / driver.WORK / "sockets").write_bytes(note)
+    (tmp_path / "out" / driver.WORK / "folders").write_bytes(note)
     with driver.working_folders(tmp_path / "out"):
         pass
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "out", "sg-kept"]
