@@ -442,6 +442,13 @@ def test_the_trial_proves_the_death_of_an_isolating_engine_threefold(any_engine:
     )
 
 
+def test_what_a_run_uses_is_counted(closed_engine: Bench) -> None:
+    with closed_engine.start("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; /bin/busybox sleep 600") as running:
+        before = running.usage()
+        until(lambda: running.usage().since(before).get("cpu_s", 0) > 0.05, 60, "no processor time is counted")
+        assert set(running.usage().since(before)) >= {"cpu_s", "throttled_s"}
+
+
 def test_a_file_that_comes_late_is_seen_and_goes_again(any_engine: Bench) -> None:
     engine, launch = any_engine.engine, any_engine.launch("true")
     given, output = (engine.inside(launch.mount(kind)) for kind in (MountKind.INPUT, MountKind.OUTPUT))  # type: ignore[arg-type]

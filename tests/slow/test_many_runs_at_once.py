@@ -3,7 +3,7 @@
     make test-slow, or: pytest tests/slow/test_many_runs_at_once.py
 
 The runs share an engine and, where there is one, an image. Each host is killed some times at random moments and started
-again until it ends by itself. The programs misbehave on purpose: they crash, hang and answer late, far from the deadline.
+again until it ends by itself. The program crashes on some questions and answers garbage to others, at once.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -28,7 +28,7 @@ from surgeval.asking.restarts import GAVE_UP, START_FAILED, STARTED, Restarts
 from surgeval.asking.session import Answered, Entrant, OpenSession, Session, StartUp, Workplace, open_session
 from surgeval.asking.shelf import Shelf
 from surgeval.errors import EngineFailed, Misuse, ProgramMissing, RunInterrupted
-from surgeval.sandbox import Engine, Mount
+from surgeval.sandbox import Engine, Mount, Running, Usage
 from surgeval.schema.questions import Request
 
 WORK = ".work"
@@ -157,8 +157,10 @@ class _Host:
         if session is None:
             return self._record(task, Outcome.CRASHED, self.restarts.refusal(task.request.video), attempt)
         question = self.aliases.question(task, self.rules, self.inside)
+        before = session.running.usage()
         given = session.ask(question, before=lambda: self.shelf.show(name))
-        record = self._record(task, given.outcome, given.detail, attempt, given)
+        used = _used(session.running, before)
+        record = self._record(task, given.outcome, given.detail, attempt, given, used)
         self.in_trouble |= not (given.content or "").strip()
         if not given.usable or given.replace:
             what, why = ("replaced", given.replace) if given.usable else ("unusable", given.detail)
@@ -277,7 +279,13 @@ class _Host:
             del uses[task.media]
 
     def _record(
-        self, task: Task, outcome: Outcome, detail: str, attempt: int = 1, given: Answered | None = None
+        self,
+        task: Task,
+        outcome: Outcome,
+        detail: str,
+        attempt: int = 1,
+        given: Answered | None = None,
+        used: Mapping[str, float] | None = None,
     ) -> Record:
         return Record(
             case=task.request.case,
@@ -289,8 +297,15 @@ class _Host:
             extra=None if given is None else given.extra,
             session=self.sessions,
             attempt=attempt,
+            usage=used or None,
             broke=given is not None and not given.usable,
         )
+
+
+def _used(running: Running, before: Usage) -> dict[str, float]:
+    """What a container used for an answer, as far as the kernel says; its peak of memory is that since its start."""
+    used, peak_mb = running.usage().since(before), running.peak_memory_mb() if before.cpu_s is not None else None
+    return used if peak_mb is None else {**used, "peak_memory_mb": round(peak_mb, 1)}
 
 
 def _announce(journal: Journal, engine: Engine, known: int, done: int, todo: Sequence[Sequence[Task]]) -> None:

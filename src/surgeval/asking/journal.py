@@ -47,6 +47,8 @@ class Record:
     """Number of the container within the run, from 1."""
     attempt: int = 1
     """Above 1 when it was asked again after a failure on our side."""
+    usage: Mapping[str, float] | None = None
+    """What the container used for this answer, as the kernel counts it."""
     broke: bool = False
     """Whether the container was lost with this question."""
 

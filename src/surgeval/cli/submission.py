@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -84,17 +85,26 @@ def run(
     runtime: o.Runtime = None,
     gpu: o.Gpu = None,
     shard: str = typer.Option("1/1", "--shard", metavar="I/N", help="Only the videos of part I of N."),
+    compliance: int = typer.Option(
+        0, "--compliance", min=0, help="Instead: ask so many questions twice under other names, and compare."
+    ),
     as_json: o.Json = False,
 ) -> None:
     """Ask a submission every question of a phase, or of one shard; never sees references."""
+    from surgeval.submissions.compliance import compliance_of
     from surgeval.submissions.phase import read_phase
     from surgeval.submissions.phase_run import Shard, run_submission
 
     with progress_bar("asking") as step:
-        run_submission(
+        place = run_submission(
             read_phase(phase), questions, out=folder, image=image, command=shlex.split(command or ""), code=code,
-            weights=weights, engine=engine, runtime=runtime, gpu=gpu, shard=Shard.read(shard), progress=step,
+            weights=weights, engine=engine, runtime=runtime, gpu=gpu, shard=Shard.read(shard),
+            compliance=compliance, progress=step,
         )  # fmt: skip
+    if compliance:
+        found = compliance_of(place)
+        emit_json(asdict(found) | {"verdict": found.verdict})
+        return
     _tell(phase, folder, as_json)
 
 

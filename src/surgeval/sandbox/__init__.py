@@ -13,6 +13,7 @@ from surgeval.sandbox._engine import Guarantee as Guarantee
 from surgeval.sandbox._engine import Problem as Problem
 from surgeval.sandbox._engine import Running as Running
 from surgeval.sandbox._engine import Severity as Severity
+from surgeval.sandbox._engine import Usage as Usage
 from surgeval.sandbox._intake import ImageFacts as ImageFacts
 from surgeval.sandbox._intake import ImageLimits as ImageLimits
 from surgeval.sandbox._intake import inspect_image as inspect_image
@@ -46,6 +47,7 @@ __all__ = [
     "Running",
     "Severity",
     "Trial",
+    "Usage",
     "engine_takes_images",
     "held_image",
     "inspect_image",

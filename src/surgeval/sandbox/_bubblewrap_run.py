@@ -8,7 +8,7 @@ import subprocess
 from contextlib import suppress
 
 from surgeval.errors import EngineFailed
-from surgeval.sandbox._engine import Death, Guarantee, Running
+from surgeval.sandbox._engine import Death, Guarantee, Running, Usage
 from surgeval.sandbox._folders import Folder
 from surgeval.sandbox._kernel import OwnGroup, Watched
 from surgeval.sandbox._launch import Launch, MountKind
@@ -62,6 +62,10 @@ class BubblewrapRun(Running):
     def peak_memory_mb(self) -> float | None:
         """The most memory its control group has held, or None without one."""
         return self._group.peak_mb() if self._group else None
+
+    def usage(self) -> Usage:
+        """What its control group has used."""
+        return self._group.usage() if self._group else Usage()
 
     def host_pid(self) -> int | None:
         """The first process."""

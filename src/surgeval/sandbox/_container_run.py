@@ -11,7 +11,7 @@ from typing import Any
 
 from surgeval.errors import EngineFailed
 from surgeval.sandbox._cli import Cli
-from surgeval.sandbox._engine import Death, Guarantee, Running
+from surgeval.sandbox._engine import Death, Guarantee, Running, Usage
 from surgeval.sandbox._folders import Folder
 from surgeval.sandbox._kernel import ControlGroup, Watched
 from surgeval.sandbox._launch import Launch, MountKind
@@ -93,6 +93,10 @@ class ContainerRun(Running):
     def peak_memory_mb(self) -> float | None:
         """The most memory its control group has held."""
         return self._group.peak_mb() if self._group else None
+
+    def usage(self) -> Usage:
+        """What its control group has used."""
+        return self._group.usage() if self._group else Usage()
 
     def host_pid(self) -> int | None:
         """The first process."""

@@ -55,6 +55,22 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """What a run has used since its start, as the kernel counts it; None where it does not say."""
+
+    cpu_s: float | None = None
+    throttled_s: float | None = None
+    """Time in which it wanted to run and its limit of processors did not let it."""
+    pressure_s: float | None = None
+    """Time in which something in it waited for a processor."""
+
+    def since(self, earlier: Usage) -> dict[str, float]:
+        """What was used between two looks, by name; left out where nothing is known."""
+        pairs = {name: (getattr(earlier, name), getattr(self, name)) for name in self.__slots__}
+        return {name: round(b - a, 6) for name, (a, b) in pairs.items() if a is not None and b is not None}
+
+
+@dataclass(frozen=True, slots=True)
 class Death:
     """Proof that a run is over: what was looked at, and that nothing was left there."""
 
@@ -93,6 +109,10 @@ class Running(ABC):
     @abstractmethod
     def peak_memory_mb(self) -> float | None:
         """The most memory it has used so far, or None where that cannot be read."""
+
+    def usage(self) -> Usage:
+        """What it has used since its start; nothing where this engine does not count."""
+        return Usage()
 
     def host_pid(self) -> int | None:
         """A process inside, by its number on the host, where there is one: its namespaces are those of the run."""

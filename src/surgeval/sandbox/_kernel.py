@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from surgeval.sandbox._engine import Usage
 from surgeval.sandbox._leases import host_lives, host_mark
 from surgeval.sandbox._watchdog import OWN_GROUP
 
@@ -156,6 +157,26 @@ class ControlGroup:
         self._peak = max([self._peak, *seen])
         return self._peak / 2**20 or None
 
+    def usage(self) -> Usage:
+        """Processor time, time held back by the limit, and time spent waiting for a processor."""
+        counts = self._counts("cpu", "cpu.stat")
+        if self._unified:
+            pressure = self._counts("cpu", "cpu.pressure").get("some total")
+            return Usage(
+                *(_seconds(n, 1e6) for n in (counts.get("usage_usec"), counts.get("throttled_usec"), pressure))
+            )
+        used = self._number("cpuacct", "cpuacct.usage") if "cpuacct" in self._folders else None
+        return Usage(_seconds(used, 1e9), _seconds(counts.get("throttled_time"), 1e9))
+
+    def _counts(self, controller: str, name: str) -> dict[str, int]:
+        """The numbers in a file of the group, by name; of a pressure file its totals."""
+        found: dict[str, int] = {}
+        with suppress(OSError, KeyError, ValueError):
+            for line in (self._folders[controller] / name).read_text().splitlines():
+                words = line.replace("=", " ").split()
+                found[words[0] if len(words) == 2 else f"{words[0]} total"] = int(words[-1])
+        return found
+
     def oom_kills(self) -> int:
         """How often the memory limit killed something."""
         file = self._folders["memory"] / ("memory.events" if self._unified else "memory.oom_control")
@@ -234,6 +255,10 @@ class ControlGroup:
         return None if text == "max" else int(text)
 
 
+def _seconds(count: int | None, per_second: float) -> float | None:
+    return None if count is None else count / per_second
+
+
 class OwnGroup(ControlGroup):
     """A control group made for one run, where this process may make one."""
 
@@ -252,8 +277,8 @@ class OwnGroup(ControlGroup):
             delegated = (_GROUPS / "cgroup.subtree_control").read_text().split()
             ready = set(cls.CONTROLLERS) <= set(delegated)
             return dict.fromkeys(cls.CONTROLLERS, _GROUPS if ready else Path("/nonexistent"))
-        freezer = ("freezer",) if os.access(_GROUPS / "freezer", os.W_OK) else ()
-        return {name: _GROUPS / name for name in (*cls.CONTROLLERS, *freezer)}
+        further = [name for name in ("freezer", "cpuacct") if os.access(_GROUPS / name, os.W_OK)]
+        return {name: _GROUPS / name for name in (*cls.CONTROLLERS, *further)}
 
     def __init__(self, name: str, *, memory_bytes: int, pids: int, cpus: float, cpuset: str = "") -> None:
         roots = self._roots()

@@ -9,6 +9,7 @@ __all__ = [
     "Outcome",
     "Rules",
     "State",
+    "compliance",
     "phase",
     "phase_run",
     "phase_scores",

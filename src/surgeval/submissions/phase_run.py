@@ -11,6 +11,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,11 +20,12 @@ from typing import NamedTuple
 from surgeval.asking.driver import neutral_folder, run_tasks
 from surgeval.asking.fingerprint import folder_mark
 from surgeval.asking.journal import append_event
-from surgeval.asking.plan import Task
+from surgeval.asking.plan import State, Task
 from surgeval.asking.session import Entrant, OpenSession, open_session
 from surgeval.errors import ImageRefused, InputInvalid, Misuse, RunInterrupted, SurgevalError
 from surgeval.sandbox import Engine, Launch, held_image, inspect_image, open_engine
 from surgeval.schema.findings import Finding, Severity
+from surgeval.submissions.compliance import doubled
 from surgeval.submissions.description import read_description
 from surgeval.submissions.evidence import canary_s, canary_verdict, machine_facts
 from surgeval.submissions.gc_invoke import open_invoke_session
@@ -171,6 +173,7 @@ def run_submission(
     runtime: str | None = None,
     gpu: str | None = None,
     shard: Shard = WHOLE,
+    compliance: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Path:
     """The folder of a shard with one outcome per question, after it was asked everything; what was begun goes on.
@@ -187,6 +190,7 @@ def run_submission(
         runtime: Of podman or docker, instead of the usual one.
         gpu: The GPU to give, by index or UUID, where the phase has one.
         shard: Which videos.
+        compliance: Instead, ask so many questions twice under other names; see `surgeval.submissions.compliance`.
         progress: Called with the number of further questions that have an outcome.
 
     Raises:
@@ -207,7 +211,12 @@ def run_submission(
     )
     folder = Path(out)
     with ExitStack() as stack:
-        tasks = _tasks(Path(questions), shard, Path(stack.enter_context(TemporaryDirectory(prefix="surgeval-"))))
+        scratch = Path(stack.enter_context(TemporaryDirectory(prefix="surgeval-")))
+        tasks = _tasks(Path(questions), shard, scratch / "unpacked")
+        if compliance:
+            (scratch / "again").mkdir()
+            tasks = doubled(tasks, compliance, scratch / "again", seed=phase.budget.seed)
+            phase, folder = replace(phase, budget=replace(phase.budget, state=State.FREE)), folder / "compliance"
         write_phase(folder, phase)
         try:
             stored = None if image is None else stack.enter_context(held_image(chosen, Path(image), phase.image))

@@ -120,7 +120,8 @@ def _clock_rows(facts: RunFacts, rules: Rules, setup_s: float) -> list[tuple[str
     """Latency on the host's clock, what is left of the budget, and what the pooled rule would say."""
     rows = []
     if facts.answered:
-        rows.append(("latency", f"p50 {facts.p50_s:.3f} s, p95 {facts.p95_s:.3f} s, max {facts.max_s:.3f} s"))
+        most = "" if math.isnan(facts.p95_most_s) else f" (below {facts.p95_most_s:.3f} s at 95 % confidence)"
+        rows.append(("latency", f"p50 {facts.p50_s:.3f} s, p95 {facts.p95_s:.3f} s{most}, max {facts.max_s:.3f} s"))
         if facts.first_s:
             text = (
                 f"up to {max(facts.first_s):.3f} s for the first answer of a container ({len(facts.first_s)} of them)"

@@ -18,7 +18,7 @@ from surgeval.asking.lines import LineFile
 from surgeval.asking.messages import Outcome, Question
 from surgeval.asking.plan import Rules, State
 from surgeval.asking.session import Answered, Entrant, StartUp, Workplace
-from surgeval.sandbox import Death, Engine, Mount
+from surgeval.sandbox import Death, Engine, Mount, Usage
 
 OK, HANGS, CRASHES, LATE, GARBAGE = "ok hangs crashes late garbage".split()
 GIVEN = {
@@ -67,6 +67,9 @@ class FakeRunning:
 
     def logs(self) -> bytes:
         return b""
+
+    def usage(self) -> Usage:
+        return Usage()
 
 
 class FakeSession:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import random
 import shutil
 import tomllib
 from dataclasses import fields
@@ -13,18 +15,22 @@ import pytest
 from typer.testing import CliRunner
 
 from hostile_programs import good
-from submission_runs import events
+from submission_runs import events, rules, tasks
+from surgeval.asking.driver import run_tasks
 from surgeval.asking.plan import Rules
+from surgeval.asking.session import Entrant
 from surgeval.cli import build_app
 from surgeval.errors import HiddenDataRefused, ImageRefused, InputInvalid, Misuse
-from surgeval.sandbox import ENGINES, ImageLimits, Limits
+from surgeval.sandbox import ENGINES, ImageLimits, Limits, open_engine
 from surgeval.sandbox.process import ProcessEngine
 from surgeval.submissions import phase_scores
+from surgeval.submissions.compliance import compliance_of, doubled
 from surgeval.submissions.phase import SECTIONS, Phase, phase_of, read_phase
 from surgeval.submissions.phase_run import Shard, check_submission, run_submission
 from surgeval.submissions.phase_scores import score_submission
 from surgeval.submissions.phase_status import status_of
 from surgeval.submissions.rehearsal import phase_settings, rehearse
+from surgeval.submissions.results import p95_bound
 from surgeval.submissions.starter import new_pack
 from surgeval.submissions.uploads import UploadLimits
 
@@ -299,3 +305,45 @@ def test_the_page_shows_every_setting_with_its_default() -> None:
     assert {name: set(table) for name, table in shown.items() if isinstance(table, dict)} == {
         name: set(section.names) for name, section in SECTIONS.items()
     }
+
+
+@pytest.mark.parametrize(("remembers", "verdict"), [(True, "quicker"), (False, "ok")])
+def test_a_compliance_run_tells_who_remembers_answers(
+    remembers: bool, verdict: str, phase_file: Path, tmp_path: Path
+) -> None:
+    asked = tasks(tmp_path / "media", 8, 2)
+    body = (
+        "kept = state.setdefault('kept', {})\nkey = question['question']\n"
+        f"if {remembers} and key in kept: return kept[key]\n"
+        "time.sleep(0.4)\nkept[key] = key\nreturn key"
+    )
+    links = tmp_path / "links"
+    links.mkdir()
+    twice = doubled(asked, 6, links, seed=1)
+    assert len({task.request.case for task in twice}) == 12
+    out = run_tasks(
+        twice, engine=open_engine("process"), entrant=Entrant(command=good(tmp_path / "program", body)), rules=rules(),
+        out=tmp_path / "out",
+    )  # fmt: skip
+    found = compliance_of(out)
+    assert (found.pairs, found.changed, found.verdict) == (6, 0, verdict)
+
+
+def test_the_verb_of_a_compliance_run_says_too_few_where_there_are_few(
+    phase_file: Path, questions: Path, tmp_path: Path
+) -> None:
+    words = " ".join(good(tmp_path / "program"))
+    code, text = verb(
+        "run", "--phase", phase_file, "--questions", questions, "--run", tmp_path / "run", "--command", words,
+        "--compliance", 3,
+    )  # fmt: skip
+    assert (code, json.loads(text)["verdict"], json.loads(text)["pairs"]) == (0, "too few", 3)
+
+
+def test_a_bound_on_the_slow_end_needs_59_answers_and_covers() -> None:
+    assert math.isnan(p95_bound([1.0] * 58))
+    assert p95_bound([float(n) for n in range(59)]) == 58.0
+    chance, covered = random.Random(3), 0
+    for _ in range(2000):
+        covered += p95_bound([chance.random() for _ in range(200)]) >= 0.95
+    assert 0.95 <= covered / 2000 <= 0.985  # the coverage of whole order statistics at 200 is 0.973
