@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -79,7 +80,7 @@ def rehearse(
     )  # fmt: skip
     limits, image_limits = Limits(memory_mb=memory_mb), None
     if phase is not None:
-        local = {"clock": clock, "replicates": boot, "judges": judge, "store": store}
+        local: dict[str, Any] = {"clock": clock, "replicates": boot, "judges": judge, "store": store}
         if settings != Settings(**local) or memory_mb != _MEMORY_MB:
             raise Misuse("limits, budget and protocol come from --phase; leave out the options that set them")
         organised = read_phase(phase)

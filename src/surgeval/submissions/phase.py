@@ -182,7 +182,7 @@ def phase_of(content: Mapping[str, Any], *, where: str = "phase", folder: Path =
 
 def _made(kind: type, values: Mapping[str, Any]) -> Any:
     """An object of the class; whole numbers are taken where it has decimal ones, words where it has names."""
-    defaults = {one.name: one.default for one in fields(kind)}
+    defaults: dict[str, Any] = {one.name: one.default for one in fields(kind)}
     return kind(**{
         name: type(defaults[name])(value) if isinstance(defaults[name], float | StrEnum) else value
         for name, value in values.items()

@@ -136,7 +136,7 @@ def _shard(number: int, of: int, folder: Path) -> dict[str, Any]:
         stage = Stage.FAILED_INFRA
     else:
         stage = Stage.INFERRED if "started" in names or not facts.questions else Stage.FAILED_PARTICIPANT
-    evidence = next((event for event in reversed(events) if event["event"] == "evidence"), {})
+    evidence: dict[str, Any] = next((event for event in reversed(events) if event["event"] == "evidence"), {})
     return {
         "shard": f"{number}/{of}", "of": of, "stage": stage.value, "codes": _codes(facts.outcomes, names, evidence),
         "questions": events[0].get("questions"), "outcomes": dict(facts.outcomes), "restarts": facts.restarts,
