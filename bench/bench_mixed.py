@@ -15,14 +15,17 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from bench.harness import Row, cpu_seconds, peak_memory_mb
+from surgeval.stats.mixed.design import design_of, factor_of
 from surgeval.stats.mixed.fit import Engine, fit
-from surgeval.stats.mixed.formula import FamilyName
+from surgeval.stats.mixed.formula import FamilyName, Model
 from surgeval.stats.mixed.simulated import EFFECTS, Simulation, Spreads
+from surgeval.stats.mixed.term_tests import term_tests
 
 UNITS = ("algorithm", "patient", "image", "instance")
 TERMS = " + ".join([*EFFECTS, *(f"(1 | {name})" for name in UNITS)])
@@ -32,6 +35,8 @@ STORED = {
     "lmer score": 1.0, "lmer-no-checks score": 0.86,
 }  # fmt: skip
 """CPU seconds of R 4.2.2, lme4 1.1-31 and glmmTMB 1.1.5 with reference BLAS on one core."""
+SLOPE = "i_dark"
+VARYING = f"(0 + {SLOPE} | patient)"
 SIZES = (10_000, 100_000, 1_000_000)
 
 
@@ -41,34 +46,77 @@ def rows() -> list[Row]:
         "binary": Simulation(outcome="binary", spreads=Spreads(cell=0.0)).frame(1),
         "score": Simulation(outcome="score").frame(1),
     }
+    frames |= {
+        "varying": Simulation(varying=0.4).frame(2),
+        "varying_binary": Simulation(outcome="binary", spreads=Spreads(cell=0.0), varying=0.4).frame(2),
+    }
     peers, stored = _peers(frames)
-    found = [
-        row
-        for name, text, frame, family in (
-            ("paper", f"tp / reference ~ {TERMS}", frames["counts"], "binomial"),
-            ("default", f"tp / reference ~ {TERMS} + (1 | algorithm:instance)", frames["counts"], "binomial"),
-            ("binary", f"correct ~ {TERMS}", frames["binary"], "binomial"),
-            ("score", f"score ~ {TERMS}", frames["score"], "gaussian"),
-        )
-        for row in _compared(name, text, frame, family, peers, stored)  # type: ignore[arg-type]
+    cell = "(1 | algorithm:instance)"
+    models = (
+        Measured("paper", f"tp / reference ~ {TERMS}", frames["counts"]),
+        Measured("default", f"tp / reference ~ {TERMS} + {cell}", frames["counts"]),
+        Measured("binary", f"correct ~ {TERMS}", frames["binary"]),
+        Measured("score", f"score ~ {TERMS}", frames["score"], "gaussian", goal=20.0),
+        Measured("paper, REML", f"tp / reference ~ {TERMS}", frames["varying"], restricted=True),
+        Measured("paper, REML and slope", f"tp / reference ~ {TERMS} + {VARYING}", frames["varying"], restricted=True,
+                 goal=20.0),
+        Measured("default, REML and slope", f"tp / reference ~ {TERMS} + {cell} + {VARYING}", frames["varying"],
+                 restricted=True, goal=20.0),
+        Measured("binary, REML and slope", f"correct ~ {TERMS} + {VARYING}", frames["varying_binary"], restricted=True,
+                 goal=20.0),
+    )  # fmt: skip
+    return [
+        *(row for model in models for row in _compared(model, peers, stored)),
+        *_tables(frames["varying"]),
+        *_growth(),
     ]
-    return found + _growth()
 
 
-def _compared(
-    name: str, text: str, frame: pl.DataFrame, family: FamilyName, peers: dict[str, float], stored: str
-) -> list[Row]:
-    goals = {"numba": 20.0 if family == "gaussian" else 30.0, "numpy": None if family == "gaussian" else 8.0}
+class Measured(NamedTuple):
+    """A model that is measured beside its peers."""
+
+    name: str
+    text: str
+    frame: pl.DataFrame
+    family: FamilyName = "binomial"
+    restricted: bool = False
+    goal: float = 30.0
+    """The ratio promised of the compiled engine."""
+
+
+def _compared(model: Measured, peers: dict[str, float], stored: str) -> list[Row]:
+    goals = {"numba": model.goal, "numpy": 8.0 if model.goal == 30.0 and not model.restricted else None}
     engines: tuple[Engine, ...] = ("numba", "numpy")
     found = []
     for engine in engines:
-        ours = cpu_seconds(lambda engine=engine: fit(frame, text, family=family, engine=engine), repeat=5)  # type: ignore[misc]
+        ours = cpu_seconds(
+            lambda engine=engine: fit(  # type: ignore[misc]
+                model.frame, model.text, family=model.family, engine=engine, restricted=model.restricted or None
+            ),
+            repeat=5,
+        )
         for peer, seconds in peers.items():
             kind, _, what = peer.partition(" ")
-            if what == name:
-                goal = goals[engine]
-                note = f"{frame.height:,} rows, 18 coefficients, with standard errors{stored}"
-                found.append(Row(f"mixed model {name} ({engine})", ours, kind, seconds, goal, note))
+            if what == model.name:
+                note = f"{model.frame.height:,} rows, 18 coefficients, with standard errors{stored}"
+                found.append(Row(f"mixed model {model.name} ({engine})", ours, kind, seconds, goals[engine], note))
+    return found
+
+
+def _tables(frame: pl.DataFrame) -> list[Row]:
+    """Whole tables of 17 tested properties, without slopes and with one for each."""
+    design = design_of(frame, Model.parse(f"tp / reference ~ {TERMS} + (1 | algorithm:instance)"))
+    patient, found = factor_of(frame, "patient"), []
+
+    def table(slopes: bool) -> object:
+        base = fit(design, restricted=True, engine="numba")
+        return term_tests(base, patient, slopes=slopes, engine="numba")
+
+    once = cpu_seconds(lambda: fit(design, engine="numba"))
+    for name, slopes in (("without slopes", False), ("a slope each", True)):
+        seconds = cpu_seconds(lambda slopes=slopes: table(slopes), repeat=1)  # type: ignore[misc]
+        note = f"{frame.height:,} rows; {seconds / once:.1f} times one full-likelihood fit with errors"
+        found.append(Row(f"mixed model, 17 properties tested, {name}", seconds, "-", None, None, note))
     return found
 
 

@@ -2,7 +2,8 @@
 
 challengeR is an R package and is not run here: its time is a stored figure, 238 CPU seconds for 10
 algorithms x 200 cases x 3 tasks x 1,000 resamples (challengeR 1.0.5, extrapolated from 79 CPU seconds
-for one task). The other rows have no peer, because no other implementation of that ranking is public.
+for one task). No other implementation of the FOCUS ranking is public: the peer of 100 models is a loop over replicates
+and buckets in plain numpy (`looped_places`), as challengeR loops; most other rows have none.
 """
 
 from __future__ import annotations
@@ -11,18 +12,22 @@ from collections.abc import Callable
 
 import numpy as np
 import polars as pl
+from scipy import special
 
 from bench.harness import Row, cpu_seconds
 from surgeval.schema.score_table import ScoreTable
 from surgeval.stats.draws import stream, video_counts
 from surgeval.stats.paired_tests import exact_p, flip_p, pair_indices
 from surgeval.stats.ranking import rank
-from surgeval.stats.ranking._focus.buckets import prepare
+from surgeval.stats.ranking._focus.buckets import Board, prepare
 from surgeval.stats.ranking._focus.nested_ties import broken_places, video_lists
 from surgeval.stats.ranking._focus.stability import replicate
 from surgeval.stats.ranking._options import RankOptions
 
 CHALLENGER_STORED_S = 238.0
+OPTIONS = RankOptions(board="technical")
+LOOPED = 10
+"""Replicates that the loop does; its time is scaled to 1,000."""
 GROUPS = ("object_recognition", "temporal_grounding", "aggregation", "event_understanding", "complex_reasoning")
 
 
@@ -30,6 +35,7 @@ def rows() -> list[Row]:
     twenty, hundred = focus_table(20), focus_table(100)
     tests = exact_test_differences()
     algorithms, real = task_table(), real_differences()
+    board = prepare(hundred, OPTIONS).boards[0]
     return [
         Row(
             "FOCUS ranking, one board: 20 models, 10 buckets, 190 pairs, 20,000 questions, 200 videos, 1,000 resamples",
@@ -51,7 +57,15 @@ def rows() -> list[Row]:
             cpu_seconds(lambda: rank(hundred, replicates=1000, board="technical"), repeat=1),
             "-",
             None,
-            note="reported only",
+            note="reported only: tests, places, tie-breaks, influence, rank sets and 1,000 resamples",
+        ),
+        Row(
+            "stability replicates of it alone: 1,000 places of 100 models in 10 buckets",
+            cpu_seconds(lambda: places_in_replicates(board, 1000), repeat=1),
+            f"a loop over replicates in plain numpy ({LOOPED} replicates, scaled)",
+            cpu_seconds(lambda: looped_places(board, LOOPED), repeat=1) * 1000 / LOOPED,
+            goal=5.0,
+            note="the same tests, correction and places; no tie-break",
         ),
         Row(
             "exact sign-flip tests, 190 pairs x 10 buckets x 200 videos",
@@ -128,13 +142,41 @@ def real_differences(*, models: int = 40, videos: int = 200) -> np.ndarray:
 
 def ties_in_replicates(table: ScoreTable) -> Callable[[], object]:
     """The tie-break of one board's replicates, ready to run."""
-    options = RankOptions(board="technical")
-    board = prepare(table, options).boards[0]
+    board = prepare(table, OPTIONS).boards[0]
     members, weights = np.arange(len(board.models)), np.ones(len(board.buckets))
     lists = video_lists(board.videos, 1000, stream(1, "bench"))
     counts = video_counts(board.videos, 1000, stream(1, "bench"))
-    drawn = replicate(board, members, weights, options, counts)
+    drawn = replicate(board, members, weights, OPTIONS, counts)
     return lambda: broken_places(board, members, weights, lists, drawn.place, drawn.macro, seed=1)
+
+
+def places_in_replicates(board: Board, replicates: int) -> np.ndarray:
+    """The places of one board under resampled videos."""
+    counts = video_counts(board.videos, replicates, stream(1, "bench"))
+    members, weights = np.arange(len(board.models)), np.ones(len(board.buckets))
+    return replicate(board, members, weights, OPTIONS, counts).place
+
+
+def looped_places(board: Board, replicates: int) -> np.ndarray:
+    """The same places, one replicate and one bucket after the other, each test on the videos that were drawn."""
+    models, rng, out = len(board.models), stream(1, "bench"), []
+    first, second = np.triu_indices(models, k=1)
+    levels = OPTIONS.alpha / np.arange(len(first), 0, -1)
+    for counts in video_counts(board.videos, replicates, rng):
+        lead = np.zeros(len(first))
+        for bucket in board.buckets:
+            drawn = np.repeat(bucket.scores.sums, counts[bucket.videos], axis=0)
+            gap = drawn[:, first] - drawn[:, second]
+            total, squares = gap.sum(axis=0), (gap**2).sum(axis=0)
+            z = np.divide(np.abs(total), np.sqrt(squares), out=np.zeros_like(total), where=squares > 0)
+            p = special.erfc(z / np.sqrt(2))
+            order = np.argsort(p)
+            passed = np.zeros(len(p), dtype=bool)
+            passed[order] = np.logical_and.accumulate(p[order] <= levels)
+            lead += np.where(passed, np.sign(total), 0.0)
+        score = np.bincount(first, np.sign(lead), models) - np.bincount(second, np.sign(lead), models)
+        out.append(1 + (score[None, :] > score[:, None]).sum(axis=1))
+    return np.array(out)
 
 
 def task_table(*, algorithms: int = 10, cases: int = 200, tasks: int = 3) -> ScoreTable:

@@ -25,7 +25,9 @@ $ surgeval list datasets --json
 ```
 
 - `check(root, tasks=None)`, or `surgeval check cholect50 FOLDER`, says what is there, what is missing, which counts
-  differ from the published ones, and where the publications contradict themselves.
+  differ from the published ones, and where the publications contradict themselves. Its last line says for which tasks
+  the folder can be used: a part that is not there is a warning, and what is there is read (JIGSAWS with one of its
+  three tasks, one centre of MultiBypass140, the test part of Endoscapes alone).
 - `references(root, task=...)` returns a table with `case`, `video`, `frame`, strata and the reference, its clock (what
   `frame` counts) and its rate. Unusable files raise one error that lists every problem. Pickles are never opened.
 - `cases(root, task=...)` is the same without the reference; `splits(root)` adds the splits that the files state.
@@ -41,7 +43,10 @@ $ surgeval list datasets --json
 
 | code | meaning |
 |---|---|
-| `missing` | a file or folder is not there |
+| `missing` | a file or folder is not there, and nothing can be read without it |
+| `absent` | a part of the data set is not there; what is there can be used |
+| `link-as-file` | a link that unpacking turned into a small file with a path |
+| `doubtful-video` | a video whose annotations its makers doubt; it counts only where it is asked for by name |
 | `unreadable` | a file is not of the format it claims |
 | `malformed` | a row, key or cell cannot be used |
 | `no-references` | a task has nothing to read |
@@ -57,6 +62,7 @@ $ surgeval list datasets --json
 | `one-sided` | a case that one of two files lacks |
 | `unexpected-file` | a name outside the layout; not read |
 | `pickle` | pickles, counted and left shut |
+| `rows-differ` | a video with another number of rows than published |
 | `count-differs` | a count other than the published one |
 | `published-disagreement` | the publications contradict themselves or each other |
 """
@@ -66,7 +72,7 @@ def page() -> str:
     """The page as the adapters describe themselves now."""
     from surgeval.datasets import DATA_SETS, leakage_table, open_data_set
 
-    parts = [_HEAD]
+    parts = [_HEAD, _overview([open_data_set(name) for name in DATA_SETS])]
     for name in DATA_SETS:
         parts.append(_section(open_data_set(name)))
     parts.append("## Videos that data sets share\n\nA pair that is not listed is unknown, not free of overlap.\n")
@@ -77,10 +83,31 @@ def page() -> str:
     return "\n".join(parts)
 
 
+def _overview(data_sets) -> str:  # type: ignore[no-untyped-def]
+    """One row per task: kind of evaluation with its metrics, splits, and what the adapter was checked against."""
+    from surgeval.cli.list import measured_by
+
+    lines = [
+        "## What can be measured with what\n",
+        "Splits without a mark are those of the data set's makers or of the paper that introduced them; `*` marks "
+        "those that a widely used loader made up. The independent unit is the video unless another is named.\n",
+        "| data set | task | `surgeval evaluate`: metrics | unit | splits | checked against |",
+        "|---|---|---|---|---|---|",
+    ]
+    for one in data_sets:
+        schemes = one.splits()["scheme"].unique(maintain_order=True).to_list()
+        splits = ", ".join(f"{scheme}*" if scheme in one.unofficial else scheme for scheme in schemes)
+        for name, task in one.tasks.items():
+            unit = task.compared.cluster if task.compared else ""
+            cells = (one.name, name, measured_by(task), unit, splits or "in the files or none", one.checked_against)
+            lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
 def _section(data_set) -> str:  # type: ignore[no-untyped-def]
     note = f" ({data_set.licence_note})" if data_set.licence_note else ""
     lines = [f"## {data_set.name}\n", f"{data_set.title}. {data_set.citation}.", ""]
-    lines += [f"Licence: {data_set.licence or 'not confirmed'}{note}.", ""]
+    lines += [f"Licence: {data_set.licence or 'not confirmed'}{note}. Where to get it: {data_set.source}.", ""]
     lines += [
         "| task | reference | `frame` counts | rate | published | `surgeval evaluate` |",
         "|---|---|---|---|---|---|",

@@ -15,6 +15,6 @@ def page() -> str:
     """The catalogue as the metrics describe themselves now."""
     from surgeval.metrics import METRICS
 
-    facts = {name: example(factory).facts.as_dict() for name, factory in METRICS.own.items()}
+    facts = {name: example(factory).facts.as_dict() for name, factory in METRICS.ours.items()}
     lines = [f"  {json_text(name)}: {json_text({key: facts[name][key] for key in _BY_NAME})}" for name in sorted(facts)]
     return "{\n" + ",\n".join(lines) + "\n}\n"

@@ -1,5 +1,7 @@
 """Coverage of intervals on simulated nested data: `python -m docs.validate_intervals` rewrites the table.
 
+`--processes` spreads the work.
+
 Questions lie in videos, videos differ in how hard they are, and the true value is known. An interval
 should contain it in 95 % of repetitions. All repetitions of a scenario are columns of one matrix, so that
 one pass resamples them all; they share the draws, which only adds the same small Monte-Carlo error to
@@ -14,13 +16,13 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from docs.studies import asked, mapped, markdown, put_table
 from surgeval.schema.metric_facts import CORRECT
 from surgeval.schema.score_table import ScoreMatrix
 from surgeval.stats.draws import stream
 from surgeval.stats.interval import Settings, spread
 
 PAGE = Path(__file__).parent / "validation-intervals.md"
-BEGIN, END = "<!-- coverage begins -->", "<!-- coverage ends -->"
 REPETITIONS, REPLICATES = 2_000, 1_000
 
 
@@ -71,25 +73,25 @@ def simulated(scenario: Scenario, repetitions: int, seed: int) -> tuple[ScoreMat
     return ScoreMatrix(values, [f"r{i}" for i in range(repetitions)], video, names, cases, CORRECT), truth
 
 
-def table() -> str:
+def table(repetitions: int, processes: int) -> str:
     """The coverage of every method in every scenario, as Markdown."""
-    lines = [
-        "| videos x questions | SD between videos (logit) | " + " | ".join(METHODS) + " |",
-        "|---|---|" + "---|" * len(METHODS),
+    jobs = [(scenario, settings, repetitions) for scenario in SCENARIOS for settings in METHODS.values()]
+    found = np.reshape(mapped(_cell, jobs, processes=processes), (len(SCENARIOS), -1)).tolist()
+    rows = [
+        (f"{scenario.videos} x ~{scenario.rows}", f"{scenario.spread_logit:g}", *shares)
+        for scenario, shares in zip(SCENARIOS, found, strict=True)
     ]
-    for scenario in SCENARIOS:
-        cells = [f"{coverage(scenario, settings):.3f}" for settings in METHODS.values()]
-        lines.append(
-            f"| {scenario.videos} x ~{scenario.rows} | {scenario.spread_logit:g} | " + " | ".join(cells) + " |"
-        )
-    return "\n".join(lines)
+    return markdown(["videos x questions", "SD between videos (logit)", *METHODS], rows)
+
+
+def _cell(scenario: Scenario, settings: Settings, repetitions: int) -> float:
+    return coverage(scenario, settings, repetitions=repetitions)
 
 
 def main() -> None:
     """Put a new table between the markers of the page."""
-    text = PAGE.read_text(encoding="utf-8")
-    before, after = text[: text.index(BEGIN) + len(BEGIN)], text[text.index(END) :]
-    PAGE.write_text(f"{before}\n{table()}\n{after}", encoding="utf-8")
+    options = asked(__doc__ or "", repetitions=REPETITIONS)
+    put_table(PAGE, "coverage", table(options.repetitions, options.processes))
 
 
 if __name__ == "__main__":

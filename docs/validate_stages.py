@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from docs.studies import asked, mapped, put_table
 from surgeval.questions.near_copies import landmarks_of, near_copies
 from surgeval.questions.stages.appearance import colour_histogram
 from surgeval.questions.stages.box_tables import SIDES, boxes_of, overlap_matrix
@@ -270,18 +271,18 @@ TABLES: dict[str, Callable[[], str]] = {
 }  # fmt: skip
 
 
-def with_table(text: str, name: str, table: str) -> str:
-    """The page with a new table between the markers of that name."""
-    begin, end = f"<!-- {name} begins -->", f"<!-- {name} ends -->"
-    return f"{text[: text.index(begin) + len(begin)]}\n{table}\n{text[text.index(end) :]}"
+def made(name: str) -> str:
+    """One table by its name."""
+    return TABLES[name]()
 
 
 def main() -> None:
     """Put new tables between the markers of the page, and print them."""
-    for name, make in TABLES.items():
-        table = make()
+    options = asked(__doc__ or "")
+    tables = mapped(made, [(name,) for name in TABLES], processes=options.processes)
+    for name, table in zip(TABLES, tables, strict=True):
         print(f"{name} (seed {HELD_OUT[name]})\n{table}\n", flush=True)
-        PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), name, table), encoding="utf-8")
+        put_table(PAGE, name, table)
 
 
 if __name__ == "__main__":

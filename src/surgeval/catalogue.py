@@ -67,21 +67,21 @@ class Catalogue(Generic[T]):
     Args:
         kind: What one of them is called, for messages.
         group: The last word of the entry points, `surgeval.<group>`, and of `surgeval list <group>`.
-        own: What surgeval itself brings.
+        ours: What surgeval itself brings.
         take: Makes a thing of a name and what its entry point leads to; raises TypeError where that is none.
     """
 
-    def __init__(self, kind: str, group: str, own: Mapping[str, T], *, take: Callable[[str, Any], T]) -> None:
-        self.kind, self.group, self.own, self._take = kind, group, own, take
+    def __init__(self, kind: str, group: str, ours: Mapping[str, T], *, take: Callable[[str, Any], T]) -> None:
+        self.kind, self.group, self.ours, self._take = kind, group, ours, take
 
     def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys([*self.own, *sorted(self._plugins())]))
+        return iter(dict.fromkeys([*self.ours, *sorted(self._plugins())]))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.own or name in self._plugins()
+        return name in self.ours or name in self._plugins()
 
     def __getitem__(self, name: str) -> T:
         """The thing of that name.
@@ -90,8 +90,8 @@ class Catalogue(Generic[T]):
             UnknownName: Neither we nor an installed package has it; the message carries the nearest name.
             PluginBroken: What a package offers under that name cannot be used.
         """
-        if name in self.own:
-            return self.own[name]
+        if name in self.ours:
+            return self.ours[name]
         offers = self._plugins().get(name, [])
         if not offers:
             raise UnknownName(self.kind, name, self)
@@ -102,10 +102,10 @@ class Catalogue(Generic[T]):
 
     def entries(self) -> list[Entry]:
         """Every name with its package, ours first; also names that a package cannot have because they are taken."""
-        listed = [Entry(name, OURS) for name in self.own]
+        listed = [Entry(name, OURS) for name in self.ours]
         for name, offers in sorted(self._plugins().items()):
-            taken = "the name is surgeval's own" if name in self.own else "several packages claim the name"
-            problem = taken if name in self.own or len(offers) > 1 else ""
+            taken = "the name is surgeval's own" if name in self.ours else "several packages claim the name"
+            problem = taken if name in self.ours or len(offers) > 1 else ""
             listed += [Entry(name, _package(offer), problem) for offer in offers]
         return listed
 

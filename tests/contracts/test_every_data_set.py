@@ -37,22 +37,27 @@ def test_official_splits_are_known_or_their_lack_is_said_for_every_data_set():
     known = {name: sorted(set(open_data_set(name).splits()["scheme"])) for name in NAMES}
     folds = [f"fold {number}" for number in range(1, 6)]
     assert {name: schemes for name, schemes in known.items() if schemes} == {
-        "autolaparo": ["official"],
-        "cholec80": ["camma 40/8/32"],
+        "autolaparo": ["official", "official clips"],
+        "cholec80": ["32/8/40", "camma 40/8/32", "endonet 40/40"],
+        "cholec80_cvs": ["fixed 50/15/15"],
+        "cholec80_vqa": ["official"],
+        "cholecinstanceseg": ["official"],
         "cholect45": [*folds, "surgbenchkit"],
-        "cholect50": ["challenge", *folds],
+        "cholect50": ["challenge loader", "challenge validation", *folds, "rendezvous"],
         "dresden": ["official"],
         "endoscapes2023": ["official"],
+        "endovis18_vqa": ["official"],
+        "endovis2017": [f"ternausnet fold {number}" for number in range(4)],
+        "endovis2018": ["isinet"],
+        "grasp": ["fold 1", "fold 2", "official"],
         "heichole": ["surgbenchkit"],
+        "m2cai16": ["tool", "workflow"],
+        "pitvqa": ["official"],
+        "psi_ava": ["fold 1", "fold 2"],
+        "ssg_vqa": ["official"],
     }
     sizes = {name: sorted(open_data_set(name).split_sizes) for name in NAMES if open_data_set(name).split_sizes}
-    assert sizes == {
-        "cholec80": ["32/8/40", "endonet"],
-        "cholec80_cvs": ["fixed", "folds"],
-        "cholect50": ["rendezvous"],
-        "cholectrack20": ["official"],
-        "heico": ["frames"],
-    }
+    assert sizes == {"cholectrack20": ["official"], "heico": ["frames"]}
 
 
 def test_an_unknown_data_set_is_refused_with_the_nearest_name():

@@ -25,6 +25,7 @@ COMPARED = [
 ]
 FROM_FOLDER = [(name, task, kind) for name, task, kind in COMPARED if kind != "cvs"]
 BEST = {
+    "detection": {"coco_ap": 1.0, "detection_f1": 1.0},
     "phases": {"phase_accuracy": 1.0, "segment_edit": 1.0},
     "classification": {"macro_f1": 1.0},
     "triplets": {"triplet_map_ivt": 1.0},
@@ -46,6 +47,9 @@ def perfect(kind: str, root: Path, options: dict[str, Any], folder: Path) -> Any
             lines = [f"{f},{i},{','.join(map(str, box))},1,{c}" for f, i, box, c in rows]
             (folder / f"{video}.txt").write_text("\n".join(lines))
         return folder
+    if kind == "detection":
+        kept = ("image_id", "category_id", "bbox")
+        return [{**{key: one[key] for key in kept}, "score": 0.9} for one in found["annotations"]]
     wanted = "score" if kind == "triplets" else "prediction"
     renamed = {n: n.replace("reference", wanted, 1) for n in found.columns if n.split(":")[0] == "reference"}
     return found.rename(renamed).select("video", pl.col("^(frame|case)$"), *renamed.values())
@@ -81,35 +85,30 @@ def test_the_references_themselves_reach_the_best_value(name: str, task: str, ki
 
 
 def test_which_data_sets_can_be_evaluated_from_their_folder() -> None:
-    assert {(name, kind) for name, _, kind in COMPARED} == {
-        ("autolaparo", "classification"),
-        ("autolaparo", "phases"),
-        ("cholec80", "classification"),
-        ("cholec80", "phases"),
-        ("cholecseg8k", "segmentation"),
-        ("cholect45", "classification"),
-        ("cholect45", "triplets"),
-        ("cholect50", "phases"),
-        ("cholect50", "triplets"),
-        ("cholectrack20", "tracking"),
-        ("dresden", "classification"),
-        ("dresden", "segmentation"),
-        ("endoscapes2023", "cvs"),
-        ("endoscapes2023", "segmentation"),
-        ("heichole", "classification"),
-        ("heichole", "phases"),
-        ("heico", "segmentation"),
-        ("jigsaws", "classification"),
-        ("jigsaws", "phases"),
-        ("multibypass140", "phases"),
-        ("sar_rarp50", "phases"),
-        ("sar_rarp50", "segmentation"),
+    offered: dict[str, set[str]] = {}
+    for name, _, kind in COMPARED:
+        offered.setdefault(kind, set()).add(name)
+    assert offered == {
+        "classification": {
+            *("autolaparo", "avos", "cholec80", "cholec80_cvs", "cholec80_vqa", "cholect45", "dresden"),
+            *("endovis18_vqa", "grasp", "heichole", "jigsaws", "m2cai16", "pitvqa", "psi_ava", "ssg_vqa"),
+        },
+        "cvs": {"endoscapes2023"},
+        "detection": {"avos", "cholecinstanceseg", "endoscapes2023", "grasp", "psi_ava"},
+        "phases": {
+            *("autolaparo", "cholec80", "cholect50", "heichole", "heico", "jigsaws", "m2cai16", "multibypass140"),
+            "sar_rarp50",
+        },
+        "segmentation": {
+            *("autolaparo", "cholecseg8k", "dresden", "endoscapes2023", "endovis2017", "endovis2018", "heico"),
+            "sar_rarp50",
+        },
+        "tracking": {"cholectrack20"},
+        "triplets": {"cholect45", "cholect50"},
     }
     assert {kind for _, _, kind in COMPARED} <= set(KINDS)
 
 
-@pytest.mark.parametrize("name", ["avos", "cholec80_cvs"])
-def test_a_data_set_that_offers_nothing_says_so(name: str, tmp_path: Path) -> None:
-    for kind in ("phases", "classification"):
-        with pytest.raises(Misuse, match=f"{name} has no task to evaluate as {kind}; it offers nothing"):
-            surgeval.evaluate(kind, {"video": ["a"]}, tmp_path, data_set=name)
+def test_a_kind_that_a_data_set_does_not_offer_is_refused_with_what_it_offers(tmp_path: Path) -> None:
+    with pytest.raises(Misuse, match="cholectrack20 has no task to evaluate as phases; it offers tracks as tracking"):
+        surgeval.evaluate("phases", {"video": ["a"]}, tmp_path, data_set="cholectrack20")

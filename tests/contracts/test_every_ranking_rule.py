@@ -14,7 +14,7 @@ from surgeval.testing._rules import RANKING_RULES
 
 GENERIC = {
     "ranks": ["task", "model", "value", "rank", "rank_low", "rank_high"],
-    "consensus": ["model", "mean_rank", "rank"],
+    "consensus": ["model", "mean_rank", "rank", "rank_low", "rank_high"],
     "kendall": ["task_a", "task_b", "tau_b"],
 }
 NEEDED = {"aggregate-then-rank": {"aggregate": np.mean}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -106,6 +107,25 @@ def test_a_stratum_of_videos_has_the_value_of_its_videos(name: str, written: Wri
     found = strata(table, ["smoke"], replicates=5).table.filter(pl.col("model") == "poor").row(0, named=True)
     assert found["value"] == pytest.approx(value_of(metric, example.cases(chosen)), abs=1e-12)
     assert found["baseline"] == pytest.approx(values["poor"], abs=1e-12)
+
+
+@pooled_metric
+def test_no_sentence_on_a_pooled_value_speaks_of_a_mean_or_of_cases(name: str, written: Written) -> None:
+    places, _ = written(name)
+    read = read_score_table(places)
+    marked = read.frame.with_columns(smoke=pl.col("video").is_in(HALF))
+    table = ScoreTable.of(marked, facts=read.facts, main=read.main, statistics=read.statistics)
+    results = [
+        interval(table),
+        compare(table, "poor", "fine"),
+        strata(table, ["smoke"]),
+        strata(table, ["smoke"], baseline="rest"),
+    ]
+    for result in results:
+        prose = result.prose.replace(read.facts_of(name).estimand, "")
+        assert f"'{name}' of" in prose
+        assert "videos" in prose
+        assert not re.search(r"\b(means?|cases?|rows?)\b", prose.replace("missing", "")), prose
 
 
 @pooled_metric

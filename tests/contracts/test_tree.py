@@ -7,8 +7,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 TOP_LEVEL = {
-    ".ci", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "bench", "design",
-    "docs", "examples", "mkdocs.yml", "pyproject.toml", "scripts", "src", "tests",
+    ".ci", ".github", ".gitignore", ".gitlab-ci.yml", "CHANGELOG.md", "CITATION.cff", "CODE_OF_CONDUCT.md",
+    "CONTRIBUTING.md", "LICENSE", "Makefile", "NOTICE", "README.md", "SECURITY.md", "bench", "design", "docs",
+    "examples", "hatch_build.py", "mkdocs.yml", "pyproject.toml", "scripts", "src", "tests",
 }  # fmt: skip
 WRITTEN_BY_VERBS = {"manifest.json", "lint.json", "scores.parquet", "verdicts.jsonl", "results.csv", "summary.csv"}
 

@@ -1,6 +1,7 @@
 """The figures on the annotation stages come from a command in the tree, and it still runs."""
 
-from docs.validate_stages import HELD_OUT, PAGE, TABLES, Rate, flag_study, missing_found, with_table
+from docs.studies import with_table
+from docs.validate_stages import HELD_OUT, PAGE, TABLES, Rate, flag_study, missing_found
 
 from docs import validate_stages
 from surgeval.questions.stages.cross_check import Thresholds

@@ -90,7 +90,7 @@ def test_the_entrant_sees_pictures_and_answers_over_the_protocol(
     assert program is not None
     ran = entrant.run_entrant(demo, program, lambda _: None)
     assert ran.engine == ("bubblewrap" if open_engine("bubblewrap").available() is None else "process")
-    assert ran.rehearsal.facts.answered == len(asked)
+    assert ran.rehearsal.run.answered == len(asked)
     given = json.loads(demo.answers("frame", "clock-and-colours").read_text(encoding="utf-8"))
     assert {row["qID"] for row in given} == asked
     assert all(row["latency"] > 0 for row in given)
@@ -115,4 +115,4 @@ def test_an_interpreter_that_cannot_be_moved_runs_as_a_plain_process(
     assert program is not None
     ran = entrant.run_entrant(demo, program, lambda _: None)
     assert ran.engine == "process"
-    assert ran.rehearsal.facts.answered == ran.rehearsal.facts.questions > 0
+    assert ran.rehearsal.run.answered == ran.rehearsal.run.questions > 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -29,6 +28,7 @@ from surgeval.submissions.rehearsal import Rehearsal, Settings, rehearse
 from surgeval.submissions.starter import new_pack
 from unit.submissions.test_batch import READ, WRITE, inputs
 from unit.submissions.test_gc_invoke import SERVER, free_port
+from waiting import until
 
 
 @pytest.fixture(scope="module", params=ENGINES)
@@ -58,10 +58,10 @@ def test_the_starter_pack_is_rehearsed_and_scored(place: Place, tmp_path: Path) 
         place.home / "pack" / "example_input", out=tmp_path / "out", engine=place.engine, limits=LIMITS,
         settings=settings, **what,
     )  # fmt: skip
-    assert found.facts.outcomes == {"ok": 3}, found.text
+    assert found.run.outcomes == {"ok": 3}, found.prose
     assert found.score is not None
     assert found.score.headline["accuracy"] == pytest.approx(0.75)
-    assert found.facts.peak_memory_mb is not None
+    assert found.run.peak_memory_mb is not None
     assert not leftovers(place, tmp_path / "out")
 
 
@@ -80,13 +80,13 @@ def test_a_rehearsal_after_an_edit_is_another_run_and_without_one_runs_nothing(p
             settings=Settings(state=State.FREE, replicates=10, budget_s=60.0), **what,
         )  # fmt: skip
 
-    assert "nothing was run" not in again().text
-    assert "nothing was run: answers of" in again().text
+    assert "nothing was run" not in again().prose
+    assert "nothing was run: answers of" in again().prose
     app.write_text(app.read_text().replace("serve(answer, name", "serve(lambda question: 'edited', name"))
     with pytest.raises(Misuse, match="holds another run: entrant"):
         again()
     forget_run(tmp_path / "out")
-    assert again().facts.distinct == 1
+    assert again().run.distinct == 1
     assert {record.content for record in records(tmp_path / "out").values()} == {"edited"}
 
 
@@ -130,8 +130,8 @@ def test_a_container_killed_behind_our_back_is_a_crash_and_the_run_goes_on(place
             if place.engine.takes_images:
                 subprocess.run([place.engine.name, "kill", name], capture_output=True, check=True)
             else:
-                while kill_marked(name):  # until none is left: what is dying must not answer the next question
-                    time.sleep(0.01)
+                # Until none is left: what is dying must not answer the next question.
+                until(lambda: not kill_marked(name), 60, "it does not die")
 
     out = run_tasks(
         asked, engine=place.engine, entrant=place.entrant(raw(tmp_path / 'programs', "reply(connection, good)")),

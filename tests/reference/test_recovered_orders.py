@@ -1,6 +1,6 @@
 """The claims that the concepts page makes about merge rules, simulated again with fewer studies."""
 
-from reference.recovered_orders import SCENARIOS, recovery
+from docs.validate_orders import SCENARIOS, recovery
 
 
 def test_testing_protects_equals() -> None:

@@ -117,7 +117,10 @@ def _requests_to(fake: FakeServer, behaviour: Behaviour) -> type[BaseHTTPRequest
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            sent = self.rfile.read(int(self.headers["Content-Length"]))
+            if len(sent) < int(self.headers["Content-Length"]):
+                raise ConnectionError("the client went away in the middle")
+            body = json.loads(sent)
             with lock:
                 number = len(fake.bodies)
                 fake.bodies.append(body)

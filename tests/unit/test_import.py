@@ -9,12 +9,13 @@ HEAVY = ("torch", "transformers", "django", "altair", "av", "pandas", "numba", "
 
 PUBLIC = """
     AdjustedResult AggregationResult AgreementResult Benchmark Capability ComparisonResult CooccurrenceResult
-    DependenceResult DiffResult EnsembleResult EvaluationResult FailuresResult FloorsResult InfluenceResult
-    IntervalResult Ledger LintReport Procedure ProfilesResult RankResult Reference Rehearsal Report Request Response
-    ScoreResult ScoreTable Simulation StrataResult SurgevalError WidthRatioResult
-    adjusted_effects aggregate agreement compare cooccurrence dependence diff ensembles evaluate failures
+    DependenceResult DiffResult EnsembleResult EvaluationResult FailureTableResult FailuresResult FloorsResult
+    InfluenceResult IntervalResult Ledger LintReport Procedure ProfilesResult RankResult Reference Rehearsal Report
+    Request Response ScoreResult ScoreTable Simulation StrataResult StudyResult SupplementResult SurgevalError
+    WidthRatioResult
+    adjusted_effects aggregate agreement compare cooccurrence dependence diff ensembles evaluate failure_table failures
     floors influence interval lint make_questions make_report metric_interval profiles rank read_procedure
-    read_score_table rehearse score simulate strata width_ratio write_procedure
+    read_score_table rehearse score simulate strata study supplement width_ratio write_procedure
 """
 
 
@@ -67,3 +68,41 @@ def test_what_a_public_function_gives_back_is_public_too_and_mirrors_its_verb() 
         assert hasattr(kind, "table") or "table" in fields, name
         assert hasattr(kind, "to_dir"), name
         assert kind.__repr__ is not object.__repr__, name
+
+
+WITHOUT_POSIX = """
+import importlib, os, pathlib, signal, socket, sys
+import asyncio, multiprocessing, subprocess  # the standard library may have what Windows lacks
+import numba, numpy, polars, scipy.stats, typer  # and so may others
+
+MODULES = ("fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty")
+sys.modules.update(dict.fromkeys(MODULES))
+for place, names in {
+    os: ("O_CLOEXEC", "O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "O_PATH", "geteuid", "fork", "killpg", "pread"),
+    signal: ("SIGALRM", "SIGKILL", "pidfd_send_signal"),
+    socket: ("AF_UNIX",),
+}.items():
+    for name in names:
+        if hasattr(place, name):
+            delattr(place, name)
+
+import surgeval
+root = pathlib.Path(surgeval.__file__).parent
+for file in sorted(root.rglob("*.py")):
+    parts = file.relative_to(root).with_suffix("").parts
+    if parts[-1] != "__main__" and "_demo" not in parts:
+        importlib.import_module(".".join(("surgeval", *parts)).removesuffix(".__init__"))
+
+from surgeval.asking.lines import LineFile
+from surgeval.errors import Misuse
+try:
+    LineFile(pathlib.Path("never-made.jsonl"), lock=True)
+except Misuse as error:
+    print(error)
+"""
+
+
+def test_every_module_can_be_imported_without_what_only_posix_has() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_POSIX], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "never-made.jsonl: stores and journals need the file locks of Linux or macOS" in done.stdout

@@ -12,6 +12,7 @@ __all__ = [
     "journal",
     "lines",
     "messages",
+    "meter",
     "plan",
     "session",
     "shelf",

@@ -4,7 +4,8 @@ Each question ends in a reply or in a trouble that says what happened; no troubl
 Passing troubles (rate limits, 5xx, lost connections, replies without content) are retried with
 exponential back-off and jitter, at least as late as the server's Retry-After asks, within a deadline
 per question; one that was not answered in time is put off, not repeated. Lasting ones (no access, no such
-model) close the client for the rest of the run, so a wrong key costs one request and not one per case.
+model, several questions in a row without a reply) close the client for the rest of the run, so a wrong key costs one
+request and not one per case, and a server that hangs costs minutes and not hours.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ _FILTERED = frozenset({"content_filter", "safety"})
 _CLOSING = frozenset({401, 403, 404})
 _LONGEST_WAIT_S = 30.0
 _UNREACHED_BEFORE_CLOSING = 8
+_UNANSWERED_BEFORE_CLOSING = 5
 _SHOWN = 300
+_BEGINNING = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ class ChatLimits:
     """For one question with all its attempts and waits."""
     backoff_s: float = 1.0
     """The first wait; it doubles with every attempt, less a random part."""
-    max_tokens: int = 512
+    max_tokens: int = 128
     """Room for a short answer with its reason."""
     reasoning_tokens: int = 4096
     """Room for a model that was seen to reason before it answers, and was cut."""
@@ -96,12 +99,12 @@ class ChatServer:
         """Whether the server takes a schema for its output; None until it has answered."""
         self._key = api_key
         self._closed: Trouble | None = None
-        self._unreached = 0
+        self._unreached = self._unanswered = 0
         self._pause_until = 0.0
 
     def client(self) -> httpx.AsyncClient:
         """A client for one run; earlier closings are forgotten, what was learnt is not."""
-        self._closed, self._unreached, self._pause_until = None, 0, 0.0
+        self._closed, self._unreached, self._unanswered, self._pause_until = None, 0, 0, 0.0
         self.pace = Pace(self.limits.concurrency, first=self.pace.at_once)
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         limits = httpx.Limits(max_connections=self.limits.concurrency)
@@ -138,6 +141,17 @@ class ChatServer:
 
     async def ask(self, client: httpx.AsyncClient, messages: list[dict[str, str]]) -> Reply | Trouble:
         """The reply to the messages, or the trouble that remained; a time-out is not asked again here."""
+        outcome = await self._asked(client, messages)
+        if isinstance(outcome, Reply):
+            self._unanswered = 0
+        elif outcome.passing:
+            self._unanswered += 1
+            if self._unanswered == _UNANSWERED_BEFORE_CLOSING:
+                text = f"given up after {self._unanswered} questions in a row without a reply (last: {outcome.text})"
+                self._closed = Trouble(text)
+        return outcome
+
+    async def _asked(self, client: httpx.AsyncClient, messages: list[dict[str, str]]) -> Reply | Trouble:
         end = time.monotonic() + self.limits.deadline_s
         trouble = Trouble("not asked")
         for attempt in range(self.limits.attempts):
@@ -216,14 +230,9 @@ class ChatServer:
         if response.is_success:
             reading = reply_in(response.content)
             return reading if isinstance(reading, Reply) else reading._replace(text=self.clean(reading.text))
-        text = self.clean(f"HTTP {status}: {response.text}")
+        text = self.clean(f"HTTP {status}: {response.text}").rstrip(": ")
         if status in _CLOSING:
-            advice = (
-                "check SURGEVAL_API_KEY"
-                if status != 404
-                else "check the model's name and the URL (often it ends in /v1)"
-            )
-            self._closed = Trouble(f"{text}; {advice}")
+            self._closed = Trouble(f"{text}; {self._advice(status)}")
             return self._closed
         wait_s = retry_after_s(response.headers.get("Retry-After"))
         if status in _TOO_MUCH:
@@ -231,6 +240,11 @@ class ChatServer:
         if status == 429 and wait_s:
             self._pause_until = max(self._pause_until, time.monotonic() + wait_s)
         return Trouble(text, passing=status in _PASSING, wait_s=wait_s)
+
+    def _advice(self, status: int) -> str:
+        if status == 404:
+            return "check the model's name and the URL (often it ends in /v1)"
+        return "check SURGEVAL_API_KEY" if self._key else "no key was sent: set SURGEVAL_API_KEY"
 
     def _unreachable(self, error: httpx.HTTPError) -> Trouble:
         self._unreached += 1
@@ -250,11 +264,12 @@ def reply_in(content: bytes) -> Reply | Trouble:
     try:
         body = json.loads(content)
     except (ValueError, RecursionError):
-        return Trouble("the server's answer is not JSON", passing=True)
+        begins = content[:_BEGINNING].decode("utf-8", "replace")
+        return Trouble(f"the server's answer is not JSON (it begins {begins!r}); check the URL", passing=True)
     choices = body.get("choices") if isinstance(body, dict) else None
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        said = f": {json.dumps(body['error'])}" if isinstance(body, dict) and "error" in body else ""
-        return Trouble(f"the server's answer has no choices{said}", passing=True)
+        error = f": {json.dumps(body['error'])}" if isinstance(body, dict) and "error" in body else ""
+        return Trouble(f"the server's answer has no choices{error}", passing=True)
     message, tokens = choices[0].get("message"), whole_tokens(body.get("usage"))
     if not isinstance(message, dict):
         return Trouble("the server's answer has no message", passing=True)
@@ -262,7 +277,9 @@ def reply_in(content: bytes) -> Reply | Trouble:
     if isinstance(refusal := message.get("refusal"), str) and refusal:
         return Reply(refusal, finish, refused=True, tokens=tokens)
     text = _text_of(message.get("content"))
+    hidden = finish in _CUT and not (text or "").strip()  # some servers keep the reasoning to themselves
     reasons = bool(message.get("reasoning_content") or message.get("reasoning") or "<think" in (text or "").lower())
+    reasons = reasons or hidden
     if finish in _FILTERED:
         return Reply(text or "", finish, refused=True, tokens=tokens)
     if text is None and not (reasons and finish in _CUT):
@@ -295,7 +312,7 @@ def _text_of(content: Any) -> str | None:
         return content
     if not isinstance(content, list):
         return None
-    parts = [part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str)]
+    parts = [block["text"] for block in content if isinstance(block, dict) and isinstance(block.get("text"), str)]
     return "".join(parts) if parts else None
 
 

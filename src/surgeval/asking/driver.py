@@ -14,7 +14,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -23,6 +23,7 @@ from typing import Any
 from surgeval.asking.fingerprint import media_mark
 from surgeval.asking.journal import Journal, Record, stored_run
 from surgeval.asking.messages import Outcome
+from surgeval.asking.meter import Progress, advance, expect
 from surgeval.asking.plan import Aliases, Rules, Task, sessions_of, uses_of
 from surgeval.asking.restarts import GAVE_UP, START_FAILED, STARTED, Restarts
 from surgeval.asking.session import Answered, Entrant, OpenSession, Session, StartUp, Workplace, open_session
@@ -48,7 +49,7 @@ def run_tasks(
     open_with: OpenSession = open_session,
     dialect: str = "1",
     warm_up: Task | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress = None,
 ) -> Path:
     """The folder with the journal of the run: one final outcome per task.
 
@@ -61,7 +62,7 @@ def run_tasks(
         open_with: How a container is started and spoken to.
         dialect: The name of that way, for the description of the run.
         warm_up: Asked first in every container, on the start-up clock; its answer counts for nothing.
-        progress: Called with the number of further questions that have an outcome.
+        progress: Called with the number of further questions that have an outcome; a `Meter` hears of failures too.
 
     Raises:
         Misuse: `out` holds another run.
@@ -85,10 +86,11 @@ def run_tasks(
         restarts.restore(out, {task.request.case for task in current})
         todo = [group for group in todo if group]
         _announce(journal, engine, len(known), len(done), todo)
-        if progress is not None and done:
-            progress(len(done))
+        expect(progress, len(known))
+        if done:
+            advance(progress, len(done), reused=True)
         host = _Host(engine, entrant, rules, journal, restarts, aliases, root, sockets, open_with, warm_up)
-        host.run(todo, progress or _ignore)
+        host.run(todo, progress)
     return out
 
 
@@ -118,7 +120,7 @@ class _Host:
         self.in_trouble = False
         """Whether the container that is up has lost an answer, or given an empty one."""
 
-    def run(self, groups: Sequence[Sequence[Task]], progress: Callable[[int], None]) -> None:
+    def run(self, groups: Sequence[Sequence[Task]], progress: Progress) -> None:
         uses = dict(uses_of(groups))
         try:
             for group in groups:
@@ -126,7 +128,7 @@ class _Host:
                     record = self._outcome_of(task)
                     self.journal.add(record)
                     self._forget_media(task, uses)
-                    progress(1)
+                    advance(progress, failed=record.outcome is not Outcome.OK)
                     self._stop_when_we_keep_failing(record)
                 self._end_session(grace_s=self.rules.stop_s)
                 self.restarts.next_group()
@@ -375,7 +377,3 @@ def _clear_after_a_killed_host(notes: Path) -> None:
             if Path(line).name.startswith(_SOCKETS) and Path(line).parent in allowed:
                 shutil.rmtree(line, ignore_errors=True)
     shutil.rmtree(notes, ignore_errors=True)
-
-
-def _ignore(_: int) -> None:
-    return None

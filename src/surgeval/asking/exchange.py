@@ -209,8 +209,8 @@ def _read_head(wire: _Wire, may_lack_length: bool) -> tuple[int, int]:
         if len(wire.buffer) > MOST_HEAD_BYTES:
             raise _Broken(f"the head of the reply is longer than {MOST_HEAD_BYTES} bytes")
         if not wire.more():
-            got = f"{len(wire.buffer)} bytes of a head" if wire.buffer else "any reply"
-            raise _Broken(f"the connection ended {'after' if wire.buffer else 'without'} {got}")
+            received = f"{len(wire.buffer)} bytes of a head" if wire.buffer else "any reply"
+            raise _Broken(f"the connection ended {'after' if wire.buffer else 'without'} {received}")
     if end > MOST_HEAD_BYTES:
         raise _Broken(f"the head of the reply is longer than {MOST_HEAD_BYTES} bytes")
     head, wire.buffer = wire.buffer[:end], wire.buffer[end + 4 :]
@@ -230,13 +230,13 @@ def _status(line: str) -> int:
 
 
 def _headers(lines: list[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    fields: dict[str, list[str]] = {}
     for line in lines:
         name, colon, value = line.partition(":")
         if not colon or not name or name != name.strip():
             raise _Broken(f"a header line is malformed: {line[:60]!r}")
-        found.setdefault(name.lower(), []).append(value.strip())
-    return found
+        fields.setdefault(name.lower(), []).append(value.strip())
+    return fields
 
 
 def _declared_length(headers: Mapping[str, list[str]], may_lack: bool) -> int:

@@ -9,7 +9,6 @@ answer just received is still written, and then the run stops.
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -207,14 +206,14 @@ def stored_run(folder: str | Path) -> dict[str, Any] | None:
     """
     path = Path(folder) / RUN
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        settings = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError):
         raise FileUnreadable(str(path), ["not the description of a run; choose another folder"]) from None
-    if not isinstance(found, dict):
+    if not isinstance(settings, dict):
         raise FileUnreadable(str(path), ["not the description of a run; choose another folder"])
-    return found
+    return settings
 
 
 def forget_run(folder: Path) -> None:
@@ -242,6 +241,8 @@ def is_at_work(folder: Path) -> bool:
 
 def _locked(folder: Path) -> int:
     """The descriptor that keeps others out of a run's folder until it is closed, or this process ends."""
+    import fcntl  # only what runs programs needs it, and that is no Windows machine
+
     lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -254,13 +255,13 @@ def _locked(folder: Path) -> int:
 def _claim(path: Path, identity: Mapping[str, Any]) -> bool:
     """Store the identity of the run, or check that the stored one is the same; whether it was stored before."""
     wanted = json.loads(json.dumps(identity, default=str))
-    found = stored_run(path.parent)
-    if found is None:
-        part = path.with_name(path.name + ".part")
-        part.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
-        part.rename(path)
+    stored = stored_run(path.parent)
+    if stored is None:
+        draft = path.with_name(path.name + ".part")
+        draft.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
+        draft.rename(path)
         return False
-    if different := list(_differences(wanted, found)):
+    if different := list(_differences(wanted, stored)):
         more = f" and {len(different) - _NAMED} more" if len(different) > _NAMED else ""
         raise Misuse(
             f"{path.parent} holds another run: {', '.join(different[:_NAMED])}{more} differ; "

@@ -6,15 +6,19 @@ Stores and journals stand on this. Nothing here is ever rewritten; what a kill c
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from surgeval.errors import FileUnreadable
+from surgeval.errors import FileUnreadable, Misuse
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 DAMAGED = ".damaged"
 _BLOCK = 65536
@@ -32,10 +36,12 @@ class LineFile:
 
     Raises:
         BlockingIOError: Another writer holds the lock.
+        Misuse: The system has no file locks.
         OSError: The file cannot be opened.
     """
 
     def __init__(self, path: Path, *, alone: bool = True, lock: bool = False, sync: bool = False) -> None:
+        check_system(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path, self._alone, self._sync = path, alone, sync
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
@@ -74,8 +80,22 @@ class LineFile:
             self._fd = -1
 
 
+def check_system(path: Path) -> None:
+    """Refuse to share a file between writers where the system cannot keep them apart.
+
+    Raises:
+        Misuse: The system has no file locks of POSIX, nor reading at a place; Windows has neither.
+    """
+    if fcntl is None:
+        raise Misuse(
+            f"{path}: stores and journals need the file locks of Linux or macOS, which this system does not have; run "
+            "under WSL, or in Python without store="
+        )
+
+
 def is_being_written(path: Path) -> bool:
     """Whether another writer holds the lock of the file; its last line may then still be on its way."""
+    check_system(path)
     try:
         with open(path, "rb") as handle:
             fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -117,6 +137,23 @@ def raw_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
         yield from enumerate(handle, start=1)
 
 
+def damaged_file(path: Path) -> Path:
+    """Where the damaged lines of a file are set aside."""
+    return path.with_name(path.name + DAMAGED)
+
+
+def lines_set_aside(path: Path) -> frozenset[bytes]:
+    """The damaged lines of a file that were set aside before, without their line ends."""
+    place = damaged_file(path)
+    return frozenset(raw.removesuffix(b"\n") for _, raw in raw_lines(place)) if place.exists() else frozenset()
+
+
+def set_lines_aside(path: Path, lines: Sequence[bytes]) -> None:
+    """Keep damaged lines of a file beside it; the file itself stays as it is."""
+    with open(damaged_file(path), "ab") as damaged:
+        damaged.write(b"".join(raw.removesuffix(b"\n") + b"\n" for raw in lines))
+
+
 def object_in(raw: bytes) -> Mapping[str, Any] | str | None:
     """The object on a line, None for a blank line, or what is wrong with it."""
     try:
@@ -143,7 +180,6 @@ def _set_torn_aside(descriptor: int, path: Path) -> int:
             break
         end = start
     if end != size:
-        with open(path.with_name(path.name + DAMAGED), "ab") as damaged:
-            damaged.write(os.pread(descriptor, size - end, end) + b"\n")
+        set_lines_aside(path, [os.pread(descriptor, size - end, end)])
         os.ftruncate(descriptor, end)
     return size - end

@@ -51,12 +51,12 @@ class Shelf:
         target = self._staged / name
         if target.exists() or (self.input / name).exists():
             return
-        part = target.with_name(target.name + ".part")
+        draft = target.with_name(target.name + ".part")
         try:
-            place(source, part)
-            part.rename(target)
+            place(source, draft)
+            draft.rename(target)
         finally:
-            part.unlink(missing_ok=True)
+            draft.unlink(missing_ok=True)
 
     def show(self, name: str) -> None:
         """Let the staged file appear; one rename, and nothing if it is on show already."""

@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from surgeval.asking.lines import LineFile, is_being_written, object_in, raw_lines
+from surgeval.asking.lines import LineFile, check_system, is_being_written, lines_set_aside, object_in, raw_lines
 from surgeval.errors import FileUnreadable, RunInterrupted
 from surgeval.schema.outcomes import Status
 from surgeval.schema.questions import Response, response_from_row
@@ -86,7 +86,7 @@ class ContentStore:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.problems: list[str] = []
-        """Lines that could not be read; what they held will be asked again."""
+        """Lines that could not be read and were not set aside before; what they held will be asked again."""
         self._one_file = self.path.is_file() or self.path.suffix == ".jsonl"
         self._segments: list[Path] = []
         self._files: dict[int, int] = {}
@@ -177,10 +177,12 @@ class ContentStore:
     def _scan(self, segment: Path) -> None:
         """Add where the keys of a segment stand; only lines in another form than ours are read whole."""
         number, keys, places = self._number_of(segment), array("Q"), array("Q")
-        offset, end = 0, _KEY_LETTERS + len(_KEY_START)
+        offset, end, aside = 0, _KEY_LETTERS + len(_KEY_START), lines_set_aside(segment)
         for line, raw in raw_lines(segment):
-            if raw.startswith(_KEY_START) and raw.endswith(b"}\n") and raw[end : end + 1] == b'"':
-                key: str | None = raw[len(_KEY_START) : end].decode("ascii", "replace")
+            if aside and raw.removesuffix(b"\n") in aside:
+                key: str | None = None
+            elif raw.startswith(_KEY_START) and raw.endswith(b"}\n") and raw[end : end + 1] == b'"':
+                key = raw[len(_KEY_START) : end].decode("ascii", "replace")
             else:
                 key = self._key_in(segment, line, raw)
             if key is not None and _is_key(key):
@@ -215,6 +217,7 @@ class ContentStore:
     def _row(self, place: int) -> Mapping[str, Any] | None:
         number, offset = place >> _OFFSET_BITS, place & ((1 << _OFFSET_BITS) - 1)
         if number not in self._files:
+            check_system(self._segments[number])
             self._files[number] = os.open(self._segments[number], os.O_RDONLY | os.O_CLOEXEC)
         raw, size = b"", _READ
         while not raw.endswith(b"\n"):

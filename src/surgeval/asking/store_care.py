@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
-from surgeval.asking.lines import is_being_written, object_in, raw_lines
+from surgeval.asking.lines import is_being_written, lines_set_aside, object_in, raw_lines, set_lines_aside
 from surgeval.asking.store import VERDICT, ContentStore
 from surgeval.errors import FileUnreadable
 
@@ -36,19 +37,40 @@ def counted(store: ContentStore) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=kinds, orient="row")
 
 
-def damaged_lines(store: ContentStore) -> list[str]:
-    """Every line that is no stored reply, all read whole."""
-    problems = []
-    for segment in store.segments():
-        for number, raw in raw_lines(segment):
-            row = object_in(raw)
-            if not raw.endswith(b"\n") and is_being_written(segment):
-                continue
-            if isinstance(row, str) or not raw.endswith(b"\n"):
-                problems.append(f"{segment.name} line {number}: {row if isinstance(row, str) else 'cut off'}")
-            elif row is not None and not isinstance(row.get("key"), str):
-                problems.append(f"{segment.name} line {number}: no stored reply")
-    return problems
+class DamagedLine(NamedTuple):
+    """A line of a store that is no stored reply."""
+
+    segment: Path
+    number: int
+    raw: bytes
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.segment.name} line {self.number}: {self.why}"
+
+
+def damaged_lines(store: ContentStore) -> list[DamagedLine]:
+    """Every line that is no stored reply and was not set aside before, all read whole."""
+    return [line for segment in store.segments() for line in _damaged_in(segment)]
+
+
+def _damaged_in(segment: Path) -> Iterator[DamagedLine]:
+    aside = lines_set_aside(segment)
+    for number, raw in raw_lines(segment):
+        whole = raw.endswith(b"\n")
+        if raw.removesuffix(b"\n") in aside or (not whole and is_being_written(segment)):
+            continue
+        row = object_in(raw)
+        if isinstance(row, str) or not whole:
+            yield DamagedLine(segment, number, raw, row if isinstance(row, str) else "cut off")
+        elif row is not None and not isinstance(row.get("key"), str):
+            yield DamagedLine(segment, number, raw, "no stored reply")
+
+
+def set_aside(lines: Sequence[DamagedLine]) -> None:
+    """Keep damaged lines beside their segments, so that nobody names them again; nothing is rewritten."""
+    for segment in dict.fromkeys(line.segment for line in lines):
+        set_lines_aside(segment, [line.raw for line in lines if line.segment == segment])
 
 
 def merged(sources: Sequence[Path], out: Path) -> tuple[int, list[str]]:

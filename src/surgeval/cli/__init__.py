@@ -31,6 +31,7 @@ VERBS: tuple[str, ...] = (
     "doctor",
     "ensembles",
     "evaluate",
+    "failure-table",
     "failures",
     "floors",
     "influence",
@@ -48,7 +49,9 @@ VERBS: tuple[str, ...] = (
     "simulate",
     "store",
     "strata",
+    "study",
     "submission",
+    "supplement",
     "width-ratio",
 )
 """Each names a module here (`-` written `_`) whose `register(app)` adds the verb."""
@@ -67,8 +70,8 @@ def build_app() -> typer.Typer:
     app.callback(invoke_without_command=True)(_root)
     for verb in VERBS:
         import_module(f"surgeval.cli.{verb.replace('-', '_')}").register(app)
-    for part in (app, *(group.typer_instance for group in app.registered_groups)):
-        for command in part.registered_commands if part else ():
+    for typer_app in (app, *(group.typer_instance for group in app.registered_groups)):
+        for command in typer_app.registered_commands if typer_app else ():
             command.cls = CatalogueHelp
     return app
 

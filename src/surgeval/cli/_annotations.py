@@ -54,22 +54,22 @@ def read_boxes(sources: Sequence[str], about: About, *, annotated: bool = False)
     from surgeval.schema.question_files import split_source
 
     tables: list[pl.DataFrame] = []
-    told: list[Procedure] = []
+    procedures: list[Procedure] = []
     paths: list[Path] = []
     for source in sources:
         name, path = split_source(source)
         paths.append(path)
         table = _table(path)
         if table is None:
-            found = read_procedures([path], about)
-            told += found
-            table = pl.concat([boxes_of(one) for one in found], how="diagonal_relaxed")
+            listed = read_procedures([path], about)
+            procedures += listed
+            table = pl.concat([boxes_of(one) for one in listed], how="diagonal_relaxed")
         if annotated:
             table = _with_annotator(table, name, path)
         tables.append(table)
     texts = ("video", "class_name", "instance", "annotator")
     cast = [one.with_columns(pl.col(name).cast(pl.String) for name in texts if name in one.columns) for one in tables]
-    return Boxes(pl.concat(cast, how="diagonal_relaxed"), tuple(told), paths)
+    return Boxes(pl.concat(cast, how="diagonal_relaxed"), tuple(procedures), paths)
 
 
 def read_procedures(paths: Sequence[Path], about: About) -> list[Procedure]:
@@ -77,17 +77,17 @@ def read_procedures(paths: Sequence[Path], about: About) -> list[Procedure]:
     from surgeval.datasets import join_procedures, read_annotations, recognised_tool
     from surgeval.schema.procedure_files import procedure_paths, read_procedure
 
-    found: list[Procedure] = []
+    listed: list[Procedure] = []
     for path in paths:
         tool = recognised_tool(path) if path.exists() else None
         if tool is None:
-            found += [read_procedure(one) for one in procedure_paths(path)]
+            listed += [read_procedure(one) for one in procedure_paths(path)]
             continue
         procedures, findings = read_annotations(path, tool=tool, about=about)
-        found += procedures
+        listed += procedures
         for finding in findings:
             talk(str(finding))
-    return join_procedures(found)
+    return join_procedures(listed)
 
 
 def read_plain_table(path: Path, *texts: str) -> pl.DataFrame:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -16,6 +17,11 @@ from surgeval.errors import Misuse, WouldOverwrite
 from surgeval.results.folder import check_free
 from surgeval.schema.documents import json_text
 
+if TYPE_CHECKING:
+    from surgeval.asking.meter import Meter
+
+LOGGED_EVERY_S = 30.0
+"""How often a log hears of an asking that is under way."""
 _UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Kinds of characters that steer a terminal or turn text round instead of showing something."""
 
@@ -90,6 +96,27 @@ def progress_bar(what: str, total: int | None = None) -> Iterator[Callable[[int]
         yield step
     finally:
         bar.stop()
+
+
+@contextmanager
+def asking_line(what: str) -> Iterator[Meter]:
+    """A meter whose line stands on the terminal as it changes, or is logged twice a minute where there is none."""
+    from surgeval.asking.meter import Meter, told
+
+    on_screen = sys.stderr.isatty()
+    say, every_s = (_redraw, 0.2) if on_screen else (talk, LOGGED_EVERY_S)
+    try:
+        with told(Meter(what), say, every_s=every_s) as meter:
+            yield meter
+    finally:
+        if on_screen:
+            _redraw("")
+
+
+def _redraw(line: str) -> None:
+    """Put the line where the last one stood, cut to the width of the terminal."""
+    width = shutil.get_terminal_size().columns
+    print(f"\r\x1b[K{visible(line)[: width - 1]}", end="", file=sys.stderr, flush=True)
 
 
 TABLE_FILES = (".csv", ".parquet")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from surgeval.cli._console import OTHER_FILES, TABLE_FILES, emit, emit_json, emit_table, new_folder, talk
 from surgeval.errors import Misuse, WouldOverwrite
@@ -43,7 +42,7 @@ def check_out(out: Path | None, *, force: bool, inputs: Sequence[Path] = ()) -> 
             raise WouldOverwrite(path)
 
 
-def deliver(result: Result, *, out: Path | None, as_json: bool, force: bool = False, data: Any = None) -> None:
+def deliver(result: Result, *, out: Path | None, as_json: bool, force: bool = False) -> None:
     """Write a result where wanted, then print it as JSON or show it.
 
     Args:
@@ -51,7 +50,6 @@ def deliver(result: Result, *, out: Path | None, as_json: bool, force: bool = Fa
         out: The folder to write, or the file of its main table, whose manifest goes beside it.
         as_json: Print JSON instead of tables.
         force: Replace an earlier result.
-        data: What to print as JSON, where that is not the whole result.
     """
     to_file = out is not None and out.suffix.lower() in TABLE_FILES
     if out is not None:
@@ -62,7 +60,7 @@ def deliver(result: Result, *, out: Path | None, as_json: bool, force: bool = Fa
             result.to_dir(out, force=force)
         talk(f"written to {out}")
     if as_json:
-        emit_json(result.as_dict() if data is None else data)
+        emit_json(result.as_dict())
     elif not to_file:
         show(result)
     for finding in result.findings:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
@@ -13,6 +12,7 @@ import typer
 from surgeval.cli import _options as o
 from surgeval.cli._console import new_folder, progress_bar
 from surgeval.cli._deliver import deliver
+from surgeval.cli._table_verbs import with_options
 from surgeval.cli._tables import names_in, read_columns
 from surgeval.errors import Misuse
 
@@ -52,34 +52,28 @@ FROM_DATA_SET: dict[str, tuple[Any, Any]] = {
 """The options of kinds whose references may lie in the folder of a data set."""
 
 Options = Mapping[str, tuple[Any, Any]]
-_LISTS = ("by", "classes", "videos")
+_LISTS = ("by", "classes", "prediction_labels", "videos")
 
 
 def command(kind: Callable[..., None], more: Options) -> Callable[..., None]:
     """A command with the options in the signature of a kind, then `more`, then those of every kind."""
-    own = inspect.signature(kind)
     types = get_type_hints(kind, include_extras=True)
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    parameters = [p.replace(annotation=types[name], kind=keyword) for name, p in own.parameters.items()]
-    added = {**more, **SHARED}
-    parameters += [inspect.Parameter(n, keyword, default=d, annotation=t) for n, (t, d) in added.items()]
+    its = {name: (types[name], one.default) for name, one in inspect.signature(kind).parameters.items()}
 
-    @wraps(kind)
     def run(**given: Any) -> None:
         shared = {name: given.pop(name) for name in SHARED}
         _run(kind.__name__, given.pop("predictions"), given.pop("references"), _options(given), **shared)
 
-    del run.__dict__["__wrapped__"]  # Typer would look at the kind's own signature
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {"return": None}
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return run
+    return with_options(run, {**its, **more, **SHARED}, kind.__name__, kind.__doc__)
 
 
 def _options(given: dict[str, Any]) -> dict[str, Any]:
     """The options of a kind as `evaluate` takes them: lists as lists, names of columns as one mapping."""
     listed = {name: names_in(given[name]) for name in _LISTS if given.get(name)}
     options = {name: value for name, value in given.items() if name not in _LISTS} | listed
-    if "columns" in options:
+    if "columns" in options and "video_pattern" in options:  # images name their video, not rows
+        options["columns"] = read_columns(options["columns"])
+    elif "columns" in options:
         options["columns"] = _columns(options["columns"], options.pop("video_column"))
     return options
 

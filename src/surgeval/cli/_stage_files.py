@@ -39,10 +39,10 @@ def write_stage(
     talk(f"written to {folder}: {', '.join(f'{name}.csv' for name in tables)}")
 
 
-def show(tables: Mapping[str, pl.DataFrame], as_json: bool, said: str) -> None:
+def show(tables: Mapping[str, pl.DataFrame], as_json: bool, sentence: str) -> None:
     """Print small tables as a result, and one line of talk."""
-    if said:
-        talk(said)
+    if sentence:
+        talk(sentence)
     if as_json:
         emit_json({name: table.to_dicts() for name, table in tables.items()})
         return
@@ -79,10 +79,10 @@ def detections(path: Path, images: Path | None, about: About) -> pl.DataFrame:
 
 
 def _results(path: Path) -> list[Any]:
-    found = read_json(path)
-    if not isinstance(found, list):
+    rows = read_json(path)
+    if not isinstance(rows, list):
         raise FileUnreadable(str(path), ["expected COCO results: a list of detections"])
-    return found
+    return rows
 
 
 def films(options: Sequence[str]) -> dict[str, Path]:
@@ -91,16 +91,18 @@ def films(options: Sequence[str]) -> dict[str, Path]:
     Raises:
         Misuse: An option of another form.
     """
-    found = {}
+    paths = {}
     for option in options:
         name, equals, path = option.partition("=")
         if not (name and equals and path):
             raise Misuse(f"--video {option!r} is not NAME=FILE")
-        found[name] = Path(path)
-    return found
+        paths[name] = Path(path)
+    return paths
 
 
-def procedures_of(table: pl.DataFrame, told: Sequence[Procedure], about: About, folder: Path, *, renamed: bool) -> None:
+def procedures_of(
+    table: pl.DataFrame, procedures: Sequence[Procedure], about: About, folder: Path, *, renamed: bool
+) -> None:
     """Write one procedure file per video with the instances of the table, for review and for questions.
 
     What the sources told beside the boxes is kept. Where instances were renamed, events that name the old ones are
@@ -109,16 +111,16 @@ def procedures_of(table: pl.DataFrame, told: Sequence[Procedure], about: About, 
     from surgeval.schema.procedure_files import write_procedure
 
     folder.mkdir(parents=True, exist_ok=True)
-    known = {one.video: one for one in told}
-    for number, ((video,), own) in enumerate(table.sort("video").group_by("video", maintain_order=True), start=1):
+    known = {one.video: one for one in procedures}
+    for number, ((video,), boxes) in enumerate(table.sort("video").group_by("video", maintain_order=True), start=1):
         base = known.get(str(video))
         if base is None or renamed:
-            base = _with_instances(base or _bare(str(video), own, about), own)
+            base = _with_instances(base or _bare(str(video), boxes, about), boxes)
         write_procedure(base, folder / f"{number:04d}.json")
 
 
-def _with_instances(base: Procedure, own: pl.DataFrame) -> Procedure:
-    tracks = tuple(_track(part) for _, part in own.group_by("instance", maintain_order=True))
+def _with_instances(base: Procedure, boxes: pl.DataFrame) -> Procedure:
+    tracks = tuple(_track(rows) for _, rows in boxes.group_by("instance", maintain_order=True))
     names = {track.instance for track in tracks}
     events = tuple(event for event in base.events if event.instance in names)
     if len(events) < len(base.events):
@@ -127,21 +129,21 @@ def _with_instances(base: Procedure, own: pl.DataFrame) -> Procedure:
     return replace(base, tracks=tracks, events=events)
 
 
-def _bare(video: str, own: pl.DataFrame, about: About) -> Procedure:
+def _bare(video: str, boxes: pl.DataFrame, about: About) -> Procedure:
     """A procedure of which nothing but boxes is known."""
     from surgeval.datasets import UNKNOWN
     from surgeval.schema.tracks import Procedure as Made
 
-    sides = own.select("x", "y", "width", "height").to_numpy()
+    sides = boxes.select("x", "y", "width", "height").to_numpy()
     width, height = np.ceil(np.maximum((sides[:, :2] + sides[:, 2:]).max(axis=0), 1)).astype(int).tolist()
-    duration = int(own["second"].to_numpy().max()) + 1
+    duration = int(boxes["second"].to_numpy().max()) + 1
     return Made(video, about.procedure_type or UNKNOWN, about.center or UNKNOWN, duration, width, height)
 
 
-def _track(part: pl.DataFrame) -> Track:
+def _track(rows: pl.DataFrame) -> Track:
     from surgeval.schema.tracks import Track as Made
 
-    part = part.sort("second")
-    boxes = part.select("x", "y", "width", "height").to_numpy()
-    visible = np.zeros(part.height, dtype=np.uint8)
-    return Made(part["instance"][0], part["class_name"].mode().sort()[0], part["second"].to_numpy(), boxes, visible)
+    rows = rows.sort("second")
+    boxes = rows.select("x", "y", "width", "height").to_numpy()
+    visible = np.zeros(rows.height, dtype=np.uint8)
+    return Made(rows["instance"][0], rows["class_name"].mode().sort()[0], rows["second"].to_numpy(), boxes, visible)

@@ -19,14 +19,25 @@ def read_columns(text: str) -> dict[str, str]:
     Raises:
         Misuse: A part that is no `ours=theirs`, or a name given twice.
     """
+    return read_named("--columns", text, form="OURS=THEIRS", example="model=algorithm,video=patient")
+
+
+def read_named(
+    option: str, text: str, *, form: str = "NAME=WHAT", example: str = "precision=tp/predicted,recall=tp/reference"
+) -> dict[str, str]:
+    """The mapping in a text of parts `name=what`, separated by commas.
+
+    Raises:
+        Misuse: A part of another form, or a name given twice.
+    """
     mapping: dict[str, str] = {}
-    for part in names_in(text):
-        ours, equals, theirs = (piece.strip() for piece in part.partition("="))
-        if not (ours and equals and theirs):
-            raise Misuse(f"--columns: {part!r} is not OURS=THEIRS; write for example model=algorithm,video=patient")
-        if ours in mapping:
-            raise Misuse(f"--columns: {ours!r} is given twice")
-        mapping[ours] = theirs
+    for pair in names_in(text):
+        name, equals, what = (piece.strip() for piece in pair.partition("="))
+        if not (name and equals and what):
+            raise Misuse(f"{option}: {pair!r} is not {form}; write for example {example}")
+        if name in mapping:
+            raise Misuse(f"{option}: {name!r} is given twice")
+        mapping[name] = what
     return mapping
 
 
@@ -58,7 +69,7 @@ def names_in(text: str) -> list[str]:
         >>> names_in("smoke, blood,")
         ['smoke', 'blood']
     """
-    return [part.strip() for part in text.split(",") if part.strip()]
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def read_numbers(option: str, text: str) -> list[float]:
@@ -72,17 +83,19 @@ def read_numbers(option: str, text: str) -> list[float]:
         Misuse: A part that is no number.
     """
     try:
-        return [float(part) for part in names_in(text)]
+        return [float(number) for number in names_in(text)]
     except ValueError:
         raise Misuse(f"{option}: {text!r} is no list of numbers; write for example 0.5,0.9") from None
 
 
-def read_weights(path: Path) -> dict[str, float]:
-    """The mapping from name to weight in a JSON file.
+def read_weights(path: Path | None) -> dict[str, float] | None:
+    """The mapping from name to weight in a JSON file; None without one.
 
     Raises:
         FileUnreadable: No such file, no JSON, or no object; a bare list of weights does not say which is which.
     """
+    if path is None:
+        return None
     data = read_json(path)
     if not isinstance(data, dict):
         raise FileUnreadable(str(path), [f'expected an object such as {{"NAME": 2}}, got {type(data).__name__}'])

@@ -45,10 +45,12 @@ def screen(
     new_folder(out, force=force)
     folder = out
     options = {"certain": certain, "least_votes": least_votes}
-    found = work(read_plain_table(answers, "video", "worker", "class_name"), certain=certain, least_votes=least_votes)
-    tables = {"clips": found.clips, "workers": found.workers, "queue": found.queue}
+    screened = work(
+        read_plain_table(answers, "video", "worker", "class_name"), certain=certain, least_votes=least_votes
+    )
+    tables = {"clips": screened.clips, "workers": screened.workers, "queue": screened.queue}
     write_stage(folder, "screen", tables, options, [answers])
-    show({"workers": found.workers}, json, f"{found.queue.height} of {found.clips.height} clips are queued")
+    show({"workers": screened.workers}, json, f"{screened.queue.height} of {screened.clips.height} clips are queued")
 
 
 def boxes(
@@ -74,15 +76,15 @@ def boxes(
 
     new_folder(out, force=force)
     folder = out
-    found = read_boxes(sources, About(fps=fps), annotated=True)
+    boxes_read = read_boxes(sources, About(fps=fps), annotated=True)
     seen = None if shown is None else read_plain_table(shown, "video", "annotator")
-    fused = fuse(found.table, shown=seen, least=overlap, replicates=boot, seed=seed)
+    fused = fuse(boxes_read.table, shown=seen, least=overlap, replicates=boot, seed=seed)
     tables = {"boxes": fused.kept, "votes": fused.boxes, "agreement": fused.agreement}
     if gold is not None:
         known = read_boxes([str(gold)], About(fps=fps)).table
-        tables["gold"] = gold_check(found.table, known, least=overlap, pass_mark=pass_mark)
+        tables["gold"] = gold_check(boxes_read.table, known, least=overlap, pass_mark=pass_mark)
     options = {"overlap": overlap, "pass_mark": pass_mark, "fps": fps, "replicates": boot}
-    inputs = [*found.paths, *(path for path in (gold, shown) if path)]
+    inputs = [*boxes_read.paths, *(path for path in (gold, shown) if path)]
     write_stage(folder, "boxes", tables, options, inputs, seed=seed)
     queued = fused.boxes.filter("queued").height
     show(
@@ -117,13 +119,13 @@ def cross_check(
     new_folder(out, force=force)
     folder = out
     about = About(fps=fps)
-    found = read_boxes(sources, about)
+    boxes_read = read_boxes(sources, about)
     thresholds = Thresholds(overlap=overlap, score=score, touch=min(Thresholds().touch, overlap))
-    flags = work(found.table, detections(predictions, images, about), thresholds=thresholds)
+    flags = work(boxes_read.table, detections(predictions, images, about), thresholds=thresholds)
     options = {"overlap": overlap, "score": score, "fps": fps, "review_fps": review_fps}
-    inputs = [*found.paths, predictions, *([images] if images else [])]
+    inputs = [*boxes_read.paths, predictions, *([images] if images else [])]
     write_stage(folder, "cross-check", {"flags": flags}, options, inputs)
-    write_review(flags, folder / "review", sizes=found.sizes, fps=review_fps)
+    write_review(flags, folder / "review", sizes=boxes_read.sizes, fps=review_fps)
     counted = flags.group_by("kind").agg(flags=pl.len(), strong=(pl.col("strength") >= 0.8).sum()).sort("kind")
     show({"flags": counted}, json, f"the CVAT review task is in {folder / 'review'}")
 
@@ -142,8 +144,8 @@ def reviewed(
     folder = out
     flags = pl.concat([read_review(path, fps=fps) for path in files])
     write_stage(folder, "reviewed", {"flags": flags}, {"fps": fps}, files)
-    said = [(pl.col("review") == name).sum().alias(name) for name in ("open", "right", "wrong")]
-    show({"flags": flags.group_by("kind").agg(pl.len().alias("flags"), *said).sort("kind")}, json, "")
+    counts = [(pl.col("review") == name).sum().alias(name) for name in ("open", "right", "wrong")]
+    show({"flags": flags.group_by("kind").agg(pl.len().alias("flags"), *counts).sort("kind")}, json, "")
 
 
 def instances(
@@ -176,8 +178,8 @@ def instances(
     new_folder(out, force=force)
     folder = out
     about = About(fps=fps, procedure_type=procedure_type, center=center)
-    found = read_boxes(sources, about)
-    table, tables, looks = found.table, dict[str, pl.DataFrame](), None
+    boxes_read = read_boxes(sources, about)
+    table, tables, looks = boxes_read.table, dict[str, pl.DataFrame](), None
     if video:
         with progress_bar("frames looked at") as step:
             looks = looks_in_videos(table, films(video), step=step)
@@ -185,13 +187,13 @@ def instances(
         proposed = propose_instances(table, longest_gap_s=longest_gap, looks=looks)
         tables = {"links": proposed.links, "suggestions": proposed.suggestions}
         table, looks = proposed.boxes, None  # the boxes come back in another order, with looks already used
-    events = {one.video: one.events for one in found.procedures} if check else None
+    events = {one.video: one.events for one in boxes_read.procedures} if check else None
     tables["flags"] = consistency_flags(table, events=events, looks=looks)
     table = tables["boxes"] = checked_boxes(table, "boxes", extra=("instance",))
     tables["history"] = first_proposals(table, by, at=at or now()).table()
     options = {"check": check, "longest_gap_s": longest_gap, "by": by, "at": at, "fps": fps, "appearance": bool(video)}
-    write_stage(folder, "instances", tables, options, found.paths)
-    procedures_of(table, found.procedures, about, folder / "procedures", renamed=not check)
+    write_stage(folder, "instances", tables, options, boxes_read.paths)
+    procedures_of(table, boxes_read.procedures, about, folder / "procedures", renamed=not check)
     named = table.group_by("video", "class_name").agg(pl.col("instance").n_unique().alias("instances"), boxes=pl.len())
     counted = tables["flags"].group_by("kind").len("flags").sort("kind")
     show({"instances": named.sort("video", "class_name"), "flags": counted}, json, "")
@@ -215,15 +217,15 @@ def verify(
     """
     from surgeval.questions.stages.history import ReviewState, action_named, history_from
 
-    told = history_from(read_plain_table(history, *HISTORY_TEXTS))
+    log = history_from(read_plain_table(history, *HISTORY_TEXTS))
     if item is not None:
         more = {"field": field, "before": before, "after": after, "note": note}
-        told = told.add(item, action_named(action), who, at=at or now(), **more)
-        told.table().write_csv(history)
+        log = log.add(item, action_named(action), who, at=at or now(), **more)
+        log.table().write_csv(history)
         talk(f"added to {history}")
-    states = told.states()
+    states = log.states()
     frame = pl.DataFrame(
-        [(name, state.value, len(told.of(name))) for name, state in states.items()],
+        [(name, state.value, len(log.of(name))) for name, state in states.items()],
         schema={"item": pl.String, "state": pl.String, "entries": pl.Int64}, orient="row",
     )  # fmt: skip
     show({"items": frame}, json, "")
@@ -269,8 +271,8 @@ def experts(
     folder = out
     known = {one.video: one for one in read_procedures(annotations, About(fps=fps))}
     questions = read_form(form, durations_s={name: one.duration_s for name, one in known.items()})
-    told = None if history is None else history_from(read_plain_table(history, *HISTORY_TEXTS))
-    questions = questions if told is None else confirmed(questions, told)
+    log = None if history is None else history_from(read_plain_table(history, *HISTORY_TEXTS))
+    questions = questions if log is None else confirmed(questions, log)
     findings = repetitions(questions)
     with progress_bar("questions checked", len(questions)) as step:
         for video in dict.fromkeys(question.request.video for question in questions):
@@ -282,11 +284,11 @@ def experts(
     write_json_rows((question.request.as_row() for question in questions), folder / "requests.json")
     write_json_rows((question.reference.as_row() for question in questions), folder / "references.json")
     data_set_table(questions).write_parquet(folder / "questions.parquet")
-    found = [(one.case, one.code, one.severity.value, one.message) for one in findings]
+    rows = [(one.case, one.code, one.severity.value, one.message) for one in findings]
     kinds = dict.fromkeys(("case", "code", "severity", "message"), pl.String)
-    reviewed_so_far = told or proposed(questions, at=at or now())
+    reviewed_so_far = log or proposed(questions, at=at or now())
     tables = {
-        "findings": pl.DataFrame(found, schema=kinds, orient="row"),
+        "findings": pl.DataFrame(rows, schema=kinds, orient="row"),
         "history": reviewed_so_far.table(),
     }
     summary: dict[str, pl.DataFrame] = {"findings": tables["findings"]}

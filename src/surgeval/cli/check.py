@@ -32,15 +32,18 @@ def check_folder(
 ) -> None:
     """Count what the folder of a data set holds, and list what is missing, broken or differs from what was published.
 
-    Exit code 0: complete, as published, or notes only. 1: errors or warnings. 2: misuse.
+    The last line says which tasks the folder can be used for, and what the others lack.
+
+    Exit code 0: complete, as published, or notes only. 1: errors or warnings, also where parts are absent. 2: misuse.
     """
     from surgeval.datasets import open_data_set
     from surgeval.schema.findings import Severity
 
     report = open_data_set(data_set).check(folder, tasks=task)
     if json:
-        found = [finding.as_dict() for finding in report.findings]
-        emit_json({"data_set": data_set, "ok": report.ok, "counts": report.counts.to_dicts(), "findings": found})
+        listed = [finding.as_dict() for finding in report.findings]
+        what = {"ok": report.ok, "usable": list(report.usable), "lacking": dict(report.lacking)}
+        emit_json({"data_set": data_set, **what, "counts": report.counts.to_dicts(), "findings": listed})
     else:
         _show(report)
     clean = all(finding.severity is Severity.NOTE for finding in report.findings)
@@ -61,4 +64,4 @@ def _show(report: Report) -> None:
             emit(str(finding))
         if shown[finding.code] == counts[finding.code] > _SHOWN:
             emit(f"... and {counts[finding.code] - _SHOWN} more {finding.code}; --json lists all")
-    emit("usable" if report.ok else "not usable as it is: mend the errors first")
+    emit(report.verdict)

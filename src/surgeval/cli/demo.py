@@ -77,8 +77,8 @@ _LOOK = """What to look at first:
 def _fresh(out: Path, force: bool) -> Path:
     """The folder, without the files of an earlier demo."""
     new_folder(out, force=force, files=("report.html", *_PARTS))
-    for part in _PARTS:
-        shutil.rmtree(out / part, ignore_errors=True)
+    for name in _PARTS:
+        shutil.rmtree(out / name, ignore_errors=True)
     return out
 
 
@@ -97,7 +97,7 @@ def _sandboxed(run: Demo, simulation: Simulation, made: Benchmark, say: _Speaker
     asked = sum((question.split, question.track) == ("test", "frame") for question in made.questions)
     with say.step("asking a program in a sandbox", asked) as step:
         ran = run_entrant(run, path, step)
-    facts = ran.rehearsal.facts
+    facts = ran.rehearsal.run
     talk(f"      {facts.answered} of {facts.questions} answered in {ran.engine}, slowest {facts.max_s:.3f} s of 5 s")
 
 

@@ -27,8 +27,8 @@ def diff_verb(
     from surgeval.scoring.diff import diff
 
     new_folder(out, force=force)
-    found = diff(results_a, results_b)
+    result = diff(results_a, results_b)
     if not as_json:
-        emit(found.title)
-    deliver(found, out=out, as_json=as_json, force=force)
-    raise typer.Exit(0 if found.equal else 1)
+        emit(result.title)
+    deliver(result, out=out, as_json=as_json, force=force)
+    raise typer.Exit(0 if result.equal else 1)

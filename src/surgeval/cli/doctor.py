@@ -66,7 +66,7 @@ def _report(name: str, runtime: str | None, trial: bool) -> dict[str, Any]:
         "runs": "images" if engine.takes_images else "commands",
         "isolates": isolates,
         "hidden_data": isolates and not any(problem.code in ("not-root", "no-groups") for problem in problems),
-        "trial": None if tried is None else _told(tried),
+        "trial": None if tried is None else _as_dict(tried),
         "problems": [
             {"code": p.code, "severity": p.severity.value, "message": p.message, "fix": p.fix} for p in problems
         ],
@@ -81,7 +81,7 @@ def _broken(error: PluginBroken) -> dict[str, Any]:
     return {"engine": error.name, **nothing, "runs": None, "trial": None, "problems": [problem]}
 
 
-def _told(trial: Trial) -> dict[str, Any]:
+def _as_dict(trial: Trial) -> dict[str, Any]:
     return {
         "seconds": round(trial.seconds, 3),
         "evidence": list(trial.evidence),

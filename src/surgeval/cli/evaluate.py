@@ -28,7 +28,13 @@ VideoKeyOption = Annotated[str, typer.Option("--video-column", help="The key of 
 PatternOption = Annotated[
     str, typer.Option("--video-pattern", help="Pattern whose first group in a file name is the video, as '^([0-9]+)_'.")
 ]
-TablePredictions = Annotated[Path, typer.Option("--predictions", help=f"Table of predictions ({_TABLE}).")]
+TablePredictions = Annotated[
+    Path, typer.Option("--predictions", help=f"Table ({_TABLE}), NPZ, or folder with a text or array file per video.")
+]
+PredictionLabelsOption = Annotated[
+    str,
+    typer.Option("--prediction-labels", metavar="A,B,...", help="Names of the numbers 0, 1, ... in the predictions."),
+]
 TableReferences = Annotated[
     Path | None,
     typer.Option("--references", help=f"Table of references, {_FOLDER}; left out where one table holds both."),
@@ -46,7 +52,7 @@ def register(app: typer.Typer) -> None:
     kinds: dict[Callable[..., None], Options] = {
         classification: FROM_DATA_SET,
         cvs: {},
-        detection: {},
+        detection: FROM_DATA_SET,
         phases: FROM_DATA_SET,
         segmentation: FROM_DATA_SET,
         tracking: FROM_DATA_SET,
@@ -64,6 +70,7 @@ def classification(
     labels: Annotated[
         str, typer.Option("--labels", help="Which classes averages count: supported, union or declared.")
     ] = "supported",
+    prediction_labels: PredictionLabelsOption = "",
     columns: ColumnsOption = "",
     video_column: VideoOption = "video",
     rate_hz: RateOption = None,
@@ -103,6 +110,7 @@ def phases(
     references: TableReferences = None,
     fps: Annotated[float | None, typer.Option("--fps", help="How many frame numbers there are per second.")] = None,
     classes: ClassesOption = "",
+    prediction_labels: PredictionLabelsOption = "",
     columns: ColumnsOption = "",
     video_column: VideoOption = "video",
     rate_hz: RateOption = None,
@@ -112,25 +120,46 @@ def phases(
 
 
 def detection(
-    predictions: Annotated[Path, typer.Option("--predictions", help="COCO list of results (JSON).")],
-    references: Annotated[Path, typer.Option("--references", help="COCO data set (JSON).")],
+    predictions: Annotated[
+        Path, typer.Option("--predictions", help="COCO results, or boxes as a framework wrote them: file or folder.")
+    ],
+    references: Annotated[Path, typer.Option("--references", help=f"COCO data set (JSON), {_FOLDER}.")],
     overlap: Annotated[str, typer.Option("--overlap", help="Compare box or mask.")] = "box",
+    box_format: Annotated[
+        str, typer.Option("--box-format", help="xyxy, xywh or cxcywh; with n for shares of the image, as xyxyn.")
+    ] = "",
+    class_numbers: Annotated[
+        str, typer.Option("--class-numbers", help="What class numbers are: ids, from-0 or from-1.")
+    ] = "",
+    classes: Annotated[
+        str, typer.Option("--classes", metavar="A,B,...", help="Names of class numbers in the model's order.")
+    ] = "",
+    columns: ColumnsOption = "",
     video_column: VideoKeyOption = "",
     video_pattern: PatternOption = "",
     by: Annotated[str, typer.Option("--by", metavar="KEY,...", help="Report every value of these image keys.")] = "",
 ) -> None:
-    """Boxes or masks of objects in images, in COCO form."""
+    """Boxes or masks of objects in images; the form of predictions is found out and said."""
 
 
 def segmentation(
     predictions: Annotated[
-        Path, typer.Option("--predictions", help="Folder of PNG label maps, NPZ, or JSON with RLE or polygons.")
+        Path,
+        typer.Option(
+            "--predictions", help="Folder of PNG, NPY or NIfTI label maps, NPZ, or JSON with RLE or polygons."
+        ),
     ],
     references: Annotated[Path, typer.Option("--references", help=f"The same, with the same names, {_FOLDER}.")],
     classes: ClassesOption = "",
     instances: Annotated[
         bool | None, typer.Option("--instances", help="Labels are numbers of objects and not of classes.")
     ] = None,
+    colours: Annotated[
+        Path | None, typer.Option("--colours", help="What colours of PNG files stand for: labelmap.txt, JSON or CSV.")
+    ] = None,
+    nifti_axes: Annotated[
+        str, typer.Option("--nifti-axes", help="xy or rows: what the first axis of square NIfTI files is.")
+    ] = "",
     ignore: Annotated[int | None, typer.Option("--ignore", help="A reference label whose pixels do not count.")] = None,
     tolerance_px: Annotated[float | None, typer.Option("--tolerance-px", help="For NSD: how far is near.")] = None,
     empty: Annotated[str, typer.Option("--empty", help="Rule for empty masks, such as default or robust-mis.")] = "",

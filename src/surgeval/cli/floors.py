@@ -34,8 +34,8 @@ def floors_verb(
 
     names = tuple(kind.name for kind in read_definitions(definitions)) if definitions else None
     new_folder(out, force=force)
-    found = floors(
+    result = floors(
         requests, references, train_requests=train_requests or None, train_references=train_references or None,
         results=results or None, class_names=names, seed=seed,
     )  # fmt: skip
-    deliver(found, out=out, as_json=as_json, force=force)
+    deliver(result, out=out, as_json=as_json, force=force)

@@ -9,10 +9,10 @@ import polars as pl
 import typer
 
 from surgeval.cli import _options as o
-from surgeval.cli._console import emit, emit_json, emit_table, progress_bar, talk, visible
+from surgeval.cli._console import asking_line, emit, emit_json, emit_table, talk, visible
 
 if TYPE_CHECKING:
-    from surgeval.judges import CheckReport
+    from surgeval.judges import CheckReport, Judge
 
 _SHOWN_LETTERS = 60
 
@@ -31,15 +31,19 @@ def check(
     min_accuracy: float = typer.Option(
         0.9, "--min-accuracy", min=0.0, max=1.0, help="Least accuracy on the gold pairs."
     ),
+    store: Path | None = typer.Option(
+        None,
+        "--store",
+        help="Folder that keeps verdicts, so that an interrupted check goes on. Default: all is asked now.",
+    ),
+    judge_tokens: o.JudgeTokens = None,
+    judge_timeout: o.JudgeTimeout = None,
     json: o.Json = False,
 ) -> None:
     """Run gold pairs and canaries against judges; exit 1 if one is not fit for use."""
-    from surgeval.judges import check_judge, check_size, open_judge, side_by_side
+    from surgeval.judges import check_size, open_judges, side_by_side
 
-    reports = []
-    for opened in [open_judge(spec) for spec in judge]:
-        with progress_bar(f"asking {opened.name}", check_size()) as step:
-            reports.append(check_judge(opened, progress=step))
+    reports = [_checked(one, store) for one in open_judges(judge, tokens=judge_tokens, timeout_s=judge_timeout)]
     data = [r.as_dict() | {"min_accuracy": min_accuracy, "fit": r.passes(min_accuracy)} for r in reports]
     if json:
         emit_json(data[0] if len(data) == 1 else data)
@@ -49,11 +53,31 @@ def check(
         emit("")
         emit_table(side_by_side(reports), title="rates with 95 % intervals")
     for report in reports:
-        if report.failure is not None:
-            talk(f"{report.judge}: none of {check_size()} cases got an answer: {report.failure}")
+        if failures := report.failures:
+            talk(f"{report.judge}: {len(failures)} of {check_size()} cases got no answer (first: {failures[0]})")
         talk(f"{report.judge}: {'fit for use' if report.passes(min_accuracy) else 'NOT fit for use'}")
     if not all(report.passes(min_accuracy) for report in reports):
         raise typer.Exit(1)
+
+
+def _checked(judge: Judge, store: Path | None) -> CheckReport:
+    """The report on a judge; who interrupts it is shown what was answered."""
+    from surgeval.judges import CheckInterrupted, VerdictStore, check_judge, check_size
+
+    try:
+        with asking_line(f"asking {judge.name}") as meter:
+            report = check_judge(judge, store=None if store is None else VerdictStore(store), progress=meter)
+    except CheckInterrupted as interrupted:
+        heard = interrupted.report
+        emit_table(
+            heard.rates, title=f"judge {judge.name}, interrupted after {len(heard.checked)} of {check_size()} cases"
+        )
+        kept = "name --store to keep answers" if store is None else f"answers are kept in {store}: run again to go on"
+        talk(f"interrupted, so nothing is said about its fitness; {kept}")
+        raise typer.Exit(130) from None
+    if meter.reused:
+        talk(f"{judge.name}: {meter.reused} of {check_size()} verdicts are those of {store}, not of now")
+    return report
 
 
 def _show(report: CheckReport, min_accuracy: float) -> None:

@@ -15,7 +15,7 @@ from surgeval.cli._console import emit_json, emit_table
 from surgeval.errors import PluginBroken, UnknownName
 
 if TYPE_CHECKING:
-    from surgeval.datasets import DataSet
+    from surgeval.datasets import DataSet, Task
     from surgeval.metrics import Factory
     from surgeval.sandbox import Engine
 
@@ -55,10 +55,50 @@ def _things(group: str, column: str, described: Callable[[Any], dict[str, str]])
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def _data_set(known: DataSet) -> dict[str, str]:
-    kinds = dict.fromkeys(task.compared.kind for task in known.tasks.values() if task.compared)
+def _data_sets() -> pl.DataFrame:
+    """A row per task of every data set: what it is measured by, its splits, and where the data are to be had."""
+    things = catalogue("datasets")
+    rows: list[dict[str, str]] = []
+    for entry in things.entries():
+        problem = entry.problem
+        if not problem:
+            try:
+                rows += [{**row, "package": entry.package} for row in _tasks(things[entry.name])]
+            except PluginBroken as error:
+                problem = error.problem
+        if problem:
+            rows.append({"data set": entry.name, "package": entry.package, "problem": problem})
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _tasks(known: DataSet) -> list[dict[str, str]]:
     licence = known.licence or f"not confirmed ({known.licence_note})"
-    return {"title": known.title, "tasks": ", ".join(known.tasks), "evaluate": ", ".join(kinds), "licence": licence}
+    schemes = known.splits().group_by("scheme", maintain_order=True).agg(pl.col("split").unique(maintain_order=True))
+    splits = "; ".join(f"{scheme}: {', '.join(parts)}" for scheme, parts in schemes.iter_rows()) or "none known"
+    return [
+        {
+            "data set": known.name,
+            "task": name,
+            "what": task.summary,
+            "metrics": measured_by(task),
+            "splits": splits,
+            "licence": licence,
+            "where to get it": known.source,
+        }
+        for name, task in known.tasks.items()
+    ]
+
+
+def measured_by(task: Task) -> str:
+    """The kind of evaluation of a task and what it usually reports."""
+    if task.compared is None:
+        return "none"
+    from importlib import import_module
+
+    kind = task.compared.kind
+    module = import_module(f"surgeval.scoring.evaluate.{kind}")
+    usual = task.compared.metrics or getattr(module, "DEFAULT", ())
+    return f"{kind}: {', '.join(usual)}" if usual else kind
 
 
 def _engine(kind: type[Engine]) -> dict[str, str]:
@@ -118,7 +158,7 @@ def _capabilities() -> pl.DataFrame:
 
 KINDS: dict[str, Callable[[], pl.DataFrame]] = {
     "charts": partial(_things, "charts", "chart", _chart),
-    "datasets": partial(_things, "datasets", "data set", _data_set),
+    "datasets": _data_sets,
     "engines": partial(_things, "engines", "engine", _engine),
     "judges": partial(_things, "judges", "judge", lambda kind: {"usage": kind.USAGE}),
     "metrics": partial(_things, "metrics", "metric", _metric),

@@ -49,8 +49,8 @@ def questions_verb(
     from surgeval.schema.procedure_files import procedure_paths
 
     about = About(procedure_type=procedure_type, center=center, fps=fps)
-    own, imported = _imported(annotations, about)
-    paths = procedure_paths(own)
+    files, imported = _imported(annotations, about)
+    paths = procedure_paths(files)
     new_folder(out, force=force)
     paths += _kept(imported, out / "annotations")
     with progress_bar("drafting questions", len(paths)) as step:
@@ -76,17 +76,17 @@ def _imported(annotations: list[Path], about: About) -> tuple[list[Path], list[P
     """The sources that are procedure files already, and what files of annotation tools hold, joined by video."""
     from surgeval.datasets import join_procedures, read_annotations, recognised_tool
 
-    own, found = [], []
+    files, imported = [], []
     for path in annotations:
         tool = recognised_tool(path) if path.exists() else None
         if tool is None:
-            own.append(path)
+            files.append(path)
             continue
         procedures, findings = read_annotations(path, tool=tool, about=about)
-        found += procedures
+        imported += procedures
         for finding in findings:
             talk(str(finding))
-    return own, join_procedures(found)
+    return files, join_procedures(imported)
 
 
 def _kept(procedures: list[Procedure], folder: Path) -> list[Path]:

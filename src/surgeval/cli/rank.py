@@ -55,34 +55,17 @@ def rank(
 
     new_folder(out, force=force)
     result = rank_models(
-        tables,
-        rule,
-        columns=read_columns(columns),
-        board=board,
-        merge=merge,
-        test=test,
-        alpha=alpha,
-        correction=correction,
-        replicates=boot,
-        seed=seed,
-        baselines=baseline,
-        outside=outside,
-        unpaid=unpaid,
-        prize_pool=prize_pool,
-        task_column=task_column,
-        bucket_weights=_weights(bucket_weight, "--bucket-weight"),
-        task_weights=_weights(task_weight, "--task-weight"),
-        consensus=consensus,
-        better=read_better(better),
-        missing=missing or None,
-        challenger_compat=challenger_compat,
-        metric=metric,
-    )
+        tables, rule, columns=read_columns(columns), board=board, merge=merge, test=test, alpha=alpha,
+        correction=correction, replicates=boot, seed=seed, baselines=baseline, outside=outside, unpaid=unpaid,
+        prize_pool=prize_pool, task_column=task_column, bucket_weights=_weights(bucket_weight, "--bucket-weight"),
+        task_weights=_weights(task_weight, "--task-weight"), consensus=consensus, better=read_better(better),
+        missing=missing or None, challenger_compat=challenger_compat, metric=metric,
+    )  # fmt: skip
     deliver(result, out=out, as_json=json, force=force)
 
 
 def _mapping(pairs: Sequence[str], option: str) -> dict[str, str]:
-    split = [tuple(part.strip() for part in pair.split("=", 1)) for pair in pairs]
+    split = [tuple(side.strip() for side in pair.split("=", 1)) for pair in pairs]
     if bad := [pair for pair, parts in zip(pairs, split, strict=True) if len(parts) != 2 or not all(parts)]:
         raise Misuse(f"{option} expects name=value, got {', '.join(map(repr, bad))}")
     names = [parts[0] for parts in split]

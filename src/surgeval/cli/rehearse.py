@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from surgeval.cli import _options as o
-from surgeval.cli._console import emit, emit_json, progress_bar, talk
+from surgeval.cli._console import asking_line, emit, emit_json, talk
 from surgeval.errors import Misuse, UnknownName
 
 _MEMORY_MB = 8192
@@ -87,16 +87,16 @@ def rehearse(
         settings, limits, image_limits = phase_settings(organised, **local), organised.run, organised.image
     if force:
         forget_run(out)
-    with progress_bar("asking") as step:
-        found = run(
+    with asking_line("asking") as meter:
+        rehearsal = run(
             input_folder, out=out, image=image, command=shlex.split(command or ""), code=code, weights=weights,
             engine=engine, gpu=gpu, runtime=runtime, limits=limits, image_limits=image_limits, settings=settings,
-            progress=step,
+            progress=meter,
         )  # fmt: skip
     if as_json:
-        emit_json(found.as_dict())
+        emit_json(rehearsal.as_dict())
     else:
-        emit(found.text)
+        emit(rehearsal.prose)
     talk(f"written to {out}")
-    if found.is_worrying:
+    if rehearsal.is_worrying:
         raise typer.Exit(1)

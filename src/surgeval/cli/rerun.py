@@ -16,7 +16,10 @@ from surgeval.results.manifest import MANIFEST, sha256_of
 from surgeval.schema.documents import read_json
 from surgeval.schema.question_files import split_source
 
-FUNCTIONS = {"adjusted": "adjusted_effects", "questions": "make_questions", "width-ratio": "width_ratio"}
+FUNCTIONS = {
+    "adjusted": "adjusted_effects", "failure-table": "failure_table", "questions": "make_questions",
+    "width-ratio": "width_ratio",
+}  # fmt: skip
 """Verbs whose function in Python has another name."""
 NOT_REPEATED = {
     "annotate": "its history says when people did what",

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 import typer
 
 from surgeval.cli import _options as o
-from surgeval.cli._console import emit, new_folder, progress_bar, talk
+from surgeval.cli._console import asking_line, emit, new_folder, talk
 from surgeval.cli._deliver import deliver
-
-if TYPE_CHECKING:
-    from surgeval.scoring.result import ScoreResult
+from surgeval.cli._tables import read_numbers
+from surgeval.schema.findings import Severity
 
 
 def register(app: typer.Typer) -> None:
@@ -44,6 +38,8 @@ def score(
     price: list[float] = typer.Option(
         [], "--price", help="Price per million tokens, one for each --judge in order; judges.csv says the cost."
     ),
+    judge_tokens: o.JudgeTokens = None,
+    judge_timeout: o.JudgeTimeout = None,
     definitions: o.Definitions = None,
     ood: str = typer.Option(
         "stated", "--ood", help="How OOD is decided: stated, procedure, template, either or center."
@@ -56,6 +52,7 @@ def score(
         help="STATUS=RULE for questions without a verdict, as in other verbs (not_judged=worst, "
         "judge_abstained=drop-score, ...); error refuses questions without response. May be repeated.",
     ),
+    context: o.Context = "30,300",
     method: o.Method = "auto",
     boot: o.Boot = 1000,
     seed: o.Seed = 42,
@@ -66,41 +63,21 @@ def score(
     from surgeval.scoring.run import score as run
 
     new_folder(out, force=force)
-    with progress_bar("judging") as step, _told_when_interrupted(step, store) as counted:
-        result = run(
-            requests, references, responses, model=model, profile=profile, track=track, max_latency_s=max_latency,
-            judges=judge, store=store, quorum=quorum, prices=price, definitions=definitions, ood=ood,
-            train_requests=train_requests or None, train_references=train_references or None,
-            missing=missing or None, method=method, replicates=boot, seed=seed, progress=counted,
-        )  # fmt: skip
-    deliver(result, out=out, as_json=as_json, force=force, data=result.summary.to_dicts())
+    try:
+        with asking_line("judging") as meter:
+            result = run(
+                requests, references, responses, model=model, profile=profile, track=track, max_latency_s=max_latency,
+                judges=judge, store=store, quorum=quorum, prices=price, judge_tokens=judge_tokens,
+                judge_timeout_s=judge_timeout, max_judge_failures=max_judge_failures, definitions=definitions, ood=ood,
+                train_requests=train_requests or None, train_references=train_references or None,
+                missing=missing or None, context_s=read_numbers("--context", context), method=method, replicates=boot,
+                seed=seed, progress=meter,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        talk(f"interrupted, {meter.line() or 'nothing asked'}; verdicts are kept in {store}: run again to go on")
+        raise typer.Exit(130) from None
+    deliver(result, out=out, as_json=as_json, force=force)
     if result.lint.findings and not as_json:
         emit(f"{len(result.lint.findings)} findings about the files: see lint.json, or run surgeval lint")
-    if failing := _failing(result, max_judge_failures):
-        talk(f"above --max-judge-failures {max_judge_failures:g}: {', '.join(failing)}; run again to ask what failed")
+    if any(finding.severity is Severity.ERROR for finding in result.findings):
         raise typer.Exit(1)
-    if any(finding.code == "no-headline" for finding in result.findings):
-        raise typer.Exit(1)
-
-
-@contextmanager
-def _told_when_interrupted(step: Callable[[int], None], store: Path) -> Iterator[Callable[[int], None]]:
-    """The step with a count behind it: who interrupts the run is told what was judged and where it is kept."""
-    judged = 0
-
-    def counted(by: int) -> None:
-        nonlocal judged
-        judged += by
-        step(by)
-
-    try:
-        yield counted
-    except KeyboardInterrupt:
-        talk(f"interrupted after {judged} judged answers; verdicts that came are kept in {store}, run again to go on")
-        raise typer.Exit(130) from None
-
-
-def _failing(result: ScoreResult, most: float) -> list[str]:
-    """The judges that failed on more than a share of their cases."""
-    judges = result.tables.get("judges")
-    return [] if judges is None else judges.filter(judges["failed"] > most * judges["cases"])["judge"].to_list()

@@ -59,7 +59,7 @@ def simulate_verb(
         )
     talk(f"written to {out}")
     if as_json:
-        emit_json(table.to_dicts())
+        emit_json({"procedures": table.to_dicts()})
     else:
         emit_table(table, title=f"Simulated procedures (seed {seed})")
 
@@ -70,7 +70,7 @@ def _minutes(text: str | None) -> tuple[float, float] | None:
         return None
     parts = text.split("-")
     try:
-        numbers = [float(part) for part in parts]
+        numbers = [float(bound) for bound in parts]
     except ValueError:
         numbers = []
     if len(numbers) not in (1, 2):

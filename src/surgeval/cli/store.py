@@ -38,16 +38,23 @@ def show(
             talk(f"set aside, {problem}")
 
 
-def verify(place: Path = _PLACE) -> None:
-    """Read every line and name those that are damaged; exit 1 if there are any."""
-    from surgeval.asking.store_care import damaged_lines, opened
+def verify(
+    place: Path = _PLACE,
+    aside: bool = typer.Option(
+        False, "--set-aside", help="Keep damaged lines under NAME.damaged, so that nobody names them again."
+    ),
+) -> None:
+    """Read every line and name those that are damaged; exit 1 if there are any that nobody set aside."""
+    from surgeval.asking.store_care import damaged_lines, opened, set_aside
 
     with opened(place) as store:
-        problems = damaged_lines(store)
-        for problem in problems:
-            emit(problem)
-        talk(f"{place}: {len(store)} replies, {len(problems)} damaged lines")
-    if problems:
+        damaged = damaged_lines(store)
+        for line in damaged:
+            emit(str(line))
+        talk(f"{place}: {len(store)} replies, {len(damaged)} damaged lines{' were set aside' if aside else ''}")
+    if aside:
+        set_aside(damaged)
+    elif damaged:
         raise typer.Exit(1)
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from surgeval.cli import _options as o
-from surgeval.cli._console import emit, emit_json, progress_bar, talk
+from surgeval.cli._console import asking_line, emit, emit_json, talk
 
 _ABOUT = "Make a submission, or run one as an organiser: check, run, score, status."
 Phase = Annotated[Path, typer.Option("--phase", help="Phase file (TOML) with every limit.", show_default=False)]
@@ -95,7 +95,7 @@ def run(
     from surgeval.submissions.phase import read_phase
     from surgeval.submissions.phase_run import Shard, run_submission
 
-    with progress_bar("asking") as step:
+    with asking_line("asking") as step:
         place = run_submission(
             read_phase(phase), questions, out=folder, image=image, command=shlex.split(command or ""), code=code,
             weights=weights, engine=engine, runtime=runtime, gpu=gpu, shard=Shard.read(shard),

@@ -13,6 +13,8 @@ from typing import Any
 
 import polars as pl
 
+from surgeval.schema.findings import Finding
+
 
 @dataclass(frozen=True)
 class References:
@@ -25,6 +27,8 @@ class References:
     rate_hz: float | None
     files: tuple[Path, ...] = ()
     """The files that were read for them."""
+    findings: tuple[Finding, ...] = ()
+    """What whoever uses them must be told."""
 
 
 def unchanged(references: References) -> References:
@@ -46,6 +50,16 @@ class Comparison:
     """The column of mask files."""
     identities: Mapping[str, str] = field(default_factory=dict)
     """What an identity means -> its column, for boxes with identities."""
+    boxes: str = ""
+    """The column of the class of a box; a row without one is an image without boxes."""
+    questions: bool = False
+    """Whether rows are questions with a written answer, as `surgeval score` takes them."""
+    cluster: str = "video"
+    """The column of what is independent of each other, where that is not the video: a surgeon or a patient."""
+    doubtful: Mapping[str, str] = field(default_factory=dict)
+    """Videos that count only where they are asked for by name, and why."""
+    metrics: tuple[str, ...] = ()
+    """The usual ones of this task, where they are not those of the kind."""
     moment: str = "frame"
     """The column that tells cases of a video apart: `frame` or `case`."""
     fps: float | None = None

@@ -87,14 +87,14 @@ def shapes_of(element: Element, problems: list[str]) -> Iterator[CvatShape]:
 
 def more_than_boxes(element: Element, shapes: list[CvatShape]) -> Counter[str]:
     """What a `<track>` or `<image>` says that a procedure of upright boxes does not hold, by the keys of `NOT_HELD`."""
-    found = Counter(shape.kind if shape.kind in ("box", "mask") else "other" for shape in shapes)
-    found["rotated"] = sum(shape.kind == "box" and shape.rotation_deg % 360 != 0 for shape in shapes)
-    found["layered"] = sum(shape.z_order != 0 for shape in shapes)
-    found["grouped"] = sum(bool(shape.group) for shape in shapes)
-    found["tags"] = sum(child.tag == "tag" for child in element)
-    found["unknown"] = sum(child.tag not in (*KINDS, "tag", "attribute") for child in element)
-    found["named"] = int(element.tag == "image" and bool(element.get("name")))
-    return found
+    counts = Counter(shape.kind if shape.kind in ("box", "mask") else "other" for shape in shapes)
+    counts["rotated"] = sum(shape.kind == "box" and shape.rotation_deg % 360 != 0 for shape in shapes)
+    counts["layered"] = sum(shape.z_order != 0 for shape in shapes)
+    counts["grouped"] = sum(bool(shape.group) for shape in shapes)
+    counts["tags"] = sum(child.tag == "tag" for child in element)
+    counts["unknown"] = sum(child.tag not in (*KINDS, "tag", "attribute") for child in element)
+    counts["named"] = int(element.tag == "image" and bool(element.get("name")))
+    return counts
 
 
 NOT_HELD = {
@@ -130,7 +130,7 @@ def _shape(child: Element, label: str, frame: int, track: str | None) -> CvatSha
     rotation = number(child.get("rotation", "0"))
     if rotation is None:
         raise ShapeOdd(f"rotation {child.get('rotation')!r} is no number")
-    said = {part.get("name", ""): part.text or "" for part in child if part.tag == "attribute"}
+    attributes = {element.get("name", ""): element.text or "" for element in child if element.tag == "attribute"}
     return CvatShape(
         child.tag,
         label,
@@ -141,7 +141,7 @@ def _shape(child: Element, label: str, frame: int, track: str | None) -> CvatSha
         child.get("occluded", "0") == "1",
         child.get("outside", "0") == "1",
         child.get("keyframe", "1") == "1",
-        said,
+        attributes,
         points,
         mask,
         at,
@@ -153,11 +153,11 @@ def _shape(child: Element, label: str, frame: int, track: str | None) -> CvatSha
 
 
 def _parts(child: Element) -> Iterator[tuple[str, tuple[tuple[float, float], ...], bool, bool]]:
-    for part in child:
-        if part.tag == "points":
-            flags = (part.get(name, "0") == "1" for name in ("occluded", "outside"))
+    for element in child:
+        if element.tag == "points":
+            flags = (element.get(name, "0") == "1" for name in ("occluded", "outside"))
             occluded, outside = flags
-            yield part.get("label", ""), tuple(_points(part)), occluded, outside
+            yield element.get("label", ""), tuple(_points(element)), occluded, outside
 
 
 Corners = tuple[float, float, float, float]
@@ -179,10 +179,10 @@ def _turned(corners: Corners, rotation_deg: float) -> Corners:
 
 
 def _number(child: Element, name: str) -> float:
-    found = number(child.get(name))
-    if found is None:
+    value = number(child.get(name))
+    if value is None:
         raise ShapeOdd(f"{name}={child.get(name)!r} is no number")
-    return found
+    return value
 
 
 def _hull_of(kind: str, outline: tuple[float, ...], turn: float) -> Corners:
@@ -200,9 +200,9 @@ def _hull_of(kind: str, outline: tuple[float, ...], turn: float) -> Corners:
 
 def _points(child: Element) -> Iterator[tuple[float, float]]:
     if child.tag == "skeleton":
-        for part in child:
-            if part.tag == "points" and part.get("outside", "0") != "1":
-                yield from _points(part)
+        for element in child:
+            if element.tag == "points" and element.get("outside", "0") != "1":
+                yield from _points(element)
         return
     for pair in child.get("points", "").split(";"):
         x, _, y = pair.partition(",")

@@ -33,6 +33,6 @@ def xml_text(lines: Iterable[str], where: str) -> str:
         ProcedureInvalid: It holds characters that XML cannot.
     """
     text = "".join(f"{line}\n" for line in lines)
-    if found := _NOT_XML.search(text):
-        raise ProcedureInvalid(where, [f"a text holds {found.group()!r}, which XML cannot"])
+    if match := _NOT_XML.search(text):
+        raise ProcedureInvalid(where, [f"a text holds {match.group()!r}, which XML cannot"])
     return text

@@ -8,8 +8,8 @@ every `References` carries its clock and its rate, and `joined` refuses to bring
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
@@ -48,17 +48,31 @@ class Task:
 
 @dataclass(frozen=True)
 class Report:
-    """What a check found: counts beside the published ones, and findings."""
+    """What a check found: counts beside the published ones, what can be used, and findings."""
 
     data_set: str
     counts: pl.DataFrame
     """Columns task, what, found, published (null where nothing was published)."""
     findings: tuple[Finding, ...]
+    usable: tuple[str, ...] = ()
+    """The tasks whose references can be read as they lie here."""
+    lacking: Mapping[str, str] = field(default_factory=dict)
+    """Every other task and why: its first problem."""
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is missing or broken; counts may still differ."""
+        """Whether nothing is broken and something can be used; parts may be absent and counts may differ."""
         return not any(finding.severity is Severity.ERROR for finding in self.findings)
+
+    @property
+    def verdict(self) -> str:
+        """What the folder can be used for, in one sentence."""
+        if not self.usable:
+            return "not usable as it is: mend the errors first"
+        if not self.lacking:
+            return "usable"
+        why = "; ".join(f"{task} ({reason})" for task, reason in self.lacking.items())
+        return f"usable for {', '.join(self.usable)}; not for {why}"
 
     @property
     def missing(self) -> list[str]:
@@ -71,7 +85,7 @@ class Report:
         return self.counts.filter(pl.col("published").is_not_null() & (pl.col("found") != pl.col("published")))
 
     def __str__(self) -> str:
-        lines = [f"{self.data_set}: {'complete and readable' if self.ok else 'not usable as it is'}"]
+        lines = [f"{self.data_set}: {self.verdict}"]
         for task, what, found, published in self.counts.iter_rows():
             lines.append(f"  {task}: {found} {what}" + ("" if published is None else f" (published: {published})"))
         return "\n".join(lines + [f"  {finding}" for finding in self.findings])
@@ -84,6 +98,10 @@ class DataSet:
     name: str
     title: str
     citation: str
+    source: str
+    """Where to get it."""
+    checked_against: str
+    """What the layout read here was compared with."""
     licence: str | None
     """None where the licence is not confirmed; then `licence_note` says what is known."""
     licence_note: str = ""
@@ -117,17 +135,26 @@ class DataSet:
         """
         folder = Folder(root)
         chosen = {name: self._task(name) for name in (tasks or self.tasks)}
-        tables = {name: self._read(folder, task) for name, task in chosen.items()}
+        tables, lacking = {}, {}
+        for name, task in chosen.items():
+            own = Folder(root)
+            tables[name] = self._read(own, task)
+            if own.problems:
+                lacking[name] = own.problems[0]
+            folder.take(own.findings)
         counts = pl.concat([_counts(name, task, tables[name]) for name, task in chosen.items()])
         self._note_unknown_splits(folder, self._read_splits(folder))
-        self.further_checks(folder, tables)
+        self.further_checks(folder, {name: table for name, table in tables.items() if table.height})
         folder.report_pickles()
+        folder.report_links()
         for task, what, found, published in counts.drop_nulls().iter_rows():
             if found != published:
                 folder.warn("count-differs", task, f"{found:,} {what}; published: {published:,}")
         for text in self.disagreements:
             folder.note("published-disagreement", self.name, text)
-        return Report(self.name, counts, tuple(folder.findings))
+        usable = tuple(name for name in chosen if name not in lacking)
+        findings = _absences_forgiven(folder.findings) if usable else folder.findings
+        return Report(self.name, counts, tuple(findings), usable, lacking)
 
     def references(self, root: str | Path, *, task: str) -> References:
         """The references of one task.
@@ -140,9 +167,9 @@ class DataSet:
         table = self._read(folder, self._task(task))
         if folder.problems:
             raise InputInvalid(str(root), folder.problems)
-        return References(
-            self.name, task, table, self._task(task).clock, self._task(task).rate_hz, tuple(folder.opened)
-        )
+        about = self._task(task)
+        findings = tuple(finding for finding in folder.findings if finding.severity is Severity.WARNING)
+        return References(self.name, task, table, about.clock, about.rate_hz, tuple(folder.opened), findings)
 
     def cases(self, root: str | Path, *, task: str) -> pl.DataFrame:
         """One row per case of a task: `case`, `video`, `frame` and strata, without the reference.
@@ -205,8 +232,22 @@ class DataSet:
         return table
 
 
-STRATA = ("split", "center", "surgery_type", "subset", "organ", "surgery", "skill", "fps")
+STRATA = (
+    *("split", "center", "surgery_type", "subset", "organ", "surgery", "surgeon", "patient", "item", "part"),
+    *("skill", "fps"),
+)
 """Columns of a reference table that describe a case rather than answer it."""
+_ABSENCES = ("missing", "no-references")
+
+
+def _absences_forgiven(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, with what is not there at all as a warning: something else in the folder can be used."""
+    return [
+        replace(one, code="absent", severity=Severity.WARNING)
+        if one.severity is Severity.ERROR and one.code in _ABSENCES
+        else one
+        for one in findings
+    ]
 
 
 def split_table(schemes: Schemes) -> pl.DataFrame:
@@ -218,7 +259,8 @@ def split_table(schemes: Schemes) -> pl.DataFrame:
 def _counts(name: str, task: Task, table: pl.DataFrame) -> pl.DataFrame:
     found = {"rows": table.height, "cases": table["case"].n_unique(), "videos": table["video"].n_unique()}
     found |= task.count(table)
-    rows = [(name, what, number, task.published.get(what)) for what, number in found.items()]
+    published = task.published if table.height else {}
+    rows = [(name, what, number, published.get(what)) for what, number in found.items()]
     schema = {"task": pl.String, "what": pl.String, "found": pl.Int64, "published": pl.Int64}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -226,3 +268,34 @@ def _counts(name: str, task: Task, table: pl.DataFrame) -> pl.DataFrame:
 def stacked(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """The tables one below the other, or a table without rows where there is none."""
     return pl.concat(tables, how="vertical") if tables else NO_CASES
+
+
+def ranges(form: str, **parts: tuple[int, int]) -> dict[str, list[str]]:
+    """The parts of a split that are runs of video numbers, both ends included.
+
+    Example:
+        >>> ranges("video{:02}", train=(1, 2), test=(3, 3))
+        {'train': ['video01', 'video02'], 'test': ['video03']}
+    """
+    return {part: [form.format(n) for n in range(first, last + 1)] for part, (first, last) in parts.items()}
+
+
+def listed(form: str, parts: Mapping[str, Sequence[int]]) -> dict[str, list[str]]:
+    """The parts of a split by the numbers of their videos.
+
+    Example:
+        >>> listed("VID{:02}", {"val": (8, 12)})
+        {'val': ['VID08', 'VID12']}
+    """
+    return {part: [form.format(n) for n in numbers] for part, numbers in parts.items()}
+
+
+def the_rest(numbers: Iterable[int], **parts: Sequence[int]) -> dict[str, list[int]]:
+    """A split whose training part is every number that no other part has.
+
+    Example:
+        >>> the_rest(range(1, 5), val=(2,), test=(4,))
+        {'train': [1, 3], 'val': [2], 'test': [4]}
+    """
+    held = {n for part in parts.values() for n in part}
+    return {"train": [n for n in numbers if n not in held], **{part: list(own) for part, own in parts.items()}}

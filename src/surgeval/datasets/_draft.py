@@ -47,10 +47,10 @@ class TrackDraft:
         self.boxes.append(box)
         self.visibility.append(int(visibility))
 
-    def say(self, said: Sequence[tuple[int, Mapping[str, str]]]) -> None:
+    def say(self, attributes_at: Sequence[tuple[int, Mapping[str, str]]]) -> None:
         """Take over attributes told second by second: the first tell what holds, later ones what changes."""
         now: dict[str, str] = {}
-        for number, (second, values) in enumerate(sorted(said, key=lambda pair: pair[0])):
+        for number, (second, values) in enumerate(sorted(attributes_at, key=lambda pair: pair[0])):
             for name, value in values.items():
                 if number == 0:
                     self.attributes[name] = value
@@ -97,14 +97,14 @@ class VideoDraft:
 
     def track(self, instance: str, class_name: str) -> TrackDraft:
         """The track of that instance, begun if new."""
-        found = self.tracks.get(instance)
-        if found is None:
-            found = self.tracks[instance] = TrackDraft(instance, class_name, class_name in self.about.instruments)
-        elif found.class_name != class_name:
+        draft = self.tracks.get(instance)
+        if draft is None:
+            draft = self.tracks[instance] = TrackDraft(instance, class_name, class_name in self.about.instruments)
+        elif draft.class_name != class_name:
             self.problems.append(
-                f"instance {instance!r} is a {found.class_name!r} in one place and a {class_name!r} in another"
+                f"instance {instance!r} is a {draft.class_name!r} in one place and a {class_name!r} in another"
             )
-        return found
+        return draft
 
     def note(self, code: str, message: str, severity: Severity = Severity.WARNING) -> None:
         """Keep a finding."""
@@ -143,9 +143,9 @@ class VideoDraft:
         return UNKNOWN
 
     def _finished(self, track: TrackDraft) -> Track | None:
-        found = track_problems(track)
-        if found:
-            self.problems += found
+        problems = track_problems(track)
+        if problems:
+            self.problems += problems
             return None
         order = np.argsort(np.array(track.seconds, np.int64), kind="stable")
         boxes = np.round(np.array(track.boxes, np.float64).reshape(-1, 4), DECIMALS)[order]
@@ -185,18 +185,18 @@ def track_problems(track: TrackDraft) -> list[str]:
     """What cannot be true about the boxes of one track, every problem once."""
     if _evidently_sound(track):
         return []
-    problems, told = [], dict[int, tuple[Rectangle, int]]()
+    problems, seen = [], dict[int, tuple[Rectangle, int]]()
     for second, box, code in zip(track.seconds, track.boxes, track.visibility, strict=True):
-        found = []
+        seconds_wrong = []
         if not 0 <= second <= LONGEST_S:
-            found.append("no video has such a second")
+            seconds_wrong.append("no video has such a second")
         if not all(map(math.isfinite, box)):
-            found.append(f"the box {list(box)} has members that are no finite numbers")
+            seconds_wrong.append(f"the box {list(box)} has members that are no finite numbers")
         elif code != Visibility.OUTSIDE and (box[2] <= 0 or box[3] <= 0):
-            found.append(f"the box has no positive size ({box[2]:g} x {box[3]:g})")
-        if code != Visibility.OUTSIDE and told.setdefault(second, (box, code)) != (box, code):
-            found.append(f"two different boxes ({list(told[second][0])} and {list(box)})")
-        problems += [f"track {track.instance!r} at second {second}: {text}" for text in found]
+            seconds_wrong.append(f"the box has no positive size ({box[2]:g} x {box[3]:g})")
+        if code != Visibility.OUTSIDE and seen.setdefault(second, (box, code)) != (box, code):
+            seconds_wrong.append(f"two different boxes ({list(seen[second][0])} and {list(box)})")
+        problems += [f"track {track.instance!r} at second {second}: {text}" for text in seconds_wrong]
     return problems
 
 

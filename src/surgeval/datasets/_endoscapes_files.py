@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from surgeval.datasets._boxes import BOX, SIZE, box_problem, pixels
 from surgeval.datasets._cvs import CRITERIA
 from surgeval.datasets._folder import Folder
 
@@ -18,7 +19,7 @@ PARTS = tuple(OFFICIAL)
 RATERS = ("cvs_annotator_1", "cvs_annotator_2", "cvs_annotator_3")
 _FRAME_NAME = re.compile(r"(\d{1,9})_(\d{1,9})\.\w+")
 _VIDEO_FACTOR = 1_000_000
-_LARGEST_PX = _LARGEST_FRAME = 1e6
+_LARGEST_FRAME = 1e6
 _THIRDS_OFF_BY = 0.02
 
 
@@ -31,6 +32,8 @@ class Image(NamedTuple):
     frame: int
     rated: bool
     boxed: bool
+    size: tuple[int | None, int | None]
+    """Width and height in pixels, where the file says them."""
     ratings: tuple[float, ...] | None
     """Mean of the raters per criterion, in thirds; None where the label is not of that form."""
 
@@ -38,6 +41,17 @@ class Image(NamedTuple):
 def images_of(folder: Folder, place: str) -> list[Image]:
     """The usable images of a COCO file; whatever is wrong with the others is noted."""
     return _images(folder, place, coco(folder, place))
+
+
+def parts_here(folder: Folder, name: str) -> list[str]:
+    """The parts whose file of that name is here; those that are not are noted, and all of them lacking is a problem."""
+    here = [part for part in PARTS if folder.file(f"{part}/{name}")]
+    if not here and folder.root.is_dir():
+        folder.problem("missing", f"PART/{name}", f"no such file in any of {', '.join(PARTS)}")
+    for part in PARTS:
+        if here and part not in here:
+            folder.absent(f"{part}/{name}", f"{part} is not here; what is here is read")
+    return here
 
 
 def coco(folder: Folder, place: str) -> dict[str, Any]:
@@ -66,7 +80,9 @@ def _images(folder: Folder, place: str, content: dict[str, Any]) -> list[Image]:
         if entry.get("video_id") not in (None, video, str(video)):
             folder.problem("malformed", place, f"{name} says video_id {str(entry['video_id'])[:20]}")
         rated, boxed = bool(entry.get("is_ds_keyframe")), bool(entry.get("is_det_keyframe"))
-        found.append(Image(entry["id"], f"{video}_{frame}", str(video), frame, rated, boxed, _ratings(entry.get("ds"))))
+        size = pixels(entry.get("width")), pixels(entry.get("height"))
+        about = (entry["id"], f"{video}_{frame}", str(video), frame, rated, boxed, size)
+        found.append(Image(*about, _ratings(entry.get("ds"))))
     return found
 
 
@@ -82,10 +98,10 @@ def _ratings(value: object) -> tuple[float, ...] | None:
 
 def read_boxes(folder: Folder) -> pl.DataFrame:
     """One row per box in pixels; a boxed frame without any is a row with a null category."""
-    rows = [row for part in PARTS for row in _box_rows(folder, part)]
+    rows = [row for part in parts_here(folder, "annotation_coco.json") for row in _box_rows(folder, part)]
     schema: dict[str, type[pl.DataType]] = {"case": pl.String, "video": pl.String, "frame": pl.Int64}
-    schema |= {"split": pl.String, "category": pl.String, "has_mask": pl.Boolean}
-    schema |= dict.fromkeys(("x_px", "y_px", "width_px", "height_px"), pl.Float64)
+    schema |= {"split": pl.String, "image_id": pl.Int64, "image_file": pl.String} | SIZE
+    schema |= {"category_id": pl.Int64, "category": pl.String, "has_mask": pl.Boolean} | BOX
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
@@ -104,11 +120,15 @@ def _box_rows(folder: Folder, part: str) -> list[tuple[object, ...]]:
             folder.problem("malformed", place, problem)
             continue
         image = images[box["image_id"]]
-        name, drawn = names[box["category_id"]], bool(box.get("segmentation"))
-        rows.append((image.case, image.video, image.frame, part, name, drawn, *map(float, box["bbox"])))
+        kind, drawn = box["category_id"], bool(box.get("segmentation"))
+        rows.append((*_about(image, part), kind, names[kind], drawn, *map(float, box["bbox"])))
     seen = {row[0] for row in rows}
     bare = [image for image in images.values() if image.case not in seen]
-    return rows + [(i.case, i.video, i.frame, part, None, None, None, None, None, None) for i in bare]
+    return rows + [(*_about(image, part), *[None] * (3 + len(BOX))) for image in bare]
+
+
+def _about(image: Image, part: str) -> tuple[object, ...]:
+    return (image.case, image.video, image.frame, part, image.number, f"{image.case}.jpg", *image.size)
 
 
 def _box_problem(box: Any, images: dict[int, Image], names: dict[Any, str]) -> str:
@@ -119,14 +139,8 @@ def _box_problem(box: Any, images: dict[int, Image], names: dict[Any, str]) -> s
         return f"{place}: no image with id {str(box.get('image_id'))[:20]}"
     if not isinstance(box.get("category_id"), int) or box["category_id"] not in names:
         return f"{place}: category {str(box.get('category_id'))[:20]} is not in 'categories'"
-    numbers = box.get("bbox")
-    if (
-        not isinstance(numbers, list)
-        or len(numbers) != 4
-        or not all(isinstance(n, int | float) and abs(n) < _LARGEST_PX for n in numbers)
-    ):
-        return f"{place}: bbox is not four numbers: {str(numbers)[:40]}"
-    return "" if min(numbers[2:]) > 0 else f"{place}: box without area: {numbers}"
+    wrong = box_problem(box.get("bbox"))
+    return f"{place}: {wrong}" if wrong else ""
 
 
 def read_raters(folder: Folder) -> pl.DataFrame:
@@ -224,11 +238,11 @@ def _inside(folder: Folder, path: Path) -> str:
 
 
 def listed_videos(folder: Folder, part: str) -> list[str]:
-    """The videos of `{part}_vids.txt`, whose ids may be written as floats."""
+    """The videos of `{part}_vids.txt`, whose ids are written as floats, also in scientific notation."""
     path = folder.root / f"{part}_vids.txt"
     videos = []
     for line in folder.lines(path):
-        if re.fullmatch(r"\d{1,9}(\.0*)?", line.strip()):
+        if re.fullmatch(r"\d{1,9}(\.0*)?|\d\.\d{1,30}[eE]\+?\d{1,2}", line.strip()) and float(line).is_integer():
             videos.append(str(int(float(line))))
         else:
             folder.problem("malformed", path, f"no video number: {line[:40]!r}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +19,9 @@ from surgeval.schema.findings import Finding, Severity
 _SHOWN_ROWS = 3
 _PNG = b"\x89PNG\r\n\x1a\n"
 _MOST_DIGITS = 12
+_LONGEST_LINK = 128
+_LINK = re.compile(r"\.{0,2}[\w.-]*(/[\w.-]+)+/?")
+"""A relative path and nothing else."""
 PICKLES = (".pkl", ".pickle")
 
 
@@ -60,12 +63,25 @@ class Folder:
         """Note something worth knowing."""
         self._note(Finding(code, Severity.NOTE, message, where=self._place(where)))
 
+    def take(self, findings: Iterable[Finding]) -> None:
+        """Note what another reading of the same folder noticed."""
+        for finding in findings:
+            self._note(finding)
+
+    def absent(self, where: str | Path, message: str) -> None:
+        """Note a part of the data set that is not here, while what is here can be used."""
+        self.warn("absent", where, message)
+
     def files(self, pattern: str, *, needed: bool = True) -> list[Path]:
-        """The paths that match a glob pattern, sorted; none where some are `needed` is a problem."""
-        found = sorted(self.root.glob(pattern))
+        """The paths that match a glob pattern in either case, sorted; none where some are `needed` is a problem."""
+        found = sorted(self.root.glob(either_case(pattern)))
         if needed and not found and self.root.is_dir():
             self.problem("missing", pattern, "no such file")
         return found
+
+    def file(self, place: str) -> Path | None:
+        """The file at a place below the root, in either case; None where there is none."""
+        return next((path for path in self.files(place, needed=False) if path.is_file()), None)
 
     def named(self, pattern: str, name: str, *, needed: bool = True) -> Iterator[tuple[str, Path]]:
         """The files of a glob pattern with the first group of the regular expression `name` in their names.
@@ -152,6 +168,15 @@ class Folder:
             self.problem("unreadable", path, "not a PNG file")
             return None
         return PngHeader(int.from_bytes(head[16:20]), int.from_bytes(head[20:24]), head[24], head[25])
+
+    def report_links(self) -> None:
+        """Note links that unpacking turned into small files with a path in them."""
+        for path in sorted(self.root.iterdir()) if self.root.is_dir() else ():
+            if path.is_file() and path.stat().st_size <= _LONGEST_LINK:
+                text = path.read_bytes().decode("utf-8", "replace").strip()
+                if _LINK.fullmatch(text):
+                    message = f"a link that unpacking turned into a file; copy or link {text!r} to this name"
+                    self.warn("link-as-file", path, message)
 
     def report_pickles(self) -> None:
         """Note pickles: they can run code, so they are counted and left shut."""

@@ -38,26 +38,26 @@ def join_procedures(procedures: Iterable[Procedure]) -> list[Procedure]:
 def _joined(video: str, parts: list[Procedure], problems: list[str]) -> Procedure:
     if len(parts) == 1:
         return parts[0]
-    found: list[str] = []
+    contradictions: list[str] = []
     facts: dict[str, str] = {}
-    for part in parts:
-        _take(facts, part.facts, "fact", found)
+    for procedure in parts:
+        _take(facts, procedure.facts, "fact", contradictions)
     whole = Procedure(
         video,
-        _agreed("procedure_type", [part.procedure_type for part in parts], UNKNOWN, found),
-        _agreed("center", [part.center for part in parts], UNKNOWN, found),
-        max(part.duration_s for part in parts),
-        max(part.width_px for part in parts),
-        max(part.height_px for part in parts),
-        _tracks(parts, lambda part: part.tracks, found),
-        tuple(_once(event for part in parts for event in part.events)),
-        tuple(_once(phase for part in parts for phase in part.phases)),
-        _tracks(parts, lambda part: part.instruments, found),
-        tuple(_once(span for part in parts for span in part.masked)),
-        _agreed("patient", [part.patient for part in parts], video, found),
+        _agreed("procedure_type", [procedure.procedure_type for procedure in parts], UNKNOWN, contradictions),
+        _agreed("center", [procedure.center for procedure in parts], UNKNOWN, contradictions),
+        max(procedure.duration_s for procedure in parts),
+        max(procedure.width_px for procedure in parts),
+        max(procedure.height_px for procedure in parts),
+        _tracks(parts, lambda procedure: procedure.tracks, contradictions),
+        tuple(_once(event for procedure in parts for event in procedure.events)),
+        tuple(_once(phase for procedure in parts for phase in procedure.phases)),
+        _tracks(parts, lambda procedure: procedure.instruments, contradictions),
+        tuple(_once(span for procedure in parts for span in procedure.masked)),
+        _agreed("patient", [procedure.patient for procedure in parts], video, contradictions),
         facts,
     )
-    problems += [f"video {video!r}: {text}" for text in found or procedure_problems(whole)]
+    problems += [f"video {video!r}: {text}" for text in contradictions or procedure_problems(whole)]
     return whole
 
 
@@ -69,42 +69,42 @@ def _once(entries: Iterable[Entry]) -> list[Entry]:
     return kept
 
 
-def _agreed(name: str, told: list[str], unknown: str, found: list[str]) -> str:
-    known = sorted({text for text in told if text != unknown})
+def _agreed(name: str, values: list[str], unknown: str, contradictions: list[str]) -> str:
+    known = sorted({text for text in values if text != unknown})
     if len(known) > 1:
-        found.append(f"{name} is {' in one file and '.join(map(repr, known))} in another")
+        contradictions.append(f"{name} is {' in one file and '.join(map(repr, known))} in another")
     return known[0] if known else unknown
 
 
-def _take(into: dict[str, str], told: Mapping[str, str], what: str, found: list[str]) -> None:
-    for key, value in told.items():
+def _take(into: dict[str, str], more: Mapping[str, str], what: str, contradictions: list[str]) -> None:
+    for key, value in more.items():
         if into.setdefault(key, value) != value:
-            found.append(f"{what} {key!r} is {into[key]!r} in one file and {value!r} in another")
+            contradictions.append(f"{what} {key!r} is {into[key]!r} in one file and {value!r} in another")
 
 
 def _tracks(
-    parts: list[Procedure], of: Callable[[Procedure], tuple[Track, ...]], found: list[str]
+    parts: list[Procedure], of: Callable[[Procedure], tuple[Track, ...]], contradictions: list[str]
 ) -> tuple[Track, ...]:
     kept: dict[str, Track] = {}
-    for part in parts:
-        for track in of(part):
+    for procedure in parts:
+        for track in of(procedure):
             known = kept.get(track.instance)
-            kept[track.instance] = track if known is None else _both(known, track, found)
+            kept[track.instance] = track if known is None else _both(known, track, contradictions)
     return tuple(kept.values())
 
 
-def _both(first: Track, second: Track, found: list[str]) -> Track:
+def _both(first: Track, second: Track, contradictions: list[str]) -> Track:
     title = f"track {first.instance!r}"
     if first.class_name != second.class_name:
-        found.append(f"{title} is a {first.class_name!r} in one file and a {second.class_name!r} in another")
+        contradictions.append(f"{title} is a {first.class_name!r} in one file and a {second.class_name!r} in another")
     attributes = dict(first.attributes)
-    _take(attributes, second.attributes, f"{title}: attribute", found)
+    _take(attributes, second.attributes, f"{title}: attribute", contradictions)
     common, here, there = np.intersect1d(first.seconds, second.seconds, return_indices=True)
     apart = (first.boxes[here] != second.boxes[there]).any(axis=1) | (
         first.visibility[here] != second.visibility[there]
     )
     if apart.any():
-        found.append(f"{title}: {apart.sum()} seconds have different boxes (first: second {common[apart][0]})")
+        contradictions.append(f"{title}: {apart.sum()} seconds have different boxes (first: second {common[apart][0]})")
     more = ~np.isin(second.seconds, common)
     seconds = np.concatenate((first.seconds, second.seconds[more]))
     order = np.argsort(seconds)

@@ -58,10 +58,10 @@ def sampled(
         raise Misuse(f"{references.data_set} {references.task!r} has no column 'fps'; its references cannot be thinned")
     rates = sorted(float(value) for value in table["fps"].unique())
     if every_frames is not None and len(rates) > 1:
-        got = " and ".join(f"{rate:g}" for rate in rates)
+        frequencies = " and ".join(f"{rate:g}" for rate in rates)
         raise Misuse(
-            f"{references.data_set}: every {every_frames}th frame is not one rate, since the videos have {got} fps; "
-            "pass rate_hz"
+            f"{references.data_set}: every {every_frames}th frame is not one rate, since the videos have {frequencies} "
+            "fps; pass rate_hz"
         )
     if every_frames is not None:
         rate_hz = rates[0] / every_frames

@@ -21,8 +21,8 @@ def write_text(path: str | Path, text: str) -> None:
     try:
         Path(path).write_bytes(text.encode("utf-8"))
     except UnicodeEncodeError as error:
-        part = text[max(0, error.start - 20) : error.end + 20]
-        raise ProcedureInvalid(str(path), [f"a text holds what UTF-8 cannot write: {part!a}"]) from None
+        excerpt = text[max(0, error.start - 20) : error.end + 20]
+        raise ProcedureInvalid(str(path), [f"a text holds what UTF-8 cannot write: {excerpt!a}"]) from None
 
 
 def number(value: Any) -> float | None:
@@ -30,16 +30,16 @@ def number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
-        found = float(value)
+        parsed = float(value)
     except (ValueError, OverflowError):
         return None
-    return found if math.isfinite(found) else None
+    return parsed if math.isfinite(parsed) else None
 
 
 def whole(value: Any) -> int | None:
     """The whole number that `value` is or spells, or None."""
-    found = number(value)
-    return int(found) if found is not None and found.is_integer() and abs(found) < 1 << 53 else None
+    parsed = number(value)
+    return int(parsed) if parsed is not None and parsed.is_integer() and abs(parsed) < 1 << 53 else None
 
 
 def rows(value: Any) -> list[dict[str, Any]]:

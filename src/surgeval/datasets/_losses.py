@@ -31,7 +31,7 @@ def losses(
     """
     if renamed:
         before = replace(before, tracks=_named(before.tracks, renamed), instruments=_named(before.instruments, renamed))
-    found = [
+    lost = [
         *_name_losses(renamed or {}),
         *(
             _lost(name, f"{name} {getattr(before, name)!r} is not in the file")
@@ -43,7 +43,7 @@ def losses(
         *_tracks_losses("track", before.tracks, after.tracks),
         *_tracks_losses("instrument", before.instruments, after.instruments, elsewhere=after.tracks),
     ]
-    return [Finding(f.code, f.severity, f.message, where=tool) for f in found]
+    return [Finding(f.code, f.severity, f.message, where=tool) for f in lost]
 
 
 def _name_losses(renamed: Mapping[str, str]) -> Iterator[Finding]:

@@ -1,4 +1,8 @@
-"""AutoLaparo: 21 hysterectomies with phases once a second, and 300 clips with the motion of the laparoscope."""
+"""AutoLaparo: 21 hysterectomies with phases once a second, 300 clips with the motion of the laparoscope, masks.
+
+The files count seconds from 1 (frames are cut as `frame // 25 + 1`), and so do the references here: a prediction keeps
+the numbers of the data set's own label files.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,9 @@ import re
 import polars as pl
 
 from surgeval.datasets._comparison import Comparison
-from surgeval.datasets._data_set import DataSet, Task
+from surgeval.datasets._data_set import DataSet, Task, ranges
 from surgeval.datasets._folder import Folder, whole_number
+from surgeval.datasets._layouts import HEAD, MaskFiles, VideoTables, number_of_video
 
 KIND = "data set"
 PHASES = {
@@ -20,97 +25,157 @@ PHASES = {
     6: "Suturing",
     7: "Washing",
 }
+MOTIONS = ("Static", "Up", "Down", "Left", "Right", "Zoom-in", "Zoom-out")
+MASK_CLASSES = {
+    20: "grasping forceps, manipulator",
+    40: "grasping forceps, shaft",
+    60: "LigaSure, manipulator",
+    80: "LigaSure, shaft",
+    100: "dissecting and grasping forceps, manipulator",
+    120: "dissecting and grasping forceps, shaft",
+    140: "electric hook, manipulator",
+    160: "electric hook, shaft",
+    180: "uterus",
+}
+ROWS = (
+    *(6388, 3620, 3000, 2938, 3220, 3908, 1645, 4692, 5736, 5064, 4720, 2916, 2597, 4739, 3653, 3612, 4678, 3546),
+    *(3413, 4832, 4326),
+)
+"""Seconds of videos 1 to 21."""
 _MOTION_FILE = "laparoscope_motion_label.txt"
-_FIRST_TEST_CLIP = 228
-_MOTIONS = 7
-_SPLIT = {"train": range(1, 11), "val": range(11, 15), "test": range(15, 22)}
+_VIDEOS = ranges("{:02}", train=(1, 10), val=(11, 14), test=(15, 21))
+_CLIPS = {"train": range(1, 171), "val": range(171, 228), "test": range(228, 301)}
+_CLIP_PARTS = {clip: part for part, clips in _CLIPS.items() for clip in clips}
+
+_PHASE_FILES = VideoTables(
+    files="**/label_*.txt",
+    name=r"label_(\d+)\.txt",
+    values={"Phase": tuple(PHASES)},
+    renamed={"Phase": "phase"},
+    frame="Frame",
+    separator="\t",
+    header=True,
+    video=number_of_video("{:02}", range(1, 22)),
+    first=1,
+    step=1,
+)
 
 
 def _phases(folder: Folder) -> pl.DataFrame:
-    """One row per second; a line holds the phase alone or after its number, below a header or not."""
-    rows = []
-    paths = [path for path in folder.files("**/*.txt") if re.search(r"\d+$", path.stem)]
-    if not paths and folder.root.is_dir():
-        folder.problem("missing", "**/*NN.txt", "no phase labels")
-    for path in paths:
-        number = int(re.findall(r"\d+", path.stem)[-1])
-        if number not in range(1, 22):
-            folder.problem("unknown-video", path, f"video {number} is not among 1 to 21")
-            continue
-        seconds = _numbered_lines(folder.lines(path))
-        if not seconds:
-            folder.problem("malformed", path, "no labels")
-        for second, cells in enumerate(seconds):
-            phase = whole_number(cells[-1])
-            if phase is None or phase not in PHASES:
-                folder.problem("unknown-label", path, f"second {second}: phase {cells[-1][:20]!r} is not 1 to 7")
-                continue
-            rows.append((f"{number:02}/{second}", f"{number:02}", second, phase, PHASES[phase]))
-    schema = {"case": pl.String, "video": pl.String, "frame": pl.Int64, "phase": pl.Int64, "label": pl.String}
-    return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def _numbered_lines(lines: list[str]) -> list[list[str]]:
-    cells = [line.split() for line in lines]
-    header = bool(cells) and not any(cell.isdecimal() for cell in cells[0])
-    return cells[header:]
+    table = _PHASE_FILES.read(folder)
+    if table.is_empty():
+        return table
+    for video, rows in table.group_by("video", maintain_order=True).len().iter_rows():
+        if rows != ROWS[int(video) - 1]:
+            folder.warn("rows-differ", video, f"{rows:,} seconds; published: {ROWS[int(video) - 1]:,}")
+    return table.with_columns(pl.col("phase").replace_strict(PHASES, default=None).alias("label"))
 
 
 def _motions(folder: Folder) -> pl.DataFrame:
+    """One row per clip: its motion, and the phase that it was cut from."""
     rows = []
     for path in folder.files(f"**/{_MOTION_FILE}"):
-        for line, text in enumerate(folder.lines(path)[1:], start=2):
-            cells = [cell.strip() for cell in text.split("\t")]
-            clip = re.search(r"\d{1,9}$", cells[0].removesuffix(".mp4"))
-            if clip is None or len(cells) < 3 or (motion := whole_number(cells[1])) is None or motion >= _MOTIONS:
-                folder.problem(
-                    "malformed", path, f"line {line}: expected clip, motion 0 to 6 and a third: {text[:60]!r}"
-                )
-                continue
-            part = "test" if int(clip[0]) >= _FIRST_TEST_CLIP else "not test"
-            rows.append((f"clip{int(clip[0])}", f"clip{int(clip[0])}", None, part, motion))
-        if len(folder.lines(path)) < 2:
+        lines = folder.lines(path)
+        if len(lines) < 2:
             folder.problem("malformed", path, "no labels below the header")
-    schema = {"case": pl.String, "video": pl.String, "frame": pl.Int64, "split": pl.String, "motion": pl.Int64}
+        for line, text in enumerate(lines[1:], start=2):
+            cells = [cell.strip() for cell in text.split("\t")]
+            clip = re.fullmatch(r"(\d{1,9})(\.mp4)?", cells[0])
+            numbers = [whole_number(cell) for cell in cells[1:3]]
+            known = clip is not None and int(clip[1]) in _CLIP_PARTS and len(numbers) == 2
+            if clip is None or not known or numbers[0] not in range(len(MOTIONS)) or numbers[1] not in PHASES:
+                message = f"line {line}: expected clip 1 to 300, motion 0 to 6 and phase 1 to 7, got {text[:60]!r}"
+                folder.problem("malformed", path, message)
+                continue
+            name = f"clip{int(clip[1])}"
+            rows.append((name, name, None, _CLIP_PARTS[int(clip[1])], *numbers))
+    schema = HEAD | {"split": pl.String, "motion": pl.Int64, "phase": pl.Int64}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
+
+_MASK_FILES = MaskFiles(
+    files="**/masks/*.png",
+    place=r"(?:.*/)?masks/(?P<clip>\d{3})(?P<frame>\d{3})\.png",
+    video="clip{clip}",
+    case="{clip}/{frame}",
+    image=lambda mask: mask.parent.parent / "imgs" / f"{mask.stem}.jpg",
+)
+
+
+def _masks(folder: Folder) -> pl.DataFrame:
+    table = _MASK_FILES.read(folder)
+    number = pl.col("video").str.strip_prefix("clip").cast(pl.Int64)
+    part = number.replace_strict(_CLIP_PARTS, default=None).alias("split")
+    return table.with_columns(part, pl.format("clip{}", number).alias("video"))
+
+
+def _per_part(table: pl.DataFrame) -> dict[str, int]:
+    if "split" not in table.columns:
+        return {}
+    return {f"cases in {part}": table.filter(pl.col("split") == part).height for part in _CLIPS}
+
+
+_CLIP_CAUTION = (
+    "Each clip stands as a video of its own, since the files do not say from which video a clip was cut; intervals are "
+    "too narrow where clips share a patient."
+)
 
 DATA_SET = DataSet(
     name="autolaparo",
     title="AutoLaparo",
     citation="Wang et al., AutoLaparo, MICCAI 2022",
+    source="form at https://autolaparo.github.io",
+    checked_against="label files after the data set's own scripts, counts of an audit",
     licence="CC BY-NC-SA 4.0",
     tasks={
         "phase": Task(
-            summary="surgical phase, once a second",
+            summary="surgical phase, once a second, seconds from 1",
             read=_phases,
-            clock="seconds",
+            clock="seconds from 1",
             rate_hz=1.0,
-            published={"videos": 21},
-            compared=Comparison(kind="phases", label="phase", options={"classes": tuple(map(str, PHASES))}),
+            published={"videos": 21, "rows": sum(ROWS)},
+            compared=Comparison(
+                kind="phases", label="phase", fps=1.0, first_frame=1, options={"classes": tuple(map(str, PHASES))}
+            ),
         ),
         "motion": Task(
-            summary="motion of the laparoscope per clip, 0 to 6",
+            summary="motion of the laparoscope per clip, 0 to 6, and the phase of the clip",
             read=_motions,
             clock="whole clip",
-            published={"cases": 300},
+            published={"cases": 300, "cases in train": 170, "cases in val": 57, "cases in test": 73},
+            count=_per_part,
             compared=Comparison(
                 kind="classification",
                 label="motion",
                 moment="case",
-                caution="Each clip stands as a video of its own; intervals are too narrow where clips share a patient.",
-                options={"classes": tuple(map(str, range(_MOTIONS)))},
+                caution=_CLIP_CAUTION,
+                options={"classes": tuple(map(str, range(len(MOTIONS))))},
+            ),
+        ),
+        "masks": Task(
+            summary="files of masks of four instruments in two parts each and the uterus (grey codes)",
+            read=_masks,
+            clock="frames of the clip, 1 to 125",
+            published={"cases": 1_800, "cases in train": 1_020, "cases in val": 342, "cases in test": 438},
+            count=_per_part,
+            compared=Comparison(
+                kind="segmentation",
+                masks="mask_file",
+                caution=_CLIP_CAUTION,
+                options={"classes": tuple(MASK_CLASSES)},
             ),
         ),
     },
-    schemes={"official": {part: [f"{n:02}" for n in numbers] for part, numbers in _SPLIT.items()}},
+    schemes={
+        "official": _VIDEOS,
+        "official clips": {part: [f"clip{n}" for n in clips] for part, clips in _CLIPS.items()},
+    },
     notes=(
-        "Names of the phase files are not confirmed: any .txt whose name ends in the number of a video is read.",
-        "Whether they have a header and a frame column is not confirmed: both are accepted, the last cell counts.",
-        "From which video a clip was cut is not known here, so each clip stands as its own video: intervals over clips "
-        "are too narrow if clips share a patient.",
-        "Test clips start at 228; how the others divide is not confirmed. The third column of the motions is not read.",
-        "The 1,800 masks of task 3 are not read: their layout is not confirmed.",
-        "Third-party loaders use invented phase names.",
+        "Seconds count from 1, as in the label files; a prediction that counts from 0 is one second off.",
+        "Splits: videos 1-10, 11-14, 15-21; clips of tasks 2 and 3 1-170, 171-227, 228-300 (the data set's own code).",
+        "From which video a clip was cut is not stated in the files, so each clip stands as its own video: intervals "
+        "over clips are too narrow if clips share a patient.",
+        "The table of motions on the web page prints other totals per class; its rows do not add up.",
+        "Third-party loaders use invented phase names. Codes of the masks come from an audit.",
     ),
 )

@@ -1,22 +1,32 @@
-"""AVOS: open surgery videos with actions as intervals of frames.
+"""AVOS: open surgery videos with actions as intervals of frames, and boxes of hands and tools.
 
-Ids of videos contain dashes, so the frame number of an image is what follows the last dash.
+Ids of videos contain dashes, so the frame number of an image is what follows the last dash. Intervals state frames and
+seconds, and the frame rate of a video follows from the two.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
-from surgeval.datasets._data_set import DataSet, Schemes, Task
+from surgeval.datasets._boxes import BOX, box_problem
+from surgeval.datasets._comparison import Comparison
+from surgeval.datasets._data_set import DataSet, References, Schemes, Task
 from surgeval.datasets._folder import Folder, whole_number
+from surgeval.datasets._layouts import HEAD
 
 KIND = "data set"
 SKIPPED = ("none", "abstain")
-_TABLE = "open_surgery_temporal_annotations_Jan16.csv"
-_PARTS = ("train", "test")
+ACTIONS = ("cutting", "tying", "suturing", "background")
+HAND, TOOLS = "hand", ("bovie", "needledriver", "forceps")
+_ACTION_TABLE = "open_surgery_temporal_annotations_Jan16.csv"
+_BOX_TABLE = "open_surgery_bboxes_Jan16.csv"
+_PARTS = ("train", "val", "test")
+_ROUGH_HZ = 0.5
+"""Frame rates of the rows of a video that differ by more are not one rate."""
 
 
 def video_and_frame(name: str) -> tuple[str, int] | None:
@@ -32,56 +42,140 @@ def video_and_frame(name: str) -> tuple[str, int] | None:
 
 
 def _actions(folder: Folder) -> pl.DataFrame:
-    columns = {"video_id": pl.String, "start_frame": pl.Int64, "end_frame": pl.Int64, "label": pl.String}
-    table = folder.table(folder.root / _TABLE, columns)
+    """One row per interval with a known action."""
+    columns: dict[str, type[pl.DataType]] = {"video_id": pl.String, "start_seconds": pl.Float64}
+    columns |= {"end_seconds": pl.Float64, "start_frame": pl.Int64, "end_frame": pl.Int64, "label": pl.String}
+    path = folder.file(_ACTION_TABLE)
+    table = folder.table(path or folder.root / _ACTION_TABLE, columns)
     if table is None:
-        return pl.DataFrame(schema={"case": pl.String, "video": pl.String, "frame": pl.Int64})
-    reversed_rows = (table["end_frame"] < table["start_frame"]).arg_true()
-    for row in reversed_rows.head(20):
-        folder.problem("reversed-interval", _TABLE, f"line {row + 2} ends before it starts")
+        return pl.DataFrame(schema=HEAD)
+    for row in (table["end_frame"] < table["start_frame"]).arg_true().head(20):
+        folder.problem("reversed-interval", _ACTION_TABLE, f"line {row + 2} ends before it starts")
     known = table.with_row_index("row").filter(~pl.col("label").str.to_lowercase().is_in(SKIPPED))
-    return known.select(
+    for label in known.filter(~pl.col("label").is_in(ACTIONS))["label"].unique().sort():
+        folder.problem("unknown-label", _ACTION_TABLE, f"unknown action {label!r}; known: {', '.join(ACTIONS)}")
+    return known.join(_rates(folder, table), on="video_id", how="left", maintain_order="left").select(
         pl.format("{}/action{}", "video_id", "row").alias("case"),
         pl.col("video_id").alias("video"),
         pl.lit(None, dtype=pl.Int64).alias("frame"),
+        "fps",
         "start_frame",
         "end_frame",
         "label",
     )
 
 
+def _rates(folder: Folder, table: pl.DataFrame) -> pl.DataFrame:
+    """The frame rate of every video: frames by seconds of its longest interval; null where its rows disagree."""
+    length = pl.col("end_seconds") - pl.col("start_seconds")
+    rows = table.with_columns(((pl.col("end_frame") - pl.col("start_frame")) / length).alias("rate"), length.alias("s"))
+    told = rows.filter(pl.col("rate").is_finite()).sort("s", descending=True)
+    rates = told.group_by("video_id", maintain_order=True).agg(
+        pl.col("rate").first().alias("fps"), (pl.col("rate").max() - pl.col("rate").min()).alias("apart")
+    )
+    for video in rates.filter(pl.col("apart") > _ROUGH_HZ)["video_id"]:
+        folder.warn("frame-rate", _ACTION_TABLE, f"frames and seconds of video {video} give different frame rates")
+    return rates.select("video_id", pl.when(pl.col("apart") <= _ROUGH_HZ).then("fps").alias("fps"))
+
+
+def actions_per_frame(references: References) -> References:
+    """The action of every frame within an interval, whose end is not part of it; other frames have no row."""
+    frames = pl.int_ranges("start_frame", "end_frame").alias("frame")
+    rows = references.table.with_columns(frames).explode("frame").drop_nulls("frame")
+    rows = rows.unique(["video", "frame"], keep="first", maintain_order=True)
+    case = pl.format("{}/{}", "video", "frame").alias("case")
+    return replace(references, table=rows.select(case, "video", "frame", "fps", "label"))
+
+
+def _boxes(classes: tuple[str, ...], folder: Folder) -> pl.DataFrame:
+    """One row per box of some classes; an image with boxes of other classes only is a row without one."""
+    columns = {"image_name": pl.String, **dict.fromkeys(("x1", "y1", "x2", "y2"), pl.Float64), "class": pl.String}
+    path = folder.file(_BOX_TABLE)
+    table = folder.table(path or folder.root / _BOX_TABLE, columns)
+    rows: list[tuple[object, ...]] = []
+    for line, (name, x1, y1, x2, y2, kind) in enumerate([] if table is None else table.iter_rows(), start=2):
+        place, box = video_and_frame(name), [x1, y1, x2 - x1, y2 - y1]
+        if place is None or kind not in (HAND, *TOOLS) or box_problem(box):
+            message = (
+                f"line {line}: expected VIDEO-FRAME.jpg, x1 < x2, y1 < y2 and a known class, got {name!r} {kind!r}"
+            )
+            folder.problem("malformed", _BOX_TABLE, message)
+        else:
+            video, frame = place
+            own = (kind, *box) if kind in classes else (None,) * 5
+            rows.append((f"{video}/{frame}", video, frame, Path(name).name, *own))
+    found = pl.DataFrame(rows, schema=HEAD | {"image_file": pl.String, "category": pl.String} | BOX, orient="row")
+    drawn = found.drop_nulls("category")
+    bare = found.join(drawn, on="case", how="anti").unique("case", maintain_order=True)
+    return pl.concat([drawn, bare])
+
+
+def _hands(folder: Folder) -> pl.DataFrame:
+    return _boxes((HAND,), folder)
+
+
+def _tools(folder: Folder) -> pl.DataFrame:
+    return _boxes(TOOLS, folder)
+
+
 def _schemes(folder: Folder) -> Schemes:
-    return {
-        "files": {part: [line.strip() for line in folder.lines(folder.root / f"{part}.csv")[1:]] for part in _PARTS}
-    }
+    found = {part: path for part in _PARTS if (path := folder.file(f"{part}.csv"))}
+    parts = {part: [line.split(",")[-1].strip() for line in folder.lines(path)[1:]] for part, path in found.items()}
+    return {"files": parts} if parts else {}
 
 
 def _compare(folder: Folder, tables: Mapping[str, pl.DataFrame]) -> None:
-    split = {video for videos in _schemes(folder)["files"].values() for video in videos}
-    for video in sorted(set(tables["action"]["video"]) - split)[:20]:
-        folder.warn("split-differs", _TABLE, f"video {video} is in neither train.csv nor test.csv")
+    split = {video for videos in _schemes(folder).get("files", {}).values() for video in videos}
+    if "action" in tables and split:
+        for video in sorted(set(tables["action"]["video"]) - split)[:20]:
+            folder.warn("split-differs", _ACTION_TABLE, f"video {video} is in none of the split files")
     for path in folder.files("images/*.jpg", needed=False):
         if video_and_frame(path.name) is None:
             folder.warn("unexpected-file", path, "the name is not like VIDEO-FRAME.jpg")
 
 
+_FRAMES = "frames of the video"
+
 DATA_SET = DataSet(
     name="avos",
     title="AVOS (annotated videos of open surgery)",
     citation="Goodman et al., Analyzing surgical technique in diverse open surgical videos, JAMA Surgery 2024",
+    source="the authors; videos from YouTube by their ids",
+    checked_against="two readers and a kit",
     licence=None,
     licence_note="not stated in the sources read",
     tasks={
         "action": Task(
             summary="actions as intervals of frames, without 'none' and 'abstain'",
             read=_actions,
-            clock="frames of the video (rate not confirmed)",
+            clock=_FRAMES,
+            compared=Comparison(
+                kind="classification", label="label", arranged=actions_per_frame, options={"classes": ACTIONS}
+            ),
+        ),
+        "hands": Task(
+            summary="boxes of hands",
+            read=_hands,
+            clock=_FRAMES,
+            one_row_per_case=False,
+            compared=Comparison(kind="detection", boxes="category", options={"classes": (HAND,)}),
+        ),
+        "tools": Task(
+            summary="boxes of bovie, needle driver and forceps",
+            read=_tools,
+            clock=_FRAMES,
+            one_row_per_case=False,
+            compared=Comparison(kind="detection", boxes="category", options={"classes": TOOLS}),
         ),
     },
     read_schemes=_schemes,
     further_checks=_compare,
     notes=(
         "Ids of videos contain dashes; a loader that joins the parts without them loses such videos.",
-        "The frame rate is not confirmed, so intervals have no seconds; nor is whether end_frame is included.",
+        "The frame rate of a video is frames by seconds of its intervals. Whether end_frame is included is not "
+        "confirmed; it is not here, so that neighbouring intervals do not share a frame.",
+        "Images without a box are not listed in the table, so only images with at least one box can be compared; an "
+        "image with tools only counts as one without hands, and the other way round.",
+        "Layouts come from two readers and one kit, not from the authors.",
     ),
 )

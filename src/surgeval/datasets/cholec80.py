@@ -7,13 +7,13 @@ meet on the frame number, never on the row number.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import polars as pl
 
 from surgeval.datasets._comparison import Comparison, names
-from surgeval.datasets._data_set import DataSet, Task, stacked
+from surgeval.datasets._data_set import DataSet, Task, ranges
 from surgeval.datasets._folder import Folder
+from surgeval.datasets._layouts import VideoTables, number_of_video
 
 KIND = "data set"
 FPS = 25
@@ -27,55 +27,28 @@ PHASES = (
     "GallbladderRetraction",
 )
 TOOLS = ("Grasper", "Bipolar", "Hook", "Scissors", "Clipper", "Irrigator", "SpecimenBag")
+_VIDEO = "video{:02}"
 
 
-def _cases(table: pl.DataFrame, video: str) -> pl.DataFrame:
-    number = pl.col("Frame")
-    return table.select(
-        pl.format("{}/{}", pl.lit(video), number).alias("case"),
-        pl.lit(video).alias("video"),
-        number.alias("frame"),
-        pl.lit(FPS, dtype=pl.Int64).alias("fps"),
-        pl.exclude("Frame"),
+def frame_tables(files: str, name: str, values: Mapping[str, tuple[str, ...] | range], step: int) -> VideoTables:
+    """The files of Cholec80 and M2CAI16: tab-separated, below a header, frames at 25 fps from 0."""
+    return VideoTables(
+        files=files,
+        name=name,
+        values=values,
+        renamed={"Phase": "phase"},
+        frame="Frame",
+        separator="\t",
+        header=True,
+        video=number_of_video(_VIDEO, range(1, 81)),
+        first=0,
+        step=step,
+        strata=lambda *_: {"fps": FPS},
     )
 
 
-def _phases(folder: Folder) -> pl.DataFrame:
-    tables = []
-    for video, path in folder.named("phase_annotations/*.txt", r"(video\d\d)-phase\.txt"):
-        table = folder.table(path, {"Frame": pl.Int64, "Phase": pl.String}, separator="\t")
-        if table is None:
-            continue
-        for name in table.filter(~pl.col("Phase").is_in(PHASES))["Phase"].unique().sort():
-            folder.problem("unknown-label", path, f"unknown phase {name!r}; known: {', '.join(PHASES)}")
-        _check_steps(folder, path, table["Frame"], 1)
-        tables.append(_cases(table, video).rename({"Phase": "phase"}))
-    return stacked(tables)
-
-
-def _tools(folder: Folder) -> pl.DataFrame:
-    tables = []
-    columns: dict[str, type[pl.DataType]] = {"Frame": pl.Int64, **dict.fromkeys(TOOLS, pl.Int64)}
-    for video, path in folder.named("tool_annotations/*.txt", r"(video\d\d)-tool\.txt"):
-        table = folder.table(path, columns, separator="\t")
-        if table is None:
-            continue
-        for name in TOOLS:
-            if not table[name].is_in([0, 1]).all():
-                folder.problem("malformed", path, f"column {name!r} holds something else than 0 and 1")
-        _check_steps(folder, path, table["Frame"], FPS)
-        tables.append(_cases(table, video))
-    return stacked(tables)
-
-
-def _check_steps(folder: Folder, path: Path, frames: pl.Series, step: int) -> None:
-    if frames.len() and frames[0] != 0:
-        folder.problem(
-            "frame-base", path, f"frames start at {frames[0]}, expected 0 (extracted images often start at 1)"
-        )
-    wrong = (frames.diff().drop_nulls() != step).sum()
-    if wrong:
-        folder.problem("frame-step", path, f"{wrong} of {frames.len() - 1} steps between frames are not {step}")
+_PHASE_FILES = frame_tables("phase_annotations/*.txt", r"(video\d+)-phase\.txt", {"Phase": PHASES}, 1)
+_TOOL_FILES = frame_tables("tool_annotations/*.txt", r"(video\d+)-tool\.txt", dict.fromkeys(TOOLS, range(2)), FPS)
 
 
 def _compare(folder: Folder, tables: Mapping[str, pl.DataFrame]) -> None:
@@ -92,12 +65,14 @@ DATA_SET = DataSet(
     name="cholec80",
     title="Cholec80",
     citation="Twinanda et al., EndoNet, IEEE Transactions on Medical Imaging 2017",
+    source="form at http://camma.u-strasbg.fr/datasets",
+    checked_against="several readers, the TensorFlow release, row counts of an audit",
     licence=None,
     licence_note="access by form; the repository says CC BY-NC-SA, the licence of the data is not confirmed",
     tasks={
         "phase": Task(
             summary="surgical phase of every frame",
-            read=_phases,
+            read=_PHASE_FILES.read,
             clock=_CLOCK,
             rate_hz=25.0,
             published={"rows": 4_612_532, "videos": 80},
@@ -105,23 +80,17 @@ DATA_SET = DataSet(
         ),
         "tool": Task(
             summary="presence of seven tools, once a second",
-            read=_tools,
+            read=_TOOL_FILES.read,
             clock=_CLOCK,
             rate_hz=1.0,
             published={"rows": 184_498, "videos": 80},
             compared=Comparison(kind="classification", members=names(TOOLS)),
         ),
     },
-    split_sizes={
-        "endonet": {"train": 40, "test": 40},
-        "32/8/40": {"train": 32, "val": 8, "test": 40},
-    },
     schemes={
-        "camma 40/8/32": {
-            "train": [f"video{n:02}" for n in range(1, 41)],
-            "val": [f"video{n:02}" for n in range(41, 49)],
-            "test": [f"video{n:02}" for n in range(49, 81)],
-        },
+        "endonet 40/40": ranges(_VIDEO, train=(1, 40), test=(41, 80)),
+        "32/8/40": ranges(_VIDEO, train=(1, 32), val=(33, 40), test=(41, 80)),
+        "camma 40/8/32": ranges(_VIDEO, train=(1, 40), val=(41, 48), test=(49, 80)),
     },
     further_checks=_compare,
     disagreements=(
@@ -129,10 +98,9 @@ DATA_SET = DataSet(
         "the TensorFlow release lists GallbladderRetraction 5th and GallbladderPackaging 7th; names decide, not ids",
     ),
     notes=(
-        "The videos of the 40/8/32 split are those of several third-party loaders, not of an official file.",
-        "Which videos form the 40/40 and 32/8/40 splits is not confirmed here, so only their sizes are given.",
+        "40/40 and 32/8/40 as in several independent readers; 40/8/32 as in CAMMA-public/SurgLatentGraph.",
         "Preparation is absent from 9 videos and CleaningCoagulation from 6.",
         "Extracted image files often start at 1 while frame ids start at 0.",
-        "Row counts come from a secondary source.",
+        "Row counts come from an audit of a downloaded copy.",
     ),
 )

@@ -8,27 +8,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
+from surgeval.datasets._comparison import Comparison, names
 from surgeval.datasets._cvs import CRITERIA
-from surgeval.datasets._data_set import DataSet, Schemes, Task
+from surgeval.datasets._data_set import DataSet, References, Schemes, Task, listed, the_rest
 from surgeval.datasets._folder import Folder
-from surgeval.datasets._workbook import read_rows_of_workbook
-from surgeval.errors import FileUnreadable
+from surgeval.datasets._layouts import HEAD
+from surgeval.errors import FileUnreadable, Misuse
+from surgeval.schema.workbooks import read_rows_of_workbook
 
 KIND = "data set"
 _TIMES = ("initial_minute", "initial_second", "final_minute", "final_second")
 _COLUMNS = ("video", *_TIMES, *CRITERIA, "total", "critical_view")
+FPS = 25
+_VIDEO = "video{:02}"
+_FIXED = {
+    "val": (1, 2, 10, 16, 17, 28, 32, 46, 47, 57, 59, 63, 65, 67, 70),
+    "test": (5, 6, 7, 9, 14, 22, 24, 26, 29, 33, 35, 39, 53, 55, 61),
+}
 _ACHIEVED_FROM = 5
 _LARGEST_SCORE = 2
 
 
 def _intervals(folder: Folder) -> pl.DataFrame:
-    """One row per interval: scores, start and end in seconds; reversed intervals are kept out and reported."""
-    rows = []
-    for path in folder.files("*.xlsx"):
+    """One row per interval: scores, start and end in seconds; reversed intervals are kept out and reported.
+
+    `cut_s` is the last second before clipping begins, where the data set's index of it lies beside the workbook.
+    """
+    rows, cuts = [], last_frames(folder)
+    for path in folder.files("**/*.xlsx"):
         for line, cells in _lines(folder, path):
             if problem := _problem(cells):
                 folder.problem("malformed", path, f"line {line}: {problem}")
@@ -41,11 +53,45 @@ def _intervals(folder: Folder) -> pl.DataFrame:
                 )
                 continue
             video, scores = f"video{cells['video']:02}", [cells[name] for name in CRITERIA]
+            cut = cuts[video] / FPS if video in cuts else None
             achieved = sum(scores) >= _ACHIEVED_FROM
-            rows.append((f"{video}/line{line}", video, None, float(start), float(end), *scores, achieved))
-    schema: dict[str, type[pl.DataType]] = {"case": pl.String, "video": pl.String, "frame": pl.Int64}
-    schema |= {"start_s": pl.Float64, "end_s": pl.Float64} | dict.fromkeys(CRITERIA, pl.Int64)
+            rows.append((f"{video}/line{line}", video, None, float(start), float(end), cut, *scores, achieved))
+    schema = HEAD | dict.fromkeys(("start_s", "end_s", "cut_s"), pl.Float64) | dict.fromkeys(CRITERIA, pl.Int64)
     return pl.DataFrame(rows, schema=schema | {"critical_view": pl.Boolean}, orient="row")
+
+
+def last_frames(folder: Folder) -> dict[str, int]:
+    """The last frame before the first ClippingCutting of every video, from `results/videos_frames_index.csv`."""
+    path = folder.file("results/videos_frames_index.csv") or folder.file("videos_frames_index.csv")
+    table = folder.table(path, {"video_name": pl.String, "final_frame": pl.Int64}) if path else None
+    return {} if table is None else dict(table.iter_rows())
+
+
+def labels_before_the_cut(references: References) -> References:
+    """Whether each criterion is met at every whole second of the last 15 % before clipping begins.
+
+    The data set's own code draws five frames of every second at random and without a seed; every second has one label
+    here. As there, intervals that score 0 in all criteria are left out and a score of 1 or 2 counts as met.
+
+    Raises:
+        Misuse: The index of cuts is not in the folder.
+    """
+    table = references.table
+    if table["cut_s"].null_count():
+        lacking = table.filter(pl.col("cut_s").is_null())["video"].unique().sort()
+        raise Misuse(
+            f"{references.data_set}: {lacking.len()} videos have no last frame before clipping (first: {lacking[0]}); "
+            "put results/videos_frames_index.csv of the data set's repository into the folder"
+        )
+    frames = pl.int_ranges(pl.col("start_s").cast(pl.Int64), pl.col("end_s").cast(pl.Int64) + 1).alias("second")
+    scored = table.filter(pl.sum_horizontal(CRITERIA) > 0).with_columns(frames).explode("second")
+    from_s = (0.85 * pl.col("cut_s")).floor()
+    kept = scored.filter((pl.col("second") >= from_s) & (pl.col("second") <= pl.col("cut_s")))
+    met = [pl.col(name).max().clip(0, 1).alias(name) for name in CRITERIA]
+    rows = kept.with_columns((pl.col("second") * FPS).alias("frame"), pl.lit(FPS).alias("fps"))
+    merged = rows.group_by("video", "frame", "fps", maintain_order=True).agg(met)
+    case = pl.format("{}/{}", "video", "frame").alias("case")
+    return replace(references, table=merged.select(case, "video", "frame", "fps", *CRITERIA), clock="frames at 25 fps")
 
 
 def _lines(folder: Folder, path: Path) -> Iterator[tuple[int, dict[str, int]]]:
@@ -85,25 +131,28 @@ def _problem(cells: dict[str, int]) -> str:
 
 
 def _schemes(folder: Folder) -> Schemes:
-    """The test videos of each fold of `data/folds.json`, where it is a list or an object of lists."""
-    path = folder.root / "data" / "folds.json"
-    content = folder.json(path) if path.is_file() else None
-    if content is None:
+    """The sixteen folds of `data/folds.json`: each list is a validation part, training is every other video."""
+    path = folder.file("data/folds.json") or folder.file("folds.json")
+    content = folder.json(path) if path else None
+    if path is None or content is None:
         return {}
-    folds = list(content.values()) if isinstance(content, dict) else content
+    folds = content.get("folds") if isinstance(content, dict) else content
     if not isinstance(folds, list) or not all(isinstance(fold, list) for fold in folds):
-        folder.problem("malformed", path, "expected lists of videos")
+        folder.problem("malformed", path, "expected 'folds', a list of lists of videos")
         return {}
     numbers = [[_whole(str(video)) for video in fold] for fold in folds]
-    return {
-        f"fold {index}": {"held out": [f"video{n:02}" for n in fold]} for index, fold in enumerate(numbers, start=1)
-    }
+    if strange := [n for fold in numbers for n in fold if n not in range(1, 81)]:
+        folder.problem("unknown-video", path, f"{len(strange)} entries are no videos of Cholec80")
+        return {}
+    return {f"fold {at}": listed(_VIDEO, the_rest(range(1, 81), val=fold)) for at, fold in enumerate(numbers, start=1)}
 
 
 DATA_SET = DataSet(
     name="cholec80_cvs",
     title="Cholec80-CVS",
     citation="Ríos et al., Cholec80-CVS, Scientific Data 2023",
+    source="https://github.com/ManuelRios18/CHOLEC80-CVS-PUBLIC and its figshare workbook",
+    checked_against="real folds and cuts; the maintainers' code",
     licence=None,
     licence_note="code MIT; the licence of the data on figshare is not confirmed",
     tasks={
@@ -111,10 +160,12 @@ DATA_SET = DataSet(
             summary="scores 0 to 2 per criterion on intervals, and whether the view is achieved (total of 5 or more)",
             read=_intervals,
             clock="seconds of the video",
+            published={"videos": 80},
+            compared=Comparison(kind="classification", members=names(CRITERIA), arranged=labels_before_the_cut),
         ),
     },
+    schemes={"fixed 50/15/15": listed(_VIDEO, the_rest(range(1, 81), **_FIXED))},
     read_schemes=_schemes,
-    split_sizes={"fixed": {"train": 50, "val": 15, "test": 15}, "folds": {"folds": 16, "videos per fold": 5}},
     disagreements=(
         "3 rows end before they start and 63 run past the first frame of ClippingCutting, where the official code cuts",
         "the official code draws 5 frames per second at random without a seed, so its frame set cannot be repeated",
@@ -122,10 +173,11 @@ DATA_SET = DataSet(
     ),
     notes=(
         "The sheet stores the cystic plate before the hepatocystic triangle; Endoscapes the other way round.",
-        "The official code keeps the last 15 % before the cut and binarises min(1, score); neither is done here.",
-        "Rows past the cut can only be found with the phases of Cholec80; they are not looked for here.",
-        "The structure of data/folds.json and which part of a fold it lists are not confirmed; the videos of the fixed "
-        "split are not known here.",
-        "Counts of rows come from a secondary source. Spaces in column names are read as underscores.",
+        "Evaluated are the seconds of the last 15 % before the cut, min(1, score) per criterion, intervals of three "
+        "zeros left out, as in the official code; it draws 5 frames of each second at random, here each second "
+        "counts once.",
+        "The cut is the last frame before ClippingCutting in results/videos_frames_index.csv of the repository.",
+        "Folds of data/folds.json list the validation part of each; the fixed split is that of get_training_sets.py.",
+        "The workbook has 572 rows (readme). Spaces in column names are read as underscores.",
     ),
 )

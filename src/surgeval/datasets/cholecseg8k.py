@@ -5,13 +5,11 @@ Each frame has an image and three masks; classes are read from the grey codes of
 
 from __future__ import annotations
 
-import re
-
-import polars as pl
+from pathlib import Path
 
 from surgeval.datasets._comparison import Comparison
 from surgeval.datasets._data_set import DataSet, Task
-from surgeval.datasets._folder import Folder
+from surgeval.datasets._layouts import MaskFiles
 
 KIND = "data set"
 CODES = {
@@ -31,40 +29,33 @@ CODES = {
 }
 """Grey code of the watershed mask and its class."""
 BACKGROUND, WHITE_FRAME = 50, 255
-_MASKS = ("mask", "color_mask", "watershed_mask")
-_FRAME = re.compile(r"frame_(\d{1,9})_endo\.png")
+VIDEOS = (1, 9, 12, 17, 18, 20, 24, 25, 26, 27, 28, 35, 37, 43, 48, 52, 55)
+_MASK = "_watershed_mask"
 
 
-def _masks(folder: Folder) -> pl.DataFrame:
-    rows = []
-    for path in folder.files("video*/video*_*/frame_*_endo.png"):
-        match, clip = _FRAME.fullmatch(path.name), path.parent.name
-        video = path.parent.parent.name
-        if match is None or not re.fullmatch(rf"{re.escape(video)}_\d+", clip):
-            folder.warn("unexpected-file", path, "not laid out as videoNN/videoNN_SSSSS/frame_K_endo.png; not read")
-            continue
-        masks = [path.with_name(f"{path.stem}_{kind}.png") for kind in _MASKS]
-        for mask in masks:
-            if not mask.is_file():
-                folder.problem("missing", mask, "no such file")
-        if masks[-1].is_file():
-            folder.png(masks[-1])
-        places = [one.relative_to(folder.root).as_posix() for one in (path, masks[-1])]
-        rows.append((f"{clip}/{match[1]}", video, int(match[1]), *places))
-    schema = {"case": pl.String, "video": pl.String, "frame": pl.Int64, "image_file": pl.String, "mask_file": pl.String}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+def _image(mask: Path) -> Path:
+    return mask.with_name(mask.name.lower().replace(_MASK, ""))
 
+
+_FILES = MaskFiles(
+    files=f"video*/video*_*/frame_*_endo{_MASK}.png",
+    place=rf"(?P<video>video\d\d)/(?P<clip>video\d\d_\d+)/frame_(?P<frame>\d{{1,9}})_endo{_MASK}\.png",
+    case="{clip}/{frame}",
+    image=_image,
+)
 
 DATA_SET = DataSet(
     name="cholecseg8k",
     title="CholecSeg8k",
     citation="Hong et al., CholecSeg8k, arXiv 2012.12453, 2020",
-    licence=None,
-    licence_note="believed CC BY-NC-SA",
+    source="https://www.kaggle.com/datasets/newslab/cholecseg8k",
+    checked_against="a reader and an audit",
+    licence="CC BY-NC-SA 4.0",
+    licence_note="as stated in the paper",
     tasks={
         "masks": Task(
             summary="files of semantic masks (grey codes)",
-            read=_masks,
+            read=_FILES.read,
             clock="frames of the Cholec80 video or of its clip (not confirmed)",
             published={"cases": 8_080, "videos": 17},
             compared=Comparison(
@@ -80,8 +71,10 @@ DATA_SET = DataSet(
     },
     notes=(
         "There is no official split; a random split over frames leaks neighbours, so split by video.",
+        "Videos are those of Cholec80 with the numbers " + ", ".join(map(str, VIDEOS)) + ".",
         "Some mask files are RGBA; 255 is a white frame to ignore.",
         "Whether K counts frames of the video or of the clip is not confirmed, so cases are named by clip and K.",
+        "Only the watershed masks are needed; images and the two other masks may be absent.",
         "Class names are shortened descriptions of the published codes.",
     ),
 )

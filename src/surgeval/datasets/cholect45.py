@@ -6,37 +6,27 @@ commas; `dict/` names the classes and `dict/maps.txt` maps triplets to component
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-
 import polars as pl
 
 from surgeval.datasets._cholect import SIZES, cross_validation, kit_split, videos_of
 from surgeval.datasets._comparison import Comparison, numbered
-from surgeval.datasets._data_set import DataSet, Task, stacked
+from surgeval.datasets._data_set import DataSet, Task
 from surgeval.datasets._folder import Folder, whole_number
+from surgeval.datasets._layouts import VideoTables, number_of_video
 
 KIND = "data set"
 _NULL_KEY = "-1"
 _MAP_COLUMNS = ("IVT", "I", "V", "T", "IV", "IT")
 
 
-def _vectors(folder: Folder, task: str) -> pl.DataFrame:
-    classes = [f"{task}_{index}" for index in range(SIZES[task])]
-    columns: dict[str, type[pl.DataType]] = {"frame": pl.Int64, **dict.fromkeys(classes, pl.Int64)}
-    tables = []
-    for video, path in folder.named(f"{task}/*.txt", r"(VID\d{2,3})\.txt"):
-        table = folder.table(path, columns, header=False)
-        if table is None:
-            continue
-        wrong = [name for name in classes if not table[name].is_in([0, 1]).all()]
-        if wrong:
-            folder.problem("malformed", path, f"something else than 0 and 1 in {', '.join(wrong[:5])}")
-        if table.height and int(table["frame"][0]) != 0:
-            folder.warn("frame-base", path, f"frames start at {table['frame'][0]}, expected 0")
-        case = pl.format("{}/{}", pl.lit(video), "frame").alias("case")
-        tables.append(table.select(case, pl.lit(video).alias("video"), "frame", *classes))
-    return stacked(tables)
+def _vectors(task: str) -> VideoTables:
+    """A line per second: its number and a 0 or 1 per class."""
+    return VideoTables(
+        files=f"{task}/*.txt",
+        name=r"(VID\d{2,3})\.txt",
+        values={f"{task}_{index}": range(2) for index in range(SIZES[task])},
+        video=number_of_video("VID{:02}", videos_of(outside_cholec80=True)),
+    )
 
 
 def class_names(folder: Folder, task: str) -> dict[int, str]:
@@ -61,7 +51,7 @@ def class_names(folder: Folder, task: str) -> dict[int, str]:
 
 def component_map(folder: Folder) -> pl.DataFrame | None:
     """The map from triplets to instrument, verb, target and their pairs, from `dict/maps.txt`."""
-    path = folder.root / "dict" / "maps.txt"
+    path = folder.file("dict/maps.txt") or folder.root / "dict" / "maps.txt"
     lines = folder.lines(path)
     if not lines:
         return None
@@ -76,13 +66,15 @@ def component_map(folder: Folder) -> pl.DataFrame | None:
 
 
 def _dictionaries(folder: Folder, _: object) -> None:
+    if not (folder.root / "dict").is_dir():
+        folder.absent("dict", "no names of the classes; references are read by number without them")
+        return
     for task in SIZES:
         class_names(folder, task)
     component_map(folder)
 
 
 def _task(name: str, **published: int) -> Task:
-    read: Callable[[Folder], pl.DataFrame] = partial(_vectors, task=name)
     summary = f"presence of each {name}, once a second"
 
     def instances(table: pl.DataFrame) -> dict[str, int]:
@@ -92,7 +84,7 @@ def _task(name: str, **published: int) -> Task:
     kind = "triplets" if name == "triplet" else "classification"
     return Task(
         summary=summary,
-        read=read,
+        read=_vectors(name).read,
         clock="frames at 1 fps",
         rate_hz=1.0,
         published=published,
@@ -105,6 +97,8 @@ DATA_SET = DataSet(
     name="cholect45",
     title="CholecT45",
     citation="Nwoye et al., Rendezvous, Medical Image Analysis 2022",
+    source="form at https://github.com/CAMMA-public/cholect45",
+    checked_against="the maintainers' readme and loader",
     licence="CC BY-NC-SA 4.0",
     tasks={
         "triplet": _task("triplet", cases=90_489, videos=45, instances=127_385),

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from surgeval.datasets._cholect import SIZES, challenge_split, cross_validation, videos_of
+from surgeval.datasets._cholect import SIZES, cross_validation, fixed_splits, videos_of
 from surgeval.datasets._comparison import Comparison, numbered
 from surgeval.datasets._data_set import NO_CASES, DataSet, References, Task
 from surgeval.datasets._folder import Folder, whole_number
@@ -29,7 +29,7 @@ def _triplets(folder: Folder) -> pl.DataFrame:
     """One row per instance of a triplet; frames without one are a row with null triplet."""
     schema: dict[str, type[pl.DataType]] = {"case": pl.String, "video": pl.String, "frame": pl.Int64}
     schema |= dict.fromkeys(_PLACES, pl.Int64) | dict.fromkeys(("x", "y", "width", "height"), pl.Float64)
-    return pl.DataFrame([_row(*found) for found in _vectors(folder)], schema=schema, orient="row")
+    return pl.DataFrame([_row(*vector) for vector in _vectors(folder)], schema=schema, orient="row")
 
 
 def _row(video: str, frame: int, vector: list[float]) -> tuple[object, ...]:
@@ -63,9 +63,8 @@ def _vectors(folder: Folder) -> Iterator[tuple[str, int, list[float]]]:
         if content is None:
             continue
         if content.get("fps") not in (None, 1):
-            folder.problem(
-                "frame-rate", path, f"fps is {content['fps']!r}, expected 1: frame keys would be other moments"
-            )
+            message = f"fps is {content['fps']!r}, expected 1: frame keys would be other moments"
+            folder.problem("frame-rate", path, message)
         frames = content.get("annotations")
         if not isinstance(frames, dict):
             folder.problem("malformed", path, "lacks the object 'annotations'")
@@ -104,6 +103,8 @@ DATA_SET = DataSet(
     name="cholect50",
     title="CholecT50",
     citation="Nwoye et al., Rendezvous, Medical Image Analysis 2022",
+    source="form at https://github.com/CAMMA-public/cholect50",
+    checked_against="two real label files of the challenge; the maintainers' loader",
     licence="CC BY-NC-SA 4.0",
     tasks={
         "triplet": Task(
@@ -125,16 +126,17 @@ DATA_SET = DataSet(
             compared=Comparison(kind="phases", label="phase", options={"classes": tuple(map(str, range(_PHASES)))}),
         ),
     },
-    schemes=cross_validation(outside_cholec80=True) | {"challenge": challenge_split()},
-    split_sizes={"rendezvous": {"train": 35, "val": 5, "test": 10}},
+    schemes=cross_validation(outside_cholec80=True) | fixed_splits(),
     disagreements=("phase names differ from those of Cholec80 ('gallbladder-extraction', 'carlot-...'): compare ids",),
     notes=(
         f"Videos keep their Cholec80 numbers: {', '.join(str(n) for n in videos_of(outside_cholec80=True))}; "
         "92, 96, 103, 110 and 111 are outside Cholec80.",
-        "Boxes of the public release are said to be all -1 (secondary source).",
+        "Boxes are all -1 in release 2.0 (an audit); the validation set of the challenge has boxes of instruments.",
         "Triplets 94 to 99 are those with null verb and null target.",
-        "The videos of the Rendezvous split are not confirmed here, so only its sizes are given.",
-        "That there are seven phases (0 to 6) is taken over from Cholec80.",
+        "Folds, Rendezvous split and 'challenge loader' are those of the data set's own dataloader_pth.py; the "
+        "validation set that the challenge published with boxes has other videos ('challenge validation').",
+        "In that set only some frames are annotated: a missing key is a frame that nobody looked at, not an empty one, "
+        "and num_frames counts the annotated ones.",
         "Blacked-out frames are outside the body.",
     ),
 )

@@ -1,6 +1,7 @@
 """CholecTrack20: 20 cholecystectomies with tool boxes and three identities per tool.
 
-The README and the converter name the same keys differently; both are accepted. Boxes are normalised.
+The README and the converter name the same keys differently; both are accepted. Boxes are normalised. Keys are frame
+numbers at 25 fps that count from 1 in steps of 25, unlike those of Cholec80, which count from 0.
 """
 
 from __future__ import annotations
@@ -19,6 +20,14 @@ KIND = "data set"
 VIDEOS = (1, 2, 4, 6, 7, 11, 12, 13, 17, 23, 25, 30, 31, 37, 39, 92, 96, 103, 110, 111)
 PERSPECTIVES = ("intraoperative", "intracorporeal", "visibility")
 CONDITIONS = ("crowded", "occluded", "bleeding", "smoke", "blurred", "undercoverage", "reflection", "stainedlens")
+TOOLS = ("grasper", "bipolar", "hook", "scissors", "clipper", "irrigator", "specimen-bag")
+OPERATORS = ("null", "MSLH", "ASRH", "MSRH")
+PARTS = {"training": "train", "validation": "val", "testing": "test"}
+"""Folders and the parts of the split that they are."""
+_SWAPPED = {
+    "VID30": "which video its annotations belong to is unclear, and the maintainers say to ignore it",
+    "VID31": "its annotations are those of VID30",
+}
 _LARGEST = 1e9
 _TOOL_KEYS = ("instrument", "category")
 _SCHEMA: dict[str, type[pl.DataType]] = {
@@ -42,10 +51,13 @@ def _tracks(folder: Folder) -> pl.DataFrame:
 
 
 def _files(folder: Folder) -> Iterator[tuple[str, Path]]:
-    for video, path in folder.named("*/VID*/VID*.json", r"(VID\d{2,3})\.json"):
+    for name, path in folder.named("*/VID*/VID*.json", r"(VID\d{2,3})\.json"):
+        video = name.upper()
+        if video in _SWAPPED:
+            folder.warn("doubtful-video", path, f"{video}: {_SWAPPED[video]} (CAMMA-public/cholectrack20, issue 10)")
         if int(video[3:]) not in VIDEOS:
             folder.problem("unknown-video", path, f"{video} is not among the 20 videos")
-        elif path.parent.name != video:
+        elif path.parent.name.upper() != video:
             folder.problem("malformed", path, f"lies in the folder of {path.parent.name}")
         else:
             yield video, path
@@ -67,10 +79,15 @@ def _rows(folder: Folder, video: str, path: Path) -> Iterator[tuple[object, ...]
             if problem := _problem(box):
                 folder.problem("malformed", path, f"frame {frame}: {problem}")
                 continue
-            base = (f"{video}/{frame}", video, number, path.parent.parent.name, _first(box, _TOOL_KEYS))
+            base = (f"{video}/{number}", video, number, _part(path), _first(box, _TOOL_KEYS))
             tracks = [_first(box, _track_keys(name)) for name in PERSPECTIVES]
             rest = [_whole(box.get(key)) for key in ("operator", "phase", *CONDITIONS)]
             yield (*base, *tracks, *map(float, box["tool_bbox"]), *size, *rest)
+
+
+def _part(path: Path) -> str:
+    folder = path.parent.parent.name
+    return PARTS.get(folder.lower(), folder)
 
 
 def _track_keys(perspective: str) -> tuple[str, str]:
@@ -78,8 +95,9 @@ def _track_keys(perspective: str) -> tuple[str, str]:
 
 
 def _whole(value: object) -> int | None:
-    whole = isinstance(value, int | float) and abs(value) < _LARGEST and value == int(value)
-    return int(value) if isinstance(value, int | float) and whole else None
+    if not isinstance(value, int | float) or not abs(value) < _LARGEST or value != int(value):
+        return None
+    return int(value)
 
 
 def _size(value: object) -> int | None:
@@ -106,25 +124,38 @@ def _problem(box: Any) -> str:
 def _schemes(folder: Folder) -> Schemes:
     parts: dict[str, list[str]] = {}
     for path in folder.files("*/VID*/VID*.json", needed=False):
-        parts.setdefault(path.parent.parent.name, []).append(path.stem)
+        parts.setdefault(_part(path), []).append(path.stem.upper())
     return {"folders": parts}
+
+
+def _boxes_per_part(table: pl.DataFrame) -> dict[str, int]:
+    if "split" not in table.columns:
+        return {}
+    return {f"boxes in {part}": table.filter(pl.col("split") == part).height for part in PARTS.values()}
 
 
 DATA_SET = DataSet(
     name="cholectrack20",
     title="CholecTrack20",
     citation="Nwoye et al., CholecTrack20, arXiv 2312.07352, 2023",
+    source="form at https://github.com/CAMMA-public/cholectrack20",
+    checked_against="the maintainers' figure, scorer and issue 10; an audit",
     licence="CC BY-NC-SA",
     licence_note="with a data use agreement; the version is not confirmed",
     tasks={
         "tracks": Task(
             summary="tool boxes with three identities, operator, phase and conditions",
             read=_tracks,
-            clock="frames at 25 fps",
+            clock="frames at 25 fps, from 1",
             rate_hz=1.0,
             one_row_per_case=False,
-            published={"videos": 20},
-            compared=Comparison(kind="tracking", identities={name: f"{name}_track" for name in PERSPECTIVES}),
+            published={"videos": 20, "boxes in train": 30_648, "boxes in val": 4_605, "boxes in test": 29_994},
+            count=_boxes_per_part,
+            compared=Comparison(
+                kind="tracking",
+                identities={name: f"{name}_track" for name in PERSPECTIVES},
+                doubtful=_SWAPPED,
+            ),
         ),
     },
     read_schemes=_schemes,
@@ -134,8 +165,13 @@ DATA_SET = DataSet(
     ),
     notes=(
         "Videos are " + ", ".join(f"VID{n:02}" for n in VIDEOS) + ".",
-        "Parts of the split are named by the folders; their exact case is not confirmed (the scorer says 'testing').",
-        "That keys are 25-fps frame numbers in steps of one second comes from a secondary source.",
+        "Parts of the split are named by the folders Training, Validation and Testing, in either case.",
+        "Keys count frames at 25 fps from 1 (1, 26, 51, ...), as the names of the frames do; Cholec80 counts from 0, "
+        "so joined to it they are one frame off. Where the test videos begin in their mp4 files is not resolved.",
+        "VID30 and VID31 are left out of evaluations unless --videos names them: "
+        + "; ".join(f"{video}: {why}" for video, why in _SWAPPED.items())
+        + ".",
+        "Tools: " + ", ".join(f"{n} {name}" for n, name in enumerate(TOOLS)) + ". A triplet may be -1 or -2.",
         "Frames without a tool have no row.",
     ),
 )

@@ -90,20 +90,20 @@ class _Reader:
         self.frames: dict[Any, tuple[VideoDraft, int]] = {}
         self.counts: Counter[str] = Counter()
         self.others: Counter[tuple[str, str]] = Counter()
-        self.said: dict[tuple[str, str], list[tuple[int, dict[str, str]]]] = {}
+        self.attributes: dict[tuple[str, str], list[tuple[int, dict[str, str]]]] = {}
 
     def result(self) -> tuple[list[Procedure], list[Finding]]:
         for key in ("images", "annotations", "categories", "videos"):
             self._check_ids(key)
         names = {row.get("id"): str(row.get("name", "")) for row in rows(self.document.get("categories"))}
         for kind, known in _READ.items():
-            told = (
+            keys = (
                 key
                 for row in rows(self.document.get(kind))
                 for key, value in row.items()
                 if value not in (None, "", [])
             )
-            self.others.update((kind, key) for key in told if key not in known)
+            self.others.update((kind, key) for key in keys if key not in known)
         videos = {row.get("id"): row for row in rows(self.document.get("videos"))}
         for image in rows(self.document["images"]):
             self._take_image(image, videos)
@@ -143,8 +143,8 @@ class _Reader:
             self.problems.append(f"{odd} of {key!r} have no id")
             for row in known:  # lists and objects cannot be looked up; the problem is told already
                 row["id"] = row.get("id") if isinstance(row.get("id"), int | str) else None
-        told = Counter(i for i in ids if isinstance(i, int | str))
-        self.problems += [f"{count} of {key!r} have the id {i!r}" for i, count in told.items() if count > 1]
+        counts = Counter(i for i in ids if isinstance(i, int | str))
+        self.problems += [f"{count} of {key!r} have the id {i!r}" for i, count in counts.items() if count > 1]
 
     def _take_image(self, image: dict[str, Any], videos: dict[Any, dict[str, Any]]) -> None:
         name = str(image.get("file_name", ""))
@@ -191,15 +191,16 @@ class _Reader:
             self.problems.append(f"{title}: bbox must be four numbers, got {str(row.get('bbox'))[:60]}")
         if not label or at is None or len(box) != 4 or None in box:
             return
-        if row.get("iscrowd") == 1:
+        if row.get("iscrowd") == 1 and not isinstance(row.get("attributes"), dict):
             self.counts["crowd"] += 1
             return
+        self.counts["outline"] += row.get("iscrowd") == 1
         self.counts["segmentation"] += bool(row.get("segmentation"))
         self._see(row, label, *at, tuple(value or 0.0 for value in box))
 
     def _see(self, row: dict[str, Any], label: str, draft: VideoDraft, frame: int, box: tuple[float, ...]) -> None:
-        told = row.get("attributes")
-        attributes = told if isinstance(told, dict) else {}
+        given = row.get("attributes")
+        attributes = given if isinstance(given, dict) else {}
         second = draft.second_of(frame)
         if second is None:
             draft.between += 1
@@ -211,14 +212,14 @@ class _Reader:
         track = draft.track(name, label)
         code = Visibility.OCCLUDED if attributes.get("occluded") in (True, 1, "true") else Visibility.VISIBLE
         track.see(second, (box[0], box[1], box[2], box[3]), code)
-        own = {str(k): _text(v) for k, v in attributes.items() if k not in _RESERVED}
-        self.said.setdefault((draft.video, name), []).append((second, own))
+        attributes_here = {str(k): _text(v) for k, v in attributes.items() if k not in _RESERVED}
+        self.attributes.setdefault((draft.video, name), []).append((second, attributes_here))
 
     def _conclude(self, videos: dict[Any, dict[str, Any]]) -> None:
-        for (owner_name, instance), said in self.said.items():
-            self.drafts[owner_name].tracks[instance].say(said)
-        told = Counter((owner.video, frame) for owner, frame in self.frames.values())
-        for (name, frame), count in told.items():
+        for (owner_name, instance), attributes in self.attributes.items():
+            self.drafts[owner_name].tracks[instance].say(attributes)
+        counts = Counter((owner.video, frame) for owner, frame in self.frames.values())
+        for (name, frame), count in counts.items():
             if count > 1:
                 self.problems.append(f"{count} images are frame {frame} of video {name!r}")
         for draft in self.drafts.values():
@@ -241,6 +242,7 @@ class _Reader:
 
 _NOTES = {
     "crowd": ("crowd", "crowd regions are not kept; they are no single objects"),
+    "outline": ("crowd-as-object", "masks of CVAT that it marks as crowd are kept as the single objects that they are"),
     "segmentation": ("mask-as-box", "segmentations are kept as their boxes"),
     "rotated": ("rotation", "rotated boxes are kept as the file's upright bbox"),
     "anonymous": ("no-identity", "annotations bear no track_id; each is an object of its own"),
@@ -284,14 +286,14 @@ def _image(procedure: Procedure, second: int) -> dict[str, Any]:
 
 
 def _annotations(track: Track, number_: int, categories: list[str]) -> list[dict[str, Any]]:
-    category, found = categories.index(track.class_name) + 1, []
+    category, annotations = categories.index(track.class_name) + 1, []
     now, changes = dict(track.attributes), list(track.changes)
     for second, box, code in zip(track.seconds.tolist(), track.boxes.tolist(), track.visibility, strict=True):
         while changes and changes[0].second <= second:
             change = changes.pop(0)
             now[change.name] = change.value
         if code != Visibility.OUTSIDE:
-            said = {**now, "instance": track.instance, "occluded": bool(code == Visibility.OCCLUDED)}
+            attributes = {**now, "instance": track.instance, "occluded": bool(code == Visibility.OCCLUDED)}
             row = {"image_id": second + 1, "category_id": category, "track_id": number_, "bbox": box}
-            found.append({**row, "area": box[2] * box[3], "iscrowd": 0, "attributes": said})
-    return found
+            annotations.append({**row, "area": box[2] * box[3], "iscrowd": 0, "attributes": attributes})
+    return annotations

@@ -79,7 +79,7 @@ class _Reader:
         self.draft, self.seen = draft, Counter[str]()
         self.counts: Counter[str] = Counter()
         self.ids: Counter[tuple[str, str]] = Counter()
-        self.said: dict[str, list[tuple[int, Mapping[str, str]]]] = {}
+        self.attributes: dict[str, list[tuple[int, Mapping[str, str]]]] = {}
         self.job = ""
         self.sizes: set[tuple[int, int]] = set()
         self.last_image = -1
@@ -101,13 +101,13 @@ class _Reader:
     def _take_meta(self, element: Element) -> None:
         draft = self.draft
         if element.find("task") is not None or element.find("job") is not None:
-            draft.video = _told(element, "name") or draft.video
+            draft.video = _text_of(element, "name") or draft.video
         job = element.find("job")
         self.job = (job.findtext("id") or "").strip() if job is not None else ""
         size = element.find(".//original_size")
         if size is not None:
             draft.width_px, draft.height_px = whole(size.findtext("width")), whole(size.findtext("height"))
-        stop, count = whole(_told(element, "stop_frame")), whole(_told(element, "size"))
+        stop, count = whole(_text_of(element, "stop_frame")), whole(_text_of(element, "size"))
         last = stop if stop is not None else count - 1 if count else None
         if last is not None and last >= 0:
             draft.duration_s = math.floor(last / draft.fps) + 1
@@ -136,8 +136,8 @@ class _Reader:
             return
         track.see(second, shape.box, _visibility(shape))
         track.instrument |= shape.attributes.get(ROLE) == INSTRUMENT
-        own = {key: value for key, value in shape.attributes.items() if key not in (*_IDENTITY, ROLE)}
-        self.said.setdefault(track.instance, []).append((second, own))
+        attributes = {key: value for key, value in shape.attributes.items() if key not in (*_IDENTITY, ROLE)}
+        self.attributes.setdefault(track.instance, []).append((second, attributes))
 
     def _between(self, track: TrackDraft, shape: CvatShape, after: CvatShape) -> None:
         fps, gap = self.draft.fps, after.frame - shape.frame
@@ -169,8 +169,8 @@ class _Reader:
     def conclude(self) -> None:
         """Settle what only the whole file can tell."""
         draft = self.draft
-        for name, said in self.said.items():
-            draft.tracks[name].say(said)
+        for name, attributes in self.attributes.items():
+            draft.tracks[name].say(attributes)
         draft.problems += [
             f"{n} elements <{tag} id={i!r}>; ids are unique" for (tag, i), n in self.ids.items() if n > 1
         ]
@@ -196,7 +196,7 @@ _NOTES = {
 }
 
 
-def _told(element: Element, name: str) -> str:
+def _text_of(element: Element, name: str) -> str:
     return (element.findtext(f".//{name}") or "").strip()
 
 
@@ -267,14 +267,14 @@ def _boxes(track: Track, duration_s: int, reserved: Mapping[str, str]) -> Iterat
         if code != Visibility.OUTSIDE
     }
     ends = {second + 1 for second in seen if second + 1 not in seen and second + 1 < duration_s}
-    now, said = dict(track.attributes), list(track.changes)
-    frames = set(seen) | ends | {change.second for change in said}
-    if not frames or (said and said[0].second == min(frames)):
+    now, changes = dict(track.attributes), list(track.changes)
+    frames = set(seen) | ends | {change.second for change in changes}
+    if not frames or (changes and changes[0].second == min(frames)):
         frames.add(0)
     last = [0.0, 0.0, 0.0, 0.0]
     for frame in sorted(frames):
-        while said and said[0].second <= frame and not (said[0].second == 0 == frame):
-            change = said.pop(0)
+        while changes and changes[0].second <= frame and not (changes[0].second == 0 == frame):
+            change = changes.pop(0)
             now[change.name] = change.value
         last, code = seen.get(frame, (last, int(Visibility.OUTSIDE)))
         yield _box(frame, last, code, {**now, INSTANCE: track.instance, **reserved})

@@ -63,11 +63,11 @@ def write_review(
     home = Path(folder)
     home.mkdir(parents=True, exist_ok=True)
     written, jobs = [], []
-    for count, ((video,), own) in enumerate(frame.group_by("video", maintain_order=True), start=1):
+    for count, ((video,), flags_here) in enumerate(frame.group_by("video", maintain_order=True), start=1):
         path = home / f"{count:03d}_{re.sub(r'[^A-Za-z0-9._-]+', '_', str(video))[:80]}.xml"
-        size = (sizes or {}).get(str(video)) or _reach(own)
-        write_text(path, xml_text(_lines(str(video), own, size, fps), f"flags of {video!r}"))
-        jobs.append(_job(str(video), path.name, own, fps))
+        size = (sizes or {}).get(str(video)) or _reach(flags_here)
+        write_text(path, xml_text(_lines(str(video), flags_here, size, fps), f"flags of {video!r}"))
+        jobs.append(_job(str(video), path.name, flags_here, fps))
         written.append(path)
     labels = _labels(frame)
     for name, document in (("labels.json", labels), ("review.json", _description(jobs, fps))):
@@ -135,10 +135,10 @@ def _lines(video: str, flags: pl.DataFrame, size: tuple[int, int], fps: float) -
     yield "  <version>1.1</version>"
     yield f"  <meta><task><name>{escaped(video)}</name><size>{max(frames) + 1}</size><mode>annotation</mode>"
     yield f"    <start_frame>0</start_frame><stop_frame>{max(frames)}</stop_frame></task></meta>"
-    for _, own in flags.group_by("second", maintain_order=True):
-        at = round(own["second"][0] * fps)
+    for _, flags_here in flags.group_by("second", maintain_order=True):
+        at = round(flags_here["second"][0] * fps)
         yield f'  <image id="{at}" name="frame_{at:06d}" width="{size[0]}" height="{size[1]}">'
-        yield from (_box(row) for row in own.iter_rows(named=True))
+        yield from (_box(row) for row in flags_here.iter_rows(named=True))
         yield "  </image>"
     yield "</annotations>"
 
@@ -148,12 +148,12 @@ def _box(row: Mapping[str, Any]) -> str:
     corners = (
         f'xtl="{row["x"]!r}" ytl="{row["y"]!r}" xbr="{row["x"] + row["width"]!r}" ybr="{row["y"] + row["height"]!r}"'
     )
-    said = {"flag": row["kind"], "review": row["review"], "until_s": row["until_s"]}
-    said |= {name: row[name] for name in (*_TEXTS, *_NUMBERS)}
-    told = {name: "" if value is None else str(value) for name, value in said.items()}
+    attributes = {"flag": row["kind"], "review": row["review"], "until_s": row["until_s"]}
+    attributes |= {name: row[name] for name in (*_TEXTS, *_NUMBERS)}
+    texts = {name: "" if value is None else str(value) for name, value in attributes.items()}
     return (
         f'    <box label={quoteattr(label)} source="auto" occluded="0" {corners} z_order="0">'
-        f"{attributes_text(told)}</box>"
+        f"{attributes_text(texts)}</box>"
     )
 
 
@@ -198,16 +198,16 @@ def _description(jobs: list[dict[str, Any]], fps: float) -> dict[str, Any]:
 
 
 def _row(shape: CvatShape, fps: float, problems: list[str]) -> dict[str, Any]:
-    said = shape.attributes
+    attributes = shape.attributes
     where = f"flag in frame {shape.frame}"
-    review = said.get("review") or REVIEWS[0]
+    review = attributes.get("review") or REVIEWS[0]
     if review not in REVIEWS:
         problems.append(f"{where}: unknown review {review[:40]!r}; known: {', '.join(REVIEWS)}")
-    row: dict[str, Any] = {"kind": said["flag"], "second": round(shape.frame / fps), "review": review}
-    row |= {name: said.get(name) or None for name in _TEXTS}
+    row: dict[str, Any] = {"kind": attributes["flag"], "second": round(shape.frame / fps), "review": review}
+    row |= {name: attributes.get(name) or None for name in _TEXTS}
     row |= {name: round(value, 6) for name, value in zip(_SIDES, shape.box, strict=True)}
     for name in (*_NUMBERS, "until_s"):
-        text = said.get(name, "")
+        text = attributes.get(name, "")
         row[name] = (whole if name == "until_s" else number)(text) if text else None
         if text and row[name] is None:
             problems.append(f"{where}: {name} {text[:40]!r} is no number")

@@ -29,10 +29,10 @@ def read_shapes(path: str | Path) -> list[CvatShape]:
         ProcedureInvalid: Shapes that cannot be read; all are listed.
     """
     problems: list[str] = []
-    found = [shape for element in elements(path, ("track", "image")) for shape in shapes_of(element, problems)]
+    shapes = [shape for element in elements(path, ("track", "image")) for shape in shapes_of(element, problems)]
     if problems:
         raise ProcedureInvalid(str(path), problems)
-    return found
+    return shapes
 
 
 def write_shapes(
@@ -91,14 +91,14 @@ def _lines(shapes: Sequence[CvatShape], video: str, width_px: int, height_px: in
             images.setdefault(shape.frame, []).append(shape)
         else:
             tracks.setdefault((shape.track, shape.label), []).append(shape)
-    for (number, label), own in tracks.items():
+    for (number, label), members in tracks.items():
         yield f'  <track id={quoteattr(number)} label={quoteattr(label)} source="manual">'
-        yield from (_shape(shape, f'frame="{shape.frame}" keyframe="{int(shape.keyframe)}"') for shape in own)
+        yield from (_shape(shape, f'frame="{shape.frame}" keyframe="{int(shape.keyframe)}"') for shape in members)
         yield "  </track>"
-    for frame, own in sorted(images.items()):
-        name = quoteattr(_image_name(own[0]))
+    for frame, members in sorted(images.items()):
+        name = quoteattr(_image_name(members[0]))
         yield f'  <image id="{frame}" name={name} width="{width_px}" height="{height_px}">'
-        yield from (_shape(shape, f"label={quoteattr(shape.label)}") for shape in own)
+        yield from (_shape(shape, f"label={quoteattr(shape.label)}") for shape in members)
         yield "  </image>"
     yield "</annotations>"
 
@@ -115,7 +115,7 @@ def _shape(shape: CvatShape, where: str) -> str:
         flags += f" group_id={quoteattr(shape.group)}"
     if shape.rotation_deg:
         flags += f' rotation="{shape.rotation_deg!r}"'
-    inner = attributes_text(shape.attributes) + "".join(map(_part, shape.parts))
+    inner = attributes_text(shape.attributes) + "".join(map(_element, shape.parts))
     return f'    <{shape.kind} {flags} {_numbers(shape)} z_order="{shape.z_order}">{inner}</{shape.kind}>'
 
 
@@ -130,8 +130,8 @@ def _numbers(shape: CvatShape) -> str:
     return "" if shape.kind == "skeleton" else f'points="{_points(shape.points)}"'
 
 
-def _part(part: tuple[str, tuple[tuple[float, float], ...], bool, bool]) -> str:
-    label, points, occluded, outside = part
+def _element(element: tuple[str, tuple[tuple[float, float], ...], bool, bool]) -> str:
+    label, points, occluded, outside = element
     flags = f'occluded="{int(occluded)}" outside="{int(outside)}"'
     return f'<points label={quoteattr(label)} {flags} points="{_points(points)}"/>'
 
@@ -154,8 +154,8 @@ def _losses(before: Sequence[CvatShape], after: Sequence[CvatShape]) -> list[Fin
 
 def _key(shape: CvatShape) -> tuple[object, ...]:
     """All that is said of a shape, as something that can be compared and counted; its kind comes first."""
-    told: dict[str, object] = shape._asdict()
-    told["image"] = _image_name(shape) if shape.track is None else None
-    told["attributes"] = tuple(sorted(shape.attributes.items()))
-    told["mask"] = None if shape.mask is None else (shape.mask.shape, np.packbits(shape.mask).tobytes())
-    return tuple(told.values())
+    fields: dict[str, object] = shape._asdict()
+    fields["image"] = _image_name(shape) if shape.track is None else None
+    fields["attributes"] = tuple(sorted(shape.attributes.items()))
+    fields["mask"] = None if shape.mask is None else (shape.mask.shape, np.packbits(shape.mask).tobytes())
+    return tuple(fields.values())

@@ -64,11 +64,11 @@ def read_instance_attributes(path: str | Path) -> pl.DataFrame:
 
 
 def _images(path: Path) -> Iterator[_Image]:
-    found = False
+    is_there = False
     for element in elements(path, ("image",)):
-        found = True
+        is_there = True
         yield _image(element)
-    if not found:
+    if not is_there:
         raise FileUnreadable(str(path), ["holds no <image>; export as 'CVAT for images 1.1'"])
 
 
@@ -78,6 +78,8 @@ def _image(element: Element) -> _Image:
         if child.tag == "tag":
             image.tags.append(child.get("label", ""))
         elif child.tag in KINDS:
-            said = {part.get("name", ""): (part.text or "").strip().lower() for part in child.iter("attribute")}
-            image.instances.append({name: _CHECKED[text] for name, text in said.items() if text in _CHECKED})
+            attributes = {
+                element.get("name", ""): (element.text or "").strip().lower() for element in child.iter("attribute")
+            }
+            image.instances.append({name: _CHECKED[text] for name, text in attributes.items() if text in _CHECKED})
     return image

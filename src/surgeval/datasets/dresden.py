@@ -14,22 +14,31 @@ import polars as pl
 from surgeval.datasets._comparison import Comparison
 from surgeval.datasets._data_set import DataSet, References, Task
 from surgeval.datasets._folder import Folder
+from surgeval.datasets._layouts import HEAD
 
 KIND = "data set"
 MULTILABEL = "multilabel"
+ORGANS = (
+    "abdominal_wall",
+    "colon",
+    "inferior_mesenteric_artery",
+    "intestinal_veins",
+    "liver",
+    "pancreas",
+    "small_intestine",
+    "spleen",
+    "stomach",
+    "ureter",
+    "uterus",
+    "vesicular_glands",
+)
+"""The weak labels, in the order of their columns."""
 _SPLIT = {
     "train": (1, 4, 5, 6, 8, 9, 10, 12, 15, 16, 17, 19, 22, 23, 24, 25, 27, 28, 29, 30, 31),
     "val": (3, 21, 26),
     "test": (2, 7, 11, 13, 14, 18, 20, 32),
 }
-_SCHEMA: dict[str, type[pl.DataType]] = {
-    "case": pl.String,
-    "video": pl.String,
-    "frame": pl.Int64,
-    "organ": pl.String,
-    "image_file": pl.String,
-    "mask_file": pl.String,
-}
+_SCHEMA = HEAD | dict.fromkeys(("organ", "image_file", "mask_file"), pl.String)
 
 
 def _single(folder: Folder) -> pl.DataFrame:
@@ -63,11 +72,11 @@ def _several(folder: Folder) -> pl.DataFrame:
 
 
 def _images(folder: Folder, organ: str) -> list[Path]:
-    found = folder.files(f"{organ}/*/image*.png")
-    odd = [path for path in found if not re.fullmatch(r"\d{1,4}/image\d{1,9}", f"{path.parent.name}/{path.stem}")]
+    images = folder.files(f"{organ}/*/image*.png")
+    odd = [path for path in images if not re.fullmatch(r"\d{1,4}/image\d{1,9}", f"{path.parent.name}/{path.stem}")]
     for path in odd:
         folder.warn("unexpected-file", path, "not laid out as organ/NN/imageXX.png; not read")
-    return [path for path in found if path not in set(odd)]
+    return [path for path in images if path not in set(odd)]
 
 
 def _number(image: Path) -> int:
@@ -81,28 +90,36 @@ def _row(folder: Folder, image: Path, mask: Path, number: int, organ: str) -> tu
 
 
 def _presence(folder: Folder) -> pl.DataFrame:
-    """Weak labels: one row per image and organ; names such as `images0` are mapped to images by their number."""
+    """Weak labels: one row per image and organ; names such as `images00.png` are mapped to images by their number."""
     rows = []
     for path in folder.files("*/*/weak_labels.csv"):
-        lines = folder.lines(path)
-        header = [cell.strip() for cell in lines[0].rstrip(",").split(",")] if lines else []
-        if len(header) < 2:
-            folder.problem("malformed", path, "expected a header with the organs after the name of the image")
-            continue
-        for number, line in enumerate(lines[1:], start=2):
-            cells = [cell.strip() for cell in line.rstrip().rstrip(",").split(",")]
+        header, body = _header_and_body(folder, path)
+        for number, cells in body:
             match = re.search(r"(\d{1,9})(\.png)?$", cells[0])
-            if match is None or len(cells) != len(header) or not set(cells[1:]) <= {"0", "1"}:
-                folder.problem(
-                    "malformed", path, f"line {number}: expected a name and 0 or 1 per organ, got {line[:60]!r}"
-                )
+            if match is None or len(cells) != 1 + len(header) or not set(cells[1:]) <= {"0", "1"}:
+                message = f"line {number}: expected a name and 0 or 1 for each of {len(header)} organs, got {cells[:4]}"
+                folder.problem("malformed", path, message)
                 continue
             case, video = f"{path.parent.parent.name}/{path.parent.name}/{int(match[1])}", path.parent.name.zfill(2)
-            rows += [
-                (case, video, int(match[1]), organ, int(v)) for organ, v in zip(header[1:], cells[1:], strict=True)
-            ]
-    schema: dict[str, type[pl.DataType]] = {"case": pl.String, "video": pl.String, "frame": pl.Int64}
-    return pl.DataFrame(rows, schema=schema | {"organ": pl.String, "present": pl.Int64}, orient="row")
+            rows += [(case, video, int(match[1]), organ, int(v)) for organ, v in zip(header, cells[1:], strict=True)]
+    schema = HEAD | {"organ": pl.String, "present": pl.Int64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _header_and_body(folder: Folder, path: Path) -> tuple[tuple[str, ...], list[tuple[int, list[str]]]]:
+    """The organs and the numbered lines; a file whose first line holds labels has no header and is read by place."""
+    lines = [[cell.strip() for cell in line.strip().rstrip(",").split(",")] for line in folder.lines(path)]
+    numbered = list(enumerate(lines, start=1))
+    if not lines:
+        folder.problem("malformed", path, "empty file")
+        return (), []
+    if set(lines[0][1:]) <= {"0", "1"}:
+        if len(lines[0]) != 1 + len(ORGANS):
+            message = f"no header, and {len(lines[0]) - 1} labels instead of {len(ORGANS)}: the organs are not known"
+            folder.problem("malformed", path, message)
+            return (), []
+        return ORGANS, numbered
+    return tuple(lines[0][1:]), numbered[1:]
 
 
 def _one_row_per_image(references: References) -> References:
@@ -118,8 +135,9 @@ DATA_SET = DataSet(
     name="dresden",
     title="Dresden Surgical Anatomy Dataset",
     citation="Carstens et al., The Dresden Surgical Anatomy Dataset, Scientific Data 2023",
-    licence=None,
-    licence_note="on figshare, believed CC BY",
+    source="https://figshare.com (Dresden Surgical Anatomy Dataset) or the card nct-tso/dsad on Hugging Face",
+    checked_against="the maintainers' card and a kit",
+    licence="CC BY 4.0",
     tasks={
         "organ": Task(
             summary="file of the mask of the folder's own organ", read=_single, clock=_CLOCK, compared=_BINARY
@@ -139,11 +157,12 @@ DATA_SET = DataSet(
             compared=Comparison(kind="classification", moment="case", arranged=_one_row_per_image),
         ),
     },
-    schemes={"official": {part: [f"{n:02}" for n in numbers] for part, numbers in _SPLIT.items()}},
+    schemes={"official": {split: [f"{n:02}" for n in numbers] for split, numbers in _SPLIT.items()}},
     notes=(
         "In the folder of one organ the others are unknown, not absent: never count them as negatives.",
-        "weak_labels.csv names files images0, images1, ...; they are mapped by number, which is not confirmed.",
+        "weak_labels.csv names files images00.png, ...; they are mapped by number, which is not confirmed.",
         "Surgery 14 has no weak labels. How masks in multilabel are named is not confirmed; maskXX_ORGAN.png is read.",
-        "The columns of weak_labels.csv are taken from its header.",
+        "weak_labels.csv has no header in the copies seen: its twelve columns are the eleven organs and the uterus in "
+        "alphabetical order (a kit's reader); a file with a header is read by it.",
     ),
 )

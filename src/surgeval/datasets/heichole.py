@@ -1,4 +1,4 @@
-"""HeiChole: 24 public cholecystectomies with phases, instruments, actions and skill for every frame.
+"""HeiChole: 24 public cholecystectomies with phases, instruments, actions and skill.
 
 Seven videos have 50 frames per second and the others 25, so one step in frames is not one rate: use
 `sampled(references, rate_hz=1)`, which thins each video by its own frame rate and refuses a step in frames.
@@ -7,23 +7,38 @@ Seven videos have 50 frames per second and the others 25, so one step in frames 
 from __future__ import annotations
 
 import re
-from functools import partial
+from collections.abc import Collection
 
 import polars as pl
 
-from surgeval.datasets._comparison import Comparison, names, numbered
-from surgeval.datasets._data_set import DataSet, Task, stacked
-from surgeval.datasets._folder import Folder, either_case
+from surgeval.datasets._comparison import Comparison, names
+from surgeval.datasets._data_set import DataSet, Task, listed
+from surgeval.datasets._folder import Folder
+from surgeval.datasets._layouts import HEAD, VideoTables, number_of_video
 
 KIND = "data set"
 FAST_VIDEOS = (16, 17, 18, 19, 20, 23, 24)
 """Videos with 50 frames per second."""
 PUBLIC_VIDEOS = 24
 ACTIONS = ("grasp", "hold", "cut", "clip")
-SKILLS = ("depth", "bimanual", "efficiency", "tissue", "difficulty")
+SKILLS = ("depth perception", "bimanual dexterity", "efficiency", "tissue handling", "difficulty")
+RATINGS = range(1, 6)
+SKILL_PARTS = {"": "whole video", "calot": "Calot", "dissection": "dissection"}
+INSTRUMENTS = {
+    0: "grasper",
+    1: "clipper",
+    2: "coagulation",
+    3: "scissors",
+    4: "suction-irrigation",
+    5: "specimen bag",
+    6: "stapler",
+    20: "undefined shaft",
+}
+"""The slots that are used; 7 to 19 are zero."""
 _INSTRUMENT_SLOTS, _PHASES = 21, 7
 _KIT_SPLIT = {"val": (6, 19, 10, 8, 20), "test": (4, 1, 22, 16, 13)}
-_NAME = r"Hei-Chole(\d+)_Annotation_{}\.csv"
+_VIDEO = "Hei-Chole{}"
+_named = number_of_video(_VIDEO, range(1, PUBLIC_VIDEOS + 1))
 
 
 def frames_per_second(video: int) -> int:
@@ -36,54 +51,43 @@ def frames_per_second(video: int) -> int:
     return 50 if video in FAST_VIDEOS else 25
 
 
-def _per_frame(folder: Folder, kind: str, columns: tuple[str, ...], largest: int) -> pl.DataFrame:
-    tables = []
-    types: dict[str, type[pl.DataType]] = {"frame": pl.Int64, **dict.fromkeys(columns, pl.Int64)}
-    pattern = either_case(f"annotations/{kind}/*_annotation_{kind}.csv")
-    for number, path in sorted(folder.named(pattern, _NAME.format(kind)), key=lambda found: int(found[0])):
-        table = folder.table(path, types, header=False)
-        if table is None:
-            continue
-        if not 1 <= int(number) <= PUBLIC_VIDEOS:
-            folder.problem("unknown-video", path, f"video {number} is not among the public 1 to {PUBLIC_VIDEOS}")
-            continue
-        for name in columns:
-            if not table[name].is_between(0, largest).all():
-                folder.problem("unknown-label", path, f"column {name!r} holds a value outside 0 to {largest}")
-        video = f"Hei-Chole{int(number)}"
-        fps = pl.lit(frames_per_second(int(number)), dtype=pl.Int64).alias("fps")
-        case = pl.format("{}/{}", pl.lit(video), "frame").alias("case")
-        tables.append(table.select(case, pl.lit(video).alias("video"), "frame", fps, *columns))
-    return stacked(tables)
+def _per_frame(kind: str, values: dict[str, Collection[int]]) -> VideoTables:
+    return VideoTables(
+        files=f"annotations/{kind}/*_annotation_{kind}.csv",
+        name=rf"(Hei-Chole\d+)_Annotation_{kind}\.csv",
+        values=values,
+        video=_named,
+        strata=lambda video, _: {"fps": frames_per_second(int(video.removeprefix("Hei-Chole")))},
+    )
 
 
 def _skill(folder: Folder) -> pl.DataFrame:
-    """One row per file of a video: three raters or parts of the video, which the files do not say."""
-    tables = []
-    for path in folder.files(either_case("annotations/skill/*_annotation_skill*.csv")):
-        match = re.fullmatch(r"Hei-Chole(\d+)_Annotation_Skill(.*)\.csv", path.name, re.IGNORECASE)
-        table = folder.table(path, dict.fromkeys(SKILLS, pl.Int64), header=False)
-        if match is None or table is None:
+    """One row per video, part and item, rated 1 to 5."""
+    rows: list[tuple[object, ...]] = []
+    for path in folder.files("annotations/skill/*_skill.csv"):
+        match = re.fullmatch(r"(Hei-Chole\d+)(?:_(Calot|Dissection))?_Skill\.csv", path.name, re.IGNORECASE)
+        if match is None:
+            folder.warn("unexpected-file", path, "not named Hei-CholeN[_Calot|_Dissection]_Skill.csv; not read")
             continue
-        if not 1 <= int(match[1]) <= PUBLIC_VIDEOS:
-            folder.problem("unknown-video", path, f"video {match[1]} is not among the public 1 to {PUBLIC_VIDEOS}")
-        if table.height != 1:
-            folder.problem("malformed", path, f"expected one row, got {table.height}")
-        video = f"Hei-Chole{int(match[1])}"
-        names = pl.lit(f"{video}/skill{match[2]}").alias("case"), pl.lit(video).alias("video")
-        tables.append(table.select(*names, pl.lit(None, dtype=pl.Int64).alias("frame"), *SKILLS))
-    return stacked(tables)
+        table = folder.table(path, dict.fromkeys(SKILLS, pl.Int64), header=False)
+        video = _named(match[1])
+        if video is None:
+            folder.problem("unknown-video", path, f"{match[1]} is not among the public 1 to {PUBLIC_VIDEOS}")
+        elif table is not None and (table.height != 1 or not all(rating in RATINGS for rating in table.row(0))):
+            folder.problem("malformed", path, f"expected one row of five ratings from 1 to 5, got {table.height} rows")
+        elif table is not None:
+            part = SKILL_PARTS[(match[2] or "").lower()]
+            rated = zip(SKILLS, table.row(0), strict=True)
+            rows += [(f"{video}/{part}/{item}", video, None, part, item, rating) for item, rating in rated]
+    schema = HEAD | {"part": pl.String, "item": pl.String, "rating": pl.Int64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-_INSTRUMENTS = tuple(f"instrument_{slot}" for slot in range(_INSTRUMENT_SLOTS))
 _CLOCK = "frames of the video (25 or 50 fps)"
 
 
-_ORDERED_PHASES = tuple(str(phase) for phase in range(_PHASES))
-
-
-def _task(summary: str, kind: str, columns: tuple[str, ...], largest: int, compared: Comparison) -> Task:
-    read = partial(_per_frame, kind=kind, columns=columns, largest=largest)
+def _task(summary: str, kind: str, values: dict[str, Collection[int]], compared: Comparison) -> Task:
+    read = _per_frame(kind, values).read
     return Task(summary=summary, read=read, clock=_CLOCK, published={"videos": PUBLIC_VIDEOS}, compared=compared)
 
 
@@ -91,38 +95,46 @@ DATA_SET = DataSet(
     name="heichole",
     title="HeiChole",
     citation="Wagner et al., HeiChole benchmark, Medical Image Analysis 2023",
+    source="https://www.synapse.org/heichole (registration)",
+    checked_against="a kit and an audit",
     licence=None,
-    licence_note="terms of the Synapse project",
+    licence_note="CC BY-NC by an audit; terms of the Synapse project",
     tasks={
         "phase": _task(
             "surgical phase of every frame, ids 0 to 6",
             "Phase",
-            ("phase",),
-            _PHASES - 1,
-            Comparison(kind="phases", label="phase", options={"classes": _ORDERED_PHASES}),
+            {"phase": range(_PHASES)},
+            Comparison(kind="phases", label="phase", options={"classes": tuple(map(str, range(_PHASES)))}),
         ),
         "instrument": _task(
-            "presence of instruments, 21 slots",
+            "presence of instruments: seven categories and an undefined shaft",
             "Instrument",
-            _INSTRUMENTS,
-            1,
-            Comparison(kind="classification", members=numbered("instrument", _INSTRUMENT_SLOTS)),
+            {f"instrument_{slot}": range(2) for slot in range(_INSTRUMENT_SLOTS)},
+            Comparison(
+                kind="classification", members={f"instrument_{slot}": name for slot, name in INSTRUMENTS.items()}
+            ),
         ),
         "action": _task(
             "presence of four actions",
             "Action",
-            ACTIONS,
-            1,
+            {action: range(2) for action in ACTIONS},
             Comparison(kind="classification", members=names(ACTIONS)),
         ),
         "skill": Task(
-            summary="five skill items, three files per video",
+            summary="five skill items, 1 to 5, of the whole video, its Calot part and its dissection part",
             read=_skill,
             clock="whole video",
-            published={"rows": 3 * PUBLIC_VIDEOS, "videos": PUBLIC_VIDEOS},
+            published={"rows": 3 * len(SKILLS) * PUBLIC_VIDEOS, "videos": PUBLIC_VIDEOS},
+            compared=Comparison(
+                kind="classification",
+                label="rating",
+                moment="case",
+                metrics=("accuracy", "macro_f1", "expected_cost", "quadratic_kappa"),
+                options={"classes": tuple(map(str, RATINGS))},
+            ),
         ),
     },
-    schemes={"surgbenchkit": {part: [f"Hei-Chole{n}" for n in numbers] for part, numbers in _KIT_SPLIT.items()}},
+    schemes={"surgbenchkit": listed(_VIDEO, _KIT_SPLIT)},
     unofficial=("surgbenchkit",),
     disagreements=(
         "24 of the 33 videos are public; SurgBenchKit's split of them (test 4, 1, 22, 16, 13) is its own",
@@ -132,9 +144,10 @@ DATA_SET = DataSet(
         "No official split of the public videos is known here; 'surgbenchkit' is that kit's own.",
         "Phase ids are in Cholec80 order with packaging 4, cleaning 5, retraction 6.",
         "Cleaning is absent from videos 10, 15, 21 and 22.",
-        "Slots 0-6 of the instruments are used, 7-19 are zero and 20 is an undefined shaft; names not confirmed.",
+        "Names of the instruments come from one kit and one audit; slots 7-19 are zero and are not compared.",
         "The files _Instrument_Detailed (31 slots) and _Action_Detailed (12 columns) are not read.",
         "White frames are outside the body. Frame rates come from one audit.",
-        "What distinguishes the three skill files of a video is not confirmed; their endings are kept in `case`.",
+        "Ratings: expected_cost is their mean absolute error, beside quadratic_kappa.",
+        "Items of the skill files come from a kit and an audit; the official tool does not name them.",
     ),
 )

@@ -1,6 +1,8 @@
 """JIGSAWS: robotic bench trials of three tasks with gestures and skill ratings.
 
-Transcriptions name frames at 30 Hz, 1-based and inclusive. Not every trial has one, and ends may be unlabelled.
+Transcriptions name frames at 30 Hz, 1-based and inclusive. Not every trial has one, and ends may be unlabelled. A trial
+is named after its task, its surgeon (a letter from B to I) and its number; trials of one surgeon are not independent,
+so the surgeon is what intervals leave out.
 """
 
 from __future__ import annotations
@@ -8,40 +10,85 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 
 from surgeval.datasets._comparison import Comparison
 from surgeval.datasets._data_set import DataSet, References, Task
 from surgeval.datasets._folder import Folder, whole_number
+from surgeval.datasets._layouts import HEAD
 
 KIND = "data set"
 TASKS = ("Suturing", "Knot_Tying", "Needle_Passing")
 KINEMATICS_COLUMNS, RATE_HZ = 76, 30.0
 LEVELS = {"N": "novice", "I": "intermediate", "E": "expert"}
-_ITEMS = tuple(f"item_{number}" for number in range(1, 7))
+ITEMS = (
+    "respect for tissue",
+    "suture/needle handling",
+    "time and motion",
+    "flow of operation",
+    "overall performance",
+    "quality of final product",
+)
+GESTURES = {
+    "Suturing": (1, 2, 3, 4, 5, 6, 8, 9, 10, 11),
+    "Knot_Tying": (1, 11, 12, 13, 14, 15),
+    "Needle_Passing": (1, 2, 3, 4, 5, 6, 8, 11),
+}
+"""The gestures that each task has."""
+_RATINGS = range(1, 6)
+_NAME = re.compile(r"(Suturing|Knot_Tying|Needle_Passing)_([B-I])(\d{3})")
 _GESTURE = re.compile(r"(\d{1,9})\s+(\d{1,9})\s+(G\d{1,2})\s*")
-_HEAD: dict[str, type[pl.DataType]] = {"case": pl.String, "video": pl.String, "frame": pl.Int64, "surgery": pl.String}
+_HEAD = HEAD | {"surgery": pl.String, "surgeon": pl.String}
+
+
+def surgeon_of(trial: str) -> str | None:
+    """The letter of the surgeon in the name of a trial, or None where it is no such name.
+
+    Example:
+        >>> surgeon_of("Suturing_B001"), surgeon_of("Suturing_1")
+        ('B', None)
+    """
+    match = _NAME.fullmatch(trial)
+    return match[2] if match else None
 
 
 def _gestures(folder: Folder) -> pl.DataFrame:
     rows = []
-    for task in TASKS:
-        for path in folder.files(f"{task}/transcriptions/*.txt"):
-            last, lines = 0, folder.lines(path)
-            if not lines:
-                folder.problem("malformed", path, "empty file")
-            for number, line in enumerate(lines, start=1):
-                match = _GESTURE.fullmatch(line)
-                if match is None or int(match[1]) < 1 or int(match[2]) < int(match[1]):
-                    folder.problem("malformed", path, f"line {number}: expected start end Gk, got {line[:40]!r}")
-                    continue
-                if int(match[1]) <= last:
-                    folder.problem("overlap", path, f"line {number} starts at {match[1]} before the end at {last}")
-                last = int(match[2])
-                rows.append((f"{path.stem}/gesture{number}", path.stem, None, task, int(match[1]), last, match[3]))
+    for path in _task_files(folder, "transcriptions/*.txt"):
+        task, surgeon, last, lines = path.parent.parent.name, surgeon_of(path.stem), 0, folder.lines(path)
+        if surgeon is None:
+            folder.warn("unexpected-file", path, "not named TASK_SNNN with a surgeon S from B to I; not read")
+            continue
+        if not lines:
+            folder.problem("malformed", path, "empty file")
+        for number, line in enumerate(lines, start=1):
+            match = _GESTURE.fullmatch(line)
+            if match is None or int(match[1]) < 1 or int(match[2]) < int(match[1]):
+                folder.problem("malformed", path, f"line {number}: expected start end Gk, got {line[:40]!r}")
+                continue
+            if int(match[3][1:]) not in GESTURES.get(task, ()):
+                folder.warn("unknown-label", path, f"line {number}: {match[3]} is no gesture of {task}")
+            if int(match[1]) <= last:
+                folder.problem("overlap", path, f"line {number} starts at {match[1]} before the end at {last}")
+            last = int(match[2])
+            case = f"{path.stem}/gesture{number}"
+            rows.append((case, path.stem, None, task, surgeon, int(match[1]), last, match[3]))
     schema = _HEAD | {"start_frame": pl.Int64, "end_frame": pl.Int64, "gesture": pl.String}
     return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _task_files(folder: Folder, pattern: str) -> list[Path]:
+    """The files of every task that is here; the tasks are separate downloads."""
+    found = {task: folder.files(f"{task}/{pattern}", needed=False) for task in TASKS}
+    here = [task for task, files in found.items() if files]
+    if not here and folder.root.is_dir():
+        folder.problem("missing", f"TASK/{pattern}", f"no such file for any of {', '.join(TASKS)}")
+    for task in TASKS:
+        if here and task not in here:
+            folder.absent(f"{task}/{pattern}", f"{task} is not here; what is here is read")
+    return [path for files in found.values() for path in files]
 
 
 def gestures_per_frame(references: References) -> References:
@@ -49,32 +96,39 @@ def gestures_per_frame(references: References) -> References:
     frames = pl.int_ranges("start_frame", pl.col("end_frame") + 1).alias("frame")
     rows = references.table.with_columns(frames).explode("frame")
     case = pl.format("{}/{}", "video", "frame").alias("case")
-    return replace(references, table=rows.select(case, "video", "frame", "surgery", "gesture"), rate_hz=RATE_HZ)
+    kept = rows.select(case, "video", "frame", "surgery", "surgeon", "gesture")
+    return replace(references, table=kept, rate_hz=RATE_HZ)
 
 
 def _skill(folder: Folder) -> pl.DataFrame:
+    """One row per trial: level of the surgeon, total and the six items."""
     rows = []
-    for task in TASKS:
-        path = folder.root / task / f"meta_file_{task}.txt"
+    for path in _task_files(folder, "meta_file_*.txt"):
         for number, line in enumerate(folder.lines(path), start=1):
             cells = [cell.strip() for cell in line.split("\t") if cell.strip()]
             numbers = [n for cell in cells[2:] if (n := whole_number(cell)) is not None]
-            if len(cells) != 3 + len(_ITEMS) or cells[1] not in LEVELS or len(numbers) != 1 + len(_ITEMS):
+            good = len(cells) == 3 + len(ITEMS) and cells[1] in LEVELS and len(numbers) == 1 + len(ITEMS)
+            surgeon = surgeon_of(cells[0]) if good else None
+            if surgeon is None:
                 message = f"line {number}: expected name, N, I or E, the total and six items, got {line[:60]!r}"
                 folder.problem("malformed", path, message)
                 continue
             total, *items = numbers
             if total != sum(items):
                 folder.warn("total-differs", path, f"line {number}: total {total}, items add up to {sum(items)}")
-            rows.append((cells[0], cells[0], None, task, cells[1], total, *items))
-    schema = _HEAD | {"skill": pl.String, "total": pl.Int64} | dict.fromkeys(_ITEMS, pl.Int64)
+            rows.append((cells[0], cells[0], None, path.parent.name, surgeon, cells[1], total, *items))
+    schema = _HEAD | {"skill": pl.String, "total": pl.Int64} | dict.fromkeys(ITEMS, pl.Int64)
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-_CAUTION = (
-    "Each trial stands as a video of its own; trials of one surgeon are not independent, so intervals are too narrow "
-    "unless trials are joined by surgeon."
-)
+def _ratings(folder: Folder) -> pl.DataFrame:
+    """One row per trial and item, rated 1 to 5."""
+    wide = _skill(folder)
+    long = wide.unpivot(list(ITEMS), index=["video", "surgery", "surgeon"], variable_name="item", value_name="rating")
+    for video, item in long.filter(~pl.col("rating").is_in(list(_RATINGS))).select("video", "item").iter_rows():
+        folder.problem("malformed", f"meta_file of {video}", f"{item} is not rated 1 to 5")
+    case, frame = pl.format("{}/{}", "video", "item").alias("case"), pl.lit(None, dtype=pl.Int64).alias("frame")
+    return long.select(case, "video", frame, "surgery", "surgeon", "item", "rating")
 
 
 def _compare(folder: Folder, tables: Mapping[str, pl.DataFrame]) -> None:
@@ -92,6 +146,8 @@ DATA_SET = DataSet(
     name="jigsaws",
     title="JIGSAWS",
     citation="Gao et al., JIGSAWS, M2CAI workshop at MICCAI 2014",
+    source="form at https://cirl.lcsr.jhu.edu/research/hmm/datasets/jigsaws_release",
+    checked_against="the release's readme and real files",
     licence=None,
     licence_note="access by request form",
     tasks={
@@ -104,30 +160,52 @@ DATA_SET = DataSet(
                 label="gesture",
                 fps=RATE_HZ,
                 first_frame=1,
-                caution=_CAUTION,
+                cluster="surgeon",
                 arranged=gestures_per_frame,
             ),
         ),
+        "gesture clip": Task(
+            summary="the gesture of every clip: one case per interval of the transcription",
+            read=_gestures,
+            clock="whole clip",
+            compared=Comparison(kind="classification", label="gesture", moment="case", cluster="surgeon"),
+        ),
         "skill": Task(
-            summary="level of the surgeon, rating and six items per trial",
+            summary="self-proclaimed level of the surgeon (N, I, E) per trial, total rating and six items",
             read=_skill,
             clock="whole trial",
             compared=Comparison(
                 kind="classification",
                 label="skill",
                 moment="case",
-                caution=_CAUTION,
+                cluster="surgeon",
                 options={"classes": tuple(LEVELS)},
+            ),
+        ),
+        "rating": Task(
+            summary="the six items of the rating scale, 1 to 5, per trial",
+            read=_ratings,
+            clock="whole trial",
+            compared=Comparison(
+                kind="classification",
+                label="rating",
+                moment="case",
+                cluster="surgeon",
+                metrics=("accuracy", "macro_f1", "expected_cost", "quadratic_kappa"),
+                options={"classes": tuple(map(str, _RATINGS))},
             ),
         ),
     },
     further_checks=_compare,
     notes=(
-        "The official leave-one-out lists are in a separate archive (Experimental_setup), which is not read.",
-        "A trial stands as its own video: which surgeon made it is not stated in the sources read, so join surgeons "
-        "before intervals are computed.",
+        "The official leave-one-out lists are in a separate archive (Experimental_setup), which is not read; leaving "
+        "out one surgeon at a time is --videos with the trials of the others.",
+        "Names of trials state the surgeon (B to I, eight surgeons), whose trials stand and fall together: intervals "
+        "leave out surgeons, not trials. The level (N, I, E) is a property of the surgeon.",
         "That frames are 1-based and inclusive comes from a reader in MATLAB; that not every trial has a transcription "
         "and ends are unlabelled is not confirmed.",
-        "Names of the six items are not stated in the sources read; whether the total is their sum is only compared.",
+        "Names of the six items are those of the release's readme; whether the total is their sum is only compared.",
+        "Ratings: expected_cost is their mean absolute error, beside quadratic_kappa.",
+        "Levels: E more than 100 h of practice, I 10 to 100 h, N less than 10 h, as the surgeons said themselves.",
     ),
 )

@@ -54,8 +54,8 @@ def read(path: str | Path, about: About | None = None) -> Annotations:
     drafts: list[VideoDraft] = []
     empty = 0
     for position, task in enumerate(document, start=1):
-        found = _task_drafts(task, position, Path(path), about or About())
-        drafts, empty = drafts + found, empty + (not found)
+        drafted = _task_drafts(task, position, Path(path), about or About())
+        drafts, empty = drafts + drafted, empty + (not drafted)
     if not drafts:
         raise ProcedureInvalid(str(path), ["no task has an annotation that was not cancelled"])
     if empty:
@@ -64,8 +64,8 @@ def read(path: str | Path, about: About | None = None) -> Annotations:
 
 
 def _task_drafts(task: dict[str, Any], position: int, path: Path, about: About) -> list[VideoDraft]:
-    told = task.get("data")
-    data = told if isinstance(told, dict) else {}
+    given = task.get("data")
+    data = given if isinstance(given, dict) else {}
     annotations = rows(task.get("annotations"))
     kept = [row for row in annotations if not row.get("was_cancelled")]
     name = Path(str(data.get("video") or f"{path.stem} {task.get('id', position)}")).stem
@@ -107,8 +107,8 @@ class _Reader:
         if isinstance(shell, dict):
             draft.width_px, draft.height_px = whole(shell.get("width_px")), whole(shell.get("height_px"))
         self._take_clock(results)
-        told = Counter(str(row.get("id")) for row in results if row.get("type") == "videorectangle")
-        draft.problems += [f"{count} rectangles have the id {i!r}" for i, count in told.items() if count > 1]
+        counts = Counter(str(row.get("id")) for row in results if row.get("type") == "videorectangle")
+        draft.problems += [f"{count} rectangles have the id {i!r}" for i, count in counts.items() if count > 1]
         more: Counter[str] = Counter()
         for row in results:
             kind, value = row.get("type"), row.get("value")

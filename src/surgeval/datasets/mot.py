@@ -1,8 +1,9 @@
 """MOT: `gt/gt.txt`, with `gt/labels.txt` and `seqinfo.ini` where they exist.
 
 A row is frame (from 1), track, left, top, width, height, 1 (0 means: ignore this row), class (from 1, a line of
-labels.txt), visibility from 0 to 1. Below 1 counts as occluded. The format keeps neither names of objects, attributes,
-events nor phases; the findings of `write` name what stayed behind.
+labels.txt), visibility from 0 to 1. Below 1 counts as occluded. MOTChallenge's rows of ten columns have no class: three
+world coordinates that are -1 where nobody measured them stand in its place, and -1 for a confidence. The format keeps
+neither names of objects, attributes, events nor phases; the findings of `write` name what stayed behind.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from surgeval.schema.tracks import Procedure, Visibility
 TITLE = "MOT folder (gt/gt.txt, gt/labels.txt, seqinfo.ini) or gt.txt"
 FILE_NAME = "sequence"
 _ROW = re.compile(r"\s*-?\d+\s*,\s*-?\d+\s*(,\s*[-+.\deE]+\s*){4,8}$")
+UNNAMED = "object"
+"""What a track of a file without classes is called."""
+_WORLD_COLUMNS = 10
 _HALF_SEEN = 0.5
 """Written for an occluded box; how much of it is seen is not known."""
 
@@ -68,6 +72,7 @@ _NOTES = {
     "hidden": "boxes of visibility 0 are kept as occluded",
     "partly-seen": "boxes tell how much of them is seen; kept is only that they are occluded",
     "confidence": "rows have a confidence other than 0 and 1, which is not kept",
+    "no-class": "rows have no class (ten columns of MOTChallenge); their objects are called 'object'",
     "more-columns": "rows have more than nine columns, which are not kept",
 }
 
@@ -80,24 +85,25 @@ def _take_sequence(draft: VideoDraft, path: Path) -> None:
         parser.read_string(read_text(path))
     except configparser.Error as error:
         raise FileUnreadable(str(path), [str(error).splitlines()[0]]) from None
-    told = dict(parser["Sequence"]) if parser.has_section("Sequence") else {}
-    draft.video = told.get("name") or draft.video
-    rate, length = number(told.get("framerate")), whole(told.get("seqlength"))
+    sequence = dict(parser["Sequence"]) if parser.has_section("Sequence") else {}
+    draft.video = sequence.get("name") or draft.video
+    rate, length = number(sequence.get("framerate")), whole(sequence.get("seqlength"))
     if rate is not None and rate > 0:
         draft.set_fps(rate)
     if length is not None and length > 0:
         draft.duration_s = int((length - 1) / draft.fps) + 1
-    draft.width_px, draft.height_px = whole(told.get("imwidth")), whole(told.get("imheight"))
+    draft.width_px, draft.height_px = whole(sequence.get("imwidth")), whole(sequence.get("imheight"))
 
 
 def _take_row(draft: VideoDraft, line: str, line_number: int, names: list[str] | None, counts: Counter[str]) -> None:
-    parts = [number(part) for part in line.split(",")]
-    values = [part for part in parts if part is not None]
+    parts = [number(cell) for cell in line.split(",")]
+    values = [value for value in parts if value is not None]
     if len(values) != len(parts) or len(values) < 8:
         draft.problems.append(f"line {line_number}: expected at least 8 numbers, got {line[:60]!r}")
         return
     frame, identity, kind = whole(values[0]), whole(values[1]), whole(values[7])
-    label = _label(kind, names)
+    world = len(values) == _WORLD_COLUMNS and values[7:] == [-1.0] * 3
+    label = UNNAMED if world else _label(kind, names)
     if frame is None or frame < 1:
         draft.problems.append(f"line {line_number}: frame {values[0]:g}; frames count from 1")
     if identity is None or identity < 0:
@@ -113,11 +119,12 @@ def _take_row(draft: VideoDraft, line: str, line_number: int, names: list[str] |
     if second is None:
         draft.between += 1
         return
-    seen = values[8] if len(values) > 8 else 1.0
+    seen = values[8] if len(values) > 8 and not world else 1.0
     counts["hidden"] += seen == 0
     counts["partly-seen"] += 0 < seen < 1 and seen != _HALF_SEEN
-    counts["confidence"] += values[6] != 1
-    counts["more-columns"] += len(values) > 9
+    counts["confidence"] += values[6] != 1 and not (world and values[6] == -1)
+    counts["no-class"] += world
+    counts["more-columns"] += len(values) > 9 and not world
     code = Visibility.OCCLUDED if seen < 1 else Visibility.VISIBLE
     draft.track(f"{label} {identity}", label).see(second, (values[2], values[3], values[4], values[5]), code)
 

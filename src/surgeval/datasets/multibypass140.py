@@ -40,8 +40,15 @@ _SCHEMA: dict[str, type[pl.DataType]] = {
 def _segments(folder: Folder, kind: str, overlays: bool | None) -> pl.DataFrame:
     """Intervals of one kind; `overlays` picks phases (False), what lies over them (True) or everything (None)."""
     rows = []
-    for center, letters in CENTERS.items():
-        for video, path in folder.named(f"labels/{center}/labels_by70/*.json", rf"({letters}\d+)\.mp4\.json"):
+    places = {center: f"labels/{center}/labels_by70/*.json" for center in CENTERS}
+    here = [center for center, place in places.items() if folder.files(place, needed=False)]
+    if not here and folder.root.is_dir():
+        folder.problem("missing", "labels/CENTRE/labels_by70/*.json", "no labels of either centre")
+    for center in CENTERS:
+        if here and center not in here:
+            folder.absent(places[center], f"the videos of {center} are not here; what is here is read")
+    for center in here:
+        for video, path in folder.named(places[center], rf"({CENTERS[center]}\d+)\.mp4\.json"):
             found = list(_entries(folder, path, kind))
             kept = [e for e in found if overlays is None or (e["label_id"] in OVERLAYS) is overlays]
             for number, e in enumerate(kept):
@@ -123,6 +130,8 @@ DATA_SET = DataSet(
     name="multibypass140",
     title="MultiBypass140",
     citation="Lavanchy et al., Int. J. Computer Assisted Radiology and Surgery 2024",
+    source="https://github.com/CAMMA-public/MultiBypass140",
+    checked_against="real label files of both centres",
     licence="CC BY-NC-SA 4.0",
     tasks={
         "phase": _task("phases 0 to 11 as intervals that tile the video", "phases", False, _PHASES, videos=140),
@@ -135,7 +144,8 @@ DATA_SET = DataSet(
     notes=(
         "Times are milliseconds, not frames.",
         "The five folds per centre are published as pickles, which are not opened, so their videos are not known here.",
-        "Adverse events (5 types, severity 0-5) are only in the download and are not read.",
+        "Adverse events (5 types, severity 1 to 5, 0 = none) are only in the download and are not read.",
+        "Frames of the download are numbered from 1 (img1.jpg); references here are whole seconds from 0.",
         "Whether an interval includes its last millisecond is not confirmed: [start, end) is used, and a gap of 1 ms "
         "is none.",
     ),

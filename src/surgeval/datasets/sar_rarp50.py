@@ -1,69 +1,95 @@
 """SAR-RARP50: robotic prostatectomy sutures with actions at 10 Hz and masks at 1 Hz.
 
-Both are named by frames of the video: one action row per 6 frames, one mask per 10 action rows.
+Both are named by frames of the video at 60 fps: one action row per 6 frames, one mask per 10 action rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
 
 from surgeval.datasets._comparison import Comparison
 from surgeval.datasets._data_set import DataSet, Schemes, Task
-from surgeval.datasets._folder import Folder, whole_number
+from surgeval.datasets._folder import Folder
+from surgeval.datasets._layouts import HEAD, MaskFiles
 
 KIND = "data set"
-PARTS = {"train1": "train", "train2": "train", "test": "test"}
-ACTIONS, MASK_CLASSES = 8, 9
-FRAMES_PER_ACTION, FRAMES_PER_MASK = 6, 60
-_CLOCK = "frames of the video (6 per action row)"
-_SCHEMA: dict[str, type[pl.DataType]] = {"case": pl.String, "video": pl.String, "frame": pl.Int64, "split": pl.String}
+PARTS = {
+    "train1": "train",
+    "train2": "train",
+    "train": "train",
+    "training_set": "train",
+    "rarp50_train": "train",
+    "test": "test",
+    "testing_set": "test",
+    "rarp50_test": "test",
+}
+"""Folders that copies use, and the part of the split."""
+ACTIONS = (
+    "other",
+    "picking up the needle",
+    "positioning the needle tip",
+    "pushing the needle through the tissue",
+    "pulling the needle out of the tissue",
+    "tying a knot",
+    "cutting the suture",
+    "returning/dropping the needle",
+)
+CLASSES = {
+    1: "tool clasper",
+    2: "tool wrist",
+    3: "tool shaft",
+    4: "suturing needle",
+    5: "thread",
+    6: "suction tool",
+    7: "needle holder",
+    8: "clamps",
+    9: "catheter",
+}
+FPS, FRAMES_PER_ACTION, FRAMES_PER_MASK = 60, 6, 60
+_CLOCK = "frames at 60 fps"
 
 
-def _videos(folder: Folder) -> Iterator[tuple[str, str, Path]]:
-    found = [path for part in PARTS for path in folder.files(f"{part}/video_*", needed=False) if path.is_dir()]
-    if not found and folder.root.is_dir():
-        folder.problem("missing", "{train1,train2,test}/video_NN", "no folder of a video")
-    for path in found:
-        yield PARTS[path.parent.name], path.name, path
+def _part(name: str) -> str | None:
+    return PARTS.get(name.lower())
 
 
 def _actions(folder: Folder) -> pl.DataFrame:
     tables = []
-    for part, video, path in _videos(folder):
-        file = path / "action_discrete.txt"
-        table = folder.table(file, {"frame": pl.Int64, "action": pl.Int64}, header=False)
+    for path in folder.files("*/video_*/action_discrete.txt"):
+        part, video = _part(path.parent.parent.name), path.parent.name.lower()
+        if part is None:
+            folder.warn("unexpected-file", path, f"in none of the folders {', '.join(PARTS)}; not read")
+            continue
+        table = folder.table(path, {"frame": pl.Int64, "action": pl.Int64}, header=False)
         if table is None:
             continue
-        if not table["action"].is_between(0, ACTIONS - 1).all():
-            folder.problem("unknown-label", file, f"an action is not within 0 and {ACTIONS - 1}")
-        _check_step(folder, file, table["frame"], FRAMES_PER_ACTION)
+        if not table["action"].is_between(0, len(ACTIONS) - 1).all():
+            folder.problem("unknown-label", path, f"an action is not within 0 and {len(ACTIONS) - 1}")
+        _check_step(folder, path, table["frame"], FRAMES_PER_ACTION)
         case = pl.format("{}/{}", pl.lit(video), "frame").alias("case")
-        names = pl.lit(video).alias("video"), "frame", pl.lit(part).alias("split")
-        tables.append(table.select(case, *names, "action"))
-    return pl.concat(tables) if tables else pl.DataFrame(schema=_SCHEMA)
+        about = pl.lit(part).alias("split"), pl.lit(FPS, dtype=pl.Int64).alias("fps")
+        tables.append(table.select(case, pl.lit(video).alias("video"), "frame", *about, "action"))
+    return pl.concat(tables) if tables else pl.DataFrame(schema=HEAD)
+
+
+_MASKS = MaskFiles(
+    files="*/video_*/segmentation/*.png",
+    place=r"(?P<split>[^/]+)/(?P<video>video_\d+)/segmentation/(?P<frame>\d{1,12})\.png",
+    strata=("split",),
+)
 
 
 def _masks(folder: Folder) -> pl.DataFrame:
-    rows = []
-    for part, video, path in _videos(folder):
-        files = sorted(path.glob("segmentation/*.png"))
-        if not files:
-            folder.problem("missing", path / "segmentation", "no masks")
-        for file in files:
-            if whole_number(file.stem) is None:
-                folder.warn("unexpected-file", file, "the name is not a frame number; not read")
-            elif folder.png(file) is not None:
-                place = file.relative_to(folder.root).as_posix()
-                rows.append((f"{video}/{int(file.stem)}", video, int(file.stem), part, place))
-        frames = pl.Series([int(file.stem) for file in files if whole_number(file.stem) is not None], dtype=pl.Int64)
-        _check_step(folder, path / "segmentation", frames, FRAMES_PER_MASK)
-    return pl.DataFrame(rows, schema=_SCHEMA | {"mask_file": pl.String}, orient="row")
+    table = _MASKS.read(folder)
+    for video, rows in table.group_by("video", maintain_order=True):
+        _check_step(folder, f"{video[0]}/segmentation", rows["frame"], FRAMES_PER_MASK)
+    known = pl.col("split").str.to_lowercase().replace_strict(PARTS, default=None).alias("split")
+    return table.with_columns(known).drop_nulls("split")
 
 
-def _check_step(folder: Folder, place: Path, frames: pl.Series, step: int) -> None:
+def _check_step(folder: Folder, place: Path | str, frames: pl.Series, step: int) -> None:
     wrong = (frames % step != 0).sum()
     if wrong:
         folder.warn("frame-step", place, f"{wrong} of {frames.len()} frames are no multiple of {step}")
@@ -71,8 +97,9 @@ def _check_step(folder: Folder, place: Path, frames: pl.Series, step: int) -> No
 
 def _schemes(folder: Folder) -> Schemes:
     parts: dict[str, list[str]] = {"train": [], "test": []}
-    for part, video, _ in _videos(folder):
-        parts[part].append(video)
+    for path in folder.files("*/video_*", needed=False):
+        if path.is_dir() and (part := _part(path.parent.name)):
+            parts[part].append(path.name.lower())
     return {"folders": parts}
 
 
@@ -80,6 +107,8 @@ DATA_SET = DataSet(
     name="sar_rarp50",
     title="SAR-RARP50",
     citation="Psychogyios et al., SAR-RARP50, arXiv 2401.00496, 2024",
+    source="https://rdr.ucl.ac.uk (SAR-RARP50)",
+    checked_against="the official evaluation code and a reader",
     licence=None,
     licence_note="not stated in the sources read",
     tasks={
@@ -89,10 +118,7 @@ DATA_SET = DataSet(
             clock=_CLOCK,
             rate_hz=10.0,
             compared=Comparison(
-                kind="phases",
-                label="action",
-                fps=10.0 * FRAMES_PER_ACTION,
-                options={"classes": tuple(map(str, range(ACTIONS)))},
+                kind="phases", label="action", options={"classes": tuple(map(str, range(len(ACTIONS))))}
             ),
         ),
         "masks": Task(
@@ -103,7 +129,7 @@ DATA_SET = DataSet(
             compared=Comparison(
                 kind="segmentation",
                 masks="mask_file",
-                options={"classes": tuple(range(1, MASK_CLASSES + 1)), "empty": "sar-rarp50"},
+                options={"classes": tuple(CLASSES), "empty": "sar-rarp50"},
             ),
         ),
     },
@@ -111,7 +137,8 @@ DATA_SET = DataSet(
     notes=(
         "The official scorer: mIoU and mNSD (tolerance 1 px, both empty = 1, missing prediction = 0), accuracy, F1@10.",
         "Frames in multiples of 6 and 60 follow from the sampling of the official scorer; a deviation is a warning.",
-        "That action ids run from 0 to 7 is not confirmed beyond their number.",
+        "Actions: " + ", ".join(f"{n} {name}" for n, name in enumerate(ACTIONS)) + ".",
+        "Masks: " + ", ".join(f"{n} {name}" for n, name in CLASSES.items()) + ".",
         "The number of videos is not compared: it is not stated in the sources read.",
     ),
 )

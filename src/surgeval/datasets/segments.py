@@ -54,8 +54,8 @@ _HEADER_SIZES = ("duration_s", "width_px", "height_px")
 
 def recognises(path: Path, head: str) -> bool:
     """Whether a file that begins with `head` is one of this tool."""
-    found = _places(_split(head.split("\n", 1)[0]))
-    return path.suffix.lower() in (".csv", ".tsv", ".txt") and {"tier", "start", "label"} <= set(found)
+    columns = _places(_split(head.split("\n", 1)[0]))
+    return path.suffix.lower() in (".csv", ".tsv", ".txt") and {"tier", "start", "label"} <= set(columns)
 
 
 def read(path: str | Path, about: About | None = None, *, tiers: Mapping[str, str] | None = None) -> Annotations:
@@ -159,10 +159,10 @@ class _Reader:
     def second(self, cells: Mapping[str, str], name: str) -> int:
         """The time in a cell as a whole second."""
         text = cells.get(name, "").strip()
-        parts = [number(part) for part in text.split(":")]
-        if not 1 <= len(parts) <= 3 or any(part is None or part < 0 for part in parts):
+        parts = [number(piece) for piece in text.split(":")]
+        if not 1 <= len(parts) <= 3 or any(piece is None or piece < 0 for piece in parts):
             raise _Odd(f"{name} {text!r} is no time (seconds or hh:mm:ss.msec)")
-        seconds = math.fsum((part or 0.0) * 60.0**power for power, part in enumerate(reversed(parts)))
+        seconds = math.fsum((piece or 0.0) * 60.0**power for power, piece in enumerate(reversed(parts)))
         if seconds > 1e9:
             raise _Odd(f"{name} {text!r} is no time of a video")
         self.rounded += not seconds.is_integer()
@@ -224,12 +224,12 @@ def _details(text: str) -> dict[str, str]:
     if not text.strip():
         return {}
     try:
-        found = json.loads(text)
+        details = json.loads(text)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        details = None
+    if not isinstance(details, dict):
         raise _Odd(f"details {text[:40]!r} are no JSON object")
-    return {str(key): str(value) for key, value in found.items()}
+    return {str(key): str(value) for key, value in details.items()}
 
 
 _MEANINGS: dict[str, Callable[[_Reader, VideoDraft, Mapping[str, str]], None]] = {

@@ -85,17 +85,17 @@ def agreement_of(files: Sequence[str | Path]) -> Agreement:
         FileUnreadable: A file is no verdict file, or contradicts itself.
     """
     damaged: list[str] = []
-    said = _opinions(files, damaged)
-    if len(said) < 2:
-        named = f"only {next(iter(said))!r}" if said else "none"
+    by_judge = _opinions(files, damaged)
+    if len(by_judge) < 2:
+        named = f"only {next(iter(by_judge))!r}" if by_judge else "none"
         raise Misuse(f"agreement needs verdicts of at least two judges, got {named}; give more files")
-    pairs = tuple(_pair_agreement(a, said[a], b, said[b]) for a, b in combinations(said, 2))
-    items = list(dict.fromkeys(item for opinions in said.values() for item in opinions))
-    grid = [[opinions.get(item) for opinions in said.values()] for item in items]
+    pairs = tuple(_pair_agreement(a, by_judge[a], b, by_judge[b]) for a, b in combinations(by_judge, 2))
+    items = list(dict.fromkeys(item for opinions in by_judge.values() for item in opinions))
+    grid = [[opinions.get(item) for opinions in by_judge.values()] for item in items]
     complete = [row for row in grid if None not in row]
-    fleiss = fleiss_kappa([[bool(said) for said in row] for row in complete]) if len(said) > 2 else None
-    disagreements = _disagreements(tuple(said), items, grid)
-    return Agreement(tuple(said), pairs, fleiss, len(complete), disagreements, tuple(damaged))
+    fleiss = fleiss_kappa([[bool(opinion) for opinion in row] for row in complete]) if len(by_judge) > 2 else None
+    disagreements = _disagreements(tuple(by_judge), items, grid)
+    return Agreement(tuple(by_judge), pairs, fleiss, len(complete), disagreements, tuple(damaged))
 
 
 def cohen_kappa(a: Sequence[bool], b: Sequence[bool]) -> float | None:
@@ -133,12 +133,12 @@ def _opinions(files: Sequence[str | Path], damaged: list[str]) -> dict[str, Opin
     for _, verdicts in per_file:
         for judge in {verdict.judge for verdict in verdicts}:
             owners[judge] = owners.get(judge, 0) + 1
-    said: dict[str, Opinions] = {}
+    opinions: dict[str, Opinions] = {}
     for number, (file, verdicts) in enumerate(per_file, start=1):
         for verdict in verdicts:
             name = verdict.judge if owners[verdict.judge] == 1 else f"{verdict.judge} ({number}: {file})"
-            said.setdefault(name, {})[verdict.pair] = verdict.verdict
-    return said
+            opinions.setdefault(name, {})[verdict.pair] = verdict.verdict
+    return opinions
 
 
 def _pair_agreement(name_a: str, a: Opinions, name_b: str, b: Opinions) -> PairAgreement:

@@ -40,6 +40,15 @@ class Calibration(NamedTuple):
         """The share of right answers behind its opinions; None where it does no better than chance."""
         return corrected_share(self.accepted, self.judged, right=self.right, wrong=self.wrong)
 
+    @property
+    def beyond(self) -> str:
+        """`more` or `fewer` where it accepts another share than it could with its errors, else empty."""
+        if self.corrected is None:
+            return ""
+        share, highest = self.accepted / self.judged, self.right.right / self.right.cases
+        lowest = 1 - self.wrong.right / self.wrong.cases
+        return "more" if share > highest else "fewer" if share < lowest else ""
+
     def row(self) -> dict[str, object]:
         """The calibration as a row of a table."""
         shares = {
@@ -76,6 +85,9 @@ class CalibrationReport(NamedTuple):
         ]
         told += [f"{one.judge}: no better than chance, so nothing can be corrected" for one in self.judges
                  if one.corrected is None]  # fmt: skip
+        told += [f"{one.judge}: accepts {kind} answers than its errors on the gold answers allow, so the corrected "
+                 "share is at its limit; were they a random sample of the judged ones?"
+                 for one in self.judges if (kind := one.beyond)]  # fmt: skip
         return told
 
 

@@ -123,10 +123,10 @@ def canaries() -> tuple[Canary, ...]:
     """All canaries, each text put to one of the gold questions in turn."""
     texts = [(kind, text) for kind, some in (ATTACKS | EMPTY_WORDS).items() for text in some]
     texts += [("hedge", text) for text in HEDGES]
-    found = []
+    cases = []
     for number, (kind, text) in enumerate(texts, start=1):
         question = QUESTIONS[number % len(QUESTIONS)]
         if kind == "hedge":
             text = text.format(right=question.reference.rstrip("."), wrong=question.wrong[0].rstrip("."))
-        found.append(Canary(kind, case_of(f"canary-{number:02d}", question, text)))
-    return tuple(found)
+        cases.append(Canary(kind, case_of(f"canary-{number:02d}", question, text)))
+    return tuple(cases)

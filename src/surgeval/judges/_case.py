@@ -93,7 +93,8 @@ class Judge(Protocol):
     Judges whose verdicts cost nothing, or depend on more than the content of a case, say so with a
     class attribute `stored = False`; a panel then keeps them out of its verdict store. One that never has
     an opinion says `silent = True`, and is not counted for the quorum. One with a prompt of its own names its
-    version in `prompt`; one that asks a language model gives itself in the toolkit's protocol as `as_official()`.
+    version in `prompt`; one that asks a language model gives itself in the toolkit's protocol as `as_official()`, and
+    with other room and time for a reply as `limited(tokens=..., timeout_s=...)`.
     """
 
     name: str

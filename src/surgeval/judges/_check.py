@@ -6,6 +6,7 @@ is safe and useless, and shows as that.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -15,7 +16,11 @@ from surgeval.judges._canaries import canaries
 from surgeval.judges._case import FAILED, Judge, JudgeCase, Verdict
 from surgeval.judges._gold import gold_pairs
 from surgeval.judges._panel import Panel
+from surgeval.judges._store import VerdictStore
 from surgeval.stats.proportions import share
+
+RATES = ("acceptance", "refusal", "abstention", "failure")
+"""What can become of a case."""
 
 
 class Checked(NamedTuple):
@@ -44,9 +49,9 @@ class CheckReport(NamedTuple):
 
     @property
     def gold_accuracy(self) -> float:
-        """The share of gold pairs with the right verdict."""
+        """The share of gold pairs with the right verdict; NaN where none was asked about."""
         gold = [item.as_expected for item in self.checked if item.part != "canary"]
-        return sum(gold) / len(gold)
+        return sum(gold) / len(gold) if gold else math.nan
 
     @property
     def accepted_canaries(self) -> int:
@@ -54,10 +59,9 @@ class CheckReport(NamedTuple):
         return sum(item.part == "canary" and not item.as_expected for item in self.checked)
 
     @property
-    def failure(self) -> str | None:
-        """Why not a single case got an answer (such as a server that cannot be reached); None where one did."""
-        failed = [item.verdict.text for item in self.checked if item.verdict.state == FAILED]
-        return failed[0] if failed and len(failed) == len(self.checked) else None
+    def failures(self) -> list[str]:
+        """Why cases got no answer at all, one entry each: a judge that cannot be reached has not abstained."""
+        return [item.verdict.text for item in self.checked if item.verdict.state == FAILED]
 
     def passes(self, min_accuracy: float) -> bool:
         """Whether no canary was accepted and the gold accuracy suffices."""
@@ -65,24 +69,23 @@ class CheckReport(NamedTuple):
 
     @property
     def table(self) -> pl.DataFrame:
-        """Per part and kind: cases, accepted, rejected, without verdict, and the acceptance rate with its interval."""
+        """Per part and kind: what became of the cases, and the acceptance rate with its interval."""
         kinds = list(dict.fromkeys((item.part, item.kind) for item in self.checked))
         rows = []
         for part, kind in kinds:
-            said = [c.verdict.opinion for c in self.checked if (c.part, c.kind) == (part, kind)]
-            counts = [said.count(opinion) for opinion in (True, False, None)]
-            rows.append((part, kind, len(said), *counts, *share(counts[0], len(said))))
-        columns = ["part", "kind", "cases", "accepted", "rejected", "no_verdict", "acceptance", "low", "high"]
+            heard = [_heard(item.verdict) for item in self.checked if (item.part, item.kind) == (part, kind)]
+            counts = [heard.count(rate) for rate in RATES]
+            rows.append((part, kind, len(heard), *counts, *share(counts[0], len(heard))))
+        columns = ["part", "kind", "cases", "accepted", "rejected", "abstained", "failed", "acceptance", "low", "high"]
         return pl.DataFrame(rows, schema=columns, orient="row")
 
     @property
     def rates(self) -> pl.DataFrame:
-        """Acceptance, refusal and abstention on each part with exact intervals, to lay judges side by side."""
+        """Acceptance, refusal, abstention and failure on each part with exact intervals, to lay judges side by side."""
         rows = []
         for part in dict.fromkeys(item.part for item in self.checked):
-            said = [item.verdict.opinion for item in self.checked if item.part == part]
-            for rate, opinion in (("acceptance", True), ("refusal", False), ("abstention", None)):
-                rows.append((self.judge, part, rate, *share(said.count(opinion), len(said)), len(said)))
+            heard = [_heard(item.verdict) for item in self.checked if item.part == part]
+            rows += [(self.judge, part, rate, *share(heard.count(rate), len(heard)), len(heard)) for rate in RATES]
         columns = ["judge", "part", "rate", "value", "low", "high", "cases"]
         return pl.DataFrame(rows, schema=columns, orient="row")
 
@@ -111,6 +114,12 @@ class CheckReport(NamedTuple):
         }
 
 
+def _heard(verdict: Verdict) -> str:
+    if verdict.opinion is None:
+        return "failure" if verdict.state == FAILED else "abstention"
+    return "acceptance" if verdict.opinion else "refusal"
+
+
 def check_size() -> int:
     """How many cases a check asks."""
     return len(gold_pairs()) + len(canaries())
@@ -124,13 +133,40 @@ def side_by_side(reports: Sequence[CheckReport]) -> pl.DataFrame:
     return rates.pivot(on="judge", index=["part", "rate"], values="shown", maintain_order=True)
 
 
-def check_judge(judge: Judge, *, progress: Callable[[int], None] | None = None) -> CheckReport:
-    """What the judge says to every gold pair and every canary. Nothing is taken from a store."""
+class CheckInterrupted(KeyboardInterrupt):
+    """The check was interrupted; `report` has what the judge had said by then."""
+
+    def __init__(self, report: CheckReport) -> None:
+        super().__init__(report)
+        self.report = report
+
+
+def check_judge(
+    judge: Judge, *, store: VerdictStore | None = None, progress: Callable[[int], None] | None = None
+) -> CheckReport:
+    """What the judge says to every gold pair and every canary.
+
+    Args:
+        judge: Who is measured.
+        store: Keeps the verdicts, and gives back those of an earlier check; without one everything is asked now.
+        progress: Called with the number of further cases; a `Meter` hears of failures too.
+
+    Raises:
+        CheckInterrupted: With what was answered.
+    """
     gold = [
         ("gold right" if pair.correct else "gold wrong", pair.kind, pair.case, pair.correct) for pair in gold_pairs()
     ]
     gold.sort(key=lambda row: row[0])
     rows = gold + [("canary", canary.kind, canary.case, False) for canary in canaries()]
-    decisions = Panel([judge]).decide([row[2] for row in rows], progress=progress)
+    panel = Panel([judge], store=store)
+    try:
+        decisions = panel.decide([row[2] for row in rows], progress=progress)
+    except KeyboardInterrupt:
+        heard = dict(panel.heard)
+        report = CheckReport(judge.name, tuple(Checked(*rows[i], heard[i]) for i in sorted(heard)))
+        raise CheckInterrupted(report) from None
+    finally:
+        panel.close()
     checked = [Checked(*row, decision.votes[0].verdict) for row, decision in zip(rows, decisions, strict=True)]
     return CheckReport(judge.name, tuple(checked))

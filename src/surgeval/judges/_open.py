@@ -6,7 +6,9 @@ kind is adding a file; nothing is registered and no other kind is imported to fi
 
 from __future__ import annotations
 
-from typing import Protocol
+import math
+from collections.abc import Sequence
+from typing import Protocol, cast
 
 from surgeval.catalogue import Catalogue, Files, with_attributes
 from surgeval.errors import Misuse
@@ -29,11 +31,29 @@ JUDGES: Catalogue[JudgeKind] = Catalogue(
 """Every kind of judge by name."""
 
 
-def open_judge(spec: str) -> Judge:
+def open_judges(
+    judges: Sequence[str | Judge], *, tokens: int | None = None, timeout_s: float | None = None
+) -> list[Judge]:
+    """The judges, those that are named opened with this room and time for a reply.
+
+    Raises:
+        Misuse: Room or time is given and no judge that is named asks a language model; or as `open_judge`.
+    """
+    opened = [open_judge(one, tokens=tokens, timeout_s=timeout_s) if isinstance(one, str) else one for one in judges]
+    limited = any(isinstance(one, str) and hasattr(judge, "limited") for one, judge in zip(judges, opened, strict=True))
+    if not limited and not (tokens is None and timeout_s is None):
+        names = ", ".join(judge.name for judge in opened) or "no judge"
+        raise Misuse(f"tokens and time for a reply are for judges that ask a language model, got {names}")
+    return opened
+
+
+def open_judge(spec: str, *, tokens: int | None = None, timeout_s: float | None = None) -> Judge:
     """The judge that a specification names: its kind, and after a colon what the kind needs.
 
     Args:
         spec: `none`, `exact`, `cached:FILE`, `openai:MODEL@URL`, `local:PATH`, or a kind of an installed package.
+        tokens: Room for a reply, for judges that ask a language model; theirs by default.
+        timeout_s: For one reply of a server; the judge's own by default.
 
     Raises:
         UnknownName: No such kind.
@@ -54,4 +74,11 @@ def open_judge(spec: str) -> Judge:
         raise Misuse(f"judge {spec!r} says too little; write {chosen.USAGE}")
     if colon and not wants:
         raise Misuse(f"judge {kind!r} takes nothing after its name, got {spec!r}; write {chosen.USAGE}")
-    return chosen.build(argument.strip())
+    judge = chosen.build(argument.strip())
+    limited = getattr(judge, "limited", None)
+    if limited is None or (tokens is None and timeout_s is None):
+        return judge
+    for name, value in (("tokens", tokens), ("timeout_s", timeout_s)):
+        if value is not None and not 0 < value < math.inf:
+            raise Misuse(f"{name} of a judge must be more than 0, got {value}")
+    return cast(Judge, limited(tokens=tokens, timeout_s=timeout_s))

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 
 import polars as pl
 
+from surgeval.asking.meter import Meter
 from surgeval.errors import JudgeFailed, Misuse, OfficialAborts, RunInterrupted
 from surgeval.judges._case import (
     ABSTAINED,
@@ -40,6 +41,8 @@ from surgeval.schema.findings import Finding, Severity
 
 LARGEST = 3
 _BATCH = 64
+MANY_ABSTENTIONS = 0.05
+"""Share of a judge's abstentions above which readers are warned."""
 
 
 class Panel:
@@ -79,18 +82,22 @@ class Panel:
         self.quorum = speaking // 2 + 1 if quorum is None else quorum
         self._counts: Counter[str] = Counter()
         self._tallies = {judge.name: _Tally() for judge in judges}
+        self.heard: dict[int, Verdict] = {}
+        """What the judge that is asked now has said so far, by the position of the case."""
 
     def decide(self, cases: Sequence[JudgeCase], *, progress: Callable[[int], None] | None = None) -> list[Decision]:
         """One decision per case, in the order of the cases.
 
         Args:
             cases: What is to be judged.
-            progress: Called with the further work done, measured in cases; the calls add up to their number.
+            progress: Called with the further work done, measured in cases; the calls add up to their number. A `Meter`
+                counts verdicts instead, and hears of failures.
         """
         pace = _Pace(len(cases), len(self.judges), progress)
         votes: list[tuple[Vote, ...]] = [()] * len(cases)
         for judge in self.judges:
             waiting = [i for i, cast in enumerate(votes) if not (self.stops_early and self._is_settled(cast))]
+            pace.spare(len(votes) - len(waiting))
             for i, verdict in zip(waiting, self._verdicts(judge, [cases[i] for i in waiting], pace), strict=True):
                 votes[i] = (*votes[i], Vote(judge.name, verdict))
         decisions = [decision_of(cast, quorum=self.quorum) for cast in votes]
@@ -118,7 +125,7 @@ class Panel:
             [
                 {
                     "judge": judge.name,
-                    **{k: v for k, v in tally.items() if k != "first_failure"},
+                    **{k: v for k, v in tally.items() if not k.startswith("first_")},
                     "prompt": _prompt(judge),
                     "money": None,
                 }
@@ -128,13 +135,22 @@ class Panel:
 
     def warnings(self) -> tuple[Finding, ...]:
         """What the reader of the decisions should know about them."""
-        return (*self._failures(), *self._damage())
+        return (*self._failures(), *self._abstentions(), *self._damage())
 
     def _failures(self) -> Iterator[Finding]:
         for name, tally in self._tallies.items():
             if tally.failed:
                 text = f"judge {name} failed on {tally.failed} of {tally.cases} answers (first: {tally.first_failure})"
                 yield Finding("judge-failed", Severity.WARNING, text)
+
+    def _abstentions(self) -> Iterator[Finding]:
+        for name, tally in self._tallies.items():
+            if tally.abstained > MANY_ABSTENTIONS * tally.cases:
+                text = (
+                    f"judge {name} gave no clear verdict on {tally.abstained} of {tally.cases} answers (first reply: "
+                    f"{tally.first_abstention!r}), and they count as wrong; surgeval judge check measures it"
+                )
+                yield Finding("judge-abstained", Severity.WARNING, text)
 
     def _damage(self) -> tuple[Finding, ...]:
         stored = () if self.store is None else self.store.problems
@@ -151,7 +167,7 @@ class Panel:
 
     def _verdicts(self, judge: Judge, cases: Sequence[JudgeCase], pace: _Pace) -> list[Verdict]:
         store = self.store if _stored(judge) else None
-        verdicts: dict[int, Verdict] = {}
+        self.heard = verdicts = {}
         open_groups: list[list[int]] = []
         for group in _groups(judge, cases):
             known = store.get(judge.name, cases[group[0]], _prompt(judge)) if store is not None else None
@@ -159,7 +175,7 @@ class Panel:
                 open_groups.append(group)
             else:
                 verdicts.update(dict.fromkeys(group, known))
-                pace.step(len(group))
+                pace.step(len(group), reused=True)
 
         def done(position: int, verdict: Verdict) -> None:
             group = open_groups[position]
@@ -169,7 +185,8 @@ class Panel:
             self._counts["tokens"] += verdict.tokens
             self._tallies[judge.name].tokens += verdict.tokens
             self._tallies[judge.name].seconds += round(verdict.latency_s, 3)
-            pace.step(len(group))
+            pace.step(1, failed=verdict.state == FAILED)
+            pace.step(len(group) - 1, reused=True)
 
         why = "it gave no word"
         try:
@@ -194,6 +211,8 @@ class Panel:
         tally.failed += len(failures)
         tally.abstained += sum(verdict.state == ABSTAINED for verdict in column)
         tally.first_failure = tally.first_failure or (failures[0].text if failures else "")
+        silent = next((verdict.text for verdict in column if verdict.state == ABSTAINED), "")
+        tally.first_abstention = tally.first_abstention or silent
 
 
 @dataclass(slots=True)
@@ -208,6 +227,7 @@ class _Tally:
     tokens: int = 0
     seconds: float = 0.0
     first_failure: str = ""
+    first_abstention: str = ""
 
 
 def decision_of(votes: tuple[Vote, ...], *, quorum: int = 1) -> Decision:
@@ -263,15 +283,26 @@ def _ask(judge: Judge, cases: Sequence[JudgeCase], done: Done) -> None:
 
 
 class _Pace:
-    """Votes counted and told as cases, so that a bar over the cases moves evenly and ends full."""
+    """Votes told as cases, so that a bar over the cases moves evenly and ends full; a meter gets every vote."""
 
     def __init__(self, cases: int, judges: int, progress: Callable[[int], None] | None) -> None:
-        self._cases, self._judges, self._progress = cases, judges, progress
+        self._cases, self._judges = cases, judges
+        self._meter = progress if isinstance(progress, Meter) else None
+        self._progress = None if self._meter else progress
         self._votes = self._told = 0
+        if self._meter:
+            self._meter.expect(cases * judges)
 
-    def step(self, votes: int) -> None:
+    def step(self, votes: int, *, failed: bool = False, reused: bool = False) -> None:
         self._votes += votes
         self._tell(self._votes // self._judges)
+        if self._meter and votes:
+            self._meter.count(votes, failed=failed, reused=reused)
+
+    def spare(self, votes: int) -> None:
+        """So many are not asked for, since they could change nothing."""
+        if self._meter:
+            self._meter.expect(-votes)
 
     def finish(self) -> None:
         self._tell(self._cases)

@@ -61,6 +61,9 @@ reference.
 Reply with one JSON object and nothing after it: {"verdict": "CORRECT"}, {"verdict": "INCORRECT"} or \
 {"verdict": "UNSURE"}."""
 
+JSON_ONLY = 'Reply with the JSON only: {"verdict": "CORRECT"}, {"verdict": "INCORRECT"} or {"verdict": "UNSURE"}.'
+"""What a judge hears once where its reply has no verdict."""
+
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 # Drawn as nothing, or as a blank, although Unicode files them under letters, marks and symbols.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | {
@@ -79,6 +82,11 @@ class Prompt(NamedTuple):
     def messages(self) -> list[dict[str, str]]:
         """The prompt as chat messages."""
         return [{"role": "system", "content": self.system}, {"role": "user", "content": self.user}]
+
+
+def asked_again(reply: str) -> list[dict[str, str]]:
+    """The messages that follow a reply without a verdict."""
+    return [{"role": "assistant", "content": reply}, {"role": "user", "content": JSON_ONLY}]
 
 
 def prompt_of(case: JudgeCase) -> Prompt:

@@ -8,7 +8,7 @@ holds a verdict in exactly these ways:
 2. Its last line is labelled: `Verdict:` or `Answer:` (with `Final` before it) and one of the words.
 3. Its last line is one of the words alone, or its last sentence is "The answer is CORRECT." These are weaker, so
    nothing before may speak against: no other verdict word, before CORRECT no negation or half measure, before
-   INCORRECT none that hangs in the air.
+   INCORRECT none that hangs in the air, and no word in letters whose negations are not known here.
 
 Everything else is an abstention, never a guess: "NOT CORRECT", "NOT" and "CORRECT" some lines apart, "partially
 correct", two statements that differ, JSON with another word, a reasoning block that never ends, and silence.
@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from surgeval.judges._case import ABSTAINED, FAILED, JUDGED, Verdict, cut
@@ -42,7 +43,16 @@ _SENTENCE = re.compile(
     rf"(?:final +)?(?:answer|verdict|response) +is +[*_`\"']{{0,3}}{_WORD}[*_`\"']{{0,3}}[.!][*_]{{0,2}}(?= |\n|$)",
     _FLAGS | re.MULTILINE,
 )
-_NO = r"not|no|nor|neither|never|cannot|partial(?:ly)?|partly|mostly|almost|nearly|hardly|barely|somewhat|half"
+_LABELLED = re.compile(
+    rf"^[ \t>#*_`\"'-]{{0,6}}(?:final +)?(?:verdict|answer)[*_]{{0,2}} *:[*_]{{0,2}} *[*_`\"']{{0,3}}{_WORD}\b",
+    _FLAGS | re.MULTILINE,
+)
+_NO = (
+    r"not|no|nor|neither|never|cannot|partial(?:ly)?|partly|mostly|almost|nearly|hardly|barely|somewhat|half"
+    r"|nicht|nein|kein(?:e[nrms]?)?|nie|falsch|teilweise|fast|kaum|halb|non|pas|jamais|faux|presque|partiellement"
+    r"|nunca|falso|casi|parcialmente|quase|nao|mai|sbagliat[oa]|quasi|parzialmente|niet|geen|nooit|gedeeltelijk|fout"
+)
+"""Negations and half measures in languages whose letters are those of English."""
 _AGAINST_RIGHT = re.compile(
     rf"\b(?:{_NO}|incorrect|wrong|false|mistaken|unsure|unclear|but|however|although)\b|n['’]t\b|\b(?:in|un|non)$",
     re.IGNORECASE,
@@ -50,6 +60,7 @@ _AGAINST_RIGHT = re.compile(
 _AGAINST_WRONG = re.compile(
     rf"(?<!not )\bcorrect\b|\bunsure\b|(?:\b(?:{_NO}|in|un|non)|n['’]t)(?: be)?$", re.IGNORECASE
 )
+_OTHER_LETTERS = re.compile(r"[^\W\d_a-zA-Z]")
 _ENDS = ("\n", *".!?:;)]}\"'*`")
 _OBJECTS_TRIED = 64
 
@@ -87,7 +98,7 @@ def parse_verdict(text: str) -> bool | None:
 
 def stated_word(text: str) -> str | None:
     """CORRECT, INCORRECT or UNSURE where the reply says so clearly, else None."""
-    reply = without_reasoning(text).strip()
+    reply = without_reasoning(text).replace("\r\n", "\n").strip()
     fenced = _FENCE.search(reply)
     if fenced is not None and fenced.start() == 0:
         reply, fenced = fenced["body"].strip(), None
@@ -144,44 +155,69 @@ def _speaks_against(before: str, word: str) -> bool:
     ended = not prose or before.rstrip(" \t").endswith(_ENDS)
     if not ended and not _LINE.match(before.rpartition("\n")[2].strip()):
         return True
+    if _OTHER_LETTERS.search(prose):
+        return True
     return (_AGAINST_RIGHT if word == "CORRECT" else _AGAINST_WRONG).search(prose) is not None
 
 
 def _stated(text: str) -> set[str]:
-    """Every verdict that the text states clearly, by a line, a sentence or an object of its own."""
-    words = {match["word"].upper() for match in _SENTENCE.finditer(text)}
-    for line in map(str.strip, text.splitlines()):
-        if match := _LINE.match(line):
-            words.add(match["word"].upper())
-        elif line.startswith("{") and (word := _word_in_json(line)):
-            words.add(word)
-    return words
+    """Every verdict that the text states clearly, by a line, a label, a sentence or an object."""
+    lines = (match for line in text.splitlines() if (match := _LINE.match(line.strip())))
+    words = {match["word"].upper() for match in (*lines, *_LABELLED.finditer(text), *_SENTENCE.finditer(text))}
+    return words | {word for document in _objects(text) if (word := _word_in(document))}
+
+
+def _objects(text: str) -> Iterator[_Pairs]:
+    """The JSON objects in a text, wherever they stand."""
+    start = text.find("{")
+    for _ in range(_OBJECTS_TRIED):
+        if start < 0:
+            return
+        try:
+            document, end = _DECODER.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            end = start + 1
+        else:
+            yield document
+        start = text.find("{", end)
 
 
 def _word_in_json(text: str) -> str | None:
-    """The verdict word of a JSON object, or None when it has none, or more than one at any depth."""
+    """The verdict word of the JSON object that a text is."""
     document = _document(text)
-    if document is None or _verdicts_in(document) != 1:
+    return None if document is None else _word_in(document)
+
+
+def _word_in(document: _Pairs) -> str | None:
+    """The verdict word of an object, or None when it has none, or more than one at any depth."""
+    if _verdicts_in(document) != 1:
         return None
-    value = next((value for key, value in document if key == "verdict"), None)
+    value = next((value for key, value in document if _is_verdict(key)), None)
     word = value.strip().upper() if isinstance(value, str) else None
     return word if word in _WORDS else None
 
 
-def _document(text: str) -> list[tuple[str, Any]] | None:
+def _document(text: str) -> _Pairs | None:
     """The members of the JSON object that the text is, repeated keys included, or None."""
     try:
-        document = json.loads(text, object_pairs_hook=_Pairs)
+        document = _DECODER.decode(text)
     except (ValueError, RecursionError):
         return None
     return document if isinstance(document, _Pairs) else None
+
+
+def _is_verdict(key: str) -> bool:
+    return key.strip().lower() == "verdict"
 
 
 class _Pairs(list[tuple[str, Any]]):
     """The members of one JSON object, in order."""
 
 
+_DECODER = json.JSONDecoder(object_pairs_hook=_Pairs)
+
+
 def _verdicts_in(value: Any) -> int:
     if isinstance(value, _Pairs):
-        return sum((key == "verdict") + _verdicts_in(member) for key, member in value)
+        return sum(_is_verdict(key) + _verdicts_in(member) for key, member in value)
     return sum(map(_verdicts_in, value)) if isinstance(value, list) else 0

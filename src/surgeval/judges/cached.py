@@ -33,11 +33,11 @@ class CachedJudge:
         return [self._verdict(case) for case in cases]
 
     def _verdict(self, case: JudgeCase) -> Verdict:
-        said = self._by_pair.get((case.case, case.reference, case.candidate))
-        if not said:
+        verdicts = self._by_pair.get((case.case, case.reference, case.candidate))
+        if not verdicts:
             return Verdict(None, NOT_JUDGED)
-        right, wrong = (sum(v.verdict is opinion for v in said) for opinion in (True, False))
-        text = cut("; ".join(f"{v.judge}: {'abstained' if v.verdict is None else v.verdict}" for v in said))
+        right, wrong = (sum(v.verdict is opinion for v in verdicts) for opinion in (True, False))
+        text = cut("; ".join(f"{v.judge}: {'abstained' if v.verdict is None else v.verdict}" for v in verdicts))
         return Verdict(None, ABSTAINED, text) if right == wrong else Verdict(right > wrong, JUDGED, text)
 
 

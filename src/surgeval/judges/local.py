@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from surgeval.errors import ExtraNeeded, JudgeFailed
 from surgeval.judges._case import FAILED, JUDGED, Done, JudgeCase, Verdict, collected, cut
 from surgeval.judges._official import LOCAL_TOKENS, PROTOCOL, official_messages, official_texts, says_correct
-from surgeval.judges._prompt import Prompt, prompt_of
-from surgeval.judges._verdict_parser import verdict_from_reply
+from surgeval.judges._prompt import Prompt, asked_again, prompt_of
+from surgeval.judges._verdict_parser import stated_word, verdict_from_reply
 
 USAGE = "local:PATH"
 
@@ -32,6 +32,19 @@ class _Loaded(NamedTuple):
     """Tokens that fit into the model, or 0 when it does not say."""
 
 
+class _Said(NamedTuple):
+    """What the model said to one prompt."""
+
+    text: str
+    ended: bool
+    tokens: int
+    fits: bool = True
+
+    @property
+    def has_word(self) -> bool:
+        return self.fits and self.ended and stated_word(self.text) is not None
+
+
 class LocalJudge:
     """Asks a causal language model from a folder about every case.
 
@@ -41,6 +54,9 @@ class LocalJudge:
         max_new_tokens: Room for the reply.
     """
 
+    asks_again = True
+    """Whether a reply without a verdict is followed by one plain question more."""
+
     def __init__(self, path: str | Path, *, batch: int = 8, max_new_tokens: int = 512) -> None:
         self._torch, self._transformers = _needed("torch"), _needed("transformers")
         self.folder = Path(path)
@@ -49,6 +65,10 @@ class LocalJudge:
         self.name = f"local:{self.folder.resolve().name}@{fingerprint(self.folder)}"
         self.batch, self.max_new_tokens = batch, max_new_tokens
         self._loaded: _Loaded | None = None
+
+    def limited(self, *, tokens: int | None = None, timeout_s: float | None = None) -> LocalJudge:  # noqa: ARG002
+        """The same judge with other room for a reply; what runs here is waited for."""
+        return self if tokens is None else LocalJudge(self.folder, batch=self.batch, max_new_tokens=tokens)
 
     def as_official(self) -> OfficialLocalJudge:
         """The same model, asked in the protocol of the official toolkit."""
@@ -66,26 +86,39 @@ class LocalJudge:
 
     def _batch(self, cases: Sequence[JudgeCase]) -> list[Verdict]:
         start = time.monotonic()
-        tokenizer, _, longest = self._load()
-        ids = [self._prompt_ids(case) for case in cases]
-        fits = [not longest or len(tokens) + self.max_new_tokens <= longest for tokens in ids]
-        replies = iter(self._replies([tokens for tokens, fit in zip(ids, fits, strict=True) if fit]))
+        heard = self._heard([self._prompt_ids(case) for case in cases])
+        wordless = [i for i, said in enumerate(heard) if self.asks_again and said.fits and not said.has_word]
+        again = self._heard([self._prompt_ids(cases[i], heard[i].text) for i in wordless])
+        for i, said in zip(wordless, again, strict=True):
+            better = said if said.has_word else heard[i]
+            heard[i] = better._replace(tokens=heard[i].tokens + said.tokens)
         latency_s = (time.monotonic() - start) / len(cases)
-        verdicts = []
-        for tokens, fit in zip(ids, fits, strict=True):
+        return [
+            self._read(said.text, was_cut=not said.ended, latency_s=latency_s, tokens=said.tokens)
+            if said.fits
+            else Verdict(None, FAILED, said.text)
+            for said in heard
+        ]
+
+    def _heard(self, prompts: list[list[int]]) -> list[_Said]:
+        tokenizer, _, longest = self._load()
+        fits = [not longest or len(tokens) + self.max_new_tokens <= longest for tokens in prompts]
+        replies = iter(self._replies([tokens for tokens, fit in zip(prompts, fits, strict=True) if fit]))
+        heard = []
+        for tokens, fit in zip(prompts, fits, strict=True):
             if not fit:
                 text = f"the prompt has {len(tokens)} tokens, more than the model's {longest} leave room for"
-                verdicts.append(Verdict(None, FAILED, text))
+                heard.append(_Said(text, True, 0, fits=False))
                 continue
             new, ended = next(replies)
             text = tokenizer.decode(new, skip_special_tokens=True)
-            used = len(tokens) + len(new)
-            verdicts.append(self._read(text, was_cut=not ended, latency_s=latency_s, tokens=used))
-        return verdicts
+            heard.append(_Said(text, ended, len(tokens) + len(new)))
+        return heard
 
-    def _prompt_ids(self, case: JudgeCase) -> list[int]:
+    def _prompt_ids(self, case: JudgeCase, reply: str | None = None) -> list[int]:
+        """The prompt of a case; of one whose reply had no verdict, the prompt of the second question."""
         tokenizer = self._load().tokenizer
-        text = _chat_text(tokenizer, prompt_of(case))
+        text = _chat_text(tokenizer, prompt_of(case), [] if reply is None else asked_again(reply))
         return list(tokenizer(text, add_special_tokens=not tokenizer.chat_template)["input_ids"])
 
     def _read(self, text: str, *, was_cut: bool, latency_s: float, tokens: int) -> Verdict:
@@ -136,13 +169,14 @@ class OfficialLocalJudge(LocalJudge):
     """The model asked as the toolkit's `TransformersJudge` asks it: one by one, eight tokens, its prompt."""
 
     prompt = PROTOCOL
+    asks_again = False
 
     def __init__(self, path: str | Path) -> None:
         official_texts()
         super().__init__(path, batch=1, max_new_tokens=LOCAL_TOKENS)
         self.name = f"{self.name} ({PROTOCOL})"
 
-    def _prompt_ids(self, case: JudgeCase) -> list[int]:
+    def _prompt_ids(self, case: JudgeCase, reply: str | None = None) -> list[int]:  # noqa: ARG002
         tokenizer = self._load().tokenizer
         return list(tokenizer(_templated(tokenizer, official_messages(case)))["input_ids"])
 
@@ -183,15 +217,15 @@ def _needed(package: str) -> Any:
         raise ExtraNeeded("judge 'local'", package, "local-models") from None
 
 
-def _chat_text(tokenizer: Any, prompt: Prompt) -> str:
+def _chat_text(tokenizer: Any, prompt: Prompt, more: Sequence[dict[str, str]] = ()) -> str:
     """The prompt in the model's own chat layout; templates without a system role get it as user text."""
     if not tokenizer.chat_template:
-        return f"{prompt.system}\n\n{prompt.user}\n\n"
-    merged = [{"role": "user", "content": f"{prompt.system}\n\n{prompt.user}"}]
+        return "".join(f"{message['content']}\n\n" for message in [*prompt.messages(), *more])
+    merged = {"role": "user", "content": f"{prompt.system}\n\n{prompt.user}"}
     try:
-        return _templated(tokenizer, prompt.messages())
+        return _templated(tokenizer, [*prompt.messages(), *more])
     except import_module("jinja2").TemplateError:
-        return _templated(tokenizer, merged)
+        return _templated(tokenizer, [merged, *more])
 
 
 def _templated(tokenizer: Any, messages: list[dict[str, str]]) -> str:

@@ -20,13 +20,12 @@ from surgeval.asking.chat import ChatServer, Reply, Trouble
 from surgeval.errors import Misuse
 from surgeval.judges._case import ABSTAINED, FAILED, Done, JudgeCase, Verdict, collected, cut, run_to_end
 from surgeval.judges._official_server import MAX_TOKENS, TIMEOUT_S, OfficialServerJudge
-from surgeval.judges._prompt import prompt_of
+from surgeval.judges._prompt import asked_again, prompt_of
 from surgeval.judges._verdict_parser import stated_word, verdict_from_reply
 
 USAGE = "openai:MODEL@URL"
 KEY_VARIABLES = ("SURGEVAL_API_KEY", "OPENAI_API_KEY")
 
-JSON_ONLY = 'Reply with the JSON only: {"verdict": "CORRECT"}, {"verdict": "INCORRECT"} or {"verdict": "UNSURE"}.'
 SCHEMA: dict[str, Any] = {
     "type": "json_schema",
     "json_schema": {
@@ -63,6 +62,16 @@ class OpenAIJudge:
         self.server = ChatServer(model, endpoint, api_key=key, limits=self.limits, schema=SCHEMA)
         self._key = key
 
+    def limited(self, *, tokens: int | None = None, timeout_s: float | None = None) -> OpenAIJudge:
+        """The same judge with other room for a reply, or other time."""
+        room = self.limits.max_tokens if tokens is None else tokens
+        time_s = self.limits.timeout_s if timeout_s is None else timeout_s
+        limits = replace(
+            self.limits, max_tokens=room, reasoning_tokens=max(room, self.limits.reasoning_tokens),
+            timeout_s=time_s, deadline_s=max(self.limits.deadline_s, 2 * time_s),
+        )  # fmt: skip
+        return OpenAIJudge(self.server.model, self.server.endpoint, limits=limits, api_key=self._key)
+
     def as_official(self) -> OfficialServerJudge:
         """The same model on the same server, asked in the protocol of the official toolkit."""
         limits = replace(self.limits, timeout_s=TIMEOUT_S, max_tokens=MAX_TOKENS)
@@ -89,15 +98,17 @@ class OpenAIJudge:
             await self.server.ask_each(len(cases), ask, hand_over)
 
     async def _reply(self, client: httpx.AsyncClient, messages: list[dict[str, str]]) -> Reply | Trouble:
-        """The reply, asked for once more in plain JSON where the first says neither verdict nor UNSURE."""
+        """The reply, asked for once more in plain JSON where the first says neither verdict nor UNSURE, or was cut."""
         first = await self.server.ask(client, messages)
-        if isinstance(first, Trouble) or first.refused or first.was_cut or stated_word(first.text) is not None:
+        if isinstance(first, Trouble) or first.refused:
             return first
-        again = [*messages, {"role": "assistant", "content": first.text}, {"role": "user", "content": JSON_ONLY}]
-        second = await self.server.ask(client, again)
-        if isinstance(second, Trouble) or stated_word(second.text) is None:
+        if not first.was_cut and stated_word(first.text) is not None:
             return first
-        return second._replace(tokens=first.tokens + second.tokens)
+        second = await self.server.ask(client, [*messages, *asked_again(first.text)])
+        if isinstance(second, Trouble):
+            return first
+        better = second if not (second.refused or second.was_cut) and stated_word(second.text) is not None else first
+        return better._replace(tokens=first.tokens + second.tokens)
 
 
 def build(argument: str) -> OpenAIJudge:

@@ -233,8 +233,8 @@ TRIPLETS: dict[str, Factory] = {
 
 TRACKING: dict[str, Factory] = {
     "hota": Factory("tracking.Hota"),
-    "deta": Factory("tracking.Hota", part="deta"),
-    "assa": Factory("tracking.Hota", part="assa"),
+    "deta": Factory("tracking.Hota", component="deta"),
+    "assa": Factory("tracking.Hota", component="assa"),
     "mota": Factory("tracking.Mota"),
     "idf1": Factory("tracking.IdentityF1"),
     "id_switches": Factory("tracking.IdentitySwitches"),

@@ -40,7 +40,7 @@ class CaseMean(WeightedMetric):
         scored = ~np.isnan(scores)
         filled = np.where(scored, scores, 0.0)
         kinds = len(units.names)
-        columns = [np.bincount(units.codes, part, minlength=kinds) for part in (filled, scored)]
+        columns = [np.bincount(units.codes, weight, minlength=kinds) for weight in (filled, scored)]
         return np.stack(columns, axis=1)
 
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:

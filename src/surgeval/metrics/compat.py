@@ -37,7 +37,7 @@ class CompatGap(NamedTuple):
         return np.asarray(self.value - self.corrected)
 
     def __str__(self) -> str:
-        value, right, off = (float(np.ravel(part)[0]) for part in (self.value, self.corrected, self.difference))
+        value, right, off = (float(np.ravel(number)[0]) for number in (self.value, self.corrected, self.difference))
         return f"{self.name} = {value:.4f}; {self.corrected_name} = {right:.4f} (off by {off:+.4f})"
 
 

@@ -70,9 +70,9 @@ def blur(image: np.ndarray) -> float:
     scores = []
     for axis in (0, 1):
         again = ndimage.uniform_filter1d(light, 9, axis=axis, mode="nearest")
-        before, after = (np.abs(np.gradient(part, axis=axis)) for part in (light, again))
+        before, after = (np.abs(np.gradient(picture, axis=axis)) for picture in (light, again))
         total, lost = (
-            ndimage.uniform_filter(part, size, mode="nearest") for part in (before, np.maximum(before - after, 0))
+            ndimage.uniform_filter(energy, size, mode="nearest") for energy in (before, np.maximum(before - after, 0))
         )
         inside = field & (total > 0.1 * float(np.quantile(total[field], 0.9)) + 1e-9)
         scores.append(1 - float(np.quantile(lost[inside] / total[inside], 0.75)) if inside.any() else 1.0)
@@ -95,12 +95,12 @@ def _on_tissue(spots: np.ndarray, light: np.ndarray, saturation: np.ndarray, fie
     kept, usual = np.zeros(count + 1, dtype=bool), float(np.median(saturation[field])) if field.any() else 0.0
     for spot, box in enumerate(ndimage.find_objects(labels), start=1):
         rows, columns = (slice(max(side.start - reach, 0), side.stop + reach) for side in box)
-        own = labels[rows, columns] == spot
-        ring = ndimage.binary_dilation(own, iterations=reach) & ~ndimage.binary_dilation(own, iterations=reach // 2)
+        patch = labels[rows, columns] == spot
+        ring = ndimage.binary_dilation(patch, iterations=reach) & ~ndimage.binary_dilation(patch, iterations=reach // 2)
         if ring.any():
             coloured = float(np.quantile(saturation[rows, columns][ring], 0.25)) >= 0.7 * usual
             outside = float(np.quantile(light[rows, columns][ring], 0.75))
-            kept[spot] = coloured and float(light[rows, columns][own].mean()) >= outside + _OUTSHINE
+            kept[spot] = coloured and float(light[rows, columns][patch].mean()) >= outside + _OUTSHINE
     return np.asarray(kept[labels])
 
 
@@ -154,11 +154,13 @@ def _filmed(pixels: np.ndarray, field: np.ndarray) -> float:
     inside = field & ~hard & (bright > _DARK)
     if inside.sum() < 0.2 * field.sum():
         return 0.0
-    usual, light_near = (_mean_near(part, inside, side / 4) for part in (colour, bright))
+    usual, light_near = (_mean_near(channel, inside, side / 4) for channel in (colour, bright))
     labels, count = ndimage.label(inside & (usual - colour > 0.12 * usual))
     film = (bright < 1.1 * light_near) & (colour > 0.25)
-    whole, own = (np.bincount(labels.ravel(), part.ravel(), count + 1) for part in (np.ones(film.shape), film))
-    mostly = own > 0.7 * np.maximum(whole, 1)
+    whole, covered = (
+        np.bincount(labels.ravel(), weights.ravel(), count + 1) for weights in (np.ones(film.shape), film)
+    )
+    mostly = covered > 0.7 * np.maximum(whole, 1)
     mostly[0] = False
     return _share(mostly[labels], inside)
 
@@ -186,11 +188,11 @@ def propose_properties(image: np.ndarray) -> list[Proposal]:
     Raises:
         Misuse: The array is no colour image.
     """
-    found = []
+    proposals = []
     for name, (estimator, threshold) in ESTIMATORS.items():
         score = estimator(image)
-        found.append(Proposal(name, score, threshold, score >= threshold))
-    return found
+        proposals.append(Proposal(name, score, threshold, score >= threshold))
+    return proposals
 
 
 def _prepared(image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -220,9 +222,9 @@ def _small(mask: np.ndarray, field: np.ndarray) -> np.ndarray:
     labels, count = ndimage.label(mask)
     small = np.bincount(labels.ravel(), minlength=count + 1) <= _SPOT_SHARE * max(int(field.sum()), 1)
     small[0] = False
-    for part, box in enumerate(ndimage.find_objects(labels), start=1):
+    for spot, box in enumerate(ndimage.find_objects(labels), start=1):
         tall, wide = (side.stop - side.start for side in box)
-        small[part] &= max(tall, wide) <= 4 * min(tall, wide) and (labels[box] == part).mean() >= _FULL
+        small[spot] &= max(tall, wide) <= 4 * min(tall, wide) and (labels[box] == spot).mean() >= _FULL
     return np.asarray(small[labels])
 
 

@@ -90,7 +90,7 @@ class TemporalIou(CaseMean):
             raise Misuse(f"{len(cases.reference)} references and {len(cases.prediction)} predictions")
         nothing = 1.0 if self.both_empty == "one" else math.nan
         pairs = zip(cases.reference, cases.prediction, strict=True)
-        found: npt.NDArray[np.float64] = np.array(
+        overlaps: npt.NDArray[np.float64] = np.array(
             [temporal_iou(ours, theirs, both_empty=nothing) for ours, theirs in pairs], dtype=np.float64
         )
-        return found
+        return overlaps

@@ -239,13 +239,13 @@ def exact_weights(weights: Floats) -> ExactWeights:
     """
     least = np.where(weights > 0, weights, np.inf).min(axis=1, initial=np.inf, keepdims=True)
     scaled = weights / np.where(np.isfinite(least), least, 1.0)
-    found, exact = weights.copy(), np.zeros(len(weights), dtype=bool)
+    rounded, exact = weights.copy(), np.zeros(len(weights), dtype=bool)
     for factor in range(1, LARGEST_FACTOR + 1):
         left = np.flatnonzero(~exact)
         whole = np.round(factor * scaled[left])
         fits = (np.abs(factor * scaled[left] - whole) <= 1e-9 * whole).all(axis=1)
-        found[left[fits]], exact[left[fits]] = whole[fits], True
-    return ExactWeights(found, exact)
+        rounded[left[fits]], exact[left[fits]] = whole[fits], True
+    return ExactWeights(rounded, exact)
 
 
 def blocks(weights: Floats, cells_per_row: int) -> Iterator[slice]:
@@ -279,12 +279,12 @@ def incidence(rows: Indices, units: Indices, shape: tuple[int, int], values: npt
     return sparse.coo_array((data, (rows, units)), shape=shape).tocsr()
 
 
-def ratio(part: npt.ArrayLike, whole: npt.ArrayLike, *, empty: float = np.nan) -> Floats:
+def ratio(numerator: npt.ArrayLike, whole: npt.ArrayLike, *, empty: float = np.nan) -> Floats:
     """`part / whole`, and `empty` where the whole is 0.
 
     Example:
         >>> ratio([1, 0], [2, 0]).tolist()
         [0.5, nan]
     """
-    top, bottom = np.broadcast_arrays(np.asarray(part, np.float64), np.asarray(whole, np.float64))
+    top, bottom = np.broadcast_arrays(np.asarray(numerator, np.float64), np.asarray(whole, np.float64))
     return np.asarray(np.divide(top, bottom, out=np.full(top.shape, empty), where=bottom != 0))

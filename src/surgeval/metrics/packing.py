@@ -80,19 +80,19 @@ def options_of(metric: Any, made: type, preset: Mapping[str, Any], left_out: Seq
     Raises:
         Misuse: With every option that is no plain data.
     """
-    found, odd = {}, []
+    options, odd = {}, []
     for name, parameter in signature(made).parameters.items():
         usual = preset.get(name, None if parameter.default is Parameter.empty else parameter.default)
         value = _plain(getattr(metric, name, metric))
         if name in left_out or value == _plain(usual):
             continue
         if _is_plain(value):
-            found[name] = value
+            options[name] = value
         else:
             odd.append(name)
     if odd:
         raise Misuse(f"its option {', '.join(odd)} is no plain data")
-    return found
+    return options
 
 
 def _arrays(value: Any, name: str) -> Iterator[tuple[str, np.ndarray]]:

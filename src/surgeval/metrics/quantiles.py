@@ -39,16 +39,16 @@ def weighted_quantiles(statistics: UnitStatistics, weights: Floats, q: float) ->
         >>> weighted_quantiles(quantile_statistics([3.0, 1.0, 2.0], [0, 0, 1], 2), np.array([[1.0, 1.0]]), 0.5)
         array([2.])
     """
-    found = np.full(len(weights), np.nan)
+    quantiles = np.full(len(weights), np.nan)
     if not len(statistics):
-        return found
-    store, own = redeem(statistics, weights)
+        return quantiles
+    store, by_unit = redeem(statistics, weights)
     if not store.values.size:
-        return found
-    for part in blocks(own, store.values.size):
-        reached = np.cumsum(own[part][:, store.unit], axis=1)
+        return quantiles
+    for block in blocks(by_unit, store.values.size):
+        reached = np.cumsum(by_unit[block][:, store.unit], axis=1)
         total = reached[:, -1]
         place = np.argmax(reached >= (q * total * (1 - 1e-12))[:, None], axis=1)
         first = np.argmax(reached > 0, axis=1)
-        found[part] = np.where(total > 0, store.values[np.maximum(place, first)], np.nan)
-    return found
+        quantiles[block] = np.where(total > 0, store.values[np.maximum(place, first)], np.nan)
+    return quantiles

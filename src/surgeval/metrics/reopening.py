@@ -20,7 +20,7 @@ from surgeval.schema.statistics_table import MOST_NUMBERS, Recipe, VideoStatisti
 
 
 def written_down(
-    name: str, metric: Metric, statistics: np.ndarray, videos: Sequence[str]
+    name: str, metric: Metric, statistics: np.ndarray, videos: Sequence[str], cases: Sequence[int] = ()
 ) -> tuple[Recipe, VideoStatistics]:
     """How to open the metric again, and its statistics as a file can hold them.
 
@@ -29,6 +29,7 @@ def written_down(
         metric: The metric.
         statistics: One row per video.
         videos: Their names.
+        cases: How many cases each has, where known.
 
     Raises:
         Misuse: It cannot be written down, and why.
@@ -43,7 +44,7 @@ def written_down(
     value, repeated = metric.combine(statistics, once), again.combine(again.unpack(packed), once)
     if not np.array_equal(value, repeated, equal_nan=True):
         raise Misuse(f"opened again it gives {float(repeated[0])!r} and not {float(value[0])!r}")
-    return recipe, VideoStatistics(tuple(videos), packed)
+    return recipe, VideoStatistics(tuple(videos), packed, tuple(cases))
 
 
 def recipe_of(name: str, metric: Metric) -> Recipe:
@@ -52,7 +53,7 @@ def recipe_of(name: str, metric: Metric) -> Recipe:
     Raises:
         Misuse: No metric of the catalogue is of its class, or an option is no plain data.
     """
-    names = [name, metric.facts.name, *METRICS.own]
+    names = [name, metric.facts.name, *METRICS.ours]
     opened = next((known for known in names if known in METRICS and METRICS[known].makes is type(metric)), None)
     if opened is None:
         raise Misuse("no metric of the catalogue is of its class")

@@ -81,5 +81,5 @@ def _members(
     return left, right
 
 
-def _share(part: npt.NDArray[np.int_], whole: npt.NDArray[np.int_]) -> npt.NDArray[np.float64]:
-    return np.divide(part, whole, out=np.ones(len(part)), where=whole > 0)
+def _share(numerator: npt.NDArray[np.int_], whole: npt.NDArray[np.int_]) -> npt.NDArray[np.float64]:
+    return np.divide(numerator, whole, out=np.ones(len(numerator)), where=whole > 0)

@@ -37,10 +37,10 @@ class TripletMap:
         """
         if component not in COMPONENTS:
             raise UnknownName("component of triplets", component, COMPONENTS)
-        part = {"ivt": (0, 1, 2), "i": (0,), "v": (1,), "t": (2,), "iv": (0, 1), "it": (0, 2)}[component]
+        positions = {"ivt": (0, 1, 2), "i": (0,), "v": (1,), "t": (2,), "iv": (0, 1), "it": (0, 2)}[component]
         kept = [index for index in range(len(self.triplets)) if null or index not in self.null]
         key = {
-            index: (index,) if component == "ivt" else tuple(self.triplets[index][place] for place in part)
+            index: (index,) if component == "ivt" else tuple(self.triplets[index][place] for place in positions)
             for index in kept
         }
         return [np.array([i for i in kept if key[i] == one], np.intp) for one in sorted(set(key.values()))]
@@ -56,7 +56,7 @@ class TripletMap:
         whole = np.asarray(table)
         if whole.ndim != 2 or whole.shape[1] != len(self.triplets):
             raise Misuse(f"{self.name} has {len(self.triplets)} triplets, got a table of shape {whole.shape}")
-        return np.stack([whole[:, own].max(axis=1) for own in self.members(component, null=null)], axis=1)
+        return np.stack([whole[:, classes].max(axis=1) for classes in self.members(component, null=null)], axis=1)
 
 
 _BY_INSTRUMENT_AND_VERB = (

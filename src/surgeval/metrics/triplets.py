@@ -26,7 +26,15 @@ import numpy.typing as npt
 from surgeval.errors import InputInvalid, Misuse, UnknownName
 from surgeval.metrics.classification.cases import ScoreCases
 from surgeval.metrics.classification.ranking import MeanAveragePrecision, RankingStore
-from surgeval.metrics.metric import Floats, UnitStatistics, WeightedMetric, ratio, units_of, weighted_sums
+from surgeval.metrics.metric import (
+    Floats,
+    UnitStatistics,
+    WeightedMetric,
+    ratio,
+    units_of,
+    weight_rows,
+    weighted_sums,
+)
 from surgeval.metrics.triplet_map import CHOLECT50_TRIPLETS, COMPONENTS, TripletMap
 from surgeval.schema.metric_facts import MetricFacts
 
@@ -163,6 +171,10 @@ class GlobalTripletMap(_TripletMap):
         """The AP of every class, `[weighting, class]`; NaN for a class without positives."""
         return self._average().class_values(statistics, weights)
 
+    def class_terms(self, statistics: UnitStatistics, weights: npt.ArrayLike) -> Floats:
+        """The same with 0 for a class without positives, where these count."""
+        return self._average().class_terms(statistics, weights)
+
     def class_support(self, statistics: UnitStatistics) -> Floats:
         """`[unit, class]`: frames with the class."""
         return self._average().class_support(statistics)
@@ -182,16 +194,24 @@ class VideoTripletMap(_TripletMap):
         reference, scores, video = self._tables(cases)
         units = units_of(video, len(reference))
         rows = [self._one(reference[units.codes == u], scores[units.codes == u]) for u in range(len(units.names))]
-        found = np.array(rows).reshape(len(rows), reference.shape[1])
-        counted = np.ones(found.shape) if self.absent == "zero" else ~np.isnan(found)
-        return np.stack([np.nan_to_num(found), counted], axis=-1)
+        values = np.array(rows).reshape(len(rows), reference.shape[1])
+        counted = np.ones(values.shape) if self.absent == "zero" else ~np.isnan(values)
+        return np.stack([np.nan_to_num(values), counted], axis=-1)
 
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
         """The mAP under each weighting."""
-        totals = weighted_sums(statistics, weights)
-        per_class = ratio(totals[..., 0], totals[..., 1])
+        per_class = self.class_values(statistics, weights)
         counted = ~np.isnan(per_class)
         return ratio(np.where(counted, per_class, 0.0).sum(axis=1), counted.sum(axis=1))
+
+    def class_values(self, statistics: UnitStatistics, weights: npt.ArrayLike) -> Floats:
+        """The mean AP over videos of every class, `[weighting, class]`; NaN for a class that no video has."""
+        totals = weighted_sums(statistics, weight_rows(weights, len(statistics)))
+        return ratio(totals[..., 0], totals[..., 1])
+
+    def class_support(self, statistics: UnitStatistics) -> Floats:
+        """`[video, class]`: 1 where the video counts for the class."""
+        return np.asarray(statistics[..., 1], dtype=np.float64)
 
     def _one(self, reference: npt.NDArray[np.bool_], scores: Floats) -> Floats:
         metric = MeanAveragePrecision()

@@ -52,8 +52,8 @@ def most_at_once(scene: Scene, slots: Slots) -> Answer:
 
 def inserted_count(scene: Scene, slots: Slots) -> Answer:
     """How many objects of a class are inserted."""
-    told = scene.ledger.events(scene.window, kinds=[EventKind.INSERTED], class_name=slots["object"])
-    return number(len(told), proof(events=told), doubt=insertion_doubt(scene, slots["object"]))
+    events = scene.ledger.events(scene.window, kinds=[EventKind.INSERTED], class_name=slots["object"])
+    return number(len(events), proof(events=events), doubt=insertion_doubt(scene, slots["object"]))
 
 
 def insertable(scene: Scene, draw: Draw) -> Iterator[Slots]:
@@ -89,8 +89,8 @@ def absence_count(scene: Scene, slots: Slots) -> Answer:
 
 def event_count(scene: Scene, slots: Slots) -> Answer:
     """How often something is done with objects of a class."""
-    told = scene.ledger.events(scene.window, kinds=[EventKind(slots["event"])], class_name=slots["object"])
-    return number(len(told), proof(events=told))
+    events = scene.ledger.events(scene.window, kinds=[EventKind(slots["event"])], class_name=slots["object"])
+    return number(len(events), proof(events=events))
 
 
 def events_in_phase(scene: Scene, slots: Slots) -> Answer | None:
@@ -99,8 +99,8 @@ def events_in_phase(scene: Scene, slots: Slots) -> Answer | None:
     if not parts or parts[-1].end_s - 1 > scene.second:
         return None
     kinds = [EventKind(slots["event"])]
-    told = [e for p in parts for e in scene.ledger.events(Window(p.start_s, p.end_s - 1), kinds=kinds)]
-    return number(len(told), proof(events=told))
+    events = [e for p in parts for e in scene.ledger.events(Window(p.start_s, p.end_s - 1), kinds=kinds)]
+    return number(len(events), proof(events=events))
 
 
 def phases_over(scene: Scene, draw: Draw) -> list[Slots]:

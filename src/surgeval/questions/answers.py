@@ -15,10 +15,10 @@ PROOF_INSTANCES, PROOF_SECONDS = 50, 20
 
 def proof(entries: Iterable[Entry] = (), seconds: Iterable[int | None] = (), events: Iterable[Event] = ()) -> Proof:
     """A proof from entries, seconds and events; doubles and Nones are dropped."""
-    told = tuple(events)
-    names = dict.fromkeys([entry.instance for entry in entries] + [event.instance for event in told])
+    listed = tuple(events)
+    names = dict.fromkeys([entry.instance for entry in entries] + [event.instance for event in listed])
     times = dict.fromkeys(second for second in seconds if second is not None)
-    return Proof(tuple(names)[:PROOF_INSTANCES], tuple(times)[:PROOF_SECONDS], told)
+    return Proof(tuple(names)[:PROOF_INSTANCES], tuple(times)[:PROOF_SECONDS], listed)
 
 
 def yes_no(truth: bool, why: Proof, *, doubt: str | None = None) -> Answer:
@@ -41,9 +41,9 @@ def time(second: int, why: Proof, *, doubt: str | None = None) -> Answer:
     return Answer(clock(second), why, doubt)
 
 
-def share(part: int, whole: int, why: Proof) -> Answer:
+def share(count: int, whole: int, why: Proof) -> Answer:
     """A share in whole percent, halves rounded up."""
-    return Answer(f"{(200 * part + whole) // (2 * whole)}%", why)
+    return Answer(f"{(200 * count + whole) // (2 * whole)}%", why)
 
 
 def masked_doubt(scene: Scene, gaps: Sequence[Span]) -> str | None:

@@ -90,13 +90,13 @@ class Benchmark(Result):
         """The questions by split and track."""
         for split in dict.fromkeys(question.split for question in self.questions):
             for track in dict.fromkeys(question.track for question in self.questions):
-                if part := [q for q in self.questions if (q.split, q.track) == (split, track)]:
-                    yield split, track, part
+                if asked := [q for q in self.questions if (q.split, q.track) == (split, track)]:
+                    yield split, track, asked
 
     @property
     def title(self) -> str:
         """How many questions there are of which split and track."""
-        parts = ", ".join(f"{len(part)} {split} {track}" for split, track, part in self.parts())
+        parts = ", ".join(f"{len(asked)} {split} {track}" for split, track, asked in self.parts())
         return f"Benchmark({len(self.questions)} questions: {parts})"
 
     def screen(self) -> Mapping[str, pl.DataFrame]:
@@ -115,13 +115,13 @@ class Benchmark(Result):
     def write(self, folder: Path) -> None:
         """Write `SPLIT/TRACK/` with requests, references, the data-set table and proofs, and the data card."""
         super().write(folder)
-        for split, track, part in self.parts():
+        for split, track, asked in self.parts():
             place = folder / split / track
             place.mkdir(parents=True, exist_ok=True)
-            write_json_rows((q.request.as_row() for q in part), place / "requests.json")
-            write_json_rows((q.reference.as_row() for q in part), place / "references.json")
-            table_of(part).write_parquet(place / "questions.parquet")
-            _write_lines((q.proof_row() for q in part), place / "proofs.jsonl")
+            write_json_rows((q.request.as_row() for q in asked), place / "requests.json")
+            write_json_rows((q.reference.as_row() for q in asked), place / "references.json")
+            table_of(asked).write_parquet(place / "questions.parquet")
+            _write_lines((q.proof_row() for q in asked), place / "proofs.jsonl")
         (folder / "data_card.md").write_text(self.card.as_markdown(), encoding="utf-8")
 
 
@@ -134,8 +134,8 @@ def table_of(questions: Sequence[Question]) -> pl.DataFrame:
     table = _fourteen(questions)
     if not any(set(question.reference.parameters) - {"threshold_seconds"} for question in questions):
         return table
-    told = [json.dumps(dict(q.reference.parameters)) if q.reference.parameters else None for q in questions]
-    return table.with_columns(format_kwargs=pl.Series(told, dtype=pl.String))
+    parameters = [json.dumps(dict(q.reference.parameters)) if q.reference.parameters else None for q in questions]
+    return table.with_columns(format_kwargs=pl.Series(parameters, dtype=pl.String))
 
 
 def _fourteen(questions: Sequence[Question]) -> pl.DataFrame:

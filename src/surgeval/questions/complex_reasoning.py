@@ -14,7 +14,7 @@ from surgeval.schema.tracks import EventKind
 
 EFFECTS = ("it goes up", "it goes down", "it stays the same")
 BALANCES = ("more inserted", "more retrieved", "as many inserted as retrieved")
-TOLD = (EventKind.INSERTED, EventKind.GRASPED, EventKind.PLACED, EventKind.BAGGED, EventKind.RETRIEVED)
+REASONED_ABOUT = (EventKind.INSERTED, EventKind.GRASPED, EventKind.PLACED, EventKind.BAGGED, EventKind.RETRIEVED)
 
 
 # --- what it is for (5a) ---------------------------------------------------------------------------
@@ -64,12 +64,12 @@ def why_event(scene: Scene, slots: Slots) -> Answer | None:
 def harm_if_left(scene: Scene, _: Slots) -> Answer | None:
     """What the one object that should not stay would do if it stayed."""
     if scene.track is FRAME:
-        found = _to_leave(scene, scene.ledger.in_view(scene.second))
+        entries = _to_leave(scene, scene.ledger.in_view(scene.second))
     else:
-        found = scene.ledger.outstanding(None, scene.second)
-    if len(found) != 1 or found[0].class_name not in HARM:
+        entries = scene.ledger.outstanding(None, scene.second)
+    if len(entries) != 1 or entries[0].class_name not in HARM:
         return None
-    return Answer(HARM[found[0].class_name].text, proof(found, [scene.second]), intent_doubt(found, scene.second))
+    return Answer(HARM[entries[0].class_name].text, proof(entries, [scene.second]), intent_doubt(entries, scene.second))
 
 
 def retained_if_closed(scene: Scene, _: Slots) -> Answer:
@@ -96,7 +96,7 @@ def _is_outstanding(scene: Scene, entry: Entry, second: int) -> int:
 
 def effects(scene: Scene, draw: Draw) -> list[Slots]:
     """An event, with the effects to choose from; what it is, one has to see."""
-    return [{**slots, "options": EFFECTS} for slots in told_event(*TOLD, named=False)(scene, draw)]
+    return [{**slots, "options": EFFECTS} for slots in told_event(*REASONED_ABOUT, named=False)(scene, draw)]
 
 
 # --- several steps (5c) ----------------------------------------------------------------------------
@@ -140,13 +140,13 @@ def missing_last_seen(scene: Scene, _: Slots) -> Answer | None:
 def balance(scene: Scene, slots: Slots) -> Answer | None:
     """Whether more objects of a class are inserted or retrieved."""
     kinds = [EventKind.INSERTED, EventKind.RETRIEVED]
-    told = scene.ledger.events(scene.window, kinds=kinds, class_name=slots["object"])
-    if not told:
+    events = scene.ledger.events(scene.window, kinds=kinds, class_name=slots["object"])
+    if not events:
         return None
-    inserted = sum(event.kind is EventKind.INSERTED for event in told)
-    step = 2 * inserted - len(told)
+    inserted = sum(event.kind is EventKind.INSERTED for event in events)
+    step = 2 * inserted - len(events)
     text = BALANCES[0 if step > 0 else 1 if step < 0 else 2]
-    return Answer(text, proof(events=told), insertion_doubt(scene, slots["object"]))
+    return Answer(text, proof(events=events), insertion_doubt(scene, slots["object"]))
 
 
 def balances(scene: Scene, draw: Draw) -> list[Slots]:
@@ -178,7 +178,7 @@ TEMPLATES: tuple[Template, ...] = (
             "At {moment} a foreign object is {event}. Why?",
             "Why is the foreign object {event} at {moment}?",
         ),
-        told_event(*TOLD, named=False), why_event, (A.FO_USAGE_PURPOSE,), clinical=True,
+        told_event(*REASONED_ABOUT, named=False), why_event, (A.FO_USAGE_PURPOSE,), clinical=True,
     ),
     Template(
         "harm-if-left", A.CAUSAL_CONSEQUENCE_REASONING, (FRAME, PROCEDURE), "open_ended",

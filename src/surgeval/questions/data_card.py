@@ -158,12 +158,12 @@ def _constant_hits(drafts: Iterable[Draft]) -> int:
 def _wording_hits(drafts: Sequence[Draft]) -> int:
     """How many questions the most frequent answer of the same wording in other videos gets right."""
     total: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
-    own: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+    by_wording: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
     for draft in drafts:
         total[draft.stem][draft.answer] += 1
-        own[draft.video, *draft.stem][draft.answer] += 1
+        by_wording[draft.video, *draft.stem][draft.answer] += 1
     hits = 0
-    for key, answers in own.items():
+    for key, answers in by_wording.items():
         elsewhere = total[key[1:]] - answers
         if elsewhere:
             hits += answers[max(sorted(elsewhere), key=lambda answer: elsewhere[answer])]

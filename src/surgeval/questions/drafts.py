@@ -77,12 +77,12 @@ def drafts_of(
     """Clear drafts for one procedure and track: about `wanted`, spread over the templates."""
     each = math.ceil(wanted / max(len(templates), 1))
     for template in templates:
-        found = 0
+        drawn = 0
         for _ in range(each * TRIES):
-            if found == each:
+            if drawn == each:
                 break
             if draft := _draft(ledger, track, template, draw, tally):
-                found += 1
+                drawn += 1
                 yield draft
 
 

@@ -70,17 +70,17 @@ def main_use(scene: Scene, _: Slots) -> Answer | None:
 
 def class_for(scene: Scene, slots: Slots) -> Answer:
     """The classes that are used for a purpose, or none."""
-    told = [e for e in scene.ledger.events(scene.window) if e.details.get(Detail.PURPOSE) == slots["purpose"]]
-    names = {scene.ledger.entry(event.instance).class_name for event in told}
-    return classes(names, proof(events=told))
+    events = [e for e in scene.ledger.events(scene.window) if e.details.get(Detail.PURPOSE) == slots["purpose"]]
+    names = {scene.ledger.entry(event.instance).class_name for event in events}
+    return classes(names, proof(events=events))
 
 
 def purposes(scene: Scene, draw: Draw) -> list[Slots]:
     """A purpose that something is used for: in the window, as often as elsewhere in the procedure only."""
     here = {e.details[Detail.PURPOSE] for e in scene.ledger.events(scene.window) if Detail.PURPOSE in e.details}
     ever = {e.details[Detail.PURPOSE] for e in scene.ledger.procedure.events if Detail.PURPOSE in e.details}
-    told = sorted(here if here and draw.random() < 0.5 else ever - here)
-    return [{"purpose": told[int(draw.integers(0, len(told)))]}] if told else []
+    names = sorted(here if here and draw.random() < 0.5 else ever - here)
+    return [{"purpose": names[int(draw.integers(0, len(names)))]}] if names else []
 
 
 # --- in which order (4c) ---------------------------------------------------------------------------
@@ -110,13 +110,13 @@ def order_of_appearance(scene: Scene, _: Slots) -> Answer | None:
 
 def retrieved_before(scene: Scene, slots: Slots) -> Answer | None:
     """Whether an object of a class is retrieved before another class is first seen."""
-    told = scene.ledger.events(scene.window, kinds=[EventKind.RETRIEVED], class_name=slots["object"])
+    events = scene.ledger.events(scene.window, kinds=[EventKind.RETRIEVED], class_name=slots["object"])
     seen = scene.ledger.class_views(slots["other"]).first_in(scene.window)
-    if not told or seen is None:
+    if not events or seen is None:
         return None
-    near = abs(told[0].second - seen) <= scene.tolerance_s
+    near = abs(events[0].second - seen) <= scene.tolerance_s
     return yes_no(
-        told[0].second < seen, proof(seconds=[seen], events=told[:1]), doubt="almost together" if near else None
+        events[0].second < seen, proof(seconds=[seen], events=events[:1]), doubt="almost together" if near else None
     )
 
 

@@ -138,9 +138,9 @@ def _draft_all(
     tally, problems = Tally(), []
     for source in sources:
         procedure = source if isinstance(source, Procedure) else read_procedure(source)
-        found = procedure_problems(procedure, class_names=names) or contradictions(procedure)
-        if found:
-            problems += [f"{procedure.video}: {problem}" for problem in found]
+        wrong = procedure_problems(procedure, class_names=names) or contradictions(procedure)
+        if wrong:
+            problems += [f"{procedure.video}: {problem}" for problem in wrong]
         elif not problems:
             ledger = Ledger(procedure, objects=objects)
             videos.append(_facts_of(ledger))
@@ -245,26 +245,26 @@ def broken_promises(
     objects: Sequence[ForeignObject] = FOREIGN_OBJECTS,
 ) -> list[str]:
     """Every promise of the data card that the finished set does not keep; empty when all are kept."""
-    found = leaks(videos, splits)
+    problems = leaks(videos, splits)
     repeated = [case for case, count in Counter(q.request.case for q in questions).items() if count > 1]
-    found += [f"question {case} appears more than once" for case in repeated]
+    problems += [f"question {case} appears more than once" for case in repeated]
     names = tuple(kind.name for kind in objects)
     for question in questions:
-        found += _question_problems(question, names)
+        problems += _question_problems(question, names)
     for (split, track, name), group in _grouped(questions).items():
         answers = Counter(question.draft.answer_group for question in group)
         where, most = f"{split}/{track}/{name}", answers.most_common(1)[0][1]
         if len(answers) == 1:
-            found.append(f"{where} has one possible answer")
+            problems.append(f"{where} has one possible answer")
         if most > max(1, options.most_common_share * len(group)):
-            found.append(f"{where}: one answer makes up {most} of {len(group)} questions")
-        found += _given_away(where, group, options.most_common_share)
+            problems.append(f"{where}: one answer makes up {most} of {len(group)} questions")
+        problems += _given_away(where, group, options.most_common_share)
         if split == "train" and name in options.ood_templates:
-            found.append(f"{where} is held out, but asked in training")
+            problems.append(f"{where} is held out, but asked in training")
     doubles = near_duplicates(question.draft for question in questions)
     if doubles > options.duplicate_share * len(questions):
-        found.append(f"{doubles} of {len(questions)} questions are near-duplicates")
-    return found
+        problems.append(f"{doubles} of {len(questions)} questions are near-duplicates")
+    return problems
 
 
 def _given_away(where: str, group: Sequence[Question], share: float) -> Iterable[str]:

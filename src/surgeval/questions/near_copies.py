@@ -76,13 +76,13 @@ def near_copies(videos: Sequence[Landmarks]) -> dict[tuple[int, int], int]:
                     if other != one:
                         shifts[one, other][then - second].add(token)
     kinds = [len(set(tokens.tolist())) for tokens, _ in videos]
-    found = {}
+    copies = {}
     for (one, other), shared in shifts.items():
         near = (len(set().union(*(shared.get(shift + step, ()) for step in (-1, 0, 1)))) for shift in list(shared))
         most = max(near)
         if most >= LEAST and most >= SHARE * min(kinds[one], kinds[other]):
-            found[one, other] = most
-    return found
+            copies[one, other] = most
+    return copies
 
 
 def _seen(procedure: Procedure, class_name: str) -> NDArray[np.bool_]:

@@ -76,14 +76,14 @@ def _first_common(one: Spans, other: Spans, window: Window) -> int | None:
 
 def classes_for_frame_or_seen(scene: Scene, draw: Draw) -> list[Slots]:
     """Two classes: both seen, or one of them replaced by any other."""
-    found = list(two_classes(scene, draw))
+    slots = list(two_classes(scene, draw))
     if draw.random() < 0.5:
         names = [kind.name for kind in scene.ledger.objects]
         seen = list(any_class(scene, draw))
         if seen and len(names) > 1:
             other = names[int(draw.integers(0, len(names)))]
-            found = [{**seen[0], "other": other}] if other != seen[0]["object"] else found
-    return found
+            slots = [{**seen[0], "other": other}] if other != seen[0]["object"] else slots
+    return slots
 
 
 # --- which object (1b) -----------------------------------------------------------------------------
@@ -163,7 +163,7 @@ def attribute_of(scene: Scene, slots: Slots) -> Answer | None:
 
 def attributes_in_view(scene: Scene, draw: Draw) -> list[Slots]:
     """An attribute of an object in view, with the values to choose from."""
-    found: list[Slots] = []
+    slots_list: list[Slots] = []
     for slots in object_in_view(scene, draw):
         entry = scene.the_one(slots["object"], scene.second)
         for attribute in sorted(entry.track.attributes) if entry else ():
@@ -172,16 +172,16 @@ def attributes_in_view(scene: Scene, draw: Draw) -> list[Slots]:
             if value is not None and others:
                 drawn = draw.choice(others, size=min(3, len(others)), replace=False).tolist()
                 choices = tuple(sorted((value, *drawn)))
-                found.append({"object": slots["object"], "attribute": attribute, "options": choices})
-    return found
+                slots_list.append({"object": slots["object"], "attribute": attribute, "options": choices})
+    return slots_list
 
 
 def _values_of(scene: Scene, attribute: str) -> list[str]:
     """What an attribute may be: the curated values and all that occur in the procedure, so none stands out."""
     tracks = scene.ledger.procedure.tracks
-    told = {track.attributes[attribute] for track in tracks if attribute in track.attributes}
-    told |= {change.value for track in tracks for change in track.changes if change.name == attribute}
-    return sorted(told.union(ATTRIBUTES.get(attribute, ())))
+    values = {track.attributes[attribute] for track in tracks if attribute in track.attributes}
+    values |= {change.value for track in tracks for change in track.changes if change.name == attribute}
+    return sorted(values.union(ATTRIBUTES.get(attribute, ())))
 
 
 # --- where in the image (1d) -----------------------------------------------------------------------
@@ -216,16 +216,16 @@ def all_quadrants(scene: Scene, _: Slots) -> Answer | None:
 
 def match_quadrants(scene: Scene, slots: Slots) -> Answer | None:
     """The quadrant of each class of which one object is in view."""
-    found = [scene.the_one(name, scene.second) for name in slots["each"]]
-    boxes = [entry.box_at(scene.second) for entry in found if entry]
+    entries = [scene.the_one(name, scene.second) for name in slots["each"]]
+    boxes = [entry.box_at(scene.second) for entry in entries if entry]
     if len(boxes) < len(slots["each"]):
         return None
     size = scene.ledger.procedure.width_px, scene.ledger.procedure.height_px
-    told = [places(box.center, *size) for box in boxes if box]
-    doubt = next((doubt for _, doubt in told if doubt), None)
-    pairs = zip(slots["each"], told, strict=True)
+    quadrants = [places(box.center, *size) for box in boxes if box]
+    doubt = next((doubt for _, doubt in quadrants if doubt), None)
+    pairs = zip(slots["each"], quadrants, strict=True)
     answer = "; ".join(f"{name}: {quadrant}" for name, (quadrant, _) in pairs)
-    return Answer(answer, proof([entry for entry in found if entry], [scene.second]), doubt)
+    return Answer(answer, proof([entry for entry in entries if entry], [scene.second]), doubt)
 
 
 def classes_seen_once(scene: Scene, draw: Draw) -> list[Slots]:
@@ -282,10 +282,10 @@ def last_place(scene: Scene, slots: Slots) -> Answer | None:
     known = scene.ledger.whereabouts(inside[0].instance, scene.second)
     if known.in_view or known.place is None:
         return None
-    told = [e for e in inside[0].events if e.second <= scene.second and Detail.PLACE in e.details]
-    since = [e for e in inside[0].events if told[-1].second < e.second <= scene.second]
+    events = [e for e in inside[0].events if e.second <= scene.second and Detail.PLACE in e.details]
+    since = [e for e in inside[0].events if events[-1].second < e.second <= scene.second]
     doubt = "it was taken up since" if any(e.kind is EventKind.GRASPED for e in since) else None
-    return Answer(known.place, proof(inside, [known.last_seen_s], told[-1:]), doubt)
+    return Answer(known.place, proof(inside, [known.last_seen_s], events[-1:]), doubt)
 
 
 A = Capability

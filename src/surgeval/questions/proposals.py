@@ -40,8 +40,8 @@ def seen_class(scene: Scene, draw: Draw) -> Iterator[Slots]:
 
 def introduced_class(scene: Scene, draw: Draw) -> Iterator[Slots]:
     """A class that counts by the end of the window."""
-    found = {entry.class_name for entry in scene.ledger.introduced(None, scene.second)}
-    for name in _shuffled(sorted(found), draw)[:2]:
+    class_names = {entry.class_name for entry in scene.ledger.introduced(None, scene.second)}
+    for name in _shuffled(sorted(class_names), draw)[:2]:
         yield {"object": name}
 
 
@@ -68,8 +68,8 @@ def with_told_event(propose: Propose, kinds: Sequence[EventKind]) -> Propose:
 
     def proposals(scene: Scene, draw: Draw) -> Iterator[Slots]:
         for slots in propose(scene, draw):
-            told = {event.kind for entry in scene.ledger.of_class(slots["object"]) for event in entry.events}
-            if possible := [kind for kind in kinds if kind in told]:
+            told_kinds = {event.kind for entry in scene.ledger.of_class(slots["object"]) for event in entry.events}
+            if possible := [kind for kind in kinds if kind in told_kinds]:
                 yield {**slots, "event": _one(possible, draw).value}
 
     return proposals

@@ -97,12 +97,12 @@ def copies_among(videos: Sequence[VideoFacts]) -> list[tuple[str, str, int]]:
     for group in np.split(owners, borders) if signatures.size else []:
         if group.size > 1:
             shared.update(combinations(sorted(group.tolist()), 2))
-    found = near_copies([facts.landmarks for facts in videos]) | {
+    copies = near_copies([facts.landmarks for facts in videos]) | {
         (a, b): count
         for (a, b), count in shared.items()
         if count >= COPY_FRAMES and count >= COPY_SHARE * min(videos[a].signatures.size, videos[b].signatures.size)
     }
-    return [(videos[a].video, videos[b].video, count) for (a, b), count in sorted(found.items())]
+    return [(videos[a].video, videos[b].video, count) for (a, b), count in sorted(copies.items())]
 
 
 def split_videos(
@@ -158,8 +158,10 @@ def leaks(videos: Sequence[VideoFacts], splits: Splits) -> list[str]:
     sides: dict[str, set[str]] = defaultdict(set)
     for facts in videos:
         sides[facts.patient].add(splits.of_video[facts.video])
-    found = [f"patient {patient!r} is in train and test" for patient, names in sides.items() if len(names) > 1]
+    problems = [f"patient {patient!r} is in train and test" for patient, names in sides.items() if len(names) > 1]
     for one, other, count in copies_among(videos):
         if splits.of_video[one] != splits.of_video[other]:
-            found.append(f"videos {one!r} and {other!r} share {count} frames or landmarks and lie on different sides")
-    return found
+            problems.append(
+                f"videos {one!r} and {other!r} share {count} frames or landmarks and lie on different sides"
+            )
+    return problems

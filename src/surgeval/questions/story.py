@@ -19,8 +19,8 @@ def the_event(scene: Scene, slots: Slots) -> Event | None:
     if not scene.window.start_s <= slots["event_s"] <= scene.window.end_s:
         return None
     second = Window(slots["event_s"], slots["event_s"])
-    found = scene.ledger.events(second, kinds=[EventKind(slots["event"])], class_name=slots.get("object"))
-    return found[0] if found else None
+    events = scene.ledger.events(second, kinds=[EventKind(slots["event"])], class_name=slots.get("object"))
+    return events[0] if events else None
 
 
 def nearby(scene: Scene, slots: Slots, *, any_kind: bool = False) -> list[Event]:

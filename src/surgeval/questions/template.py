@@ -71,8 +71,8 @@ class Scene:
         """The object of a class in view at that second, if there is exactly one."""
         if not self.window.start_s <= second <= self.window.end_s:
             return None
-        found = self.ledger.in_view(second, class_name)
-        return found[0] if len(found) == 1 else None
+        entries = self.ledger.in_view(second, class_name)
+        return entries[0] if len(entries) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +127,10 @@ class Template:
     def wording(self, slots: Slots) -> tuple[str, ...]:
         """The question without its times: what a system knows that reads the text and never looks."""
         shown = _shown_slots(self.phrasings[0])
-        told = (f"{key}={value}" for key, value in sorted(slots.items()) if key in shown or key in ("options", "each"))
-        return (self.name, *told)
+        slot_words = (
+            f"{key}={value}" for key, value in sorted(slots.items()) if key in shown or key in ("options", "each")
+        )
+        return (self.name, *slot_words)
 
     def parameters(self, slots: Slots) -> dict[str, Any]:
         """What the answer format has to know of this question: for `matching`, the pattern of its answers."""

@@ -36,21 +36,21 @@ def last_visible(scene: Scene, slots: Slots) -> Answer | None:
 
 def nth_inserted(scene: Scene, slots: Slots) -> Answer | None:
     """When the n-th object of a class is inserted."""
-    told = scene.ledger.events(scene.window, kinds=[EventKind.INSERTED], class_name=slots["object"])
-    if len(told) < slots["nth"]:
+    events = scene.ledger.events(scene.window, kinds=[EventKind.INSERTED], class_name=slots["object"])
+    if len(events) < slots["nth"]:
         return None
     doubt = insertion_doubt(scene, slots["object"])
-    return time(told[slots["nth"] - 1].second, proof(events=told[: slots["nth"]]), doubt=doubt)
+    return time(events[slots["nth"] - 1].second, proof(events=events[: slots["nth"]]), doubt=doubt)
 
 
 def insertions(scene: Scene, draw: Draw) -> list[Slots]:
     """A class with insertions, and which of them is meant."""
-    found: list[Slots] = []
+    proposed: list[Slots] = []
     for slots in seen_class(scene, draw):
-        told = scene.ledger.events(scene.window, kinds=[EventKind.INSERTED], class_name=slots["object"])
-        if told:
-            found.append({**slots, "nth": int(draw.integers(1, min(len(told), 10) + 1))})
-    return found
+        events = scene.ledger.events(scene.window, kinds=[EventKind.INSERTED], class_name=slots["object"])
+        if events:
+            proposed.append({**slots, "nth": int(draw.integers(1, min(len(events), 10) + 1))})
+    return proposed
 
 
 def retrieved_at(scene: Scene, slots: Slots) -> Answer | None:

@@ -20,7 +20,7 @@ from surgeval.results.tables import RESULT_FILES
 from surgeval.schema.questions import TRACK_LIMITS_S
 from surgeval.schema.score_table import ScoreTable
 
-_OWN = ("score", "floors")
+_OF_ONE = ("score", "floors")
 """Kinds of parts that can belong to one competition."""
 
 
@@ -37,11 +37,13 @@ def competitions(inputs: Inputs) -> list[Competition]:
     rankings = inputs.of("rank")
     if len(rankings) < 2:
         return [Competition("", inputs)]
-    labels = distinct_parts([part.label for part in rankings])
-    found = [Competition(label, _narrowed(inputs, part, label)) for part, label in zip(rankings, labels, strict=True)]
+    labels = distinct_parts([result.label for result in rankings])
+    several = [
+        Competition(label, _narrowed(inputs, result, label)) for result, label in zip(rankings, labels, strict=True)
+    ]
     known = list(TRACK_LIMITS_S)
-    found = sorted(found, key=lambda one: known.index(one.label) if one.label in known else len(known))
-    return [found[0], *(Competition(label, _without_files(own)) for label, own in found[1:])]
+    several = sorted(several, key=lambda one: known.index(one.label) if one.label in known else len(known))
+    return [several[0], *(Competition(label, _without_files(competing)) for label, competing in several[1:])]
 
 
 def distinct_parts(paths: Sequence[str]) -> list[str]:
@@ -57,8 +59,8 @@ def distinct_parts(paths: Sequence[str]) -> list[str]:
     shortest = min(len(words) for words in split)
     start = next((at for at in range(shortest) if len({words[at] for words in split}) > 1), shortest)
     end = next((at for at in range(shortest - start) if len({words[-1 - at] for words in split}) > 1), 0)
-    found = ["/".join(words[start : len(words) - end]) for words in split]
-    return found if all(found) else list(paths)
+    labels = ["/".join(words[start : len(words) - end]) for words in split]
+    return labels if all(labels) else list(paths)
 
 
 def named_after(section: Section, label: str) -> Section:
@@ -77,24 +79,24 @@ def _renamed(block: Block, label: str) -> Block:
 
 def _narrowed(inputs: Inputs, ranking: StoredResult, label: str) -> Inputs:
     words = set(label.split("/"))
-    mine = [part for part in inputs.of(*_OWN) if words <= set(part.label.split("/"))]
-    claimed = {part.kind for part in mine}
+    mine = [result for result in inputs.of(*_OF_ONE) if words <= set(result.label.split("/"))]
+    claimed = {result.kind for result in mine}
     kept = [
-        part
-        for part in inputs.parts
-        if part is ranking or part in mine or (part.kind != "rank" and part.kind not in claimed)
+        result
+        for result in inputs.parts
+        if result is ranking or result in mine or (result.kind != "rank" and result.kind not in claimed)
     ]
     return replace(inputs, parts=tuple(kept), scores=_own_scores(inputs.scores, mine))
 
 
 def _without_files(inputs: Inputs) -> Inputs:
     """Without single result files, which belong to no ranking and are shown once."""
-    return replace(inputs, parts=tuple(part for part in inputs.parts if part.kind not in RESULT_FILES))
+    return replace(inputs, parts=tuple(result for result in inputs.parts if result.kind not in RESULT_FILES))
 
 
 def _own_scores(scores: ScoreTable | None, mine: Sequence[StoredResult]) -> ScoreTable | None:
     """The scores of the cases that the competition asked: who did not take part in it is not missing there."""
-    files = [part.path / SCORES for part in mine if part.kind == "score" and (part.path / SCORES).is_file()]
+    files = [result.path / SCORES for result in mine if result.kind == "score" and (result.path / SCORES).is_file()]
     if scores is None or not files:
         return scores
     cases = pl.concat([pl.read_parquet(path, columns=["case"]).cast(pl.String) for path in files]).unique()

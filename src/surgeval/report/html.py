@@ -64,6 +64,7 @@ def page(title: str, kind: str, facts: str, sections: Sequence[Section], *, foot
             '<button type="button" id="fold-all">Fold all</button></p></nav>\n',
             f'<main id="main">\n{body}</main>\n<footer>{_text(footer)}</footer>\n</div>\n',
             f'<script type="text/plain" id="payload">{_packed(_json(writer.payload))}</script>\n',
+            f"<!--\n{_asset('drawing-notices.txt')}-->\n" if engine else "",
             f'<script type="text/plain" id="engine">{_packed(engine)}</script>\n' if engine else "",
             f"<script>{script}</script>\n</body>\n</html>\n",
         ]
@@ -89,7 +90,7 @@ class _Writer:
     def block(self, block: Block) -> str:
         """One block."""
         if isinstance(block, Prose):
-            return "".join(f"<p>{_text(part)}</p>" for part in block.text.split("\n\n"))
+            return "".join(f"<p>{_text(paragraph)}</p>" for paragraph in block.text.split("\n\n"))
         if isinstance(block, Note):
             label = f"<b>{_KIND_OF_NOTE[block.kind]}</b>"
             items = "".join(f"<li>{_text(item)}</li>" for item in block.items)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
@@ -17,15 +17,17 @@ from surgeval.results.reading import FolderReader, StoredResult, is_file
 from surgeval.results.request import SCORES
 from surgeval.schema.findings import Finding
 from surgeval.schema.metric_facts import Better
+from surgeval.schema.missing import Missing, Rule
 from surgeval.schema.score_table import ScoreTable, read_score_table
 from surgeval.schema.table_facts import Directions, TableFacts, against_names, merged
 from surgeval.schema.tabular import first_line
+from surgeval.scoring.counted import MissingRules
 
 __all__ = ["SCORES", "Inputs", "StoredResult", "read_inputs", "stacked", "without_rehearsed"]
 
 _EXPECTED = (
-    "expected a folder that holds what surgeval score, rank, failures, floors, evaluate, questions, rehearse or"
-    " simulate wrote, or a score table (CSV or Parquet with model, case and value)"
+    "expected a folder that holds what surgeval score, rank, failures, floors, evaluate, questions, rehearse, simulate"
+    " or a verb of statistics such as compare wrote, or a score table (CSV or Parquet with model, case and value)"
 )
 
 
@@ -51,7 +53,18 @@ class Inputs:
     @cached_property
     def live(self) -> Live | None:
         """Statistics of the main metric, computed when first asked for; None without scores."""
-        return None if self.scores is None else Live(self.scores, self.metric, self.options.get("missing"))
+        return None if self.scores is None else Live(self.scores, self.metric, self.missing)
+
+    @property
+    def missing(self) -> Missing:
+        """The rule for scores that are not there: as asked for, else as every scoring in the folder was given it.
+
+        Where they differ, or nothing was said, the rule of every verb holds: no number before somebody decides.
+        """
+        if (given := self.options.get("missing")) is not None:
+            return cast(Missing, given)
+        recorded = [_recorded_rules(result) for result in self.of("score")]
+        return recorded[0] if recorded and all(rules == recorded[0] for rules in recorded) else None
 
     @property
     def metric(self) -> str:
@@ -74,7 +87,7 @@ class Inputs:
 
     def of(self, *verbs: str) -> list[StoredResult]:
         """The parts that one of the verbs wrote."""
-        return [part for part in self.parts if part.kind in verbs]
+        return [result for result in self.parts if result.kind in verbs]
 
     def first(self, *verbs: str) -> StoredResult | None:
         """The first such part, or None."""
@@ -84,11 +97,11 @@ class Inputs:
     def models(self) -> list[str]:
         """All models, in the order in which they appear."""
         names = list(self.scores.models) if self.scores is not None else []
-        for part in self.of("rank"):
-            frame = part.frame("places")
+        for result in self.of("rank"):
+            frame = result.frame("places")
             names += frame["model"].to_list() if "model" in frame.columns else []
-        for part in self.of("rank-tasks"):
-            frame = part.frame("consensus")
+        for result in self.of("rank-tasks"):
+            frame = result.frame("consensus")
             names += frame["model"].to_list() if "model" in frame.columns else []
         return list(dict.fromkeys(names))
 
@@ -113,20 +126,30 @@ def read_inputs(source: str | Path, *, columns: Mapping[str, str] | None = None,
     if columns:
         raise Misuse("columns can be renamed only where a single table is reported, not a folder")
     reader = FolderReader(place)
-    parts = without_rehearsed([part for folder in reader.folders() for part in reader.results(folder)])
+    parts = without_rehearsed([result for folder in reader.folders() for result in reader.results(folder)])
     scores = _scores(reader, parts)
     scores = scores.directed(better) if scores is not None else None
     if not parts and scores is None:
-        said = [str(finding.message) for finding in reader.findings[:5]]
-        raise FileUnreadable(str(place), [f"nothing to report; {_EXPECTED}", *said])
+        reasons = [str(finding.message) for finding in reader.findings[:5]]
+        raise FileUnreadable(str(place), [f"nothing to report; {_EXPECTED}", *reasons])
     return Inputs(
         place, parts, scores, tuple(reader.findings), tuple(reader.procedures), tuple(reader.frames), tuple(reader.read)
     )
 
 
+def _recorded_rules(result: StoredResult) -> dict[str, Rule] | None:
+    """What scores that are not there counted as in a scoring, by status; None where its manifest cannot be read so."""
+    given = result.options.get("missing")
+    try:
+        rules = MissingRules.of([str(word) for word in given] if isinstance(given, list) else given)
+    except SurgevalError:
+        return None
+    return {status.value: rule for status, rule in rules.by_status.items()}
+
+
 def _scores(reader: FolderReader, parts: Sequence[StoredResult]) -> ScoreTable | None:
     """The scores of all models, stacked; one table that cannot be read does not spoil the others."""
-    folders = [part.path for part in parts if part.kind in ("score", "evaluate")]
+    folders = [result.path for result in parts if result.kind in ("score", "evaluate")]
     paths = [folder / SCORES for folder in folders if is_file(folder / SCORES)] or reader.loose_tables()
     tables = [table for path in paths if (table := reader.score_table(path)) is not None]
     try:
@@ -138,10 +161,12 @@ def _scores(reader: FolderReader, parts: Sequence[StoredResult]) -> ScoreTable |
 
 def without_rehearsed(parts: Sequence[StoredResult]) -> tuple[StoredResult, ...]:
     """The parts without the scores that a rehearsal gave itself, where others scored the models."""
-    rehearsals = {part.path for part in parts if part.kind == "rehearse"}
-    own = {part.path for part in parts if part.kind in ("score", "evaluate") and part.path.parent in rehearsals}
-    others = [part for part in parts if part.kind in ("score", "evaluate") and part.path not in own]
-    return tuple(part for part in parts if part.path not in own) if others else tuple(parts)
+    rehearsals = {result.path for result in parts if result.kind == "rehearse"}
+    rehearsed = {
+        result.path for result in parts if result.kind in ("score", "evaluate") and result.path.parent in rehearsals
+    }
+    others = [result for result in parts if result.kind in ("score", "evaluate") and result.path not in rehearsed]
+    return tuple(result for result in parts if result.path not in rehearsed) if others else tuple(parts)
 
 
 def stacked(tables: Sequence[ScoreTable]) -> ScoreTable | None:

@@ -6,7 +6,6 @@ figures wherever they are shown. What cannot be computed (one video, one case) i
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,8 +14,7 @@ import polars as pl
 from surgeval.errors import SurgevalError
 from surgeval.report.words import plain
 from surgeval.schema.findings import Severity
-from surgeval.schema.missing import NOT_THE_MODELS_FAULT, Missing, missing_rules
-from surgeval.schema.outcomes import Status
+from surgeval.schema.missing import Missing
 from surgeval.schema.score_table import FIXED, ScoreTable
 from surgeval.stats.dependence import dependence
 from surgeval.stats.interval import IntervalResult, interval
@@ -35,8 +33,8 @@ class Live:
 
     table: ScoreTable
     metric: str
-    given: Missing = None
-    """What the user said about scores that are not there."""
+    missing: Missing = None
+    """What a score that is not there counts as; None for the rule of every verb."""
 
     @cached_property
     def small(self) -> ScoreTable:
@@ -46,17 +44,6 @@ class Live:
             frame = frame.filter(pl.col("metric") == self.metric)
         kept = [name for name in FIXED if name in frame.columns]
         return replace(self.table, frame=frame.select(*kept, *self.strata_columns))
-
-    @property
-    def missing(self) -> Missing:
-        """What a score that is not there counts as: as the user said, else the worst value where the metric has one.
-
-        What no model is to blame for is left out of that model's values, and said at the top: a report has nobody to
-        ask.
-        """
-        own = "worst" if math.isfinite(self.table.facts_of(self.metric).worst) else "drop-case"
-        usual = {status: "drop-score" if status in NOT_THE_MODELS_FAULT else own for status in Status}
-        return {status.value: rule for status, rule in missing_rules(self.given, usual).items()}
 
     @cached_property
     def left_out(self) -> list[str]:
@@ -101,10 +88,10 @@ class Live:
     def few(self) -> list[str]:
         """What limits the intervals, in words."""
         try:
-            found = self._clustered.findings
+            findings = self._clustered.findings
         except SurgevalError:
             return []
-        return [plain(one.text, limit=300) for one in found if one.severity is Severity.WARNING]
+        return [plain(one.text, limit=300) for one in findings if one.severity is Severity.WARNING]
 
     @cached_property
     def intervals(self) -> tuple[pl.DataFrame, str]:
@@ -136,7 +123,7 @@ class Live:
         if not self.strata_columns:
             return pl.DataFrame(), "the table has no column that splits cases into a few conditions"
         try:
-            found = strata(self.small, self.strata_columns, metric=self.metric, missing=self.missing)
+            result = strata(self.small, self.strata_columns, metric=self.metric, missing=self.missing)
         except SurgevalError as error:
             return pl.DataFrame(), plain(error, limit=300)
-        return found.table, ""
+        return result.table, ""

@@ -11,26 +11,33 @@ from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.sections._wording import count_of, names_of
 from surgeval.report.words import plain, terms_in_words
 from surgeval.results.manifest import version_of
+from surgeval.results.tables import RESULT_FILES
 
-_PARAGRAPHS = ("rank-tasks", "failures", "evaluate", "interval", "compare", "strata", "aggregate", "agreement")
+_PARAGRAPHS = ("rank-tasks", "failures", "evaluate", *RESULT_FILES)
 _SENTENCE = re.compile(r"(?<=[.)])\s+(?=[A-Z0-9])")
 
 
 def methods(inputs: Inputs) -> list[str]:
     """Paragraphs for the methods section of a paper, without repetition."""
-    found = [*_scoring(inputs), *_floors(inputs), *_told(inputs), *_own(inputs), _versions(inputs)]
-    return list(dict.fromkeys(paragraph for paragraph in found if paragraph))
+    paragraphs = [
+        *_scoring(inputs),
+        *_floors(inputs),
+        *_by_the_results(inputs),
+        *_by_the_page(inputs),
+        _versions(inputs),
+    ]
+    return list(dict.fromkeys(paragraph for paragraph in paragraphs if paragraph))
 
 
 def _scoring(inputs: Inputs) -> Iterator[str]:
     parts = inputs.of("score")
     if not parts:
         return
-    profiles = sorted({str(part.options.get("profile", "native")) for part in parts})
-    judges = sorted({str(judge) for part in parts for judge in _listed(part.options.get("judges"))})
-    seconds = {limit for part in parts if isinstance(limit := part.options.get("max_latency_s"), int | float)}
+    profiles = sorted({str(result.options.get("profile", "native")) for result in parts})
+    judges = sorted({str(judge) for result in parts for judge in _listed(result.options.get("judges"))})
+    seconds = {limit for result in parts if isinstance(limit := result.options.get("max_latency_s"), int | float)}
     limits = [f"{limit:g} s" for limit in sorted(seconds)]
-    models = len({str(part.options.get("model", part.label)) for part in parts})
+    models = len({str(result.options.get("model", result.label)) for result in parts})
     text = (
         f"{count_of(models, 'model')} answered {count_of(inputs.rows['case'].n_unique(), 'question')} on"
         f" {count_of(inputs.rows['video'].n_unique(), 'video')}." if not inputs.rows.is_empty() else
@@ -59,36 +66,36 @@ def _floors(inputs: Inputs) -> Iterator[str]:
         )
 
 
-def _told(inputs: Inputs) -> Iterator[str]:
+def _by_the_results(inputs: Inputs) -> Iterator[str]:
     """What every part says of itself; of several rankings, what they share once and the rest by name."""
-    rankings = [(one.label, _first_line(part)) for one in competitions(inputs) for part in one.inputs.of("rank")]
-    told = [(label, text) for label, text in rankings if text]
-    yield from merged(told) if len(told) > 1 else [text for _, text in told]
-    yield from (text for part in inputs.of(*_PARAGRAPHS) if (text := _first_line(part)))
+    rankings = [(one.label, _first_line(result)) for one in competitions(inputs) for result in one.inputs.of("rank")]
+    labelled = [(label, text) for label, text in rankings if text]
+    yield from merged(labelled) if len(labelled) > 1 else [text for _, text in labelled]
+    yield from (text for result in inputs.of(*_PARAGRAPHS) if (text := _first_line(result)))
 
 
-def merged(told: Sequence[tuple[str, str]]) -> Iterator[str]:
+def merged(texts: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Paragraphs with a name each, so that sentences common to all are told once.
 
     Example:
         >>> list(merged([("a", "5 ran. All were tested."), ("b", "7 ran. All were tested.")]))
         ['a: 5 ran. b: 7 ran. Common to all: All were tested.']
     """
-    sentences = {label: _SENTENCE.split(text) for label, text in told}
-    shared = [one for one in sentences[told[0][0]] if all(one in own for own in sentences.values())]
-    own = [(label, [one for one in listed if one not in shared]) for label, listed in sentences.items()]
+    sentences = {label: _SENTENCE.split(text) for label, text in texts}
+    shared = [one for one in sentences[texts[0][0]] if all(one in theirs for theirs in sentences.values())]
+    rest = [(label, [one for one in listed if one not in shared]) for label, listed in sentences.items()]
     yield " ".join(
-        [*(f"{label}: {' '.join(listed)}" for label, listed in own if listed),
+        [*(f"{label}: {' '.join(listed)}" for label, listed in rest if listed),
          *([f"Common to all: {' '.join(shared)}"] if shared else [])]
     )  # fmt: skip
 
 
-def _first_line(part: StoredResult) -> str:
-    lines = [line.strip() for line in part.prose.splitlines() if line.strip()]
+def _first_line(result: StoredResult) -> str:
+    lines = [line.strip() for line in result.prose.splitlines() if line.strip()]
     return terms_in_words(plain(lines[0])) if lines and not lines[0].startswith("Warning:") else ""
 
 
-def _own(inputs: Inputs) -> Iterator[str]:
+def _by_the_page(inputs: Inputs) -> Iterator[str]:
     live = inputs.live
     if live is not None and not live.intervals[0].is_empty():
         yield (
@@ -100,7 +107,7 @@ def _own(inputs: Inputs) -> Iterator[str]:
 
 
 def _versions(inputs: Inputs) -> str:
-    used = sorted({str(part.stored["surgeval"]) for part in inputs.parts if "surgeval" in part.stored})
+    used = sorted({str(result.stored["surgeval"]) for result in inputs.parts if "surgeval" in result.stored})
     packages = ", ".join(f"{name} {version_of(name)}" for name in ("numpy", "scipy", "polars"))
     results = f" Results were made with surgeval {names_of(used)}." if used and used != [version_of("surgeval")] else ""
     return f"Analyses were done with surgeval {version_of('surgeval')} ({packages}).{results}"

@@ -80,7 +80,7 @@ class _Writer:
     def block(self, block: Block) -> dict[str, Any]:
         """One block as data."""
         if isinstance(block, Prose):
-            return {"what": "prose", "parts": [_text(part) for part in block.text.split("\n\n")]}
+            return {"what": "prose", "parts": [_text(paragraph) for paragraph in block.text.split("\n\n")]}
         if isinstance(block, Note):
             return {
                 "what": "note", "kind": block.kind, "label": _LABELS[block.kind], "text": _text(block.text),
@@ -132,7 +132,7 @@ def listing(table: Table) -> dict[str, Any]:
     return {
         "what": "listing",
         "title": _text(table.title),
-        "caption": _text(" ".join(part for part in (table.caption, _left_out(table, frame)) if part)),
+        "caption": _text(" ".join(sentence for sentence in (table.caption, _left_out(table, frame)) if sentence)),
         "heads": [_text(head, every=_NARROW) for head in heads],
         "numeric": numeric,
         "columns": [_share(head, column) for head, column in zip(heads, columns, strict=True)],
@@ -144,17 +144,17 @@ def listing(table: Table) -> dict[str, Any]:
 def _share(head: str, column: Sequence[str]) -> float:
     """How much of the width a column gets: by its longest entry, or the longest word of its head."""
     longest = max((len(cell) for cell in column), default=0)
-    word = max((len(part) for part in head.split()), default=1)
+    word = max((len(word) for word in head.split()), default=1)
     return max(min(float(longest), _WIDEST), 1.15 * min(word, _LONG_WORD)) + 1.5
 
 
 def _left_out(table: Table, frame: pl.DataFrame) -> str:
-    said = []
+    counts = []
     if frame.height < table.frame.height:
-        said.append(f"{frame.height} of {table.frame.height:,} rows")
+        counts.append(f"{frame.height} of {table.frame.height:,} rows")
     if frame.width < table.frame.width:
-        said.append(f"{frame.width} of {table.frame.width} columns")
-    return f"Printed: {' and '.join(said)}." if said else ""
+        counts.append(f"{frame.width} of {table.frame.width} columns")
+    return f"Printed: {' and '.join(counts)}." if counts else ""
 
 
 def _text(text: str, *, every: int = _LONG_WORD) -> str:

@@ -39,10 +39,10 @@ def report_manifest(inputs: Inputs) -> dict[str, Any]:
     """The manifest of a report, with the hash of every file that was read, named as seen from its folder."""
     findings = [replace(finding, message=plain(finding.message, limit=400)) for finding in inputs.findings]
     request = Request("report", {"source": inputs.source.resolve().name, **inputs.options})
-    told = manifest_of(request, findings=findings)
+    record = manifest_of(request, findings=findings)
     return {
-        **told,
-        "packages": told["packages"] | {name: version_of(name) for name in _DRAWN_WITH},
+        **record,
+        "packages": record["packages"] | {name: version_of(name) for name in _DRAWN_WITH},
         "command": reproduction_line(inputs),
         "inputs": [{"file": name, "sha256": digest} for name, digest in digests(inputs)],
     }

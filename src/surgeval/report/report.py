@@ -52,8 +52,8 @@ class Report:
     @property
     def limitations(self) -> list[str]:
         """The limitations found."""
-        own = [section for section in self.sections if section.name == "limitations"]
-        return [block.said for section in own for block in section.blocks if isinstance(block, Note)]
+        sections = [section for section in self.sections if section.name == "limitations"]
+        return [block.sentence for section in sections for block in section.blocks if isinstance(block, Note)]
 
     def html(self) -> str:
         """The report as one page that needs nothing else."""
@@ -125,8 +125,9 @@ def make_report(
         title: The heading; the folder's name when None.
         columns: Our column names to theirs, where `source` is a table.
         better: `larger` or `smaller`, where neither the tables nor the name of the metric says it.
-        missing: What a score that is not there counts as in the report's own statistics, as `interval` takes it. What
-            is not said: the worst value for what the model is to blame for, else left out and said at the top.
+        missing: What a score that is not there counts as in the report's own statistics, as `interval` takes it; by
+            default as every scoring in the folder was given it, else as everywhere. Where that is an error, a sentence
+            stands instead of the numbers.
         progress: Called with 1 after reading and after every section.
 
     Raises:
@@ -142,8 +143,8 @@ def make_report(
         "better": better,
         "missing": missing,
     }
-    found = read_inputs(source, columns=columns, better=better)
-    inputs = replace(found, options={k: v for k, v in asked.items() if v is not None})
+    everything = read_inputs(source, columns=columns, better=better)
+    inputs = replace(everything, options={k: v for k, v in asked.items() if v is not None})
     if missing is not None and inputs.live is not None:
         inputs.live.table.matrix(inputs.metric, missing=inputs.live.missing)
     chosen = template_for(inputs, template)
@@ -160,12 +161,12 @@ def make_report(
 
 def _planned(chosen: Template, inputs: Inputs) -> Iterator[tuple[str, Competition]]:
     """Every section with what it is about; those of a ranking once for each, one ranking after the other."""
-    own = [name for name in chosen.sections if name in OF_A_RANKING]
+    repeated = [name for name in chosen.sections if name in OF_A_RANKING]
     for name in chosen.sections:
-        if name not in own:
+        if name not in repeated:
             yield name, Competition("", inputs)
-        elif name == own[0]:
-            yield from ((member, competition) for competition in competitions(inputs) for member in own)
+        elif name == repeated[0]:
+            yield from ((member, competition) for competition in competitions(inputs) for member in repeated)
 
 
 def _section(name: str, inputs: Inputs) -> Section:

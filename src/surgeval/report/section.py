@@ -28,7 +28,7 @@ class Note:
     """What the sentence lists, where it ends in a colon."""
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """The sentence with what it lists, on one line."""
         return f"{self.text} {'; '.join(self.items)}." if self.items else self.text
 

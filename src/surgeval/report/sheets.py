@@ -22,16 +22,16 @@ def sound_frames(paths: Iterable[Path], *, most: int) -> list[tuple[str, bytes]]
     """Name and bytes of up to `most` frames, evenly spread over those given, that are sound and not too large."""
     listed = sorted(paths)
     step = max(1, len(listed) // most) if most else 1
-    found: list[tuple[str, bytes]] = []
+    frames: list[tuple[str, bytes]] = []
     for path in [*listed[::step], *listed]:
-        if len(found) == most:
+        if len(frames) == most:
             break
-        if path.stem in {name for name, _ in found} or path.is_symlink() or path.stat().st_size > MOST_BYTES:
+        if path.stem in {name for name, _ in frames} or path.is_symlink() or path.stat().st_size > MOST_BYTES:
             continue
         data = path.read_bytes()
         if is_sound_png(data):
-            found.append((path.stem, data))
-    return sorted(found)
+            frames.append((path.stem, data))
+    return sorted(frames)
 
 
 def is_sound_png(data: bytes) -> bool:
@@ -52,7 +52,7 @@ _KNOWN = (b"IHDR", b"IDAT", b"IEND")
 
 def _chunks(data: bytes) -> list[tuple[bytes, bytes]]:
     """Names and bodies of all chunks; none where a length, checksum or the end is wrong."""
-    found, at = [], len(_SIGNATURE)
+    chunks, at = [], len(_SIGNATURE)
     if not data.startswith(_SIGNATURE):
         return []
     while at + 12 <= len(data):
@@ -61,9 +61,9 @@ def _chunks(data: bytes) -> list[tuple[bytes, bytes]]:
         end = at + 12 + length
         if end > len(data) or struct.unpack_from(">I", data, end - 4)[0] != zlib.crc32(name + body):
             return []
-        found.append((name, body))
+        chunks.append((name, body))
         at = end
-    return found if at == len(data) else []
+    return chunks if at == len(data) else []
 
 
 def _unpacks(packed: bytes, row_bytes: int, rows: int) -> bool:

@@ -55,7 +55,7 @@ def terms_in_words(text: str) -> str:
         >>> terms_in_words("Most harmful: background_smoke[yes] (odds ratio 0.5).")
         'Most harmful: background smoke (odds ratio 0.5).'
     """
-    return re.sub(r"\w+\[[\w -]+\]", lambda found: term_words(found[0]), text)
+    return re.sub(r"\w+\[[\w -]+\]", lambda match: term_words(match[0]), text)
 
 
 def term_names(terms: Sequence[str], *, limit: int = 28) -> dict[str, str]:

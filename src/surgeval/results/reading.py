@@ -93,16 +93,16 @@ def read(folder: str | Path) -> StoredResult:
     place = Path(folder)
     reader = FolderReader(place if place.is_dir() else place.parent, everything=True)
     beside = place.with_name(f"{place.stem}.{MANIFEST}")
-    found = next(reader.results(place) if place.is_dir() else reader.single(beside), None)
+    result = next(reader.results(place) if place.is_dir() else reader.single(beside), None)
     notes = tuple(finding for finding in reader.findings if finding.severity is Severity.NOTE)
     problems = [finding.message for finding in reader.findings if finding not in notes]
-    if found is None:
+    if result is None:
         problems.append(
             "expected a folder that a verb of surgeval wrote, with a manifest.json in it, or a table with one beside"
         )
-    if problems or found is None:
+    if problems or result is None:
         raise FileUnreadable(str(place), problems)
-    return replace(found, findings=(*found.findings, *notes))
+    return replace(result, findings=(*result.findings, *notes))
 
 
 class FolderReader:
@@ -177,7 +177,7 @@ class FolderReader:
                 self.complain(folder / MANIFEST, f"missing or unreadable; taken for a result of {verb}")
         if verb == "rank" and not is_file(current(folder, "places.csv")):
             verb = "rank-tasks"
-        if (verb in TABLES and verb not in RESULT_FILES) or (stored and self.everything):
+        if (verb in TABLES and (stored or verb not in RESULT_FILES)) or (stored and self.everything):
             yield self._result(folder, verb, stored)
         for path in sorted(folder.glob("*.manifest.json")):
             yield from self.single(path)
@@ -192,7 +192,7 @@ class FolderReader:
         records = {}
         for name in self._named(stored, "json", dict.fromkeys(RECORDS.get(verb, ()))):
             record = self.document(current(folder, f"{name}.json"))
-            if isinstance(record, dict):
+            if isinstance(record, dict) or (self.everything and isinstance(record, list)):
                 records[name] = record
         if not self.everything:
             records = self._shortened(folder, records)
@@ -200,7 +200,13 @@ class FolderReader:
         return self._stored(verb, folder, stored, tables, records, str(prose))
 
     def _named(self, stored: Mapping[str, Any], ending: str, declared: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What is looked for: what is declared for the verb, and where everything is wanted what the manifest lists."""
+        """What is looked for: what is declared for the verb, and where everything is wanted what the manifest lists.
+
+        The table that is declared as `result` lies in a folder under a name of its own, which the manifest tells.
+        """
+        main = str(stored.get("main") or "")
+        if "result" in declared and ending == "csv" and "/" not in main:
+            declared = {main: declared["result"], **declared}
         if not self.everything or "outputs" not in stored:
             return declared
         listed = [name.removesuffix(f".{ending}") for name in outputs_of(stored) if name.endswith(f".{ending}")]
@@ -319,15 +325,15 @@ class FolderReader:
 
     def loose_tables(self) -> list[Path]:
         """Tables in the folder itself that look like score tables, where no verb wrote any."""
-        found = []
+        tables = []
         for path in sorted(self.root.iterdir()):
             if path.suffix.lower() in (".csv", ".parquet") and is_file(path) and path.stat().st_size <= MOST_BYTES:
                 try:
                     columns = read_frame(path, FIXED).columns
                 except SurgevalError:
                     continue
-                found += [path] if {"model", "case", "value"} <= set(columns) else []
-        return found
+                tables += [path] if {"model", "case", "value"} <= set(columns) else []
+        return tables
 
     def score_table(self, path: Path) -> ScoreTable | None:
         """The score table in a file, without columns that no section shows; None where it is unsound."""
@@ -350,8 +356,8 @@ def _findings(stored: Mapping[str, Any], prose: str) -> tuple[Finding, ...]:
     if isinstance(listed, list):
         return tuple(Finding.of_dict(entry) for entry in listed if isinstance(entry, dict))
     notes = stored.get("notes")
-    said = [str(note) for note in notes] if isinstance(notes, list) else []
-    return as_findings((note for note in said if note != prose), severity=Severity.WARNING)
+    sentences = [str(note) for note in notes] if isinstance(notes, list) else []
+    return as_findings((note for note in sentences if note != prose), severity=Severity.WARNING)
 
 
 def _object(line: str) -> dict[str, Any] | None:

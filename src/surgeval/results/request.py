@@ -89,17 +89,17 @@ def _flat(signature: inspect.Signature, bound: inspect.BoundArguments) -> Iterat
             yield name, value
 
 
-def _request(verb: str, arguments: dict[str, Any], files: Sequence[str], told: Request) -> Request:
-    """The request of a call; `told` is what the function itself knows better: files read, what options came to."""
+def _request(verb: str, arguments: dict[str, Any], files: Sequence[str], made: Request) -> Request:
+    """The request of a call; `made` is what the function itself knows better: files read, what options came to."""
     named = [name for name, value in arguments.items() if name in files or isinstance(value, Path)]
     sources = {name: arguments[name] for name in named if arguments[name] is not None}
     read = {name: [file for path in _paths(sources[name]) for file in files_of(path)] for name in sources}
     return replace(
-        told,
+        made,
         verb=verb.format(**arguments),
         options={name: plain_value(value) for name, value in arguments.items() if name not in named},
         given={name: plain_value(source) for name, source in sources.items()},
-        inputs=told.inputs or {name: found for name, found in read.items() if found and name in files},
+        inputs=made.inputs or {name: paths for name, paths in read.items() if paths and name in files},
     )
 
 
@@ -128,9 +128,9 @@ def plain_value(value: Any) -> Any:
         return value
     if isinstance(value, str | Path):
         return str(value)
-    if isinstance(value, list | tuple) and all(isinstance(part, str | Path | bool | int | float) for part in value):
-        return [plain_value(part) for part in value]
+    if isinstance(value, list | tuple) and all(isinstance(member, str | Path | bool | int | float) for member in value):
+        return [plain_value(member) for member in value]
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        return {key: plain_value(part) for key, part in value.items()}
+        return {key: plain_value(member) for key, member in value.items()}
     name = getattr(value, "__name__", None) or getattr(value, "name", None)
     return {"in memory": name if isinstance(name, str) else type(value).__name__}

@@ -79,9 +79,9 @@ class Result:
 
     def as_dict(self) -> dict[str, Any]:
         """The result as plain data."""
-        said = {"prose": self.prose, "warnings": list(map(str, self.warnings)), "notes": list(self.notes)}
+        words = {"prose": self.prose, "warnings": list(map(str, self.warnings)), "notes": list(self.notes)}
         tables = {name: frame.to_dicts() for name, frame in self.tables.items()}
-        return {**self.facts(), **tables, **self.records, **said}
+        return {**self.facts(), **tables, **self.records, **words}
 
     def to_file(self, path: str | Path) -> Path:
         """Write the main table as CSV or Parquet, decided by the file's ending.
@@ -129,12 +129,12 @@ class Result:
     def __repr__(self) -> str:
         with pl.Config(tbl_rows=40, tbl_cols=20, tbl_width_chars=160, tbl_hide_column_data_types=True):
             table = [] if self.shown.is_empty() else [str(self.shown)]
-        said = [self.prose] if self.prose else []
-        return "\n".join([self.title, *said, *(finding.text for finding in self.findings), *table])
+        prose = [self.prose] if self.prose else []
+        return "\n".join([self.title, *prose, *(finding.text for finding in self.findings), *table])
 
     def _repr_html_(self) -> str:
-        said = [finding.text for finding in self.findings]
-        return notebook_table(self.shown, title=self.title, prose=self.prose, warnings=said)
+        texts = [finding.text for finding in self.findings]
+        return notebook_table(self.shown, title=self.title, prose=self.prose, warnings=texts)
 
 
 def write_table(frame: pl.DataFrame, path: str | Path) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -13,7 +13,7 @@ from surgeval.results.result import Result
 from surgeval.schema.findings import Finding, as_findings
 from surgeval.schema.score_table import ScoreTable, read_score_table
 from surgeval.schema.table_facts import Directions
-from surgeval.schema.table_files import read_frames, renamed
+from surgeval.schema.table_files import ROLES, read_frames, renamed
 from surgeval.schema.tabular import as_frame
 
 
@@ -32,7 +32,7 @@ class TableResult(Result):
     ) -> Self:
         """The result of a table, a paragraph, what to know, and further tables by name."""
         tables = {cls.stem: table, **{name: frame for name, frame in more.items() if frame is not None}}
-        return cls(tables=tables, prose=prose, findings=as_findings(notes))
+        return cls(tables=tables, main=cls.stem, prose=prose, findings=as_findings(notes))
 
     @property
     def text_stem(self) -> str:
@@ -68,13 +68,23 @@ def as_table(
     return _read(table, columns).directed(better, metric)
 
 
-def rows_of(table: Any, columns: Mapping[str, str] | None = None, *, where: str = "table") -> pl.DataFrame:
-    """The rows of a table in memory or of files, their columns renamed to ours; nothing is checked."""
+def rows_of(
+    table: Any, columns: Mapping[str, str] | None = None, *, where: str = "table", roles: Collection[str] = ()
+) -> pl.DataFrame:
+    """The rows of a table in memory or of files, their columns renamed to ours; nothing else is checked.
+
+    Args:
+        table: What it is made of.
+        columns: Our column names to theirs.
+        where: What to call the table in error messages.
+        roles: Names that columns may be given beside those of score tables.
+    """
+    roles = (*ROLES, *roles)
     if _are_paths(table):
-        return read_frames(table, columns=columns)
+        return read_frames(table, columns=columns, roles=roles)
     if isinstance(table, ScoreTable):
         return table.frame
-    return renamed(as_frame(table), columns or {}, where)
+    return renamed(as_frame(table), columns or {}, where, roles)
 
 
 def _are_paths(table: Any) -> bool:

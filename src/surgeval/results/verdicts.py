@@ -38,4 +38,4 @@ def in_short(rows: Iterable[Mapping[str, Any]]) -> Verdicts:
         votes.setdefault(answer, set()).add(str(row.get("verdict")))
         if row.get("verdict") is False and len(wrong) < KEPT_WRONG:
             wrong.append(row)
-    return Verdicts(tuple(judges), len(votes), sum(len(said) > 1 for said in votes.values()), tuple(wrong))
+    return Verdicts(tuple(judges), len(votes), sum(len(verdicts) > 1 for verdicts in votes.values()), tuple(wrong))

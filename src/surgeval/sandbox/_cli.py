@@ -8,7 +8,7 @@ import subprocess
 from surgeval.errors import EngineFailed
 
 _PASSED_ON = ("PATH", "HOME", "XDG_RUNTIME_DIR", "DOCKER_HOST", "DOCKER_CONTEXT", "CONTAINERS_STORAGE_CONF", "TMPDIR")
-_SAID = 400
+_MOST_LETTERS = 400
 
 
 class Cli:
@@ -50,4 +50,4 @@ class Cli:
 
 def _last_words(error: bytes) -> str:
     lines = error.decode("utf-8", "replace").strip().splitlines()
-    return " ".join(lines[-2:])[-_SAID:] or "it gave no reason"
+    return " ".join(lines[-2:])[-_MOST_LETTERS:] or "it gave no reason"

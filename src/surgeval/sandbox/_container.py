@@ -93,7 +93,7 @@ class ContainerEngine:
     def images(self) -> frozenset[str]:
         """The identifiers of every image that the engine holds."""
         listed = self._cli("images", "--all", "--quiet", "--no-trunc").decode().split()
-        return frozenset(found.removeprefix("sha256:") for found in listed)
+        return frozenset(digest.removeprefix("sha256:") for digest in listed)
 
     def forget(self, image: str) -> None:
         """Remove a stored image, unless a run uses it."""
@@ -132,12 +132,12 @@ class ContainerEngine:
         """Identifiers of containers that are dead or whose host process is, now removed."""
         listed = self._cli("ps", "--all", "--quiet", "--no-trunc", "--filter", f"label={LABEL}").decode().split()
         gone = []
-        for found in listed:
-            code, out, _ = self._cli.attempt("inspect", found)
+        for container in listed:
+            code, out, _ = self._cli.attempt("inspect", container)
             mark = json.loads(out)[0]["Config"]["Labels"].get(LABEL, "") if code == 0 else host_mark()
-            if found in UNFORGOTTEN or not host_lives(mark):
-                self._cli.attempt(*self.removal, found)
-                gone.append(found)
+            if container in UNFORGOTTEN or not host_lives(mark):
+                self._cli.attempt(*self.removal, container)
+                gone.append(container)
         return tuple(gone)
 
     def _started(self, name: str, launch: Launch, watchdog: Watchdog) -> ContainerRun:
@@ -187,8 +187,8 @@ class ContainerEngine:
         return nullcontext((launch, None))
 
     def _record(self, name: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self._cli("inspect", "--type", "container", name))[0]
-        return found
+        record: dict[str, Any] = json.loads(self._cli("inspect", "--type", "container", name))[0]
+        return record
 
     def _ender(self, name: str) -> tuple[str, ...]:
         return (*self._cli.prefix, *self.removal, name)

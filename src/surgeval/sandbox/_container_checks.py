@@ -97,10 +97,10 @@ def rights_problems(pid: int) -> list[str]:
 def world_problems(pid: int, launch: Launch) -> list[str]:
     """What the kernel says about network, mounts and limits; none when the process is gone or just going."""
     try:
-        found = [*_namespace_problems(pid), *_kernel_mount_problems(pid, launch), *_limit_problems(pid, launch)]
+        problems = [*_namespace_problems(pid), *_kernel_mount_problems(pid, launch), *_limit_problems(pid, launch)]
     except OSError as error:
-        found = [f"the kernel does not tell what it may do ({error.strerror})"]
-    return [] if found and is_over(pid, within_s=_GOING_S) else found
+        problems = [f"the kernel does not tell what it may do ({error.strerror})"]
+    return [] if problems and is_over(pid, within_s=_GOING_S) else problems
 
 
 def _namespace_problems(pid: int) -> Iterator[str]:

@@ -43,12 +43,12 @@ class ContainerRun(Running):
     ) -> None:
         self._process = _watched(pid)
         try:
-            found = _opened(pid, launch) if folders is None else folders
+            opened = _opened(pid, launch) if folders is None else folders
         except OSError as error:
             if not self._wait(_GONE_S):
                 raise EngineFailed(engine, f"the container's folders cannot be opened ({error.strerror})") from error
-            found = {}  # it ended at once and took them along
-        super().__init__(found.get(MountKind.OUTPUT), found.get(MountKind.SOCKET))
+            opened = {}  # it ended at once and took them along
+        super().__init__(opened.get(MountKind.OUTPUT), opened.get(MountKind.SOCKET))
         self.id = container
         self.unenforced = () if os.geteuid() == 0 else (Guarantee.OUTPUT_QUOTA,)
         self._engine, self._cli, self._removal, self._watchdog = engine, cli, removal, watchdog
@@ -154,7 +154,7 @@ class ContainerRun(Running):
         deadline = time.monotonic() + _DEATH_S
         while True:
             try:
-                code, _, said = self._cli.attempt(*self._removal, self.id)
+                code, _, words = self._cli.attempt(*self._removal, self.id)
                 listed = self._is_listed()
             except EngineFailed:
                 UNFORGOTTEN.add(self.id)
@@ -163,7 +163,7 @@ class ContainerRun(Running):
                 return ["the engine knows no such container"]
             if time.monotonic() > deadline:
                 raise EngineFailed(
-                    self._engine, f"container {self.id} cannot be removed: {said.decode(errors='replace')[-200:]}"
+                    self._engine, f"container {self.id} cannot be removed: {words.decode(errors='replace')[-200:]}"
                 )
             time.sleep(0.05)
 

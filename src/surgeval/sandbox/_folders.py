@@ -17,15 +17,13 @@ from pathlib import Path, PurePosixPath
 
 from surgeval.errors import Misuse, OutputRefused
 
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-
 
 class Folder:
     """A folder held open by descriptor; it stays readable after the run that filled it is dead."""
 
     def __init__(self, path: Path | str) -> None:
         self._where = str(path)
-        self._fd = os.open(path, _DIRECTORY)
+        self._fd = os.open(path, _directory_flags())
 
     def names(self) -> tuple[str, ...]:
         """The names directly inside, sorted."""
@@ -78,19 +76,19 @@ class Folder:
         """A connection to a Unix socket that lies here."""
         if len(_plain_parts(name)) != 1:
             raise Misuse(f"a socket lies directly in its folder; got {name!r}")
-        found = _open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, self._fd, name)
+        descriptor = _open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, self._fd, name)
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            mode = os.fstat(found).st_mode
+            mode = os.fstat(descriptor).st_mode
             if not stat.S_ISSOCK(mode):
                 raise OutputRefused(name, "it is not a socket")
             connection.settimeout(timeout_s)
-            connection.connect(f"/proc/self/fd/{found}")
+            connection.connect(f"/proc/self/fd/{descriptor}")
         except BaseException:
             connection.close()
             raise
         finally:
-            os.close(found)
+            os.close(descriptor)
         return connection
 
     def close(self) -> None:
@@ -102,9 +100,9 @@ class Folder:
     def _parent(self, name: str) -> int:
         """A descriptor of the folder that holds `name`, each step taken without following links."""
         here = os.dup(self._fd)
-        for part in _plain_parts(name)[:-1]:
+        for name_inside in _plain_parts(name)[:-1]:
             try:
-                below = _open(part, _DIRECTORY, here, name)
+                below = _open(name_inside, _directory_flags(), here, name)
             finally:
                 os.close(here)
             here = below
@@ -138,9 +136,14 @@ def _plain_parts(name: str) -> tuple[str, ...]:
     return parts
 
 
-def _open(part: str, flags: int, folder: int, name: str) -> int:
+def _directory_flags() -> int:
+    """Looked up when they are used: the module is imported where the system has none of them, too."""
+    return os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def _open(entry: str, flags: int, folder: int, name: str) -> int:
     try:
-        return os.open(part, flags, dir_fd=folder)
+        return os.open(entry, flags, dir_fd=folder)
     except FileNotFoundError:
         raise
     except OSError as error:  # ELOOP and ENOTDIR for links, ENXIO for sockets and pipes, ENAMETOOLONG

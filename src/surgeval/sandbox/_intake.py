@@ -111,13 +111,13 @@ def _judge(path: Path, limits: ImageLimits, sink: Sink, problems: Problems) -> I
         return None
     layers = _layers_of(papers, archive, limits, problems)
     config = strict_json(archive.files[papers.config].data, "the image's configuration", problems)
-    found = read_config(config, layers, limits.architecture, problems)
+    facts = read_config(config, layers, limits.architecture, problems)
     setuid = sum(layer.setuid for layer in layers)
     if setuid and limits.refuse_setuid:
         problems.add("setuid", f"{setuid} files are setuid; add `RUN find / -xdev -perm /6000 -exec chmod a-s {{}} +`")
-    if found is None or problems.sentences():
+    if facts is None or problems.sentences():
         return None
-    clean = _finish(found, layers, limits, sink)
+    clean = _finish(facts, layers, limits, sink)
     return ImageFacts(
         digest=f"sha256:{archive.files[papers.config].digest}",
         clean_digest=f"sha256:{clean}",
@@ -126,11 +126,11 @@ def _judge(path: Path, limits: ImageLimits, sink: Sink, problems: Problems) -> I
         files=sum(layer.entries for layer in layers),
         layers=len(layers),
         architecture=limits.architecture,
-        user=found.user,
-        entrypoint=found.entrypoint,
-        command=found.command,
+        user=facts.user,
+        entrypoint=facts.entrypoint,
+        command=facts.command,
         tags=papers.tags,
-        notes=tuple(_notes(found, setuid)),
+        notes=tuple(_notes(facts, setuid)),
     )
 
 
@@ -153,9 +153,9 @@ def _finish(config: ConfigFacts, layers: list[LayerFacts], limits: ImageLimits, 
     """The digest of the clean image, after its last layer and its papers were written."""
     digests, names = [layer.clean_digest for layer in layers], [layer.member for layer in layers]
     places = mount_points()
-    own = hashlib.sha256(places).hexdigest()
-    if digests[-1] != own:  # an image that was taken in before has it already
-        digests.append(own)
+    actual = hashlib.sha256(places).hexdigest()
+    if digests[-1] != actual:  # an image that was taken in before has it already
+        digests.append(actual)
         names.append("mount-points.tar")
         _write_member(sink, names[-1], places)
     plain = config.plain(limits.architecture, [f"sha256:{one}" for one in digests])

@@ -77,7 +77,7 @@ class ArchivePass:
         return self._archive
 
     def _take(self, entry: TarEntry, tar: TarReader) -> None:
-        name = "/".join(part for part in entry.name.split("/") if part not in ("", "."))
+        name = "/".join(name for name in entry.name.split("/") if name not in ("", "."))
         if entry.name.startswith("/") or ".." in entry.name.split("/") or not entry.name.isprintable():
             self._problems.add(
                 "path out of the archive", f"the archive holds {entry.name[:80]!r}, which leads out of it"
@@ -125,8 +125,8 @@ class ArchivePass:
         archive = self._archive
         for name, target in archive.links.items():
             parts = name.split("/")[:-1]
-            for part in target.split("/"):
-                parts = parts[:-1] if part == ".." else [*parts, part]
+            for step in target.split("/"):
+                parts = parts[:-1] if step == ".." else [*parts, step]
             meant = "/".join(parts)
             if meant not in archive.layers or name in archive.files:
                 self._problems.add(

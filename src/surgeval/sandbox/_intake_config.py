@@ -83,10 +83,11 @@ def read_config(config: Any, layers: Sequence[LayerFacts], architecture: str, pr
 
 
 def _check_platform(config: dict[str, Any], architecture: str, problems: Problems) -> None:
-    got = (config.get("os"), config.get("architecture"))
-    if got != ("linux", architecture):
+    platform = (config.get("os"), config.get("architecture"))
+    if platform != ("linux", architecture):
         problems.add(
-            "architecture", f"it is built for {got[0]}/{got[1]}; build it with `--platform linux/{architecture}`"
+            "architecture",
+            f"it is built for {platform[0]}/{platform[1]}; build it with `--platform linux/{architecture}`",
         )
 
 
@@ -114,8 +115,8 @@ def _user(given: Any, layers: Sequence[LayerFacts], problems: Problems) -> str |
     if group:
         gid = group if group.isdigit() else groups.get(group, ("", ""))[0]
     else:
-        own = [gid for number, gid in users.values() if number == uid]
-        gid = own[0] if own else uid
+        gids = [gid for number, gid in users.values() if number == uid]
+        gid = gids[0] if gids else uid
     if name in ("", "root") or uid.strip("0") == "":
         known = "is root" if name in ("", "root") or uid else "is not in its /etc/passwd"
         problems.add("user", f"its USER {text[:40]!r} {known}; add `USER 1000:1000`")
@@ -129,12 +130,12 @@ def _user(given: Any, layers: Sequence[LayerFacts], problems: Problems) -> str |
 def _accounts(layers: Sequence[LayerFacts], file: str) -> Mapping[str, tuple[str, str]]:
     """Name to (number, primary group) of an account file; the first line of a name counts, as in the C library."""
     held = [layer.accounts[file] for layer in layers if file in layer.accounts]
-    found: dict[str, tuple[str, str]] = {}
+    accounts: dict[str, tuple[str, str]] = {}
     for line in (held[-1] if held else b"").decode("utf-8", "replace").splitlines():
         fields = line.split(":")
         if len(fields) >= 3 and fields[2].isdigit():
-            found.setdefault(fields[0], (fields[2], fields[3] if len(fields) > 3 and fields[3].isdigit() else ""))
-    return found
+            accounts.setdefault(fields[0], (fields[2], fields[3] if len(fields) > 3 and fields[3].isdigit() else ""))
+    return accounts
 
 
 def _words(given: Any, key: str, problems: Problems) -> tuple[str, ...]:

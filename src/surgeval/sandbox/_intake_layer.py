@@ -13,10 +13,10 @@ from surgeval.sandbox._launch import INPUT_TARGET, OUTPUT_TARGET, SOCKET_TARGET
 MAPPED_IDS = 65536
 """Users and groups a container can map; owners beyond become nobody."""
 WATCHED = frozenset(
-    part.strip("/")
+    path.strip("/")
     for target in (INPUT_TARGET, OUTPUT_TARGET, SOCKET_TARGET, "/tmp", "/proc", "/sys", "/dev/shm", "/etc")
-    for part in (target, target.rpartition("/")[0])
-    if part.strip("/")
+    for path in (target, target.rpartition("/")[0])
+    if path.strip("/")
 )
 """Places where the engine mounts or writes, and what leads to them; each must be a real folder."""
 _OPEN = (OUTPUT_TARGET, SOCKET_TARGET, "/tmp")
@@ -70,10 +70,10 @@ class Problems:
     def sentences(self) -> list[str]:
         """All of them, in order of kind."""
         lines = []
-        for kind, found in self._by_kind.items():
-            lines += found[: self.LISTED_PER_KIND]
-            if len(found) > self.LISTED_PER_KIND:
-                lines.append(f"{len(found) - self.LISTED_PER_KIND} more of the kind {kind!r}")
+        for kind, sentences in self._by_kind.items():
+            lines += sentences[: self.LISTED_PER_KIND]
+            if len(sentences) > self.LISTED_PER_KIND:
+                lines.append(f"{len(sentences) - self.LISTED_PER_KIND} more of the kind {kind!r}")
         return lines
 
 
@@ -132,7 +132,7 @@ class _Layer:
         elif not _is_usable(parts) or "\n" in name:
             self._no("name", f"{name[:60]!r}... is no usable file name (too long, too deep or a line break)")
         else:
-            return "/".join(part for part in parts if part not in ("", "."))
+            return "/".join(name for name in parts if name not in ("", "."))
         return None
 
     def _acceptable(self, entry: TarEntry, path: str) -> bool:
@@ -173,7 +173,7 @@ class _Layer:
         return True
 
     def _hard_link(self, entry: TarEntry, path: str) -> bool:
-        target = "/".join(part for part in entry.link.split("/") if part not in ("", "."))
+        target = "/".join(name for name in entry.link.split("/") if name not in ("", "."))
         outside = entry.link.startswith("/") or ".." in entry.link.split("/")
         if outside or self._kinds.get(target) not in ("file", "hard link", "symbolic link"):
             return self._no(
@@ -184,8 +184,8 @@ class _Layer:
 
     def _symbolic_link(self, entry: TarEntry, path: str) -> bool:
         depth = 0 if entry.link.startswith("/") else path.count("/")
-        for part in entry.link.split("/"):
-            depth += -1 if part == ".." else part not in ("", ".")
+        for name in entry.link.split("/"):
+            depth += -1 if name == ".." else name not in ("", ".")
             if depth < 0:
                 return self._no(
                     "link out of the image", f"{path!r} is a link that climbs out of the image ({entry.link!r})"
@@ -204,7 +204,7 @@ class _Layer:
             self.facts.watched.update({place: "gone" for place in WATCHED if place.startswith(f"{parent}/")})
             self.facts.accounts.update({place: b"" for place in ACCOUNT_FILES if place.startswith(f"{parent}/")})
         elif name.startswith(_WHITEOUT):
-            removed = "/".join(part for part in (parent, name.removeprefix(_WHITEOUT)) if part)
+            removed = "/".join(path for path in (parent, name.removeprefix(_WHITEOUT)) if path)
             inside = [p for p in (*WATCHED, *ACCOUNT_FILES) if p == removed or p.startswith(f"{removed}/")]
             self.facts.watched.update({place: "gone" for place in inside if place in WATCHED})
             self.facts.accounts.update({place: b"" for place in inside if place in ACCOUNT_FILES})
@@ -262,7 +262,7 @@ _TYPES = {
 
 
 def _is_usable(parts: list[str]) -> bool:
-    lengths = [len(part.encode()) for part in parts]
+    lengths = [len(name.encode()) for name in parts]
     return max(lengths) <= _NAME_BYTES and sum(lengths) + len(parts) <= _PATH_BYTES and len(parts) <= _DEPTH
 
 

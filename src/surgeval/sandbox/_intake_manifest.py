@@ -39,9 +39,9 @@ def find_papers(files: Mapping[str, Blob], problems: Problems) -> Papers | None:
     laid_out = _oci_papers(files, problems) if "index.json" in files else []
     if problems.count("papers"):
         return None
-    for found, name in ((saved, "manifest.json"), (laid_out, "index.json")):
-        if len(found) > 1:
-            problems.add("two images", f"{name} names {len(found)} images; save exactly one")
+    for papers, name in ((saved, "manifest.json"), (laid_out, "index.json")):
+        if len(papers) > 1:
+            problems.add("two images", f"{name} names {len(papers)} images; save exactly one")
             return None
     if not saved and not laid_out:
         problems.add("no image", "it holds no image; write it with `docker save` or `podman save`")
@@ -69,7 +69,7 @@ def _docker_papers(files: Mapping[str, Blob], problems: Problems) -> list[Papers
     if not isinstance(listed, list) or not all(_is_docker_entry(item) for item in listed):
         problems.add("papers", "manifest.json is not a list of images with Config and Layers")
         return []
-    found = []
+    papers = []
     for item in listed:
         for name in (item["Config"], *item["Layers"]):
             if name not in files:
@@ -77,8 +77,8 @@ def _docker_papers(files: Mapping[str, Blob], problems: Problems) -> list[Papers
             elif (claimed := _digest_in(name)) and claimed != files[name].digest:
                 problems.add("papers", f"{name!r} does not hold what its name says (other digest)")
         tags = item.get("RepoTags") or []
-        found.append(Papers(item["Config"], tuple(item["Layers"]), tuple(str(tag)[:200] for tag in tags)))
-    return found
+        papers.append(Papers(item["Config"], tuple(item["Layers"]), tuple(str(tag)[:200] for tag in tags)))
+    return papers
 
 
 def _is_docker_entry(item: Any) -> bool:
@@ -104,17 +104,17 @@ def _manifests(index: Any, files: Mapping[str, Blob], problems: Problems, depth:
     if not isinstance(listed, list) or depth == 0:
         problems.add("papers", "index.json is not an index of images")
         return []
-    found: list[Papers] = []
+    papers: list[Papers] = []
     for descriptor in listed:
         if _is_attestation(descriptor):
             continue
         name = _blob(descriptor, files, problems)
         manifest = strict_json(files[name].data, name, problems) if name else None
         if isinstance(manifest, dict) and "manifests" in manifest:
-            found += _manifests(manifest, files, problems, depth - 1)
+            papers += _manifests(manifest, files, problems, depth - 1)
         elif isinstance(manifest, dict):
-            found += _oci_image(manifest, files, problems)
-    return found
+            papers += _oci_image(manifest, files, problems)
+    return papers
 
 
 def _oci_image(manifest: dict[str, Any], files: Mapping[str, Blob], problems: Problems) -> list[Papers]:

@@ -91,13 +91,13 @@ def is_over(pid: int, *, within_s: float) -> bool:
 
 def mounts_of(pid: int) -> dict[str, tuple[frozenset[str], str]]:
     """Options and file system by mount point; of several at one place the last, which is the one seen."""
-    found = {}
+    mounts = {}
     for line in Path(f"/proc/{pid}/mountinfo").read_text().splitlines():
         left, _, right = line.partition(" - ")
         point, options = left.split()[4:6]
         kind, _, super_options = right.split(maxsplit=2)
-        found[point] = (frozenset(options.split(",")) | frozenset(super_options.split(",")), kind)
-    return found
+        mounts[point] = (frozenset(options.split(",")) | frozenset(super_options.split(",")), kind)
+    return mounts
 
 
 def interfaces_of(pid: int) -> list[str]:
@@ -187,11 +187,11 @@ class ControlGroup:
 
     def processes(self) -> list[int]:
         """Everything that is still in the group."""
-        found: set[int] = set()
+        pids: set[int] = set()
         for folder in {folder for name, folder in self._folders.items() if not self._is_root(name)}:
             with suppress(OSError):
-                found |= {int(line) for line in (folder / "cgroup.procs").read_text().split()}
-        return sorted(found)
+                pids |= {int(line) for line in (folder / "cgroup.procs").read_text().split()}
+        return sorted(pids)
 
     def empty_within(self, timeout_s: float) -> bool:
         """Whether nothing was left in it within the time."""

@@ -8,7 +8,6 @@ be seen from here, because its host has other files, is left alone; only another
 from __future__ import annotations
 
 import atexit
-import fcntl
 import os
 import re
 import tempfile
@@ -21,6 +20,11 @@ from pathlib import Path
 
 from surgeval.sandbox._engine import Engine
 from surgeval.sandbox._intake import ImageLimits
+
+try:
+    import fcntl
+except ImportError:  # Windows, where no engine runs
+    fcntl = None  # type: ignore[assignment]
 
 MARK = re.compile(r"(?P<lease>[0-9a-f]{32})\.(?P<boot>[0-9a-f-]{36})")
 _FORGOTTEN_S = 7 * 24 * 3600.0

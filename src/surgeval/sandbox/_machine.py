@@ -106,8 +106,8 @@ def rootless_limits() -> Problem | None:
     if not (_GROUPS / "cgroup.controllers").exists():
         text = "run by an ordinary user, podman keeps no limits on control groups of the old kind (v1)"
         return Problem("rootless-v1", text, "run it as root, or boot with `systemd.unified_cgroup_hierarchy=1`")
-    own = _GROUPS / "user.slice" / f"user-{uid}.slice" / f"user@{uid}.service" / "cgroup.controllers"
-    lacking = sorted({"cpu", "memory", "pids"} - set(own.read_text().split())) if own.exists() else []
+    controllers = _GROUPS / "user.slice" / f"user-{uid}.slice" / f"user@{uid}.service" / "cgroup.controllers"
+    lacking = sorted({"cpu", "memory", "pids"} - set(controllers.read_text().split())) if controllers.exists() else []
     if not lacking:
         return None
     fix = "put `[Service]` and `Delegate=cpu memory pids` into /etc/systemd/system/user@.service.d/delegate.conf"
@@ -118,7 +118,7 @@ def gpu_problem() -> Problem | None:
     """That there is no GPU, or no CDI description to hand out exactly one."""
     if not _GPU_DEVICE.exists():
         return Problem("no-gpu", "no NVIDIA GPU is here", "submissions run on the CPU only", Severity.WEAKENS)
-    if any(found for folder in _CDI for found in folder.glob("nvidia*")):
+    if any(device for folder in _CDI for device in folder.glob("nvidia*")):
         return None
     fix = "run `nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`"
     return Problem("no-cdi", "GPUs are here but not described for containers (CDI)", fix, Severity.WEAKENS)
@@ -137,11 +137,11 @@ def gpu_request_problem(gpu: str) -> Problem | None:
 
 def gpu_names() -> tuple[str, ...]:
     """The names under which single GPUs can be asked for, as their descriptions (CDI) say."""
-    found = set()
+    names = set()
     for folder in _CDI:
         for path in folder.glob("nvidia*"):
-            found |= set(_CDI_NAME.findall(path.read_text(encoding="utf-8", errors="replace")))
-    return tuple(sorted(found - {"all"}))
+            names |= set(_CDI_NAME.findall(path.read_text(encoding="utf-8", errors="replace")))
+    return tuple(sorted(names - {"all"}))
 
 
 def no_namespaces() -> Problem | None:
@@ -153,11 +153,11 @@ def no_namespaces() -> Problem | None:
         return Problem("bwrap-fails", f"bubblewrap does not run ({error})", "reinstall bubblewrap")
     if done.returncode == 0:
         return None
-    said = done.stderr.decode("utf-8", "replace").strip()[-200:]
+    words = done.stderr.decode("utf-8", "replace").strip()[-200:]
     fix = "allow user namespaces (`sysctl kernel.unprivileged_userns_clone=1`) or run as root"
-    return Problem("no-namespaces", f"bubblewrap cannot make namespaces ({said})", fix)
+    return Problem("no-namespaces", f"bubblewrap cannot make namespaces ({words})", fix)
 
 
 def first_blocking(problems: Iterator[Problem | None]) -> Problem | None:
     """The first problem that stops an engine; later ones are not looked for."""
-    return next((found for found in problems if found and found.severity is Severity.BLOCKS), None)
+    return next((problem for problem in problems if problem and problem.severity is Severity.BLOCKS), None)

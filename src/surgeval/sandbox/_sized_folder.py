@@ -73,8 +73,8 @@ def sized_folders(engine: str, launch: Launch) -> Iterator[tuple[Launch, Mapping
 def sweep_folders() -> None:
     """Unmount what hosts left behind that were killed while an engine started a run for them."""
     for point in mounts_of(os.getpid()):
-        found = _NAME.fullmatch(Path(point).name)
-        if found and not host_lives(found["host"]):
+        match = _NAME.fullmatch(Path(point).name)
+        if match and not host_lives(match["host"]):
             _unmount(Path(point))
 
 

@@ -188,25 +188,25 @@ def _spawn(run_id: str, arguments: list[str], inherited: tuple[int, ...]) -> sub
 
 def _first_process(info: int, child: subprocess.Popen[bytes]) -> int:
     """The number of the first process inside, as bubblewrap tells it."""
-    told = b""
+    output = b""
     while piece := os.read(info, _INFO_BYTES):
-        told += piece
-        if told.rstrip().endswith(b"}"):
-            return int(json.loads(told)["child-pid"])
-    said = child.stdout.read(400).decode("utf-8", "replace") if child.stdout else ""
-    raise EngineFailed("bubblewrap", f"bwrap did not come up: {said.strip()}")
+        output += piece
+        if output.rstrip().endswith(b"}"):
+            return int(json.loads(output)["child-pid"])
+    words = child.stdout.read(400).decode("utf-8", "replace") if child.stdout else ""
+    raise EngineFailed("bubblewrap", f"bwrap did not come up: {words.strip()}")
 
 
 def _await_mounts(first: int, child: subprocess.Popen[bytes], launch: Launch) -> None:
     """Wait until the folders that the host will open are the run's own, not yet the host's."""
-    own = {mount.target for mount in launch.mounts if mount.kind is not MountKind.INPUT}
+    targets = {mount.target for mount in launch.mounts if mount.kind is not MountKind.INPUT}
     deadline = time.monotonic() + _MOUNT_S
-    while own and not own <= _sized(first):
+    while targets and not targets <= _sized(first):
         if child.poll() is not None or time.monotonic() > deadline:
-            said = (
+            words = (
                 child.stdout.read(400).decode("utf-8", "replace") if child.poll() is not None and child.stdout else ""
             )
-            raise EngineFailed("bubblewrap", f"the run's folders did not appear: {said.strip()}")
+            raise EngineFailed("bubblewrap", f"the run's folders did not appear: {words.strip()}")
         time.sleep(0.002)
 
 

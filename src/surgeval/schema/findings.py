@@ -54,11 +54,11 @@ class Finding:
         return {key: str(value) for key, value in asdict(self).items() if value is not None}
 
     def __str__(self) -> str:
-        place = " ".join(part for part in (self.where, f"[{self.case}]" if self.case else None) if part)
+        place = " ".join(place for place in (self.where, f"[{self.case}]" if self.case else None) if place)
         hint = f"; nearest legal text: {self.nearest!r}" if self.nearest is not None else ""
         return f"{self.severity.value} {self.code}{' ' + place if place else ''}: {self.text}{hint}"
 
 
-def as_findings(said: Iterable[Finding | str], *, severity: Severity = Severity.NOTE) -> tuple[Finding, ...]:
+def as_findings(given: Iterable[Finding | str], *, severity: Severity = Severity.NOTE) -> tuple[Finding, ...]:
     """Findings as they are; a bare sentence becomes one of code `note`."""
-    return tuple(one if isinstance(one, Finding) else Finding("note", severity, one) for one in said)
+    return tuple(one if isinstance(one, Finding) else Finding("note", severity, one) for one in given)

@@ -111,11 +111,11 @@ class Ledger:
         """
         self.procedure, self.objects, self.least_view_s = procedure, tuple(objects), least_view_s
         self.masked = Spans.union(Spans(np.array([a]), np.array([b])) for a, b in procedure.masked)
-        told: dict[str, list[Event]] = {track.instance: [] for track in procedure.tracks}
+        by_instance: dict[str, list[Event]] = {track.instance: [] for track in procedure.tracks}
         for event in procedure.events:
-            told[event.instance].append(event)
-        bag_out_s = _bag_retrievals(procedure, told)
-        entries = [self._entry(track, told[track.instance], bag_out_s) for track in procedure.tracks]
+            by_instance[event.instance].append(event)
+        bag_out_s = _bag_retrievals(procedure, by_instance)
+        entries = [self._entry(track, by_instance[track.instance], bag_out_s) for track in procedure.tracks]
         self._entries = {entry.instance: entry for entry in entries}
         self._stays = {kind.name for kind in self.objects if kind.may_stay}
 
@@ -186,13 +186,13 @@ class Ledger:
 
     def retrieved(self, class_name: str | None, second: int) -> list[Entry]:
         """The objects that count as retrieved by that second."""
-        found = self.introduced(class_name, second)
-        return [entry for entry in found if counts_as_retrieved(entry.class_name, entry.state_at(second))]
+        entries = self.introduced(class_name, second)
+        return [entry for entry in entries if counts_as_retrieved(entry.class_name, entry.state_at(second))]
 
     def inside(self, class_name: str | None, second: int) -> list[Entry]:
         """The objects that count and do not count as retrieved: in the body, wanted or not."""
-        found = self.introduced(class_name, second)
-        return [entry for entry in found if not counts_as_retrieved(entry.class_name, entry.state_at(second))]
+        entries = self.introduced(class_name, second)
+        return [entry for entry in entries if not counts_as_retrieved(entry.class_name, entry.state_at(second))]
 
     def outstanding(self, class_name: str | None, second: int) -> list[Entry]:
         """The objects that still have to be retrieved at that second."""
@@ -283,10 +283,10 @@ class Ledger:
         """The annotated events of the window, in order of time."""
         seconds = self._event_seconds
         low, high = seconds.searchsorted(window.start_s, "left"), seconds.searchsorted(window.end_s, "right")
-        found = self.procedure.events[int(low) : int(high)]
+        events = self.procedure.events[int(low) : int(high)]
         return [
             event
-            for event in found
+            for event in events
             if (kinds is None or event.kind in kinds)
             and (class_name is None or self._entries[event.instance].class_name == class_name)
         ]
@@ -308,9 +308,9 @@ _STATE_AFTER = {
 }
 
 
-def _bag_retrievals(procedure: Procedure, told: Mapping[str, list[Event]]) -> dict[str, int]:
+def _bag_retrievals(procedure: Procedure, by_instance: Mapping[str, list[Event]]) -> dict[str, int]:
     """When each object that was retrieved left the body, by instance: the bags among them matter."""
-    first = {track.instance: first_of(EventKind.RETRIEVED, told[track.instance]) for track in procedure.tracks}
+    first = {track.instance: first_of(EventKind.RETRIEVED, by_instance[track.instance]) for track in procedure.tracks}
     return {instance: event.second for instance, event in first.items() if event is not None}
 
 

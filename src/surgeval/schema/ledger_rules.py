@@ -78,8 +78,8 @@ def counts_from(class_name: str, first_seen_s: int | None, events: Sequence[Even
         return placed.second
     if (inserted := first_of(EventKind.INSERTED, events)) is not None:
         return inserted.second
-    told = [event.second for event in events[:1]] + ([] if first_seen_s is None else [first_seen_s])
-    return min(told, default=None)
+    seconds = [event.second for event in events[:1]] + ([] if first_seen_s is None else [first_seen_s])
+    return min(seconds, default=None)
 
 
 def counts_as_retrieved(class_name: str, state: State) -> bool:

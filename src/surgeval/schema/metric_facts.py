@@ -94,14 +94,14 @@ class MetricFacts:
     def differing(self, other: MetricFacts) -> list[str]:
         """What two records of one metric say differently, in words."""
         pairs = [(one.name, getattr(self, one.name), getattr(other, one.name)) for one in fields(self)]
-        said = [
+        problems = [
             f"{what} {mine!r} and {theirs!r}"
             for what, mine, theirs in pairs
             if mine != theirs and what != "conventions"
         ]
         keys = list({**self.conventions, **other.conventions})
         mine, theirs = self.conventions, other.conventions
-        return said + [
+        return problems + [
             f"{key} {mine.get(key)!r} and {theirs.get(key)!r}" for key in keys if mine.get(key) != theirs.get(key)
         ]
 

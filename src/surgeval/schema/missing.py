@@ -209,8 +209,8 @@ def resolve(
     counts: dict[str, dict[str, int]] = {}
     for column in np.flatnonzero(hole.any(axis=0)).tolist():
         places, numbers = np.unique(status[hole[:, column], column], return_counts=True)
-        found = zip(places.tolist(), numbers.tolist(), strict=True)
-        counts[models[column]] = {names[place].value: number for place, number in found}
+        pairs = zip(places.tolist(), numbers.tolist(), strict=True)
+        counts[models[column]] = {names[place].value: number for place, number in pairs}
     present = sorted({names.index(Status(one)) for some in counts.values() for one in some})
     used = {names[place].value: rules[names[place]] for place in present}
     _refuse(counts, used, facts)

@@ -88,15 +88,15 @@ def procedure_paths(sources: str | Path | Iterable[str | Path]) -> list[Path]:
         FileUnreadable: A source does not exist, or a folder holds no JSON file.
     """
     members = [sources] if isinstance(sources, str | Path) else list(sources)
-    found: list[Path] = []
+    paths: list[Path] = []
     for member in map(Path, members):
         inside = sorted(p for p in member.glob("*.json") if p.name != "manifest.json") if member.is_dir() else [member]
         if not inside or not inside[0].is_file():
             what = "no procedure (*.json) in this folder" if member.is_dir() else "no such file or folder"
             what += f"; did you mean {member / 'procedures'}?" if (member / "procedures").is_dir() else ""
             raise FileUnreadable(str(member), [what])
-        found += inside
-    return found
+        paths += inside
+    return paths
 
 
 # --- writing -------------------------------------------------------------------------------------
@@ -174,15 +174,15 @@ def _each(document: Mapping[str, Any], key: str, read: Callable[[Any], Any], pro
     if not isinstance(listed, list):
         problems.append(f"{key!r} must be a list, got {_shown(listed)}")
         return ()
-    found = []
+    rows = []
     for number, row in enumerate(listed, start=1):
         try:
-            found.append(read(row))
+            rows.append(read(row))
         except ProcedureInvalid as error:
             problems += [f"{key} {number}: {problem}" for problem in error.problems]
         except (UnknownName, _Odd) as error:
             problems.append(f"{key} {number}: {error}")
-    return tuple(found)
+    return tuple(rows)
 
 
 class _Odd(ValueError):

@@ -59,10 +59,10 @@ def contradictions(procedure: Procedure) -> list[str]:
     events: dict[str, list[Event]] = {track.instance: [] for track in procedure.tracks}
     for event in procedure.events:
         events.get(event.instance, []).append(event)
-    found = [*_bag_problems(procedure)]
+    problems = [*_bag_problems(procedure)]
     for track in procedure.tracks:
-        found += [f"{track.instance}: {text}" for text in _story_problems(track, events[track.instance])]
-    return found
+        problems += [f"{track.instance}: {text}" for text in _story_problems(track, events[track.instance])]
+    return problems
 
 
 # --- shape ---------------------------------------------------------------------------------------

@@ -38,10 +38,10 @@ class Property:
 
 
 def _local(name: str, question: str, *, background: bool) -> list[Property]:
-    found = [Property(f"instance_{name}", Scope.INSTANCE, f"Is the instance {question}?")]
+    properties = [Property(f"instance_{name}", Scope.INSTANCE, f"Is the instance {question}?")]
     if background:
-        found.append(Property(f"background_{name}", Scope.BACKGROUND, f"Is the background {question}?"))
-    return found
+        properties.append(Property(f"background_{name}", Scope.BACKGROUND, f"Is the background {question}?"))
+    return properties
 
 
 TABLE_1: tuple[Property, ...] = (
@@ -111,8 +111,8 @@ def _folded(column: pl.Expr) -> pl.Expr:
 
 
 def _answer(name: str) -> pl.Expr:
-    said = _folded(pl.col(name))
-    return pl.when(said.is_in(_YES)).then(1).when(said.is_in(_NO)).then(0).cast(pl.Int8).alias(name)
+    answer = _folded(pl.col(name))
+    return pl.when(answer.is_in(_YES)).then(1).when(answer.is_in(_NO)).then(0).cast(pl.Int8).alias(name)
 
 
 def _repeats(frame: pl.DataFrame, keys: Sequence[str]) -> list[str]:
@@ -122,8 +122,8 @@ def _repeats(frame: pl.DataFrame, keys: Sequence[str]) -> list[str]:
 
 def _not_answers(column: pl.Series) -> list[str]:
     frame = column.to_frame().with_row_index("row", offset=1)
-    said = _folded(pl.col(column.name))
-    bad = frame.filter(pl.col(column.name).is_not_null() & ~said.is_in([*_YES, *_NO, ""]))
+    answer = _folded(pl.col(column.name))
+    bad = frame.filter(pl.col(column.name).is_not_null() & ~answer.is_in([*_YES, *_NO, ""]))
     if bad.is_empty():
         return []
     row, text = bad.row(0)

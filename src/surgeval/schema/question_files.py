@@ -60,11 +60,11 @@ class QuestionSet:
             BadParameters: The parameters cannot be used.
         """
         key = (reference.format, _spelt(reference), rules)
-        if (found := self._formats.get(key)) is None:
-            found = _built(key[0], key[1], self.class_names, rules or Rules())
+        if (known := self._formats.get(key)) is None:
+            known = _built(key[0], key[1], self.class_names, rules or Rules())
             if len(self._formats) < _REMEMBERED_FORMATS:
-                self._formats[key] = found
-        return found
+                self._formats[key] = known
+        return known
 
 
 def _spelt(reference: Reference) -> str:
@@ -168,26 +168,26 @@ def _collected(
 
 
 def _cross_checks(questions: QuestionSet) -> list[Finding]:
-    found = []
+    findings = []
     for case, reference in questions.references.items():
         if case not in questions.requests:
-            found.append(Finding("no-request", Severity.ERROR, "the reference has no matching request", case=case))
+            findings.append(Finding("no-request", Severity.ERROR, "the reference has no matching request", case=case))
         try:
             answer_format = questions.format_of(reference)
         except UnknownName as error:
-            found.append(Finding("unknown-format", Severity.ERROR, str(error), case=case))
+            findings.append(Finding("unknown-format", Severity.ERROR, str(error), case=case))
             continue
         except BadParameters as error:
-            found.append(Finding("bad-parameters", Severity.ERROR, str(error), case=case))
+            findings.append(Finding("bad-parameters", Severity.ERROR, str(error), case=case))
             continue
         if why := answer_format.why(reference.answer):
             message = f"the reference breaks its own format ({why.message}); the question cannot be scored"
-            found.append(Finding("reference-unreadable", Severity.WARNING, message, case=case, nearest=why.nearest))
+            findings.append(Finding("reference-unreadable", Severity.WARNING, message, case=case, nearest=why.nearest))
     unasked = [case for case in questions.requests if case not in questions.references]
     if unasked and questions.references:
         message = f"{len(unasked)} requests have no reference (first: {unasked[0]}); they are not scored"
-        found.append(Finding("no-reference", Severity.NOTE, message))
-    return found
+        findings.append(Finding("no-reference", Severity.NOTE, message))
+    return findings
 
 
 def _load(

@@ -37,7 +37,7 @@ DATA_SET_COLUMNS = (
 TRACK_LIMITS_S = {"frame": 5.0, "segment": 15.0, "procedure": 30.0}
 """Seconds that a model may take per question on each track of the challenge."""
 
-STRATA_COLUMNS = ("track", "generation", "center", "phase")
+STRATA_COLUMNS = ("track", "generation", "center", "phase", "decision_impact", "required_knowledge")
 """Columns beyond the official ones that are carried along as strata."""
 _STRATA = frozenset(STRATA_COLUMNS)
 
@@ -352,8 +352,8 @@ def _known_capability(name: str) -> Capability | None:
 
 
 def _capability(value: Any, complain: Complain) -> Capability | None:
-    if type(value) is str and len(value) < 80 and (found := _known_capability(value)):
-        return found
+    if type(value) is str and len(value) < 80 and (capability := _known_capability(value)):
+        return capability
     try:
         return Capability.read(value)
     except UnknownName as error:
@@ -365,17 +365,17 @@ def _secondaries(listed: Any, complain: Complain) -> tuple[Capability, ...]:
     if listed is None:
         return ()
     if isinstance(listed, str):
-        listed = [part for part in listed.replace(";", ",").strip("[] ").split(",") if part.strip(" '\"")]
-        listed = [part.strip(" '\"") for part in listed]
+        listed = [name for name in listed.replace(";", ",").strip("[] ").split(",") if name.strip(" '\"")]
+        listed = [name.strip(" '\"") for name in listed]
     if not isinstance(listed, list | tuple):
         return ()
-    found = []
+    capabilities = []
     for value in listed:
         if (capability := Capability.named(value)) is None:
             complain("unknown-secondary", f"unknown secondary capability {_shown(value)} (ignored)")
         else:
-            found.append(capability)
-    return tuple(found)
+            capabilities.append(capability)
+    return tuple(capabilities)
 
 
 def _parameters(value: Any, complain: Complain) -> dict[str, Any]:
@@ -394,8 +394,8 @@ def _flag(value: Any, key: str, complain: Complain) -> bool | None:
     if value is None or isinstance(value, bool):
         return value
     spelled = {"true": True, "1": True, "yes": True, "1.0": True, "false": False, "0": False, "no": False, "0.0": False}
-    if (found := spelled.get(str(value).strip().lower())) is not None:
-        return found
+    if (flag := spelled.get(str(value).strip().lower())) is not None:
+        return flag
     complain("bad-flag", f"{key!r} must be true or false, got {_shown(value)}; read as not stated")
     return None
 

@@ -174,8 +174,8 @@ def _json_rows(path: Path, report: Report) -> Iterator[Row]:
         window = _Buffer(handle)
         _skip_mark(window, path, report)
         if (first := window.peek()) != "[":
-            got = f"it starts with {first!r}" if first else "it is empty"
-            raise FileUnreadable(str(path), [f"expected a JSON array of objects, but {got}"])
+            start = f"it starts with {first!r}" if first else "it is empty"
+            raise FileUnreadable(str(path), [f"expected a JSON array of objects, but {start}"])
         window.at += 1
         yield from _elements(window, path, report)
         if window.peek():
@@ -217,9 +217,9 @@ def _elements(window: _Buffer, path: Path, report: Report) -> Iterator[Row]:
             return
         if separator != ",":
             line, column = window.place(window.at - 1)
-            got = repr(separator) if separator else "the end of the file"
+            next_text = repr(separator) if separator else "the end of the file"
             raise FileUnreadable(
-                str(path), [f"line {line} column {column}: expected ',' or ']' after element {count}, got {got}"]
+                str(path), [f"line {line} column {column}: expected ',' or ']' after element {count}, got {next_text}"]
             )
 
 

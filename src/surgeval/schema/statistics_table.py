@@ -6,7 +6,8 @@ made of: `combine` gives the value of all videos, of some, and without each.
 
 One row per model, metric, video and array; `numbers` holds the array in rows, `shape` and `dtype` its form. What
 belongs to all videos together (the order of all scores, say) stands in rows without a video. `opened` and `options`
-say how `open_metric` makes the metric again.
+say how `open_metric` makes the metric again. `cases` says how much of the material a video is, where that is known:
+unequal videos leave fewer degrees of freedom.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ SCHEMA: dict[str, Any] = {
     "dtype": pl.String,
     "shape": pl.List(pl.Int64),
     "numbers": pl.List(pl.Float64),
+    "cases": pl.Int64,
 }
 
 
@@ -52,8 +54,8 @@ class Recipe(NamedTuple):
     @property
     def arguments(self) -> dict[str, Any]:
         """The options as data."""
-        found: dict[str, Any] = json.loads(self.options)
-        return found
+        options: dict[str, Any] = json.loads(self.options)
+        return options
 
 
 class VideoStatistics(NamedTuple):
@@ -61,6 +63,8 @@ class VideoStatistics(NamedTuple):
 
     videos: tuple[str, ...]
     packed: Packed
+    cases: tuple[int, ...] = ()
+    """Of each video; empty where not known."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +81,8 @@ class StatisticsTable:
 
     def models(self, metric: str) -> list[str]:
         """The models that have statistics under a metric."""
-        found = self.frame.filter((pl.col("metric") == metric) & pl.col("video").is_not_null())
-        return found["model"].unique(maintain_order=True).to_list()
+        rows = self.frame.filter((pl.col("metric") == metric) & pl.col("video").is_not_null())
+        return rows["model"].unique(maintain_order=True).to_list()
 
     def recipe(self, metric: str) -> Recipe:
         """How the metric is opened again; the metric has statistics."""
@@ -132,6 +136,8 @@ def statistics_beside(path: Path) -> StatisticsTable | None:
         frame = pl.read_parquet(file)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise FileUnreadable(str(file), [first_line(error)]) from None
+    if "cases" not in frame.columns:  # written before the number was kept
+        frame = frame.with_columns(pl.lit(None, dtype=pl.Int64).alias("cases"))
     if dict(frame.schema) != SCHEMA:
         listed = ", ".join(f"{name} ({kind})" for name, kind in frame.schema.items())
         raise FileUnreadable(str(file), [f"expected the columns {', '.join(SCHEMA)}, got {listed}"])
@@ -151,6 +157,7 @@ def _frame(model: str, metric: str, recipe: Recipe, given: VideoStatistics) -> p
         *zip(given.videos, given.packed.units, strict=True),
     ]
     rows = [(video, name, np.asarray(array)) for video, arrays in places for name, array in arrays.items()]
+    cases = dict(zip(given.videos, given.cases, strict=True)) if given.cases else {}
     flat = [pl.Series(np.ravel(array).astype(np.float64)) for _, _, array in rows]
     columns: dict[str, Sequence[Any]] = {
         "model": [model] * len(rows),
@@ -162,6 +169,7 @@ def _frame(model: str, metric: str, recipe: Recipe, given: VideoStatistics) -> p
         "dtype": [array.dtype.str for _, _, array in rows],
         "shape": [list(array.shape) for _, _, array in rows],
         "numbers": flat,
+        "cases": [cases.get(video) if video is not None else None for video, _, _ in rows],
     }
     return pl.DataFrame([pl.Series(name, values, dtype=SCHEMA[name]) for name, values in columns.items()])
 
@@ -169,14 +177,18 @@ def _frame(model: str, metric: str, recipe: Recipe, given: VideoStatistics) -> p
 def _statistics(rows: pl.DataFrame, where: str) -> VideoStatistics:
     shared: dict[str, np.ndarray] = {}
     units: dict[str, dict[str, np.ndarray]] = {}
+    cases: dict[str, int | None] = {}
     try:
-        for row in rows.select("video", "array", "dtype", "shape", "numbers").iter_rows():
-            video, name, dtype, shape, numbers = row
+        for row in rows.select("video", "array", "dtype", "shape", "numbers", "cases").iter_rows():
+            video, name, dtype, shape, numbers, number = row
+            cases[video] = number
             target = shared if video is None else units.setdefault(video, {})
             target[name] = _array(dtype, shape, numbers)
     except (TypeError, ValueError, OverflowError) as error:
         raise TableInvalid(f"{STATISTICS_FILE} ({where})", [first_line(error)]) from None
-    return VideoStatistics(tuple(units), Packed(shared, list(units.values())))
+    sizes = [number for video in units if (number := cases[video]) is not None]
+    known = tuple(sizes) if len(sizes) == len(units) else ()
+    return VideoStatistics(tuple(units), Packed(shared, list(units.values())), known)
 
 
 def _array(dtype: str, shape: Sequence[int], numbers: Sequence[float]) -> np.ndarray:
@@ -187,13 +199,13 @@ def _array(dtype: str, shape: Sequence[int], numbers: Sequence[float]) -> np.nda
 
 
 def _contradictions(rows: pl.DataFrame) -> list[str]:
-    told = rows.group_by("metric", maintain_order=True).agg(
+    recipes = rows.group_by("metric", maintain_order=True).agg(
         pl.struct("opened", "options").unique(maintain_order=True).alias("recipes")
     )
     return [
         f"metric {row['metric']!r} was computed with different options: "
         + " and ".join(f"{one['opened']} {one['options']}" for one in row["recipes"][:3])
-        for row in told.filter(pl.col("recipes").list.len() > 1).iter_rows(named=True)
+        for row in recipes.filter(pl.col("recipes").list.len() > 1).iter_rows(named=True)
     ]
 
 

@@ -75,17 +75,19 @@ def merged(places: Mapping[str, TableFacts]) -> TableFacts:
     Raises:
         TableInvalid: With every metric of which two places say different things.
     """
-    found: dict[str, tuple[str, MetricFacts]] = {}
+    first_told: dict[str, tuple[str, MetricFacts]] = {}
     problems = []
     for place, table in places.items():
         for name, facts in table.metrics.items():
-            first, known = found.setdefault(name, (place, facts))
+            first, known = first_told.setdefault(name, (place, facts))
             if differing := known.differing(facts):
                 problems.append(f"metric {name!r} is not the same in {first} and {place}: {'; '.join(differing[:3])}")
     if problems:
         raise TableInvalid(", ".join(places), problems)
     mains = {table.main for table in places.values() if table.metrics}
-    return TableFacts({name: facts for name, (_, facts) in found.items()}, mains.pop() if len(mains) == 1 else None)
+    return TableFacts(
+        {name: facts for name, (_, facts) in first_told.items()}, mains.pop() if len(mains) == 1 else None
+    )
 
 
 def against_names(carried: TableFacts, tables: Mapping[str, Iterable[str]]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Tables from files: CSV, TSV, Parquet, or the `scores.parquet` of a folder, unchecked beyond being tables.
+"""Tables from files: CSV, TSV, Excel, Parquet, or the `scores.parquet` of a folder, unchecked beyond being tables.
 
 What spreadsheets do to CSV files (semicolons, UTF-16, a heading twice, a cell too many) is told in
 words that help, with the line where it happens.
@@ -7,27 +7,30 @@ words that help, with the line where it happens.
 from __future__ import annotations
 
 import csv
-import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 
-from surgeval.errors import FileUnreadable, TableInvalid
+from surgeval.errors import FileUnreadable, TableInvalid, nearest
 from surgeval.schema.documents import is_whole
 from surgeval.schema.rows import not_utf8
 from surgeval.schema.tabular import first_line
+from surgeval.schema.workbooks import read_rows_of_workbook
 
 OURS = ("model", "case", "video", "metric", "value", "status", "task")
 """The columns that score tables have in common."""
-_MISSPELT = 0.8
-"""Likeness from which a name is taken for a misspelt one of ours; a lower one takes `phase` for `case`."""
+ROLES = ("capability", "ood", "clinical", "group", "format", "procedure", "center", "phase", "latency")
+"""Further columns that a verb or the report looks for by name."""
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _NAMES = {",": "commas", "\t": "tabs", ";": "semicolons"}
 
 
 def read_frames(
-    sources: str | Path | Sequence[str | Path], *, columns: Mapping[str, str] | None = None
+    sources: str | Path | Sequence[str | Path],
+    *,
+    columns: Mapping[str, str] | None = None,
+    roles: Collection[str] = ROLES,
 ) -> pl.DataFrame:
     """Any table from one or more CSV or Parquet files or `score` folders, stacked, with columns renamed.
 
@@ -39,11 +42,11 @@ def read_frames(
     """
     paths = [Path(p) for p in ([sources] if isinstance(sources, str | Path) else sources)]
     where = ", ".join(path.name for path in paths)
-    return renamed(stacked([read_frame(path) for path in paths], where), columns or {}, where)
+    return renamed(stacked([read_frame(path) for path in paths], where), columns or {}, where, roles)
 
 
 def read_frame(path: Path, texts: Iterable[str] = ()) -> pl.DataFrame:
-    """The rows of a CSV, TSV or Parquet file, or of the `scores.parquet` in a folder, unchecked.
+    """The rows of a CSV, TSV, Excel (first sheet) or Parquet file, or of the `scores.parquet` in a folder, unchecked.
 
     Args:
         path: The file or folder.
@@ -62,9 +65,11 @@ def read_frame(path: Path, texts: Iterable[str] = ()) -> pl.DataFrame:
             return pl.read_parquet(_opened(path))
         if suffix in _SEPARATORS:
             return _read_csv(path, _SEPARATORS[suffix], texts)
+        if suffix == ".xlsx":
+            return _read_workbook(path, texts)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise FileUnreadable(str(path), [first_line(error)]) from None
-    raise FileUnreadable(str(path), [f"unknown kind of file {path.suffix!r}; expected .csv or .parquet"])
+    raise FileUnreadable(str(path), [f"unknown kind of file {path.suffix!r}; expected .csv, .tsv, .xlsx or .parquet"])
 
 
 def stacked(frames: Sequence[pl.DataFrame], where: str) -> pl.DataFrame:
@@ -79,23 +84,21 @@ def stacked(frames: Sequence[pl.DataFrame], where: str) -> pl.DataFrame:
         raise TableInvalid(where, [f"the tables do not fit together ({first_line(error)})"]) from None
 
 
-def renamed(frame: pl.DataFrame, columns: Mapping[str, str], where: str) -> pl.DataFrame:
+def renamed(
+    frame: pl.DataFrame, columns: Mapping[str, str], where: str, roles: Collection[str] = ROLES
+) -> pl.DataFrame:
     """The table under our column names.
 
     Args:
         frame: The table.
         columns: Our name to theirs.
         where: What to call the table in error messages.
+        roles: Names of ours beside those that all score tables have in common.
 
     Raises:
-        TableInvalid: With every column that does not exist, and every name of ours that is misspelt.
+        TableInvalid: With every column that does not exist, and every name that is none of ours.
     """
-    problems = [
-        f"columns: {ours!r} (for {theirs!r}) is none of our names; did you mean {meant!r}?"
-        for ours, theirs in columns.items()
-        if ours not in OURS
-        for meant in difflib.get_close_matches(ours.casefold(), OURS, n=1, cutoff=_MISSPELT)
-    ]
+    problems = names_unknown(columns, (*OURS, *roles))
     problems += [
         f"column {theirs!r} (for {ours!r}) does not exist; the table has {', '.join(map(repr, frame.columns))}"
         for ours, theirs in columns.items()
@@ -108,6 +111,49 @@ def renamed(frame: pl.DataFrame, columns: Mapping[str, str], where: str) -> pl.D
     return frame.select([*(pl.col(name) for name in frame.columns if name not in gone), *aliases])
 
 
+def _read_workbook(path: Path, texts: Iterable[str]) -> pl.DataFrame:
+    """The first sheet, its first row with text as the heading; columns of numbers are numbers."""
+    rows = [row for row in read_rows_of_workbook(path) if any(row)]
+    header = rows[0] if rows else []
+    repeated = sorted({name for name in header if header.count(name) > 1})
+    problems = [f"column {name!r} appears twice" for name in repeated if name]
+    problems += [] if rows else ["the first sheet is empty"]
+    problems += [
+        f"row {number} has {len(row)} cells, the heading {len(header)}"
+        for number, row in enumerate(rows, start=1)
+        if len(row) > len(header)
+    ]
+    if problems:
+        raise FileUnreadable(str(path), problems)
+    filled = [row + [""] * (len(header) - len(row)) for row in rows[1:]]
+    columns = {name: [row[place] or None for row in filled] for place, name in enumerate(header) if name}
+    frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+    return frame.with_columns(_as_number(frame[name]) for name in frame.columns if name not in set(texts))
+
+
+def _as_number(column: pl.Series) -> pl.Series:
+    for kind in (pl.Int64, pl.Float64):
+        numbers = column.cast(kind, strict=False)
+        if numbers.null_count() == column.null_count() < len(column):
+            return numbers
+    return column
+
+
+def names_unknown(columns: Mapping[str, str], known: Collection[str]) -> list[str]:
+    """What is wrong with the names of ours in a renaming: a column under a name that no verb knows would be lost."""
+    return [
+        f"columns: {ours!r} (for {theirs!r}) is none of our names{_meant(ours, known)} They are {', '.join(known)}; "
+        "a column that is none of these keeps its own name"
+        for ours, theirs in columns.items()
+        if ours not in known
+    ]
+
+
+def _meant(name: str, known: Collection[str]) -> str:
+    near = nearest(name.casefold(), known)
+    return f"; did you mean {near!r}?" if near else "."
+
+
 def _read_csv(path: Path, separator: str, texts: Iterable[str]) -> pl.DataFrame:
     try:
         header = _header(path, separator)
@@ -116,8 +162,8 @@ def _read_csv(path: Path, separator: str, texts: Iterable[str]) -> pl.DataFrame:
     if repeated := sorted({name for name in header if header.count(name) > 1}):
         raise FileUnreadable(str(path), [f"column {name!r} appears twice" for name in repeated])
     if len(header) == 1 and (other := next((mark for mark in _NAMES if mark in header[0]), None)):
-        found, wanted = _NAMES[other], _NAMES[separator]
-        raise FileUnreadable(str(path), [f"its columns are separated by {found}; save it with {wanted} instead"])
+        theirs, wanted = _NAMES[other], _NAMES[separator]
+        raise FileUnreadable(str(path), [f"its columns are separated by {theirs}; save it with {wanted} instead"])
     as_text = dict.fromkeys(texts, pl.String)  # an identifier 007 stays 007
     try:
         return pl.read_csv(_opened(path), separator=separator, infer_schema_length=None, schema_overrides=as_text)

@@ -78,8 +78,8 @@ class Capability(StrEnum):
         underscores. This is the reading of the official toolkit, character for character.
         """
         text = str(value).strip() if value is not None else ""
-        if found := _AT_CODE.get(text.lower().replace(" ", "")):
-            return found
+        if capability := _AT_CODE.get(text.lower().replace(" ", "")):
+            return capability
         key = text.replace("-", "_").replace(" ", "_")
         return _AT_NAME.get(key.upper()) or _AT_VALUE.get(key.lower())
 
@@ -94,10 +94,10 @@ class Capability(StrEnum):
             >>> Capability.read("2A").value, Capability.read("Reasoning").code
             ('temporal_localization', '5')
         """
-        found = cls.named(value) or _ALIASES.get(" ".join(str(value).lower().split()))
-        if found is None:
+        capability = cls.named(value) or _ALIASES.get(" ".join(str(value).lower().split()))
+        if capability is None:
             raise UnknownName("capability", value, [c.value for c in cls])
-        return found
+        return capability
 
 
 _CODES = "1 1a 1b 1c 1d 1e 2 2a 2b 3 3a 3b 4 4a 4b 4c 5 5a 5b 5c".split()

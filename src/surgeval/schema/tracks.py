@@ -166,9 +166,9 @@ def _rectangles(boxes: object, instance: str) -> NDArray[np.float64]:
     if table.size == 0:
         return np.empty((0, 4))
     if table.ndim != 2 or table.shape[1] != 4:
-        got = "x".join(map(str, table.shape))
+        shape = "x".join(map(str, table.shape))
         raise ProcedureInvalid(
-            f"track {instance!r}", [f"boxes need four numbers each (x, y, width, height), got {got}"]
+            f"track {instance!r}", [f"boxes need four numbers each (x, y, width, height), got {shape}"]
         )
     return table
 

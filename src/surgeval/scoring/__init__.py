@@ -1,6 +1,7 @@
 """From questions, answers and verdicts to the score table: profiles, lint, floors, differences."""
 
 __all__ = [
+    "counted",
     "diff",
     "evaluate",
     "floors",
@@ -9,7 +10,10 @@ __all__ = [
     "lint_report",
     "margins",
     "official",
+    "ood_gap",
     "profiles",
+    "question_slices",
     "result",
     "run",
+    "summary",
 ]

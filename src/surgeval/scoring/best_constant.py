@@ -62,12 +62,12 @@ def _most_common(questions: Sequence[BlindQuestion], videos: Ints, count: int) -
     place = {text: index for index, text in enumerate(texts)}
     codes = np.array([place[answer] for answer in answers], dtype=np.intp)
     total = np.bincount(codes, minlength=len(texts))
-    found: list[Constant | None] = []
-    for own in _own_counts(videos, codes, np.ones(len(codes)), count, len(texts)):
-        rest = total - own
+    constants: list[Constant | None] = []
+    for in_video in _own_counts(videos, codes, np.ones(len(codes)), count, len(texts)):
+        rest = total - in_video
         best = rest.argmax(axis=1)
-        found += [_constant(texts[b], rest[row, b]) for row, b in enumerate(best)]
-    return [*found, _constant(texts[int(total.argmax())], total.max())]
+        constants += [_constant(texts[b], rest[row, b]) for row, b in enumerate(best)]
+    return [*constants, _constant(texts[int(total.argmax())], total.max())]
 
 
 def _best_shares(questions: Sequence[BlindQuestion], videos: Ints, count: int) -> list[Constant | None]:
@@ -89,10 +89,10 @@ def _best_times(questions: Sequence[BlindQuestion], videos: Ints, count: int) ->
             with np.errstate(invalid="ignore"):
                 low = np.ceil(np.maximum(times[:, 0] - tolerance, 0))
                 high = np.floor(np.minimum(times[:, 0] + tolerance, 359_999))
-            found = _best_points(low, high, videos[rows], count, lambda a, b: clock([(a + b) // 2]))
+            constants = _best_points(low, high, videos[rows], count, lambda a, b: clock([(a + b) // 2]))
         else:
-            found = _best_lists(times, tolerance, videos[rows], count)
-        best = [_better(old, new) for old, new in zip(best, found, strict=True)]
+            constants = _best_lists(times, tolerance, videos[rows], count)
+        best = [_better(old, new) for old, new in zip(best, constants, strict=True)]
     return best
 
 
@@ -124,10 +124,10 @@ def _best_points(
     places[order] = np.cumsum(fresh) - 1
     line, steps = where[order][fresh], np.where(kind == 0, 1.0, -1.0)
     total = np.cumsum(np.bincount(places, weights=steps, minlength=len(line))).astype(np.float64)
-    found: list[Constant | None] = []
-    for own in _own_counts(np.tile(videos, 2), places, steps, count, len(line)):
-        found += _stretches(total - np.cumsum(own, axis=1), line, text)
-    return found + _stretches(total[None, :], line, text)
+    constants: list[Constant | None] = []
+    for in_video in _own_counts(np.tile(videos, 2), places, steps, count, len(line)):
+        constants += _stretches(total - np.cumsum(in_video, axis=1), line, text)
+    return constants + _stretches(total[None, :], line, text)
 
 
 def _stretches(coverage: Floats, line: Floats, text: Callable[[float, float], str]) -> list[Constant | None]:

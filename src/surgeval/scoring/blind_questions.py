@@ -60,10 +60,10 @@ def blind_questions(questions: QuestionSet) -> list[BlindQuestion]:
     references = list(questions.references.values())
     asked = [questions.requests[reference.case] for reference in references]
     templates = templates_of((request.question for request in asked), class_names=questions.class_names)
-    found = []
+    blind = []
     for reference, request, template in zip(references, asked, templates, strict=True):
         answer_format = questions.format_of(reference)
-        found.append(
+        blind.append(
             BlindQuestion(
                 case=reference.case,
                 video=request.video,
@@ -77,7 +77,7 @@ def blind_questions(questions: QuestionSet) -> list[BlindQuestion]:
                 ood_stated=reference.ood is not None,
             )
         )
-    return found
+    return blind
 
 
 def canonical(format_name: str, value: Any) -> str:

@@ -108,7 +108,7 @@ class DiffResult(Result):
         lines += [f"  setting {name}: {a} -> {b}" for name, a, b in self.settings.iter_rows()]
         top = self.table.filter(level=HEADLINE[0], estimand="rows").row(0, named=True)
         if top["difference"] is not None:
-            parts = ", ".join(f"{part} {top[part]:+.4f}" for part in PARTS)
+            parts = ", ".join(f"{step} {top[step]:+.4f}" for step in PARTS)
             lines.append(f"  headline {top['a']:.4f} -> {top['b']:.4f} ({top['difference']:+.4f}: {parts})")
         return "\n".join(lines)
 
@@ -247,15 +247,15 @@ def _settings(a: ScoredRun, b: ScoredRun) -> pl.DataFrame:
 
 def _flat(manifest: dict[str, Any]) -> dict[str, str]:
     """Versions, options, seeds and input hashes of a manifest as texts, under one name each."""
-    found: dict[str, str] = {key: str(manifest[key]) for key in ("surgeval", "verb") if key in manifest}
-    for part in ("options", "settled", "seeds"):
-        if isinstance(manifest.get(part), dict):
-            found |= {f"{part}.{key}": str(value) for key, value in manifest[part].items()}
+    texts: dict[str, str] = {key: str(manifest[key]) for key in ("surgeval", "verb") if key in manifest}
+    for section in ("options", "settled", "seeds"):
+        if isinstance(manifest.get(section), dict):
+            texts |= {f"{section}.{key}": str(value) for key, value in manifest[section].items()}
     listed = manifest.get("inputs")
     for index, entry in enumerate(listed if isinstance(listed, list) else []):
         if isinstance(entry, dict):
-            found[f"inputs.{index + 1}"] = f"{entry.get('file')} {str(entry.get('sha256'))[:12]}"
-    return found
+            texts[f"inputs.{index + 1}"] = f"{entry.get('file')} {str(entry.get('sha256'))[:12]}"
+    return texts
 
 
 def _notes(a: ScoredRun, b: ScoredRun) -> Iterator[str]:

@@ -224,8 +224,8 @@ def _constant_answers(
     answers: dict[str, list[str | None]] = {}
     coarser: list[str | None] = [None] * len(questions)
     for (name, key), groups in zip(LEVELS.items(), fitted, strict=True):
-        own = [_constant_for(groups.get(key(question)), question, leave_out) for question in questions]
-        coarser = [fine if fine is not None else coarse for fine, coarse in zip(own, coarser, strict=True)]
+        finest = [_constant_for(groups.get(key(question)), question, leave_out) for question in questions]
+        coarser = [fine if fine is not None else coarse for fine, coarse in zip(finest, coarser, strict=True)]
         answers[name] = coarser
     return answers
 

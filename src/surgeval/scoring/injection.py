@@ -2,8 +2,9 @@
 
 Two detectors, kept apart. `official_signal` is the public list of the official toolkit 0.4.0: twelve
 lower-cased substrings, of which a single hit stops that toolkit for the whole answer file, harmless
-or not ("act as if" is enough). `signals` is ours: it looks wider (delimiters, fake references, other
-languages, invisible characters, floods), names what it saw and stops nothing; a person decides.
+or not ("act as if" is enough). `signals` is ours: it looks at characters, delimiters and length, and at the few
+phrases that answers about operations do not hold; it names what it saw and stops nothing, a person decides. About half
+of the attacks are put into words that no list has; those are for the judge's prompt and `judge check`.
 
 Every pattern has bounded repetition only and reads at most `SCANNED` characters, so the time is
 linear in the text whatever the text is.
@@ -75,17 +76,17 @@ def signals(text: str) -> tuple[Signal, ...]:
     """
     if len(text) < _SHORTEST and text.isascii() and text.isprintable():
         return ()
-    return _remembered(text) if len(text) <= _REMEMBERED else _found(text)
+    return _remembered(text) if len(text) <= _REMEMBERED else _signals_in(text)
 
 
-def _found(text: str) -> tuple[Signal, ...]:
+def _signals_in(text: str) -> tuple[Signal, ...]:
     return (*_phrases(text), *_characters(text), *_floods(text))
 
 
 @lru_cache(maxsize=8192)
 def _remembered(text: str) -> tuple[Signal, ...]:
     """Closed answers repeat by the thousand, so each text is looked at once."""
-    return _found(text)
+    return _signals_in(text)
 
 
 def _phrases(text: str) -> list[Signal]:
@@ -152,87 +153,57 @@ _LOOK_ALIKES = str.maketrans("авсеһіјкмнорѕтухгοανκτυι",
 _PLAIN = re.compile(r"[A-Za-z0-9 ,.;%()'/-]*")
 _LETTERS = re.compile(r"[a-z]+")
 _NEEDED = frozenset(
-    "ignore disregard forget overrule override follow following system ignoriere ignorieren ignoriert ignorier"
-    " vergiss missachte missachten ignorez ignorer oublie oubliez oublier ignora olvida esqueca dimentica negeer"
-    " vergeet correct incorrect equivalent korrekt richtig juste correcto correcta correto correta end begin start"
-    " stop reference truth gold golden expected referenzantwort respuesta you pretend imagine roleplay role act"
-    " behave jailbreak developer anything du sie tu ahora eres ora".split()
+    "ignore disregard forget overrule override ignoriere ignorieren ignoriert ignorier vergiss missachte missachten"
+    " ignorez ignorer oublie oubliez oublier ignora olvida esqueca dimentica correct incorrect korrekt richtig"
+    " end begin reference referenzantwort respuesta".split()
 )
 """At least one of these stands in every phrase that plain text can hold."""
 
 _GAP = r"\W{1,3}"
 _WORDS = rf"(?:\w{{1,20}}{_GAP}){{0,5}}"
+_FEW = rf"(?:\w{{1,20}}{_GAP}){{0,2}}"
 _LINE = r"(?:^|\n)[\s>*_-]{0,6}"
-_JUDGE = r"(?:judge|grader|evaluator|examiner|assistant|language model|ai|chatbot)"
-_SURELY = r"(?:(?:definitely|clearly|fully|entirely|completely|absolutely|certainly|factually|verified|judged|graded|marked|considered|deemed|already|indeed|to be|as)\W{1,3}){0,3}"  # noqa: E501
 
+# Only what surgeons do not say of operations: "you are now", "the expected response", "system message" and "the
+# decision is correct" flagged more answers than attacks, and an attack finds other words. The sentences on which
+# that was measured: tests/support/injection_sentences.py.
 _OVERRIDE = (
-    rf"\b(?:ignore|disregard|forget|overrule|override|do not follow|don't follow|stop following){_GAP}{_WORDS}"
-    r"(?:instructions?|prompts?|rules?|guidelines?|rubrics?|criteria|directives?)\b",
-    rf"\b(?:ignore|disregard|forget){_GAP}(?:all|everything|anything){_GAP}{_WORDS}(?:above|before|previous|prior)\b",
-    rf"\b(?:ignore|disregard|forget){_GAP}(?:all{_GAP})?(?:the|this|what is){_GAP}above\b",
-    rf"\b(?:new|updated|revised|real|actual){_GAP}(?:system{_GAP})?(?:instructions?|prompt|task|rules?)\s{{0,3}}[:=]",
-    rf"\bsystem{_GAP}(?:prompt|message|override|instruction)s?\b",
-    r"\boverride\s{0,3}[:=!]",
+    rf"\b(?:ignore|disregard|forget|overrule|override){_GAP}{_FEW}(?:previous|prior|earlier|preceding|above|all|your)"
+    rf"{_GAP}{_FEW}(?:instructions?|prompts?|rules?|rubrics?)\b",
     rf"\b(?:ignorier\w{{0,3}}|vergiss|missachte\w{{0,2}}){_GAP}{_WORDS}(?:anweisung|vorgabe|instruktion|regel)",
-    rf"\b(?:ignore[zr]?|oublie[zr]?){_GAP}{_WORDS}(?:instructions|consignes)\b",
+    rf"\b(?:ignore[zr]?|oublie[zr]?){_GAP}{_WORDS}(?:instructions précédentes|consignes)\b",
     rf"\b(?:ignora|ignore|olvida|esqueça|esqueca|dimentica){_GAP}{_WORDS}(?:instrucciones|instruções|instrucoes|istruzioni)",
-    rf"\b(?:negeer|vergeet){_GAP}{_WORDS}(?:instructies|opdrachten)",
     rf"(?:игнорируй|забудь)(?:те)?{_GAP}{_WORDS}(?:инструкци|указани)",
-    r"(?:忽略|无视|無視|忘记|忘記).{0,12}(?:指令|指示|提示|说明|規則|规则)",
+    r"(?:忽略|无视|無視|忘记|忘記).{0,12}(?:指令|指示|提示|规则|規則)",
     r"(?:指示|命令|プロンプト).{0,6}(?:無視|忘れ)",
     r"(?:지시|명령|지침).{0,6}(?:무시|잊)",
     r"تجاهل.{0,20}(?:التعليمات|الأوامر)",
     r"निर्देश.{0,12}(?:अनदेख|भूल)",
 )
 _VERDICT = (
-    r"\b(?:verdict|judge?ment|grade|grading|evaluation|assessment|decision|rating|correctness)\W{1,8}(?:is\W{1,3})?"
-    r"(?:in)?correct\b",
-    rf"\b(?:mark|grade|rate|score|count|consider|treat|accept|judge|classify|label){_GAP}{_WORDS}"
-    rf"(?:answer|response|candidate|submission|this|it){_GAP}(?:as{_GAP})?(?:fully{_GAP})?(?:correct|equivalent)\b",
-    rf"\b(?:respond|reply|answer|output|say|return|print|write|vote){_GAP}(?:only{_GAP})?(?:with{_GAP})?"
-    rf"(?:the{_GAP}word{_GAP})?correct\b",
-    rf"\b(?:candidate|answer|response|submission){_GAP}(?:is|should be|must be|was){_GAP}{_SURELY}"
-    r"(?:correct\b|equivalent to the reference)",
+    r"\b(?:verdict|final (?:judge?ment|grade|verdict))\W{1,8}(?:is\W{1,3})?(?:in)?correct\b",
+    rf"\b(?:respond|reply|output|say|return|print|write|vote){_GAP}(?:only{_GAP})?(?:with{_GAP})?"
+    rf"(?:the{_GAP}word{_GAP})?correct[.!,]?(?:$|\n|{_GAP}(?:and|nothing|only|now|then|please)\b)",
     r"(?:correct|verdict)[\"']\s{0,3}:\s{0,3}(?:true|1\b|[\"'](?:correct|pass|true))",
-    r"\n\W{0,8}(?:in)?correct\W{0,8}(?:$|\n)",
-    rf"\b(?:bewerte|werte|markiere){_GAP}{_WORDS}als{_GAP}(?:korrekt|richtig)",
-    rf"\b(?:marque[zr]?|considère|notez?){_GAP}{_WORDS}comme{_GAP}(?:correct|juste)\b",
-    rf"\b(?:marca|considera|califica)\w{{0,2}}{_GAP}{_WORDS}como{_GAP}corre(?:ct|t)[oa]",
-    rf"(?:отметь|считай|оцени)(?:те)?{_GAP}{_WORDS}(?:правильн|верн)",
-    r"(?:标记|標記|判定|评为|評為|视为|視為|判断).{0,8}正[确確]",
+    rf"\b(?:bewerte|werte){_GAP}{_WORDS}als{_GAP}(?:korrekt|richtig)",
     r"正解(?:と|に)(?:判定|して|みな)",
 )
 _DELIMITER = (
     r"(?:^|\n)[ \t>]{0,4}#{2,6}[ \t]{0,4}\w",
     r"(?:^|\n)[ \t>]{0,4}#[ \t]{1,4}(?:reference|candidate|verdict|answer|question|system|task|output|instruction|judge"
     r"|evaluation|end|ground)",
-    r"<\|[\w ]{1,40}\|>|\[/?inst\]|<</?sys>>|</s>",
+    r"<\|[\w ]{1,40}\|>|\[/?inst\]|<</?sys>>|</s>|<(?:start|end)_of_turn>",
     r"</?(?:system|user|assistant|human|candidate|reference|answer|response|verdict|instructions?|judge|question)\b"
     r"[^<>\n]{0,40}>",
-    rf"{_LINE}(?:system|assistant|user|human|judge|candidate|candidate answer|question)[\s*_]{{0,3}}:",
-    r"[-=*_~]{3}\s{0,3}(?:end|begin|start|stop)\b",
-    r"\bend of (?:the )?(?:candidate|answer|response|input|prompt|document|message)\b",
+    rf"{_LINE}(?:system|judge|grader|candidate|candidate answer)[\s*_]{{0,3}}:",
+    r"[-=*_~]{3}\s{0,3}(?:end|begin)\b",
+    r"\bend of (?:the )?(?:candidate|answer|response|input|prompt|document)\b",
     r"```|\"\"\"|~~~",
 )
 _REFERENCE = (
-    rf"\b(?:reference|ground[ -]truth|gold(?:en)?|expected){_GAP}(?:standard{_GAP})?"
-    r"(?:answer|solution|response|label)s?\b",
-    rf"{_LINE}(?:reference|ground[ -]truth|gold(?: standard)?)[\s*_]{{0,3}}[:=]",
-    rf"\bthe (?:reference|ground[ -]truth) (?:is|was|has been){_GAP}"
-    r"(?:wrong|incorrect|outdated|updated|corrected|replaced)\b",
-    r"\b(?:referenzantwort|musterlösung|réponse (?:de référence|attendue)|respuesta (?:de referencia|esperada))\b",
+    r"\breference answers?\b",
+    r"\b(?:referenzantwort|réponse de référence|respuesta de referencia)\b",
     r"参考答案|標準答案|标准答案|эталонн\w{1,3} ответ",
-)
-_ROLE = (
-    rf"\byou{_GAP}(?:are|re|will be|must be){_GAP}(?:\w{{1,20}}{_GAP}){{0,4}}{_JUDGE}\b",
-    r"\byou are (?:now|no longer)\b|\bfrom now on,? you\b",
-    rf"\b(?:pretend|imagine|role-?play|act|behave){_GAP}(?:\w{{1,20}}{_GAP}){{0,3}}(?:you|{_JUDGE})\b",
-    rf"\bpretend{_GAP}(?:to be|that)\b",
-    r"\b(?:jailbreak|developer mode|do anything now)\b",
-    r"\bdu bist (?:jetzt|nun)\b|\bsie sind (?:jetzt|nun)\b|\btu es maintenant\b|\bvous êtes maintenant\b",
-    r"\bahora eres\b|\beres ahora\b|\bora sei\b|\bты теперь\b|\bтеперь ты\b",
-    r"你现在是|你現在是|扮演|あなたは今",
 )
 _PHRASES = {
     name: re.compile("|".join(patterns))
@@ -241,7 +212,6 @@ _PHRASES = {
         ("fake-verdict", _VERDICT),
         ("delimiter-spoof", _DELIMITER),
         ("fake-reference", _REFERENCE),
-        ("role-play", _ROLE),
     )
 }
 

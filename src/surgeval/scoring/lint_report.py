@@ -147,10 +147,10 @@ class LintReport(Result):
         condition = "" if rule.official == "yes" else f" {rule.official}"
         official = f" The official toolkit stops here{condition}." if rule.aborts else ""
         lines = [f"  {code} ({total:,}): {rule.meaning}{official}"]
-        found = [finding for finding in self.findings if finding.code == code][:examples]
-        lines += [f"      {_example(finding)}" for finding in found]
-        if total > len(found):
-            lines.append(f"      ... and {total - len(found):,} more")
+        examples_shown = [finding for finding in self.findings if finding.code == code][:examples]
+        lines += [f"      {_example(finding)}" for finding in examples_shown]
+        if total > len(examples_shown):
+            lines.append(f"      ... and {total - len(examples_shown):,} more")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -178,7 +178,7 @@ def ordered_counts(counts: Mapping[str, int]) -> dict[str, int]:
 
 
 def _example(finding: Finding) -> str:
-    place = " ".join(part for part in (finding.where, f"[{finding.case[:80]}]" if finding.case else "") if part)
+    place = " ".join(place for place in (finding.where, f"[{finding.case[:80]}]" if finding.case else "") if place)
     meant = f"; probably meant: {shown(finding.nearest)}" if finding.nearest is not None else ""
     return f"{place}{': ' if place else ''}{finding.message}{meant}"
 

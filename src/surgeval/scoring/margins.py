@@ -43,8 +43,8 @@ def margins(cases: pl.DataFrame, score_table: ScoreTable) -> pl.DataFrame:
     slices = Slices(cases["video"].to_list(), cases["bucket"].to_list(), cases["format"].to_list())
     rows: list[dict[str, Any]] = []
     for model in score_table.models:
-        own = scores.filter(model=model).select("case", "value", present=pl.lit(True))
-        joined = cases.select("case").join(own, on="case", how="left", maintain_order="left")
+        answered = scores.filter(model=model).select("case", "value", present=pl.lit(True))
+        joined = cases.select("case").join(answered, on="case", how="left", maintain_order="left")
         rows += _rows(model, joined, cases, slices)
     return MARGINS.frame(rows)
 
@@ -53,10 +53,10 @@ def _rows(model: str, joined: pl.DataFrame, cases: pl.DataFrame, slices: Slices)
     predictors = [name for name in cases.columns if name not in DESCRIBED]
     floors = [name for name in predictors if not name.startswith("oracle-")]
     missing = joined["present"].is_null().to_numpy()
-    own = joined["value"].cast(pl.Float64).to_numpy().copy()
-    own[missing] = 0.0
-    unscored = np.isnan(own) | cases[floors[0]].is_null().to_numpy()
-    values = slices.values(np.where(unscored, np.nan, own))
+    answered = joined["value"].cast(pl.Float64).to_numpy().copy()
+    answered[missing] = 0.0
+    unscored = np.isnan(answered) | cases[floors[0]].is_null().to_numpy()
+    values = slices.values(np.where(unscored, np.nan, answered))
     lacking = slices.values(np.where(unscored, np.nan, missing))
     left_out = slices.values(unscored.astype(float))
     honest = {name: slices.values(_paired(cases, name, unscored)) for name in floors}

@@ -8,19 +8,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from surgeval.errors import Misuse, UnknownName
-from surgeval.judges import Judge, Panel, VerdictStore, in_official_protocol, open_judge
+from surgeval.judges import Judge, Panel, VerdictStore, in_official_protocol, open_judges
 from surgeval.results.request import Request, requested
 from surgeval.schema.documents import is_whole
 from surgeval.schema.foreign_objects import definitions_text, read_definitions
 from surgeval.schema.missing import Missing
 from surgeval.schema.question_files import Sources, load_questions
 from surgeval.scoring.counted import MissingRules
-from surgeval.scoring.judge_tables import check_prices, with_judges
+from surgeval.scoring.judge_tables import check_prices, check_share, with_judges
 from surgeval.scoring.lint import lint
 from surgeval.scoring.native_score import NativeOptions, score_native
 from surgeval.scoring.official_score import score_official
 from surgeval.scoring.ood import Seen
 from surgeval.scoring.profiles import latency_limit_s, profile_named
+from surgeval.scoring.question_slices import CONTEXT_S, check_context
 from surgeval.scoring.result import ScoreResult
 from surgeval.stats.draws import check_replicates, check_seed
 from surgeval.stats.engine import AUTO
@@ -41,11 +42,15 @@ def score(
     store: str | Path | None = None,
     quorum: int | None = None,
     prices: Sequence[float] = (),
+    max_judge_failures: float = 0.05,
+    judge_tokens: int | None = None,
+    judge_timeout_s: float | None = None,
     definitions: str | Path | None = None,
     ood: str = "stated",
     train_requests: Sources | None = None,
     train_references: Sources | None = None,
     missing: Missing = None,
+    context_s: Sequence[float] = CONTEXT_S,
     method: str = AUTO,
     replicates: int = 1000,
     seed: int = 42,
@@ -67,6 +72,10 @@ def score(
             version is taken as well). Without one, a run that is interrupted begins anew.
         quorum: Opinions that a decision on free text needs; by default more than half of the judges.
         prices: Per million tokens, one for each judge; `judges.csv` then says what each cost.
+        max_judge_failures: Share of its cases above which a judge that failed is an error among the findings; what it
+            failed on is asked again by the next run.
+        judge_tokens: Room for a reply of judges that are named; not under official profiles, which have their own.
+        judge_timeout_s: For one reply of a server; likewise.
         definitions: A foreign-object definitions file; its classes become the legal ones.
         ood: How OOD is decided: `stated` in the file, or derived (`procedure`, `template`, `either`,
             `center`) from what the training questions contain.
@@ -75,10 +84,11 @@ def score(
         missing: What questions without a verdict count as (native profile), by status as in every verb:
             `"judge_abstained=drop-score"`, `{"not_judged": "worst"}`. By default an abstention is wrong, and what was
             not judged leaves no headline. `"error"` refuses questions without response, which are wrong otherwise.
+        context_s: Lengths in seconds that tell short, medium and long contexts apart (native profile).
         method: Of the intervals of the native profile, as for `interval`; official profiles have their own.
         replicates: Bootstrap resamples behind every interval, where a method draws.
         seed: Of the random streams.
-        progress: Called with the number of further free-text answers that were judged.
+        progress: Called with the number of further free-text answers that were judged; a `Meter` counts verdicts.
 
     Raises:
         Misuse: An option that cannot mean anything.
@@ -93,9 +103,13 @@ def score(
         raise UnknownName("interval method", method, PREPARED_METHODS)
     check_replicates(replicates, least=1 if chosen.official else 0)
     check_seed(seed)
+    check_context(context_s)
     limit = latency_limit_s(track, max_latency_s)
-    asked = [open_judge(judge) if isinstance(judge, str) else judge for judge in judges]
+    if chosen.official and not (judge_tokens is None and judge_timeout_s is None):
+        raise Misuse("official profiles give judges the toolkit's tokens and time; leave out those of your own")
+    asked = open_judges(judges, tokens=judge_tokens, timeout_s=judge_timeout_s)
     check_prices(prices, len(asked))
+    check_share(max_judge_failures)
     if chosen.official:
         asked = [in_official_protocol(judge) for judge in asked]
     verdicts = None if store is None else VerdictStore(store)
@@ -114,20 +128,23 @@ def score(
                 replicates=replicates, seed=seed, report=report, progress=progress,
             )  # fmt: skip
         return replace(
-            with_judges(result, panel, prices=prices, replicates=replicates, seed=seed),
+            with_judges(
+                result, panel, prices=prices, most_failures=max_judge_failures, replicates=replicates, seed=seed
+            ),
             request=Request(settled=settled),
         )
     options = NativeOptions(
         model=model, limit_s=limit, ood=ood, missing=MissingRules.of(missing), method=method, replicates=replicates,
         seed=seed,
         progress=progress, seen=_seen(train_requests, train_references, class_names),
-        definitions=definitions_text() if kinds is None else definitions_text(kinds),
+        definitions=definitions_text() if kinds is None else definitions_text(kinds), context_s=context_s,
     )  # fmt: skip
     questions = load_questions(requests, references, class_names=class_names)
     with closing(panel):
         result = score_native(questions, responses, panel=panel, options=options, report=report)
     return replace(
-        with_judges(result, panel, prices=prices, replicates=replicates, seed=seed), request=Request(settled=settled)
+        with_judges(result, panel, prices=prices, most_failures=max_judge_failures, replicates=replicates, seed=seed),
+        request=Request(settled=settled),
     )
 
 

@@ -68,8 +68,8 @@ class Slices:
     def values(self, scores: npt.ArrayLike) -> dict[Slice, SliceValue]:
         """The accuracy in every slice. NaN means not scored: left out of the mean, and of the counts."""
         column = np.asarray(scores, dtype=np.float64)
-        found = {name: self._value(column[rows], self._video[rows]) for name, rows in self._members.items()}
-        return {HEADLINE: _headline(found), **found}
+        by_slice = {name: self._value(column[rows], self._video[rows]) for name, rows in self._members.items()}
+        return {HEADLINE: _headline(by_slice), **by_slice}
 
     @staticmethod
     def _value(scores: npt.NDArray[np.float64], videos: npt.NDArray[np.intp]) -> SliceValue:
@@ -84,9 +84,9 @@ class Slices:
         return SliceValue(float(scores.mean()), float(means.mean()), right, len(scores), int(present.sum()))
 
 
-def _headline(found: Mapping[Slice, SliceValue]) -> SliceValue:
-    buckets = [value for (level, _), value in found.items() if level == "bucket" and value.questions]
-    whole = found[OVERALL]
+def _headline(by_slice: Mapping[Slice, SliceValue]) -> SliceValue:
+    buckets = [value for (level, _), value in by_slice.items() if level == "bucket" and value.questions]
+    whole = by_slice[OVERALL]
     if not buckets:
         return SliceValue(math.nan, math.nan, 0, 0, 0)
     rows, videos = (math.fsum(v[i] for v in buckets) / len(buckets) for i in (0, 1))

@@ -53,13 +53,13 @@ def templates_of(questions: Iterable[str], *, class_names: Sequence[str] = CLASS
     """
     pattern = _pattern(tuple(class_names))
     known: dict[str, str] = {}
-    found = []
+    names = []
     for question in questions:
         template = known.get(question)
         if template is None:
             template = known[question] = pattern.sub(_mask, " ".join(question.lower().split()))
-        found.append(template)
-    return found
+        names.append(template)
+    return names
 
 
 def _mask(match: re.Match[str]) -> str:

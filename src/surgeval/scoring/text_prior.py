@@ -41,12 +41,12 @@ class TextPrior:
 
     def answers(self, questions: Sequence[BlindQuestion]) -> list[str | None]:
         """The most probable answer to each question; equal texts are looked at once."""
-        found: list[str | None] = [None] * len(questions)
+        texts: list[str | None] = [None] * len(questions)
         for name, model in self._models.items():
             rows = [row for row, question in enumerate(questions) if question.format == name]
             for row, label in zip(rows, model.labels_of([questions[row] for row in rows]), strict=True):
-                found[row] = _text(questions[row], label)
-        return found
+                texts[row] = _text(questions[row], label)
+        return texts
 
 
 class _NaiveBayes:

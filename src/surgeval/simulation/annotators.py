@@ -244,7 +244,7 @@ def _swapped_from(first: Track, second: Track, from_s: int) -> tuple[Track, Trac
 def _spurious(
     procedure: Procedure, annotator: BoxAnnotator, rng: np.random.Generator, errors: list[AnnotationError]
 ) -> list[Track]:
-    found = []
+    tracks = []
     for number in range(int(rng.poisson(annotator.spurious_per_minute * procedure.duration_s / 60))):
         start = int(rng.integers(0, procedure.duration_s))
         seconds = np.arange(start, min(start + int(rng.integers(1, 6)), procedure.duration_s))
@@ -252,6 +252,6 @@ def _spurious(
         place = rng.uniform(0, 1, 2) * ((procedure.width_px, procedure.height_px) - size)
         boxes = np.tile(np.round(np.concatenate([place, size]), 1), (len(seconds), 1))
         name, class_name = f"spurious_{number + 1}", CLASS_NAMES[int(rng.integers(len(CLASS_NAMES)))]
-        found.append(Track(name, class_name, seconds, boxes, np.zeros(len(seconds), dtype=np.uint8)))
+        tracks.append(Track(name, class_name, seconds, boxes, np.zeros(len(seconds), dtype=np.uint8)))
         errors.append(AnnotationError("spurious", name, start, class_name))
-    return found
+    return tracks

@@ -67,17 +67,17 @@ def draw_episodes(
         rng: The stream to draw from.
         pace: Below 1 in very short procedures; shortens every episode.
     """
-    found: list[Episode] = []
+    episodes: list[Episode] = []
     for phase in phases:
         for kind, rate in (("smoke", phase.model.smoke), ("blood", phase.model.blood)):
             expected = rate * center.rates.get(kind, 1.0) * (phase.end_s - phase.start_s) / 60
-            found += _scattered(f"background_{kind}", expected, phase.start_s, phase.end_s, rng, pace)
+            episodes += _scattered(f"background_{kind}", expected, phase.start_s, phase.end_s, rng, pace)
     for kind, rate in _PER_MINUTE.items():
         expected = rate * center.rates.get(kind, 1.0) * duration_s / 60
-        found += _scattered(kind, expected, 0.0, duration_s, rng, pace)
+        episodes += _scattered(kind, expected, 0.0, duration_s, rng, pace)
     dirt = 0.02 * center.rates.get("image_lens_dirty", 1.0) * duration_s / 60
-    found += _scattered("image_lens_dirty", dirt, 0.0, duration_s, rng, pace)
-    return tuple(sorted(found, key=lambda episode: (episode.start_s, episode.kind)))
+    episodes += _scattered("image_lens_dirty", dirt, 0.0, duration_s, rng, pace)
+    return tuple(sorted(episodes, key=lambda episode: (episode.start_s, episode.kind)))
 
 
 def _scattered(

@@ -125,17 +125,17 @@ def _clearest(scenes: Sequence[Scene], class_name: str) -> tuple[Scene, float, N
 
 def _crowding(life: Life, view: View, sights: Mapping[str, Sight]) -> NDArray[np.float64]:
     """For each time in which the object exists, the share of its box that boxes of other objects overlap."""
-    own, span = sights[life.instance], view.span_of(life)
-    area = np.maximum(own.boxes[:, 2] * own.boxes[:, 3], 1e-9)
-    shared = np.zeros(len(own.boxes))
+    sight, span = sights[life.instance], view.span_of(life)
+    area = np.maximum(sight.boxes[:, 2] * sight.boxes[:, 3], 1e-9)
+    shared = np.zeros(len(sight.boxes))
     for other in view.scene.lives:
         seen, also = sights[other.instance], view.span_of(other)
         start, stop = max(span.start, also.start), min(span.stop, also.stop)
         if other is life or stop <= start:
             continue
         here, there = slice(start - span.start, stop - span.start), slice(start - also.start, stop - also.start)
-        low = np.maximum(own.boxes[here, :2], seen.boxes[there, :2])
-        high = np.minimum(*(boxes[:, :2] + boxes[:, 2:] for boxes in (own.boxes[here], seen.boxes[there])))
+        low = np.maximum(sight.boxes[here, :2], seen.boxes[there, :2])
+        high = np.minimum(*(boxes[:, :2] + boxes[:, 2:] for boxes in (sight.boxes[here], seen.boxes[there])))
         shown = seen.visibility[there] != Visibility.OUTSIDE
         shared[here] += np.clip(high - low, 0, None).prod(axis=1) * shown
     return np.asarray(shared / area)
@@ -143,8 +143,8 @@ def _crowding(life: Life, view: View, sights: Mapping[str, Sight]) -> NDArray[np
 
 def _strongest(scenes: Sequence[Scene], kind: str) -> tuple[Scene, float]:
     """Where an artefact is strong and no other one beside it."""
-    found = [(scene, (e.start_s + e.end_s) / 2) for scene in scenes for e in scene.episodes if e.kind == kind]
-    seen = [(scene, time_s) for scene, time_s in found if not scene.camera.is_masked(np.array([time_s]))[0]]
+    moments = [(scene, (e.start_s + e.end_s) / 2) for scene in scenes for e in scene.episodes if e.kind == kind]
+    seen = [(scene, time_s) for scene, time_s in moments if not scene.camera.is_masked(np.array([time_s]))[0]]
     if kind.startswith("instrument_"):
         seen = [(scene, time_s) for scene, time_s in seen if scene.look(np.array([time_s])).any_tool[0]]
 

@@ -71,7 +71,7 @@ class Life:
     """Wholly covered by tissue."""
     covered: tuple[Stretch, ...]
     """Covered in part."""
-    told: tuple[Event, ...]
+    events: tuple[Event, ...]
     """What happened to it, apart from what the view shows."""
     attributes: Mapping[str, str]
     changes: tuple[AttributeChange, ...]
@@ -101,8 +101,8 @@ class LifeWriter:
     def lives(self) -> tuple[Life, ...]:
         """All objects, in the order in which they come."""
         rules = sorted(self.kind.objects, key=lambda rule: rule.class_name != "Specimen Bag")
-        found = [life for rule in rules for life in self._of_rule(rule)]
-        return tuple(sorted(found, key=lambda life: (life.born_s, life.instance)))
+        lives = [life for rule in rules for life in self._of_rule(rule)]
+        return tuple(sorted(lives, key=lambda life: (life.born_s, life.instance)))
 
     def _of_rule(self, rule: ObjectRule) -> Iterable[Life]:
         happens = self.rng.random() < rule.chance
@@ -141,7 +141,7 @@ class _Draft:
         self.keys: list[tuple[float, tuple[float, float, float]]] = []
         self.holds: list[Hold] = []
         self.rests: list[Stretch] = []
-        self.told: list[Event] = []
+        self.events: list[Event] = []
         self.changes: list[AttributeChange] = []
         self.place = rule.place
         self.spot = self._spot(self.place, position)
@@ -155,7 +155,7 @@ class _Draft:
         if self.rule.class_name == "Needle":
             self._stitch()
         self._end()
-        self.told.sort(key=lambda event: event.second)
+        self.events.sort(key=lambda event: event.second)
         hidden, covered = self._covers()
         return Life(
             self.instance,
@@ -169,7 +169,7 @@ class _Draft:
             tuple(self.holds),
             hidden,
             covered,
-            tuple(self.told),
+            tuple(self.events),
             self._attributes(),
             self._soaking(),
         )
@@ -290,7 +290,7 @@ class _Draft:
 
     def _tell(self, kind: EventKind, time_s: float, **details: str) -> None:
         second = min(floor(time_s), self.writer.duration_s - 1)
-        self.told.append(Event(kind, second, self.instance, {key: text for key, text in details.items() if text}))
+        self.events.append(Event(kind, second, self.instance, {key: text for key, text in details.items() if text}))
 
     def _where(self) -> dict[str, str]:
         return {

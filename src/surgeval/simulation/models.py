@@ -128,7 +128,7 @@ def probabilities(
     video_of = {request.case: request.video for request in requests}
     videos = sorted(set(video_of.values()))
     hard = {v: float(stream(seed, "hard video", v).normal()) for v in videos}
-    own = {v: float(stream(seed, "model", model.name, "video", v).normal()) for v in videos}
+    of_video = {v: float(stream(seed, "model", model.name, "video", v).normal()) for v in videos}
     chances = []
     for reference in references:
         video = video_of[reference.case]
@@ -138,7 +138,7 @@ def probabilities(
         here = (conditions or {}).get(reference.case, {})
         logit = np.log(skill / (1 - skill)) + sum(w * here.get(kind, 0.0) for kind, w in model.sensitivity.items())
         logit += model.center_shift.get((centers or {}).get(video, ""), 0.0) + model.ood_shift * bool(reference.ood)
-        logit += model.video_sd * hard[video] + model.own_video_sd * own[video]
+        logit += model.video_sd * hard[video] + model.own_video_sd * of_video[video]
         logit += model.case_sd * float(stream(seed, "hard case", reference.case).normal())
         chances.append(1 / (1 + np.exp(-logit)))
     return np.array(chances)
@@ -149,7 +149,7 @@ def conditions_of(requests: Iterable[Request], scenes: Iterable[Scene]) -> dict[
     windows: dict[str, list[Request]] = {}
     for request in requests:
         windows.setdefault(request.video, []).append(request)
-    found: dict[str, dict[str, float]] = {}
+    conditions: dict[str, dict[str, float]] = {}
     for scene in scenes:
         asked = windows.get(scene.video, [])
         levels = scene.conditions(np.arange(scene.duration_s, dtype=float)) if asked else {}
@@ -157,5 +157,7 @@ def conditions_of(requests: Iterable[Request], scenes: Iterable[Scene]) -> dict[
         for request in asked:
             low = int(np.clip(request.start_s, 0, scene.duration_s - 1))
             high = int(np.clip(np.floor(request.end_s) + 1, low + 1, scene.duration_s))
-            found[request.case] = {k: float((total[high] - total[low]) / (high - low)) for k, total in sums.items()}
-    return found
+            conditions[request.case] = {
+                k: float((total[high] - total[low]) / (high - low)) for k, total in sums.items()
+            }
+    return conditions

@@ -134,9 +134,9 @@ def lay_sprite(frame: NDArray[np.uint8], sprite: Sprite, x_px: float, y_px: floa
     x0, y0, x1, y1 = max(left, 0), max(top, 0), min(left + width, frame.shape[1]), min(top + height, frame.shape[0])
     if x0 >= x1 or y0 >= y1:
         return
-    own = (slice(y0 - top, y1 - top), slice(x0 - left, x1 - left))
+    window = (slice(y0 - top, y1 - top), slice(x0 - left, x1 - left))
     patch = frame[y0:y1, x0:x1]
-    mixed = patch * sprite.transparency[own][..., None]
-    mixed += sprite.premultiplied[own]
+    mixed = patch * sprite.transparency[window][..., None]
+    mixed += sprite.premultiplied[window]
     mixed >>= 8
     patch[...] = mixed

@@ -50,12 +50,12 @@ class Renderer:
         """
         times = np.asarray(times_s, dtype=np.float64)
         for start in range(0, len(times), _CHUNK):
-            part = times[start : start + _CHUNK]
-            view = self.scene.look(part)
-            levels = self.scene.conditions(part)
+            block = times[start : start + _CHUNK]
+            view = self.scene.look(block)
+            levels = self.scene.conditions(block)
             sights = [(life, view.span_of(life), view.sight(life)) for life in self.lives]
             shown = [(life, span, sight) for life, span, sight in sights if span.stop > span.start]
-            for at in range(len(part)):
+            for at in range(len(block)):
                 now = {kind: float(level[at]) for kind, level in levels.items()}
                 yield self._frame(view, at, shown, now)
 

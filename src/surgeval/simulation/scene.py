@@ -107,9 +107,9 @@ class View:
         tips = [self.to_screen(scene.instruments.tip_at(slot, times_s)) for slot in range(SLOTS)]
         self.tips = np.stack(tips)
 
-    def to_screen(self, points: NDArray[np.float64], part: slice = slice(None)) -> NDArray[np.float64]:
+    def to_screen(self, points: NDArray[np.float64], span: slice = slice(None)) -> NDArray[np.float64]:
         """Points of the situs in view heights from the picture's top left corner."""
-        view = self.camera[part]
+        view = self.camera[span]
         moved: NDArray[np.float64] = (points - view[:, :2]) * view[:, 2:] + (self.scene.aspect / 2, 0.5)
         return moved
 
@@ -122,17 +122,17 @@ class View:
 
     def sight(self, life: Life) -> Sight:
         """The object at the times of `span_of(life)`."""
-        part = self.span_of(life)
-        times = self.times_s[part]
+        span = self.span_of(life)
+        times = self.times_s[span]
         pose = life.path.at(times)
-        middle, zoom = self.to_screen(pose[:, :2], part), self.camera[part, 2]
+        middle, zoom = self.to_screen(pose[:, :2], span), self.camera[span, 2]
         half = _half_extent(life, pose[:, 2]) * zoom[:, None]
         boxes, shown = self._clipped(middle, half)
         code = np.full(len(times), Visibility.VISIBLE, dtype=np.uint8)
-        touched, buried = self._behind_instruments(life, part, middle, half.min(axis=1), zoom)
+        touched, buried = self._behind_instruments(life, span, middle, half.min(axis=1), zoom)
         partly = within_any(life.covered, times)
-        code[partly | touched | (self.smoke[part] > HIDING_SMOKE)] = Visibility.OCCLUDED
-        gone = within_any(life.hidden, times) | self.masked[part] | buried | (shown < LEAST_SHOWN)
+        code[partly | touched | (self.smoke[span] > HIDING_SMOKE)] = Visibility.OCCLUDED
+        gone = within_any(life.hidden, times) | self.masked[span] | buried | (shown < LEAST_SHOWN)
         code[gone] = Visibility.OUTSIDE
         place = np.column_stack([middle, pose[:, 2], zoom])
         return Sight(boxes * self.scene.height_px, code, place, partly)
@@ -142,20 +142,20 @@ class View:
 
         Smaller objects lie on larger ones, which is also how they are painted.
         """
-        found = {life.instance: self.sight(life) for life in self.scene.lives}
+        sights = {life.instance: self.sight(life) for life in self.scene.lives}
         order = sorted(self.scene.lives, key=lambda life: -life.size[0] * life.size[1])
         for place, under in enumerate(order):
             for over in order[place + 1 :]:
                 if _ever_near(under, over):
-                    self._covered_by(under, over, found)
-        return found
+                    self._covered_by(under, over, sights)
+        return sights
 
-    def _covered_by(self, under: Life, over: Life, found: dict[str, Sight]) -> None:
+    def _covered_by(self, under: Life, over: Life, sights: dict[str, Sight]) -> None:
         spans = self.span_of(under), self.span_of(over)
         low, high = max(spans[0].start, spans[1].start), min(spans[0].stop, spans[1].stop)
         if low >= high:
             return
-        below, above = found[under.instance], found[over.instance]
+        below, above = sights[under.instance], sights[over.instance]
         first, second = (
             slice(low - spans[0].start, high - spans[0].start),
             slice(low - spans[1].start, high - spans[1].start),
@@ -176,16 +176,16 @@ class View:
         return np.column_stack([low, size]), size.prod(axis=1) / (4 * half.prod(axis=1))
 
     def _behind_instruments(
-        self, life: Life, part: slice, middle: NDArray[np.float64], radius: NDArray[np.float64], zoom: Times
+        self, life: Life, span: slice, middle: NDArray[np.float64], radius: NDArray[np.float64], zoom: Times
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Whether a shaft lies over the object in part, and whether it covers it wholly."""
         touched, buried = np.zeros(len(middle), dtype=bool), np.zeros(len(middle), dtype=bool)
-        times = self.times_s[part]
+        times = self.times_s[span]
         for slot in range(SLOTS):
             holding = within_any([hold.stretch for hold in life.holds if hold.slot == slot], times)
-            near = _distance_to_segment(middle, self.tips[slot, part], self.gates[slot])
+            near = _distance_to_segment(middle, self.tips[slot, span], self.gates[slot])
             thick = THICKNESS[slot] * zoom / 2
-            there = (self.tools[slot, part] != NO_TOOL) & ~holding
+            there = (self.tools[slot, span] != NO_TOOL) & ~holding
             touched |= there & (near < thick + 0.35 * radius)
             buried |= there & (near + 0.9 * radius < thick)
         return touched, buried
@@ -229,13 +229,13 @@ class View:
 
     def crossing(self) -> NDArray[np.bool_]:
         """Whether one instrument's tip lies behind another's shaft."""
-        found = np.zeros(len(self.times_s), dtype=bool)
+        crossed = np.zeros(len(self.times_s), dtype=bool)
         for slot in range(SLOTS):
             for other in range(slot + 1, SLOTS):
                 near = _distance_to_segment(self.tips[slot], self.tips[other], self.gates[other])
                 both = self.tip_shown(slot) & self.tip_shown(other)
-                found |= both & (near < THICKNESS[other] * self.camera[:, 2])
-        return found
+                crossed |= both & (near < THICKNESS[other] * self.camera[:, 2])
+        return crossed
 
 
 def _ever_near(first: Life, second: Life) -> bool:

@@ -68,6 +68,6 @@ def strongest(episodes: Sequence[Episode], times_s: Times) -> NDArray[np.float64
     level = np.zeros(times_s.shape)
     for episode in episodes:
         low, high = np.searchsorted(times_s, (episode.start_s, episode.end_s))
-        part = slice(int(low), int(high))
-        np.maximum(level[part], episode.at(times_s[part]), out=level[part])
+        span = slice(int(low), int(high))
+        np.maximum(level[span], episode.at(times_s[span]), out=level[span])
     return level

@@ -26,7 +26,7 @@ def true_procedure(scene: Scene, *, instruments: bool = True) -> Procedure:
     for life in scene.lives:
         track = _track(life, view, sights[life.instance])
         tracks.append(track)
-        events += [*life.told, *_view_events(life, track, scene.duration_s)]
+        events += [*life.events, *_view_events(life, track, scene.duration_s)]
     return Procedure(
         video=scene.video,
         procedure_type=scene.kind.name,

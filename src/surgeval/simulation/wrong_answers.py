@@ -47,8 +47,8 @@ def _percentage(_reference: Reference, _r: Request, _c: tuple[str, ...], rng: np
 
 def _fo_class(reference: Reference, _r: Request, class_names: tuple[str, ...], rng: np.random.Generator) -> str:
     """One class too many, one too few, or one taken for another."""
-    named = [part.strip() for part in reference.answer.split(",") if part.strip().lower() != NONE.lower()]
-    others = [name for name in class_names if name.lower() not in {part.lower() for part in named}]
+    named = [name.strip() for name in reference.answer.split(",") if name.strip().lower() != NONE.lower()]
+    others = [name for name in class_names if name.lower() not in {name.lower() for name in named}]
     kind = int(rng.integers(3))
     if named and kind != 0:
         named.pop(int(rng.integers(len(named))))
@@ -84,7 +84,7 @@ def _multiple_choice(
     if len(reference.answer.strip()) == 1 and len(letters) > 1:
         return letters[int(rng.integers(len(letters)))]
     after = request.question.rsplit(":", 1)[-1].strip(" .?")
-    options = [part.strip(" .?'\"") for part in after.replace(" or ", ", ").replace(";", ",").split(",")]
+    options = [choice.strip(" .?'\"") for choice in after.replace(" or ", ", ").replace(";", ",").split(",")]
     listed = [option for option in options if option and option.casefold() != reference.answer.strip().casefold()]
     if len(options) > 1 and len(listed) < len(options):
         return listed[int(rng.integers(len(listed)))] if listed else "none of these"
@@ -93,7 +93,7 @@ def _multiple_choice(
 
 def _matching(reference: Reference, request: Request, _c: tuple[str, ...], rng: np.random.Generator) -> str:
     """One of the pairs matched wrongly, with another of the choices that the question spells out."""
-    pairs = [part.rsplit(": ", 1) for part in reference.answer.split("; ")]
+    pairs = [pair.rsplit(": ", 1) for pair in reference.answer.split("; ")]
     after = request.question.rsplit("one of ", 1)[-1].removesuffix(" for each.")
     choices = [choice.strip() for choice in after.split(",")] if "one of " in request.question else []
     at = int(rng.integers(len(pairs)))

@@ -113,8 +113,8 @@ def adjusted_effects(
     for place, model in enumerate(matrix.models):
         use = complete & np.isfinite(matrix.values[:, place])
         chosen = [codes[use] for codes in groupings]
-        more, said = _model_rows(model, names, design[use], matrix.values[use, place], chosen, how)
-        rows, notes = rows + more, notes + said
+        more, findings = _model_rows(model, names, design[use], matrix.values[use, place], chosen, how)
+        rows, notes = rows + more, notes + findings
     if not complete.all():
         notes.append(f"{int((~complete).sum())} cases without a value for some effect were left out.")
     prose = (
@@ -189,17 +189,17 @@ def _model_rows(
     if not np.isin(outcome, (0.0, 1.0)).all():
         raise Misuse("a logistic regression needs outcomes that are 0 or 1")
     apart = separation(design, outcome)
-    runaway = [name for name, part in zip(names, apart.columns, strict=True) if part]
+    runaway = [name for name, separates in zip(names, apart.columns, strict=True) if separates]
     rest = ~apart.rows
     clusters = [codes[rest] for codes in clusters]
     notes: list[Finding | str] = [*_separated_notes(model, runaway, int(apart.rows.sum()))]
-    found: dict[str, np.ndarray] = {}
+    terms: dict[str, np.ndarray] = {}
     if all(len(np.unique(codes)) > 1 for codes in clusters):
         fit = fit_logistic(design[rest], outcome[rest], names)
-        found = _terms(fit, model, clusters, how, notes)
+        terms = _terms(fit, model, clusters, how, notes)
         notes += _fit_notes(fit, model, runaway)
-    shown = [name for name in names if name in runaway or name in found or not found]
-    return [_row(model, name, found, how, clusters, separated=name in runaway) for name in shown], notes
+    shown = [name for name in names if name in runaway or name in terms or not terms]
+    return [_row(model, name, terms, how, clusters, separated=name in runaway) for name in shown], notes
 
 
 def _terms(
@@ -226,10 +226,10 @@ def _terms(
 
 
 def _row(
-    model: str, term: str, found: Mapping[str, np.ndarray], how: _How, clusters: list[np.ndarray], *, separated: bool
+    model: str, term: str, terms: Mapping[str, np.ndarray], how: _How, clusters: list[np.ndarray], *, separated: bool
 ) -> dict[str, Any]:
-    values = found.get(term, np.full(len(_NUMBERS), np.nan)) if not separated else np.full(len(_NUMBERS), np.nan)
-    note = "separated: no finite odds ratio" if separated else None if term in found else "no cases left to estimate it"
+    values = terms.get(term, np.full(len(_NUMBERS), np.nan)) if not separated else np.full(len(_NUMBERS), np.nan)
+    note = "separated: no finite odds ratio" if separated else None if term in terms else "no cases left to estimate it"
     return {
         "model": model, "term": term,
         **{name: None if np.isnan(value) else float(value) for name, value in zip(_NUMBERS, values, strict=True)},

@@ -115,7 +115,8 @@ def aggregate(
     prose = (
         f"Models were ranked by the {operator} of {matrix.metric.name!r} under {len(values)} aggregation strategies, "
         f"combining {combine} over videos and phases; ties share the smallest rank, and agreement with frame-wise "
-        f"aggregation is Kendall's tau-b."
+        "aggregation is Kendall's tau-b. Ranks and winners follow the values alone: whether models differ by more than "
+        "chance, `compare` and `rank` say."
     )
     return AggregationResult.of(frame, prose, tuple(notes), agreement=agreement)
 
@@ -153,12 +154,12 @@ def summarise(
     models: list[str], values: Mapping[str, np.ndarray], *, better: Mapping[str, Better], default: str
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Ranks per strategy and model, and the agreement of every strategy with the default one."""
-    ranks = {name: rank_of(found, better=better[name]) for name, found in values.items()}
+    ranks = {name: rank_of(values_of, better=better[name]) for name, values_of in values.items()}
     rows, agreement = [], []
-    for name, found in values.items():
+    for name, values_of in values.items():
         change = ranks[name] - ranks[default]
         rows += [
-            {"strategy": name, "model": model, "value": _number(found[i]), "rank": _whole(ranks[name][i]),
+            {"strategy": name, "model": model, "value": _number(values_of[i]), "rank": _whole(ranks[name][i]),
              "rank_change": _whole(change[i])}
             for i, model in enumerate(models)
         ]  # fmt: skip
@@ -202,11 +203,11 @@ def _strategies(
 ) -> dict[str, np.ndarray]:
     better: Better = "larger" if matrix.metric.sign > 0 else "smaller"
     video = matrix.videos
-    found = {FRAME_WISE: unweighted(statistic, matrix.values)}
+    values = {FRAME_WISE: unweighted(statistic, matrix.values)}
     by_video = _cells(matrix.values, video, statistic)
-    found["video-wise"] = _mean(_level(by_video, combine, better))
+    values["video-wise"] = _mean(_level(by_video, combine, better))
     if phase is None:
-        return found
+        return values
     known = matrix.cases[phase].is_not_null().to_numpy()
     names, codes = np.unique(
         matrix.cases[phase].cast(pl.String).fill_null("").to_numpy().astype(str), return_inverse=True
@@ -214,13 +215,13 @@ def _strategies(
     if not known.all():
         raise Misuse(f"{int((~known).sum())} cases have no phase in column {phase!r}; fill it or drop these cases")
     by_phase = _level(_cells(matrix.values, codes, statistic), combine, better)
-    found["phase-wise"] = _mean(by_phase)
+    values["phase-wise"] = _mean(by_phase)
     cells = _grid(matrix.values, codes, video, statistic)
-    found["phase-wise video-wise"] = _nested(cells, combine, better)
-    found["video-wise phase-wise"] = _nested(cells.transpose(1, 0, 2), combine, better)
+    values["phase-wise video-wise"] = _nested(cells, combine, better)
+    values["video-wise phase-wise"] = _nested(cells.transpose(1, 0, 2), combine, better)
     if weights is not None:
-        found["weighted phase-wise"] = _mean(by_phase, check_weights(weights, names.tolist()))
-    return found
+        values["weighted phase-wise"] = _mean(by_phase, check_weights(weights, names.tolist()))
+    return values
 
 
 def _cells(values: np.ndarray, codes: np.ndarray, statistic: Statistic) -> np.ndarray:

@@ -5,10 +5,11 @@ interval is the set of differences that the exact sign-flip test over videos doe
 when the p-value says so; where a method draws, both models share the draws.
 
 * `p_value`: of the exact sign-flip test, two-sided, whatever the method of the interval; `smallest_p` is the least
-  that so many differing videos could have given. Other metrics than means have the p-value of the jackknife's t, or
-  none.
+  that so many differing videos could have given. Other metrics than means have the p-value of the jackknife's t, class
+  by class for means over classes, or none; below six videos it is at least the sign-flip test's smallest.
 * `p_false_claim`: half of it, the risk that a claim of superiority is false. It is never 0.
-* `favours`: the model that looks better. Fewer than six videos can show nothing, so nobody is favoured.
+* `favours`: the model with the better value. Where so few videos differ that nothing could be significant (fewer than
+  six at the usual level), nobody is favoured; where nothing is significant, a note says that the name is no conclusion.
 * `min_detectable`: the true difference that would be found significant with 80 % power at this level,
   `(t[1 - alpha/2] + t[power]) * sd` with the jackknife's standard error and degrees of freedom (Bloom 1995, "Minimum
   detectable effects"); where a method draws, the SD of the draws and one degree of freedom less than there are videos.
@@ -32,7 +33,13 @@ from surgeval.schema.score_table import Missing, ScoreMatrix
 from surgeval.schema.table_facts import Directions
 from surgeval.stats.deterministic import two_stage_distribution
 from surgeval.stats.engine import AUTO, Difference, auto_difference
-from surgeval.stats.few_videos import few_videos, gathered, percentile_too_narrow
+from surgeval.stats.few_videos import (
+    differing_videos,
+    few_videos,
+    gathered,
+    not_significant,
+    percentile_too_narrow,
+)
 from surgeval.stats.interval import (
     DETERMINISTIC,
     Settings,
@@ -48,11 +55,13 @@ from surgeval.stats.interval import (
 )
 from surgeval.stats.intervals import bounds, percent
 from surgeval.stats.jackknife import leave_one_out
+from surgeval.stats.labels import SEPARATOR
 from surgeval.stats.nesting import Resample, label_of, need_units
-from surgeval.stats.pooled import POOLED, verb_matrix
+from surgeval.stats.pooled import POOLED, scores_videos, verb_matrix
 from surgeval.stats.replicates import Sample
 from surgeval.stats.resampling import Engine
-from surgeval.stats.slices import Slice, labelled, slices
+from surgeval.stats.slices import Slice, labelled, slices, split_notes
+from surgeval.stats.statistic import Statistic
 from surgeval.stats.video_jackknife import FEWEST_VIDEOS
 
 POWER = 0.8
@@ -75,6 +84,7 @@ def compare(
     resample: Resample | None = None,
     estimand: str = "rows",
     by: Sequence[str] = (),
+    separator: str = SEPARATOR,
     level: float = 0.95,
     replicates: int = 1000,
     method: str = AUTO,
@@ -110,12 +120,13 @@ def compare(
     pair = pair_matrix(matrix, model_a, model_b)
     rows: list[dict[str, Any]] = []
     spoken: list[Finding] = []
-    for part in slices(pair, by):
-        row, findings = _pair_row(part, settings, strict=not by)
+    for part in slices(pair, by, separator=separator):
+        row, findings = pair_row(part, settings, strict=not by)
         rows.append(row)
         spoken += [replace(one, subject=part.name if part.labels else None) for one in findings]
     about = matrix_notes(pair, has_videos=scores.has_videos, paired=True)
-    notes = [*about, *unused(settings, resample), *gathered(spoken)]
+    split = split_notes(pair.cases, by, separator=separator)
+    notes = [*about, *split, *unused(settings, resample), *gathered(spoken)]
     return ComparisonResult.of(COMPARE.frame(rows), _prose(settings, pair), tuple(notes))
 
 
@@ -152,7 +163,12 @@ def min_detectable(sd: float, freedom: float, *, level: float = 0.95, power: flo
     return float((stdtrit(freedom, 1 - (1 - level) / 2) + stdtrit(freedom, power)) * sd)
 
 
-def _pair_row(part: Slice, settings: Settings, *, strict: bool) -> tuple[dict[str, Any], tuple[Finding, ...]]:
+def pair_row(part: Slice, settings: Settings, *, strict: bool = False) -> tuple[dict[str, Any], tuple[Finding, ...]]:
+    """The row of a pair of columns, the first minus the second, and what must be said about it.
+
+    Raises:
+        TooFewVideos: A single unit, where `strict`.
+    """
     matrix = part.matrix
     sample = Sample.of(matrix, statistic=settings.statistic, resample=settings.resample, estimand=settings.estimand)
     if strict:
@@ -167,7 +183,7 @@ def _pair_row(part: Slice, settings: Settings, *, strict: bool) -> tuple[dict[st
         "statistic": settings.statistic if matrix.statistics is None else POOLED, "estimand": settings.estimand,
         "value_a": float(value[0]), "value_b": float(value[1]), "difference": found.value,
         **{name: known(getattr(found, name)) for name in ("low", "high", "sd", "df")},
-        "favours": _favours(found, matrix),
+        "favours": (favours := _favours(found, matrix, settings.level)),
         **{name: known(getattr(found, name)) for name in ("p_value", "smallest_p")},
         "p_false_claim": known(found.p_value / 2),
         "min_detectable": known(_detectable(found, settings)),
@@ -176,13 +192,17 @@ def _pair_row(part: Slice, settings: Settings, *, strict: bool) -> tuple[dict[st
         "level": settings.level, "replicates": settings.replicates if settings.draws else None,
         "seed": settings.seed if settings.draws else None, "note": note,
     }  # fmt: skip
-    return labelled(part.labels, row), found.findings
+    said = [differing_videos(found.videos, found.smallest_p, settings.level)] if found.testable else []
+    if favours is not None:
+        said.append(not_significant(found.p_value, settings.level))
+    return labelled(part.labels, row), (*found.findings, *(one for one in said if one is not None))
 
 
-def _favours(found: Difference, matrix: ScoreMatrix) -> str | None:
+def _favours(found: Difference, matrix: ScoreMatrix, level: float) -> str | None:
     """The model that looks better, where so many videos can show anything and there is a test or an interval."""
     sign = np.sign(found.value) * matrix.metric.sign
-    if sign == 0 or not found.testable or np.isnan([found.p_value, found.low]).all():
+    hopeless = not found.testable or found.smallest_p > (1 - level) * (1 + 1e-9)
+    if sign == 0 or hopeless or np.isnan([found.p_value, found.low]).all():
         return None
     return matrix.models[0 if sign > 0 else 1]
 
@@ -236,19 +256,43 @@ def _video_score(matrix: ScoreMatrix) -> dict[str, int]:
 
 def _prose(settings: Settings, matrix: ScoreMatrix) -> str:
     how = interval_prose(settings, matrix, what="values") if settings.method != AUTO else _auto_prose(settings, matrix)
+    both = f"{len(matrix.values):,} {'videos' if scores_videos(matrix) else 'cases'} both were scored on"
     return (
-        f"{matrix.models[0]!r} minus {matrix.models[1]!r} on the {len(matrix.values):,} cases both were scored on. "
-        f"{how} "
-        "The p-value is that of the exact sign-flip test over videos, two-sided, and the probability of a false claim "
-        "half of it; "
-        f"the minimum detectable difference has {POWER:.0%} power at level {1 - settings.level:.2g} and takes the SD "
-        "as given. Nobody is favoured below six videos."
+        f"{matrix.models[0]!r} minus {matrix.models[1]!r} on the {both}. "
+        f"{how} {_test_prose(settings, matrix)} "
+        f"The minimum detectable difference has {POWER:.0%} power at level {1 - settings.level:.2g} and takes the SD "
+        "as given. Nobody is favoured where so few videos differ that nothing could be significant."
     )
+
+
+def _test_prose(settings: Settings, matrix: ScoreMatrix) -> str:
+    """Where the p-value comes from."""
+    half = "and the probability of a false claim is half of it."
+    if _is_flipped(settings, matrix):
+        return f"The p-value is that of the exact sign-flip test over videos, two-sided, {half}"
+    if matrix.statistics is None and Statistic.read(settings.statistic).quantile is not None:
+        return "Pooled quantiles have no test here, so there is no p-value."
+    return (
+        "The p-value is that of Student's t with the jackknife's standard error, two-sided (below six videos never "
+        f"smaller than a sign-flip test could give), {half}"
+    )
+
+
+def _is_flipped(settings: Settings, matrix: ScoreMatrix) -> bool:
+    """Whether the difference is one of means over videos or rows, which signs can be flipped of."""
+    if matrix.statistics is not None:
+        return False
+    return settings.estimand == "videos" or Statistic.read(settings.statistic).is_mean
 
 
 def _auto_prose(settings: Settings, matrix: ScoreMatrix) -> str:
-    head = values_prose(settings, matrix, what="values")
-    return (
-        f"{head} The {percent(settings.level)} interval holds every difference that this test does not reject; with "
-        "three to five videos it comes from leaving out one video at a time (jackknife). Nothing is drawn."
-    )
+    head, level = values_prose(settings, matrix, what="values"), percent(settings.level)
+    if _is_flipped(settings, matrix):
+        return (
+            f"{head} The {level} interval holds every difference that the exact sign-flip test over videos does not "
+            "reject; with three to five videos it comes from leaving out one video at a time (jackknife). Nothing is "
+            "drawn."
+        )
+    by_class = ", class by class where the metric is a mean over classes" if matrix.statistics is not None else ""
+    how = f"The {level} interval comes from leaving out one video at a time (jackknife){by_class}"
+    return f"{head} {how}. Nothing is drawn."

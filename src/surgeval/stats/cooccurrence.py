@@ -108,17 +108,17 @@ def _contrasts(cases: pl.DataFrame, primary: str, secondary: str, separator: str
     names = list(carries)
     carries[NONE] = ~np.any(list(carries.values()), axis=0) if names else np.ones(len(first), dtype=bool)
     everything = np.ones(len(first), dtype=bool)
-    found = []
+    contrasts = []
     for name in sorted({*first.tolist(), *names} - {NONE}):
         mask = (first == name) | carries.get(name, np.zeros(len(first), dtype=bool))
-        found.append(_contrast("marginal", name, None, mask, everything))
+        contrasts.append(_contrast("marginal", name, None, mask, everything))
     for name in sorted(set(first.tolist())):
-        found.append(_contrast("primary", name, None, first == name, everything))
+        contrasts.append(_contrast("primary", name, None, first == name, everything))
         for other, mask in carries.items():
             both = (first == name) & mask
             if both.any():
-                found.append(_contrast("conditional", name, other, both, first == name))
-    return found
+                contrasts.append(_contrast("conditional", name, other, both, first == name))
+    return contrasts
 
 
 def _contrast(kind: str, label: str, given: str | None, cases: np.ndarray, baseline: np.ndarray) -> Contrast:

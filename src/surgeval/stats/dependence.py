@@ -22,15 +22,20 @@ from surgeval.errors import TooFewVideos
 from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
 from surgeval.results.tables.statistics import DEPENDENCE, WIDTH_RATIO, WIDTH_SUMMARIES
+from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.score_table import Missing
 from surgeval.schema.table_facts import Directions
 from surgeval.stats.closed_form import mean_sd
 from surgeval.stats.engine import AUTO
 from surgeval.stats.interval import chosen_resample, interval, matrix_notes
 from surgeval.stats.intervals import percent
+from surgeval.stats.labels import SEPARATOR
 from surgeval.stats.nesting import Resample, label_of
 from surgeval.stats.replicates import Sample, unit_sums
 from surgeval.stats.statistic import divided
+
+FEWEST_JUDGED = 10
+"""Videos below which an intraclass correlation is mostly noise."""
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -94,7 +99,24 @@ def dependence(
         "effect is the variance of the mean over rows with whole videos as unit divided by that of independent rows "
         "(both in closed form), and the effective number of cases is the number of cases divided by it."
     )
-    return DependenceResult.of(DEPENDENCE.frame(frame), prose, matrix_notes(matrix, has_videos=scores.has_videos))
+    notes = [*matrix_notes(matrix, has_videos=scores.has_videos), *_hardly_known(frame)]
+    return DependenceResult.of(DEPENDENCE.frame(frame), prose, notes)
+
+
+def _hardly_known(frame: pl.DataFrame) -> list[Finding]:
+    """What must be said of estimates from few videos, and of those that dependence cannot give."""
+    out, videos = [], int(frame["videos"][0])
+    if videos < FEWEST_JUDGED:
+        text = f"{videos} videos: the spread between videos is hardly known, and with it every figure here."
+        out.append(Finding("few-videos", Severity.WARNING, text))
+    below = frame.filter(pl.col("design_effect") < 1)["model"].to_list()
+    if below:
+        text = (
+            "Videos are more alike than chance makes them: the table is not worth more than its cases; read the design "
+            "effect as 1."
+        )
+        out.append(Finding("design-effect-below-one", Severity.NOTE, text, subject=", ".join(below)))
+    return out
 
 
 def icc_between_videos(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -120,6 +142,7 @@ def width_ratio(
     resample: Resample | None = None,
     estimand: str = "rows",
     by: Sequence[str] = (),
+    separator: str = SEPARATOR,
     level: float = 0.95,
     replicates: int = 1000,
     method: str = AUTO,
@@ -131,8 +154,8 @@ def width_ratio(
 ) -> WidthRatioResult:
     """How much wider intervals are when videos are respected; arguments as for `interval`."""
     common: dict[str, Any] = {
-        "statistic": statistic, "estimand": estimand, "by": by, "level": level, "replicates": replicates,
-        "method": method, "seed": seed, "metric": metric, "missing": missing,
+        "statistic": statistic, "estimand": estimand, "by": by, "separator": separator, "level": level,
+        "replicates": replicates, "method": method, "seed": seed, "metric": metric, "missing": missing,
     }  # fmt: skip
     table = as_table(table, columns, better=better, metric=metric)
     keys = [*by, "model"] if not isinstance(by, str) else [by, "model"]
@@ -167,6 +190,6 @@ def _summaries(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     parts = []
     for name, value in operators.items():
         column = value.alias("width_ratio")
-        part = known.group_by(by).agg(column).sort(by) if by else known.select(column)
-        parts.append(part.with_columns(pl.lit(name).alias("operator")))
+        summary = known.group_by(by).agg(column).sort(by) if by else known.select(column)
+        parts.append(summary.with_columns(pl.lit(name).alias("operator")))
     return pl.concat(parts).select(*by, "operator", "width_ratio")

@@ -8,7 +8,8 @@
 | mean over classes | class-wise jackknife (`macro_interval`) | 3, each class in 2 |
 | any other weighted metric | jackknife of its values without each video | 3 |
 | difference of means | inverted sign-flip test (`sign_flip_interval`) | 6; 3-5 by jackknife |
-| difference of any other metric | jackknife on its own scale, p-value from the same t | 3 |
+| difference of means over classes | class-wise jackknife, plain scale; p-value from the same t | 3, each class in 2 |
+| difference of any other metric | the same, not by class | 3 |
 
 Nothing here draws, so a value has the same interval wherever it is shown. Units are the largest of the resample:
 videos, or centres where the hierarchy begins with them; rows where each case stands for itself. `percentile`, `basic`,
@@ -21,8 +22,8 @@ holds its level; the estimand `videos` answers the question.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import stdtr
@@ -30,16 +31,25 @@ from scipy.special import stdtr
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.stats import few_videos as notice
+from surgeval.stats.class_wise import (
+    LABEL,
+    ClassTerms,
+    class_terms,
+    in_blocks,
+    macro_spread,
+    p_value,
+    with_fixed,
+)
 from surgeval.stats.intervals import Bounds
 from surgeval.stats.jackknife import top_units
-from surgeval.stats.macro_interval import MacroInterval, MacroRow, macro_difference_interval, macro_interval
-from surgeval.stats.nesting import ROWS, Nest
+from surgeval.stats.macro_interval import MacroInterval
+from surgeval.stats.nesting import ROWS
 from surgeval.stats.paired_tests import smallest_p
+from surgeval.stats.pooled import PooledStatistic
 from surgeval.stats.pooled_quantile import pooled_quantile_interval
 from surgeval.stats.replicates import Sample, unit_sums
-from surgeval.stats.resampling import BLOCK_CELLS
 from surgeval.stats.sign_flip_interval import FEWEST_TESTED, difference_interval
-from surgeval.stats.statistic import MetricStatistic, Statistic, Weighted, divided
+from surgeval.stats.statistic import OfMetric, Statistic, Weighted, divided
 from surgeval.stats.video_jackknife import (
     FEWEST_VIDEOS,
     Jackknifed,
@@ -52,17 +62,6 @@ from surgeval.stats.video_jackknife import (
 AUTO = "auto"
 MOST_EXACT = 1000
 """Units beyond which the ends of a difference are those of the normal form of the test, which is then the same."""
-
-
-@runtime_checkable
-class ClassWise(Protocol):
-    """A metric that may be the mean of the values of its classes."""
-
-    def class_values(self, statistics: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """`[weighting, class]`."""
-
-    def class_support(self, statistics: np.ndarray) -> np.ndarray:
-        """`[row, class]`: reference cases of each class behind each row."""
 
 
 class Spread(NamedTuple):
@@ -119,18 +118,18 @@ def auto_spread(
     if quantile is not None:
         return _quantiles(sample, quantile, facts, level, names)
     if sample.estimand == "rows" and not sample.statistic.is_mean:
-        if (averaged := _over_classes(sample, facts, level, names[0])) is not None:
-            return averaged
+        if (columns := _class_terms(sample)) is not None:
+            return _over_classes(sample, columns, facts, level, names)
         found = _weighted(sample, facts, level, cases)
         return _with_findings(found, facts, [()] * len(found.value), names)
     totals, sizes = unit_totals(sample)
-    found = mean_interval(totals, sizes, level=level, low=facts.low, high=facts.high)
-    means = divided(totals, sizes)
-    pooled = sample.estimand == "rows"
+    means, pooled = divided(totals, sizes), sample.estimand == "rows"
     extra = [
-        (notice.long_videos_differ(sizes[:, place], means[:, place], where=name),) if pooled else ()
+        (notice.long_videos_differ(sizes[:, place], means[:, place], where=name) if pooled else None,)
         for place, name in enumerate(names)
     ]
+    pulled = np.array([one is not None for (one,) in extra])
+    found = mean_interval(totals, sizes, level=level, low=facts.low, high=facts.high, pulled=pulled)
     return _with_findings(found, facts, extra, names)
 
 
@@ -150,7 +149,12 @@ def auto_difference(
     if _pooled_quantile(sample) is not None:
         return _no_difference(sample, name)
     if sample.estimand == "rows" and not sample.statistic.is_mean:
-        return _weighted_difference(sample, width, level, name)
+        by_class = (
+            None
+            if (columns := _class_terms(sample)) is None
+            else _class_difference(sample, columns, facts, level, name)
+        )
+        return by_class or _weighted_difference(sample, width, level, name)
     totals, sizes = unit_totals(sample)
     gaps, sizes = totals[:, :1] - totals[:, 1:2], sizes[:, :1]
     many = int((sizes > 0).sum()) > MOST_EXACT
@@ -167,51 +171,6 @@ def auto_difference(
         float(found.value[0]), low, high, float(found.sd[0]), float(found.df[0]), videos, float(found.effective[0]),
         float(found.p_value[0]), float(found.smallest_p[0]), found.method[0], _given(spoken),
     )  # fmt: skip
-
-
-def macro_spread(
-    class_values: Callable[[np.ndarray], np.ndarray],
-    support: np.ndarray,
-    owners: np.ndarray,
-    facts: MetricFacts,
-    *,
-    level: float,
-    classes: Sequence[str],
-    name: str | None = None,
-    what: str = "classes",
-    difference: bool = False,
-) -> tuple[MacroInterval, tuple[Finding, ...]]:
-    """The interval of a mean over classes, and what must be said about it.
-
-    Args:
-        class_values: `weights[weighting, case]` to `[weighting, class]`; NaN for a class that a weighting lacks.
-        support: `[case, class]`, reference cases of each class.
-        owners: The video of each case, by number.
-        facts: Range of a class value.
-        level: Coverage asked for.
-        classes: Names of the classes.
-        name: What is measured, for the findings.
-        what: What the classes are, in words.
-        difference: Whether `class_values` are differences of two models.
-    """
-    videos = int(owners.max()) + 1
-    by_video = np.zeros((videos, support.shape[1]))
-    np.add.at(by_video, owners, support)
-    values = class_values(np.ones((1, len(owners)), dtype=np.int64))[0]
-    without = _in_blocks(class_values, owners, support.shape[1])
-    if difference:
-        found = macro_difference_interval(values, without, by_video, level=level, width=facts.high - facts.low)
-    else:
-        found = macro_interval(values, without, by_video, level=level, low=facts.low, high=facts.high)
-    refused = math.isnan(found.every.low) and not math.isnan(found.repeated.low)
-    single = [classes[place] for place in found.single]
-    spoken = [
-        notice.few_videos(videos, found.every.df, where=name),
-        notice.single_video_classes(single, found.every.classes, refused=refused, what=what, where=name),
-    ]
-    if _silent(found.repeated, videos):
-        spoken.append(notice.no_variation(where=name))
-    return found, _given(spoken)
 
 
 def drawn_spread(
@@ -251,9 +210,11 @@ def row_owners(sample: Sample) -> np.ndarray:
     return np.asarray(np.repeat(top_units(sample), sample.nest.sizes))
 
 
-def nest_effective(nest: Nest) -> float:
-    """How many equally long videos a nest is worth."""
-    return float(effective_videos(nest.sizes))
+def pooled_cases(sample: Sample) -> np.ndarray | None:
+    """The cases behind each row of a pooled metric, which is a whole video; None where not known or not pooled."""
+    if not isinstance(sample.statistic, PooledStatistic) or sample.statistic.cases is None:
+        return None
+    return np.asarray(sample.statistic.cases[sample.values])
 
 
 def _unit_sizes(sample: Sample, width: int) -> np.ndarray:
@@ -262,7 +223,7 @@ def _unit_sizes(sample: Sample, width: int) -> np.ndarray:
         return unit_totals(sample)[1]
     owners = row_owners(sample)
     if not isinstance(sample.statistic, Statistic):
-        return np.repeat(np.bincount(owners)[:, None], width, axis=1)
+        return np.repeat(np.bincount(owners, weights=pooled_cases(sample))[:, None], width, axis=1)
     return _by_owner(owners, sample.values, np.isfinite(sample.values).astype(np.float64))[1]
 
 
@@ -298,31 +259,72 @@ def _quantiles(sample: Sample, quantile: float, facts: MetricFacts, level: float
     return Spread(value, ends[0], ends[1], unknown, df, videos, effective, method, _given(spoken))
 
 
-def _over_classes(sample: Sample, facts: MetricFacts, level: float, name: str) -> Spread | None:
-    """The interval of a metric that is the mean of its classes; None where it is no such mean, or of one class."""
-    metric: object = sample.statistic.metric if isinstance(sample.statistic, MetricStatistic) else None
-    if not isinstance(metric, ClassWise):
+def _class_terms(sample: Sample) -> list[ClassTerms] | None:
+    """What classes add to the value of each column; None where some column is no mean over classes."""
+    if not isinstance(sample.statistic, OfMetric):
         return None
-    support, owners = np.asarray(metric.class_support(sample.values), dtype=np.float64), row_owners(sample)
+    metric, values = sample.statistic.metric, sample.point().tolist()
+    found = [
+        class_terms(metric, statistics, value)
+        for statistics, value in zip(sample.statistic.prepared_rows(sample.values), values, strict=True)
+    ]
+    every = [one for one in found if one is not None]
+    return every if len(every) == len(found) else None
 
-    def class_values(weights: np.ndarray) -> np.ndarray:
-        lost = weights @ support == 0
-        return np.where(lost, np.nan, metric.class_values(sample.values, weights))
 
-    values, point = class_values(np.ones((1, len(owners)), dtype=np.int64))[0], sample.point()
-    held = values[np.isfinite(values)]
-    if len(held) < 2 or not math.isclose(float(held.mean()), float(point[0]), rel_tol=1e-9, abs_tol=1e-12):
+def _over_classes(
+    sample: Sample, columns: list[ClassTerms], facts: MetricFacts, level: float, names: Sequence[str]
+) -> Spread:
+    """The intervals of a metric that is the mean of its classes."""
+    owners, rows, sizes, methods, spoken = row_owners(sample), [], [], [], []
+    bounded = math.isfinite(facts.high - facts.low)
+    for one, name in zip(columns, names, strict=True):
+        found, findings = macro_spread(
+            one.terms, one.support, owners, facts, level=level, classes=_numbered(one), name=name
+        )
+        row = with_fixed(found.every, one.fixed)
+        spoken += [*findings, *_class_notes(found, one, facts, name)]
+        methods.append("none" if math.isnan(row.low) else f"{LABEL}, logit" if bounded else LABEL)
+        sizes.append(_by_owner(owners, one.support, one.support.sum(axis=1, keepdims=True))[1][:, 0])
+        rows.append((row.low, row.high, row.sd, row.df))
+    low, high, sd, df = np.array(rows).T
+    videos = np.full(len(columns), int(owners.max()) + 1)
+    effective = effective_videos(np.stack(sizes, axis=1))
+    return Spread(sample.point(), low, high, sd, df, videos, effective, tuple(methods), _given(spoken))
+
+
+def _class_difference(
+    sample: Sample, columns: list[ClassTerms], facts: MetricFacts, level: float, name: str | None
+) -> Difference | None:
+    """The difference of two means over the same classes; None where the two models count different ones."""
+    first, second = columns
+    if not (np.array_equal(first.counted, second.counted) and np.array_equal(first.support, second.support)):
         return None
-    labels = [f"number {place + 1}" for place in range(len(values))]
-    found, spoken = macro_spread(class_values, support, owners, facts, level=level, classes=labels, name=name)
-    row, method = found.every, "jackknife by class"
-    sizes = _by_owner(owners, support, support.sum(axis=1, keepdims=True))[1]
-    label = "none" if math.isnan(row.low) else f"{method}, logit" if math.isfinite(facts.high - facts.low) else method
-    if found.single and not math.isnan(found.repeated.low):
-        spoken = (*spoken, notice.repeated_classes(found.repeated, where=name))
-    low, high, sd, df = (np.array([number]) for number in (row.low, row.high, row.sd, row.df))
-    videos = np.array([found.videos])
-    return Spread(point, low, high, sd, df, videos, effective_videos(sizes), (label,), spoken)
+    owners, value = row_owners(sample), sample.point()
+    found, findings = macro_spread(
+        lambda weights: first.terms(weights) - second.terms(weights), first.support, owners, facts, level=level,
+        classes=_numbered(first), name=name, difference=True,
+    )  # fmt: skip
+    row, videos = with_fixed(found.every, first.fixed - second.fixed), int(owners.max()) + 1
+    sizes = np.bincount(owners, weights=first.support.sum(axis=1))
+    p = _floored(p_value(found, facts.high - facts.low), videos)
+    spoken = [*findings, *_class_notes(found, first, facts, name)]
+    return Difference(
+        float(value[0] - value[1]), row.low, row.high, row.sd, row.df, videos, float(effective_videos(sizes)), p,
+        _floor(videos), "none" if math.isnan(row.low) else LABEL, _given(spoken),
+    )  # fmt: skip
+
+
+def _numbered(one: ClassTerms) -> list[str]:
+    return [f"number {place + 1}" for place in range(one.support.shape[1])]
+
+
+def _class_notes(found: MacroInterval, one: ClassTerms, facts: MetricFacts, name: str | None) -> list[Finding | None]:
+    repeated = found.single and not math.isnan(found.repeated.low)
+    return [
+        notice.repeated_classes(found.repeated, where=name) if repeated else None,
+        notice.classes_without_reference(len(one.fixed), int(one.counted.sum()), facts.worst, where=name),
+    ]
 
 
 def _weighted(sample: Sample, facts: MetricFacts, level: float, cases: np.ndarray | None) -> Jackknifed:
@@ -332,6 +334,7 @@ def _weighted(sample: Sample, facts: MetricFacts, level: float, cases: np.ndarra
 
 def _weighted_difference(sample: Sample, width: float, level: float, name: str | None) -> Difference:
     value, (without, sizes) = sample.point(), _left_out(sample)
+    sizes = sizes if sizes.ndim == 1 else sizes[:, 0]
     gap, gaps = value[:1] - value[1:2], without[:, :1] - without[:, 1:2]
     found = jackknife_interval(gap, gaps, sizes, level=level)
     videos, df = int(found.videos[0]), float(found.df[0])
@@ -341,9 +344,19 @@ def _weighted_difference(sample: Sample, width: float, level: float, name: str |
         spoken.append(notice.no_variation(where=name))
     p = 2.0 * float(stdtr(df, -abs(float(gap[0])) / sd)) if sd > 0 and not math.isnan(low) else math.nan
     return Difference(
-        float(gap[0]), max(low, -width), min(high, width), sd, df, videos, float(found.effective[0]), p,
-        float(smallest_p(videos)), "jackknife", _given(spoken),
+        float(gap[0]), max(low, -width), min(high, width), sd, df, videos, float(found.effective[0]),
+        _floored(p, videos), _floor(videos), "none" if math.isnan(low) else "jackknife", _given(spoken),
     )  # fmt: skip
+
+
+def _floor(videos: int) -> float:
+    """The least p-value of a t test: below six videos that of the sign-flip test, which nothing may undercut."""
+    return float(smallest_p(videos)) if videos < FEWEST_TESTED else math.nan
+
+
+def _floored(p: float, videos: int) -> float:
+    floor = _floor(videos)
+    return p if math.isnan(p) or math.isnan(floor) else max(p, floor)
 
 
 def _no_difference(sample: Sample, name: str | None) -> Difference:
@@ -364,7 +377,8 @@ def _no_difference(sample: Sample, name: str | None) -> Difference:
 def _left_out(sample: Sample, cases: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """The values without each unit, `[unit, column]`, and the cases of each unit."""
     owners, statistic = row_owners(sample), sample.statistic
-    without = _in_blocks(lambda weights: statistic.weighted(weights, sample.values), owners, _width(statistic, sample))
+    cases = pooled_cases(sample) if cases is None else cases
+    without = in_blocks(lambda weights: statistic.weighted(weights, sample.values), owners, _width(statistic, sample))
     if cases is None:
         return without, np.bincount(owners).astype(np.float64)
     table = cases.reshape(len(owners), -1).astype(np.float64)
@@ -373,17 +387,6 @@ def _left_out(sample: Sample, cases: np.ndarray | None = None) -> tuple[np.ndarr
 
 def _width(statistic: Weighted, sample: Sample) -> int:
     return statistic.width(sample.values)
-
-
-def _in_blocks(values: Callable[[np.ndarray], np.ndarray], owners: np.ndarray, width: int) -> np.ndarray:
-    """Values under the weightings that leave out one unit each, some units at a time."""
-    units = int(owners.max()) + 1
-    out = np.empty((units, width))
-    step = max(1, BLOCK_CELLS // max(1, len(owners)))
-    for start in range(0, units, step):
-        chosen = np.arange(start, min(start + step, units))
-        out[chosen] = values((owners[None, :] != chosen[:, None]).astype(np.int64))
-    return out
 
 
 def _with_findings(
@@ -399,11 +402,6 @@ def _with_findings(
     label = "jackknife, logit" if bounded else "jackknife"
     method = tuple("none" if np.isnan(low) else label for low in found.low)
     return Spread(*found, method, _given(spoken))
-
-
-def _silent(row: MacroRow, videos: int) -> bool:
-    """Whether classes in two or more videos leave no interval for want of variation."""
-    return videos >= FEWEST_VIDEOS and row.classes > 0 and math.isnan(row.low)
 
 
 def _given(spoken: Sequence[Finding | None]) -> tuple[Finding, ...]:

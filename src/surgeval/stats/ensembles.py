@@ -19,28 +19,34 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from surgeval.errors import Misuse, TooFewVideos, UnknownName
+from surgeval.errors import Misuse, UnknownName
 from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
 from surgeval.results.tables.statistics import ENSEMBLES
+from surgeval.schema.findings import Finding
 from surgeval.schema.formats import Unreadable, build_format
 from surgeval.schema.question_files import load_references
 from surgeval.schema.questions import Reference
 from surgeval.schema.score_table import Missing, ScoreMatrix, ScoreTable
 from surgeval.schema.table_facts import Directions
+from surgeval.stats.comparison import pair_row
+from surgeval.stats.engine import AUTO
+from surgeval.stats.few_videos import gathered
 from surgeval.stats.interval import (
     Settings,
     check_settings,
     chosen_resample,
     interval_prose,
+    known,
     matrix_notes,
-    replicate_sd,
-    slice_keys,
+    of_slice,
+    slice_spread,
+    unused,
+    why_none,
 )
-from surgeval.stats.intervals import bounds
-from surgeval.stats.nesting import Resample, need_units
-from surgeval.stats.replicates import Sample
-from surgeval.stats.slices import Slice, labelled, slices
+from surgeval.stats.labels import SEPARATOR
+from surgeval.stats.nesting import Resample
+from surgeval.stats.slices import Slice, labelled, slices, split_notes
 
 KINDS = ("majority", "weighted", "oracle")
 Key = Callable[[str, str], Hashable | None]
@@ -60,6 +66,7 @@ def ensembles(
     *,
     response: str = "response",
     by: Sequence[str] = (),
+    separator: str = SEPARATOR,
     kinds: Sequence[str] = KINDS,
     weights: Mapping[str, float] | None = None,
     key: Key | None = None,
@@ -67,6 +74,7 @@ def ensembles(
     resample: Resample | None = None,
     level: float = 0.95,
     replicates: int = 1000,
+    method: str = AUTO,
     seed: int = 42,
     metric: str | None = None,
     better: Directions = None,
@@ -78,7 +86,8 @@ def ensembles(
     Args:
         table: A score table with a column of responses.
         response: Its name; `oracle` alone needs none.
-        by: Columns whose combinations are the buckets.
+        by: Columns whose combinations are the buckets; one with several labels per case is split.
+        separator: What stands between the labels of a case, where a column of text holds several.
         kinds: Which of `majority`, `weighted`, `oracle`.
         weights: Weight of each model's vote, by name; from the other videos when left out.
         key: When two responses are the same vote; equal texts without surrounding space when left out.
@@ -86,8 +95,9 @@ def ensembles(
             `response_keys` says.
         resample: As for `interval`.
         level: Coverage asked for.
-        replicates: How many resamples.
-        seed: Seed of the streams.
+        replicates: How many resamples, where a method draws.
+        method: As for `interval`; gains have the interval and p-value that `compare` gives.
+        seed: Seed of the streams, where a method draws.
         metric: Which metric of the table.
         better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
         missing: What a score that is not there counts as: `worst`, `drop-case`, `drop-score`, `error` or a number, for
@@ -97,7 +107,7 @@ def ensembles(
     Raises:
         Misuse: Fewer than two models, weights that do not fit the models, or both a key and references.
     """
-    settings = Settings("mean", chosen_resample(resample, "percentile"), "rows", level, replicates, "percentile", seed)
+    settings = Settings("mean", chosen_resample(resample, method), "rows", level, replicates, method, seed)
     check_settings(settings)
     if key is not None and references is not None:
         raise Misuse("key and references both say when responses are equal; give one of them")
@@ -113,14 +123,22 @@ def ensembles(
     votes = None if set(kinds) == {"oracle"} else vote_codes(scores, matrix, response, key)
     scored = [_column(kind, matrix, votes, weights) for kind in kinds]
     wide = _widened(matrix, list(kinds), np.column_stack(scored))
-    rows = [row for part in slices(wide, by) for row in _bucket_rows(part, matrix.models, list(kinds), settings)]
+    rows: list[dict[str, Any]] = []
+    spoken: list[Finding] = []
+    for part in slices(wide, by, separator=separator):
+        bucket, findings = _bucket_rows(part, matrix.models, list(kinds), settings)
+        rows += bucket
+        spoken += findings
     prose = (
         f"Ensembles of {len(matrix.models)} models' stored responses ({', '.join(kinds)}); the oracle bounds "
         "every choice among them from above. "
         f"{interval_prose(settings, matrix, what='values')} The gain is over the best single model of the bucket, "
-        "which is itself chosen on these data, so gains are if anything too small."
+        "which is itself chosen on these data, so gains are if anything too small; its interval and p-value are those "
+        "of `compare`."
     )
-    notes = matrix_notes(matrix, has_videos=scores.has_videos)
+    about = matrix_notes(matrix, has_videos=scores.has_videos)
+    split = split_notes(matrix.cases, by, separator=separator)
+    notes = [*about, *split, *unused(settings, resample), *gathered(spoken)]
     return EnsembleResult.of(ENSEMBLES.frame(rows), prose, tuple(notes))
 
 
@@ -227,36 +245,39 @@ def _widened(matrix: ScoreMatrix, kinds: list[str], columns: np.ndarray) -> Scor
     return replace(matrix, values=values, models=[*matrix.models, *kinds])
 
 
-def _bucket_rows(part: Slice, models: list[str], kinds: list[str], settings: Settings) -> list[dict[str, Any]]:
-    sample = Sample.of(part.matrix, statistic="mean", resample=settings.resample, estimand="rows")
-    value = sample.point()
-    single = value[: len(models)]
-    sign = part.matrix.metric.sign
-    best = int(np.argmax(np.where(np.isfinite(single), sign * single, -np.inf)))
-    blank = np.full(len(kinds), np.nan)
-    gain = sign * (value[len(models) :] - single[best])
-    ends, gains, sd = (blank, blank), (blank, blank), blank
-    note = None
-    try:
-        need_units(sample.nest, part.name)
-        draws = sample.replicates(slice_keys(settings, part.name), engine=settings.engine)
-        ours = draws[:, len(models) :]
-        ends = bounds(ours, value[len(models) :], level=settings.level)
-        gains = bounds(sign * (ours - draws[:, best : best + 1]), gain, level=settings.level)
-        sd = replicate_sd(ours)
-    except TooFewVideos:
-        note = "one unit only: its spread is unknowable"
-    return [
-        labelled(part.labels, {
-            "ensemble": kind, "value": _number(value[len(models) + i]), "low": _number(ends[0][i]),
-            "high": _number(ends[1][i]), "sd": _number(sd[i]), "best_model": models[best],
-            "best_value": _number(single[best]), "gain": _number(gain[i]), "gain_low": _number(gains[0][i]),
-            "gain_high": _number(gains[1][i]), "cases": len(part.matrix.values),
-            "videos": len(part.matrix.video_names), "note": note,
-        })
-        for i, kind in enumerate(kinds)
-    ]  # fmt: skip
+def _bucket_rows(
+    part: Slice, models: list[str], kinds: list[str], settings: Settings
+) -> tuple[list[dict[str, Any]], list[Finding]]:
+    """The rows of one bucket, and what must be said about them."""
+    values, sign = part.matrix.values, part.matrix.metric.sign
+    every = slice_spread(part, settings._replace(method=AUTO))[0].value
+    best = int(np.argmax(np.where(np.isfinite(every), sign * every, -np.inf)[: len(models)]))
+    found, note = slice_spread(Slice(part.labels, _columns(part.matrix, range(len(models), len(every)))), settings)
+    rows, spoken = [], list(of_slice(part, found.findings, kinds))
+    for i, kind in enumerate(kinds):
+        both = np.isfinite(values[:, [len(models) + i, best]]).all(axis=1)
+        pair = _columns(part.matrix, [len(models) + i, best]).where(both)
+        gain, findings = pair_row(Slice({}, pair), settings)
+        subject = f"{part.name}, gain of {kind}" if part.labels else f"gain of {kind}"
+        spoken += [replace(one, subject=subject) for one in findings]
+        low, high = (gain["low"], gain["high"]) if sign > 0 else (gain["high"], gain["low"])
+        rows.append(labelled(part.labels, {
+            "ensemble": kind, "value": known(found.value[i]), "low": known(found.low[i]), "high": known(found.high[i]),
+            "sd": known(found.sd[i]), "best_model": models[best], "best_value": known(every[best]),
+            "gain": _turned(gain["difference"], sign), "gain_low": _turned(low, sign), "gain_high": _turned(high, sign),
+            "gain_p": None if kind == "oracle" else gain["p_value"],  # the oracle cannot lose
+            "cases": len(values), "videos": len(part.matrix.video_names),
+            "method": settings.method if note else found.method[i], "gain_method": gain["method"],
+            "note": note or why_none(found, i, kind) or gain["note"],
+        }))  # fmt: skip
+    return rows, spoken
 
 
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
+def _columns(matrix: ScoreMatrix, places: Sequence[int]) -> ScoreMatrix:
+    """Columns by number: an ensemble may share its name with a model."""
+    chosen = list(places)
+    return replace(matrix, values=matrix.values[:, chosen], models=[matrix.models[place] for place in chosen])
+
+
+def _turned(number: float | None, sign: float) -> float | None:
+    return None if number is None else sign * number

@@ -30,11 +30,12 @@ from surgeval.stats.engine import AUTO, Spread, auto_spread, drawn_spread
 from surgeval.stats.few_videos import gathered
 from surgeval.stats.intervals import METHODS, Bounds, bounds, check_level, percent
 from surgeval.stats.jackknife import leave_one_out
+from surgeval.stats.labels import SEPARATOR
 from surgeval.stats.nesting import ROWS, Resample, label_of, levels_of, need_units, nest_of
-from surgeval.stats.pooled import POOLED, pooled_head, verb_matrix
+from surgeval.stats.pooled import POOLED, pooled_head, scored_units, scores_videos, verb_matrix
 from surgeval.stats.replicates import ESTIMAND_PROSE, Sample
 from surgeval.stats.resampling import Engine
-from surgeval.stats.slices import Slice, labelled, slices
+from surgeval.stats.slices import Slice, labelled, slices, split_notes
 from surgeval.stats.statistic import MetricStatistic, Statistic, Weighted
 
 DETERMINISTIC = "deterministic"
@@ -83,6 +84,7 @@ def interval(
     resample: Resample | None = None,
     estimand: str = "rows",
     by: Sequence[str] = (),
+    separator: str = SEPARATOR,
     level: float = 0.95,
     replicates: int = 1000,
     method: str = AUTO,
@@ -102,7 +104,8 @@ def interval(
             `center>video`, of which `auto` leaves out the largest units. Drawing methods also know `two-stage` (the
             default of `deterministic`) and `center>video>rows`, which draw rows within videos.
         estimand: `rows` (all rows pooled) or `videos` (the mean over videos of the statistic within).
-        by: Columns whose combinations are reported one by one.
+        by: Columns whose combinations are reported one by one; one with several labels per case is split.
+        separator: What stands between the labels of a case, where a column of text holds several.
         level: Coverage asked for.
         replicates: How many resamples, where a method draws.
         method: `auto` chooses a method that holds with few videos and draws nothing. By name, to repeat published work:
@@ -134,14 +137,16 @@ def interval(
     matrix = verb_matrix(scores, metric, missing=missing, statistic=statistic, estimand=estimand)
     rows: list[dict[str, Any]] = []
     spoken: list[Finding] = []
-    for part in slices(matrix, by):
-        found, note = _slice_spread(part, settings, strict=not by)
+    for part in slices(matrix, by, separator=separator):
+        found, note = slice_spread(part, settings, strict=not by)
         rows += [
             _row(part, model, matrix.metric, settings, found, place, note)
             for place, model in enumerate(part.matrix.models)
         ]
         spoken += of_slice(part, found.findings, part.matrix.models)
-    notes = [*matrix_notes(matrix, has_videos=scores.has_videos), *unused(settings, resample), *gathered(spoken)]
+    split = split_notes(matrix.cases, by, separator=separator)
+    about = matrix_notes(matrix, has_videos=scores.has_videos)
+    notes = [*about, *split, *unused(settings, resample), *gathered(spoken)]
     return IntervalResult.of(INTERVAL.frame(rows), interval_prose(settings, matrix, what="values"), tuple(notes))
 
 
@@ -322,11 +327,12 @@ def replicate_sd(draws: np.ndarray) -> np.ndarray:
 
 def values_prose(settings: Settings, matrix: ScoreMatrix, *, what: str) -> str:
     """One sentence on what the values are."""
-    size = f"{len(matrix.values):,} cases from {len(matrix.video_names):,} videos"
-    return pooled_head(matrix, what) or (
-        f"{what.capitalize()} are the {settings.statistic} of {matrix.metric.name!r} "
-        f"{ESTIMAND_PROSE[settings.estimand]} (estimand: {settings.estimand}; {size})."
-    )
+    if head := pooled_head(matrix, what):
+        return head
+    name = matrix.metric.name
+    value = f"{name!r}" if settings.statistic == name else f"the {settings.statistic} of {name!r}"
+    over = "over the values of the videos" if scores_videos(matrix) else ESTIMAND_PROSE[settings.estimand]
+    return f"{what.capitalize()} are {value} {over} (estimand: {settings.estimand}; {scored_units(matrix)})."
 
 
 def interval_prose(settings: Settings, matrix: ScoreMatrix, *, what: str) -> str:
@@ -334,7 +340,9 @@ def interval_prose(settings: Settings, matrix: ScoreMatrix, *, what: str) -> str
     label = label_of(settings.resample)
     head = values_prose(settings, matrix, what=what)
     if settings.method == AUTO:
-        return f"{head} {percent(settings.level)} {auto_prose(settings)} Nothing is drawn."
+        pooled = matrix.statistics is not None
+        by_class = " Means over classes are taken class by class, with Welch's." if pooled else ""
+        return f"{head} {percent(settings.level)} {auto_prose(settings)}{by_class} Nothing is drawn."
     if settings.method == DETERMINISTIC:
         return (
             f"{head} {percent(settings.level)} intervals are percentiles of the two-stage bootstrap distribution "
@@ -371,11 +379,14 @@ def resample_prose(label: str) -> str:
     return known.get(label, f"bootstrap resamples of the hierarchy {label}")
 
 
+NO_VIDEO = "The table names no video, so each case stands for itself."
+
+
 def matrix_notes(matrix: ScoreMatrix, *, has_videos: bool = True, paired: bool = False) -> list[Finding | str]:
     """What a reader must know about the scores themselves."""
     notes: list[Finding | str] = []
     if not has_videos:
-        notes.append("The table names no video, so each case stands for itself.")
+        notes.append(NO_VIDEO)
     return [*notes, *matrix.borrowed, *matrix.findings(paired=paired)]
 
 
@@ -400,7 +411,12 @@ def _deterministic(sample: Sample, level: float, names: Sequence[str]) -> Spread
     return drawn_spread(sample, sample.point(), Bounds(*ends.T), sd, method=DETERMINISTIC, names=names)
 
 
-def _slice_spread(part: Slice, settings: Settings, *, strict: bool) -> tuple[Spread, str]:
+def slice_spread(part: Slice, settings: Settings, *, strict: bool = False) -> tuple[Spread, str]:
+    """Values and intervals of a slice, and why there is none where it is a single unit and a method draws.
+
+    Raises:
+        TooFewVideos: A single unit, where `strict`.
+    """
     if strict:
         need_units(nest_of(part.matrix, settings.resample), part.name)
     try:

@@ -50,7 +50,7 @@ def labels_of(column: pl.Series, separator: str = SEPARATOR) -> list[list[str]]:
         return [[str(label) for label in (labels or []) if label is not None] for labels in column.to_list()]
     if column.dtype not in (pl.String, pl.Null, pl.Categorical, pl.Enum):
         raise Misuse(f"column {column.name!r} holds {column.dtype}, expected text or lists of labels")
-    return [[part.strip() for part in (text or "").split(separator) if part.strip()] for text in column.to_list()]
+    return [[label.strip() for label in (text or "").split(separator) if label.strip()] for text in column.to_list()]
 
 
 def label_masks(column: pl.Series, separator: str = SEPARATOR) -> dict[str, np.ndarray]:

@@ -194,17 +194,17 @@ def cluster_bootstrap(
     With fewer than two refits that converge there is nothing to report, and the numbers are NaN.
     """
     codes = np.unique(clusters, return_inverse=True)[1]
-    found = []
+    coefficients = []
     for row in video_counts(int(codes.max(initial=-1)) + 1, replicates, rng):
         again = _fitted(fit.design, fit.outcome, fit.names, fit.weights * row[codes], fit.offset)
         if again.converged and again.names == fit.names:
-            found.append(again.coefficients)
-    if len(found) < 2:
+            coefficients.append(again.coefficients)
+    if len(coefficients) < 2:
         blank = np.full(len(fit.names), np.nan)
-        return Resampled(blank, blank, blank, replicates - len(found))
-    draws = np.stack(found)
+        return Resampled(blank, blank, blank, replicates - len(coefficients))
+    draws = np.stack(coefficients)
     low, high = np.quantile(draws, [0.5 - level / 2, 0.5 + level / 2], axis=0)
-    return Resampled(draws.std(axis=0, ddof=1), low, high, replicates - len(found))
+    return Resampled(draws.std(axis=0, ddof=1), low, high, replicates - len(coefficients))
 
 
 def _newton(

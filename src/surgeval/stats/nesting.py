@@ -72,7 +72,7 @@ def levels_of(resample: Resample) -> tuple[str, ...]:
         Misuse: The levels repeat, or rows are not the last of them.
     """
     if isinstance(resample, str):
-        levels = NAMED.get(resample) or tuple(part.strip() for part in resample.split(">"))
+        levels = NAMED.get(resample) or tuple(level.strip() for level in resample.split(">"))
     else:
         levels = tuple(resample)
     if not levels or "" in levels or len(set(levels)) < len(levels) or ROWS in levels[:-1]:

@@ -37,6 +37,8 @@ class PooledStatistic:
     metric: PackableMetric
     prepared: tuple[np.ndarray, ...]
     """For each model the statistics of the videos, in the order of the matrix."""
+    cases: np.ndarray | None = None
+    """How many cases each video has, where known."""
 
     @classmethod
     def of(cls, matrix: ScoreMatrix) -> PooledStatistic:
@@ -53,7 +55,7 @@ class PooledStatistic:
             prepared = [_prepared(matrix.statistics, metric, model, name, videos) for model in matrix.models]
         except Misuse as error:
             raise TableInvalid(f"{STATISTICS_FILE}, metric {name!r}", [str(error)]) from None
-        return cls(metric, tuple(prepared))
+        return cls(metric, tuple(prepared), _cases(matrix.statistics, matrix.models, name, videos))
 
     @property
     def name(self) -> str:
@@ -69,9 +71,13 @@ class PooledStatistic:
         """One value per model."""
         return len(self.prepared)
 
+    def prepared_rows(self, values: np.ndarray) -> Sequence[np.ndarray]:
+        """The statistics of these videos, for each model."""
+        return [one[values] for one in self.prepared]
+
     def weighted(self, counts: np.ndarray, values: np.ndarray) -> np.ndarray:
         """The metric of every model under each weighting of the videos."""
-        columns = [self.metric.combine(one[values], counts) for one in self.prepared]
+        columns = [self.metric.combine(one, counts) for one in self.prepared_rows(values)]
         return np.stack(columns, axis=1) if columns else np.empty((len(counts), 0))
 
 
@@ -114,6 +120,17 @@ def pooled_head(matrix: ScoreMatrix, what: str) -> str:
         f"{what.capitalize()} are {matrix.metric.name!r} of all {len(matrix.video_names):,} videos together, combined "
         f"from the statistics of each video ({matrix.metric.estimand})."
     )
+
+
+def scored_units(matrix: ScoreMatrix, *, of: str = " from ") -> str:
+    """How many rows of which videos the values rest on; a row of a metric of whole videos is a video."""
+    videos = f"{len(matrix.video_names):,} videos"
+    return videos if scores_videos(matrix) else f"{len(matrix.values):,} cases{of}{videos}"
+
+
+def scores_videos(matrix: ScoreMatrix) -> bool:
+    """Whether what is scored is a whole video, not a case in one."""
+    return matrix.statistics is not None or matrix.metric.row == "video"
 
 
 def _pooled_matrix(
@@ -167,3 +184,12 @@ def _prepared(
     own = statistics.of_model(model, name)
     place = {video: row for row, video in enumerate(own.videos)}
     return metric.unpack(own.packed)[[place[video] for video in videos]]
+
+
+def _cases(statistics: StatisticsTable, models: Sequence[str], name: str, videos: Sequence[str]) -> np.ndarray | None:
+    """The cases of each video, as the first model has them; models share their references."""
+    own = statistics.of_model(models[0], name) if models else None
+    if own is None or not own.cases:
+        return None
+    number = dict(zip(own.videos, own.cases, strict=True))
+    return np.array([number[video] for video in videos], dtype=np.float64)

@@ -34,8 +34,9 @@ from surgeval.stats.engine import unit_totals
 from surgeval.stats.few_videos import few_videos
 from surgeval.stats.interval import matrix_notes
 from surgeval.stats.intervals import check_level, percent
+from surgeval.stats.labels import SEPARATOR
 from surgeval.stats.replicates import ESTIMAND_PROSE, Sample
-from surgeval.stats.slices import Slice, labelled, slices
+from surgeval.stats.slices import Slice, labelled, slices, split_notes
 from surgeval.stats.video_jackknife import FEWEST_VIDEOS, Jackknifed, degrees_of_freedom, mean_interval
 
 MOST_THRESHOLDS = 21
@@ -67,6 +68,7 @@ def profiles(
     thresholds: Sequence[float] = (),
     estimand: str = "rows",
     by: Sequence[str] = (),
+    separator: str = SEPARATOR,
     level: float = 0.95,
     metric: str | None = None,
     better: Directions = None,
@@ -79,7 +81,8 @@ def profiles(
         table: A `ScoreTable`, files, or anything tabular.
         thresholds: Scores to reach; when left out, the scores that occur, or 21 spread over the range of the metric.
         estimand: `rows` (share of all cases) or `videos` (mean over videos of the share within).
-        by: Columns whose combinations are reported one by one.
+        by: Columns whose combinations are reported one by one; one with several labels per case is split.
+        separator: What stands between the labels of a case, where a column of text holds several.
         level: Coverage asked for.
         metric: Which metric of the table.
         better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
@@ -105,7 +108,8 @@ def profiles(
     rows: list[dict[str, Any]] = []
     pairs: list[dict[str, Any]] = []
     notes: list[Finding | str] = matrix_notes(matrix, has_videos=scores.has_videos)
-    for part in slices(matrix, by):
+    notes += split_notes(matrix.cases, by, separator=separator)
+    for part in slices(matrix, by, separator=separator):
         rows += _profile_rows(part, marks, estimand, level)
         pairs += _pair_rows(part, estimand, level)
         notes += _few(part)
@@ -162,12 +166,14 @@ def _profile_rows(part: Slice, marks: np.ndarray, estimand: str, level: float) -
     matrix = part.matrix
     good = reached(matrix.values, marks, matrix.metric.sign)
     found, sizes = video_shares(matrix, good.reshape(len(good), -1), estimand, level)
+    sure = np.tile(matrix.metric.sign * (matrix.metric.worst - marks) >= -_TIED, len(matrix.models))
+    found = found._replace(low=np.where(sure & np.isfinite(found.value), 1.0, found.low))
     named = itertools.product(matrix.models, marks.tolist())
     return [
         labelled(part.labels, {
             "model": model, "metric": matrix.metric.name, "estimand": estimand, "threshold": mark,
             **_numbers(found, place), "cases": int(sizes[place]), "videos": int(found.videos[place]), "level": level,
-            "note": _note(found, place),
+            "note": "every score reaches it by definition" if sure[place] else _note(found, place),
         })
         for place, (model, mark) in enumerate(named)
     ]  # fmt: skip

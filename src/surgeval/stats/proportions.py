@@ -3,8 +3,9 @@
 Definitions. The interval of a share is that of C. J. Clopper and E. S. Pearson (Biometrika 1934): it covers at least
 at its level, for every share and size. A rater with sensitivity Se and specificity Sp that accepts a share p of the
 answers has seen about (p + Sp - 1) / (Se + Sp - 1) right ones (W. J. Rogan, B. Gladen, Am J Epidemiol 1978); its
-interval, with the doubt about p, Se and Sp, is that of Z. Lang and J. Reiczigel (Prev Vet Med 2014). All take answers
-as independent: ten answers of one video say less than ten of ten, and then the intervals are too narrow.
+interval, with the doubt about p, Se and Sp, is that of Z. Lang and J. Reiczigel (Prev Vet Med 2014), read as `prevSeSp`
+of the R package asht reads it. All take answers as independent: ten answers of one video say less than ten of ten,
+and then the intervals are too narrow.
 """
 
 from __future__ import annotations

@@ -140,14 +140,14 @@ class Sample:
                 names = unit_keys(keys, level, np.array([unit]))
                 values = self.values[starts[unit] : starts[unit + 1]]
                 for rows, _ in blocks(len(keys), 1, size):
-                    got = picks(names[rows], parents[rows, unit : unit + 1], size)
-                    copies = np.arange(len(got.cell))[:, None]
-                    flat = (got.children + copies * size).ravel()
+                    picked = picks(names[rows], parents[rows, unit : unit + 1], size)
+                    copies = np.arange(len(picked.cell))[:, None]
+                    flat = (picked.children + copies * size).ravel()
                     counts = np.bincount(flat, minlength=len(copies) * size).reshape(-1, size)
                     within = self.statistic.weighted(counts, values)
                     scored = np.isfinite(within)
-                    np.add.at(totals[rows], got.cell, np.where(scored, within, 0.0))
-                    np.add.at(known[rows], got.cell, scored.astype(np.float64))
+                    np.add.at(totals[rows], picked.cell, np.where(scored, within, 0.0))
+                    np.add.at(known[rows], picked.cell, scored.astype(np.float64))
         return divided(totals, known)
 
 

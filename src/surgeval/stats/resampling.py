@@ -70,8 +70,8 @@ def child_counts(
         names = unit_keys(keys, level, np.arange(first, last))
         for rows, units in blocks(len(keys), last - first, size):
             drawn = parents[rows, first:last][:, units]
-            got = picks(names[rows, units], drawn, size)
-            flat = (got.children + got.cell[:, None] * size).ravel()
+            picked = picks(names[rows, units], drawn, size)
+            flat = (picked.children + picked.cell[:, None] * size).ravel()
             begin = int(starts[first]) + units.start * size
             counts[rows, begin : begin + drawn.shape[1] * size] = np.bincount(
                 flat, minlength=drawn.size * size
@@ -177,8 +177,8 @@ def _weights(keys: np.ndarray, counts: np.ndarray, size: int, engine: Engine) ->
         from surgeval.stats import _compiled
 
         return np.asarray(_compiled.weights(np.ascontiguousarray(keys), np.ascontiguousarray(counts), size))
-    got = picks(keys, counts, size)
-    return np.bincount((got.children + got.cell[:, None] * size).ravel(), minlength=counts.size * size)
+    picked = picks(keys, counts, size)
+    return np.bincount((picked.children + picked.cell[:, None] * size).ravel(), minlength=counts.size * size)
 
 
 def _packed_sums(

@@ -56,7 +56,7 @@ def separation(design: np.ndarray, successes: np.ndarray, trials: np.ndarray | f
     signed = side[pure, None] * patterns[pure]
     if not len(signed):
         return nothing
-    found = linprog(
+    solution = linprog(
         -signed.sum(axis=0),
         A_ub=np.vstack([-signed, signed]),
         b_ub=np.concatenate([np.zeros(len(signed)), np.ones(len(signed))]),
@@ -65,6 +65,6 @@ def separation(design: np.ndarray, successes: np.ndarray, trials: np.ndarray | f
         bounds=(-1e6, 1e6),
         method="highs",
     )
-    if not found.success or -found.fun <= _ZERO:
+    if not solution.success or -solution.fun <= _ZERO:
         return nothing
-    return Separation(np.abs(found.x) > _ZERO, (np.abs(patterns @ found.x) > _ZERO)[home])
+    return Separation(np.abs(solution.x) > _ZERO, (np.abs(patterns @ solution.x) > _ZERO)[home])

@@ -106,9 +106,9 @@ def listed_ends(totals: np.ndarray, sizes: np.ndarray, *, level: float) -> tuple
     rank = math.floor(alpha * 2.0 ** (len(totals) - 1) * (1 + 1e-12))
     if rank == 0:
         return np.full(totals.shape[1], -np.inf), np.full(totals.shape[1], np.inf)
-    part = (inside @ totals) / (inside @ sizes)[:, None]
+    mean_inside = (inside @ totals) / (inside @ sizes)[:, None]
     rest = ((1 - inside) @ totals) / ((1 - inside) @ sizes)[:, None]
-    lower, upper = np.minimum(part, rest), np.maximum(part, rest)
+    lower, upper = np.minimum(mean_inside, rest), np.maximum(mean_inside, rest)
     place = len(upper) - rank
     return np.partition(lower, rank - 1, axis=0)[rank - 1], np.partition(upper, place, axis=0)[place]
 

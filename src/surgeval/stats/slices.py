@@ -1,4 +1,8 @@
-"""Slices of a score matrix: one for every combination of the columns asked for."""
+"""Slices of a score matrix: one for every combination of the columns asked for.
+
+A column that holds several labels per case (`smoke;blood`, or lists) is split as in `strata`: one slice per label, a
+case with two labels lies in both, and cases without any make a slice with an empty label.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,9 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid, UnknownName
+from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.score_table import ScoreMatrix
+from surgeval.stats.labels import SEPARATOR, holds_several, label_masks, labels_of
 
 OVERALL = "overall"
 
@@ -65,7 +71,7 @@ def check_filled(matrix: ScoreMatrix, by: Sequence[str]) -> None:
         raise TableInvalid("score table", problems)
 
 
-def slices(matrix: ScoreMatrix, by: Sequence[str] = ()) -> Iterator[Slice]:
+def slices(matrix: ScoreMatrix, by: Sequence[str] = (), *, separator: str = SEPARATOR) -> Iterator[Slice]:
     """Every slice in the order of its labels; the whole matrix when no column is named.
 
     Raises:
@@ -82,7 +88,27 @@ def slices(matrix: ScoreMatrix, by: Sequence[str] = ()) -> Iterator[Slice]:
     if not by:
         yield Slice({}, matrix)
         return
-    groups = matrix.cases.select(by).with_row_index("__row__").group_by(by).agg(pl.col("__row__"))
-    for row in groups.sort(by, nulls_last=True).iter_rows(named=True):
-        rows = np.sort(np.asarray(row.pop("__row__"), dtype=np.int64))
-        yield Slice(row, matrix.where(rows))
+    rows = matrix.cases.select(by).with_row_index("__row__")
+    for column in by:
+        if holds_several(rows[column], separator):
+            labels: list[list[str | None]] = [
+                [*sorted(set(own))] or [None] for own in labels_of(rows[column], separator)
+            ]
+            rows = rows.with_columns(pl.Series(column, labels, dtype=pl.List(pl.String))).explode(column)
+    for row in rows.group_by(by).agg(pl.col("__row__")).sort(by, nulls_last=True).iter_rows(named=True):
+        chosen = np.sort(np.asarray(row.pop("__row__"), dtype=np.int64))
+        yield Slice(row, matrix.where(chosen))
+
+
+def split_notes(cases: pl.DataFrame, by: Sequence[str], *, separator: str = SEPARATOR) -> list[Finding]:
+    """What is said of every column that was split into labels."""
+    notes = []
+    for name in (name for name in ([by] if isinstance(by, str) else by) if holds_several(cases[name], separator)):
+        masks = label_masks(cases[name], separator)
+        held = np.sum(list(masks.values()), axis=0) if masks else np.zeros(cases.height)
+        text = (
+            f"Column {name!r} holds several labels per case and was split: {len(masks)} strata that overlap "
+            f"({int((held > 1).sum()):,} cases lie in several, {int((held == 0).sum()):,} in none)."
+        )
+        notes.append(Finding("labels-split", Severity.NOTE, text))
+    return notes

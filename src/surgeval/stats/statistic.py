@@ -8,8 +8,9 @@ in a quarter at either end (`scipy.stats.trim_mean`, as rliable does). NaN means
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -35,6 +36,18 @@ class Weighted(Protocol):
 
     def weighted(self, counts: np.ndarray, values: np.ndarray) -> np.ndarray:
         """The values under each weighting: `[weighting, column]`."""
+
+
+@runtime_checkable
+class OfMetric(Weighted, Protocol):
+    """A statistic whose columns are values of one metric on prepared cases."""
+
+    @property
+    def metric(self) -> Metric:
+        """The metric."""
+
+    def prepared_rows(self, values: np.ndarray) -> Sequence[np.ndarray]:
+        """The prepared statistics behind each column, in the order of the rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +131,10 @@ class MetricStatistic:
     def width(self, values: np.ndarray) -> int:  # noqa: ARG002
         """A metric gives one value."""
         return 1
+
+    def prepared_rows(self, values: np.ndarray) -> Sequence[np.ndarray]:
+        """The rows themselves."""
+        return (values,)
 
     def weighted(self, counts: np.ndarray, values: np.ndarray) -> np.ndarray:
         """The metric under each weighting, as one column."""

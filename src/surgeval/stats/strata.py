@@ -25,7 +25,7 @@ from surgeval.errors import Misuse, UnknownName
 from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
 from surgeval.results.tables.statistics import STRATA
-from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.findings import Finding
 from surgeval.schema.score_table import Missing, ScoreMatrix
 from surgeval.schema.table_facts import Directions
 from surgeval.stats.contrasts import Contrast, contrast_rows, table_rows
@@ -43,9 +43,9 @@ from surgeval.stats.interval import (
 from surgeval.stats.intervals import percent
 from surgeval.stats.labels import SEPARATOR, holds_several, is_flag, label_masks
 from surgeval.stats.nesting import Resample, label_of, nest_of
-from surgeval.stats.pooled import verb_matrix
+from surgeval.stats.pooled import scored_units, scores_videos, verb_matrix
 from surgeval.stats.resampling import child_counts, unit_counts
-from surgeval.stats.slices import check_distinct, check_filled
+from surgeval.stats.slices import check_distinct, check_filled, split_notes
 from surgeval.stats.statistic import Statistic, unweighted
 
 RULES = ("joint", "subset")
@@ -116,9 +116,9 @@ def strata(
     """
     settings = Settings(statistic, chosen_resample(resample, method), estimand, level, replicates, method, seed)
     check_settings(settings, methods=PREPARED_METHODS)
-    for kind, got, known in (("strata rule", rule, RULES), ("baseline", baseline, BASELINES)):
-        if got not in known:
-            raise UnknownName(kind, got, known)
+    for kind, chosen, known in (("strata rule", rule, RULES), ("baseline", baseline, BASELINES)):
+        if chosen not in known:
+            raise UnknownName(kind, chosen, known)
     if rule == "subset" and method == AUTO:
         raise Misuse("the rule 'subset' is defined by what it draws; pass method='percentile' with it")
     scores = as_table(table, columns, better=better, metric=metric)
@@ -138,7 +138,7 @@ def strata(
         _prose(settings, matrix, rule, baseline),
         (
             *matrix_notes(matrix, has_videos=scores.has_videos),
-            *_several_notes(matrix.cases, by, bins, separator),
+            *split_notes(matrix.cases, [name for name in by if name not in (bins or {})], separator=separator),
             *unused(settings, resample),
             *_findings(rows, settings),
         ),
@@ -186,22 +186,6 @@ def stratum_masks(
             raise Misuse("low-artifact means at most one true/false column set, but none was named")
         masks.append(({"column": LOW, "stratum": f"at most 1 of {len(flags)}"}, np.sum(flags, axis=0) <= 1))
     return masks
-
-
-def _several_notes(
-    cases: pl.DataFrame, by: Sequence[str], bins: Mapping[str, Sequence[float]] | None, separator: str
-) -> list[Finding]:
-    """What is said of every column that was split into labels."""
-    notes = []
-    for name in (name for name in by if name not in (bins or {}) and holds_several(cases[name], separator)):
-        masks = label_masks(cases[name], separator)
-        held = np.sum(list(masks.values()), axis=0) if masks else np.zeros(cases.height)
-        text = (
-            f"Column {name!r} holds several labels per case and was split: {len(masks)} strata that overlap "
-            f"({int((held > 1).sum()):,} cases lie in several, {int((held == 0).sum()):,} in none)."
-        )
-        notes.append(Finding("labels-split", Severity.NOTE, text))
-    return notes
 
 
 def _values(column: pl.Series) -> list[tuple[dict[str, str], np.ndarray]]:
@@ -275,20 +259,21 @@ def _subset_draws(matrix: ScoreMatrix, one: Contrast, statistic: Statistic, keys
 def _findings(rows: Sequence[Mapping[str, Any]], settings: Settings) -> list[Finding]:
     """What must be known about strata with few videos, each sentence once."""
     seen = {(row["column"], row["stratum"]): row for row in rows if row["videos"]}
-    said = []
+    findings = []
     for (column, stratum), row in seen.items():
-        videos, effective = row["videos"], row["effective_videos"]
+        videos, effective = min(row["videos"], row["baseline_videos"]), row["effective_videos"]
         if settings.draws:
-            found = percentile_too_narrow(videos, effective)
+            finding = percentile_too_narrow(videos, effective)
         else:
-            found = few_videos(videos, row["df"] or float("nan"))
-        if found is not None:
-            said.append(replace(found, subject=stratum if column == stratum else f"{column}={stratum}"))
-    return gathered(said)
+            finding = few_videos(videos, row["df"] or float("nan"))
+        if finding is not None:
+            findings.append(replace(finding, subject=stratum if column == stratum else f"{column}={stratum}"))
+    return gathered(findings)
 
 
 def _prose(settings: Settings, matrix: ScoreMatrix, rule: str, baseline: str) -> str:
-    against = "all cases" if baseline == "whole" else "the cases outside the stratum"
+    units = "videos" if scores_videos(matrix) else "cases"
+    against = f"all {units}" if baseline == "whole" else f"the {units} outside the stratum"
     if settings.method == AUTO:
         made = (
             f"{percent(settings.level)} intervals come from leaving out one video of the whole table at a time "
@@ -309,8 +294,13 @@ def _prose(settings: Settings, matrix: ScoreMatrix, rule: str, baseline: str) ->
 
 
 def _what(settings: Settings, matrix: ScoreMatrix, against: str) -> str:
+    name, size = matrix.metric.name, scored_units(matrix, of=", ")
+    if matrix.statistics is not None:
+        return (
+            f"Deltas are {name!r} of the videos of the stratum together, combined from the statistics of each video "
+            f"({matrix.metric.estimand}), minus that of {against} ({size}); strata overlap."
+        )
     return (
-        f"Deltas are the {settings.statistic} of {matrix.metric.name!r} in the stratum minus that of {against} "
-        f"(estimand: {settings.estimand}; {len(matrix.values):,} cases, {len(matrix.video_names):,} videos); "
-        "strata overlap."
+        f"Deltas are the {settings.statistic} of {name!r} in the stratum minus that of {against} "
+        f"(estimand: {settings.estimand}; {size}); strata overlap."
     )

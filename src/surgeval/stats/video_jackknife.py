@@ -10,6 +10,12 @@ Definition. Video v has `n_v` cases (`h_v = n_v / N`) and `theta_-v` is the valu
 * a metric on [a, b] gets its ends on the logit scale (Dean and Pagano 2015): with `m = (theta - a) / (b - a)`,
   `logit(m) -+ t sqrt(var) / ((b - a) m (1 - m))`; any other metric on its own scale, cut at the bound it has.
 
+Where long videos score differently from short ones, a pooled value is pulled to one side by the few longest videos, and
+an interval that is symmetric (on its scale) misses on that side: with 20 and 40 such videos it covered .89-.90, and
+nearly all misses lay there. `pulled` adds the second-order term of Efron's accelerated intervals (1987, section 4):
+with `e_v = theta - theta_-v` and `a = sum e^3 / (6 (sum e^2)^1.5)`, the end on the side of the sign of `a` moves out by
+`|a| (1 + 2 t^2)` standard errors. The other end stays.
+
 For equal videos this is Student's t on V - 1 degrees of freedom, seen on the logit scale. Where every video is at the
 limit of the scale the other end is `(alpha / 2)^(1 / V_eff)` of it, because all V videos are perfect with a
 probability of at most `m^V`. Where no variation is left anywhere else there is no interval.
@@ -49,7 +55,13 @@ class Jackknifed(NamedTuple):
 
 
 def mean_interval(
-    totals: np.ndarray, sizes: np.ndarray, *, level: float = 0.95, low: float = -math.inf, high: float = math.inf
+    totals: np.ndarray,
+    sizes: np.ndarray,
+    *,
+    level: float = 0.95,
+    low: float = -math.inf,
+    high: float = math.inf,
+    pulled: np.ndarray | None = None,
 ) -> Jackknifed:
     """The interval of the mean of each column from the sums and numbers of cases of each video.
 
@@ -60,6 +72,7 @@ def mean_interval(
         level: Coverage asked for.
         low: Smallest value the metric can take.
         high: Largest value the metric can take.
+        pulled: As for `jackknife_interval`.
 
     Example:
         >>> found = mean_interval(np.array([[8.0], [6.0], [9.0], [5.0]]), np.full(4, 10.0), low=0, high=1)
@@ -70,7 +83,7 @@ def mean_interval(
     value = divided(totals.sum(axis=0), sizes.sum(axis=0))
     without = divided(totals.sum(axis=0) - totals, sizes.sum(axis=0) - sizes)
     without = np.where(sizes > 0, without, value)
-    return jackknife_interval(value, without, sizes, level=level, low=low, high=high)
+    return jackknife_interval(value, without, sizes, level=level, low=low, high=high, pulled=pulled)
 
 
 def jackknife_interval(
@@ -81,6 +94,7 @@ def jackknife_interval(
     level: float = 0.95,
     low: float = -math.inf,
     high: float = math.inf,
+    pulled: np.ndarray | None = None,
 ) -> Jackknifed:
     """The interval of any values, given the same values without each video.
 
@@ -91,6 +105,7 @@ def jackknife_interval(
         level: Coverage asked for.
         low: Smallest value the metric can take.
         high: Largest value the metric can take.
+        pulled: `[column]`, whether the end on the side of the most influential videos moves out; none where left out.
     """
     check_level(level)
     sizes = np.broadcast_to(sizes[:, None] if sizes.ndim == 1 else sizes, without.shape)
@@ -98,27 +113,46 @@ def jackknife_interval(
     gaps = np.where(np.isfinite(without) & (sizes > 0), without - value, 0.0)
     sd = np.sqrt(divided((videos - 1.0) * (gaps**2).sum(axis=0), videos))
     df, effective = degrees_of_freedom(sizes), effective_videos(sizes)
-    ends = interval_ends(value, sd, df, level=level, low=low, high=high, effective=effective)
+    lean = 0.0 if pulled is None else np.where(pulled, acceleration(-gaps), 0.0)
+    ends = interval_ends(value, sd, df, level=level, low=low, high=high, effective=effective, lean=lean)
     known = (videos >= FEWEST_VIDEOS) & np.isfinite(value)
     lower, upper = (np.where(known, end, np.nan) for end in ends)
     return Jackknifed(value, lower, upper, np.where(videos > 1, sd, np.nan), df, videos, effective)
 
 
+def acceleration(influence: np.ndarray) -> np.ndarray:
+    """A sixth of the skewness of what videos do to a value, along the first axis; 0 where nothing varies."""
+    skewness = divided((influence**3).sum(axis=0), (influence**2).sum(axis=0) ** 1.5)
+    return np.asarray(np.nan_to_num(skewness) / 6)
+
+
 def interval_ends(
-    value: np.ndarray, sd: np.ndarray, df: np.ndarray, *, level: float, low: float, high: float, effective: np.ndarray
+    value: np.ndarray,
+    sd: np.ndarray,
+    df: np.ndarray,
+    *,
+    level: float,
+    low: float,
+    high: float,
+    effective: np.ndarray,
+    lean: np.ndarray | float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The ends of `value -+ t sd`, on the logit scale where the metric is bounded on both sides."""
+    """The ends of `value -+ t sd`, on the logit scale where the metric is bounded on both sides.
+
+    `lean` is the acceleration by which one end moves out: the lower one where it is negative.
+    """
     t = stdtrit(np.maximum(df, 1e-3), (1 + level) / 2)
+    below, above = (t + np.maximum(side * np.asarray(lean), 0.0) * (1 + 2 * t**2) for side in (-1, 1))
     flat = sd <= _FLAT * np.maximum(1.0, np.abs(value))
-    plain = np.clip(value - t * sd, low, high), np.clip(value + t * sd, low, high)
+    plain = np.clip(value - below * sd, low, high), np.clip(value + above * sd, low, high)
     if not (math.isfinite(low) and math.isfinite(high)):
         return np.where(flat, np.nan, plain[0]), np.where(flat, np.nan, plain[1])
     width = high - low
     share = np.clip((value - low) / width, 0.0, 1.0)
     inside = (share > 0) & (share < 1)
     centre = np.where(inside, share, 0.5)
-    step = t * sd / (width * centre * (1 - centre))
-    lower, upper = low + width * expit(logit(centre) - step), low + width * expit(logit(centre) + step)
+    step = sd / (width * centre * (1 - centre))
+    lower, upper = low + width * expit(logit(centre) - below * step), low + width * expit(logit(centre) + above * step)
     beyond = ((1 - level) / 2) ** (1 / np.maximum(effective, 1.0))
     at_top, at_bottom = flat & (share >= 1 - _FLAT), flat & (share <= _FLAT)
     lower = np.select([at_top, at_bottom, flat, inside], [low + width * beyond, low, np.nan, lower], plain[0])

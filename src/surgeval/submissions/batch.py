@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from surgeval.asking.driver import aliases_of, digest_of, working_folders
 from surgeval.asking.fingerprint import media_mark
 from surgeval.asking.journal import Journal, Record
 from surgeval.asking.messages import Outcome
+from surgeval.asking.meter import Progress, advance, expect
 from surgeval.asking.session import Entrant
 from surgeval.errors import EngineFailed, Misuse, OutputRefused, ProgramMissing, UnknownName
 from surgeval.sandbox import Engine, Mount, Running
@@ -76,7 +77,7 @@ def run_batches(
     rules: BatchRules,
     out: Path,
     buckets: Mapping[str, str] | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress = None,
 ) -> Path:
     """The folder with the journal of the run; a batch that was finished earlier is not run again.
 
@@ -101,6 +102,7 @@ def run_batches(
         done = journal.done()
         facts = {"questions": len(inputs.requests), "done": len(done), "swept": list(engine.sweep())}
         journal.event("resumed" if journal.resumed else "begun", **facts)
+        expect(progress, sum(case in inputs.media and case not in done for case in (r.case for r in inputs.requests)))
         names = batch_names(inputs.requests, aliases)
         for number, batch in enumerate(_batches(inputs, rules), start=1):
             if all(request.case in done for request in batch):
@@ -113,8 +115,7 @@ def run_batches(
             for record in _records(batch, ended, names, rules, buckets or {}, journal):
                 if record.case not in done:
                     journal.add(record)
-                    if progress is not None:
-                        progress(1)
+                    advance(progress, failed=record.outcome is not Outcome.OK)
         for case, why in inputs.problems.items():
             if case not in done:
                 journal.add(Record(case, _video(inputs, case), Outcome.NOT_ASKED, detail=why))
@@ -189,18 +190,18 @@ def _fetched(running: Running, target: Path, max_bytes: int) -> tuple[bytes | No
         data = running.read_output(_ANSWER, max_bytes=min(max_bytes, _MOST_ANSWER_BYTES))
         target.write_bytes(data)
     except FileNotFoundError:
-        return None, _found(running)
+        return None, _without_answer(running)
     except (OutputRefused, EngineFailed) as error:
         return None, str(error)
     return data, ""
 
 
-def _found(running: Running) -> str:
+def _without_answer(running: Running) -> str:
     try:
-        found = ", ".join(running.output_names()[:5]) or "nothing"
+        names = ", ".join(running.output_names()[:5]) or "nothing"
     except FileNotFoundError as error:
         return str(error)
-    return f"there is no {_ANSWER} in /output (found: {found})"
+    return f"there is no {_ANSWER} in /output (found: {names})"
 
 
 def _records(

@@ -70,12 +70,12 @@ def _files(
     requests: Sequence[Request], media: Mapping[str, Mapping[str, Path]], names: Mapping[str, str]
 ) -> dict[tuple[str, str], Path]:
     """Source files by kind and file name inside."""
-    found: dict[tuple[str, str], Path] = {}
+    files: dict[tuple[str, str], Path] = {}
     for request in requests:
         for kind, path in media.get(request.case, {}).items():
             inside = "plain" if kind == "videos" else kind
-            found.setdefault((inside, f"{names[request.case]}{path.suffix.lower()}"), path)
-    return found
+            files.setdefault((inside, f"{names[request.case]}{path.suffix.lower()}"), path)
+    return files
 
 
 def _as_folder(folder: Path, files: Mapping[tuple[str, str], Path]) -> None:

@@ -128,10 +128,10 @@ class InvokeSession(Session):
             for slug, path in (("request", _REQUEST), ("video", Path(question.path).name))
         ]
         for name, content in ((_REQUEST, request), (_INPUTS, listed)):
-            part = self._input / f".{name}"
-            part.write_text(json.dumps(content), encoding="utf-8")
-            part.chmod(0o644)
-            part.rename(self._input / name)
+            draft = self._input / f".{name}"
+            draft.write_text(json.dumps(content), encoding="utf-8")
+            draft.chmod(0o644)
+            draft.rename(self._input / name)
 
 
 def open_invoke_session(

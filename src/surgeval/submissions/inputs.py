@@ -20,7 +20,7 @@ from surgeval.schema.findings import Severity
 from surgeval.schema.question_files import collect_questions
 from surgeval.schema.questions import Request
 from surgeval.video.batch_files import archive_name
-from surgeval.video.pictures import Found, pictures_in_archive
+from surgeval.video.pictures import Pictures, pictures_in_archive
 
 BY_QUESTION = ("frames", "plain", "overlayed")
 """Folders whose files are named after questions."""
@@ -131,7 +131,7 @@ def _collect(folder: Path, scratch: Path, wanted: set[str]) -> tuple[dict[tuple[
     return found, notes
 
 
-def _unpacked(pictures: Found, scratch: Path, wanted: set[str]) -> Iterator[tuple[tuple[str, str], Path]]:
+def _unpacked(pictures: Pictures, scratch: Path, wanted: set[str]) -> Iterator[tuple[tuple[str, str], Path]]:
     """Copies below `scratch` of the pictures that are wanted, by their path in the archive or by their bare name."""
     for kind, named in pictures.items():
         for number, (path, picture) in enumerate(named.items()):

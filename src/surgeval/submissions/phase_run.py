@@ -20,6 +20,7 @@ from typing import NamedTuple
 from surgeval.asking.driver import neutral_folder, run_tasks
 from surgeval.asking.fingerprint import folder_mark
 from surgeval.asking.journal import append_event
+from surgeval.asking.meter import Progress
 from surgeval.asking.plan import State, Task
 from surgeval.asking.session import Entrant, OpenSession, open_session
 from surgeval.errors import ImageRefused, InputInvalid, Misuse, RunInterrupted, SurgevalError
@@ -174,7 +175,7 @@ def run_submission(
     gpu: str | None = None,
     shard: Shard = WHOLE,
     compliance: int = 0,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress = None,
 ) -> Path:
     """The folder of a shard with one outcome per question, after it was asked everything; what was begun goes on.
 
@@ -251,7 +252,7 @@ def _asked(
     entrant: Entrant,
     folder: Path,
     shard: Shard,
-    progress: Callable[[int], None] | None,
+    progress: Progress,
 ) -> Path:
     place = shard_folder(folder, shard.number, shard.of)
     note_stage(folder, Stage.RUNNING, shard=f"{shard.number}/{shard.of}", engine=engine.name, image=entrant.image)

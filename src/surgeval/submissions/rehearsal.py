@@ -7,7 +7,6 @@ one stopped.
 
 from __future__ import annotations
 
-import fcntl
 import math
 import os
 import shutil
@@ -27,6 +26,8 @@ from surgeval.errors import Misuse, UnknownName
 from surgeval.judges import Judge
 from surgeval.results.manifest import MANIFEST, manifest_of, write_manifest
 from surgeval.results.request import Request, plain_value
+from surgeval.results.result import Result
+from surgeval.results.tables.scoring import REHEARSE
 from surgeval.sandbox import Engine, ImageLimits, Launch, Limits, held_image, open_engine
 from surgeval.schema.findings import Severity
 from surgeval.schema.question_files import load_questions
@@ -37,7 +38,7 @@ from surgeval.submissions.batch import BUDGETS, BatchRules, run_batches
 from surgeval.submissions.gc_invoke import PORT, open_invoke_session
 from surgeval.submissions.inputs import Inputs, read_inputs
 from surgeval.submissions.phase import Phase
-from surgeval.submissions.rehearsal_report import Findings, findings_of, report_text
+from surgeval.submissions.rehearsal_report import findings_of, report_text
 from surgeval.submissions.results import RunFacts, run_facts, write_records, write_responses
 
 PROTOCOLS = ("server", "server-tcp", "batch", "gc-invoke")
@@ -85,15 +86,15 @@ class Settings:
             raise UnknownName("track", self.track, TRACK_LIMITS_S)
 
 
-@dataclass(frozen=True)
-class Rehearsal:
-    """What a rehearsal found."""
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class Rehearsal(Result):
+    """What a rehearsal found: table `outcomes`; the report is its prose.
+
+    The run wrote its folder while it went on, so that it can go on after an interruption; `to_dir` copies it.
+    """
 
     folder: Path
-    facts: RunFacts
-    findings: Findings
-    text: str
-    """The report, ready to be printed."""
+    run: RunFacts
     score: ScoreResult | None
     """None where the input has no references."""
 
@@ -104,7 +105,7 @@ class Rehearsal:
 
     def as_dict(self) -> dict[str, Any]:
         """The report as plain data."""
-        facts = self.facts
+        facts = self.run
         times = {"p50_s": facts.p50_s, "p95_s": facts.p95_s, "max_s": facts.max_s}
         return {
             "questions": facts.questions,
@@ -116,8 +117,15 @@ class Rehearsal:
             "findings": [finding.as_dict() for finding in self.findings],
         }
 
-    def __repr__(self) -> str:
-        return f"Rehearsal({self.facts.answered} of {self.facts.questions} answered, {len(self.findings)} findings)"
+    @property
+    def title(self) -> str:
+        """How many questions were answered."""
+        return f"Rehearsal({self.run.answered} of {self.run.questions} answered, {len(self.findings)} findings)"
+
+    def write(self, folder: Path) -> None:
+        """Copy what the run wrote, and write the outcomes and the report beside it."""
+        shutil.copytree(self.folder, folder, dirs_exist_ok=True)
+        super().write(folder)
 
 
 def rehearse(
@@ -170,7 +178,7 @@ def rehearse(
         )  # fmt: skip
         rules = _rules(inputs, settings)
         _run(inputs, chosen, entrant, rules, settings, folder, progress)
-    return _told(inputs, rules, settings, chosen, folder, limits or Limits())
+    return _rehearsed(inputs, rules, settings, chosen, folder, limits or Limits())
 
 
 @contextmanager
@@ -190,6 +198,8 @@ def _scratch(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def _held(folder: Path) -> Iterator[None]:
+    import fcntl  # only what runs programs needs it, and that is no Windows machine
+
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -265,7 +275,9 @@ def _buckets(inputs: Inputs) -> dict[str, str]:
     return {case: f"{ref.capability.group}/{bool(ref.ood)}" for case, ref in questions.references.items()}
 
 
-def _told(inputs: Inputs, rules: Rules, settings: Settings, engine: Engine, folder: Path, limits: Limits) -> Rehearsal:
+def _rehearsed(
+    inputs: Inputs, rules: Rules, settings: Settings, engine: Engine, folder: Path, limits: Limits
+) -> Rehearsal:
     pooled = settings.budget == "pooled"
     write_responses(folder, with_late=not pooled)
     responses = write_records(folder)
@@ -289,7 +301,11 @@ def _told(inputs: Inputs, rules: Rules, settings: Settings, engine: Engine, fold
     settled = {"track": rules.track, "budget_s": rules.budget_s, "state": rules.state.value, "engine": engine.name}
     request = Request("rehearse", options, inputs={"input_folder": files}, settled=settled)
     write_manifest(folder / MANIFEST, manifest_of(request, findings=findings))
-    return Rehearsal(folder, facts, findings, text, result)
+    outcomes = REHEARSE.frame({"outcome": list(facts.outcomes), "questions": list(facts.outcomes.values())})
+    return Rehearsal(
+        tables={"outcomes": outcomes}, prose=text, findings=findings, request=request, folder=folder, run=facts,
+        score=result,
+    )  # fmt: skip
 
 
 def _tail(path: Path, lines: int = 12) -> list[str]:

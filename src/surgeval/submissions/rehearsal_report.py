@@ -33,24 +33,24 @@ class Scored(Protocol):
 
 def findings_of(facts: RunFacts, inputs: Inputs, *, protocol: str = "server", log: Sequence[str] = ()) -> Findings:
     """Everything that a participant should look at before handing in."""
-    found = [Finding("input-unreadable", Severity.ERROR, why, case=case) for case, why in inputs.problems.items()]
+    findings = [Finding("input-unreadable", Severity.ERROR, why, case=case) for case, why in inputs.problems.items()]
     for record in facts.lost:
         if record.outcome is not Outcome.NOT_ASKED:
             what = record.detail or "no answer"
-            found.append(Finding(f"answer-{record.outcome.value}", Severity.ERROR, what, case=record.case))
+            findings.append(Finding(f"answer-{record.outcome.value}", Severity.ERROR, what, case=record.case))
     lost = facts.questions - facts.answered - facts.outcomes.get(Outcome.NOT_ASKED.value, 0)
     if lost > len(facts.lost):
         more = f"{lost - len(facts.lost)} more questions were lost; {ANSWERS} has the reason of each"
-        found.append(Finding("more-lost", Severity.NOTE, more))
-    found += [Finding("start-failed", Severity.ERROR, problem) for problem in facts.start_problems]
+        findings.append(Finding("more-lost", Severity.NOTE, more))
+    findings += [Finding("start-failed", Severity.ERROR, problem) for problem in facts.start_problems]
     if facts.start_problems and not facts.starts_s and protocol == "server":
-        found.append(Finding("never-ready", Severity.NOTE, _NEVER_READY))
-    found += _silent_zero(facts)
+        findings.append(Finding("never-ready", Severity.NOTE, _NEVER_READY))
+    findings += _silent_zero(facts)
     if facts.answered < facts.questions or facts.empty:
         held = {", ".join(batch.get("input", ())) for batch in facts.batches} - {""}
-        found += [Finding("input-held", Severity.NOTE, f"in /input lay: {names}") for names in sorted(held)]
-        found += [Finding("container-said", Severity.NOTE, "\n".join(log))] if log else []
-    return tuple(found)
+        findings += [Finding("input-held", Severity.NOTE, f"in /input lay: {names}") for names in sorted(held)]
+        findings += [Finding("container-said", Severity.NOTE, "\n".join(log))] if log else []
+    return tuple(findings)
 
 
 def _grouped(findings: Findings) -> Iterator[str]:
@@ -63,8 +63,8 @@ def _grouped(findings: Findings) -> Iterator[str]:
         if named and len(cases) > _NAMED:
             named += f" and {len(cases) - _NAMED} more"
         times = f" ({len(cases)} times)" if len(cases) > 1 and not named else ""
-        told = replace(finding, message=finding.message.replace("\n", "\n    ") + times, case=named or None)
-        yield str(told)
+        grouped = replace(finding, message=finding.message.replace("\n", "\n    ") + times, case=named or None)
+        yield str(grouped)
 
 
 def _silent_zero(facts: RunFacts) -> list[Finding]:

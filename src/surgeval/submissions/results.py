@@ -114,8 +114,8 @@ def write_responses(folder: Path, *, with_late: bool) -> Path:
     latency lies above its limit, so that a scorer can tell late from missing.
     """
     path = folder / RESPONSES
-    part = path.with_name(path.name + ".part")
-    with open(part, "w", encoding="utf-8") as handle:
+    draft = path.with_name(path.name + ".part")
+    with open(draft, "w", encoding="utf-8") as handle:
         separator = "[\n"
         for response in responses_of(folder):
             row = official_row(response)
@@ -123,19 +123,19 @@ def write_responses(folder: Path, *, with_late: bool) -> Path:
                 handle.write(separator + json.dumps(row, ensure_ascii=False))
                 separator = ",\n"
         handle.write("[]\n" if separator == "[\n" else "\n]\n")
-    part.replace(path)
+    draft.replace(path)
     return path
 
 
 def write_records(folder: Path) -> Path:
     """The file of all responses made from the journal, with what became of each question."""
     path = folder / RECORDS
-    part = path.with_name(path.name + ".part")
-    with open(part, "w", encoding="utf-8") as handle:
+    draft = path.with_name(path.name + ".part")
+    with open(draft, "w", encoding="utf-8") as handle:
         handle.writelines(
             json.dumps(response.as_record(), ensure_ascii=False) + "\n" for response in responses_of(folder)
         )
-    part.replace(path)
+    draft.replace(path)
     return path
 
 

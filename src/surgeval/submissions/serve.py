@@ -123,7 +123,7 @@ class _TcpServer(ThreadingMixIn, TCPServer):
 
 
 class _UnixServer(_TcpServer):
-    address_family = socket.AF_UNIX
+    address_family = getattr(socket, "AF_UNIX", socket.AF_INET)  # Windows has none and never gets here
     allow_reuse_address = False
 
     def get_request(self) -> tuple[Any, Any]:

@@ -50,9 +50,9 @@ def _contents(kind: str) -> dict[str, bytes]:
     templates: list[Traversable] = []
     for place in (room / "starter_pack", room / "starter_pack" / kind):
         templates += [entry for entry in place.iterdir() if entry.name.endswith(_ENDING)]
-    found = {entry.name.removesuffix(_ENDING): entry.read_bytes() for entry in templates}
-    found["serve.py"] = (room / "serve.py").read_bytes()
-    return dict(sorted(found.items())) | {f"example_input/{name}": data for name, data in _example().items()}
+    contents = {entry.name.removesuffix(_ENDING): entry.read_bytes() for entry in templates}
+    contents["serve.py"] = (room / "serve.py").read_bytes()
+    return dict(sorted(contents.items())) | {f"example_input/{name}": data for name, data in _example().items()}
 
 
 _EXAMPLES = (
@@ -64,14 +64,14 @@ _EXAMPLES = (
 
 def _example() -> dict[str, bytes]:
     """Three questions about plain-coloured frames, with references."""
-    requests, references, found = [], [], {}
+    requests, references, files = [], [], {}
     for number, (case, code, answer_format, text, reference, colour) in enumerate(_EXAMPLES, start=1):
         requests.append(Request(case, f"video-{number}", 10.0, 10.0, "cholecystectomy", text).as_row())
         references.append(Reference(case, Capability.read(code), answer_format, reference).as_row())
-        found[f"frames/{case}.png"] = plain_png(64, 48, colour)
-    found["request.json"] = json.dumps(requests, indent=2).encode()
-    found["references.json"] = json.dumps(references, indent=2).encode()
-    return found
+        files[f"frames/{case}.png"] = plain_png(64, 48, colour)
+    files["request.json"] = json.dumps(requests, indent=2).encode()
+    files["references.json"] = json.dumps(references, indent=2).encode()
+    return files
 
 
 def plain_png(width_px: int, height_px: int, colour: tuple[int, int, int]) -> bytes:

@@ -8,7 +8,6 @@ comes out is a file of exactly the announced bytes, still a stranger's: it goes 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import hmac
 import json
@@ -79,6 +78,8 @@ class Uploads:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Nobody else begins an upload meanwhile: of several at once only as many as are allowed come through."""
+        import fcntl  # as below
+
         lock = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -178,6 +179,8 @@ class Uploads:
             file = os.open(self._part(name), os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
             raise UploadRefused("there is no such upload; begin one") from None
+        import fcntl  # only hosts need it, and those are no Windows machines
+
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield file

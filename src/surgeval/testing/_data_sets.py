@@ -42,8 +42,8 @@ def check_data_set(data_set: DataSet, build: Build) -> None:
 
 
 def facts_are_stated(data_set: DataSet, _build: Build) -> Broken:
-    """Title, citation, licence or what is known of it, notes; of every task what it is and what its frames count."""
-    for fact in ("name", "title", "citation", "notes", "tasks"):
+    """Title, citation, source, licence, what it was checked against, notes; of tasks what they are and count."""
+    for fact in ("name", "title", "citation", "source", "checked_against", "notes", "tasks"):
         if not getattr(data_set, fact):
             yield f"does not state its {fact}"
     if not (data_set.licence or data_set.licence_note):
@@ -104,11 +104,11 @@ def a_video_is_in_one_part_of_a_split(data_set: DataSet, build: Build) -> Broken
 def the_check_says_which_official_splits_are_not_known(data_set: DataSet, build: Build) -> Broken:
     """A number without a known split is a number about unknown videos, so the lack is said."""
     with _folder(build) as root:
-        told = [finding.message for finding in data_set.check(root).findings if finding.code == "split-unknown"]
+        messages = [finding.message for finding in data_set.check(root).findings if finding.code == "split-unknown"]
         unofficial = set(data_set.splits(root)["scheme"]) <= set(data_set.unofficial)
         expected = len(data_set.split_sizes) or int(unofficial)
-        if len(told) != expected:
-            yield f"the check tells of {len(told)} unknown splits, expected {expected}"
+        if len(messages) != expected:
+            yield f"the check tells of {len(messages)} unknown splits, expected {expected}"
 
 
 def an_empty_or_absent_folder_lists_what_is_missing(data_set: DataSet, _build: Build) -> Broken:

@@ -53,12 +53,12 @@ def pack_pictures(folder: Path, files: Pictures, *, nested: bool) -> None:
         members = {key: path for key, path in files.items() if archive_name(key[0]) == name}
         with _stored(folder / name) as outer:
             for kind in dict.fromkeys(kind for kind, _ in members):
-                own = {f"{kind}/{below}": path for (of, below), path in members.items() if of == kind}
+                pictures = {f"{kind}/{below}": path for (of, below), path in members.items() if of == kind}
                 if nested:
                     with outer.open(f"{kind}.zip", "w", force_zip64=True) as member, _stored(member) as inner:
-                        _fill(inner, own)
+                        _fill(inner, pictures)
                 else:
-                    _fill(outer, own)
+                    _fill(outer, pictures)
 
 
 def _fill(archive: zipfile.ZipFile, members: Mapping[str, Path]) -> None:

@@ -52,5 +52,5 @@ def read_clock(luma: NDArray[np.uint8]) -> str | None:
         return None
     dots = box.reshape(9, scale, 49, scale).mean(axis=(1, 3)) > (_WHITE + _BLACK) / 2
     letters = {letter_mask(letter)[1:8, 1:6].tobytes(): letter for letter in _CLOCK_SIGNS}
-    found = [letters.get(dots[1:8, 6 * place + 1 : 6 * place + 6].tobytes()) for place in range(8)]
-    return "".join(letter for letter in found if letter) if all(found) else None
+    shown = [letters.get(dots[1:8, 6 * place + 1 : 6 * place + 6].tobytes()) for place in range(8)]
+    return "".join(letter for letter in shown if letter) if all(shown) else None

@@ -81,9 +81,9 @@ def clip_writer(
     if width_px < 16 or height_px < 16 or width_px % 2 or height_px % 2:
         raise Misuse(f"a clip must be at least 16 x 16 and even in width and height, got {width_px} x {height_px}")
     path = Path(path)
-    part = path.with_name(f".{path.name}.part")
+    draft = path.with_name(f".{path.name}.part")
     path.parent.mkdir(parents=True, exist_ok=True)
-    container = pyav().open(str(part), mode="w", format="mp4")
+    container = pyav().open(str(draft), mode="w", format="mp4")
     try:
         stream = container.add_stream("libx264", rate=spec.fps)
         stream.width, stream.height, stream.pix_fmt = width_px, height_px, "yuv420p"
@@ -94,10 +94,10 @@ def clip_writer(
         yield writer
         writer.finish()
         container.close()
-        part.replace(path)
+        draft.replace(path)
     finally:
         container.close()
-        part.unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
 
 
 def _options(spec: ClipSpec) -> dict[str, str]:

@@ -54,12 +54,12 @@ def read_inputs(folder: str | Path) -> ChallengeInputs:
 
 
 def _requests(path: Path, problems: list[str]) -> tuple[Request, ...]:
-    found = []
+    requests = []
     for number, row in enumerate(read_rows(path), start=1):
         request = request_from_row(row, None, lambda _, text, n=number: problems.append(f"request {n}: {text}"))  # type: ignore[misc]
         if request is not None:
-            found.append(request)
-    return tuple(found)
+            requests.append(request)
+    return tuple(requests)
 
 
 def _json(path: Path, kind: type) -> Any:

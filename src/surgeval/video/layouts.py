@@ -139,11 +139,11 @@ def _picture_path(target: Path, kind: str, case: str, track: Track) -> Path:
 
 
 def _pictures_in(folder: Path, track: Track) -> dict[tuple[str, str], Path]:
-    found = {}
+    pictures = {}
     for kind in KINDS[track]:
         for path in sorted(path for path in (folder / kind).rglob("*") if path.is_file()):
-            found[kind, path.relative_to(folder / kind).as_posix()] = path
-    return found
+            pictures[kind, path.relative_to(folder / kind).as_posix()] = path
+    return pictures
 
 
 def _clear(out: Path, track: Track) -> None:
@@ -192,8 +192,8 @@ def is_safe_case(case: str) -> bool:
     if len(case) > 180 or not case or PurePosixPath(case).is_absolute():
         return False
     parts = case.split("/")
-    return all(part not in ("", ".", "..") and not part.endswith(".") and _plain(part) for part in parts)
+    return all(name not in ("", ".", "..") and not name.endswith(".") and _plain(name) for name in parts)
 
 
-def _plain(part: str) -> bool:
-    return all(letter.isalnum() or letter in "-_.+@ " for letter in part)
+def _plain(name: str) -> bool:
+    return all(letter.isalnum() or letter in "-_.+@ " for letter in name)

@@ -27,7 +27,7 @@ LIMITS = ArchiveLimits()
 
 Endings = Mapping[str, Collection[str]]
 """By kind of picture, the endings of its files, small and with their dot."""
-Found = dict[str, dict[str, "Picture"]]
+Pictures = dict[str, dict[str, "Picture"]]
 """By kind, then by the name of the file without its ending: a question, or a video."""
 
 
@@ -49,49 +49,49 @@ class Picture:
             raise FileUnreadable(self.where, [f"damaged, or in a damaged archive ({error})"]) from None
 
 
-def pictures_in_folder(folder: Path, endings: Endings) -> Found:
+def pictures_in_folder(folder: Path, endings: Endings) -> Pictures:
     """Every picture below a folder, in archives too; links are not followed.
 
     Raises:
         FileUnreadable: An archive is damaged or refused.
     """
-    found: Found = {kind: {} for kind in endings}
+    pictures: Pictures = {kind: {} for kind in endings}
     for path in sorted(folder.rglob("*")):
         if not path.is_file() or path.is_symlink():
             continue
         picture = Picture(str(path), partial(_file, path))
         if path.suffix.lower() == ".zip":
-            _search(picture, found, endings, None, 1)
+            _search(picture, pictures, endings, None, 1)
         else:
-            _enter(PurePosixPath(path.relative_to(folder).as_posix()), picture, found, endings, None)
-    return found
+            _enter(PurePosixPath(path.relative_to(folder).as_posix()), picture, pictures, endings, None)
+    return pictures
 
 
-def pictures_in_archive(path: Path, endings: Endings, *, kind: str | None = None) -> Found:
+def pictures_in_archive(path: Path, endings: Endings, *, kind: str | None = None) -> Pictures:
     """Every picture in an archive and in archives within it; `kind` is that of members whose path says none.
 
     Raises:
         FileUnreadable: It is damaged or refused.
     """
-    found: Found = {known: {} for known in endings}
-    _search(Picture(str(path), partial(_file, path)), found, endings, kind, 1)
-    return found
+    pictures: Pictures = {known: {} for known in endings}
+    _search(Picture(str(path), partial(_file, path)), pictures, endings, kind, 1)
+    return pictures
 
 
-def _enter(name: PurePosixPath, picture: Picture, found: Found, endings: Endings, kind: str | None) -> None:
+def _enter(name: PurePosixPath, picture: Picture, pictures: Pictures, endings: Endings, kind: str | None) -> None:
     """Enter a file whose path says its kind and name, such as `x/plain/q1.mp4`."""
-    suffix, said = name.suffix.lower(), False
-    for place, part in enumerate(name.parts[:-1]):
-        here = part.lower()
-        if here in found and suffix in endings[here]:
+    suffix, named = name.suffix.lower(), False
+    for place, folder in enumerate(name.parts[:-1]):
+        here = folder.lower()
+        if here in pictures and suffix in endings[here]:
             below = PurePosixPath(*name.parts[place + 1 :]).as_posix()
-            found[here].setdefault(below[: -len(name.suffix)], picture)
-            said = True
-    if not said and kind is not None and suffix in endings[kind]:
-        found[kind].setdefault(name.stem, picture)
+            pictures[here].setdefault(below[: -len(name.suffix)], picture)
+            named = True
+    if not named and kind is not None and suffix in endings[kind]:
+        pictures[kind].setdefault(name.stem, picture)
 
 
-def _search(container: Picture, found: Found, endings: Endings, kind: str | None, depth: int) -> None:
+def _search(container: Picture, pictures: Pictures, endings: Endings, kind: str | None, depth: int) -> None:
     if depth > MAX_DEPTH:
         raise FileUnreadable(container.where, [f"archives are nested more than {MAX_DEPTH} deep"])
     with container.open() as raw, zipfile.ZipFile(raw) as archive:
@@ -102,9 +102,9 @@ def _search(container: Picture, found: Found, endings: Endings, kind: str | None
         name = PurePosixPath(member.filename)
         picture = Picture(f"{container.where}!{member.filename}", partial(_member, container, member.filename))
         if name.suffix.lower() == ".zip":
-            _search(picture, found, endings, name.stem if name.stem in endings else kind, depth + 1)
+            _search(picture, pictures, endings, name.stem if name.stem in endings else kind, depth + 1)
         else:
-            _enter(name, picture, found, endings, kind)
+            _enter(name, picture, pictures, endings, kind)
 
 
 def _file(path: Path) -> BinaryIO:

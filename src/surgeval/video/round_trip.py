@@ -41,12 +41,12 @@ def input_problems(
     for request in inputs.requests:
         for kind, pictures in inputs.pictures.items():
             with pictures[request.case].open() as stream:
-                found = (
+                seen = (
                     _frame_problems(stream, request, videos[request.video])
                     if kind == "frames"
                     else clip_problems(stream, request, videos[request.video], clock=kind == "overlayed", spec=spec)
                 )
-            problems += [f"{kind} of question {request.case!r}: {text}" for text in found]
+            problems += [f"{kind} of question {request.case!r}: {text}" for text in seen]
     return problems
 
 
@@ -84,8 +84,8 @@ def _structure_problems(
     return [text for fine, text in checks if not fine]
 
 
-def _near(got: NDArray[np.float64], wanted: NDArray[np.float64]) -> bool:
-    return got.shape == wanted.shape and bool(np.allclose(got, wanted, rtol=0, atol=1e-3))
+def _near(shown: NDArray[np.float64], wanted: NDArray[np.float64]) -> bool:
+    return shown.shape == wanted.shape and bool(np.allclose(shown, wanted, rtol=0, atol=1e-3))
 
 
 def _seconds_to_check(times: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -109,15 +109,15 @@ def _picture_problems(shown: Mapping[float, NDArray[np.uint8]], source: VideoSou
     shots = sample(source, [time_s for time_s, _ in asked])
     for (time_s, second), shot in zip(asked, shots, strict=True):
         errors[second][time_s - second] = _difference(shown[second], _grey(shot, shown[second].shape))
-    return [text for second, found in errors.items() if (text := _verdict(second, found))]
+    return [text for second, error in errors.items() if (text := _verdict(second, error))]
 
 
 def _verdict(second: float, errors: Mapping[float, float]) -> str | None:
-    own = errors[0.0]
+    error = errors[0.0]
     shift, best = min(errors.items(), key=lambda item: item[1])
-    if own > _MAX_ERROR:
-        return f"at {second:g} s it shows another picture than the video (differs by {own:.0f} of 255)"
-    if best < 0.7 * own - 0.5:
+    if error > _MAX_ERROR:
+        return f"at {second:g} s it shows another picture than the video (differs by {error:.0f} of 255)"
+    if best < 0.7 * error - 0.5:
         return f"at {second:g} s it shows what the video shows {abs(shift):g} s {'later' if shift > 0 else 'earlier'}"
     return None
 

@@ -237,15 +237,15 @@ def _frame_at(
     while True:
         goal = max(limit - back, first)
         container.seek(int(goal), stream=stream, backward=True)
-        found: VideoFrame | None = None
+        latest: VideoFrame | None = None
         for frame in container.decode(stream):
             if _begin(frame) > limit:
                 break
-            found = frame
+            latest = frame
         else:
-            return found, True
-        if found is not None or goal == first:
-            return found, False
+            return latest, True
+        if latest is not None or goal == first:
+            return latest, False
         # The jump landed after the frame: go back further, twice as far each time.
         back = max(2 * back, 2 / float(stream.time_base or 1))
 

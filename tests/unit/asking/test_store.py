@@ -153,7 +153,7 @@ def test_a_line_damaged_in_the_middle_is_named_and_asked_again(tmp_path: Path) -
     store = ContentStore(tmp_path / "store")
     assert text_of(store, hashed(1)) is None
     assert len(store.problems) == 1
-    assert damaged_lines(store)[0].startswith("segment-001.jsonl line 2: ")
+    assert str(damaged_lines(store)[0]).startswith("segment-001.jsonl line 2: ")
     store.put(hashed(1), {"text": "again"})
     assert text_of(ContentStore(tmp_path / "store"), hashed(1)) == "again"
 

@@ -35,15 +35,15 @@ def test_counts_that_differ_from_the_published_ones_are_findings(tmp_path: Path)
 def test_many_findings_of_a_kind_are_cut_and_json_holds_all(tmp_path: Path) -> None:
     BUILDERS["cholecseg8k"](tmp_path)
     for number in range(9):
-        (tmp_path / "video01" / "video01_00080" / f"frame_{number}_endo.png").write_bytes(b"")
+        (tmp_path / "video01" / "video01_00080" / f"frame_{number}_endo_watershed_mask.png").write_bytes(b"")
     result = run("cholecseg8k", tmp_path)
     assert result.exit_code == 1
-    assert result.stdout.count("error missing") == 5
-    assert "... and 22 more missing; --json lists all" in result.stdout
+    assert result.stdout.count("error unreadable") == 5
+    assert "... and 4 more unreadable; --json lists all" in result.stdout
     assert result.stdout.splitlines()[-1] == "not usable as it is: mend the errors first"
     report = json.loads(run("cholecseg8k", tmp_path, "--json").stdout)
     assert report["ok"] is False
-    assert len([finding for finding in report["findings"] if finding["code"] == "missing"]) == 27
+    assert len([finding for finding in report["findings"] if finding["code"] == "unreadable"]) == 9
     assert {"task": "masks", "what": "videos", "found": 2, "published": 17} in report["counts"]
 
 

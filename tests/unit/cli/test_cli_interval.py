@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from nested_tables import nested_frame
 from surgeval.cli import build_app
-from surgeval.errors import Misuse, WouldOverwrite
+from surgeval.errors import Misuse, TableInvalid, WouldOverwrite
 
 RUN = CliRunner()
 
@@ -64,3 +64,9 @@ def test_misuse_is_said_in_one_line(table: str, extra: list[str], message: str) 
     done = RUN.invoke(build_app(), ["interval", table, *COLUMNS, *extra])
     assert isinstance(done.exception, Misuse)
     assert message in str(done.exception)
+
+
+def test_a_column_under_a_name_that_no_verb_knows_is_refused(table: str) -> None:
+    done = RUN.invoke(build_app(), ["interval", table, "--columns", "model=algorithm,surgeon=patient"])
+    assert isinstance(done.exception, TableInvalid)
+    assert "'surgeon' (for 'patient') is none of our names" in str(done.exception)

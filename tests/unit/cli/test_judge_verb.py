@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from fake_server import comparing, fields_of, says, serving, verdict
+from fake_server import Answer, comparing, fields_of, says, serving, verdict
 from surgeval.cli import build_app
 from surgeval.errors import Misuse, SurgevalError
 from surgeval.judges import check_size
@@ -60,8 +60,20 @@ def test_a_dead_judge_is_not_fit() -> None:
 def test_a_judge_that_cannot_be_reached_says_so() -> None:
     result = run("check", "--judge", "openai:m@http://127.0.0.1:9/v1")
     assert result.exit_code == 1
-    assert f"none of {check_size()} cases got an answer: cannot be reached" in result.stderr
-    assert "got an answer" not in run("check", "--judge", "exact").stderr
+    assert f"{check_size()} of {check_size()} cases got no answer (first: cannot be reached" in result.stderr
+    assert "got no answer" not in run("check", "--judge", "exact").stderr
+
+
+def test_a_server_that_dies_in_the_middle_has_failed_and_not_abstained() -> None:
+    with serving(lambda n, b: knowing(n, b) if n < 20 else Answer(b"", 500)) as server:
+        result = run("check", "--judge", f"openai:m@{server.url}", "--json")
+    report = json.loads(result.stdout)
+    assert result.exit_code == 1
+    assert "105 of 125 cases got no answer (first: " in result.stderr
+    assert "HTTP 500)" in result.stderr
+    assert sum(kind["failed"] for kind in report["kinds"]) == 105
+    assert sum(kind["abstained"] for kind in report["kinds"]) == 0
+    assert {rate["value"] for rate in report["rates"] if rate["rate"] == "abstention"} == {0.0}
 
 
 def test_check_prints_json() -> None:

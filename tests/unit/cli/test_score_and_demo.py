@@ -52,7 +52,9 @@ def test_results_go_to_stdout_and_talk_to_stderr(
 ) -> None:
     assert run(monkeypatch, *score_words(demo, "--judge", "exact", "--json")) == 0
     printed = capsys.readouterr()
-    assert json.loads(printed.out)[0]["level"] == "headline"
+    document = json.loads(printed.out)
+    assert document["summary"][0]["level"] == "headline"
+    assert {"model", "profile", "results", "judges", "prose", "warnings", "notes"} <= document.keys()
     assert "written to" in printed.err
 
 
@@ -112,7 +114,9 @@ def test_who_interrupts_a_scoring_is_told_what_is_kept(
 
     monkeypatch.setattr(ExactJudge, "judge", interrupted)
     assert run(monkeypatch, *score_words(demo, "--judge", "exact")) == 130
-    assert "interrupted after 0 judged answers; verdicts that came are kept in" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "interrupted, judging: 0 of " in told
+    assert "verdicts are kept in .surgeval: run again to go on" in told
 
 
 def test_an_only_judge_that_cannot_be_reached_is_named_with_the_reason(

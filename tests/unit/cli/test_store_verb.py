@@ -48,6 +48,27 @@ def test_damage_is_named_and_exits_1(tmp_path: Path) -> None:
     assert "set aside, segment-001.jsonl line 3" in run("store", "show", place).stderr
 
 
+def test_a_line_damaged_in_the_middle_is_named_until_it_is_set_aside(tmp_path: Path) -> None:
+    place = a_store(tmp_path / "s", 3)
+    segment = place / "segment-001.jsonl"
+    first, second, third = segment.read_bytes().splitlines(keepends=True)
+    hurt = second[:60] + b"\x00" + second[61:]
+    segment.write_bytes(first + hurt + third)
+    for _ in range(2):
+        assert run("store", "verify", place).exit_code == 1
+    done = run("store", "verify", place, "--set-aside")
+    assert (done.exit_code, "line 2" in done.stdout) == (0, True)
+    assert (place / "segment-001.jsonl.damaged").read_bytes() == hurt
+    assert segment.read_bytes() == first + hurt + third
+    again = run("store", "verify", place)
+    assert (again.exit_code, again.stdout) == (0, "")
+    shown = run("store", "show", place)
+    assert "2 replies" in shown.stdout
+    assert "set aside" not in shown.stderr
+    segment.write_bytes(first + hurt + third[:50] + b"\n")
+    assert "line 3" in run("store", "verify", place).stdout
+
+
 def test_stores_are_merged_and_damage_stays_behind(tmp_path: Path) -> None:
     place = a_store(tmp_path / "s")
     with open(place / "segment-001.jsonl", "ab") as handle:
@@ -82,6 +103,19 @@ def test_a_judge_that_cannot_be_reached_is_named_and_exits_1(tmp_path: Path) -> 
     assert run(*options, "--out", "two", "--max-judge-failures", "1").exit_code == 1  # no headline without verdicts
     allowed = ("--max-judge-failures", "1", "--missing", "not_judged=worst")
     assert run(*options, "--out", "three", *allowed).exit_code == 0
+
+
+def test_how_many_failures_a_judge_may_have_is_in_the_manifest_and_its_breach_a_finding(tmp_path: Path) -> None:
+    options = ["score", *question_files(tmp_path), "--judge", "openai:m@http://127.0.0.1:9/v1", "--boot", "5"]
+    allowed = ("--missing", "not_judged=worst", "--max-judge-failures")
+    assert run(*options, "--out", "strict", *allowed, "0.25").exit_code == 1
+    assert run(*options, "--out", "lenient", *allowed, "1").exit_code == 0
+    manifests = {name: json.loads((tmp_path / name / "manifest.json").read_text()) for name in ("strict", "lenient")}
+    assert {name: one["options"]["max_judge_failures"] for name, one in manifests.items()} == {
+        "strict": 0.25, "lenient": 1.0
+    }  # fmt: skip
+    errors = {name: [f["code"] for f in one["findings"] if f["severity"] == "error"] for name, one in manifests.items()}
+    assert errors == {"strict": ["judge-failures"], "lenient": []}
 
 
 def test_two_scorings_of_a_working_folder_ask_once_and_each_keeps_a_copy(tmp_path: Path) -> None:

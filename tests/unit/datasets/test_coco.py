@@ -129,3 +129,17 @@ def test_images_that_cannot_be_placed_are_all_named(tmp_path: Path) -> None:
         assert any(part in problem for problem in refused.value.problems), part
     with pytest.raises(FileUnreadable, match="not COCO"):
         placed_images(saved(tmp_path, []))
+
+
+def test_masks_that_cvat_marks_as_crowd_are_objects_and_true_crowds_are_not(tmp_path):
+    image = {"id": 1, "file_name": "frame_000000.png", "width": 64, "height": 48}
+    mask = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "iscrowd": 1}
+    mask["segmentation"] = {"counts": [0, 12], "size": [48, 64]}
+    drawn = {**mask, "attributes": {"occluded": False}}
+    content = {"images": [image], "categories": [{"id": 1, "name": "clip"}]}
+    for annotation, kept, code in ((drawn, 1, "crowd-as-object"), (mask, 0, "crowd")):
+        path = tmp_path / "instances.json"
+        path.write_text(json.dumps({**content, "annotations": [annotation]}))
+        annotations = read(path, About(video="v", duration_s=1))
+        assert sum(len(one.tracks) for one in annotations.procedures) == kept
+        assert code in {finding.code for finding in annotations.findings}

@@ -17,7 +17,7 @@ VALUES = st.recursive(
 )
 TEMPLATES = {
     "cholect50": ("labels/VID01.json", {"fps": 1, "annotations": {"1": [[0] * 15]}}),
-    "cholectrack20": ("training/VID01/VID01.json", {"annotations": {"25": [tracked_tool()]}}),
+    "cholectrack20": ("Training/VID01/VID01.json", {"annotations": {"1": [tracked_tool()]}}),
     "multibypass140": (
         "labels/bern/labels_by70/BBP01.mp4.json",
         {"phases": [{"start": 0, "end": 5, "label_name": "a", "label_id": 1}], "steps": []},

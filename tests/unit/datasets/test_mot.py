@@ -94,3 +94,18 @@ def test_names_with_line_breaks_are_refused(tmp_path: Path) -> None:
     track = track_from_points("a", "Clip\n", [(0, (1, 1, 2, 2))])
     with pytest.raises(ProcedureInvalid, match="cannot keep the name"):
         write(Procedure("v", "T", "A", 3, 64, 64, (track,)), tmp_path / "s")
+
+
+def test_the_ten_columns_of_motchallenge_are_read() -> None:
+    table = Path(__file__).parents[4] / "shared" / "data" / "real_formats" / "mot" / "tud_campus" / "gt.txt"
+    if not table.exists():
+        pytest.skip("the real file is not beside the checkout")
+    annotations = read(table, About(fps=25, width_px=640, height_px=480))
+    assert {track.class_name for track in annotations.procedures[0].tracks} == {"object"}
+    assert "no-class" in {finding.code for finding in annotations.findings}
+
+
+def test_ten_columns_with_a_class_are_not_taken_for_world_coordinates(tmp_path: Path) -> None:
+    (tmp_path / "gt.txt").write_text("1,3,10,20,30,40,1,2,1,5\n")
+    annotations = read(tmp_path / "gt.txt", About(width_px=640, height_px=480))
+    assert [track.class_name for track in annotations.procedures[0].tracks] == ["class 2"]

@@ -58,6 +58,18 @@ def test_a_gold_set_that_cannot_serve_is_refused(tmp_path: Path) -> None:
         calibrate(both, [judge])
 
 
+def test_a_share_that_the_errors_do_not_allow_is_said(tmp_path: Path) -> None:
+    gold = a_file(tmp_path / "gold.jsonl", "people", {i: i % 2 == 0 for i in range(80)})
+    said = {i: (i % 2 == 0 and i % 10 != 0) for i in range(80)} | dict.fromkeys(range(80, 400), True)
+    (caution,) = calibrate(gold, [a_file(tmp_path / "j.jsonl", "j", said)]).cautions
+    assert "accepts more answers than its errors on the gold answers allow" in caution
+    (caution,) = calibrate(
+        a_file(tmp_path / "g.jsonl", "people", {i: i < 40 for i in range(80)}),
+        [a_file(tmp_path / "k.jsonl", "k", {i: i < 50 for i in range(400)})],
+    ).cautions
+    assert "accepts fewer answers" in caution
+
+
 def test_the_verb_warns_of_few_gold_answers_and_of_judges_that_guess(tmp_path: Path) -> None:
     gold = a_file(tmp_path / "gold.jsonl", "people", {0: True, 1: False})
     judge = a_file(tmp_path / "j.jsonl", "j", {0: False, 1: True})

@@ -64,12 +64,12 @@ def test_hedges_name_the_reference_and_another_answer() -> None:
 def test_rates_of_every_part_add_up_and_have_exact_intervals() -> None:
     silent = check_judge(always("silent", None))
     rates = silent.rates.filter(pl.col("part") == "canary")
-    assert rates["value"].to_list() == [0.0, 0.0, 1.0]
+    assert rates["value"].to_list() == [0.0, 0.0, 1.0, 0.0]
     expected = stats.binomtest(0, len(canaries())).proportion_ci(method="exact")
     assert rates.row(0, named=True)["high"] == pytest.approx(expected.high)
     laid = side_by_side([silent, check_judge(open_judge("exact"))])
     assert laid.columns == ["part", "rate", "silent", "exact"]
-    assert laid.height == 9
+    assert laid.height == 12
 
 
 def test_canaries_fit_the_length_of_a_legal_answer_and_floods_fill_it() -> None:
@@ -108,7 +108,8 @@ def test_judges_with_one_answer_for_everything_fail() -> None:
 def test_rates_are_given_per_kind_and_add_up() -> None:
     table = check_judge(open_judge("exact")).table
     assert table["cases"].sum() == check_size() == len(gold_pairs()) + len(canaries())
-    assert (table["accepted"] + table["rejected"] + table["no_verdict"]).to_list() == table["cases"].to_list()
+    ends = table.select(pl.sum_horizontal("accepted", "rejected", "abstained", "failed")).to_series()
+    assert ends.to_list() == table["cases"].to_list()
     assert set(table["part"]) == {"gold right", "gold wrong", "canary"}
 
 

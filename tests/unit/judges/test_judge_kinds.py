@@ -13,8 +13,16 @@ from surgeval.judges.exact import tidied
 
 def test_the_exported_names_are_the_contract() -> None:
     contract = {"JudgeCase", "Verdict", "Judge", "Vote", "Decision", "Panel", "open_judge", "VerdictStore"}
-    workbench = {"ReportingJudge", "JUDGES", "verdict_row", "check_judge", "check_size", "CheckReport"}
-    workbench |= {"in_official_protocol", "calibrate", "CalibrationReport", "side_by_side"}
+    workbench = {
+        "ReportingJudge",
+        "JUDGES",
+        "verdict_row",
+        "check_judge",
+        "check_size",
+        "CheckReport",
+        "CheckInterrupted",
+    }
+    workbench |= {"in_official_protocol", "calibrate", "CalibrationReport", "side_by_side", "open_judges"}
     assert set(judges.__all__) == contract | workbench | {"agreement_of", "Agreement", "VERDICT_STATES"}
 
 

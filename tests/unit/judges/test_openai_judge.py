@@ -5,6 +5,7 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 import time
 from email.utils import formatdate
 from pathlib import Path
@@ -16,9 +17,10 @@ from judge_cases import a_case, always, some_cases
 from surgeval import judges
 from surgeval.asking.chat import ChatLimits, retry_after_s
 from surgeval.errors import Misuse, RunInterrupted
-from surgeval.judges import JudgeCase, Panel, Verdict, VerdictStore, open_judge
+from surgeval.judges import JudgeCase, Panel, Verdict, VerdictStore, open_judge, open_judges
 from surgeval.judges._prompt import prompt_of
 from surgeval.judges.openai import OpenAIJudge, build
+from waiting import until
 
 QUICK = ChatLimits(concurrency=4, attempts=3, timeout_s=5.0, deadline_s=10.0, backoff_s=0.001)
 
@@ -65,7 +67,7 @@ def test_the_request_asks_for_a_deterministic_structured_verdict() -> None:
         OpenAIJudge("some/model", server.url).judge([a_case()])
         body = server.bodies[0]
     assert (body["model"], body["temperature"]) == ("some/model", 0)
-    assert body["max_tokens"] == 512
+    assert body["max_tokens"] == 128
     schema = body["response_format"]["json_schema"]["schema"]
     assert schema["properties"]["verdict"]["enum"] == ["CORRECT", "INCORRECT", "UNSURE"]
     assert body["messages"] == prompt_of(a_case()).messages()
@@ -160,13 +162,53 @@ def test_a_chosen_or_filtered_abstention_is_not_asked_for_again(answer: Answer) 
     assert (verdicts[0].correct, verdicts[0].state, requests) == (None, "abstained", 1)
 
 
-@pytest.mark.parametrize("reasoning", [{"reasoning_content": "long thoughts"}, {}])
-def test_a_model_that_reasons_gets_more_room_once_it_was_cut(reasoning: dict[str, str]) -> None:
-    cut_short = completion(None if reasoning else "<think>so", finish="length", **reasoning)
+@pytest.mark.parametrize(
+    "cut_short",
+    [
+        completion(None, finish="length", reasoning_content="long thoughts"),
+        completion("<think>so", finish="length"),
+        completion("", finish="length"),
+        completion(None, finish="length"),
+    ],
+    ids=["told beside", "told inside", "hidden", "hidden, null"],
+)
+def test_a_model_that_reasons_gets_more_room_once_it_was_cut(cut_short: Answer) -> None:
     with serving(in_turn(cut_short, verdict("CORRECT"))) as server:
         verdicts = OpenAIJudge("m", server.url, limits=QUICK).judge(some_cases(3))
-        assert [body["max_tokens"] for body in server.bodies] == [512, 4096, 4096, 4096]
+        assert [body["max_tokens"] for body in server.bodies] == [128, 4096, 4096, 4096]
     assert {v.correct for v in verdicts} == {True}
+
+
+def test_room_and_time_for_a_reply_are_options() -> None:
+    with serving(comparing) as server:
+        judge = open_judge(f"openai:m@{server.url}", tokens=9000, timeout_s=400)
+        judge.judge([a_case()])
+        assert server.bodies[0]["max_tokens"] == 9000
+    assert isinstance(judge, OpenAIJudge)
+    assert (judge.limits.timeout_s, judge.limits.deadline_s, judge.limits.reasoning_tokens) == (400, 800, 9000)
+    assert judge.name == f"openai:m@{server.url}"
+    for wrong in ({"tokens": 0}, {"timeout_s": float("nan")}, {"timeout_s": -1.0}):
+        with pytest.raises(Misuse, match="must be more than 0"):
+            open_judge(f"openai:m@{server.url}", **wrong)
+    with pytest.raises(Misuse, match="for judges that ask a language model, got exact"):
+        open_judges(["exact"], tokens=50)
+    assert open_judges(["exact", f"openai:m@{server.url}"], tokens=50)[0].name == "exact"
+
+
+def test_a_reply_that_talks_until_it_is_cut_is_asked_for_the_json() -> None:
+    chatter = completion("The candidate names the duct, which is " * 9, finish="length")
+    with serving(in_turn(chatter, verdict("INCORRECT"))) as server:
+        heard = OpenAIJudge("m", server.url, limits=QUICK).judge([a_case()])[0]
+        assert "JSON only" in server.bodies[1]["messages"][-1]["content"]
+        assert server.bodies[1]["max_tokens"] == 128
+    assert (heard.correct, heard.finish) == (False, "stop")
+
+
+def test_a_second_reply_that_is_cut_or_refused_is_no_verdict() -> None:
+    for second in (completion("CORRECT", finish="length"), completion("CORRECT", finish="content_filter")):
+        heard, requests = asked(in_turn(completion("Hm."), second))
+        assert (heard[0].correct, heard[0].state, heard[0].text, requests) == (None, "abstained", "Hm.", 2)
+        assert heard[0].tokens == 14
 
 
 def test_a_rate_limit_is_waited_out_as_long_as_the_server_asks() -> None:
@@ -208,7 +250,74 @@ def test_a_lasting_refusal_is_met_once(status: int) -> None:
     verdicts, requests = asked(says(Answer(b"no", status)), cases=some_cases(30))
     assert {v.state for v in verdicts} == {"failed"}
     assert requests == 1
-    assert f"HTTP {status}: no; check" in verdicts[29].text
+    advice = "check the model's name and the URL" if status == 404 else "no key was sent: set SURGEVAL_API_KEY"
+    assert f"HTTP {status}: no; {advice}" in verdicts[29].text
+
+
+SILENCES = {
+    "500": Answer(b"oops", 500),
+    "a page": Answer(b"<html><title>Sign in</title>"),
+    "half a reply": Answer(b'{"choices": [{"mess'),
+    "no choices": Answer(b'{"choices": []}'),
+    "hangs": verdict("CORRECT")._replace(delay_s=0.6),
+}
+
+
+@pytest.mark.parametrize("answer", SILENCES.values(), ids=SILENCES.keys())
+def test_a_server_that_never_gives_a_reply_is_given_up_after_a_few_questions(answer: Answer) -> None:
+    limits = ChatLimits(concurrency=2, attempts=2, timeout_s=0.2, deadline_s=5.0, backoff_s=0.001)
+    verdicts, requests = asked(says(answer), limits=limits, cases=some_cases(40))
+    assert {v.state for v in verdicts} == {"failed"}
+    assert requests <= 14
+    assert "given up after 5 questions in a row without a reply (last: " in verdicts[39].text
+
+
+def test_a_server_that_answers_now_and_then_is_not_given_up() -> None:
+    limits = ChatLimits(concurrency=1, attempts=1, backoff_s=0.001)
+    verdicts, requests = asked(lambda n, b: Answer(b"", 500) if n % 5 else comparing(n, b), limits=limits,
+                               cases=some_cases(30))  # fmt: skip
+    assert requests == 30
+    assert sum(v.state == "judged" for v in verdicts) == 6
+
+
+def test_what_a_server_sends_instead_of_json_is_shown() -> None:
+    verdicts, _ = asked(says(SILENCES["a page"]))
+    assert "not JSON (it begins '<html><title>Sign in</title>'); check the URL" in verdicts[0].text
+
+
+def test_a_server_that_works_one_by_one_answers_everything_and_is_asked_little_twice() -> None:
+    """Seen with a real one: 88 requests received, 8 answered, because many waited, timed out and were repeated."""
+    alone = threading.Lock()
+
+    def one_by_one(number: int, body: dict[str, object]) -> Answer:
+        with alone:
+            time.sleep(0.05)
+            return comparing(number, body)
+
+    limits = ChatLimits(concurrency=16, timeout_s=0.4, deadline_s=60.0, backoff_s=0.001)
+    with serving(one_by_one) as server:
+        verdicts = OpenAIJudge("m", server.url, limits=limits).judge(some_cases(40))
+        assert server.asked <= 48
+    assert {v.state for v in verdicts} == {"judged"}
+
+
+def test_too_many_requests_halve_what_is_asked_at_once() -> None:
+    busy, lock, most_after = [0], threading.Lock(), [0]
+
+    def bears_three(number: int, body: dict[str, object]) -> Answer:
+        with lock:
+            busy[0] += 1
+            now = busy[0]
+        time.sleep(0.01)
+        with lock:
+            busy[0] -= 1
+            most_after[0] = max(most_after[0], now if number > 60 else 0)
+        return Answer(b"slow down", 429) if now > 3 else comparing(number, body)
+
+    limits = ChatLimits(concurrency=16, attempts=9, backoff_s=0.001)
+    verdicts, _ = asked(bears_three, limits=limits, cases=some_cases(120))
+    assert {v.state for v in verdicts} == {"judged"}
+    assert most_after[0] <= 8
 
 
 def test_a_bad_request_about_one_case_fails_that_case_only() -> None:
@@ -278,6 +387,7 @@ def test_the_key_is_sent_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> Non
         judge = OpenAIJudge("m", server.url, limits=QUICK)
         text = judge.judge([a_case()])[0].text
         assert server.headers[0]["Authorization"] == "Bearer sk-secret"
+        assert text.endswith("check SURGEVAL_API_KEY")
     assert "sk-secret" not in text + judge.name + repr(judge) + repr(judge.server)
     assert "***" in text
 
@@ -333,8 +443,7 @@ def test_an_interrupted_run_resumes_and_asks_nothing_answered_again(tmp_path: Pa
         source, tests = str(Path(judges.__file__).parents[2]), str(Path(__file__).parents[2] / "support")
         code = RUN.format(url=server.url, path=str(path), source=source, tests=tests)
         with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL) as process:
-            while server.asked < 25 and process.poll() is None:
-                time.sleep(0.01)
+            until(lambda: server.asked >= 25 or process.poll() is not None, 60, "it did not ask")
             process.send_signal(how)
             process.wait(timeout=20)
         assert process.returncode != 0

@@ -137,6 +137,14 @@ def test_a_page_without_pictures_carries_no_engine() -> None:
     text = page("t", "k", "f", [Section("a", "A", (Prose("x"),))])
     assert 'id="engine"' not in text
     assert len(text) < 40_000
+    assert "BSD 3-Clause" not in text
+
+
+def test_the_engine_comes_with_the_licences_of_its_parts() -> None:
+    engine = page("t", "k", "f", [Section("a", "A", (EXAMPLES["value_intervals"](plain_names(2)),))])
+    assert engine.index("BSD 3-Clause") < engine.index('id="engine"')
+    assert "Mike Bostock" in engine
+    assert "THE SOFTWARE IS PROVIDED" in engine
 
 
 def test_sections_tables_and_heads_can_be_reached_by_keyboard_and_name() -> None:

@@ -20,7 +20,7 @@ from surgeval.stats.ranking.result import BUCKET_TOO_SMALL, UNREACHABLE
 
 
 def found(inputs: Inputs) -> str:
-    return "\n".join(note.said for note in limitations(inputs))
+    return "\n".join(note.sentence for note in limitations(inputs))
 
 
 def part(verb: str, *, tables: dict[str, pl.DataFrame] | None = None, **records: Any) -> StoredResult:
@@ -48,7 +48,18 @@ def test_few_videos_or_none_are_said() -> None:
 def test_unscored_answers_are_counted_and_what_stands_for_them_is_said() -> None:
     told = found(Inputs(Path("x"), scores=scores(100, unscored=1)))
     assert "1.0 % of the answers have no score (missing: 1)." in told
-    assert "1 score of 'm' is not there (missing: 1): those cases are left out for every model." in told
+    assert "1 score is not there (m: missing: 1), and the worst value of 'value' is unknown" in told
+    decided = Inputs(Path("x"), scores=scores(100, unscored=1), options={"missing": "drop-case"})
+    assert "1 score of 'm' is not there (missing: 1): those cases are left out for every model." in found(decided)
+
+
+def test_what_a_result_of_statistics_warned_of_is_a_limitation_of_the_page() -> None:
+    warned = (
+        Finding("few-videos", Severity.WARNING, "Only 4 videos."),
+        Finding("tie", Severity.NOTE, "Two are equal."),
+    )
+    text = found(Inputs(Path("x"), (replace(part("compare"), findings=warned),)))
+    assert text == "Compare: my compare: Only 4 videos."
 
 
 def test_judges_that_disagree_are_counted() -> None:

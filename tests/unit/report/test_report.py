@@ -13,6 +13,7 @@ import pytest
 
 import surgeval
 from report_folder import HOSTILE_ANSWER, HOSTILE_NAME, shared_challenge
+from small_questions import answers, questions
 from surgeval.errors import Misuse, TableInvalid, UnknownName
 from surgeval.report import html
 from surgeval.report.chart import Chart
@@ -294,13 +295,15 @@ def holed_scores(path: Path, **statuses: str) -> Path:
 
 def test_scores_that_are_left_out_are_said_at_the_top_with_their_status(tmp_path: Path) -> None:
     source = holed_scores(tmp_path / "scores.csv", q0="infrastructure", q2="failed")
-    made = make_report(source)
-    top = [block.said for block in made.sections[0].blocks if isinstance(block, Note)]
+    asked = words(named(make_report(source), "summary"))
+    assert "1 score is not there (A: infrastructure: 1); say what to count" in asked
+    made = make_report(source, missing=["infrastructure=drop-score"])
+    top = [block.sentence for block in made.sections[0].blocks if isinstance(block, Note)]
     assert any("1 score of 'A' is not there (infrastructure: 1): left out" in text for text in top)
     assert "no verdict" not in made.html()
     assert "8.3 % of the answers have no score (" in " ".join(made.limitations)
     whole = make_report(source, missing=["infrastructure=0"])
-    assert not any("left out" in block.said for block in whole.sections[0].blocks if isinstance(block, Note))
+    assert not any("left out" in block.sentence for block in whole.sections[0].blocks if isinstance(block, Note))
     assert whole.manifest["options"]["missing"] == ["infrastructure=0"]
 
 
@@ -324,3 +327,46 @@ def test_no_model_is_called_best_where_nobody_said_which_values_are(tmp_path: Pa
     assert "largest first: B" in page
     assert "best first" not in page
     assert "--fixed COLUMN,..." in page
+
+
+def test_the_folder_of_a_single_comparison_is_shown(tmp_path: Path) -> None:
+    table = read_score_table(study(tmp_path / "scores.csv"), better="larger")
+    surgeval.compare(table, "a", "b").to_dir(tmp_path / "difference")
+    made = make_report(tmp_path / "difference")
+    assert words(named(made, "summary")).startswith("No scores are here, but what compare wrote.")
+    statistics = named(made, "statistics")
+    assert [block.title for block in statistics.blocks if isinstance(block, Table)] == ["Compare"]
+    assert [block.name for block in statistics.blocks if isinstance(block, Chart)] == ["compare"]
+    assert tables(statistics)["compare"].frame.row(0, named=True)["model_b"] == "b"
+
+
+@pytest.mark.parametrize("verb", ["dependence", "influence", "interval", "width_ratio"])
+def test_what_any_verb_of_statistics_wrote_is_shown_wherever_it_lies(verb: str, tmp_path: Path) -> None:
+    result = getattr(surgeval, verb)(study(tmp_path / "scores.csv"), better="larger")
+    result.to_dir(tmp_path / "all" / "mine")
+    shown = tables(named(make_report(tmp_path / "all"), "statistics"))
+    assert [table.frame.height for table in shown.values()] == [result.table.height]
+
+
+def unjudged(folder: Path, **options: object) -> Path:
+    """A folder with the scores of a model of whose answers five were never judged."""
+    requests, references = questions()
+    given = answers("net", requests, references, seed=1)
+    surgeval.score(requests, references, given, model="net", **options).to_dir(folder / "net")
+    return folder
+
+
+def test_scores_that_nobody_judged_give_no_number_before_somebody_decides(tmp_path: Path) -> None:
+    undecided = make_report(unjudged(tmp_path))
+    assert "not_judged" in words(named(undecided, "summary"))
+    assert "Intervals could not be computed" in words(named(undecided, "summary"))
+    assert "intervals" not in tables(named(undecided, "statistics"))
+    decided = make_report(tmp_path, missing="not_judged=worst")
+    assert "intervals" in tables(named(decided, "statistics"))
+
+
+def test_the_rule_that_every_scoring_was_given_holds_for_the_page(tmp_path: Path) -> None:
+    made = make_report(unjudged(tmp_path, missing="not_judged=worst"))
+    value = tables(named(made, "statistics"))["intervals"].frame["value"].item()
+    line = pl.read_csv(tmp_path / "net" / "summary.csv").filter(level="overall", estimand="rows")
+    assert value == line["accuracy"].item()

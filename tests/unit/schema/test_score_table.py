@@ -314,12 +314,17 @@ def test_every_status_is_accepted() -> None:
         assert ScoreTable.of(table(status=[status.value] * 4)).frame["status"].unique().to_list() == [status.value]
 
 
-def test_a_misspelt_name_of_ours_is_named_and_names_of_others_are_let_through() -> None:
+def test_a_name_that_is_none_of_ours_is_named_with_ours() -> None:
     rows = {"algo": ["A"], "case": ["q"], "value": [1.0], "step": ["x"]}
     with pytest.raises(
         TableInvalid, match=r"columns: 'modl' \(for 'algo'\) is none of our names; did you mean 'model'"
     ):
         ScoreTable.of(rows, columns={"modl": "algo"})
+    with pytest.raises(TableInvalid) as error:
+        ScoreTable.of(rows, columns={"model": "algo", "surgeon": "step", "value": "dice"})
+    first, second = error.value.problems
+    assert first.startswith("columns: 'surgeon' (for 'step') is none of our names. They are model, case, video, ")
+    assert second.startswith("column 'dice' (for 'value') does not exist")
     assert ScoreTable.of(rows, columns={"model": "algo", "phase": "step"}).strata == ["phase"]
 
 

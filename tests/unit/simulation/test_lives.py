@@ -31,7 +31,7 @@ def rules_of(kind: str, class_name: str):
 
 
 def seconds_of(life, kind: EventKind) -> list[int]:
-    return [event.second for event in life.told if event.kind is kind]
+    return [event.second for event in life.events if event.kind is kind]
 
 
 @pytest.mark.parametrize("kind", PROCEDURE_TYPES)
@@ -59,7 +59,7 @@ def test_rules_come_true_as_often_as_their_chance(kind):
 @pytest.mark.parametrize("kind", PROCEDURE_TYPES)
 def test_a_life_is_a_story_that_can_be_true(kind):
     for scene, life in lives(kind):
-        seconds = [event.second for event in life.told]
+        seconds = [event.second for event in life.events]
         assert seconds == sorted(seconds)
         assert all(0 <= second < scene.duration_s for second in seconds)
         assert life.born_s < life.gone_s <= scene.duration_s
@@ -74,7 +74,7 @@ def test_endings_are_those_of_the_rules_apart_from_what_is_forgotten_or_has_no_b
     for kind in PROCEDURE_TYPES:
         for _, life in lives(kind):
             allowed = {rule.ending for rule in rules_of(kind, life.class_name)}
-            last = life.told[-1].kind if life.told else None
+            last = life.events[-1].kind if life.events else None
             if last is EventKind.LEFT_IN_SITU:
                 assert Ending.STAYS in allowed
             elif last is EventKind.BAGGED:
@@ -93,7 +93,7 @@ def test_bagged_objects_name_a_bag_that_is_in_the_body_then():
     checked = 0
     for kind in PROCEDURE_TYPES:
         for scene, life in lives(kind):
-            for event in life.told:
+            for event in life.events:
                 if event.kind is EventKind.BAGGED:
                     bag = event.details[Detail.BAG]
                     assert Ledger(true_procedure(scene)).state(bag, event.second) is State.IN_BODY
@@ -107,8 +107,8 @@ def test_specimens_and_stones_are_not_inserted_and_clips_are_placed():
             inserted = bool(seconds_of(life, EventKind.INSERTED))
             assert inserted == (life.class_name not in ("Specimen", "Gallstone", "Clip"))
             if life.class_name == "Clip":
-                assert life.told[0].kind is EventKind.PLACED
-                assert life.told[0].details[Detail.STRUCTURE] in {
+                assert life.events[0].kind is EventKind.PLACED
+                assert life.events[0].details[Detail.STRUCTURE] in {
                     s for rule in rules_of(kind, "Clip") for s in rule.structures
                 }
 
@@ -154,8 +154,8 @@ def test_a_sponge_that_is_taken_up_is_put_where_the_work_is(kind):
     for scene, life in lives(kind):
         if life.class_name != "Sponge":
             continue
-        taken = [e for e in life.told if e.kind is EventKind.GRASPED]
-        for number, event in enumerate([e for e in life.told if e.kind is EventKind.PLACED]):
+        taken = [e for e in life.events if e.kind is EventKind.GRASPED]
+        for number, event in enumerate([e for e in life.events if e.kind is EventKind.PLACED]):
             place = event.details[Detail.PLACE]
             x, y, _ = life.path.at(np.array([event.second + 1.0]))[0]
             assert np.hypot(x - sites[place][0], y - sites[place][1]) < 0.8, (life.instance, place)

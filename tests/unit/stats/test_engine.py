@@ -9,7 +9,8 @@ from surgeval.metrics.classification.averages import FN, TP, ClassAverage
 from surgeval.metrics.classification.cases import LabelCases
 from surgeval.schema.metric_facts import CORRECT, MetricFacts
 from surgeval.schema.score_table import ScoreMatrix
-from surgeval.stats.engine import auto_difference, auto_spread, macro_spread, row_owners, unit_totals
+from surgeval.stats.class_wise import macro_spread
+from surgeval.stats.engine import auto_difference, auto_spread, row_owners, unit_totals
 from surgeval.stats.jackknife import leave_one_out
 from surgeval.stats.paired_tests import flip_p
 from surgeval.stats.replicates import Sample
@@ -207,3 +208,18 @@ def test_findings_become_table_rows() -> None:
     found = auto_difference(sample_of(pair(nested_matrix(videos=3))), CORRECT, level=0.95, name="A - B")
     frame = pl.DataFrame([finding.as_dict() for finding in found.findings])
     assert {"code", "severity", "message", "where"} <= set(frame.columns)
+
+
+def test_long_videos_that_differ_pull_the_pooled_interval_to_their_side_and_leave_videos_alone() -> None:
+    sizes = np.array([60, 40, 25, 16, 10, 7, 5, 4, 3, 3, 2, 2])
+    rng = np.random.default_rng(1)
+    video = np.repeat(np.arange(12), sizes)
+    values = (rng.random(len(video)) < np.linspace(0.3, 0.95, 12)[video]).astype(float)[:, None]
+    cases = pl.DataFrame({"case": [f"q{i:03d}" for i in range(len(video))], "video": [f"v{v:02d}" for v in video]})
+    matrix = ScoreMatrix(values, ["A"], video, [f"v{v:02d}" for v in range(12)], cases, CORRECT)
+    plain = mean_interval(np.bincount(video, weights=values[:, 0])[:, None], sizes.astype(float), low=0, high=1)
+    found = auto_spread(sample_of(matrix), CORRECT, level=0.95, names=["A"])
+    assert codes(found.findings) == ["long-videos-differ"]
+    assert found.low[0] < plain.low[0]
+    assert found.high[0] == plain.high[0]
+    assert codes(auto_spread(sample_of(matrix, estimand="videos"), CORRECT, level=0.95, names=["A"]).findings) == []

@@ -9,6 +9,7 @@ from surgeval.errors import Misuse, UnknownName
 from surgeval.schema.questions import Reference
 from surgeval.schema.rows import write_json_rows
 from surgeval.schema.taxonomy import Capability
+from surgeval.stats.comparison import compare
 from surgeval.stats.ensembles import ensembles, response_keys, vote_scores
 
 FRAME = nested_frame(models=5, videos=8, rows=10).with_columns(
@@ -114,3 +115,29 @@ def test_one_video_has_a_value_without_interval() -> None:
     row = ensembles(FRAME.filter(pl.col("video") == "v00"), replicates=20).table.row(0, named=True)
     assert row["value"] is not None
     assert row["low"] is None
+
+
+def test_few_videos_are_said_and_gains_have_the_interval_of_a_comparison() -> None:
+    few = FRAME.filter(pl.col("video") < "v04")
+    result = ensembles(few, kinds=["majority"])
+    assert "few-videos" in [finding.code for finding in result.findings]
+    assert one(result, ensemble="majority")["gain_p"] >= 0.125
+    table = ensembles(FRAME, kinds=["oracle"]).table.row(0, named=True)
+    best = FRAME.filter(pl.col("model") == table["best_model"])
+    oracle = FRAME.group_by("case", "video", maintain_order=True).agg(pl.col("value").max())
+    both = pl.concat([
+        best.select("case", "video", "value").with_columns(model=pl.lit("best")),
+        oracle.select("case", "video", "value").with_columns(model=pl.lit("oracle")),
+    ])  # fmt: skip
+    row = compare(both, "oracle", "best", better="larger").table.row(0, named=True)
+    assert (table["gain_low"], table["gain_high"]) == (row["low"], row["high"])
+    assert table["gain_p"] is None, "the oracle cannot lose, so that no test of it means anything"
+
+
+def test_gains_are_positive_where_smaller_is_better_and_drawn_intervals_say_that_they_are_narrow() -> None:
+    turned = FRAME.with_columns(value=1 - pl.col("value"), metric=pl.lit("err"))
+    larger, smaller = ensembles(FRAME, kinds=["oracle"]), ensembles(turned, kinds=["oracle"], better="smaller")
+    ends = ["gain", "gain_low", "gain_high"]
+    assert smaller.table.select(ends).row(0) == pytest.approx(larger.table.select(ends).row(0), abs=1e-9)
+    drawn = ensembles(FRAME, method="percentile", replicates=50)
+    assert "percentile-too-narrow" in [finding.code for finding in drawn.findings]

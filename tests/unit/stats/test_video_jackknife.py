@@ -112,3 +112,28 @@ def test_a_value_at_the_limit_with_variation_is_cut_instead_of_lost() -> None:
 def test_effective_videos_are_the_number_of_equal_ones() -> None:
     assert effective_videos(np.full(7, 3.0)) == pytest.approx(7)
     assert effective_videos(np.array([100.0, 1, 1])) < 1.1
+
+
+def test_the_end_on_the_side_of_the_most_influential_videos_moves_out_and_the_other_stays() -> None:
+    """Written out: `a = sum e^3 / (6 (sum e^2)^1.5)` of `e_v = value - value without v`, times `1 + 2 t^2`."""
+    sizes = np.array([60.0, 8, 7, 6, 5, 4, 3, 3])
+    totals = sizes * np.array([0.3, 0.8, 0.9, 0.8, 0.7, 0.9, 1.0, 0.8])
+    plain = mean_interval(totals[:, None], sizes, low=0.0, high=1.0)
+    value = totals.sum() / sizes.sum()
+    gone = value - (totals.sum() - totals) / (sizes.sum() - sizes)
+    lean = (gone**3).sum() / (6 * (gone**2).sum() ** 1.5)
+    assert lean < 0
+    t = special.stdtrit(plain.df[0], 0.975)
+    step = (t - lean * (1 + 2 * t**2)) * plain.sd[0] / (value * (1 - value))
+    pulled = mean_interval(totals[:, None], sizes, low=0.0, high=1.0, pulled=np.array([True]))
+    assert pulled.low[0] == pytest.approx(special.expit(special.logit(value) - step), rel=1e-9)
+    assert pulled.high[0] == plain.high[0]
+    turned = mean_interval((sizes - totals)[:, None], sizes, low=0.0, high=1.0, pulled=np.array([True]))
+    assert (turned.low[0], turned.high[0]) == pytest.approx((1 - pulled.high[0], 1 - pulled.low[0]), abs=1e-12)
+
+
+def test_equal_influences_move_nothing() -> None:
+    totals, sizes = np.array([[2.0], [4.0], [6.0], [8.0]]), np.full(4, 10.0)
+    pulled, plain = (mean_interval(totals, sizes, low=0.0, high=1.0, pulled=np.array([p])) for p in (True, False))
+    assert pulled.low[0] == pytest.approx(plain.low[0], rel=1e-12)
+    assert pulled.high[0] == pytest.approx(plain.high[0], rel=1e-12)

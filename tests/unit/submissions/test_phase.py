@@ -267,7 +267,7 @@ def test_a_participant_rehearses_under_the_same_file(phase_file: Path, questions
         questions, out=tmp_path / "rehearsal", command=good(tmp_path / "program"), limits=phase.run,
         settings=phase_settings(phase, replicates=10),
     )  # fmt: skip
-    assert found.facts.outcomes == {"ok": 3}
+    assert found.run.outcomes == {"ok": 3}
     assert json.loads((tmp_path / "rehearsal" / "run.json").read_text())["rules"]["most_restarts"] == 1
 
 

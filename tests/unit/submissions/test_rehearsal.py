@@ -12,6 +12,7 @@ import pytest
 
 from hostile_programs import SERVE, good, script
 from submission_runs import events
+from surgeval import results
 from surgeval.asking.journal import forget_run
 from surgeval.asking.plan import Rules, State
 from surgeval.asking.session import Entrant, Workplace, open_tcp_session
@@ -19,6 +20,7 @@ from surgeval.errors import Misuse, UnknownName
 from surgeval.sandbox import Launch, open_engine
 from surgeval.sandbox.process import ProcessEngine
 from surgeval.submissions.rehearsal import Rehearsal, Settings, rehearse
+from surgeval.submissions.results import run_facts
 from surgeval.submissions.starter import KINDS, new_pack
 
 BATCH = """
@@ -50,20 +52,30 @@ def go(pack: Path, command: tuple[str, ...], out: str = "out", **settings: Any) 
 
 def test_a_good_program_gets_numbers_and_a_score(pack: Path, tmp_path: Path) -> None:
     found = go(pack, good(tmp_path, "return 'yes'"))
-    assert found.facts.outcomes == {"ok": 3}
+    assert found.run.outcomes == {"ok": 3}
     assert not found.is_worrying
     assert found.score is not None
     assert found.score.headline["accuracy"] == pytest.approx(0.25)
     for word in ("p50", "p95", "max", "headroom", "forfeited  0 late", "memory     peak", "score      0.2500"):
-        assert word in found.text
+        assert word in found.prose
     assert (tmp_path / "out" / "scores" / "results.csv").is_file()
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["verb"] == "rehearse"
     assert len(json.loads((tmp_path / "out" / "answer.json").read_text())) == 3
 
 
+def test_a_rehearsal_is_a_result_whose_copy_is_the_same_run(pack: Path, tmp_path: Path) -> None:
+    rehearsal = go(pack, good(tmp_path, "return 'yes'"))
+    assert rehearsal.table.rows() == [("ok", 3)]
+    rehearsal.to_dir(tmp_path / "copy")
+    stored = results.read(tmp_path / "copy")
+    assert stored.table.rows() == [("ok", 3)]
+    assert (stored.prose, stored.findings) == (rehearsal.prose, rehearsal.findings)
+    assert run_facts(tmp_path / "copy") == run_facts(tmp_path / "out") == rehearsal.run
+
+
 def test_the_same_works_over_loopback(pack: Path, tmp_path: Path) -> None:
     found = go(pack, good(tmp_path, "return os.environ['SURG_SOCKET']"), protocol="server-tcp")
-    assert found.facts.outcomes == {"ok": 3}
+    assert found.run.outcomes == {"ok": 3}
     with pytest.raises(Misuse, match="no loopback in common"):
         open_tcp_session(open_engine("podman"), Entrant(image="x"), Rules(), Workplace(tmp_path, tmp_path, tmp_path))
 
@@ -72,7 +84,7 @@ def test_without_references_there_is_no_score_and_it_says_so(pack: Path, tmp_pat
     (pack / "example_input" / "references.json").unlink()
     found = go(pack, good(tmp_path))
     assert found.score is None
-    assert "no references" in found.text
+    assert "no references" in found.prose
 
 
 def test_late_invalid_and_crashed_answers_are_listed_with_reasons(pack: Path, tmp_path: Path) -> None:
@@ -82,10 +94,10 @@ def test_late_invalid_and_crashed_answers_are_listed_with_reasons(pack: Path, tm
         "return 'none'"
     )
     found = go(pack, good(tmp_path, body), budget_s=4.0)
-    assert found.facts.outcomes == {"ok": 1, "timeout": 1, "invalid": 1}
+    assert found.run.outcomes == {"ok": 1, "timeout": 1, "invalid": 1}
     assert {f.code for f in found.findings} == {"answer-timeout", "answer-invalid", "container-said"}
-    assert "headroom   none: 1 late" in found.text
-    assert "no clips today" in found.text
+    assert "headroom   none: 1 late" in found.prose
+    assert "no clips today" in found.prose
     assert found.is_worrying
     assert found.score is not None
     late = found.score.results.filter(found.score.results["timed_out"])["qID"].to_list()
@@ -122,7 +134,7 @@ def test_a_usual_mistake_is_told_once_and_with_its_remedy(
     found = go(pack, command, state=State.PER_VIDEO, **slow_to_start)
     assert found.is_worrying
     for part in said:
-        assert found.text.count(part) == 1, found.text
+        assert found.prose.count(part) == 1, found.prose
 
 
 def test_what_was_printed_where_an_answer_was_lost_outlives_later_containers(pack: Path, tmp_path: Path) -> None:
@@ -131,9 +143,9 @@ def test_what_was_printed_where_an_answer_was_lost_outlives_later_containers(pac
     body = f"first = not os.path.exists({str(seen)!r}); open({str(seen)!r}, 'w').close()\n"
     body += "print('this is', 'the first' if first else 'another', flush=True)\nreturn None if first else 'yes'"
     found = go(pack, good(tmp_path, body), state=State.PER_QUESTION)
-    assert found.facts.outcomes == {"ok": 2, "invalid": 1}
-    assert "this is the first" in found.text
-    assert "this is another" not in found.text
+    assert found.run.outcomes == {"ok": 2, "invalid": 1}
+    assert "this is the first" in found.prose
+    assert "this is another" not in found.prose
 
 
 def test_a_program_that_is_not_there_is_said_before_anything_is_asked(pack: Path, tmp_path: Path) -> None:
@@ -144,10 +156,10 @@ def test_a_program_that_is_not_there_is_said_before_anything_is_asked(pack: Path
 
 def test_a_server_that_is_given_a_batch_is_told_what_it_is(pack: Path, tmp_path: Path) -> None:
     found = go(pack, good(tmp_path), protocol="batch")
-    assert found.facts.outcomes == {"crashed": 3}
-    assert "SURG_SOCKET is not set" in found.text
-    assert "(no batch)" in found.text
-    assert "nan" not in found.text
+    assert found.run.outcomes == {"crashed": 3}
+    assert "SURG_SOCKET is not set" in found.prose
+    assert "(no batch)" in found.prose
+    assert "nan" not in found.prose
 
 
 def test_many_lost_questions_are_counted_not_listed(pack: Path, tmp_path: Path) -> None:
@@ -157,17 +169,17 @@ def test_many_lost_questions_are_counted_not_listed(pack: Path, tmp_path: Path) 
         shutil.copy(pack / "example_input/frames/example-1.png", pack / f"example_input/frames/more-{number}.png")
     (pack / "example_input" / "request.json").write_text(json.dumps(rows))
     found = go(pack, good(tmp_path, "return 3"))
-    assert found.facts.outcomes == {"invalid": 33}
-    assert found.text.count("must be text") == 1
-    assert " and 17 more]" in found.text
-    assert "13 more questions were lost" in found.text
+    assert found.run.outcomes == {"invalid": 33}
+    assert found.prose.count("must be text") == 1
+    assert " and 17 more]" in found.prose
+    assert "13 more questions were lost" in found.prose
 
 
 def test_an_input_that_cannot_be_read_is_said_plainly(pack: Path, tmp_path: Path) -> None:
     (pack / "example_input" / "frames" / "example-2.png").write_bytes(b"")
     found = go(pack, good(tmp_path))
-    assert found.facts.outcomes == {"ok": 2, "not_asked": 1}
-    assert "input-unreadable [example-2]: example-2.png is empty" in found.text
+    assert found.run.outcomes == {"ok": 2, "not_asked": 1}
+    assert "input-unreadable [example-2]: example-2.png is empty" in found.prose
     assert found.is_worrying
 
 
@@ -175,32 +187,32 @@ def test_a_container_that_misses_its_input_is_no_silent_zero(pack: Path, tmp_pat
     """The program reads folders; given an archive it answers everything, with nothing."""
     command = script(tmp_path, BATCH)
     fine = go(pack, command, "folder", protocol="batch", budget="pooled")
-    assert fine.facts.empty == 0
-    assert "in /input lay" not in fine.text
+    assert fine.run.empty == 0
+    assert "in /input lay" not in fine.prose
     for layout in ("zip", "nested-zip"):
         lost = go(pack, command, layout, protocol="batch", budget="pooled", layout=layout)
-        assert lost.facts.outcomes == {"ok": 3}
+        assert lost.run.outcomes == {"ok": 3}
         assert lost.is_worrying
-        assert "3 of 3 answers are empty" in lost.text
+        assert "3 of 3 answers are empty" in lost.prose
         (held,) = (finding.message for finding in lost.findings if finding.code == "input-held")
         assert held == "in /input lay: FO_definitions.json, batch-frames.zip, batch.json, request.json"
-        assert "cannot open" in lost.text
+        assert "cannot open" in lost.prose
 
 
 def test_both_budget_rules_are_reported(pack: Path, tmp_path: Path) -> None:
     command = script(tmp_path, BATCH)
     pooled = go(pack, command, "pooled", protocol="batch", budget="pooled", setup_s=120.0, budget_s=5.0)
-    assert "of 135 s, headroom" in pooled.text
-    assert "0 of 3 (pooled: 120 s + 5 s each)" in pooled.text
+    assert "of 135 s, headroom" in pooled.prose
+    assert "0 of 3 (pooled: 120 s + 5 s each)" in pooled.prose
     told = go(pack, command, "told", protocol="batch", budget="per-question")
-    assert "not verified" in told.text
+    assert "not verified" in told.prose
 
 
 def test_an_overrun_says_what_is_forfeited(pack: Path, tmp_path: Path) -> None:
     command = script(tmp_path, BATCH + "\nimport time; time.sleep(600)")
     found = go(pack, command, protocol="batch", budget="pooled", setup_s=0.1, budget_s=0.1)
-    assert found.facts.outcomes == {"timeout": 3}
-    assert "3 of 3 (pooled" in found.text
+    assert found.run.outcomes == {"timeout": 3}
+    assert "3 of 3 (pooled" in found.prose
     assert found.score is not None
     assert found.score.headline["accuracy"] == 0
 
@@ -212,7 +224,7 @@ def test_the_same_answer_to_everything_is_questioned(pack: Path, tmp_path: Path)
         shutil.copy(pack / "example_input/frames/example-1.png", pack / f"example_input/frames/more-{number}.png")
     (pack / "example_input" / "request.json").write_text(json.dumps(rows))
     found = go(pack, good(tmp_path))
-    assert "all 7 answers are the same text" in found.text
+    assert "all 7 answers are the same text" in found.prose
     assert not found.is_worrying
 
 
@@ -223,7 +235,7 @@ def test_an_interrupted_rehearsal_goes_on(pack: Path, tmp_path: Path) -> None:
     kept = answers.read_text().splitlines(keepends=True)[:2]
     answers.write_text("".join(kept))
     again = go(pack, command)
-    assert again.facts.outcomes == first.facts.outcomes
+    assert again.run.outcomes == first.run.outcomes
     assert answers.read_text().startswith("".join(kept))
     assert len(events(tmp_path / "out", "started")) == 2
 
@@ -255,7 +267,7 @@ def test_every_pack_has_what_it_needs_and_compiles(tmp_path: Path, kind: str) ->
 
 def test_the_plain_pack_works_as_it_is(pack: Path) -> None:
     found = go(pack, (sys.executable, "-E", str(pack / "app.py")))
-    assert found.facts.outcomes == {"ok": 3}
+    assert found.run.outcomes == {"ok": 3}
     assert found.score is not None
     assert found.score.headline["accuracy"] == pytest.approx(0.75)
 
@@ -276,9 +288,9 @@ def test_a_program_that_was_edited_is_another_run_and_one_that_was_not_is_not_ru
 ) -> None:
     command = (sys.executable, str(pack / "app.py"))
     first = go(pack, command)
-    assert "nothing was run" not in first.text
+    assert "nothing was run" not in first.prose
     again = go(pack, command)
-    assert "nothing was run: answers of 20" in again.text
+    assert "nothing was run: answers of 20" in again.prose
     assert again.score is not None
     (pack / "model.py").write_text("ANSWER = 'no'\n")
     with pytest.raises(Misuse, match=r"holds another run: entrant: files: .*model\.py differ"):
@@ -323,7 +335,7 @@ def test_a_folder_is_claimed_only_when_the_launch_is_possible(pack: Path, tmp_pa
     with pytest.raises(Misuse, match="no NVIDIA GPU"):
         rehearse(pack / "example_input", gpu="0", **common)
     found = rehearse(pack / "example_input", settings=Settings(state=State.FREE, replicates=10), **common)
-    assert found.facts.outcomes == {"ok": 3}
+    assert found.run.outcomes == {"ok": 3}
 
 
 def test_a_second_start_in_one_folder_is_refused_and_harms_nothing(pack: Path, tmp_path: Path) -> None:
@@ -342,5 +354,5 @@ def test_a_second_start_in_one_folder_is_refused_and_harms_nothing(pack: Path, t
     found = rehearse(
         pack / "example_input", out=tmp_path / "out", command=program, settings=chosen, progress=start_another
     )
-    assert found.facts.outcomes == {"ok": 3}
+    assert found.run.outcomes == {"ok": 3}
     assert len(tried) == 3

@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ import pytest
 
 from hostile_programs import SERVE
 from surgeval.asking.exchange import Address, Reply, TcpAddress, exchange, request_bytes
+from waiting import until
 
 APP = """
 import sys; sys.path.insert(0, sys.argv[1])
@@ -81,15 +81,16 @@ def served(
     command = [python, "-E", str(tmp_path / "app.py"), str(tmp_path)]
     with subprocess.Popen(command, env={"SURG_SOCKET": where}, stderr=subprocess.PIPE) as program:
         try:
-            deadline = time.monotonic() + 60
-            while talk(address, "GET", "/health").status != 200:
-                assert program.poll() is None, program.stderr and program.stderr.read()
-                assert time.monotonic() < deadline
-                time.sleep(0.02)
+            until(lambda: program.poll() is not None or is_up(address), 60, "it did not come up")
+            assert program.poll() is None, program.stderr and program.stderr.read()
             yield address
         finally:
             program.send_signal(signal.SIGTERM)
             assert program.wait(60) == 0
+
+
+def is_up(address: Address) -> bool:
+    return talk(address, "GET", "/health").status == 200
 
 
 def talk(address: Address, method: str, path: str, message: object = ASK) -> Reply:

@@ -27,6 +27,8 @@ DATA_SET = DataSet(
     name="phase_lists",
     title="Phases in lists",
     citation="none: an example",
+    source="made by this package",
+    checked_against="itself",
     licence="CC0-1.0",
     tasks={
         "phase": Task(

@@ -67,11 +67,11 @@ class Demo:
 
 def simulated(demo: Demo) -> Simulation:
     """The procedures: their true annotations and image conditions."""
-    found = simulate(
+    simulation = simulate(
         demo.size.procedures, seed=demo.seed, minutes=MINUTES, width_px=WIDTH_PX, height_px=HEIGHT_PX
     )  # fmt: skip
-    found.to_dir(demo.folder / "procedures", force=True)
-    return found
+    simulation.to_dir(demo.folder / "procedures", force=True)
+    return simulation
 
 
 def asked(demo: Demo, step: Step) -> Benchmark:
@@ -95,10 +95,10 @@ def answered(demo: Demo, made: Benchmark, simulation: Simulation) -> None:
     conditions = conditions_of(requests, simulation.scenes())
     _write_properties(conditions, demo.folder / "properties.csv")
     for track in TRACKS:
-        part = [question for question in tests if question.track == track]
+        asked = [question for question in tests if question.track == track]
         for model in (*COMPETITORS, *BASELINES):
             given = answer(
-                model, [q.request for q in part], [q.reference for q in part], seed=demo.seed, conditions=conditions
+                model, [q.request for q in asked], [q.reference for q in asked], seed=demo.seed, conditions=conditions
             )
             _write_answers(given.responses, demo.answers(track, model.name))
 
@@ -118,17 +118,17 @@ def _write_answers(responses: Sequence[Response], path: Path) -> None:
 
 def floored(demo: Demo, track: str) -> FloorsResult:
     """What systems reach that never look; the blind prior enters the competition with its answers."""
-    found = floors(
+    result = floors(
         demo.questions("test", track, "requests"),
         demo.questions("test", track, "references"),
         train_requests=demo.questions("train", track, "requests"),
         train_references=demo.questions("train", track, "references"),
         seed=demo.seed,
     )
-    found.to_dir(demo.folder / "floors" / track, force=True)
-    blind = [Response(case, text, 0.01) for case, text in found.answers[TEXT_PRIOR].items()]
+    result.to_dir(demo.folder / "floors" / track, force=True)
+    blind = [Response(case, text, 0.01) for case, text in result.answers[TEXT_PRIOR].items()]
     _write_answers(blind, demo.answers(track, BLIND))
-    return found
+    return result
 
 
 def scored(demo: Demo, track: str) -> list[str]:

@@ -64,17 +64,17 @@ def run_entrant(demo: Demo, path: Path, step: Step) -> Ran:
         ways.insert(0, _in_bubblewrap(path, learnt, folder / "app"))
     for way in ways:
         shutil.rmtree(folder / "run", ignore_errors=True)
-        found = rehearse(
+        rehearsal = rehearse(
             given, out=folder / "run", command=way.command, code=way.code, engine=way.engine, progress=step,
             settings=Settings(track=TRACK, state=State.FREE, replicates=demo.size.replicates, judges=["exact"]),
         )  # fmt: skip
-        if found.facts.answered:
+        if rehearsal.run.answered:
             break
     shutil.rmtree(folder / "app", ignore_errors=True)
     target = demo.answers(TRACK, RULE_BASED)
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(folder / "run" / RESPONSES, target)
-    return Ran(found, way.engine)
+    return Ran(rehearsal, way.engine)
 
 
 class _Way(NamedTuple):
@@ -109,10 +109,10 @@ def _in_bubblewrap(path: Path, learnt: Sequence[Path], app: Path) -> _Way:
 
 def _package_folders(name: str) -> list[Path]:
     """The package, and the libraries that its wheel brought along."""
-    found = importlib.util.find_spec(name)
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
         raise ExtraNeeded("the demo's entrant", name, "video")
-    package = Path(found.origin).parent
+    package = Path(spec.origin).parent
     return [place for place in (package, package.with_name(f"{name}.libs")) if place.is_dir()]
 
 

@@ -41,10 +41,10 @@ def pieces(made: Benchmark) -> int:
 
 
 def _by_video(requests: Iterable[Request]) -> dict[str, list[Request]]:
-    found: dict[str, list[Request]] = {}
+    by_video: dict[str, list[Request]] = {}
     for request in requests:
-        found.setdefault(request.video, []).append(request)
-    return found
+        by_video.setdefault(request.video, []).append(request)
+    return by_video
 
 
 def _film(simulation: Simulation, number: int, folder: Path) -> None:

@@ -20,7 +20,7 @@ class Clue(NamedTuple):
     model: str
     planted: str
     evidence: str
-    found: bool
+    shows: bool
 
 
 def clues(demo: Demo, why: FailuresResult) -> list[Clue]:
@@ -33,9 +33,9 @@ def clues(demo: Demo, why: FailuresResult) -> list[Clue]:
     ]
 
 
-def clue_table(found: list[Clue]) -> pl.DataFrame:
+def clue_table(clues: list[Clue]) -> pl.DataFrame:
     """The clues as a table."""
-    rows = [(clue.model, clue.planted, clue.evidence, "yes" if clue.found else "no") for clue in found]
+    rows = [(clue.model, clue.planted, clue.evidence, "yes" if clue.shows else "no") for clue in clues]
     return pl.DataFrame(rows, schema=["model", "planted", "evidence", "found"], orient="row")
 
 

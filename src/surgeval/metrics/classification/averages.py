@@ -134,6 +134,12 @@ class ClassAverage(WeightedMetric):
         """The measure of every class under each weighting, `[weighting, class]`; NaN where undefined."""
         return self._class_values(weighted_sums(statistics, weight_rows(weights, len(statistics))), np.nan)
 
+    def class_terms(self, statistics: UnitStatistics, weights: npt.ArrayLike) -> Floats:
+        """What each class adds to a plain mean, `[weighting, class]`; NaN for one that is left out."""
+        counts = weighted_sums(statistics, weight_rows(weights, len(statistics)))
+        values = self._class_values(counts, 0.0 if self.undefined == "zero" else np.nan)
+        return np.where(_included(counts, self.labels) & (self.average == "macro"), values, np.nan)
+
     def class_support(self, statistics: UnitStatistics) -> Floats:
         """`[unit, class]`: reference cases."""
         return np.asarray(statistics[..., TP] + statistics[..., FN], dtype=np.float64)
@@ -253,7 +259,7 @@ class Accuracy(WeightedMetric):
         right = cases.reference == cases.prediction
         whole = right if right.ndim == 1 else right.all(axis=1)
         units = len(cases.units.names)
-        sums = [np.bincount(cases.units.codes, weights=part, minlength=units) for part in (whole, None)]
+        sums = [np.bincount(cases.units.codes, weights=weight, minlength=units) for weight in (whole, None)]
         return np.stack(sums, axis=1).astype(np.int32)
 
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:

@@ -119,22 +119,22 @@ class CalibrationError(WeightedMetric):
         check_probabilities(cases)
         codes, units = cases.units.codes, len(cases.units.names)
         columns = [self._top_label(cases)] if self.kind == "top label" else _columns(cases)
-        found = tuple(self._confidences(given, hits, codes, units) for given, hits in columns)
-        return tickets(CalibrationStore(found, units), units)
+        tasks = tuple(self._confidences(given, hits, codes, units) for given, hits in columns)
+        return tickets(CalibrationStore(tasks, units), units)
 
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
         """The error, mean over classes if classwise."""
-        store, own = redeem(statistics, exact_weights(weights).weights)
-        found = np.zeros(len(own))
+        store, by_unit = redeem(statistics, exact_weights(weights).weights)
+        errors = np.zeros(len(by_unit))
         for task in store.tasks:
-            for part in blocks(own, 3 * task.lines):
-                found[part] += self._error(self._binned(task, own[part]))
-        return found / len(store.tasks)
+            for block in blocks(by_unit, 3 * task.lines):
+                errors[block] += self._error(self._binned(task, by_unit[block]))
+        return errors / len(store.tasks)
 
     def reliability(self, statistics: UnitStatistics, weights: npt.ArrayLike, *, task: int = 0) -> Reliability:
         """The reliability table under one weighting; `task` is the class where classwise."""
-        store, own = redeem(statistics, weight_rows(weights, len(statistics))[:1])
-        cases, confidence, hits = self._binned(store.tasks[task], own)[:, 0]
+        store, by_unit = redeem(statistics, weight_rows(weights, len(statistics))[:1])
+        cases, confidence, hits = self._binned(store.tasks[task], by_unit)[:, 0]
         return Reliability(ratio(cases, cases.sum()), ratio(confidence, cases), ratio(hits, cases))
 
     def _error(self, binned: Floats) -> Floats:

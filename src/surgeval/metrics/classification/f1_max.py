@@ -119,9 +119,9 @@ class F1Max(WeightedMetric):
 
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
         """The best F1."""
-        store, own = redeem(statistics, weights)
-        present = own @ store.positives > 0
-        curves = np.stack([self._curve(store, own, column) for column in range(store.scores.shape[1])], axis=1)
+        store, by_unit = redeem(statistics, weights)
+        present = by_unit @ store.positives > 0
+        curves = np.stack([self._curve(store, by_unit, column) for column in range(store.scores.shape[1])], axis=1)
         curves = np.where(present[..., None], curves, 0.0)
         if self.scope == "global":
             best = curves.sum(axis=1).max(axis=1)
@@ -131,9 +131,9 @@ class F1Max(WeightedMetric):
 
     def all_positive(self, statistics: UnitStatistics, weights: npt.ArrayLike) -> Floats:
         """The mean F1 of predicting everything positive: the floor beside every F1-max."""
-        store, own = redeem(statistics, weight_rows(weights, len(statistics)))
-        positives = own @ store.positives
-        values = ratio(2 * positives, positives + (own @ store.totals)[:, None], empty=0.0)
+        store, by_unit = redeem(statistics, weight_rows(weights, len(statistics)))
+        positives = by_unit @ store.positives
+        values = ratio(2 * positives, positives + (by_unit @ store.totals)[:, None], empty=0.0)
         return ratio(values.sum(axis=1), (positives > 0).sum(axis=1))
 
     def _curve(self, store: ScoreStore, weights: Floats, column: int) -> Floats:

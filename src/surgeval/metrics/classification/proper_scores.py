@@ -34,8 +34,8 @@ def check_probabilities(cases: ScoreCases) -> None:
     wrong = np.argwhere((cases.scores < 0) | (cases.scores > 1))
     if wrong.size:
         case, column = wrong[0]
-        found = cases.scores[case, column]
-        problems.append(f"{len(wrong)} probabilities outside [0, 1] (first: case {case}, class {column}, {found:g})")
+        score = cases.scores[case, column]
+        problems.append(f"{len(wrong)} probabilities outside [0, 1] (first: case {case}, class {column}, {score:g})")
     sums = cases.scores.sum(axis=1)
     if cases.single_label and (off := np.flatnonzero(np.abs(sums - 1) > SUM_TOLERANCE)).size:
         problems.append(
@@ -49,7 +49,7 @@ def check_probabilities(cases: ScoreCases) -> None:
 def _mean_statistics(losses: Floats, cases: ScoreCases) -> UnitStatistics:
     """The sum of losses and the number of cases, per unit."""
     units = len(cases.units.names)
-    sums = [np.bincount(cases.units.codes, weights=part, minlength=units) for part in (losses, None)]
+    sums = [np.bincount(cases.units.codes, weights=weight, minlength=units) for weight in (losses, None)]
     return np.stack(sums, axis=1)
 
 

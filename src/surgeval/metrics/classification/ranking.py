@@ -91,8 +91,8 @@ def steps_of(ranking: Ranking, weights: Floats) -> Steps:
 def average_precisions(ranking: Ranking, weights: Floats) -> Floats:
     """The AP of one ranking under each weighting; NaN without positives."""
     hits, tied, between = steps_of(ranking, weights)
-    found = np.cumsum(hits, axis=0)
-    precision = ratio(found, np.cumsum(hits + tied + between, axis=0), empty=0.0)
+    hits_so_far = np.cumsum(hits, axis=0)
+    precision = ratio(hits_so_far, np.cumsum(hits + tied + between, axis=0), empty=0.0)
     return ratio((hits * precision).sum(axis=0), weights @ ranking.positives)
 
 
@@ -142,42 +142,49 @@ class _OverClasses(WeightedMetric):
             pooled = ranking_of(cases.scores.ravel(), cases.reference.ravel(), cells, units)
             return tickets(RankingStore((pooled,), units), units)
         columns = zip(cases.scores.T, cases.reference.T, strict=True)
-        found = tuple(ranking_of(scores, member, codes, units) for scores, member in columns)
-        return tickets(RankingStore(found, units), units)
+        rankings = tuple(ranking_of(scores, member, codes, units) for scores, member in columns)
+        return tickets(RankingStore(rankings, units), units)
 
     def _one(self, ranking: Ranking, weights: Floats) -> Floats:
         raise NotImplementedError
 
     def class_values(self, statistics: UnitStatistics, weights: npt.ArrayLike) -> Floats:
         """The value of every class, `[weighting, class]`; NaN where undefined. One column if micro."""
-        store, own = redeem(statistics, weight_rows(weights, len(statistics)))
-        columns = [self._in_blocks(ranking, own) for ranking in store.rankings]
+        store, by_unit = redeem(statistics, weight_rows(weights, len(statistics)))
+        columns = [self._in_blocks(ranking, by_unit) for ranking in store.rankings]
         return np.stack(columns, axis=1)
+
+    def class_terms(self, statistics: UnitStatistics, weights: npt.ArrayLike) -> Floats:
+        """What each class adds to a plain mean, `[weighting, class]`; NaN for one that is left out."""
+        values = self.class_values(statistics, weights)
+        if self.average != "macro":
+            return np.full(values.shape, np.nan)
+        return np.nan_to_num(values) if self.absent == "zero" else values
 
     def class_support(self, statistics: UnitStatistics) -> Floats:
         """`[unit, class]`: positive cases."""
-        store, own = redeem(statistics, np.eye(len(statistics)))
-        return np.stack([own @ ranking.positives for ranking in store.rankings], axis=1)
+        store, by_unit = redeem(statistics, np.eye(len(statistics)))
+        return np.stack([by_unit @ ranking.positives for ranking in store.rankings], axis=1)
 
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
         """The average."""
         values = self.class_values(statistics, weights)
         if self.average == "micro":
             return values[:, 0]
-        store, own = redeem(statistics, weights)
+        store, by_unit = redeem(statistics, weights)
         known = ~np.isnan(values)
         share = known.astype(np.float64)
         if self.average == "weighted":
-            share = known * np.stack([own @ ranking.positives for ranking in store.rankings], axis=1)
+            share = known * np.stack([by_unit @ ranking.positives for ranking in store.rankings], axis=1)
         elif self.absent == "zero":
-            share = np.broadcast_to(own.any(axis=1, keepdims=True), values.shape).astype(np.float64)
+            share = np.broadcast_to(by_unit.any(axis=1, keepdims=True), values.shape).astype(np.float64)
         return ratio((np.where(known, values, 0.0) * share).sum(axis=1), share.sum(axis=1))
 
     def _in_blocks(self, ranking: Ranking, weights: Floats) -> Floats:
-        found = np.empty(len(weights))
-        for part in blocks(weights, ranking.sums.shape[0]):
-            found[part] = self._one(ranking, weights[part])
-        return found
+        values = np.empty(len(weights))
+        for block in blocks(weights, ranking.sums.shape[0]):
+            values[block] = self._one(ranking, weights[block])
+        return values
 
     def _conventions(self) -> dict[str, str]:
         absent = "left out" if self.absent == "skip" else "counts 0"

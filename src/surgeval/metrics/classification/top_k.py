@@ -69,18 +69,18 @@ class TopK(WeightedMetric):
         """
         if self.flavour == "single" and not cases.single_label:
             raise Misuse("top-k of flavour 'single' needs one reference class per case; use 'any hit' or 'recall'")
-        found, possible = self._hits(cases), cases.reference.sum(axis=1)
+        hits, possible = self._hits(cases), cases.reference.sum(axis=1)
         if self.flavour != "recall":
-            found, labelled = found > 0, possible > 0
+            hits, labelled = hits > 0, possible > 0
             possible = np.ones(len(possible)) if self.unlabelled == "wrong" else labelled
         units = len(cases.units.names)
-        sums = [np.bincount(cases.units.codes, weights=part, minlength=units) for part in (found, possible)]
+        sums = [np.bincount(cases.units.codes, weights=count, minlength=units) for count in (hits, possible)]
         return np.stack(sums, axis=1)
 
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
         """The share."""
-        found, possible = weighted_sums(statistics, weights).T
-        return ratio(found, possible)
+        hits, possible = weighted_sums(statistics, weights).T
+        return ratio(hits, possible)
 
     def _hits(self, cases: ScoreCases) -> np.ndarray:
         member = cases.reference

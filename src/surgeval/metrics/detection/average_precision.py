@@ -181,20 +181,27 @@ class _OverGrid(WeightedMetric):
 
     def class_values(self, statistics: UnitStatistics, weights: npt.ArrayLike) -> Floats:
         """The value of every class, mean over thresholds, `[weighting, class]`; NaN without reference."""
-        store, own = redeem(statistics, weight_rows(weights, len(statistics)))
-        return np.asarray(self._chosen(grid_areas(store, own, self.engine)).mean(axis=2))
+        store, by_unit = redeem(statistics, weight_rows(weights, len(statistics)))
+        return np.asarray(self._chosen(grid_areas(store, by_unit, self.engine)).mean(axis=2))
+
+    def class_terms(self, statistics: UnitStatistics, weights: npt.ArrayLike) -> Floats:
+        """What each class adds to a plain mean, `[weighting, class]`; NaN for one that is left out."""
+        values = self.class_values(statistics, weights)
+        return values if self.average == "macro" else np.full(values.shape, np.nan)
 
     def class_support(self, statistics: UnitStatistics) -> Floats:
         """`[unit, class]`: references."""
-        store, own = redeem(statistics, np.eye(len(statistics)))
-        return np.asarray(own @ store.references)
+        store, by_unit = redeem(statistics, np.eye(len(statistics)))
+        return np.asarray(by_unit @ store.references)
 
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
         """The average over classes with a reference."""
-        store, own = redeem(statistics, weights)
-        return over_classes(self._chosen(grid_areas(store, own, self.engine)), own @ store.references, self.average)
+        store, by_unit = redeem(statistics, weights)
+        return over_classes(
+            self._chosen(grid_areas(store, by_unit, self.engine)), by_unit @ store.references, self.average
+        )
 
-    def _chosen(self, found: Areas) -> Floats:
+    def _chosen(self, areas: Areas) -> Floats:
         raise NotImplementedError
 
     def _name(self) -> str:
@@ -206,10 +213,10 @@ class _OverGrid(WeightedMetric):
 
 def grid_areas(store: CurveStore, weights: Floats, engine: Engine = "auto") -> Areas:
     """Precision and recall of every class and threshold, each `[weighting, class, threshold]`."""
-    own, exact = exact_weights(weights)
-    references, slack = own @ store.references, np.where(exact, 0.0, SLACK)
+    by_unit, exact = exact_weights(weights)
+    references, slack = by_unit @ store.references, np.where(exact, 0.0, SLACK)
     lines = [
-        [areas(curve, own, references[:, place], slack, engine=engine) for curve in curves]
+        [areas(curve, by_unit, references[:, place], slack, engine=engine) for curve in curves]
         for place, curves in enumerate(store.curves)
     ]
     return Areas(*np.asarray(lines).transpose(2, 3, 0, 1))
@@ -226,8 +233,8 @@ def over_classes(values: Floats, references: Floats, average: Average = "macro")
 class CocoAP(_OverGrid):
     """Average precision at 101 recall levels, mean over thresholds and classes."""
 
-    def _chosen(self, found: Areas) -> Floats:
-        return found.precision
+    def _chosen(self, areas: Areas) -> Floats:
+        return areas.precision
 
     def _name(self) -> str:
         return self.name or "coco_ap"
@@ -240,8 +247,8 @@ class CocoAP(_OverGrid):
 class CocoAR(_OverGrid):
     """The share of references found, mean over thresholds and classes."""
 
-    def _chosen(self, found: Areas) -> Floats:
-        return found.recall
+    def _chosen(self, areas: Areas) -> Floats:
+        return areas.recall
 
     def _name(self) -> str:
         return self.name or "coco_ar"
@@ -264,22 +271,22 @@ def coco_summary(
     thresholds = IOU_GRIDS[ious] if isinstance(ious, str) else tuple(ious)
     matches = match(cases, ious=thresholds, sizes=tuple(COCO_SIZES.values()), kind=kind, engine=engine)
     one = np.ones((1, len(cases.units.names)))
-    found: dict[str, float] = {}
+    summary: dict[str, float] = {}
     for place, size in enumerate(COCO_SIZES):
         store = curve_store(cases, matches, size=place)
         references = one @ store.references
         precision, recall = grid_areas(store, one, engine)
         suffix = "" if size == "all" else f"_{size}"
-        found[f"ap{suffix}"] = float(over_classes(precision, references)[0])
-        found[f"ar100{suffix}"] = float(over_classes(recall, references)[0])
+        summary[f"ap{suffix}"] = float(over_classes(precision, references)[0])
+        summary[f"ar100{suffix}"] = float(over_classes(recall, references)[0])
         if size == "all":
             for label, iou in (("ap50", 0.5), ("ap75", 0.75)):
                 held = np.flatnonzero(np.isclose(thresholds, iou))
-                found[label] = float(over_classes(precision[..., held], references)[0]) if held.size else np.nan
+                summary[label] = float(over_classes(precision[..., held], references)[0]) if held.size else np.nan
             for most in (1, 10):
                 recall = _plain_recalls(matches, references[0], most)
-                found[f"ar{most}"] = float(over_classes(recall, references)[0])
-    return {name: found[name] for name in SUMMARY}
+                summary[f"ar{most}"] = float(over_classes(recall, references)[0])
+    return {name: summary[name] for name in SUMMARY}
 
 
 def _plain_recalls(matches: Matches, references: Floats, most: int) -> Floats:

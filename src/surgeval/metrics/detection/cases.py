@@ -50,12 +50,12 @@ class Objects:
     def sizes(self) -> Floats:
         """The area of every object: as given, else of its mask, else of its box."""
         if self.mask is not None:
-            own = np.array([mask.area for mask in self.mask], dtype=np.float64)
+            areas = np.array([mask.area for mask in self.mask], dtype=np.float64)
         elif self.box is not None:
-            own = self.box[:, 2] * self.box[:, 3]
+            areas = self.box[:, 2] * self.box[:, 3]
         else:
-            own = np.zeros(len(self))
-        return own if self.area is None else np.where(np.isnan(self.area), own, self.area)
+            areas = np.zeros(len(self))
+        return areas if self.area is None else np.where(np.isnan(self.area), areas, self.area)
 
     @property
     def crowds(self) -> npt.NDArray[np.bool_]:
@@ -92,8 +92,8 @@ class DetectionCases:
         if self.unit is not None and len(self.unit) != self.images:
             problems.append(f"{self.images} images but {len(self.unit)} units")
         for name in ("reference", "prediction"):
-            found = _checked(getattr(self, name), name, self.images, self.classes, problems)
-            object.__setattr__(self, name, found)
+            objects = _checked(getattr(self, name), name, self.images, self.classes, problems)
+            object.__setattr__(self, name, objects)
         if problems:
             raise InputInvalid("objects", problems)
         object.__setattr__(self, "units", units_of(self.unit, self.images))

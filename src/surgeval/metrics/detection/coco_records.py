@@ -78,11 +78,11 @@ def coco_cases(
 
 
 def _listed(dataset: Record, name: str, problems: list[str]) -> list[Record]:
-    found = dataset.get(name) if isinstance(dataset, Mapping) else None
-    if not isinstance(found, list):
+    records = dataset.get(name) if isinstance(dataset, Mapping) else None
+    if not isinstance(records, list):
         problems.append(f"data set has no list {name!r}")
         return []
-    return _mappings(found, name, problems)
+    return _mappings(records, name, problems)
 
 
 def _mappings(records: Sequence[Any], name: str, problems: list[str]) -> list[Record]:
@@ -145,14 +145,14 @@ def _places(records: list[Record], key: str, known: dict[Any, int], name: str, p
         return np.fromiter(map(known.__getitem__, map(itemgetter(key), records)), np.intp, len(records))
     except (KeyError, TypeError):
         strangers = [(row, record.get(key)) for row, record in enumerate(records) if not _is_known(record, key, known)]
-        row, found = strangers[0]
-        problems.append(f"{name}: {len(strangers)} records with an unknown {key} (first: record {row}, {found!r})")
+        row, strange = strangers[0]
+        problems.append(f"{name}: {len(strangers)} records with an unknown {key} (first: record {row}, {strange!r})")
         return np.zeros(len(records), dtype=np.intp)
 
 
 def _is_known(record: Record, key: str, known: dict[Any, int]) -> bool:
-    found = record.get(key)
-    return isinstance(found, Hashable) and found in known
+    value = record.get(key)
+    return isinstance(value, Hashable) and value in known
 
 
 def _boxes(records: list[Record], name: str, problems: list[str], *, needed: bool) -> np.ndarray | None:
@@ -179,17 +179,17 @@ def _four_columns(given: list[Any]) -> np.ndarray | None:
 
 
 def _masks(records: list[Record], images: Mapping[Any, Record], name: str, problems: list[str]) -> list[Mask]:
-    found, wrong = [], []
+    masks, wrong = [], []
     for row, record in enumerate(records):
         number = record.get("image_id")
         image = images.get(number, {}) if isinstance(number, Hashable) else {}
         try:
             size = {"height": image.get("height"), "width": image.get("width")}
-            found.append(mask_of_segmentation(record.get("segmentation", {}), **size))
+            masks.append(mask_of_segmentation(record.get("segmentation", {}), **size))
         except Misuse as error:
             wrong.append(f"{name}: record {row}: {error}")
     problems += wrong
-    return found
+    return masks
 
 
 def _size_problems(known: _Known, reference: Objects, prediction: Objects) -> list[str]:
@@ -199,11 +199,11 @@ def _size_problems(known: _Known, reference: Objects, prediction: Objects) -> li
     for side in (reference, prediction):
         for image, mask in zip(side.image.tolist(), side.mask or (), strict=False):
             sizes.setdefault(image, set()).add((mask.height, mask.width))
-    for place, found in sizes.items():
+    for place, stated_sizes in sizes.items():
         stated = [known.records[names[place]].get(side) for side in ("height", "width")]
         if all(isinstance(side, int) for side in stated):
-            found.add((int(stated[0]), int(stated[1])))  # type: ignore[arg-type]
-    wrong = [place for place, found in sorted(sizes.items()) if len(found) > 1]
+            stated_sizes.add((int(stated[0]), int(stated[1])))  # type: ignore[arg-type]
+    wrong = [place for place, stated_sizes in sorted(sizes.items()) if len(stated_sizes) > 1]
     if not wrong:
         return []
     listed = " and ".join(f"{height} by {width}" for height, width in sorted(sizes[wrong[0]]))

@@ -50,14 +50,14 @@ def _take(detection, reference, overlap, heads, thresholds, uncounted, crowd, fa
 def areas_numba(curve: Curve, weights: Floats, references: Floats, slack: Floats, levels: Floats) -> Floats:
     """Interpolated average precision and final recall under each weighting, `[2, weighting]`."""
     by_unit = np.ascontiguousarray(weights.T)
-    found = np.zeros((2, len(weights)))
-    _areas(curve.unit, curve.hit, curve.ends, by_unit, references, slack, levels, found)
-    return found
+    areas = np.zeros((2, len(weights)))
+    _areas(curve.unit, curve.hit, curve.ends, by_unit, references, slack, levels, areas)
+    return areas
 
 
 @njit(cache=True, nogil=True)
-def _areas(unit, hit, ends, weights, references, slack, levels, found):  # type: ignore[no-untyped-def]
-    """Fill `found`, some weightings at a time so that their sums lie side by side."""  # pragma: no cover - compiled
+def _areas(unit, hit, ends, weights, references, slack, levels, areas):  # type: ignore[no-untyped-def]
+    """Fill `areas`, some weightings at a time so that their sums lie side by side."""  # pragma: no cover - compiled
     steps, total, width, top = len(ends), weights.shape[1], 128, len(levels) - 1
     if steps == 0:
         return
@@ -89,8 +89,8 @@ def _areas(unit, hit, ends, weights, references, slack, levels, found):  # type:
                 best[k] = max(best[k], precision[step, k])
         for k in range(size):
             if references[first + k] > 0:
-                found[0, first + k] = (area[k] + best[k] * (level[k] + 1)) / (top + 1)
-                found[1, first + k] = hits[steps - 1, k] / references[first + k]
+                areas[0, first + k] = (area[k] + best[k] * (level[k] + 1)) / (top + 1)
+                areas[1, first + k] = hits[steps - 1, k] / references[first + k]
 
 
 @njit(cache=True, nogil=True)

@@ -60,16 +60,18 @@ class _Counts(WeightedMetric):
         if self.least_score is not None and not confident:
             raise Misuse("detections have no score, so least_score cannot be applied; leave it out")
         options = {"max_detections": self.max_detections, "kind": self.kind, "engine": self.engine}
-        found = match(cases, ious=(self.iou,), confident=confident, **options)  # type: ignore[arg-type]
-        kept = ~found.ignored[0, 0]
+        matching = match(cases, ious=(self.iou,), confident=confident, **options)  # type: ignore[arg-type]
+        kept = ~matching.ignored[0, 0]
         if self.least_score is not None:
-            kept &= found.score >= self.least_score
-        codes, hit = cases.units.codes, found.matched[0, 0]
+            kept &= matching.score >= self.least_score
+        codes, hit = cases.units.codes, matching.matched[0, 0]
         counts = np.zeros((len(cases.units.names), cases.classes, 4), dtype=np.int32)
         for field, chosen in ((TRUE, kept & hit), (FALSE, kept & ~hit)):
-            np.add.at(counts[..., field], (codes[found.image[chosen]], found.category[chosen]), 1)
-        real = found.reference_counts[0]
-        np.add.at(counts[..., REFERENCES], (codes[found.reference_image[real]], found.reference_category[real]), 1)
+            np.add.at(counts[..., field], (codes[matching.image[chosen]], matching.category[chosen]), 1)
+        real = matching.reference_counts[0]
+        np.add.at(
+            counts[..., REFERENCES], (codes[matching.reference_image[real]], matching.reference_category[real]), 1
+        )
         counts[..., IMAGES] = np.bincount(codes, minlength=len(counts))[:, None]
         return counts
 

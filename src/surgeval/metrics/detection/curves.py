@@ -83,32 +83,32 @@ def areas(curve: Curve, weights: Floats, references: Floats, slack: Floats, *, e
         engine: `numba`, `numpy` or whichever is there.
     """
     if engine == "numpy" or (engine == "auto" and importlib.util.find_spec("numba") is None):
-        found = _areas_numpy(curve, weights, references, slack)
+        both = _areas_numpy(curve, weights, references, slack)
     else:
         if importlib.util.find_spec("numba") is None:
             raise ExtraNeeded("the compiled accumulation", "numba", "fast")
         from surgeval.metrics.detection.compiled import areas_numba
 
-        found = areas_numba(curve, weights, references, slack, RECALL_LEVELS)
-    return Areas(*np.where(references > 0, found, np.nan))
+        both = areas_numba(curve, weights, references, slack, RECALL_LEVELS)
+    return Areas(*np.where(references > 0, both, np.nan))
 
 
 def _areas_numpy(curve: Curve, weights: Floats, references: Floats, slack: Floats) -> Floats:
     steps, units = len(curve.ends), weights.shape[1]
-    found = np.zeros((2, len(weights)))
+    both = np.zeros((2, len(weights)))
     if not steps:
-        return found
+        return both
     step = np.searchsorted(curve.ends, np.arange(len(curve.unit)), side="right")
     seen = incidence(step, curve.unit, (steps, units))
     hits = incidence(step[curve.hit], curve.unit[curve.hit], (steps, units))
-    for part in blocks(weights, 4 * steps):
-        by_unit = np.ascontiguousarray(weights[part].T)
+    for block in blocks(weights, 4 * steps):
+        by_unit = np.ascontiguousarray(weights[block].T)
         right = np.cumsum(np.asarray(hits @ by_unit), axis=0).T
         precision = ratio(right, np.cumsum(np.asarray(seen @ by_unit), axis=0).T, empty=0.0)
         best = np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
-        recall = ratio(right, references[part, None], empty=0.0)
+        recall = ratio(right, references[block, None], empty=0.0)
         best = np.concatenate([best, np.zeros((len(best), 1))], axis=1)
-        for place, (line, reached) in enumerate(zip(best, recall + slack[part, None], strict=True)):
-            found[0, part.start + place] = line[np.searchsorted(reached, RECALL_LEVELS, side="left")].mean()
-        found[1, part] = recall[:, -1]
-    return found
+        for place, (line, reached) in enumerate(zip(best, recall + slack[block, None], strict=True)):
+            both[0, block.start + place] = line[np.searchsorted(reached, RECALL_LEVELS, side="left")].mean()
+        both[1, block] = recall[:, -1]
+    return both

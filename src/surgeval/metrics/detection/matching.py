@@ -251,8 +251,10 @@ def _took_0(field: Field, cases: DetectionCases) -> Bools:
     wanted = cases.reference.numbered_0
     if wanted is not None:
         group = cases.reference.image * cases.classes + cases.reference.category
-        own = np.isin(group, group[wanted])[field.pairs.reference]
-        pairs = Pairs(field.pairs.detection[own], field.pairs.reference[own], field.pairs.overlap[own])
+        wanted_pairs = np.isin(group, group[wanted])[field.pairs.reference]
+        pairs = Pairs(
+            field.pairs.detection[wanted_pairs], field.pairs.reference[wanted_pairs], field.pairs.overlap[wanted_pairs]
+        )
         fates_numpy(field._replace(pairs=pairs), wanted=wanted, taken=taken)
     return taken
 

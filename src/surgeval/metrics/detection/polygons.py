@@ -129,7 +129,7 @@ def _walk(start: npt.NDArray[np.int64], end: npt.NDArray[np.int64]) -> npt.NDArr
     length = int(last[along] - first[along])
     steps = np.arange(length + 1)
     slope = (last[1 - along] - first[1 - along]) / length if length else 0.0
-    found = np.empty((length + 1, 2), dtype=np.int64)
-    found[:, along] = first[along] + steps
-    found[:, 1 - along] = np.trunc(first[1 - along] + slope * steps + 0.5)
-    return found if first is start else found[::-1]
+    points = np.empty((length + 1, 2), dtype=np.int64)
+    points[:, along] = first[along] + steps
+    points[:, 1 - along] = np.trunc(first[1 - along] + slope * steps + 0.5)
+    return points if first is start else points[::-1]

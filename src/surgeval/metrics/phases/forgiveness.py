@@ -44,7 +44,7 @@ class AllowedTransitions:
             Misuse: The table names a phase that is not declared.
         """
         place = {phase: index for index, phase in enumerate(phases)}
-        found = []
+        tables = []
         for rules in (self.late, self.early):
             strange = [p for phase, others in rules.items() for p in (phase, *others) if p not in place]
             if strange:
@@ -52,8 +52,8 @@ class AllowedTransitions:
             table = np.zeros((len(phases), len(phases)), dtype=bool)
             for phase, others in rules.items():
                 table[place[phase], [place[other] for other in others]] = True
-            found.append(table)
-        return found[0], found[1]
+            tables.append(table)
+        return tables[0], tables[1]
 
 
 CHOLEC80_PHASES = (

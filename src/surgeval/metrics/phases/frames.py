@@ -222,15 +222,15 @@ class PhaseMeasure(_PhaseMetric):
         if self.rule == "relaxed_matlab":
             precision = np.where((predicted == 0) & (right > 0), 1.0, precision)
         recall = ratio(right, labelled)
-        found = {
+        values = {
             "precision": precision,
             "recall": recall,
             "jaccard": ratio(right, union),
             "f1": ratio(2 * precision * recall, precision + recall, empty=0.0),
         }[self.measure]
         if self.rule in ("relaxed_v1", "relaxed_matlab"):
-            found = np.minimum(found, 1.0)
-        return np.where(occurring > 0, found, np.nan)
+            values = np.minimum(values, 1.0)
+        return np.where(occurring > 0, values, np.nan)
 
 
 def _tally(phases: int) -> Callable[[np.ndarray], Floats]:

@@ -156,8 +156,8 @@ class SegmentF1(WeightedMetric):
 
     def prepare(self, cases: Sequence[PhaseVideo]) -> UnitStatistics:
         """Twice the hits, and all segments of both sides, of every video."""
-        found = [segment_counts(*pair, overlap=self.overlap, ignore=self.ignore) for pair in _sides(cases)]
-        hits, wrong, missed = np.asarray(found, dtype=np.float64).reshape(-1, 3).T
+        counts = [segment_counts(*pair, overlap=self.overlap, ignore=self.ignore) for pair in _sides(cases)]
+        hits, wrong, missed = np.asarray(counts, dtype=np.float64).reshape(-1, 3).T
         segments_of_both = 2 * hits + wrong + missed
         if self.average == "corpus":
             return np.stack([2 * hits, segments_of_both], axis=1)

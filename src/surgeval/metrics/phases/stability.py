@@ -63,11 +63,11 @@ def spurious_switches(
     """
     truth, runs = np.asarray(reference, dtype=bool), segments(np.asarray(prediction, dtype=bool))
     changed = np.concatenate(([0], np.cumsum(truth[1:] != truth[:-1])))
-    found = 0
+    switches = 0
     for start, stop in zip(runs.starts[1:-1], runs.stops[1:-1], strict=True):
         short = (stop - start) / fps < shorter_s
-        found += int(short and changed[start - 1] == changed[stop])
-    return found
+        switches += int(short and changed[start - 1] == changed[stop])
+    return switches
 
 
 class _Share(WeightedMetric):
@@ -107,8 +107,8 @@ class Flicker(_Share):
 
     def prepare(self, cases: Sequence[PhaseVideo]) -> UnitStatistics:
         """Excess changes and minutes of every video."""
-        found = [label_changes(np.asarray(v.reference), np.asarray(v.prediction), fps=v.fps) for v in _checked(cases)]
-        rows = [(max(0, item.predicted - item.reference), item.minutes) for item in found]
+        changes = [label_changes(np.asarray(v.reference), np.asarray(v.prediction), fps=v.fps) for v in _checked(cases)]
+        rows = [(max(0, item.predicted - item.reference), item.minutes) for item in changes]
         return np.asarray(rows, dtype=np.float64).reshape(-1, 2)
 
 
@@ -152,6 +152,6 @@ class SpuriousSwitches(_Share):
         rows = []
         for video in _checked(cases):
             sides = np.asarray(video.reference), np.asarray(video.prediction)
-            found = spurious_switches(*sides, shorter_s=self.shorter_s, fps=video.fps)
-            rows.append((found, len(video.reference) / video.fps / 60))
+            switches = spurious_switches(*sides, shorter_s=self.shorter_s, fps=video.fps)
+            rows.append((switches, len(video.reference) / video.fps / 60))
         return np.asarray(rows, dtype=np.float64).reshape(-1, 2)

@@ -118,15 +118,15 @@ class _TransitionMetric(WeightedMetric):
     def matches(self, cases: Sequence[PhaseVideo]) -> list[TransitionMatch]:
         """The matched transitions of every video."""
         options = {"tolerance_s": self.tolerance_s, "kind": self.kind}
-        found = []
+        matched = []
         for index, video in enumerate(cases):
             if len(video.reference) != len(video.prediction) or not (math.isfinite(video.fps) and video.fps > 0):
                 raise Misuse(
                     f"video {video.name or index} needs as many predicted as reference labels and a frame rate"
                 )
             sides = np.asarray(video.reference), np.asarray(video.prediction)
-            found.append(match_transitions(*sides, fps=video.fps, **options))  # type: ignore[arg-type]
-        return found
+            matched.append(match_transitions(*sides, fps=video.fps, **options))  # type: ignore[arg-type]
+        return matched
 
 
 class TransitionDetection(_TransitionMetric):

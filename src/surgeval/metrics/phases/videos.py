@@ -74,10 +74,10 @@ def coded_videos(cases: Sequence[PhaseVideo], phases: Sequence[Hashable]) -> lis
     if len(declared) != len(phases) or not declared:
         raise Misuse(f"phases must be different labels, at least one, got {list(phases)!r}")
     problems: list[str] = []
-    found = [_coded(index, video, declared, problems) for index, video in enumerate(cases)]
+    coded = [_coded(index, video, declared, problems) for index, video in enumerate(cases)]
     if problems:
         raise InputInvalid("videos", problems)
-    return found
+    return coded
 
 
 def _coded(index: int, video: PhaseVideo, declared: dict[Hashable, int], problems: list[str]) -> CodedVideo:

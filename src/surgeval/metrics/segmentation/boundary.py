@@ -71,5 +71,5 @@ class Hausdorff95(CaseMean):
 
     def scores(self, cases: MaskCases) -> Floats:
         """The HD95 of every image."""
-        found = [hausdorff_px(*pair, percentile=95.0, outline=self.outline) for pair in cases.pairs()]
-        return np.array(found, dtype=np.float64)
+        distances = [hausdorff_px(*pair, percentile=95.0, outline=self.outline) for pair in cases.pairs()]
+        return np.array(distances, dtype=np.float64)

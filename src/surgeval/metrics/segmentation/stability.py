@@ -84,8 +84,8 @@ class MaskStabilityGap(WeightedMetric):
 
     def prepare(self, cases: Sequence[MaskVideo]) -> UnitStatistics:
         """Sum of gaps and number of steps of every video."""
-        found = [mask_stability(video) for video in cases]
-        rows = [(item.gap * item.steps if item.steps else 0.0, item.steps) for item in found]
+        stabilities = [mask_stability(video) for video in cases]
+        rows = [(item.gap * item.steps if item.steps else 0.0, item.steps) for item in stabilities]
         return np.asarray(rows, dtype=np.float64).reshape(-1, 2)
 
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:

@@ -37,49 +37,49 @@ class ClearCounts(NamedTuple):
     switches: int
 
 
-def clear_counts(found: Overlaps, *, threshold: float = 0.5) -> ClearCounts:
+def clear_counts(overlap: Overlaps, *, threshold: float = 0.5) -> ClearCounts:
     """The CLEAR counts of one sequence."""
-    partner = _partners(found, threshold)
+    partner = _partners(overlap, threshold)
     matched = np.flatnonzero(partner >= 0)
     hits = matched.size
-    order = matched[np.argsort(found.reference.identity[matched], kind="stable")]
-    same = found.reference.identity[order[1:]] == found.reference.identity[order[:-1]]
+    order = matched[np.argsort(overlap.reference.identity[matched], kind="stable")]
+    same = overlap.reference.identity[order[1:]] == overlap.reference.identity[order[:-1]]
     switches = int((same & (partner[order[1:]] != partner[order[:-1]])).sum())
-    ours, theirs = found.reference.identity.size, found.prediction.identity.size
+    ours, theirs = overlap.reference.identity.size, overlap.prediction.identity.size
     return ClearCounts(hits, ours - hits, theirs - hits, switches)
 
 
-def _partners(found: Overlaps, threshold: float) -> np.ndarray:
+def _partners(overlap: Overlaps, threshold: float) -> np.ndarray:
     """The predicted identity matched to each reference row, -1 where there is none."""
-    partner = np.full(found.reference.identity.size, -1, dtype=np.intp)
-    candidate = found.similarity >= threshold - _EPSILON
-    contested = contested_frames(found, candidate)
+    partner = np.full(overlap.reference.identity.size, -1, dtype=np.intp)
+    candidate = overlap.similarity >= threshold - _EPSILON
+    contested = contested_frames(overlap, candidate)
     free = candidate.copy()
     for frame in contested.tolist():
-        free[found.starts[frame] : found.starts[frame + 1]] = False
-    partner[found.pair_reference[free]] = found.prediction.identity[found.pair_prediction[free]]
-    both = np.flatnonzero(np.diff(found.starts) > 0)
+        free[overlap.starts[frame] : overlap.starts[frame + 1]] = False
+    partner[overlap.pair_reference[free]] = overlap.prediction.identity[overlap.pair_prediction[free]]
+    both = np.flatnonzero(np.diff(overlap.starts) > 0)
     for frame in contested.tolist():
         place = int(np.searchsorted(both, frame))
         before = int(both[place - 1]) if place else None
-        chosen = _continued(found, candidate, partner, frame, before)
-        partner[found.pair_reference[chosen]] = found.prediction.identity[found.pair_prediction[chosen]]
+        chosen = _continued(overlap, candidate, partner, frame, before)
+        partner[overlap.pair_reference[chosen]] = overlap.prediction.identity[overlap.pair_prediction[chosen]]
     return partner
 
 
 def _continued(
-    found: Overlaps, candidate: np.ndarray, partner: np.ndarray, frame: int, before: int | None
+    overlap: Overlaps, candidate: np.ndarray, partner: np.ndarray, frame: int, before: int | None
 ) -> np.ndarray:
     """The matched pairs of a contested frame, given the matches of the frame before."""
-    own = slice(int(found.starts[frame]), int(found.starts[frame + 1]))
-    last = np.full(found.reference.identities, -1, dtype=np.intp)
+    pairs_here = slice(int(overlap.starts[frame]), int(overlap.starts[frame + 1]))
+    last = np.full(overlap.reference.identities, -1, dtype=np.intp)
     if before is not None:
-        rows = slice(int(found.reference.starts[before]), int(found.reference.starts[before + 1]))
-        last[found.reference.identity[rows]] = partner[rows]
-    identity = found.reference.identity[found.pair_reference[own]]
-    again = last[identity] == found.prediction.identity[found.pair_prediction[own]]
-    score = np.where(candidate[own], _CONTINUED * again + found.similarity[own], 0.0)
-    chosen = best_in_frame(found, score, frame)
+        rows = slice(int(overlap.reference.starts[before]), int(overlap.reference.starts[before + 1]))
+        last[overlap.reference.identity[rows]] = partner[rows]
+    identity = overlap.reference.identity[overlap.pair_reference[pairs_here]]
+    again = last[identity] == overlap.prediction.identity[overlap.pair_prediction[pairs_here]]
+    score = np.where(candidate[pairs_here], _CONTINUED * again + overlap.similarity[pairs_here], 0.0)
+    chosen = best_in_frame(overlap, score, frame)
     return np.asarray(chosen[candidate[chosen]])
 
 

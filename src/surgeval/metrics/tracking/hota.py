@@ -29,23 +29,23 @@ ALPHAS = np.arange(0.05, 0.99, 0.05)
 """Localisation thresholds."""
 
 _EPSILON = np.finfo(np.float64).eps
-_PARTS = ("hota", "deta", "assa")
+_COMPONENTS = ("hota", "deta", "assa")
 
 
-def hota_sums(found: Overlaps) -> Floats:
+def hota_sums(overlap: Overlaps) -> Floats:
     """TP, FN, FP and the sum of association scores of one sequence at every alpha, `[alpha, 4]`."""
-    ours, theirs = found.reference, found.prediction
+    ours, theirs = overlap.reference, overlap.prediction
     sums = np.zeros((ALPHAS.size, 4))
     sums[:, 1], sums[:, 2] = ours.identity.size, theirs.identity.size
-    if not found.similarity.size:
+    if not overlap.similarity.size:
         return sums
-    pairs, place = np.unique(found.identity_pairs(), return_inverse=True)
+    pairs, place = np.unique(overlap.identity_pairs(), return_inverse=True)
     lengths = (
         np.bincount(ours.identity)[pairs // theirs.identities] + np.bincount(theirs.identity)[pairs % theirs.identities]
     )
-    shared = np.bincount(place, _soft_matches(found))
-    matched = best_pairs(found, (shared / (lengths - shared))[place] * found.similarity)
-    reached = np.searchsorted(ALPHAS - _EPSILON, found.similarity[matched], side="right")
+    shared = np.bincount(place, _soft_matches(overlap))
+    matched = best_pairs(overlap, (shared / (lengths - shared))[place] * overlap.similarity)
+    reached = np.searchsorted(ALPHAS - _EPSILON, overlap.similarity[matched], side="right")
     together = _at_least(place[matched], reached, pairs.size)
     sums[:, 0] = together.sum(axis=0)
     sums[:, 1:3] -= sums[:, :1]
@@ -53,11 +53,11 @@ def hota_sums(found: Overlaps) -> Floats:
     return sums
 
 
-def _soft_matches(found: Overlaps) -> Floats:
+def _soft_matches(overlap: Overlaps) -> Floats:
     """The share of each pair in all the overlap that its two boxes have."""
-    similarity = found.similarity
-    of_reference = np.bincount(found.pair_reference, similarity)[found.pair_reference]
-    of_prediction = np.bincount(found.pair_prediction, similarity)[found.pair_prediction]
+    similarity = overlap.similarity
+    of_reference = np.bincount(overlap.pair_reference, similarity)[overlap.pair_reference]
+    of_prediction = np.bincount(overlap.pair_prediction, similarity)[overlap.pair_prediction]
     whole = of_prediction + of_reference - similarity
     return np.divide(similarity, whole, out=np.zeros_like(similarity), where=whole > _EPSILON)
 
@@ -74,10 +74,10 @@ class Hota(WeightedMetric):
 
     takes = ("tracks",)
 
-    def __init__(self, *, part: Literal["hota", "deta", "assa"] = "hota") -> None:
-        if part not in _PARTS:
-            raise UnknownName("part of HOTA", part, _PARTS)
-        self.part = part
+    def __init__(self, *, component: Literal["hota", "deta", "assa"] = "hota") -> None:
+        if component not in _COMPONENTS:
+            raise UnknownName("component of HOTA", component, _COMPONENTS)
+        self.component = component
 
     @property
     def facts(self) -> MetricFacts:
@@ -89,7 +89,7 @@ class Hota(WeightedMetric):
             "nothing found at an alpha": "0",
             "neither reference nor prediction": "no value",
         }
-        return self.declared(self.part, estimand="boxes of all sequences", conventions=conventions)
+        return self.declared(self.component, estimand="boxes of all sequences", conventions=conventions)
 
     def prepare(self, cases: Sequence[TrackSequence | Overlaps]) -> UnitStatistics:
         """The sums of every sequence."""
@@ -100,5 +100,5 @@ class Hota(WeightedMetric):
         hits, missed, invented, association = np.moveaxis(weighted_sums(statistics, weights), -1, 0)
         detection = ratio(hits, hits + missed + invented)
         within = np.where(np.isnan(detection), np.nan, ratio(association, hits, empty=0.0))
-        chosen = {"hota": np.sqrt(detection * within), "deta": detection, "assa": within}[self.part]
+        chosen = {"hota": np.sqrt(detection * within), "deta": detection, "assa": within}[self.component]
         return np.asarray(chosen.mean(axis=1))

@@ -20,11 +20,11 @@ from surgeval.metrics.tracking.sequences import Overlaps, TrackSequence, overlap
 from surgeval.schema.metric_facts import MetricFacts
 
 
-def identity_matches(found: Overlaps, *, threshold: float = 0.5) -> int:
+def identity_matches(overlap: Overlaps, *, threshold: float = 0.5) -> int:
     """IDTP: the most frames that one-to-one matched identities can share."""
-    shape = found.reference.identities, found.prediction.identities
-    near = found.similarity >= threshold
-    together = np.bincount(found.identity_pairs()[near], minlength=shape[0] * shape[1]).reshape(shape)
+    shape = overlap.reference.identities, overlap.prediction.identities
+    near = overlap.similarity >= threshold
+    together = np.bincount(overlap.identity_pairs()[near], minlength=shape[0] * shape[1]).reshape(shape)
     return int(together[linear_sum_assignment(together, maximize=True)].sum())
 
 
@@ -53,9 +53,9 @@ class IdentityF1(WeightedMetric):
         """Twice the shared frames, and the boxes of both sides, of every sequence."""
         rows = []
         for case in cases:
-            found = overlaps(case)
-            boxes = found.reference.identity.size + found.prediction.identity.size
-            rows.append((2 * identity_matches(found, threshold=self.threshold), boxes))
+            overlap = overlaps(case)
+            boxes = overlap.reference.identity.size + overlap.prediction.identity.size
+            rows.append((2 * identity_matches(overlap, threshold=self.threshold), boxes))
         return np.array(rows, dtype=np.float64).reshape(-1, 2)
 
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:

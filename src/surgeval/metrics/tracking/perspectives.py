@@ -73,15 +73,15 @@ def tracking_table(sequences: Sequence[TrackSequence]) -> pl.DataFrame:
     """Every tracking metric of every sequence, and of all of them together in the last row."""
     metrics: tuple[Metric, ...] = (
         Hota(),
-        Hota(part="deta"),
-        Hota(part="assa"),
+        Hota(component="deta"),
+        Hota(component="assa"),
         Mota(),
         IdentityF1(),
         IdentitySwitches(),
     )
-    found, count = [overlaps(sequence) for sequence in sequences], len(sequences)
+    overlapping, count = [overlaps(sequence) for sequence in sequences], len(sequences)
     weights = np.vstack([np.eye(count), np.ones((1, count))])
-    columns = {m.facts.name: m.combine(m.prepare(found), weights) for m in metrics}
+    columns = {m.facts.name: m.combine(m.prepare(overlapping), weights) for m in metrics}
     columns["id_switches"][-1] *= count
     names = [sequence.name or str(index) for index, sequence in enumerate(sequences)]
     return pl.DataFrame({"sequence": [*names, COMBINED], **columns})

@@ -48,8 +48,8 @@ def colour_histogram(picture: NDArray[np.uint8], box: tuple[float, float, float,
     """
     if picture.ndim != 3 or picture.shape[2] < 3:
         raise Misuse(f"a picture has height, width and three colours, got the shape {picture.shape}")
-    part = picture[_inner(box[1], box[3], picture.shape[0]), _inner(box[0], box[2], picture.shape[1]), :3]
-    pixels = part.reshape(-1, 3).astype(np.float64) * ((BINS - 1) / 255)
+    patch = picture[_inner(box[1], box[3], picture.shape[0]), _inner(box[0], box[2], picture.shape[1]), :3]
+    pixels = patch.reshape(-1, 3).astype(np.float64) * ((BINS - 1) / 255)
     if not len(pixels):
         return np.full(BINS**3, 1 / BINS**3)
     low = np.minimum(pixels.astype(np.int64), BINS - 2)
@@ -80,14 +80,14 @@ def checked_looks(looks: Any, boxes: int) -> Floats:
         TableInvalid: Another number of rows, or entries that no histogram has.
     """
     try:
-        found = np.asarray(looks, dtype=np.float64)
+        vectors = np.asarray(looks, dtype=np.float64)
     except (TypeError, ValueError):
         raise TableInvalid("appearance", ["expected a list of vectors of equal length"]) from None
-    if found.ndim != 2 or len(found) != boxes:
-        raise TableInvalid("appearance", [f"expected {boxes} vectors, one per box, got the shape {found.shape}"])
-    if not np.isfinite(found).all() or (found < 0).any() or (found.sum(axis=1) <= 0).any():
+    if vectors.ndim != 2 or len(vectors) != boxes:
+        raise TableInvalid("appearance", [f"expected {boxes} vectors, one per box, got the shape {vectors.shape}"])
+    if not np.isfinite(vectors).all() or (vectors < 0).any() or (vectors.sum(axis=1) <= 0).any():
         raise TableInvalid("appearance", ["vectors need finite entries from 0 on, not all of them 0"])
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
+    return np.asarray(vectors / vectors.sum(axis=1, keepdims=True))
 
 
 def _inner(start: float, length: float, limit: int) -> slice:
@@ -114,14 +114,14 @@ def looks_in_videos(
     names = frame["video"].unique(maintain_order=True).to_list()
     if missing := [name for name in names if name not in videos]:
         raise TableInvalid("boxes", [f"no file is given for the video {name!r}" for name in missing])
-    found, boxes = np.zeros((len(rows), BINS**3)), frame.select(SIDES).to_numpy()
+    vectors, boxes = np.zeros((len(rows), BINS**3)), frame.select(SIDES).to_numpy()
     for name in names:
-        parts = {second: part for (video, second), part in frames_of(frame) if video == name}
+        parts = {second: rows_of_frame for (video, second), rows_of_frame in frames_of(frame) if video == name}
         shots = sample(videos[name], [float(second) for second in parts])
-        for part, shot in zip(parts.values(), shots, strict=True):
+        for rows_of_frame, shot in zip(parts.values(), shots, strict=True):
             picture = shot.rgb()
-            for row in range(part.start, part.stop):
-                found[rows[row]] = colour_histogram(picture, boxes[row])
+            for row in range(rows_of_frame.start, rows_of_frame.stop):
+                vectors[rows[row]] = colour_histogram(picture, boxes[row])
             if step is not None:
                 step(1)
-    return found
+    return vectors

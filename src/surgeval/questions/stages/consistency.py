@@ -75,12 +75,12 @@ def consistency_flags(
     frame, order = placed_boxes(table, "instances", extra=("instance",))
     twice = frame.group_by("video", "second", "instance").len().filter(pl.col("len") > 1).sort("video", "second")
     if twice.height:
-        found = [
+        problems = [
             f"instance {r['instance']!r} has {r['len']} boxes in second {r['second']} of {r['video']!r}"
             for r in twice.to_dicts()
         ]
-        raise TableInvalid("instances", found)
-    paths = [_path(own) for _, own in frame.group_by("video", "instance", maintain_order=True)]
+        raise TableInvalid("instances", problems)
+    paths = [_path(boxes) for _, boxes in frame.group_by("video", "instance", maintain_order=True)]
     rows: list[dict[str, Any]] = [*_overlaps(frame), *_teleports(paths)]
     for path in paths:
         rows += [*_flips(path), *_outside_the_body(path, (events or {}).get(path.video, ()))]
@@ -91,10 +91,10 @@ def consistency_flags(
     return flags.sort("kind", "strength", "video", "second", "instance", descending=[False, True, False, False, False])
 
 
-def _path(own: pl.DataFrame) -> _Path:
+def _path(boxes: pl.DataFrame) -> _Path:
     return _Path(
-        own["video"][0], own["instance"][0], own["class_name"].to_numpy().astype(str), own["second"].to_numpy(),
-        own.select(SIDES).to_numpy(),
+        boxes["video"][0], boxes["instance"][0], boxes["class_name"].to_numpy().astype(str), boxes["second"].to_numpy(),
+        boxes.select(SIDES).to_numpy(),
     )  # fmt: skip
 
 
@@ -112,8 +112,8 @@ def _flips(path: _Path) -> Iterator[dict[str, Any]]:
 
 
 def _outside_the_body(path: _Path, events: Sequence[Event]) -> Iterator[dict[str, Any]]:
-    own = sorted((event for event in events if event.instance == path.instance), key=lambda event: event.second)
-    inserted, retrieved = first_of(EventKind.INSERTED, own), first_of(EventKind.RETRIEVED, own)
+    story = sorted((event for event in events if event.instance == path.instance), key=lambda event: event.second)
+    inserted, retrieved = first_of(EventKind.INSERTED, story), first_of(EventKind.RETRIEVED, story)
     if inserted is not None and (early := path.seconds[path.seconds < inserted.second]).size:
         text = f"seen in {early.size} seconds before it was inserted at second {inserted.second}"
         yield _flag("before_insertion", path.video, early[0], path.instance, None, 1.0, text)
@@ -125,14 +125,14 @@ def _outside_the_body(path: _Path, events: Sequence[Event]) -> Iterator[dict[str
 def _overlaps(frame: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Pairs that lie on each other, once each, at the first second."""
     boxes, names, who = frame.select(SIDES).to_numpy(), frame["class_name"].to_numpy(), frame["instance"].to_list()
-    found: dict[tuple[str, str, str], list[tuple[int, float]]] = {}
-    for (video, second), part in frames_of(frame):
-        shared = overlap_matrix(boxes[part], boxes[part])
-        shared *= names[part][:, None] == names[part][None, :]
+    overlapping: dict[tuple[str, str, str], list[tuple[int, float]]] = {}
+    for (video, second), rows in frames_of(frame):
+        shared = overlap_matrix(boxes[rows], boxes[rows])
+        shared *= names[rows][:, None] == names[rows][None, :]
         for i, j in np.argwhere(np.triu(shared >= SAME, 1)).tolist():
-            one, other = sorted((who[part.start + i], who[part.start + j]))
-            found.setdefault((video, one, other), []).append((second, float(shared[i, j])))
-    for (video, one, other), hits in found.items():
+            one, other = sorted((who[rows.start + i], who[rows.start + j]))
+            overlapping.setdefault((video, one, other), []).append((second, float(shared[i, j])))
+    for (video, one, other), hits in overlapping.items():
         most = max(value for _, value in hits)
         text = f"overlap by up to {most:.2f} in {len(hits)} seconds"
         yield _flag("overlap", video, hits[0][0], one, other, most, text)
@@ -148,9 +148,9 @@ def _teleports(paths: Sequence[_Path]) -> Iterator[dict[str, Any]]:
             moves.setdefault((path.video, int(path.seconds[at])), []).append(
                 (path.instance, centers[at] - centers[at - 1], size)
             )
-    for (video, second), own in moves.items():
-        for instance, move, size in own:
-            rest = [other for name, other, _ in own if name != instance]
+    for (video, second), moved in moves.items():
+        for instance, move, size in moved:
+            rest = [other for name, other, _ in moved if name != instance]
             camera = np.median(rest, axis=0) if rest else np.zeros(2)
             far = min(float(np.hypot(*(move - camera))), float(np.hypot(*move))) / size
             if far > REACH:
@@ -175,14 +175,14 @@ def _switches(frame: pl.DataFrame) -> Iterator[dict[str, Any]]:
             continue
         fit = affinity(boxes[then], boxes[now]) * (names[then][:, None] == names[now][None, :])
         same = np.array([[one == other for other in who[now]] for one in who[then]])
-        own = np.where(same, fit, 0.0)
-        gain = np.where(same, 0.0, fit - np.maximum(own.max(axis=1)[:, None], own.max(axis=0)[None, :]))
-        found = {
+        same_fit = np.where(same, fit, 0.0)
+        gain = np.where(same, 0.0, fit - np.maximum(same_fit.max(axis=1)[:, None], same_fit.max(axis=0)[None, :]))
+        swaps = {
             (who[then.start + i], who[now.start + j]): float(gain[i, j])
             for i, j in np.argwhere((fit >= SWITCH_FIT) & (gain >= MUTUAL_GAIN)).tolist()
         }
-        for (before, after), won in found.items():
-            mutual = (after, before) in found
+        for (before, after), won in swaps.items():
+            mutual = (after, before) in swaps
             if not mutual and won < SWITCH_GAIN:
                 continue
             text = f"lies where {before} was a second before{', and the other way round' if mutual else ''}"

@@ -77,21 +77,21 @@ def predictions_from_coco(
     Raises:
         InputInvalid: With every problem.
     """
-    found = coco_cases({"images": images, "categories": categories, "annotations": []}, results)
+    coco = coco_cases({"images": images, "categories": categories, "annotations": []}, results)
     places = {image["id"]: (image.get("video"), image.get("second")) for image in images}
     names = {category["id"]: category.get("name") for category in categories}
     problems = [f"image {key!r} names no video and second" for key, place in places.items() if None in place]
     problems += [f"category {key!r} has no name" for key, name in names.items() if name is None]
-    objects = found.cases.prediction
+    objects = coco.cases.prediction
     if len(objects) and objects.score is None:
         problems.append("the results have no scores")
     if problems:
         raise InputInvalid("COCO records", problems)
-    where = [places[found.images[i]] for i in objects.image]
+    where = [places[coco.images[i]] for i in objects.image]
     box = np.zeros((0, 4)) if objects.box is None else objects.box
     return checked_boxes(
         {"video": [str(video) for video, _ in where], "second": [second for _, second in where]}
-        | {"class_name": [str(names[found.categories[i]]) for i in objects.category]}
+        | {"class_name": [str(names[coco.categories[i]]) for i in objects.category]}
         | dict(zip(SIDES, box.T, strict=True))
         | {"score": np.zeros(0) if objects.score is None else objects.score},
         "COCO results",
@@ -147,22 +147,22 @@ class _Field:
         names, others = drawn["class_name"].to_numpy(), seen["class_name"].to_numpy()
         partner, overlap, largest = np.full(len(ours), -1), np.zeros(len(ours)), np.zeros(len(theirs))
         parts = dict(frames_of(seen))
-        for key, own in frames_of(drawn):
+        for key, rows in frames_of(drawn):
             other = parts.get(key)
             if other is None:
                 continue
-            same = (names[own][:, None] == others[other][None, :]) * 0.5
-            largest[other] = overlap_matrix(ours[own], theirs[other]).max(axis=0)
-            for pair in matched(ours[own], theirs[other], least=thresholds.touch, bonus=same):
-                partner[own.start + pair.first] = other.start + pair.second
-                overlap[own.start + pair.first] = pair.overlap
+            same = (names[rows][:, None] == others[other][None, :]) * 0.5
+            largest[other] = overlap_matrix(ours[rows], theirs[other]).max(axis=0)
+            for pair in matched(ours[rows], theirs[other], least=thresholds.touch, bonus=same):
+                partner[rows.start + pair.first] = other.start + pair.second
+                overlap[rows.start + pair.first] = pair.overlap
         run = link(drawn, longest_gap_s=2).chain
         return cls(drawn, seen, ours, theirs, partner, overlap, largest, run, dict(frames_of(drawn)), thresholds)
 
     def flag(self, kind: str, side: pl.DataFrame, row: int, **more: Any) -> dict[str, Any]:
-        own = side.row(row, named=True)
-        base = {name: own[name] for name in ("video", "second", "class_name", *SIDES)}
-        return {"kind": kind, "until_s": own["second"], **base, **more}
+        box = side.row(row, named=True)
+        base = {name: box[name] for name in ("video", "second", "class_name", *SIDES)}
+        return {"kind": kind, "until_s": box["second"], **base, **more}
 
 
 def _missing(field: _Field) -> Iterator[dict[str, Any]]:
@@ -185,16 +185,16 @@ def _missing(field: _Field) -> Iterator[dict[str, Any]]:
 def _rows_at(field: _Field, video: str, low_s: int, high_s: int) -> NDArray[np.int64]:
     """Annotated boxes of the seconds from `low_s` to `high_s`."""
     parts = (field.frames.get((video, second), slice(0, 0)) for second in range(low_s, high_s + 1))
-    return np.concatenate([np.arange(part.start, part.stop) for part in parts])
+    return np.concatenate([np.arange(rows.start, rows.stop) for rows in parts])
 
 
 def _annotated_near(field: _Field, row: int) -> int:
     """In how many of the two seconds before and after the class is annotated at that place."""
-    own = field.seen.row(row, named=True)
-    near = _rows_at(field, own["video"], own["second"] - 2, own["second"] + 2)
-    near = near[field.drawn["class_name"].to_numpy()[near] == own["class_name"]]
+    box = field.seen.row(row, named=True)
+    near = _rows_at(field, box["video"], box["second"] - 2, box["second"] + 2)
+    near = near[field.drawn["class_name"].to_numpy()[near] == box["class_name"]]
     fits = near[affinity(field.seen_box[[row]], field.drawn_box[near])[0] > 0.4] if near.size else near
-    return len(set(field.drawn["second"].to_numpy()[fits].tolist()) - {own["second"]})
+    return len(set(field.drawn["second"].to_numpy()[fits].tolist()) - {box["second"]})
 
 
 def _left_behind(field: _Field, row: int) -> int | None:
@@ -206,12 +206,12 @@ def _left_behind(field: _Field, row: int) -> int | None:
     or after, but not now, lies where the detection is. Otherwise the detection is another object, such as the
     second of two clips.
     """
-    own = field.seen.row(row, named=True)
+    box = field.seen.row(row, named=True)
     names = field.drawn["class_name"].to_numpy()
-    here = _rows_at(field, own["video"], own["second"], own["second"])
-    here = here[(field.partner[here] < 0) & (names[here] == own["class_name"])]
-    later = _rows_at(field, own["video"], own["second"] + 1, own["second"] + 1)
-    later = later[names[later] == own["class_name"]]
+    here = _rows_at(field, box["video"], box["second"], box["second"])
+    here = here[(field.partner[here] < 0) & (names[here] == box["class_name"])]
+    later = _rows_at(field, box["video"], box["second"] + 1, box["second"] + 1)
+    later = later[names[later] == box["class_name"]]
     if not here.size:
         return None
     if later.size:
@@ -225,9 +225,9 @@ def _left_behind(field: _Field, row: int) -> int | None:
 
 def _interrupted(field: _Field, row: int) -> bool:
     """Whether a run without a box in that second, of any class, passes where the detection is."""
-    own = field.seen.row(row, named=True)
-    now = set(field.run[_rows_at(field, own["video"], own["second"], own["second"])].tolist())
-    near = _rows_at(field, own["video"], own["second"] - _NEAR_S, own["second"] + _NEAR_S)
+    box = field.seen.row(row, named=True)
+    now = set(field.run[_rows_at(field, box["video"], box["second"], box["second"])].tolist())
+    near = _rows_at(field, box["video"], box["second"] - _NEAR_S, box["second"] + _NEAR_S)
     near = near[[run not in now for run in field.run[near].tolist()]] if near.size else near
     return bool(near.size) and bool((affinity(field.seen_box[[row]], field.drawn_box[near]) > _FITS).any())
 
@@ -273,8 +273,8 @@ def _run_flags(field: _Field) -> Iterator[dict[str, Any]]:
 
 def _wrong_class(field: _Field, rows: NDArray[np.int64], name: str, until: int) -> Iterator[dict[str, Any]]:
     met = field.partner[rows[field.overlap[rows] >= field.thresholds.overlap]]
-    told = field.seen[met.tolist()].group_by("class_name").agg(count=pl.len(), weight=pl.col("score").sum())
-    votes = {row["class_name"]: row for row in told.to_dicts()}
+    by_class = field.seen[met.tolist()].group_by("class_name").agg(count=pl.len(), weight=pl.col("score").sum())
+    votes = {row["class_name"]: row for row in by_class.to_dicts()}
     others = sorted((row for key, row in votes.items() if key != name), key=lambda r: (-r["weight"], r["class_name"]))
     if not others or others[0]["count"] < field.thresholds.votes:
         return
@@ -296,7 +296,7 @@ def _recalls(field: _Field) -> dict[str, float]:
     overall = (confirmed[real].sum() + 1) / (real.sum() + 2)
     names = field.drawn["class_name"].to_numpy()
     return {
-        str(name): float((confirmed[own].sum() + _SHRINK * overall) / (own.sum() + _SHRINK))
+        str(name): float((confirmed[members].sum() + _SHRINK * overall) / (members.sum() + _SHRINK))
         for name in np.unique(names.astype(str))
-        for own in [real & (names == name)]
+        for members in [real & (names == name)]
     }

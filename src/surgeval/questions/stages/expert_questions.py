@@ -81,12 +81,12 @@ def read_form(path: str | Path, *, durations_s: Mapping[str, int]) -> list[Exper
         raise QuestionsInvalid(str(path), [f"column {name!r} is missing or wholly empty" for name in missing])
     lines: dict[str, int] = {}
     for line, row in enumerate(rows, start=2):
-        question, found = _question(row, durations_s)
+        question, mistakes = _question(row, durations_s)
         if question is not None:
             questions.append(question)
             if (first := lines.setdefault(question.case, line)) != line:
-                found.append(f"the id {question.case!r} was used in row {first} already")
-        problems += [f"row {line}: {problem}" for problem in found]
+                mistakes.append(f"the id {question.case!r} was used in row {first} already")
+        problems += [f"row {line}: {problem}" for problem in mistakes]
     if not questions and not problems:
         problems.append("the form has no question")
     if problems:
@@ -108,12 +108,12 @@ def data_set_table(questions: Sequence[ExpertQuestion]) -> pl.DataFrame:
 def _data_set_row(question: ExpertQuestion) -> tuple[Any, ...]:
     request, reference = question.request, question.reference
     usual = {"threshold_seconds": time_tolerance_s(request.window_s)} if reference.format == "time" else {}
-    told = {key: value for key, value in reference.parameters.items() if usual.get(key) != value}
+    parameters = {key: value for key, value in reference.parameters.items() if usual.get(key) != value}
     return (
         request.case, request.video, request.procedure, request.question, reference.answer, reference.format,
         question.track.value, "manual", reference.clinical, bool(reference.ood), clock(int(request.start_s)),
         clock(int(request.end_s)), reference.capability.code, [c.code for c in reference.secondaries],
-        json.dumps(told) if told else None,
+        json.dumps(parameters) if parameters else None,
     )  # fmt: skip
 
 
@@ -141,12 +141,12 @@ def repetitions(questions: Sequence[ExpertQuestion]) -> list[Finding]:
         request = question.request
         words = frozenset(re.findall(r"[\w:%]+", request.question.casefold())) - _SMALL_WORDS
         asked.setdefault((request.video, request.start_s, request.end_s, words), []).append(question)
-    found = []
+    findings = []
     for group in asked.values():
         for one, other in combinations(group, 2):
             agree = _agree(one, other)
             answers = f"{one.reference.answer!r} and {other.reference.answer!r}"
-            found.append(
+            findings.append(
                 Finding(
                     "duplicate-question" if agree else "contradiction",
                     Severity.WARNING if agree else Severity.ERROR,
@@ -154,7 +154,7 @@ def repetitions(questions: Sequence[ExpertQuestion]) -> list[Finding]:
                     case=one.case,
                 )
             )
-    return found
+    return findings
 
 
 def ledger_findings(question: ExpertQuestion, ledger: Ledger) -> list[Finding]:
@@ -172,9 +172,9 @@ def ledger_findings(question: ExpertQuestion, ledger: Ledger) -> list[Finding]:
     if answer is None:
         return [_against(question, "no-answer", "the ledger has no answer to it")]
     kind = question.format
-    own = question.reference.answer
-    if not kind.reads(answer.text) or not kind.compare(kind.parse(answer.text), kind.parse(own)):
-        text = f"the ledger answers {answer.text!r}, the author {own!r}"
+    answer_given = question.reference.answer
+    if not kind.reads(answer.text) or not kind.compare(kind.parse(answer.text), kind.parse(answer_given)):
+        text = f"the ledger answers {answer.text!r}, the author {answer_given!r}"
         return [_against(question, "ledger-disagrees", text)]
     if doubt := doubt_about(template, scene, question.slots, answer):
         return [_against(question, "ambiguous", f"the answer is in doubt: {doubt}")]

@@ -103,12 +103,12 @@ class History:
         return self._states(list(dict.fromkeys(entry.item for entry in self.entries)))
 
     def _states(self, items: list[str]) -> dict[str, ReviewState]:
-        found = {}
+        states = {}
         for item in items:
-            if not (own := self.of(item)):
+            if not (entries := self.of(item)):
                 raise Misuse(f"nobody ever proposed {item!r}")
-            found[item] = _state(own)
-        return found
+            states[item] = _state(entries)
+        return states
 
     def _problem(self, entry: Entry) -> str | None:
         if not entry.who.strip() or not entry.item.strip():
@@ -170,9 +170,9 @@ def history_from(table: Any) -> History:
     return history
 
 
-def _state(own: tuple[Entry, ...]) -> ReviewState:
-    author, approved, objected = own[0].who, set[str](), set[str]()
-    for entry in own:
+def _state(entries: tuple[Entry, ...]) -> ReviewState:
+    author, approved, objected = entries[0].who, set[str](), set[str]()
+    for entry in entries:
         if entry.action in (Action.PROPOSED, Action.CHANGED):
             author, approved, objected = entry.who, set(), set()
         elif entry.action is Action.OBJECTED:

@@ -105,14 +105,14 @@ def link(
     chain, links = np.full(len(boxes), -1), list[Link]()
     live: list[_Open] = []
     count = 0
-    for (video, second), part in frames_of(frame):
+    for (video, second), span in frames_of(frame):
         live = [one for one in live if one.video == video and second - one.second <= longest_gap_s + 1]
-        rows = range(part.start, part.stop)
-        seen = None if looks is None else looks[part]
-        _follow_camera(live, [names[i] for i in rows], boxes[part], second, seen)
-        found = _matched(live, [names[i] for i in rows], boxes[part], second, least, clear, seen)
+        rows = range(span.start, span.stop)
+        seen = None if looks is None else looks[span]
+        _follow_camera(live, [names[i] for i in rows], boxes[span], second, seen)
+        matched = _matched(live, [names[i] for i in rows], boxes[span], second, least, clear, seen)
         for at, row in enumerate(rows):
-            one, worth, taken = found[at]
+            one, worth, taken = matched[at]
             if one is not None and second - one.second > 1:
                 links.append(Link(one.number, row, second - one.second - 1, worth, taken))
             if one is None or not taken:
@@ -138,8 +138,8 @@ def _follow_camera(live: list[_Open], names: list[str], boxes: Floats, second: i
     cost = _COST * np.hypot(shifts[:, 0], shifts[:, 1]) / np.median(np.hypot(last[:, 2], last[:, 3]))
     worth = np.concatenate(
         [
-            _fit(apart, part, size, ratio * alike)
-            for part in np.array_split(shifts, 1 + shifts.shape[0] * apart.size // _MOST_AT_ONCE)
+            _fit(apart, some, size, ratio * alike)
+            for some in np.array_split(shifts, 1 + shifts.shape[0] * apart.size // _MOST_AT_ONCE)
         ]
     )
     best = shifts[int((worth - cost).argmax())]
@@ -169,9 +169,9 @@ def _matched(
     looks: Floats | None,
 ) -> list[tuple[_Open | None, float, bool]]:
     """For each box, the chain it belongs to or might, the affinity, and whether it is clear."""
-    found: list[tuple[_Open | None, float, bool]] = [(None, 0.0, False)] * len(boxes)
+    matched: list[tuple[_Open | None, float, bool]] = [(None, 0.0, False)] * len(boxes)
     if not live:
-        return found
+        return matched
     last = np.array([one.box for one in live])
     worth = affinity(last, boxes)
     worth *= np.array([one.class_name for one in live])[:, None] == np.array(names)[None, :]
@@ -182,10 +182,10 @@ def _matched(
         sure &= fresh[:, None] | (worth >= _ALIKE)
     for i, j in zip(*linear_sum_assignment(np.where(sure, worth + fresh[:, None], 0), maximize=True), strict=True):
         if sure[i, j]:
-            found[j] = live[i], float(worth[i, j]), True
-    free = [i for i in range(len(live)) if not any(one is live[i] for one, _, _ in found)]
-    for j, (one, _, _) in enumerate(found):
+            matched[j] = live[i], float(worth[i, j]), True
+    free = [i for i in range(len(live)) if not any(one is live[i] for one, _, _ in matched)]
+    for j, (one, _, _) in enumerate(matched):
         if one is None and free and worth[free, j].max() > 0:
             best = max(free, key=lambda i: worth[i, j])
-            found[j] = live[best], float(worth[best, j]), False
-    return found
+            matched[j] = live[best], float(worth[best, j]), False
+    return matched

@@ -75,9 +75,9 @@ def fuse(table: Any, *, shown: Any = None, least: float = 0.5, replicates: int =
     audience = {(video, second): count for video, second, count in seen.group_by(FRAME_KEY).len().rows()}
     boxes, names, who = frame.select(SIDES).to_numpy(), frame["class_name"].to_list(), frame["annotator"].to_list()
     rows: list[dict[str, Any]] = []
-    for key, part in frames_of(frame):
-        for members in gatherings(boxes[part], names[part], who[part], least=least):
-            chosen = [part.start + i for i in members]
+    for key, span in frames_of(frame):
+        for members in gatherings(boxes[span], names[span], who[span], least=least):
+            chosen = [span.start + i for i in members]
             rows.append(_fused(key, boxes[chosen], [names[i] for i in chosen], audience[key]))
     more = {"votes": pl.Int64, "shown_to": pl.Int64, "class_votes": pl.Int64, "overlap": pl.Float64}
     fused = pl.DataFrame(rows, schema=_FUSED | more | {"kept": pl.Boolean, "queued": pl.Boolean})
@@ -99,14 +99,14 @@ def gatherings(boxes: Floats, names: Sequence[str], who: Sequence[str], *, least
         key=lambda pair: (names[pair[0]] != names[pair[1]], -overlap[pair], pair),
     )
     home = list(range(len(boxes)))
-    found = {i: [i] for i in home}
+    groups = {i: [i] for i in home}
     for i, j in pairs:
         a, b = sorted((home[i], home[j]))
-        if a != b and not {who[k] for k in found[a]} & {who[k] for k in found[b]}:
-            for k in found[b]:
+        if a != b and not {who[k] for k in groups[a]} & {who[k] for k in groups[b]}:
+            for k in groups[b]:
                 home[k] = a
-            found[a] += found.pop(b)
-    return [sorted(members) for members in found.values()]
+            groups[a] += groups.pop(b)
+    return [sorted(members) for members in groups.values()]
 
 
 def gold_check(table: Any, gold: Any, *, least: float = 0.5, pass_mark: float = 0.8) -> pl.DataFrame:
@@ -125,7 +125,7 @@ def gold_check(table: Any, gold: Any, *, least: float = 0.5, pass_mark: float = 
     known, drawn = checked_boxes(gold, "gold boxes"), checked_boxes(table, "boxes", extra=("annotator",))
     if known.is_empty():
         raise TableInvalid("gold boxes", ["there is none"])
-    rows = [_gold_row(name, known, own, least) for (name,), own in drawn.group_by("annotator")]
+    rows = [_gold_row(name, known, boxes, least) for (name,), boxes in drawn.group_by("annotator")]
     two = 2 * pl.col("right_class") / (pl.col("known") + pl.col("drawn"))
     return (
         pl.DataFrame(rows)
@@ -140,25 +140,25 @@ def gold_check(table: Any, gold: Any, *, least: float = 0.5, pass_mark: float = 
     )
 
 
-def _share(part: str, whole: str) -> pl.Expr:
-    return pl.when(pl.col(whole) > 0).then(pl.col(part) / pl.col(whole))
+def _share(numerator: str, whole: str) -> pl.Expr:
+    return pl.when(pl.col(whole) > 0).then(pl.col(numerator) / pl.col(whole))
 
 
-def _gold_row(name: object, known: pl.DataFrame, own: pl.DataFrame, least: float) -> dict[str, Any]:
-    own = own.join(known.select(FRAME_KEY).unique(), on=FRAME_KEY, how="semi").sort(FRAME_KEY)
-    parts = dict(frames_of(own))
-    boxes, classes = own.select(SIDES).to_numpy(), own["class_name"].to_numpy()
+def _gold_row(name: object, known: pl.DataFrame, boxes_drawn: pl.DataFrame, least: float) -> dict[str, Any]:
+    boxes_drawn = boxes_drawn.join(known.select(FRAME_KEY).unique(), on=FRAME_KEY, how="semi").sort(FRAME_KEY)
+    parts = dict(frames_of(boxes_drawn))
+    boxes, classes = boxes_drawn.select(SIDES).to_numpy(), boxes_drawn["class_name"].to_numpy()
     overlaps, right = [], 0
-    for key, part in frames_of(known):
+    for key, rows in frames_of(known):
         at = parts.get(key, slice(0, 0))
-        names = known["class_name"][part].to_numpy()
+        names = known["class_name"][rows].to_numpy()
         same = (names[:, None] == classes[at][None, :]).astype(np.float64)
-        for pair in matched(known.select(SIDES)[part].to_numpy(), boxes[at], least=least, bonus=same):
+        for pair in matched(known.select(SIDES)[rows].to_numpy(), boxes[at], least=least, bonus=same):
             overlaps.append(pair.overlap)
             right += int(same[pair.first, pair.second])
     return {
-        "annotator": name, "known": known.height, "drawn": own.height, "found": len(overlaps), "right_class": right,
-        "overlap": float(np.mean(overlaps)) if overlaps else None,
+        "annotator": name, "known": known.height, "drawn": boxes_drawn.height, "found": len(overlaps),
+        "right_class": right, "overlap": float(np.mean(overlaps)) if overlaps else None,
     }  # fmt: skip
 
 
@@ -207,14 +207,14 @@ def _agreement(
         drew = frame.filter(pl.col("class_name") == name).select(*FRAME_KEY, "annotator").unique()
         units = seen.join(drew.with_columns(said=pl.lit("yes")), on=[*FRAME_KEY, "annotator"], how="left")
         units = units.with_columns(pl.col("said").fill_null("no"))
-        found: dict[str, Any] = {"value": None, "low": None, "high": None}
+        line: dict[str, Any] = {"value": None, "low": None, "high": None}
         if raters > 1:
             result = agreement(
                 units, unit="second", rater="annotator", label="said", video="video", replicates=replicates, seed=seed
             )
-            found = result.table.filter(pl.col("coefficient").str.starts_with("krippendorff")).row(0, named=True)
+            line = result.table.filter(pl.col("coefficient").str.starts_with("krippendorff")).row(0, named=True)
         rows.append(
-            {"class_name": name, "alpha": found["value"], "low": found["low"], "high": found["high"]}
+            {"class_name": name, "alpha": line["value"], "low": line["low"], "high": line["high"]}
             | {"seconds": seen.select(FRAME_KEY).n_unique(), "overlap": overlap.get(name)}
         )
     kinds: dict[str, Any] = {"class_name": pl.String, "alpha": pl.Float64, "low": pl.Float64, "high": pl.Float64}

@@ -49,11 +49,11 @@ def strange_returns(frame: pl.DataFrame, looks: Floats) -> Iterator[StrangeRetur
         looks: Appearance of every box.
     """
     rows = frame.with_row_index("at").group_by("video", "class_name", maintain_order=True)
-    for (video, _), own in rows:
+    for (video, _), boxes in rows:
         seconds = frame["second"].to_numpy()
         paths = {
-            str(name): part["at"].cast(pl.Int64).to_numpy()
-            for (name,), part in own.group_by("instance", maintain_order=True)
+            str(name): boxes["at"].cast(pl.Int64).to_numpy()
+            for (name,), boxes in boxes.group_by("instance", maintain_order=True)
         }
         for name, path in paths.items():
             for gap in np.flatnonzero(np.diff(seconds[path]) > ABSENCE_S).tolist():

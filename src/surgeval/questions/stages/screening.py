@@ -92,15 +92,15 @@ def screen(table: Any, *, certain: float = 0.95, least_votes: int = 2, prior: fl
     frame = _checked(table)
     items = frame.group_by(_CLIP).agg(votes=pl.len(), yes=pl.col("present").sum()).sort(_CLIP)
     workers = frame.group_by("worker").agg(answers=pl.len()).sort("worker")
-    found = dawid_skene(_votes(frame, items, workers), prior=prior)
+    estimate = dawid_skene(_votes(frame, items, workers), prior=prior)
     sure = (pl.col("probability") >= certain) | (pl.col("probability") <= 1 - certain)
     clips = items.with_columns(
-        majority=pl.col("yes") * 2 > pl.col("votes"), probability=pl.Series(found.probability)
+        majority=pl.col("yes") * 2 > pl.col("votes"), probability=pl.Series(estimate.probability)
     ).with_columns(present=pl.col("probability") > 0.5, queued=~sure | (pl.col("votes") < least_votes))
     quality = workers.with_columns(
-        sensitivity=pl.Series(found.sensitivity), specificity=pl.Series(found.specificity)
+        sensitivity=pl.Series(estimate.sensitivity), specificity=pl.Series(estimate.specificity)
     ).with_columns(informedness=pl.col("sensitivity") + pl.col("specificity") - 1)
-    return Screening(clips, quality, found.settled)
+    return Screening(clips, quality, estimate.settled)
 
 
 def dawid_skene(votes: Votes, *, prior: float = 1.0) -> Estimate:

@@ -49,16 +49,16 @@ def _number(name: str, kind: pl.DataType) -> pl.Expr:
 
 def tips(frame: pl.DataFrame, *columns: str) -> list[Any]:
     """Tooltips for those of the columns that the table has; `value .3f` is a column with its number format."""
-    found = []
+    tooltips = []
     for column in columns:
         name, _, form = column.partition(" ")
         if name in frame.columns:
             title = name.replace("_", " ")
             numeric = frame.schema[name].is_numeric()
-            found.append(
+            tooltips.append(
                 altair().Tooltip(name, type="quantitative" if numeric else "nominal", format=form, title=title)
             )
-    return found
+    return tooltips
 
 
 def row_scale(order: Sequence[str]) -> Any:
@@ -98,9 +98,9 @@ def cell_text(cells: pl.DataFrame, x: Any, y: Any, field: str, *, size_px: float
     alt = altair()
     layers = []
     for ink in (DARK, LIGHT):
-        part = cells.filter(pl.col("ink") == ink)
-        if part.height:
-            marks = alt.Chart(chart_data(part)).mark_text(fontSize=size_px, color=ink, baseline="middle")
+        texts = cells.filter(pl.col("ink") == ink)
+        if texts.height:
+            marks = alt.Chart(chart_data(texts)).mark_text(fontSize=size_px, color=ink, baseline="middle")
             layers.append(marks.encode(x=x, y=y, text=alt.Text(f"{field}:N")))
     return layers
 
@@ -134,11 +134,11 @@ def distinct(names: Sequence[str]) -> list[str]:
         ['a', 'b', 'a (2)']
     """
     seen: dict[str, int] = {}
-    found = []
+    labels = []
     for name in names:
         seen[name] = seen.get(name, 0) + 1
-        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return found
+        labels.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return labels
 
 
 def level_words(frame: pl.DataFrame) -> str:
@@ -214,6 +214,5 @@ def column(frame: pl.DataFrame, name: str) -> pl.Series | None:
 
 def sizes(frame: pl.DataFrame) -> str:
     """The n of a table: `n = 200 cases of 40 videos`, as far as its columns tell."""
-    found = [words for words in (counted(column(frame, "cases"), "cases"), counted(column(frame, "videos"), "videos"))
-             if words]  # fmt: skip
-    return f"n = {' of '.join(found)}" if found else "n not stated"
+    known = [words for noun in ("cases", "videos") if (words := counted(column(frame, noun), noun))]
+    return f"n = {' of '.join(known)}" if known else "n not stated"

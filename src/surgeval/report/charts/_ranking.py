@@ -69,13 +69,13 @@ def part_of(frame: pl.DataFrame, name: str | None = None) -> Part:
     return Part(frame.filter(pl.col(kind) == chosen), chosen, kind)
 
 
-def same_part(frame: pl.DataFrame | None, part: Part) -> pl.DataFrame | None:
+def same_part(frame: pl.DataFrame | None, chosen: Part) -> pl.DataFrame | None:
     """The rows of another table that belong to the same board or task; None where there are none."""
     if frame is None:
         return None
     rows = named(frame)
-    if part.kind in rows.columns:
-        rows = rows.filter(pl.col(part.kind) == part.name)
+    if chosen.kind in rows.columns:
+        rows = rows.filter(pl.col(chosen.kind) == chosen.name)
     return None if rows.is_empty() else rows
 
 

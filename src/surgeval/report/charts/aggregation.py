@@ -121,8 +121,8 @@ def _picture(rows: pl.DataFrame, columns: list[str]) -> Any:
                     domain=False)  # fmt: skip
     x = alt.X("column:N", scale=alt.Scale(domain=columns, type="point", padding=0.1), title=None, axis=axis)
     y = alt.Y("line:Q", scale=alt.Scale(domain=[models + 0.5, 0.5], nice=False, zero=False), axis=None)
-    found = [kind for kind in KINDS if kind in set(rows["kind"])]
-    kinds, shades = zip(*(KINDS[kind] for kind in found), strict=True)
+    present = [kind for kind in KINDS if kind in set(rows["kind"])]
+    kinds, shades = zip(*(KINDS[kind] for kind in present), strict=True)
     legend = alt.Legend(orient="bottom", symbolType="stroke", symbolStrokeWidth=3, columns=2)
     color = alt.Color("what:N", scale=alt.Scale(domain=list(kinds), range=list(shades)), title=None,
                       legend=legend)  # fmt: skip
@@ -131,8 +131,8 @@ def _picture(rows: pl.DataFrame, columns: list[str]) -> Any:
     tooltip = tips(rows, "model", "strategy", "rank", "change +d", "value .3f")
     layers = []
     for quiet in (True, False):
-        part = rows.filter(pl.col("kind").is_in(["same", "less"]) == quiet)
-        base = alt.Chart(chart_data(part), width=WIDTH_PX, height=max(models, 2) * step)
+        points = rows.filter(pl.col("kind").is_in(["same", "less"]) == quiet)
+        base = alt.Chart(chart_data(points), width=WIDTH_PX, height=max(models, 2) * step)
         lines = base.mark_line(strokeWidth=0.9 if quiet else 2.4)
         marks = base.mark_point(filled=True, size=min(60, step * 4) * (0.6 if quiet else 1), opacity=1)
         layers += [lines.encode(x=x, y=y, detail="model:N", color=color),

@@ -76,10 +76,10 @@ def agreement_matrix(
     ways = "a pair stands on both sides of the diagonal."
     if not symmetric:
         ways = f"rows: {plain(first, limit=30)}, columns: {plain(second, limit=30)}."
-    said = "The number stands in the cell." if numbers else "The number stands in the tooltip and in the saved CSV."
+    where = "The number stands in the cell." if numbers else "The number stands in the tooltip and in the saved CSV."
     return drawn(
         name, alt.layer(squares, *numbers), title=title, alt=_spoken(pairs, first, second, value, measure) + note,
-        caption=f"Shade: {measure} of each of {amount(pairs.height, 'pair')}; {ways} {said}{_units(pairs)}{note}",
+        caption=f"Shade: {measure} of each of {amount(pairs.height, 'pair')}; {ways} {where}{_units(pairs)}{note}",
         data=pairs,
     )  # fmt: skip
 

@@ -110,8 +110,8 @@ def time_error(
 def _within(frame: pl.DataFrame, tolerance_s: float) -> pl.DataFrame:
     """Per model the share of questions within the tolerance, the best first."""
     within = (pl.col("value").fill_nan(None) <= tolerance_s).fill_null(False)
-    found = frame.group_by("model", maintain_order=True).agg(within.mean().alias("share"), pl.len().alias("questions"))
-    return found.sort("share", "model", descending=[True, False])
+    shares = frame.group_by("model", maintain_order=True).agg(within.mean().alias("share"), pl.len().alias("questions"))
+    return shares.sort("share", "model", descending=[True, False])
 
 
 def _curves(frame: pl.DataFrame) -> pl.DataFrame:
@@ -230,7 +230,7 @@ def latency_against_budget(
         frame.with_columns(pl.Series("late", late, dtype=pl.String)).sort("p95_s", nulls_last=True, maintain_order=True)
     )
     rows = rows.with_columns(
-        pl.col(f"{part}_s").clip(SHORTEST_S).alias(f"{part}_drawn") for part in ("p50", "p95", "max")
+        pl.col(f"{quantile}_s").clip(SHORTEST_S).alias(f"{quantile}_drawn") for quantile in ("p50", "p95", "max")
     )
     order = rows[LABEL].to_list()
     base = alt.Chart(chart_data(rows), width=WIDTH_PX, height=rows_height(len(order)))

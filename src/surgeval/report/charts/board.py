@@ -47,21 +47,21 @@ def board(
         name: Of the chart.
         title: Of the chart; the board's name is added.
     """
-    part = part_of(places, group)
-    title += part.suffix
-    if part.frame.is_empty():
+    chosen = part_of(places, group)
+    title += chosen.suffix
+    if chosen.frame.is_empty():
         return nothing_to_show(name, title, "no model has a place")
-    rows = _with_intervals(_rows(part, stability), same_part(summary, part))
+    rows = _with_intervals(_rows(chosen, stability), same_part(summary, chosen))
     firm = "place_low" in rows.columns
     panels = [_macro_panel(rows), _copeland_panel(rows), *([_place_panel(rows)] if firm else [])]
     return drawn(
-        name, altair().hconcat(*panels, spacing=14), title=title, alt=_spoken(rows, part, firm),
-        caption=_caption(rows, firm) + bucket_evidence(same_part(buckets, part)), data=part.frame,
+        name, altair().hconcat(*panels, spacing=14), title=title, alt=_spoken(rows, chosen, firm),
+        caption=_caption(rows, firm) + bucket_evidence(same_part(buckets, chosen)), data=chosen.frame,
     )  # fmt: skip
 
 
-def _rows(part: Part, stability: pl.DataFrame | None) -> pl.DataFrame:
-    rows, spread = labelled(part.frame), same_part(stability, part)
+def _rows(chosen: Part, stability: pl.DataFrame | None) -> pl.DataFrame:
+    rows, spread = labelled(chosen.frame), same_part(stability, chosen)
     competes = ~pl.col("baseline")
     if spread is not None:
         ends = spread.select("model", "place_low", "place_high")
@@ -178,19 +178,19 @@ def _caption(rows: pl.DataFrame, firm: bool) -> str:
     return words
 
 
-def _spoken(rows: pl.DataFrame, part: Part, firm: bool) -> str:
+def _spoken(rows: pl.DataFrame, chosen: Part, firm: bool) -> str:
     competitors = rows.filter(pl.col("kind") == "competitor")
-    told = []
+    phrases = []
     for row in competitors.head(3).iter_rows(named=True):
         words = f"place {row['place']}: {row[LABEL]}, macro accuracy {number(row['macro_accuracy'])}"
         if row.get("macro_low") is not None:
             words += f" [{number(row['macro_low'])}, {number(row['macro_high'])}]"
         if firm and row["place_low"] is not None:
             words += f", places {row['place_low']:g} to {row['place_high']:g} in 95 % of resamples"
-        told.append(words)
-    told += [""] * (competitors.height - len(told))
+        phrases.append(words)
+    phrases += [""] * (competitors.height - len(phrases))
     baselines = rows.filter(pl.col("kind") == "baseline").height
     beside = f" and {baselines} baseline{'s' if baselines > 1 else ''}" if baselines else ""
     others = rows.height - competitors.height - baselines
     beside += f" and {others} outside the competition" if others else ""
-    return f"{competitors.height} competitors{beside}{part.suffix}: {listed(told)}."
+    return f"{competitors.height} competitors{beside}{chosen.suffix}: {listed(phrases)}."

@@ -56,21 +56,23 @@ def bucket_matrix(
         name: Of the chart.
         title: Of the chart; the board's name is added.
     """
-    part = part_of(buckets, group)
-    title += part.suffix
-    if part.frame.is_empty():
+    chosen = part_of(buckets, group)
+    title += chosen.suffix
+    if chosen.frame.is_empty():
         return nothing_to_show(name, title, "no model has an accuracy in any bucket")
-    ranking = same_part(places, part)
+    ranking = same_part(places, chosen)
     mean = (
-        part.frame.group_by("model").agg(pl.col("accuracy").mean()).sort("accuracy", "model", descending=[True, False])
+        chosen.frame.group_by("model")
+        .agg(pl.col("accuracy").mean())
+        .sort("accuracy", "model", descending=[True, False])
     )
     labels = model_labels(ordered_models(mean["model"], ranking), ranking)
-    cells = _cells(part.frame, labels, floors)
+    cells = _cells(chosen.frame, labels, floors)
     floored = cells["margin"].is_not_null().any()
     roomy = floored and len(labels) <= MARGIN_MODELS
     return drawn(
-        name, _picture(cells, labels, roomy), title=title, alt=_spoken(cells, labels, floored), data=part.frame,
-        caption=_caption(floored, roomy, floors is not None) + bucket_evidence(part.frame),
+        name, _picture(cells, labels, roomy), title=title, alt=_spoken(cells, labels, floored), data=chosen.frame,
+        caption=_caption(floored, roomy, floors is not None) + bucket_evidence(chosen.frame),
     )  # fmt: skip
 
 
@@ -171,13 +173,15 @@ def _caption(floored: bool, roomy: bool, asked: bool) -> str:
 
 
 def _spoken(cells: pl.DataFrame, labels: dict[str, str], floored: bool) -> str:
-    told = []
+    phrases = []
     best = cells.sort("accuracy", descending=True, nulls_last=True, maintain_order=True)
     for bucket in cells[BUCKET].unique(maintain_order=True):
         rows = best.filter(pl.col(BUCKET) == bucket)
         row = rows.row(0, named=True)
         ties = rows.filter(pl.col("accuracy") == row["accuracy"]).height - 1
         over = f", {row['margin']:+.3f} over the floor" if row["margin"] is not None else ""
-        told.append(f"{bucket}: {row['row']}{f' and {ties} more' if ties > 0 else ''} {number(row['accuracy'])}{over}")
-    words = f"Accuracy of {len(labels)} models in {len(told)} buckets{' against the floors' if floored else ''}."
-    return f"{words} Best in each: {listed(told, 10)}."
+        phrases.append(
+            f"{bucket}: {row['row']}{f' and {ties} more' if ties > 0 else ''} {number(row['accuracy'])}{over}"
+        )
+    words = f"Accuracy of {len(labels)} models in {len(phrases)} buckets{' against the floors' if floored else ''}."
+    return f"{words} Best in each: {listed(phrases, 10)}."

@@ -47,9 +47,9 @@ def pair_differences(
         name: Of the chart.
         title: Of the chart; the board's name is added.
     """
-    part = part_of(differences, group)
-    title += part.suffix + (f", {bucket}" if bucket else "")
-    frame = with_bucket(part.frame)
+    chosen = part_of(differences, group)
+    title += chosen.suffix + (f", {bucket}" if bucket else "")
+    frame = with_bucket(chosen.frame)
     if bucket is not None:
         frame = frame.filter(pl.col(BUCKET) == bucket)
     if models:
@@ -80,7 +80,7 @@ def pair_differences(
         ),
     ).properties(width=WIDTH_PX, height=rows_height(len(order)))
     return drawn(
-        name, picture, title=title, alt=_spoken(rows, frame, estimand), data=part.frame,
+        name, picture, title=title, alt=_spoken(rows, frame, estimand), data=chosen.frame,
         caption=f"Points: {estimand}, first model minus second; the model ahead is named first. Bars: 95 % intervals"
         " over videos, for each pair alone. Filled: the interval leaves out 0. Largest differences on top."
         + shown_of(rows.height, frame.height, "pairs"),
@@ -116,10 +116,10 @@ _TIPS = (
 
 
 def _spoken(rows: pl.DataFrame, frame: pl.DataFrame, estimand: str) -> str:
-    told = [
+    phrases = [
         f"{row['row']} {number(row['difference'])} [{number(row['low'])}, {number(row['high'])}]"
         for row in rows.iter_rows(named=True)
     ]
     clear = frame.filter((pl.col("low") > 0) | (pl.col("high") < 0)).height
     apart = f"{clear} of {frame.height} intervals leave out 0"
-    return f"{estimand[:1].upper()}{estimand[1:]} of pairs of models; {apart}. Largest: {listed(told)}."
+    return f"{estimand[:1].upper()}{estimand[1:]} of pairs of models; {apart}. Largest: {listed(phrases)}."

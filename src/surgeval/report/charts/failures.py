@@ -93,18 +93,18 @@ def effects_forest(
 
 def _spoken(table: pl.DataFrame, ratio: bool) -> str:
     known = table.filter(pl.col("symbol") != NOT_ASSESSABLE)
-    found = known.filter(pl.col("effect") != "not significant")
+    significant = known.filter(pl.col("effect") != "not significant")
     what = "property" if table.height == 1 else "properties"
-    parts = [f"{table.height} {what}, {known.height} assessable, {found.height} with p ≤ 0.05"]
+    parts = [f"{table.height} {what}, {known.height} assessable, {significant.height} with p ≤ 0.05"]
     what = "odds ratio" if ratio else "estimate"
     for way, words in (("harms", "harmful"), ("helps", "helpful")):
-        part = (
-            found.filter(pl.col("effect") == way)
+        strongest = (
+            significant.filter(pl.col("effect") == way)
             .sort(pl.col("estimate").abs(), descending=True, maintain_order=True)
             .head(4)
         )
         listed = [f"{row[LABEL]} ({what} {row['size_text']}{', ' + row['stars']})"
-                  for row in part.iter_rows(named=True)]  # fmt: skip
+                  for row in strongest.iter_rows(named=True)]  # fmt: skip
         if listed:
             parts.append(f"most {words}: {', '.join(listed)}")
     return "; ".join(parts) + "."
@@ -172,9 +172,9 @@ def _panels(table: pl.DataFrame, order: list[str], whose: list[str], ratio: bool
     width = max(110, 620 // len(whose))
     parts = []
     for place, who in enumerate(whose):
-        part = table.filter(pl.col("who") == who)
+        rows = table.filter(pl.col("who") == who)
         base = alt.Chart(
-            chart_data(part),
+            chart_data(rows),
             width=width,
             height=rows_height(len(order)),
             title=alt.Title(who, fontSize=11, limit=width),
@@ -183,9 +183,9 @@ def _panels(table: pl.DataFrame, order: list[str], whose: list[str], ratio: bool
         if place:
             axis = alt.Y(f"{LABEL}:N", sort=order, title=None, axis=None, scale=row_scale(order))
         words = "log odds ratio" if ratio else "estimate"
-        missing = alt.Chart(chart_data(part.filter(pl.col("symbol") == NOT_ASSESSABLE).with_columns(at=pl.lit(0.0))))
+        missing = alt.Chart(chart_data(rows.filter(pl.col("symbol") == NOT_ASSESSABLE).with_columns(at=pl.lit(0.0))))
         cross = missing.mark_text(text="x", color=INK, dx=8).encode(y=axis, x="at:Q")
-        parts.append(alt.layer(line_at(0.0), *forest_marks(base, part, axis, words), cross))
+        parts.append(alt.layer(line_at(0.0), *forest_marks(base, rows, axis, words), cross))
     return alt.hconcat(*parts, spacing=10).resolve_scale(x="shared", color="shared", shape="shared")
 
 

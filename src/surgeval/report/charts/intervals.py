@@ -50,7 +50,7 @@ def value_intervals(
         head = alt.Column("panel:N", sort=panels, title=None, header=alt.Header(labelFontWeight="bold"))
         picture = picture.facet(column=head, spacing=_GAP_PX)
     return drawn(
-        name, picture, title=title, alt=_told(rows, estimand, top, from_large=from_large),
+        name, picture, title=title, alt=_words_by_panel(rows, estimand, top, from_large=from_large),
         caption=f"Points: {estimand}. Bars: 95 % intervals over {unit}{_units(rows, unit)}."
         + (f" One scale for all panels; the {top} on average on top." if panels else ""),
         data=frame,
@@ -80,12 +80,12 @@ def _units(rows: pl.DataFrame, unit: str) -> str:
     return f" (n = {few} {unit})" if few == many else f" (n = {few} to {many} {unit})"
 
 
-def _told(rows: pl.DataFrame, estimand: str, top: str, *, from_large: bool) -> str:
+def _words_by_panel(rows: pl.DataFrame, estimand: str, top: str, *, from_large: bool) -> str:
     if "panel" not in rows.columns:
         return _spoken(rows, estimand, top)
     panels = rows.sort("value", descending=from_large, nulls_last=True).group_by("panel")
-    told = {str(panel): _spoken(own, estimand, top) for (panel,), own in panels}
-    return " ".join(f"{panel}: {told[panel]}" for panel in rows["panel"].unique(maintain_order=True))
+    by_panel = {str(panel): _spoken(rows, estimand, top) for (panel,), rows in panels}
+    return " ".join(f"{panel}: {by_panel[panel]}" for panel in rows["panel"].unique(maintain_order=True))
 
 
 def _spoken(rows: pl.DataFrame, estimand: str, top: str) -> str:

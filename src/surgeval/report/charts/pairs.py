@@ -59,12 +59,12 @@ def significance_map(
         name: Of the chart.
         title: Of the chart; the board's or task's name is added.
     """
-    part = part_of(pairs, group)
-    title += part.suffix + (f", {bucket}" if bucket else "")
-    frame = _one_bucket(with_bucket(part.frame), bucket)
+    chosen = part_of(pairs, group)
+    title += chosen.suffix + (f", {bucket}" if bucket else "")
+    frame = _one_bucket(with_bucket(chosen.frame), bucket)
     if frame.is_empty():
         return nothing_to_show(name, title, "there is no pair of models")
-    ranking = same_part(places, part)
+    ranking = same_part(places, chosen)
     better = _better(frame)
     order = ordered_models(_by_wins(frame, better), ranking)
     labels, total = model_labels(order[:MATRIX_MODELS], ranking), frame[BUCKET].n_unique()
@@ -72,7 +72,7 @@ def significance_map(
     shown = _labelled_cells(cells, labels).with_columns(ink=dark_ink(pl.col("buckets") < 0.5 * total))
     counted = total > 1
     picture = _matrix(shown, labels, _count_colour(total, counted), text="buckets" if counted else None)
-    notes = _letters(letters, part, bucket, labels)
+    notes = _letters(letters, chosen, bucket, labels)
     if notes is not None:
         picture = altair().hconcat(picture, _letter_panel(notes, labels), spacing=6)
     return drawn(
@@ -92,11 +92,11 @@ def _one_bucket(frame: pl.DataFrame, bucket: str | None) -> pl.DataFrame:
 
 def _better(frame: pl.DataFrame) -> pl.DataFrame:
     """One row per significant difference: who is better, who is worse, where."""
-    found = frame.filter(pl.col("significant").cast(pl.Boolean).fill_null(False))
+    significant = frame.filter(pl.col("significant").cast(pl.Boolean).fill_null(False))
     ahead = pl.col("difference") > 0 if "difference" in frame.columns else pl.lit(True)
     first, second = pl.col("model_a"), pl.col("model_b")
     winner, loser = pl.when(ahead).then(first).otherwise(second), pl.when(ahead).then(second).otherwise(first)
-    return found.select(winner.alias("winner"), loser.alias("loser"), BUCKET)
+    return significant.select(winner.alias("winner"), loser.alias("loser"), BUCKET)
 
 
 def _by_wins(frame: pl.DataFrame, better: pl.DataFrame) -> list[str]:
@@ -137,10 +137,10 @@ def _matrix(cells: pl.DataFrame, labels: dict[str, str], colour: Any, *, text: s
     )
     x = alt.X("loser:N", sort=order, scale=alt.Scale(domain=order), title=None, axis=axis)
     y = in_rows(order, field="winner")
-    own = marks(pl.DataFrame({"winner": order, "loser": order})).mark_rect(color="#bbbbbb").encode(x=x, y=y)
+    diagonal = marks(pl.DataFrame({"winner": order, "loser": order})).mark_rect(color="#bbbbbb").encode(x=x, y=y)
     tips = tooltips(_CELL_TIPS, cells.columns)
     boxes = marks(cells).mark_rect(stroke="white", strokeWidth=0.5).encode(x=x, y=y, color=colour, tooltip=tips)
-    layers = [own, boxes]
+    layers = [diagonal, boxes]
     if text is not None:
         words = marks(cells).mark_text(fontSize=max(5, size - 1), baseline="middle")
         layers.append(words.encode(x=x, y=y, text=f"{text}:N", color=own_colour("ink"), tooltip=tips))
@@ -158,9 +158,9 @@ _CELL_TIPS = (
 
 
 def _letters(
-    letters: pl.DataFrame | None, part: Part, bucket: str | None, labels: dict[str, str]
+    letters: pl.DataFrame | None, chosen: Part, bucket: str | None, labels: dict[str, str]
 ) -> pl.DataFrame | None:
-    rows = same_part(letters, part)
+    rows = same_part(letters, chosen)
     if rows is None:
         return None
     if "capability" in rows.columns:
@@ -202,9 +202,9 @@ def _map_words(cells: pl.DataFrame, frame: pl.DataFrame, labels: dict[str, str],
     pairs = len({frozenset(pair) for pair in frame.select("model_a", "model_b").iter_rows()})
     apart = len({frozenset(pair) for pair in cells.select("winner", "loser").iter_rows()})
     beaten = dict(cells["winner"].value_counts().iter_rows())
-    told = [f"{labels[model]}: {beaten.get(model, 0)}" for model in labels]
+    phrases = [f"{labels[model]}: {beaten.get(model, 0)}" for model in labels]
     somewhere = " in at least one bucket" if frame[BUCKET].n_unique() > 1 else ""
-    words = f"Of {pairs} pairs of models {apart} differ significantly{somewhere}. Models beaten: {listed(told, 5)}."
+    words = f"Of {pairs} pairs of models {apart} differ significantly{somewhere}. Models beaten: {listed(phrases, 5)}."
     if notes is not None:
         words += f" Letters: {listed([f'{winner}: {text}' for winner, text in notes.iter_rows()], 5)}."
     return words
@@ -227,11 +227,11 @@ def dominance_matrix(
         name: Of the chart.
         title: Of the chart; the board's name is added.
     """
-    part = part_of(dominance, group)
-    title += part.suffix
-    if part.frame.is_empty():
+    chosen = part_of(dominance, group)
+    title += chosen.suffix
+    if chosen.frame.is_empty():
         return nothing_to_show(name, title, "there is no pair of models")
-    cells = part.frame.select(
+    cells = chosen.frame.select(
         pl.col("model_a").alias("winner"), pl.col("model_b").alias("loser"),
         pl.col("buckets_a_ahead").alias("ahead"), pl.col("buckets_b_ahead").alias("behind"), "a_dominates_b",
     )  # fmt: skip
@@ -240,7 +240,7 @@ def dominance_matrix(
         .agg(pl.col("a_dominates_b").sum())
         .sort("a_dominates_b", "winner", descending=[True, False])
     )
-    ranking = same_part(places, part)
+    ranking = same_part(places, chosen)
     order = ordered_models(count["winner"], ranking)
     labels = model_labels(order[:MATRIX_MODELS], None)
     roomy = len(labels) <= 20
@@ -254,7 +254,7 @@ def dominance_matrix(
         "Plus: the row dominates; minus: it is dominated; circle: as many buckets each way, but not none."
     )  # fmt: skip
     return drawn(
-        name, picture, title=title, alt=_dominance_words(count, cells, order, labels), data=part.frame,
+        name, picture, title=title, alt=_dominance_words(count, cells, order, labels), data=chosen.frame,
         caption=f"A model dominates another if it is significantly better in more buckets than the other. {sign}"
         f" Empty: no significant difference in any bucket.{shown_of(len(labels), len(order))}",
     )  # fmt: skip
@@ -291,7 +291,7 @@ def _by_lead(dominates: str, even: str, dominated: str) -> pl.Expr:
 
 def _dominance_words(count: pl.DataFrame, cells: pl.DataFrame, order: list[str], labels: dict[str, str]) -> str:
     dominated = dict(count.iter_rows())
-    told = [f"{labels[model]} dominates {dominated.get(model, 0)}" for model in order if model in labels]
+    phrases = [f"{labels[model]} dominates {dominated.get(model, 0)}" for model in order if model in labels]
     pairs = cells.height // 2
     decided = cells.filter(pl.col("ahead") > pl.col("behind")).height
-    return f"{len(order)} models; in {decided} of {pairs} pairs one dominates the other: {listed(told, 5)}."
+    return f"{len(order)} models; in {decided} of {pairs} pairs one dominates the other: {listed(phrases, 5)}."

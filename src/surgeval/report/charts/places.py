@@ -45,12 +45,12 @@ def place_frequencies(
         name: Of the chart.
         title: Of the chart; the board's or task's name is added.
     """
-    part = part_of(frequencies, group)
-    title += part.suffix
-    if part.frame.is_empty():
+    chosen = part_of(frequencies, group)
+    title += chosen.suffix
+    if chosen.frame.is_empty():
         return nothing_to_show(name, title, "nothing was resampled, so no place has a frequency")
     alt = altair()
-    given, spread, actual = _tables(part.frame, same_part(stability, part), same_part(places, part))
+    given, spread, actual = _tables(chosen.frame, same_part(stability, chosen), same_part(places, chosen))
     order = given[LABEL].unique(maintain_order=True).to_list()
     step, last = row_step_px(len(order)), max(given["place"].to_list())
     scale = alt.Scale(domain=[0.4, last + 0.6], nice=False)
@@ -74,7 +74,7 @@ def place_frequencies(
     picture = alt.layer(*layers).properties(width=max(200, min(last * step, 900)), height=rows_height(len(order)))
     return drawn(
         name, picture, title=title, alt=_spoken(given, spread), caption=_caption(spread, actual, evidence),
-        data=part.frame,
+        data=chosen.frame,
     )  # fmt: skip
 
 
@@ -97,12 +97,12 @@ def place_shares(
         name: Of the chart.
         title: Of the chart; the board's or task's name is added.
     """
-    part = part_of(frequencies, group)
-    title += part.suffix
-    if part.frame.is_empty():
+    chosen = part_of(frequencies, group)
+    title += chosen.suffix
+    if chosen.frame.is_empty():
         return nothing_to_show(name, title, "nothing was resampled, so no place has a frequency")
     alt = altair()
-    given, _, _ = _tables(part.frame, None, same_part(places, part))
+    given, _, _ = _tables(chosen.frame, None, same_part(places, chosen))
     order = given[LABEL].unique(maintain_order=True).to_list()
     last = max(given["place"].to_list())
     bands = [(low, high, _band_name(low, high, last)) for low, high in BANDS if low <= last]
@@ -129,7 +129,7 @@ def place_shares(
         tooltip=tooltips((("model", "N", ""), ("places", "N", ""), ("share", "Q", ".1%")), pieces.columns),
     ).properties(width=WIDTH_PX, height=rows_height(len(order)))  # fmt: skip
     caption = f"Each bar: the places of one model{_resampled(evidence)}; left, dark pieces are the best places."
-    return drawn(name, picture, title=title, alt=_spoken(given, None), caption=caption, data=part.frame)
+    return drawn(name, picture, title=title, alt=_spoken(given, None), caption=caption, data=chosen.frame)
 
 
 def _band_name(low: int, high: int | None, last: int) -> str:
@@ -184,8 +184,8 @@ def _caption(spread: pl.DataFrame | None, actual: pl.DataFrame | None, evidence:
 
 def _spoken(given: pl.DataFrame, spread: pl.DataFrame | None) -> str:
     first = given.filter(pl.col("place") == 1).sort("share", descending=True, maintain_order=True)
-    told = [f"{row[LABEL]} in {row['share']:.1%}" for row in first.iter_rows(named=True)]
-    words = f"Places of {given['model'].n_unique()} models under resampling. First place: {listed(told, 5)}."
+    phrases = [f"{row[LABEL]} in {row['share']:.1%}" for row in first.iter_rows(named=True)]
+    words = f"Places of {given['model'].n_unique()} models under resampling. First place: {listed(phrases, 5)}."
     if spread is not None:
         rows = spread.head(3).iter_rows(named=True)
         middle = [f"{row[LABEL]}: {row['place_low']:g} to {row['place_high']:g}" for row in rows]
@@ -208,13 +208,13 @@ def places_by_rule(
         name: Of the chart.
         title: Of the chart; the board's name is added.
     """
-    part = part_of(sensitivity, group)
-    title += part.suffix
-    rules = [column for column in part.frame.columns if column not in ("board", "task", "model")]
-    if part.frame.is_empty() or not rules:
+    chosen = part_of(sensitivity, group)
+    title += chosen.suffix
+    rules = [column for column in chosen.frame.columns if column not in ("board", "task", "model")]
+    if chosen.frame.is_empty() or not rules:
         return nothing_to_show(name, title, "no model has places under several rules")
     alt = altair()
-    long = _slots(part.frame, rules)
+    long = _slots(chosen.frame, rules)
     models = long["model"].n_unique()
     step = row_step_px(models)
     y = alt.Y("slot:Q", scale=alt.Scale(domain=[models + 0.5, 0.5], nice=False), axis=None)
@@ -239,7 +239,7 @@ def places_by_rule(
         layers.append(names.encode(x=x, y=y, text=f"{LABEL}:N"))
     picture = alt.layer(*layers).properties(width=alt.Step(78), height=models * step)
     return drawn(
-        name, picture, title=title, alt=_rule_words(part.frame, rules), data=part.frame,
+        name, picture, title=title, alt=_rule_words(chosen.frame, rules), data=chosen.frame,
         caption=f"Numbers: the place of each of {models} models under each of {len(rules)} rules, best on top; models"
         " with the same place stand one under the other. The first eight have a colour, so that lines can be followed.",
     )  # fmt: skip
@@ -267,8 +267,8 @@ def _rule_words(frame: pl.DataFrame, rules: list[str]) -> str:
     moved = frame.with_columns(low=low, high=high).filter(pl.col("low") < pl.col("high"))
     moved = moved.sort(pl.col("high") - pl.col("low"), descending=True, maintain_order=True)
     labels = short_names(frame["model"])
-    told = [f"{labels[row['model']]}: {row['low']} to {row['high']}" for row in moved.iter_rows(named=True)]
+    phrases = [f"{labels[row['model']]}: {row['low']} to {row['high']}" for row in moved.iter_rows(named=True)]
     words = f"Places of {frame.height} models under {len(rules)} rules ({listed(rules, 8)}): "
-    if not told:
+    if not phrases:
         return words + "no place depends on the rule."
-    return words + f"{len(told)} of the models move: {listed(told, 5)}."
+    return words + f"{len(phrases)} of the models move: {listed(phrases, 5)}."

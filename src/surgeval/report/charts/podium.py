@@ -83,8 +83,8 @@ def _board_or_tasks(
     """The rows of one board, or of all tasks, with columns `bucket` and `value`."""
     if "capability" not in buckets.columns:
         return with_bucket(named(buckets)), "", None if places is None else named(places)
-    part = part_of(buckets, group)
-    return with_bucket(part.frame.with_columns(value=pl.col("accuracy"))), part.suffix, same_part(places, part)
+    chosen = part_of(buckets, group)
+    return with_bucket(chosen.frame.with_columns(value=pl.col("accuracy"))), chosen.suffix, same_part(places, chosen)
 
 
 def _positions(frame: pl.DataFrame, labels: dict[str, str]) -> pl.DataFrame:
@@ -149,11 +149,11 @@ def _counts(points: pl.DataFrame, models: int) -> Any:
 def _podium_words(points: pl.DataFrame, where: str) -> str:
     wins = points.filter(pl.col("position") == 1).group_by(LABEL, "column").agg(times=pl.len())
     wins = wins.sort("times", "column", descending=[True, False])
-    told = [f"{row[LABEL]} in {row['times']}" for row in wins.iter_rows(named=True)]
+    phrases = [f"{row[LABEL]} in {row['times']}" for row in wins.iter_rows(named=True)]
     spread = points["value"]
     return (
         f"Values of {points['model'].n_unique()} models in {points[BUCKET].n_unique()} {where}s, from"
-        f" {number(min(spread.to_list()))} to {number(max(spread.to_list()))}. First position: {listed(told, 5)}."
+        f" {number(min(spread.to_list()))} to {number(max(spread.to_list()))}. First position: {listed(phrases, 5)}."
     )
 
 
@@ -219,5 +219,5 @@ def ranking_heat_map(
 
 def _heat_words(cells: pl.DataFrame, total: int, where: str) -> str:
     first = cells.filter(pl.col("rank") == 1).sort("times", LABEL, descending=[True, False])
-    told = [f"{row[LABEL]} in {row['times']}" for row in first.iter_rows(named=True)]
-    return f"Ranks of {cells['model'].n_unique()} models in {total} {where}s. First rank: {listed(told, 5)}."
+    phrases = [f"{row[LABEL]} in {row['times']}" for row in first.iter_rows(named=True)]
+    return f"Ranks of {cells['model'].n_unique()} models in {total} {where}s. First rank: {listed(phrases, 5)}."

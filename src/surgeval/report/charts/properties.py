@@ -132,15 +132,15 @@ def _changes(frame: pl.DataFrame) -> pl.DataFrame:
     """Per property the change from without to with, on the population's scale where there is one; the worst first."""
     scale = "population" if "population" in set(frame["scale"]) else frame["scale"][0]
     means = frame.filter(pl.col("scale") == scale).group_by("term", maintain_order=True)
-    found = means.agg(pl.col("mean").filter(pl.col("value") == 0).first().alias("without"),
+    changes = means.agg(pl.col("mean").filter(pl.col("value") == 0).first().alias("without"),
                       pl.col("mean").filter(pl.col("value") == 1).first().alias("with_it"))  # fmt: skip
     change = (pl.col("with_it") - pl.col("without")).alias("change")
-    return found.with_columns(change).sort("change", nulls_last=True, maintain_order=True)
+    return changes.with_columns(change).sort("change", nulls_last=True, maintain_order=True)
 
 
 def _panel(rows: pl.DataFrame, scale: str, order: list[str], width: int, *, first: bool) -> Any:
     alt = altair()
-    part = rows.filter(pl.col("scale") == scale)
+    points = rows.filter(pl.col("scale") == scale)
     shift = max(2, row_step_px(len(order)) // 6)
     y = rows_axis(order, scale=row_scale(order))
     if not first:
@@ -152,11 +152,11 @@ def _panel(rows: pl.DataFrame, scale: str, order: list[str], width: int, *, firs
     fill = alt.Fill("side:N", scale=alt.Scale(domain=sides, range=["#ffffff", ACCENT]), legend=legend)
     shape = alt.Shape("side:N", scale=alt.Scale(domain=sides, range=["circle", "diamond"]), legend=legend)
     x = alt.X("low:Q", title="expected outcome", scale=alt.Scale(zero=False, padding=10))
-    tooltip = tips(part, "term", "side", "mean .3f", "low .3f", "high .3f")
+    tooltip = tips(points, "term", "side", "mean .3f", "low .3f", "high .3f")
     layers = []
     for place, side in enumerate(sides):
-        own = part.filter(pl.col("side") == side)
-        base = alt.Chart(chart_data(own), width=width, height=rows_height(len(order)), title=heading)
+        marks_of_side = points.filter(pl.col("side") == side)
+        base = alt.Chart(chart_data(marks_of_side), width=width, height=rows_height(len(order)), title=heading)
         offset = -shift if place == 0 else shift
         layers.append(
             base.mark_rule(strokeWidth=1.8, yOffset=offset).encode(y=y, x=x, x2="high:Q", color=color, tooltip=tooltip)

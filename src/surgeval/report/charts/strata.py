@@ -81,7 +81,7 @@ def _rows(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def _stratum_name(row: tuple[Any, ...]) -> str:
-    column, stratum = (str(part) for part in row)
+    column, stratum = (str(cell) for cell in row)
     return stratum if column == stratum else f"{column}: {stratum}"
 
 

@@ -55,10 +55,10 @@ def _distances(pairs: pl.DataFrame) -> Distances:
     return Distances(tasks, matrix, words, tuple(task for task in every if task not in known))
 
 
-def _left_out(found: Distances) -> str:
-    if not found.left_out:
+def _left_out(distances: Distances) -> str:
+    if not distances.left_out:
         return ""
-    names = listed([plain(task, limit=28) for task in found.left_out])
+    names = listed([plain(task, limit=28) for task in distances.left_out])
     return f" Left out, because all models are equal there: {names}."
 
 
@@ -75,29 +75,29 @@ def task_dendrogram(
         name: Of the chart.
         title: Of the chart.
     """
-    found = _distances(pairs)
-    if len(found.tasks) < 2:
+    distances = _distances(pairs)
+    if len(distances.tasks) < 2:
         return nothing_to_show(name, title, "there are no two tasks to compare")
     alt = altair()
-    tree = hierarchy.linkage(squareform(found.matrix, checks=False), method="complete")
+    tree = hierarchy.linkage(squareform(distances.matrix, checks=False), method="complete")
     shape = hierarchy.dendrogram(tree, no_plot=True)
-    order = [found.tasks[leaf] for leaf in shape["leaves"]]
+    order = [distances.tasks[leaf] for leaf in shape["leaves"]]
     labels = list(short_names(order).values())
     rows, step = len(order), row_step_px(len(order))
     top = float(tree[:, 2].max()) or 1.0
     scale = alt.Scale(domain=[-0.01 * top, 1.05 * top], nice=False)
     lines = marks(_branches(shape)).mark_rule(color=ACCENT, strokeWidth=1.6)
-    x = alt.X("x:Q", title=f"distance of rankings ({found.words})", scale=scale)
+    x = alt.X("x:Q", title=f"distance of rankings ({distances.words})", scale=scale)
     picture = alt.layer(
         lines.encode(x=x, x2="x2:Q", y=at_row("y", rows), y2="y2:Q", tooltip=[alt.Tooltip("distance:Q", format=".3f")]),
         row_names(labels, -0.01 * top, scale, step_px=step),
     ).properties(width=WIDTH_PX, height=rows * step)
     return drawn(
         name, picture, title=title, data=pairs,
-        alt=f"Tree of {rows} tasks by the distance of their rankings. Most alike: {_joined(found, tree)}. All are"
+        alt=f"Tree of {rows} tasks by the distance of their rankings. Most alike: {_joined(distances, tree)}. All are"
         f" joined at {number(float(tree[:, 2].max()))}.",
-        caption=f"Tasks are joined at the largest distance ({found.words}) between their members (complete linkage):"
-        f" 0 means the same order of models. n = {rows} tasks.{_left_out(found)}",
+        caption=f"Tasks are joined at the largest distance ({distances.words}) between their members (complete"
+        f" linkage): 0 means the same order of models. n = {rows} tasks.{_left_out(distances)}",
     )  # fmt: skip
 
 
@@ -111,9 +111,9 @@ def _branches(shape: dict[str, Any]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["x", "x2", "y", "y2", "distance"], orient="row")
 
 
-def _joined(found: Distances, tree: np.ndarray) -> str:
-    pairs = [(int(a), int(b), far) for a, b, far, _ in tree if max(a, b) < len(found.tasks)]
-    names = list(short_names(found.tasks).values())
+def _joined(distances: Distances, tree: np.ndarray) -> str:
+    pairs = [(int(a), int(b), far) for a, b, far, _ in tree if max(a, b) < len(distances.tasks)]
+    names = list(short_names(distances.tasks).values())
     return listed([f"{names[a]} and {names[b]} ({number(far)})" for a, b, far in pairs])
 
 
@@ -132,26 +132,26 @@ def task_network(
         name: Of the chart.
         title: Of the chart.
     """
-    found = _distances(pairs)
-    total = len(found.tasks)
+    distances = _distances(pairs)
+    total = len(distances.tasks)
     if total < 2:
         return nothing_to_show(name, title, "there are no two tasks to compare")
-    tasks = found.tasks[:MAP_TASKS]
-    matrix = found.matrix[: len(tasks), : len(tasks)]
+    tasks = distances.tasks[:MAP_TASKS]
+    matrix = distances.matrix[: len(tasks), : len(tasks)]
     winners = _winners(ranks, tasks)
     nodes = _nodes(tasks, matrix, winners)
     picture = altair().hconcat(_map(nodes, _edges(nodes, matrix)), _key(nodes), spacing=16)
-    told = [f"{label}: {count}" for label, count in nodes["winner"].value_counts(sort=True).iter_rows()]
+    phrases = [f"{label}: {count}" for label, count in nodes["winner"].value_counts(sort=True).iter_rows()]
     nearest = np.where(np.eye(len(tasks), dtype=bool), np.inf, matrix)
     first, second = np.unravel_index(np.argmin(nearest), nearest.shape)
     alike = f"{nodes[LABEL][int(first)]} and {nodes[LABEL][int(second)]} ({number(float(nearest.min()))})"
     return drawn(
         name, picture, title=title, data=pairs,
         alt=f"Map of {len(tasks)} tasks by the distance of their rankings. Most alike: {alike}. Tasks won:"
-        f" {listed(told, 5)}.",
-        caption=f"Numbers: tasks; the nearer, the more alike they rank the models (distance: {found.words}). Lines: the"
-        f" shortest tree that joins all. Colour and shape: the only model of rank 1; grey circles: {SHARED}. n ="
-        f" {total} tasks.{_left_out(found)}{shown_of(len(tasks), total, 'tasks')}",
+        f" {listed(phrases, 5)}.",
+        caption=f"Numbers: tasks; the nearer, the more alike they rank the models (distance: {distances.words}). Lines:"
+        f" the shortest tree that joins all. Colour and shape: the only model of rank 1; grey circles: {SHARED}. n ="
+        f" {total} tasks.{_left_out(distances)}{shown_of(len(tasks), total, 'tasks')}",
     )  # fmt: skip
 
 

@@ -50,14 +50,14 @@ def task_boxes(
         name: Of the chart.
         title: Of the chart; the task's name is added.
     """
-    part = part_of(scores, group)
-    title += part.suffix
-    frame = part.frame.with_columns(pl.col("value").cast(pl.Float64).fill_nan(None)).drop_nulls("value")
+    chosen = part_of(scores, group)
+    title += chosen.suffix
+    frame = chosen.frame.with_columns(pl.col("value").cast(pl.Float64).fill_nan(None)).drop_nulls("value")
     if video_means and "video" in frame.columns:
         frame = frame.group_by("model", "video", maintain_order=True).agg(pl.col("value").mean())
     if frame.is_empty():
         return nothing_to_show(name, title, "no model has a score")
-    boxes = _boxes(frame, same_part(places, part))
+    boxes = _boxes(frame, same_part(places, chosen))
     points = _points(frame, boxes)
     x_title = f"mean {measure} of a video" if video_means else measure
     picture = _box_picture(boxes, points, x_title)
@@ -138,11 +138,11 @@ def _box_caption(boxes: pl.DataFrame, drawn_points: int, total: int, video_means
 
 
 def _box_words(boxes: pl.DataFrame, measure: str) -> str:
-    told = [
+    phrases = [
         f"{row[LABEL]} {number(row['median'])} ({number(row['q25'])} to {number(row['q75'])})"
         for row in boxes.iter_rows(named=True)
     ]
-    return f"Median {measure} (middle half) of {boxes.height} models: {listed(told, 5)}."
+    return f"Median {measure} (middle half) of {boxes.height} models: {listed(phrases, 5)}."
 
 
 def tau_violin(
@@ -223,5 +223,5 @@ def _tau_words(given: pl.DataFrame, kind: str, labels: dict[str, str]) -> str:
     mean = given.group_by(kind, maintain_order=True).agg(
         mean=(pl.col("tau_b") * pl.col("share")).sum() / pl.col("share").sum()
     )
-    told = [f"{labels[task]} {number(value)}" for task, value in mean.sort("mean").iter_rows()]
-    return f"Mean Kendall's tau-b under resampling of {len(told)} {kind}s, least firm first: {listed(told, 6)}."
+    phrases = [f"{labels[task]} {number(value)}" for task, value in mean.sort("mean").iter_rows()]
+    return f"Mean Kendall's tau-b under resampling of {len(phrases)} {kind}s, least firm first: {listed(phrases, 6)}."

@@ -152,8 +152,8 @@ def _states(rows: pl.DataFrame, y: Any, order: list[str]) -> list[Any]:
     known = rows.filter(pl.col("kind") == "state")
     words = pl.col("what").replace_strict({key: words for key, (words, _) in STATES.items()}, default=pl.col("what"))
     known = known.with_columns(words.alias("state"))
-    found = [key for key in STATES if STATES[key][0] in set(known["state"])]
-    scale = alt.Scale(domain=[STATES[key][0] for key in found], range=[STATES[key][1] for key in found])
+    states = [key for key in STATES if STATES[key][0] in set(known["state"])]
+    scale = alt.Scale(domain=[STATES[key][0] for key in states], range=[STATES[key][1] for key in states])
     layers = []
     if known.height:
         color = alt.Color(
@@ -194,8 +194,8 @@ def _events(rows: pl.DataFrame, y: Any) -> list[Any]:
         return []
     named = pl.when(pl.col("what").is_in(list(EVENT_SHAPES))).then("what").otherwise(pl.lit("other"))
     marks = marks.with_columns(named.str.replace_all("_", " ").alias("event"))
-    found = [key for key in EVENT_SHAPES if key.replace("_", " ") in set(marks["event"])]
-    scale = alt.Scale(domain=[key.replace("_", " ") for key in found], range=[EVENT_SHAPES[key] for key in found])
+    kinds = [key for key in EVENT_SHAPES if key.replace("_", " ") in set(marks["event"])]
+    scale = alt.Scale(domain=[key.replace("_", " ") for key in kinds], range=[EVENT_SHAPES[key] for key in kinds])
     shape = alt.Shape("event:N", scale=scale, title="event")
     points = alt.Chart(chart_data(marks)).mark_point(size=55, fill="white", stroke=INK, strokeWidth=1.4, opacity=1)
     return [points.encode(x=_across(), y=y, shape=shape, tooltip=tips(marks, "lane", "what", "start_s", "detail"))]

@@ -48,20 +48,20 @@ class Leader(NamedTuple):
         return f"{text}; by macro accuracy over all buckets {others} be told apart from the best."
 
 
-def leaders(part: StoredResult) -> list[Leader]:
+def leaders(result: StoredResult) -> list[Leader]:
     """The leader of every board of a ranking on which somebody competes."""
-    return [_leader(part, board) for board in boards_of(part) if competitors(part, board)]
+    return [_leader(result, board) for board in boards_of(result) if competitors(result, board)]
 
 
 def leader_table(rows: list[tuple[str, Leader]]) -> pl.DataFrame:
     """The leaders as a table, one row per competition and board."""
     listed = [
         (
-            label, found.board, names_of(found.models, most=MOST_NAMES), found.accuracy, found.low, found.high,
-            f"tie-break of {found.tied}" if found.tied > 1 else "Copeland", found.first_share,
-            "" if found.also is None else names_of(found.also, most=MOST_NAMES) if found.also else "nobody",
+            label, leader.board, names_of(leader.models, most=MOST_NAMES), leader.accuracy, leader.low, leader.high,
+            f"tie-break of {leader.tied}" if leader.tied > 1 else "Copeland", leader.first_share,
+            "" if leader.also is None else names_of(leader.also, most=MOST_NAMES) if leader.also else "nobody",
         )
-        for label, found in rows
+        for label, leader in rows
     ]  # fmt: skip
     texts = dict.fromkeys(("competition", "board", "leader"), pl.String)
     numbers = dict.fromkeys(("macro_accuracy", "macro_low", "macro_high"), pl.Float64)
@@ -69,24 +69,24 @@ def leader_table(rows: list[tuple[str, Leader]]) -> pl.DataFrame:
     return pl.DataFrame(listed, schema={**texts, **numbers, **rest}, orient="row")
 
 
-def _leader(part: StoredResult, board: str) -> Leader:
-    places = on_board(part, "places", board).filter(pl.col("model").is_in(competitors(part, board)))
+def _leader(result: StoredResult, board: str) -> Leader:
+    places = on_board(result, "places", board).filter(pl.col("model").is_in(competitors(result, board)))
     first = places.filter(pl.col("place") == places["place"].min())
     models = tuple(first["model"].to_list())
-    own, alone = first.row(0, named=True), len(models) == 1
-    tied = places.filter(pl.col("copeland") == own["copeland"]).height if own["win_rate"] is not None else 1
-    summary, stability = on_board(part, "summary", board), on_board(part, "stability", board)
+    winner, alone = first.row(0, named=True), len(models) == 1
+    tied = places.filter(pl.col("copeland") == winner["copeland"]).height if winner["win_rate"] is not None else 1
+    summary, stability = on_board(result, "summary", board), on_board(result, "stability", board)
     low, high = (_of(summary, models[0], name) if alone else None for name in ("macro_low", "macro_high"))
     inside = perhaps_best(summary)
     also = None if inside is None else tuple(model for model in inside if model not in models)
     share = _of(stability, models[0], "p_first") if alone else None
     beaten = inside is not None and bool(inside) and not set(models) & set(inside)
-    accuracy = own["macro_accuracy"] if alone else None
+    accuracy = winner["macro_accuracy"] if alone else None
     return Leader(board, models, accuracy, low, high, share, max(tied, 1), also, beaten)
 
 
 def _of(frame: pl.DataFrame, model: str, column: str) -> float | None:
     if column not in frame.columns:
         return None
-    found = frame.filter(pl.col("model") == model)[column].to_list()
-    return found[0] if found else None
+    values = frame.filter(pl.col("model") == model)[column].to_list()
+    return values[0] if values else None

@@ -18,31 +18,36 @@ from surgeval.results.reading import StoredResult
 
 
 def picture_of_foremost(
-    chart: str, part: StoredResult, board: str, table: str, *, ordered: bool = True, **options: Any
+    chart: str, result: StoredResult, board: str, table: str, *, ordered: bool = True, **options: Any
 ) -> Block:
     """A picture of one board that a crowd would make unreadable: of all models, or of the first twenty of a crowd.
 
     Args:
         chart: Its name.
-        part: The ranking.
+        result: The ranking.
         board: The board.
         table: The table of the ranking that it is drawn from.
         ordered: Whether the chart takes the table of places as well, for its order.
         options: Of the chart.
     """
-    frame, places = part.frame(table), optional(part, "places")
-    rivals = competitors(part, board)
-    everybody = on_board(part, "places", board)["model"].n_unique() if places is not None else len(rivals)
+    frame, places = result.frame(table), optional(result, "places")
+    rivals = competitors(result, board)
+    everybody = on_board(result, "places", board)["model"].n_unique() if places is not None else len(rivals)
     if everybody <= CROWD or places is None:
         return picture(chart, *([frame, places] if ordered else [frame]), group=board, **options)
     shown = rivals[:FOREMOST]
     tables = [_among(frame, shown), *([_among(places, shown)] if ordered else [])]
-    found = picture(chart, *tables, group=board, **options)
-    if not isinstance(found, Chart):
-        return found
-    told = f"the first {len(shown)} of {everybody:,} models"
-    caption = f"{found.caption} Shown: {told}, by place."
-    return replace(found, title=f"{found.title}, {told}", caption=caption, alt=f"Of {told}: {found.alt}")
+    chart_made = picture(chart, *tables, group=board, **options)
+    if not isinstance(chart_made, Chart):
+        return chart_made
+    shown_words = f"the first {len(shown)} of {everybody:,} models"
+    caption = f"{chart_made.caption} Shown: {shown_words}, by place."
+    return replace(
+        chart_made,
+        title=f"{chart_made.title}, {shown_words}",
+        caption=caption,
+        alt=f"Of {shown_words}: {chart_made.alt}",
+    )
 
 
 def _among(frame: pl.DataFrame, models: Sequence[str]) -> pl.DataFrame:

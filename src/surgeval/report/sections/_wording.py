@@ -83,15 +83,20 @@ def is_empty(section: Section) -> bool:
     return all(isinstance(block, Note) and block.kind == "missing" for block in section.blocks)
 
 
-def boards_of(part: StoredResult) -> list[str]:
+def heading_of(result: StoredResult) -> str:
+    """The verb of a result and, unless it is the very folder that is reported, where it lies."""
+    return result.kind.capitalize() if result.label == "." else f"{result.kind.capitalize()}: {result.label}"
+
+
+def boards_of(result: StoredResult) -> list[str]:
     """The boards of a ranking, in their order."""
-    places = part.frame("places")
+    places = result.frame("places")
     return places["board"].unique(maintain_order=True).to_list() if "board" in places.columns else []
 
 
-def competitors(part: StoredResult, board: str) -> list[str]:
+def competitors(result: StoredResult, board: str) -> list[str]:
     """The models that compete on a board, best first; all that have a place where the ranking does not say."""
-    ranked, places = on_board(part, "stability", board), on_board(part, "places", board)
+    ranked, places = on_board(result, "stability", board), on_board(result, "places", board)
     rivals = places.filter(~pl.col("baseline").fill_null(False)).sort("place")["model"].to_list()
     known = set(ranked["model"]) if "model" in ranked.columns else set(rivals)
     return [model for model in rivals if model in known]
@@ -113,15 +118,15 @@ def whole_places(stability: pl.DataFrame) -> pl.DataFrame:
     return stability.with_columns(pl.col("place_low").floor(), pl.col("place_high").ceil())
 
 
-def optional(part: StoredResult, table: str) -> pl.DataFrame | None:
+def optional(result: StoredResult, table: str) -> pl.DataFrame | None:
     """A table as charts take it: None where there is none."""
-    frame = part.frame(table)
+    frame = result.frame(table)
     return None if frame.is_empty() else frame
 
 
-def on_board(part: StoredResult, table: str, board: str) -> pl.DataFrame:
+def on_board(result: StoredResult, table: str, board: str) -> pl.DataFrame:
     """The rows of one board, without the column that names it."""
-    frame = part.frame(table)
+    frame = result.frame(table)
     return frame.filter(pl.col("board") == board).drop("board") if "board" in frame.columns else frame
 
 

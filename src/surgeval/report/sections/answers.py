@@ -24,11 +24,12 @@ def section(inputs: Inputs) -> Section:
     """Outcomes per model, the hardest videos, targeted metrics and examples of failures."""
     if inputs.rows.is_empty():
         return missing("answers", TITLE, "There are no scored answers.", "surgeval score ... --out DIR/MODEL")
-    blocks = [*_outcomes(inputs), *_videos(inputs), *_targeted(inputs), *_examples(inputs)]
+    blocks = [*outcomes(inputs), *_videos(inputs), *_targeted(inputs), *examples(inputs)]
     return Section("answers", TITLE, tuple(blocks))
 
 
-def _outcomes(inputs: Inputs) -> list[Block]:
+def outcomes(inputs: Inputs) -> list[Block]:
+    """What became of the answers of every model; nothing where all were given and scored."""
     rows = inputs.rows
     column = "reason" if "reason" in rows.columns else "status"
     counts = rows.group_by("model", column).len().sort(column)
@@ -62,19 +63,18 @@ def _videos(inputs: Inputs) -> list[Block]:
         )
         .sort("mean_over_models", "video", descending=[inputs.better == "smaller", False], nulls_last=True)
     )
-    told = inputs.better is not None
-    caption = (
-        f"Mean {inputs.metric} over all models and cases of the video; the {'hardest' if told else 'lowest'} first."
-    )
-    title = "The hardest videos" if told else "Videos by their mean"
+    is_directed = inputs.better is not None
+    first = "hardest" if is_directed else "lowest"
+    caption = f"Mean {inputs.metric} over all models and cases of the video; the {first} first."
+    title = "The hardest videos" if is_directed else "Videos by their mean"
     return [Table("videos", title, frame, caption, shown_rows=_WORST_VIDEOS)]
 
 
 def _targeted(inputs: Inputs) -> list[Block]:
     frames = [
-        part.frame("targeted").insert_column(0, pl.lit(_model(part)).alias("model"))
-        for part in inputs.of("score")
-        if not part.frame("targeted").is_empty()
+        result.frame("targeted").insert_column(0, pl.lit(_model(result)).alias("model"))
+        for result in inputs.of("score")
+        if not result.frame("targeted").is_empty()
     ]
     if not frames:
         return []
@@ -95,28 +95,28 @@ def _times(inputs: Inputs) -> list[Block]:
 
 def _counts(inputs: Inputs) -> list[Block]:
     """Counts answered against reference counts, of the models with the fewest and the most wrong ones."""
-    found: dict[str, pl.DataFrame] = {}
-    for part in inputs.of("score"):
-        if not (frame := part.frame("counts")).is_empty():
-            found[_model(part)] = pl.concat([found[_model(part)], frame]) if _model(part) in found else frame
-    wrong = {model: (frame["reference"] != frame["response"]).fill_null(True).mean() for model, frame in found.items()}
-    order = sorted(found, key=lambda model: (wrong[model], model))
+    counts: dict[str, pl.DataFrame] = {}
+    for result in inputs.of("score"):
+        if not (frame := result.frame("counts")).is_empty():
+            counts[_model(result)] = pl.concat([counts[_model(result)], frame]) if _model(result) in counts else frame
+    wrong = {model: (frame["reference"] != frame["response"]).fill_null(True).mean() for model, frame in counts.items()}
+    order = sorted(counts, key=lambda model: (wrong[model], model))
     return [
         picture(
-            "count_confusion", found[model], model=model, name=f"count-confusion-{place}",
+            "count_confusion", counts[model], model=model, name=f"count-confusion-{place}",
             title=f"Counts answered against reference counts: {name_of(model)}",
         )
         for place, model in zip(("best", "worst"), dict.fromkeys([*order[:1], *order[-1:]]), strict=False)
     ]  # fmt: skip
 
 
-def _examples(inputs: Inputs) -> list[Block]:
+def examples(inputs: Inputs) -> list[Block]:
     """A few failures per model, in the models' own words."""
     parts = inputs.of("score")
     if not parts:
         return []
     each = max(2, MOST_EXAMPLES // len(parts))
-    rows = [row for part in parts for row in _taken(part, each)][:MOST_EXAMPLES]
+    rows = [row for result in parts for row in _taken(result, each)][:MOST_EXAMPLES]
     if not rows:
         return []
     frame = pl.DataFrame(
@@ -126,9 +126,9 @@ def _examples(inputs: Inputs) -> list[Block]:
     return [Table("examples", "Examples of failures", frame, caption)]
 
 
-def _taken(part: StoredResult, most: int) -> Iterator[tuple[str, str, str, str, str]]:
-    model = name_of(_model(part))
-    verdicts = part.records["verdicts"].wrong if "verdicts" in part.records else ()
+def _taken(result: StoredResult, most: int) -> Iterator[tuple[str, str, str, str, str]]:
+    model = name_of(_model(result))
+    verdicts = result.records["verdicts"].wrong if "verdicts" in result.records else ()
     for verdict in verdicts[: (most + 1) // 2]:
         yield (
             model,
@@ -137,7 +137,7 @@ def _taken(part: StoredResult, most: int) -> Iterator[tuple[str, str, str, str, 
             _cut(verdict.get("reference")),
             _cut(verdict.get("candidate")),
         )
-    findings = part.records.get("lint", {}).get("findings")
+    findings = result.records.get("lint", {}).get("findings")
     listed = [f for f in findings if isinstance(f, dict)] if isinstance(findings, list) else []
     worse = [f for f in listed if f.get("severity") == "error" and f.get("code") != "missing-response"]
     for finding in worse[: most - min(len(verdicts), (most + 1) // 2)]:
@@ -148,5 +148,5 @@ def _cut(value: Any) -> str:
     return "" if value is None else plain(value, limit=_LONGEST)
 
 
-def _model(part: StoredResult) -> str:
-    return str(part.options.get("model", part.label))
+def _model(result: StoredResult) -> str:
+    return str(result.options.get("model", result.label))

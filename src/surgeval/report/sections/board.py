@@ -42,22 +42,24 @@ _ORDER = (
 
 def section(inputs: Inputs) -> Section:
     """The boards of the first ranking by the challenge's rule."""
-    part = inputs.first("rank")
-    if part is None or part.frame("places").is_empty():
+    result = inputs.first("rank")
+    if result is None or result.frame("places").is_empty():
         return missing("board", TITLE, "There is no board.", "surgeval rank SCORES... --out DIR/rank")
-    blocks = [block for board in boards_of(part) for block in _board(part, board)]
-    return Section("board", "Boards" if len(boards_of(part)) > 1 else TITLE, (*blocks, *_gate(part)))
+    blocks = [block for board in boards_of(result) for block in _board(result, board)]
+    return Section("board", "Boards" if len(boards_of(result)) > 1 else TITLE, (*blocks, *_gate(result)))
 
 
-def _board(part: StoredResult, board: str) -> list[Block]:
-    places, stability = on_board(part, "places", board), on_board(part, "stability", board)
-    summary = on_board(part, "summary", board)
+def _board(result: StoredResult, board: str) -> list[Block]:
+    places, stability = on_board(result, "places", board), on_board(result, "stability", board)
+    summary = on_board(result, "summary", board)
     if "p_first" in stability.columns:
         spread = whole_places(stability).select("model", "place_low", "place_high", "p_first", "p_top3")
         places = places.join(spread, on="model", how="left", maintain_order="left")
-    told = [name for name in ("letters", "macro_low", "macro_high", "rank_low", "rank_high") if name in summary.columns]
-    if told:
-        places = places.join(summary.select("model", *told), on="model", how="left", maintain_order="left")
+    columns_known = [
+        name for name in ("letters", "macro_low", "macro_high", "rank_low", "rank_high") if name in summary.columns
+    ]
+    if columns_known:
+        places = places.join(summary.select("model", *columns_known), on="model", how="left", maintain_order="left")
     order = [name for name in _ORDER if name in places.columns]
     caption = (
         "Place: by Copeland's rule over buckets (models dominated minus models dominating); ties at the top are broken"
@@ -71,17 +73,17 @@ def _board(part: StoredResult, board: str) -> list[Block]:
     )
     table = Table(f"places-{slug(board)}", f"Places, {board} board", places.select(order), caption, labels=_LABELS)
     chart = picture(
-        "board", part.frame("places"), optional(part, "stability"), summary=optional(part, "summary"),
-        buckets=optional(part, "buckets"), group=board,
+        "board", result.frame("places"), optional(result, "stability"), summary=optional(result, "summary"),
+        buckets=optional(result, "buckets"), group=board,
         name=f"board-{slug(board)}",
     )  # fmt: skip
-    return [Prose(_spoken(board, places.filter(pl.col("model").is_in(competitors(part, board))))), chart, table]
+    return [Prose(_spoken(board, places.filter(pl.col("model").is_in(competitors(result, board))))), chart, table]
 
 
-def _spoken(board: str, own: pl.DataFrame) -> str:
-    if own.is_empty():
+def _spoken(board: str, rows: pl.DataFrame) -> str:
+    if rows.is_empty():
         return f"Nobody competes on the {board} board."
-    first = own.filter(pl.col("place") == own["place"].min())
+    first = rows.filter(pl.col("place") == rows["place"].min())
     top = first.row(0, named=True)
     text = (
         f"On the {board} board {names_of(first['model'])} {'takes' if first.height == 1 else 'share'} the first place"
@@ -89,9 +91,9 @@ def _spoken(board: str, own: pl.DataFrame) -> str:
     return f"{text} (macro accuracy {top['macro_accuracy']:.3f})." if top["macro_accuracy"] is not None else f"{text}."
 
 
-def _gate(part: StoredResult) -> list[Block]:
+def _gate(result: StoredResult) -> list[Block]:
     """Who passes the gate of the baselines, where the challenge has one."""
-    gate = part.records.get("gate", {})
+    gate = result.records.get("gate", {})
     models = gate.get("models")
     if not gate.get("applies") or not isinstance(models, dict):
         return []
@@ -99,17 +101,17 @@ def _gate(part: StoredResult) -> list[Block]:
     text = (
         f"Gate ({gate.get('rule', 'better than every baseline')}): {len(models) - len(failed)} of {len(models)} pass."
     )
-    found: list[Block] = [Prose(text + (f" Not: {names_of(failed)}." if failed else ""))]
-    evidence = part.frame("gate_evidence")
+    blocks: list[Block] = [Prose(text + (f" Not: {names_of(failed)}." if failed else ""))]
+    evidence = result.frame("gate_evidence")
     caption = "Gap: macro accuracy minus that of the baseline, with its 95 % interval over videos."
     if not evidence.is_empty():
-        found.append(
+        blocks.append(
             Table(
                 "gate", "Gaps to the baselines", evidence, caption, labels=_GATE_LABELS, folded=evidence.height > _FEW
             )
         )
-    if not part.frame("prizes").is_empty():
-        found.append(Table("prizes", "Prizes", part.frame("prizes")))
+    if not result.frame("prizes").is_empty():
+        blocks.append(Table("prizes", "Prizes", result.frame("prizes")))
     if any(not isinstance(entry, dict) for entry in models.values()):
-        found.append(Note("gate.json could not be understood fully", "hint"))
-    return found
+        blocks.append(Note("gate.json could not be understood fully", "hint"))
+    return blocks

@@ -38,8 +38,8 @@ def section(inputs: Inputs) -> Section:
     return Section("buckets", TITLE, tuple(blocks))
 
 
-def _of_board(part: StoredResult, board: str, floors: pl.DataFrame | None) -> list[Block]:
-    frame = on_board(part, "buckets", board)
+def _of_board(result: StoredResult, board: str, floors: pl.DataFrame | None) -> list[Block]:
+    frame = on_board(result, "buckets", board)
     if frame.is_empty():
         return []
     frame = frame.with_columns(
@@ -50,13 +50,13 @@ def _of_board(part: StoredResult, board: str, floors: pl.DataFrame | None) -> li
         "Accuracy: mean over the questions of the bucket; 95 % interval over videos."
         " Models that share a letter cannot be told apart in the bucket (Holm within the bucket)."
     )
-    tables = (part.frame("buckets"), optional(part, "places"))
+    tables = (result.frame("buckets"), optional(result, "places"))
     blocks = [
         picture("bucket_matrix", *tables, floors, group=board, name=f"bucket-matrix-{slug(board)}"),
         picture("podium", *tables, group=board, name=f"podium-{slug(board)}"),
     ]
     name = f"ranking-heat-map-{slug(board)}"
-    blocks.append(picture_of_foremost("ranking_heat_map", part, board, "buckets", name=name))
+    blocks.append(picture_of_foremost("ranking_heat_map", result, board, "buckets", name=name))
     shown = frame.select(order)
     return [*blocks, Table(f"buckets-{slug(board)}", f"Buckets, {board} board", shown, caption, folded=True)]
 
@@ -69,14 +69,14 @@ def _label(row: dict[str, object]) -> str:
 def summary_rows(inputs: Inputs, level: str) -> pl.DataFrame:
     """Rows of a level of all scorings' summaries (estimand: questions), with the model's name."""
     frames = []
-    for part in inputs.of("score"):
-        frame = part.frame("summary")
+    for result in inputs.of("score"):
+        frame = result.frame("summary")
         if frame.is_empty():
             continue
         if "estimand" in frame.columns:
             frame = frame.filter(pl.col("estimand") == "rows")
         wanted = [name for name in ("name", "accuracy", "low", "high", "count", "videos") if name in frame.columns]
-        model = str(part.options.get("model", part.label))
+        model = str(result.options.get("model", result.label))
         frames.append(frame.filter(pl.col("level") == level).select(pl.lit(model).alias("model"), *wanted))
     return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
 
@@ -99,14 +99,14 @@ def _of_scores(inputs: Inputs) -> list[Block]:
 
 
 def _floors(inputs: Inputs) -> list[Block]:
-    part = inputs.first("floors")
-    if part is None:
+    result = inputs.first("floors")
+    if result is None:
         command = "surgeval floors --requests R --references F --results SCORES... --out DIR/floors"
         return [
             Note(f"Floors (what systems reach that never look) are not here. To add them, run: {command}", "missing")
         ]
     blocks: list[Block] = []
-    floors = part.frame("floors")
+    floors = result.frame("floors")
     if not floors.is_empty():
         wide = floors.filter(pl.col("level").is_in(["headline", "overall", "bucket"])).pivot(
             "floor", index=["level", "name", "questions", "videos"], values="accuracy", aggregate_function="first"
@@ -114,7 +114,7 @@ def _floors(inputs: Inputs) -> list[Block]:
         shown = wide.with_columns(pl.col("name").map_elements(slice_label, return_dtype=pl.String))
         caption = "Accuracy of systems that never look at the video; those named oracle are fitted in hindsight."
         blocks.append(Table("floors", "Floors", shown, caption, labels={name: _floor(name) for name in wide.columns}))
-    margins = part.frame("margins")
+    margins = result.frame("margins")
     if not margins.is_empty():
         blocks += _margins(margins)
     return blocks

@@ -30,16 +30,16 @@ _SHOWN_FRAMES = 6
 
 def section(inputs: Inputs) -> Section:
     """The data card of the questions and the list of procedures."""
-    blocks = [block for part in inputs.of("questions") for block in _card(part)]
-    blocks += [block for part in inputs.of("simulate") for block in _procedures(part)]
+    blocks = [block for result in inputs.of("questions") for block in _card(result)]
+    blocks += [block for result in inputs.of("simulate") for block in _procedures(result)]
     blocks += [*_timeline(inputs), *_frames(inputs)]
     if not blocks:
         return missing("data", TITLE, "There is no data card.", "surgeval questions ANNOTATIONS --out DIR/questions")
     return Section("data", TITLE, tuple(blocks))
 
 
-def _card(part: StoredResult) -> list[Block]:
-    card = part.records.get("data_card", {})
+def _card(result: StoredResult) -> list[Block]:
+    card = result.records.get("data_card", {})
     counts, videos = _rows(card, "counts"), _rows(card, "videos")
     if counts.is_empty() or "questions" not in counts.columns:
         return []
@@ -67,7 +67,11 @@ def _in_words(counts: pl.DataFrame) -> pl.DataFrame:
     if "capability" not in counts.columns:
         return counts
     known = {code: Capability.named(code) for code in counts["capability"].cast(pl.String).drop_nulls().unique()}
-    words = {code: f"{found.code} {found.label.lower()}" for code, found in known.items() if found is not None}
+    words = {
+        code: f"{capability.code} {capability.label.lower()}"
+        for code, capability in known.items()
+        if capability is not None
+    }
     return counts.with_columns(pl.col("capability").cast(pl.String).replace(words))
 
 
@@ -119,7 +123,9 @@ def _hardest(inputs: Inputs) -> str | None:
 
 def _asked(inputs: Inputs, video: str) -> list[Request]:
     """The first questions about the video, from the question files beside a data card."""
-    files = [file for part in inputs.of("questions") for file in sorted(part.path.glob("*/*/requests.json"))[:_TRIED]]
+    files = [
+        file for result in inputs.of("questions") for file in sorted(result.path.glob("*/*/requests.json"))[:_TRIED]
+    ]
     asked: list[Request] = []
     for file in files:
         if not file.is_symlink() and file.stat().st_size < _MOST_BYTES:
@@ -127,8 +133,8 @@ def _asked(inputs: Inputs, video: str) -> list[Request]:
     return asked[:_SHOWN_QUESTIONS]
 
 
-def _procedures(part: StoredResult) -> list[Block]:
-    frame = part.frame("procedures")
+def _procedures(result: StoredResult) -> list[Block]:
+    frame = result.frame("procedures")
     if frame.is_empty():
         return []
     hours = frame["duration_s"].sum() / 3600

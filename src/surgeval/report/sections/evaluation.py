@@ -14,20 +14,20 @@ TITLE = "Metrics"
 
 def section(inputs: Inputs) -> Section:
     """The metrics of every evaluated model."""
-    parts = [part for part in inputs.of("evaluate") if not part.frame("metrics").is_empty()]
+    parts = [result for result in inputs.of("evaluate") if not result.frame("metrics").is_empty()]
     if not parts:
         return missing(
             "evaluation", TITLE, "No predictions were evaluated.", "surgeval evaluate KIND ... --out DIR/MODEL"
         )
-    return Section("evaluation", TITLE, tuple(block for part in parts for block in _evaluated(part)))
+    return Section("evaluation", TITLE, tuple(block for result in parts for block in _evaluated(result)))
 
 
-def _evaluated(part: StoredResult) -> list[Block]:
-    model, metrics = name_of(part.options.get("model", part.label)), part.frame("metrics")
-    blocks: list[Block] = [Prose(part.prose.split("\n")[0])] if part.prose else []
-    if (within := _within_one(part)) is not None:
+def _evaluated(result: StoredResult) -> list[Block]:
+    model, metrics = name_of(result.options.get("model", result.label)), result.frame("metrics")
+    blocks: list[Block] = [Prose(result.prose.split("\n")[0])] if result.prose else []
+    if (within := _within_one(result)) is not None:
         blocks.append(within)
-    if (curve := _calibration(part)) is not None:
+    if (curve := _calibration(result)) is not None:
         blocks.append(curve)
     wanted = [
         name for name in ("metric", "value", "low", "high", "videos", "estimand", "note") if name in metrics.columns
@@ -35,25 +35,25 @@ def _evaluated(part: StoredResult) -> list[Block]:
     caption = "Intervals have whole videos as units; conventions are in conventions.json beside the table."
     blocks.append(Table("metrics", f"Metrics of {model}", metrics.select(wanted), caption))
     for name, title in (("per_class", "By class"), ("per_stratum", "By condition")):
-        if not part.frame(name).is_empty():
-            blocks.append(Table(name.replace("_", "-"), f"{title}, {model}", part.frame(name), shown_rows=60))
+        if not result.frame(name).is_empty():
+            blocks.append(Table(name.replace("_", "-"), f"{title}, {model}", result.frame(name), shown_rows=60))
     return blocks
 
 
-def _within_one(part: StoredResult) -> Block | None:
+def _within_one(result: StoredResult) -> Block | None:
     """A picture of the metrics that lie between 0 and 1 and have an interval."""
-    frame = part.frame("metrics").drop_nulls(["value", "low", "high"])
+    frame = result.frame("metrics").drop_nulls(["value", "low", "high"])
     frame = frame.filter(frame["value"].is_between(0, 1) & frame["high"].is_between(0, 1) & (frame["low"] >= 0))
     if frame.height < 2:
         return None
     rows = frame.select("value", "low", "high", model="metric", n="videos")
-    title = f"Metrics of {name_of(part.options.get('model', part.label))}"
+    title = f"Metrics of {name_of(result.options.get('model', result.label))}"
     return picture("value_intervals", rows, name="metric-intervals", title=title, estimand="value of the metric")
 
 
-def _calibration(part: StoredResult) -> Block | None:
+def _calibration(result: StoredResult) -> Block | None:
     """Reliability curves, one for each calibration error and class."""
-    bins, scores = part.frame("reliability"), part.path / SCORES
+    bins, scores = result.frame("reliability"), result.path / SCORES
     if bins.is_empty() or not scores.is_file():
         return None
     counted = pl.read_parquet(scores, columns=["metric", "case"]).group_by("metric").agg(pl.col("case").n_unique())

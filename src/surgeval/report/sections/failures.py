@@ -19,18 +19,18 @@ _LABELS = {"p_value": "p", "p_holm": "p (Holm)", "odds_ratio": "odds ratio", "st
 
 def section(inputs: Inputs) -> Section:
     """Every failure analysis of the folder."""
-    parts = [part for part in inputs.of("failures") if not part.frame("effects").is_empty()]
+    parts = [result for result in inputs.of("failures") if not result.frame("effects").is_empty()]
     if not parts:
         columns = inputs.live.strata_columns if inputs.live is not None else []
         fixed = plain(",".join(columns) or "COLUMN,...", limit=50)
         command = f"surgeval failures SCORES... --outcome value --fixed {fixed} --random model,video --out DIR/failures"
         return missing("failures", TITLE, "There is no failure analysis.", command)
-    return Section("failures", TITLE, tuple(block for part in parts for block in _analysis(part)))
+    return Section("failures", TITLE, tuple(block for result in parts for block in _analysis(result)))
 
 
-def _analysis(part: StoredResult) -> list[Block]:
-    effects, fit = part.frame("effects"), part.records.get("fit", {})
-    blocks: list[Block] = [Prose(terms_in_words(part.prose.split("\n")[0]))] if part.prose else []
+def _analysis(result: StoredResult) -> list[Block]:
+    effects, fit = result.frame("effects"), result.records.get("fit", {})
+    blocks: list[Block] = [Prose(terms_in_words(result.prose.split("\n")[0]))] if result.prose else []
     if fit.get("converged") is False:
         blocks.append(Note("The fit did not converge; its numbers must not be used."))
     caption = (
@@ -40,36 +40,36 @@ def _analysis(part: StoredResult) -> list[Block]:
     rows = fit.get("rows")
     blocks.append(picture("effects_forest", effects, rows=rows if isinstance(rows, int) else None))
     blocks.append(Table("effects", "Effects of properties", effects, caption, labels=_LABELS, folded=True))
-    if not part.frame("variance").is_empty():
+    if not result.frame("variance").is_empty():
         caption = "Spread on the scale of the log odds; ICC: share of the variance that is not explained otherwise."
-        blocks.append(Table("variance", "Spread between models, videos and units", part.frame("variance"), caption))
-    per_model = part.frame("per_model")
+        blocks.append(Table("variance", "Spread between models, videos and units", result.frame("variance"), caption))
+    per_model = result.frame("per_model")
     if not per_model.is_empty():
-        own = per_model.filter(pl.col("term") != "(Intercept)").sort("p_value", nulls_last=True)
+        terms = per_model.filter(pl.col("term") != "(Intercept)").sort("p_value", nulls_last=True)
         blocks.append(picture("model_effects", per_model))
         caption = "Each model fitted by itself."
-        blocks.append(Table("per-model", "Effects model by model", own, caption, labels=_LABELS, folded=True))
-    blocks += _pictures(part, fit)
-    blocks += [Note(_said(warning), "hint") for warning in _warnings(fit)]
+        blocks.append(Table("per-model", "Effects model by model", terms, caption, labels=_LABELS, folded=True))
+    blocks += _pictures(result, fit)
+    blocks += [Note(_spoken(warning), "hint") for warning in _warnings(fit)]
     return blocks
 
 
-def _pictures(part: StoredResult, fit: dict[str, Any]) -> list[Block]:
+def _pictures(result: StoredResult, fit: dict[str, Any]) -> list[Block]:
     """How common properties are, expected outcomes, random effects and their quantiles, where they were written."""
     blocks: list[Block] = []
     prevalence = _prevalence(fit)
     if not prevalence.is_empty():
         blocks.append(picture("property_prevalence", prevalence))
-    if not part.frame("marginal_means").is_empty():
-        blocks.append(picture("marginal_means", part.frame("marginal_means")))
-    effects = part.frame("random_effects")
+    if not result.frame("marginal_means").is_empty():
+        blocks.append(picture("marginal_means", result.frame("marginal_means")))
+    effects = result.frame("random_effects")
     for group in effects["group"].unique(maintain_order=True).head(2) if "group" in effects.columns else ():
         title = f"Random effects of {plain(group, limit=40)}"
         blocks.append(picture("caterpillar", effects, group=group, name=f"caterpillar-{slug(group)}", title=title))
-    if not part.frame("quantiles").is_empty():
-        blocks.append(picture("normal_qq", part.frame("quantiles")))
-    if not (residuals := part.frame("residuals")).is_empty():
-        rows = part.frame("residual_tests").to_dicts()
+    if not result.frame("quantiles").is_empty():
+        blocks.append(picture("normal_qq", result.frame("quantiles")))
+    if not (residuals := result.frame("residuals")).is_empty():
+        rows = result.frame("residual_tests").to_dicts()
         blocks.append(picture("simulated_residuals", residuals, tests={row["test"]: row["value"] for row in rows}))
     return blocks
 
@@ -84,7 +84,7 @@ def _prevalence(fit: dict[str, Any]) -> pl.DataFrame:
         return pl.DataFrame()
 
 
-def _said(warning: str) -> str:
+def _spoken(warning: str) -> str:
     """A warning as a sentence: without its code, terms in words."""
     text = re.sub(r"^(?:error|warning|note) [a-z-]+ (?:\[.{1,80}?\]+: )?", "", plain(warning, limit=400))
     return terms_in_words(f"{text[:1].upper()}{text[1:]}") + ("" if text.endswith(".") else ".")

@@ -20,7 +20,7 @@ _LABELS = {"p50_s": "median", "p95_s": "95th percentile", "max_s": "longest", "l
 
 def section(inputs: Inputs) -> Section:
     """Latencies of scored answers and of rehearsals."""
-    blocks = [*_latencies(inputs), *(block for part in inputs.of("rehearse") for block in _rehearsal(part))]
+    blocks = [*_latencies(inputs), *(block for result in inputs.of("rehearse") for block in _rehearsal(result))]
     if not blocks:
         return missing(
             "latency", TITLE, "No latency is known.", "surgeval rehearse --command CMD --input DIR --out DIR/rehearsal"
@@ -30,7 +30,7 @@ def section(inputs: Inputs) -> Section:
 
 def limits_s(inputs: Inputs) -> list[float]:
     """The time limits under which models were scored."""
-    given = {part.options.get("max_latency_s") for part in inputs.of("score")}
+    given = {result.options.get("max_latency_s") for result in inputs.of("score")}
     return sorted(float(limit) for limit in given if isinstance(limit, int | float) and not isinstance(limit, bool))
 
 
@@ -71,32 +71,32 @@ def _under_limit(inputs: Inputs, known: pl.DataFrame, limit: float, name: str) -
 
 
 def _by_model(inputs: Inputs, known: pl.DataFrame) -> dict[str, list[float]]:
-    taken = {model: own["latency"].to_list() for (model,), own in known.group_by("model", maintain_order=True)}
+    taken = {model: rows["latency"].to_list() for (model,), rows in known.group_by("model", maintain_order=True)}
     return {model: taken[model] for model in inputs.models if model in taken}
 
 
 def _limit_of_each(inputs: Inputs) -> pl.DataFrame:
     """The time limit under which each model's answer to each case was scored."""
     frames = []
-    for part in inputs.of("score"):
-        limit = part.options.get("max_latency_s")
-        if (part.path / SCORES).is_file() and isinstance(limit, int | float):
-            keys = pl.read_parquet(part.path / SCORES, columns=["model", "case"]).cast(pl.String).unique()
+    for result in inputs.of("score"):
+        limit = result.options.get("max_latency_s")
+        if (result.path / SCORES).is_file() and isinstance(limit, int | float):
+            keys = pl.read_parquet(result.path / SCORES, columns=["model", "case"]).cast(pl.String).unique()
             frames.append(keys.with_columns(pl.lit(float(limit)).alias("limit_s")))
     return pl.concat(frames).unique(["model", "case"], keep="first", maintain_order=True)
 
 
-def _rehearsal(part: StoredResult) -> list[Block]:
+def _rehearsal(result: StoredResult) -> list[Block]:
     try:
-        facts = run_facts(part.path)
+        facts = run_facts(result.path)
     except (SurgevalError, OSError, ValueError, KeyError, TypeError) as error:
-        return [Note(f"{part.label}: the events of the rehearsal cannot be read ({type(error).__name__})")]
+        return [Note(f"{result.label}: the events of the rehearsal cannot be read ({type(error).__name__})")]
     if not facts.questions:
-        return [Note(f"{part.label}: the rehearsal has no outcome", "hint")]
-    text = f"Rehearsal {part.label}: {facts.answered} of {facts.questions} questions were answered in time."
+        return [Note(f"{result.label}: the rehearsal has no outcome", "hint")]
+    text = f"Rehearsal {result.label}: {facts.answered} of {facts.questions} questions were answered in time."
     if not math.isnan(facts.max_s):
         text += (
             f" Latency: median {facts.p50_s:.2f} s, 95th percentile {facts.p95_s:.2f} s, largest {facts.max_s:.2f} s."
         )
     frame = pl.DataFrame({"outcome": list(facts.outcomes), "questions": list(facts.outcomes.values())})
-    return [Prose(text), Table("rehearsal", f"Outcomes of {part.label}", frame)]
+    return [Prose(text), Table("rehearsal", f"Outcomes of {result.label}", frame)]

@@ -19,15 +19,15 @@ _SHOWN_HASHES = 200
 
 def section(inputs: Inputs) -> Section:
     """The line that makes the page again, what it was made from, and the manifests of all parts."""
-    blocks: list[Block] = [Prose(f"This page: {reproduction_line(inputs)}"), *_own(inputs)]
-    runs = [_run(part) for part in inputs.parts]
+    blocks: list[Block] = [Prose(f"This page: {reproduction_line(inputs)}"), *_this_page(inputs)]
+    runs = [_run(result) for result in inputs.parts]
     if runs:
         caption = (
             "Each line can be run again from the manifest.json beside the results; equal inputs give equal results."
         )
         kinds = dict.fromkeys(("part", "verb", "options", "seeds", "surgeval", "python"), pl.String)
         blocks.append(Table("runs", "Runs", pl.DataFrame(runs, schema=kinds, orient="row"), caption, folded=True))
-    hashes = [row for part in inputs.parts for row in _hashes(part)]
+    hashes = [row for result in inputs.parts for row in _hashes(result)]
     if hashes:
         kinds = dict.fromkeys(("part", "file", "sha256"), pl.String)
         frame = pl.DataFrame(hashes, schema=kinds, orient="row")
@@ -40,29 +40,29 @@ def section(inputs: Inputs) -> Section:
     return Section("reproduction", TITLE, tuple(blocks), folded=True)
 
 
-def _own(inputs: Inputs) -> list[Block]:
+def _this_page(inputs: Inputs) -> list[Block]:
     """Versions and files of this very page, as its manifest has them."""
     made = report_manifest(inputs)
     packages = ", ".join(f"{name} {version}" for name, version in made["packages"].items())
     text = f"Made with surgeval {made['surgeval']}, Python {made['python']}, {packages}; its intervals draw nothing."
-    found: list[Block] = [Prose(text)]
+    blocks: list[Block] = [Prose(text)]
     if made["inputs"]:
         frame = pl.DataFrame(made["inputs"], schema=dict.fromkeys(("file", "sha256"), pl.String))
         caption = "SHA-256 of every file whose numbers or words are on this page, named as seen from the folder."
         title = "What this page was made from"
-        found.append(Table("page-inputs", title, frame, caption, shown_rows=_SHOWN_HASHES, folded=True))
-    return found
+        blocks.append(Table("page-inputs", title, frame, caption, shown_rows=_SHOWN_HASHES, folded=True))
+    return blocks
 
 
-def _run(part: StoredResult) -> tuple[str, ...]:
-    verb = "rank" if part.kind == "rank-tasks" else part.kind
+def _run(result: StoredResult) -> tuple[str, ...]:
+    verb = "rank" if result.kind == "rank-tasks" else result.kind
     return (
-        part.label,
+        result.label,
         verb,
-        _listed(part.options),
-        _listed(part.stored.get("seeds")),
-        plain(part.stored.get("surgeval", ""), limit=30),
-        plain(part.stored.get("python", ""), limit=30),
+        _listed(result.options),
+        _listed(result.stored.get("seeds")),
+        plain(result.stored.get("surgeval", ""), limit=30),
+        plain(result.stored.get("python", ""), limit=30),
     )
 
 
@@ -77,9 +77,9 @@ def _word(item: Any) -> str:
     return item if isinstance(item, str) else json.dumps(item, ensure_ascii=False, default=str)
 
 
-def _hashes(part: StoredResult) -> list[tuple[str, str, str]]:
-    listed = part.stored.get("inputs")
+def _hashes(result: StoredResult) -> list[tuple[str, str, str]]:
+    listed = result.stored.get("inputs")
     if not isinstance(listed, list):
         return []
     rows = [entry for entry in listed if isinstance(entry, dict)]
-    return [(part.label, plain(r.get("file", ""), limit=80), plain(r.get("sha256", ""), limit=64)) for r in rows]
+    return [(result.label, plain(r.get("file", ""), limit=80), plain(r.get("sha256", ""), limit=64)) for r in rows]

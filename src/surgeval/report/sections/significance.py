@@ -26,53 +26,55 @@ _SHOWN = 60
 
 def section(inputs: Inputs) -> Section:
     """Tests of all pairs in all buckets, of the first ranking."""
-    part = inputs.first("rank")
-    if part is None or part.frame("pairs").is_empty():
+    result = inputs.first("rank")
+    if result is None or result.frame("pairs").is_empty():
         return missing("significance", TITLE, "Pairs were not tested.", "surgeval rank SCORES... --out DIR/rank")
-    return Section("significance", TITLE, tuple(block for board in boards_of(part) for block in _board(part, board)))
+    return Section(
+        "significance", TITLE, tuple(block for board in boards_of(result) for block in _board(result, board))
+    )
 
 
-def _board(part: StoredResult, board: str) -> list[Block]:
-    pairs = on_board(part, "pairs", board)
+def _board(result: StoredResult, board: str) -> list[Block]:
+    pairs = on_board(result, "pairs", board)
     if pairs.is_empty():
         return []
-    found = pairs.filter(pl.col("significant").fill_null(False))
+    significant = pairs.filter(pl.col("significant").fill_null(False))
     text = (
-        f"On the {board} board {found.height:,} of {pairs.height:,} comparisons of two models in a bucket are"
-        f" significant ({percent(found.height / pairs.height)})."
+        f"On the {board} board {significant.height:,} of {pairs.height:,} comparisons of two models in a bucket are"
+        f" significant ({percent(significant.height / pairs.height)})."
     )
-    blocks: list[Block] = [Prose(text), *_pictures(part, board)]
-    differences = on_board(part, "differences", board)
-    shown = _with_intervals(found if not found.is_empty() else pairs, differences).sort("p_adjusted")
-    shown = shown.drop("significant") if not found.is_empty() else shown
+    blocks: list[Block] = [Prose(text), *_pictures(result, board)]
+    differences = on_board(result, "differences", board)
+    shown = _with_intervals(significant if not significant.is_empty() else pairs, differences).sort("p_adjusted")
+    shown = shown.drop("significant") if not significant.is_empty() else shown
     caption = (
         "Difference: accuracy of the first minus that of the second model in the bucket, with a 95 % interval over"
         " videos. p-values: paired test with the video as unit, two-sided; adjusted by Holm within the bucket."
     )
-    title = f"{'Significant differences' if not found.is_empty() else 'Differences'}, {board} board"
+    title = f"{'Significant differences' if not significant.is_empty() else 'Differences'}, {board} board"
     blocks.append(Table(f"pairs-{slug(board)}", title, shown, caption, shown_rows=_SHOWN, folded=True))
     return blocks
 
 
-def _pictures(part: StoredResult, board: str) -> list[Block]:
-    places, level = optional(part, "places"), part.options.get("alpha", 0.05)
-    letters = optional(part, "summary")
+def _pictures(result: StoredResult, board: str) -> list[Block]:
+    places, level = optional(result, "places"), result.options.get("alpha", 0.05)
+    letters = optional(result, "summary")
     blocks = [
         picture(
-            "significance_map", part.frame("pairs"), letters, places, group=board, level=f"{level}",
+            "significance_map", result.frame("pairs"), letters, places, group=board, level=f"{level}",
             name=f"significance-map-{slug(board)}",
         )
     ]  # fmt: skip
-    if not part.frame("dominance").is_empty():
+    if not result.frame("dominance").is_empty():
         name = f"dominance-matrix-{slug(board)}"
-        blocks.append(picture_of_foremost("dominance_matrix", part, board, "dominance", name=name))
-    if not part.frame("differences").is_empty():
+        blocks.append(picture_of_foremost("dominance_matrix", result, board, "dominance", name=name))
+    if not result.frame("differences").is_empty():
         name = f"pair-differences-{slug(board)}"
-        rivals = competitors(part, board)
+        rivals = competitors(result, board)
         crowd = len(rivals) > CROWD
         title = f"Differences between the first {FOREMOST} models" if crowd else "Differences between models"
         models = tuple(rivals[:FOREMOST] if crowd else rivals)
-        differences = part.frame("differences")
+        differences = result.frame("differences")
         blocks.append(picture("pair_differences", differences, group=board, models=models, name=name, title=title))
     return blocks
 

@@ -23,21 +23,21 @@ _LABELS = {
 
 def section(inputs: Inputs) -> Section:
     """Places under resampled videos and under other merge rules."""
-    part = inputs.first("rank")
-    blocks = [] if part is None else [block for board in boards_of(part) for block in _board(part, board)]
+    result = inputs.first("rank")
+    blocks = [] if result is None else [block for board in boards_of(result) for block in _board(result, board)]
     if not blocks:
         command = "surgeval rank SCORES... --boot 10000 --out DIR/rank"
         return missing("stability", TITLE, "How firm the places are is not known.", command)
     return Section("stability", TITLE, tuple(blocks))
 
 
-def _board(part: StoredResult, board: str) -> list[Block]:
-    stability, sensitivity = on_board(part, "stability", board), on_board(part, "sensitivity", board)
-    influence = on_board(part, "influence", board)
+def _board(result: StoredResult, board: str) -> list[Block]:
+    stability, sensitivity = on_board(result, "stability", board), on_board(result, "sensitivity", board)
+    influence = on_board(result, "influence", board)
     blocks: list[Block] = []
-    if text := _spoken(board, _record(part, board)):
+    if text := _spoken(board, _record(result, board)):
         blocks.append(Prose(text))
-    blocks += _pictures(part, board)
+    blocks += _pictures(result, board)
     if not stability.is_empty():
         caption = (
             "Places over resamples of whole videos: mean, standard deviation, the middle 95 % (rounded outwards), and"
@@ -59,13 +59,13 @@ def _board(part: StoredResult, board: str) -> list[Block]:
     return blocks
 
 
-def _pictures(part: StoredResult, board: str) -> list[Block]:
+def _pictures(result: StoredResult, board: str) -> list[Block]:
     """How often each place was taken, how firm the order is, and places under other rules."""
     blocks: list[Block] = []
-    frequencies, places = part.frame("place_frequencies"), optional(part, "places")
-    options = {"group": board, "evidence": _evidence(part, board)}
+    frequencies, places = result.frame("place_frequencies"), optional(result, "places")
+    options = {"group": board, "evidence": _evidence(result, board)}
     if not frequencies.is_empty():
-        spread = optional(part, "stability")
+        spread = optional(result, "stability")
         blocks.append(
             picture(
                 "place_frequencies", frequencies, spread, places, name=f"place-frequencies-{slug(board)}", **options
@@ -73,26 +73,26 @@ def _pictures(part: StoredResult, board: str) -> list[Block]:
         )
         name = f"place-shares-{slug(board)}"
         evidence, table = options["evidence"], "place_frequencies"
-        blocks.append(picture_of_foremost("place_shares", part, board, table, name=name, evidence=evidence))
-    tau = part.frame("tau_frequencies")
-    if not tau.is_empty() and board == boards_of(part)[0]:
+        blocks.append(picture_of_foremost("place_shares", result, board, table, name=name, evidence=evidence))
+    tau = result.frame("tau_frequencies")
+    if not tau.is_empty() and board == boards_of(result)[0]:
         blocks.append(picture("tau_violin", tau, evidence=options["evidence"]))
-    if not part.frame("sensitivity").is_empty():
+    if not result.frame("sensitivity").is_empty():
         name = f"places-by-rule-{slug(board)}"
-        blocks.append(picture_of_foremost("places_by_rule", part, board, "sensitivity", ordered=False, name=name))
+        blocks.append(picture_of_foremost("places_by_rule", result, board, "sensitivity", ordered=False, name=name))
     return blocks
 
 
-def _evidence(part: StoredResult, board: str) -> str:
+def _evidence(result: StoredResult, board: str) -> str:
     """What was resampled how often."""
-    firm = _record(part, board).get("stability")
+    firm = _record(result, board).get("stability")
     replicates = firm.get("replicates") if isinstance(firm, dict) else None
     return f"{replicates:,} resamples of whole videos" if isinstance(replicates, int) else "resamples of whole videos"
 
 
-def _record(part: StoredResult, board: str) -> dict[str, Any]:
-    found = part.records.get("structure", {}).get(board)
-    return found if isinstance(found, dict) else {}
+def _record(result: StoredResult, board: str) -> dict[str, Any]:
+    record = result.records.get("structure", {}).get(board)
+    return record if isinstance(record, dict) else {}
 
 
 def _spoken(board: str, structure: dict[str, Any]) -> str:

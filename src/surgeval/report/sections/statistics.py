@@ -8,7 +8,8 @@ from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.live import Live
 from surgeval.report.section import Block, Note, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
-from surgeval.report.sections._wording import count_of, missing, name_of, names_of, slug
+from surgeval.report.sections._wording import count_of, heading_of, missing, name_of, names_of, slug
+from surgeval.results.tables import RESULT_FILES
 
 TITLE = "Uncertainty and conditions"
 MEDIAN = "(median of models)"
@@ -29,9 +30,7 @@ def section(inputs: Inputs) -> Section:
     live = inputs.live
     blocks: list[Block] = [] if live is None else [*_intervals(inputs, live), *_dependence(live), *_strata(live)]
     blocks += _leverage(inputs)
-    blocks += [
-        block for part in inputs.of("interval", "compare", "strata", "aggregate", "agreement") for block in _file(part)
-    ]
+    blocks += [block for result in inputs.of(*RESULT_FILES) for block in _file(result)]
     if not blocks:
         return missing("statistics", TITLE, "There is no score table.", "surgeval score ... --out DIR/MODEL")
     return Section("statistics", TITLE, tuple(blocks))
@@ -79,11 +78,11 @@ def _strata(live: Live) -> list[Block]:
     frame, why = live.strata
     if frame.is_empty():
         return [Note(f"Conditions were not compared: {why}.", "hint")]
-    own = frame.filter(pl.col("model") != MEDIAN)
-    apart = own.filter((pl.col("low") > 0) | (pl.col("high") < 0))
+    rows = frame.filter(pl.col("model") != MEDIAN)
+    apart = rows.filter((pl.col("low") > 0) | (pl.col("high") < 0))
     text = (
         f"Every condition ({names_of(live.strata_columns)}) was compared with all cases: {apart.height} of"
-        f" {count_of(own.height, 'difference')} have an interval that leaves out zero (not corrected for number)."
+        f" {count_of(rows.height, 'difference')} have an interval that leaves out zero (not corrected for number)."
     )
     columns = ["column", "stratum", "model", "value", "delta", "low", "high", "cases", "videos"]
     caption = (
@@ -97,18 +96,18 @@ def _strata(live: Live) -> list[Block]:
 
 def _leverage(inputs: Inputs) -> list[Block]:
     """What single videos do to the headline of the first model that was scored."""
-    part = next((part for part in inputs.of("score") if not part.frame("leverage_videos").is_empty()), None)
-    if part is None:
+    result = next((scored for scored in inputs.of("score") if not scored.frame("leverage_videos").is_empty()), None)
+    if result is None:
         return []
-    title = f"What single videos do to the headline of {name_of(part.options.get('model', part.label))}"
-    return [picture("video_leverage", part.frame("leverage_videos"), title=title)]
+    title = f"What single videos do to the headline of {name_of(result.options.get('model', result.label))}"
+    return [picture("video_leverage", result.frame("leverage_videos"), title=title)]
 
 
-def _file(part: StoredResult) -> list[Block]:
+def _file(result: StoredResult) -> list[Block]:
     """What a statistics verb wrote: its picture where it has one, its words and its table."""
-    frame = part.frame("result")
-    found: list[Block] = [Prose(part.prose)] if part.prose else []
-    name = slug(f"{part.kind} {part.label}")
-    if part.kind in _CHARTS and not frame.is_empty():
-        found.append(picture(_CHARTS[part.kind], frame, name=name))
-    return [*found, Table(name, f"{part.kind.capitalize()}: {part.label}", frame, folded=part.kind in _CHARTS)]
+    frame = result.table
+    blocks: list[Block] = [Prose(result.prose)] if result.prose else []
+    name = slug(f"{result.kind} {result.label}")
+    if result.kind in _CHARTS and not frame.is_empty():
+        blocks.append(picture(_CHARTS[result.kind], frame, name=name))
+    return [*blocks, Table(name, heading_of(result), frame, folded=result.kind in _CHARTS)]

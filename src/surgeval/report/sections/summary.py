@@ -23,16 +23,16 @@ _SIDE_BY_SIDE = 4
 
 def section(inputs: Inputs) -> Section:
     """The headline in words, one picture, and the number of limitations."""
-    paragraphs = [" ".join(sentence for sentence in part if sentence) for part in _paragraphs(inputs)]
+    paragraphs = [" ".join(sentence for sentence in sentences if sentence) for sentences in _paragraphs(inputs)]
     blocks: list[Block] = [Prose(text) for text in paragraphs if text]
     if inputs.live is not None and (left_out := inputs.live.left_out):
         blocks.append(
             Note("Scores that the values below leave out:", items=tuple(text.rstrip(".") for text in left_out))
         )
     blocks += [*_table(inputs), *_pictures(inputs)]
-    if found := len(limitations(inputs)):
-        verb = "is" if found == 1 else "are"
-        text = f"{count_of(found, 'limitation')} of these results {verb} listed below; read before you quote a number."
+    if count := len(limitations(inputs)):
+        verb = "is" if count == 1 else "are"
+        text = f"{count_of(count, 'limitation')} of these results {verb} listed below; read before you quote a number."
         blocks.append(Note(text, "hint"))
     return Section("summary", TITLE, tuple(blocks))
 
@@ -41,7 +41,8 @@ def compared(inputs: Inputs) -> str:
     """What was compared, on how much."""
     models = count_of(len(inputs.models), "model")
     if inputs.rows.is_empty():
-        return f"This report covers {models}." if inputs.models else "This folder holds no scores."
+        verbs = names_of(dict.fromkeys(result.kind for result in inputs.parts))
+        return f"This report covers {models}." if inputs.models else f"No scores are here, but what {verbs} wrote."
     cases, videos = inputs.rows["case"].n_unique(), inputs.rows["video"].n_unique()
     noun = "question" if inputs.of("score") else "case"
     where = f" from {count_of(videos, 'video')}" if inputs.scores is not None and inputs.scores.has_videos else ""
@@ -51,36 +52,39 @@ def compared(inputs: Inputs) -> str:
 
 def _paragraphs(inputs: Inputs) -> list[list[str]]:
     """What was compared and who leads; of several competitions, who leads how many boards."""
-    found = _leaders(inputs)
-    if len({label for label, _ in found}) > 1:
-        return [[compared(inputs), *_counted([leader for _, leader in found])]]
-    return [[compared(inputs), *([leader.sentence for _, leader in found] or _without_boards(inputs))]]
+    leading = _leaders(inputs)
+    if len({label for label, _ in leading}) > 1:
+        return [[compared(inputs), *_counted([leader for _, leader in leading])]]
+    return [[compared(inputs), *([leader.sentence for _, leader in leading] or _without_boards(inputs))]]
 
 
 def _leaders(inputs: Inputs) -> list[tuple[str, Leader]]:
     return [
         (one.label, leader)
         for one in competitions(inputs)
-        for part in one.inputs.of("rank")
-        for leader in leaders(part)
+        for result in one.inputs.of("rank")
+        for leader in leaders(result)
     ]
 
 
-def _counted(found: list[Leader]) -> list[str]:
+def _counted(every_leader: list[Leader]) -> list[str]:
     """Who leads how many boards, and on how many that is firm."""
-    boards = Counter(names_of(leader.models) for leader in found).most_common()
-    told = [f"{name} leads {count} of {len(found)} boards" for name, count in boards[:1]]
-    told += [f"{name} {count}" for name, count in boards[1:]]
-    shared = sum(bool(leader.also) for leader in found)
-    ties = sum(leader.tied > 1 for leader in found)
-    firm = f"On {shared} of {len(found)} boards others cannot be told apart from the best"
-    return [", ".join(told) + ".", firm + (f"; {count_of(ties, 'first place')} rest on tie-breaks." if ties else ".")]
+    boards = Counter(names_of(leader.models) for leader in every_leader).most_common()
+    phrases = [f"{name} leads {count} of {len(every_leader)} boards" for name, count in boards[:1]]
+    phrases += [f"{name} {count}" for name, count in boards[1:]]
+    shared = sum(bool(leader.also) for leader in every_leader)
+    ties = sum(leader.tied > 1 for leader in every_leader)
+    firm = f"On {shared} of {len(every_leader)} boards others cannot be told apart from the best"
+    return [
+        ", ".join(phrases) + ".",
+        firm + (f"; {count_of(ties, 'first place')} rest on tie-breaks." if ties else "."),
+    ]
 
 
 def _table(inputs: Inputs) -> list[Block]:
     """The leaders of several competitions, side by side."""
-    found = _leaders(inputs)
-    if len({label for label, _ in found}) < 2:
+    leading = _leaders(inputs)
+    if len({label for label, _ in leading}) < 2:
         return []
     caption = (
         "Macro accuracy: mean over buckets of the share of questions answered rightly, with its 95 % interval over"
@@ -89,7 +93,7 @@ def _table(inputs: Inputs) -> list[Block]:
         " accuracy over all buckets."
     )
     labels = {"macro_low": "from", "macro_high": "to", "p_first": "first in resamples"}
-    return [Table("leaders", "Who leads, and how firmly", leader_table(found), caption, labels=labels)]
+    return [Table("leaders", "Who leads, and how firmly", leader_table(leading), caption, labels=labels)]
 
 
 def _without_boards(inputs: Inputs) -> list[str]:
@@ -129,8 +133,8 @@ def _by_value(inputs: Inputs) -> list[str]:
 
 def _pictures(inputs: Inputs) -> list[Block]:
     """The headline of every model with its interval, competitions side by side; else values of the main metric."""
-    found = [_headline(one) for one in competitions(inputs)]
-    rows = [frame for frame in found if not frame.is_empty()]
+    headlines = [_headline(one) for one in competitions(inputs)]
+    rows = [frame for frame in headlines if not frame.is_empty()]
     if not rows:
         return _values(inputs)
     estimand, title = "headline accuracy, mean over buckets", "Headline accuracy"

@@ -22,12 +22,12 @@ def section(inputs: Inputs) -> Section:
     if not parts:
         command = "surgeval rank SCORES... --rule mean-then-rank --out DIR/rank"
         return missing("tasks", TITLE, "There is no ranking by task.", command)
-    return Section("tasks", TITLE, tuple(block for part in parts for block in _ranking(inputs, part)))
+    return Section("tasks", TITLE, tuple(block for result in parts for block in _ranking(inputs, result)))
 
 
-def _ranking(inputs: Inputs, part: StoredResult) -> list[Block]:
-    rule = str(part.options.get("rule", "a generic rule"))
-    consensus, ranks = part.frame("consensus"), part.frame("ranks")
+def _ranking(inputs: Inputs, result: StoredResult) -> list[Block]:
+    rule = str(result.options.get("rule", "a generic rule"))
+    consensus, ranks = result.frame("consensus"), result.frame("ranks")
     blocks: list[Block] = []
     if not consensus.is_empty():
         first = consensus.filter(consensus["rank"] == consensus["rank"].min())["model"]
@@ -36,7 +36,7 @@ def _ranking(inputs: Inputs, part: StoredResult) -> list[Block]:
         blocks.append(
             Table("consensus", f"Consensus, {rule}", consensus, "Mean rank over tasks; equal ranks are shared.")
         )
-    blocks += _pictures(inputs, part)
+    blocks += _pictures(inputs, result)
     if not ranks.is_empty():
         blocks.append(
             Table(
@@ -49,26 +49,26 @@ def _ranking(inputs: Inputs, part: StoredResult) -> list[Block]:
                 folded=True,
             )
         )
-    if not part.frame("stability").is_empty():
+    if not result.frame("stability").is_empty():
         caption = (
             "Ranks over resamples of whole videos (of cases, where the table names no video); shared ranks split the"
             " shares of first ranks, which are no probability of being the best."
         )
         blocks.append(
-            Table("rank-stability", f"Ranks under resampling, {rule}", part.frame("stability"), caption, folded=True)
+            Table("rank-stability", f"Ranks under resampling, {rule}", result.frame("stability"), caption, folded=True)
         )
-    if not part.frame("kendall").is_empty():
+    if not result.frame("kendall").is_empty():
         blocks.append(
             Table(
                 "kendall",
                 "Agreement of tasks",
-                part.frame("kendall"),
+                result.frame("kendall"),
                 "Kendall's tau-b of two tasks' ranks.",
                 folded=True,
             )
         )
-    if not part.frame("pairs").is_empty():
-        shown = part.frame("pairs").sort("p_adjusted", nulls_last=True)
+    if not result.frame("pairs").is_empty():
+        shown = result.frame("pairs").sort("p_adjusted", nulls_last=True)
         blocks.append(
             Table("task-pairs", "Tests of pairs", shown, "Two-sided, paired by case.", shown_rows=60, folded=True)
         )
@@ -93,22 +93,24 @@ def _boxes(inputs: Inputs, ranks: pl.DataFrame) -> list[Block]:
     ]  # fmt: skip
 
 
-def _pictures(inputs: Inputs, part: StoredResult) -> list[Block]:
+def _pictures(inputs: Inputs, result: StoredResult) -> list[Block]:
     """How ranks of tasks look, how firm they are, and which tasks rank alike."""
-    consensus, ranks = optional(part, "consensus"), part.frame("ranks")
+    consensus, ranks = optional(result, "consensus"), result.frame("ranks")
     if ranks.is_empty():
         return []
     blocks = [picture("podium", ranks, consensus), picture("ranking_heat_map", ranks, consensus)]
     for task in ranks["task"].unique(maintain_order=True).head(_MOST_TASKS):
-        if not part.frame("frequencies").is_empty():
-            spread = optional(part, "stability")
+        if not result.frame("frequencies").is_empty():
+            spread = optional(result, "stability")
             name = f"place-frequencies-{slug(str(task))}"
-            own = ranks.filter(pl.col("task") == task)
-            blocks.append(picture("place_frequencies", part.frame("frequencies"), spread, own, group=task, name=name))
+            of_task = ranks.filter(pl.col("task") == task)
+            blocks.append(
+                picture("place_frequencies", result.frame("frequencies"), spread, of_task, group=task, name=name)
+            )
     blocks += _boxes(inputs, ranks)
-    if not part.frame("tau_frequencies").is_empty():
-        blocks.append(picture("tau_violin", part.frame("tau_frequencies"), optional(part, "tau")))
-    if part.frame("kendall").height > 1:
-        blocks.append(picture("task_dendrogram", part.frame("kendall")))
-        blocks.append(picture("task_network", part.frame("kendall"), ranks))
+    if not result.frame("tau_frequencies").is_empty():
+        blocks.append(picture("tau_violin", result.frame("tau_frequencies"), optional(result, "tau")))
+    if result.frame("kendall").height > 1:
+        blocks.append(picture("task_dendrogram", result.frame("kendall")))
+        blocks.append(picture("task_network", result.frame("kendall"), ranks))
     return blocks

@@ -68,14 +68,14 @@ INSTANCES = Table(
 )  # fmt: skip
 
 
-def _board(name: str, part: str) -> Table:
+def _board(name: str, what: str) -> Table:
     return Table(
-        name, f"One published row, or this run, on the {part} of Endoscapes2023; numbers in percent.",
+        name, f"One published row, or this run, on the {what} of Endoscapes2023; numbers in percent.",
         "more", "unread", model=text, trained_on=text, source=text, mark=text, conventions=text,
     )  # fmt: skip
 
 
-BOARDS = {name: _board(f"board_{name}", part) for name, part in
+BOARDS = {name: _board(f"board_{name}", what) for name, what in
           {"cvs": "critical view of safety", "boxes": "boxes", "masks": "masks"}.items()}  # fmt: skip
 
 PROCEDURES = Table(

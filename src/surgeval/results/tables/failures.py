@@ -59,6 +59,17 @@ PAIRS = Table(
     term=text, contrast=text("first less second"), estimate=number("difference on the scale of the linear predictor"),
     std_error=number, df=number("empty: infinite"), t=number, p_value=number, low=number, high=number,
 )  # fmt: skip
+SCORE_DIFFERENCES = Table(
+    "score_differences", "What a property does to the expected score, averaged over the rows and random effects.",
+    "unread", term=text, change=text("values of the property, before and after"),
+    difference=number("in points of the score"), std_error=number, low=number, high=number,
+    df=number("empty: infinite, or no test"),
+)  # fmt: skip
+PARTS = Table(
+    "parts", "One coefficient of a model of hits, or of the scores of hits, by itself.", "unread",
+    part=text("hit: a score above 0; overlap: the scores above 0"), **_ESTIMATE,
+    df=number("empty: infinite, or no test"), p_value=number, low=number("of the estimate"), high=number,
+)  # fmt: skip
 RANDOM_EFFECTS = Table(
     "random_effects", "One level of one random effect.", group=text, level=text, mean=number("conditional"),
     sd=number("conditional"),
@@ -74,8 +85,14 @@ MARGINAL_MEANS = Table(
 )  # fmt: skip
 RESIDUALS = Table("residuals", "One simulated residual.", residual=number("uniform on 0 to 1 where the model holds"))
 RESIDUAL_TESTS = Table("residual_tests", "One test of the simulated residuals.", test=text, value=number)
+FAILURE_TABLE = Table(
+    "result", "One coefficient of the failure analysis of one outcome in one group of rows.",
+    outcome=text, group=text("of rows; empty where they are not split", needed=False), **_ESTIMATE,
+    z=number("t where df are given"), p_value=number, p_holm=number("corrected by Holm within the fit"), **_SIZE,
+    **_TEST, rows=whole("that the fit is made of"), note=text("why there are no numbers", needed=False),
+)  # fmt: skip
 
 FAILURES = (
-    EFFECTS, VARIANCE, PER_MODEL, MARGINAL, INFLUENCE, JOINT, PAIRS, RANDOM_EFFECTS, QUANTILES, MARGINAL_MEANS,
-    RESIDUALS, RESIDUAL_TESTS,
+    EFFECTS, VARIANCE, PER_MODEL, MARGINAL, INFLUENCE, JOINT, PAIRS, SCORE_DIFFERENCES, PARTS, RANDOM_EFFECTS,
+    QUANTILES, MARGINAL_MEANS, RESIDUALS, RESIDUAL_TESTS,
 )  # fmt: skip

@@ -101,6 +101,8 @@ RANKS = Table(
 )  # fmt: skip
 CONSENSUS = Table(
     "consensus", "One model over all tasks.", model=text, mean_rank=number, rank=whole,
+    rank_low=whole("smallest rank it can have; all models' sets hold together at 95 %", needed=False),
+    rank_high=whole("largest rank it can have", needed=False),
 )  # fmt: skip
 KENDALL = Table("kendall", "Agreement of the ranks of two tasks.", task_a=text, task_b=text, tau_b=number)
 FOOTRULE = Table(

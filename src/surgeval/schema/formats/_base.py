@@ -90,7 +90,7 @@ def normalize(text: str) -> str:
 
 def parts(text: str) -> list[str]:
     """The non-empty members of a comma-separated answer."""
-    return [stripped for part in text.split(",") if (stripped := part.strip())]
+    return [stripped for piece in text.split(",") if (stripped := piece.strip())]
 
 
 def shown(text: str, limit: int = 60) -> str:

@@ -65,14 +65,14 @@ class _Choice:
 
 @dataclass(frozen=True, eq=False)
 class _Repeat:
-    part: Any
+    inner: Any
     least: int
     most: int | None
 
 
 @dataclass(frozen=True, eq=False)
 class _Look:
-    part: Any
+    inner: Any
     wanted: bool
     back: int | None
     """For looking behind, how many characters."""
@@ -125,11 +125,11 @@ class _Run:
             return frozenset((start,)) if node.test.match(self.text, start) else frozenset()
         if isinstance(node, _Row):
             places = frozenset((start,))
-            for part in node.parts:
-                places = self.all_ends(part, places)
+            for node_part in node.parts:
+                places = self.all_ends(node_part, places)
             return places
         if isinstance(node, _Choice):
-            return frozenset[int]().union(*(self.ends(part, start) for part in node.parts))
+            return frozenset[int]().union(*(self.ends(branch, start) for branch in node.parts))
         if isinstance(node, _Repeat):
             return self._repeated(node, start)
         return frozenset((start,)) if self._sees(node, start) == node.wanted else frozenset()
@@ -137,21 +137,21 @@ class _Run:
     def _repeated(self, node: _Repeat, start: int) -> frozenset[int]:
         places = frozenset((start,))
         for _ in range(node.least):
-            before, places = places, self.all_ends(node.part, places)
+            before, places = places, self.all_ends(node.inner, places)
             if places == before:  # once more changes nothing: the part may be empty, or nothing is left
                 break
         reached = new = places
         rounds = len(self.text) + 1 if node.most is None else node.most - node.least
         while new and rounds > 0:
-            new = self.all_ends(node.part, new) - reached
+            new = self.all_ends(node.inner, new) - reached
             reached |= new
             rounds -= 1
         return reached
 
     def _sees(self, node: _Look, start: int) -> bool:
         if node.back is None:
-            return bool(self.ends(node.part, start))
-        return start >= node.back and start in self.ends(node.part, start - node.back)
+            return bool(self.ends(node.inner, start))
+        return start >= node.back and start in self.ends(node.inner, start - node.back)
 
 
 @lru_cache(maxsize=256)
@@ -173,7 +173,7 @@ def _node(kind: Any, value: Any, flags: int, depth: int) -> Any:
     if kind is sre.AT:
         return _Anchor(re.compile(_ANCHORS[value], flags & _FLAGS))
     if kind is sre.BRANCH:
-        return _Choice(tuple(_row(part, flags, depth) for part in value[1]))
+        return _Choice(tuple(_row(branch, flags, depth) for branch in value[1]))
     if kind is sre.SUBPATTERN:
         _, more, fewer, inside = value
         return _row(inside, (flags | more) & ~fewer, depth)

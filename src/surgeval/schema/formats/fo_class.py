@@ -48,7 +48,7 @@ class FOClass(AnswerFormat):
         return Why("unknown-class", f"{shown(stranger)} is not a class name", self._guess(members))
 
     def _guess(self, members: list[str]) -> str | None:
-        found: list[str] = []
+        names: list[str] = []
         for member in members[:50]:
             words = re.sub(r"[_\W]+", " ", member[:200]).strip().lower()
             inside = [n for n in self.valid_names if re.search(rf"\b{re.escape(n.lower())}s?\b", words)]
@@ -56,5 +56,5 @@ class FOClass(AnswerFormat):
             close = nearest(words, self.valid_names)
             if not (chosen := inside or ([close] if close else [])):
                 return None
-            found += sorted((name for name in chosen if name not in found), key=lambda n: words.find(n.lower()))
-        return self.legal_or_none(", ".join(found))
+            names += sorted((name for name in chosen if name not in names), key=lambda n: words.find(n.lower()))
+        return self.legal_or_none(", ".join(names))

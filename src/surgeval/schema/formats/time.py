@@ -58,8 +58,8 @@ class Time(AnswerFormat):
         return Why(rule, f"expected {expected}, got {shown(bad)}", self._guess(text))
 
     def _guess(self, text: str) -> str | None:
-        if found := _STAMP.findall(text[:1000]):
-            return self.legal_or_none(", ".join(":".join(stamp) for stamp in found))
+        if texts := _STAMP.findall(text[:1000]):
+            return self.legal_or_none(", ".join(":".join(stamp) for stamp in texts))
         stamps = re.findall(r"(?<![\d:])(?:(\d{1,2}):)?(\d{1,2}):(\d{2})(?![\d:])", text[:1000])
         padded = [f"{int(h or 0):02}:{int(m):02}:{int(s):02}" for h, m, s in stamps]
         return self.legal_or_none(", ".join(padded)) if padded else None

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,8 @@ from surgeval.schema.outcomes import Status
 from surgeval.scoring.evaluate.companions import policy_notes, reliability_table, with_floors
 from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_of
 from surgeval.scoring.evaluate.per_class import ClassJob
-from surgeval.scoring.evaluate.records import checked_rows, joined, numbers, read_records, texts
+from surgeval.scoring.evaluate.records import MOMENTS, checked_rows, joined, numbers, read_records, texts
+from surgeval.scoring.predictions.labels import holds_labels, in_order_of, matched_videos, read_labels, unlisted
 
 LABEL_DEFAULT = ("accuracy", "balanced_accuracy", "macro_precision", "macro_recall", "macro_f1", "mcc")
 SET_DEFAULT = ("label_accuracy", "label_balanced_accuracy", "macro_precision", "macro_recall", "macro_f1")
@@ -45,6 +47,8 @@ class LabelledRows:
     single: bool
     has_scores: bool
     has_decisions: bool
+    form: str = ""
+    """What the predictions were taken for, where they were no table."""
 
     def cases(self, rows: pl.DataFrame, *, scores: bool) -> Any:
         """Cases of some rows, units being videos."""
@@ -70,76 +74,128 @@ class LabelledRows:
 
 
 def read_labelled(
-    predictions: Any, references: Any = None, *, classes: Sequence[str] = (), columns: Mapping[str, str] | None = None
+    predictions: Any,
+    references: Any = None,
+    *,
+    classes: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
+    prediction_labels: Sequence[str] = (),
 ) -> LabelledRows:
     """Checked rows of one table, or of references and predictions joined.
+
+    Args:
+        predictions: A table, or what `surgeval.scoring.predictions.labels` reads.
+        references: A table; left out where the predictions' table holds both.
+        classes: The declared classes.
+        columns: Our names of columns to theirs.
+        prediction_labels: Names of the numbers 0, 1, ... that the predictions hold.
 
     Raises:
         InputInvalid: With every problem.
     """
-    frame = read_records(predictions, columns)
+    declared = [str(label) for label in classes]
+    frame, form = _predicted(predictions, columns, declared)
+    frame = _with_names(frame, prediction_labels)
     if references is None:
         frame, moment = checked_rows(frame, "predictions")
         frame = frame.sort("video", moment)
     else:
-        ours = read_records(references, columns)
+        arrays = isinstance(references, str | Path) and Path(references).suffix.lower() == ".npz"
+        ours = _predicted(references, columns, declared)[0] if arrays else read_records(references, columns)
+        frame, more = _moments_of(ours, frame) if form else (frame, "")
+        form = f"{form}; {more}" if more else form
         frame = joined(ours, frame, wanted=("prediction", "score"))
         moment = checked_rows(frame, "rows")[1]
-    return _labelled(frame, moment, [str(label) for label in classes])
+    return replace(_labelled(frame, moment, declared), form=f"Predictions were read as {form}." if form else "")
+
+
+def _predicted(predictions: Any, columns: Mapping[str, str] | None, classes: Sequence[str]) -> tuple[pl.DataFrame, str]:
+    """The predictions as a table, and what they were taken for where they were none."""
+    if isinstance(predictions, str | Path) and holds_labels(Path(predictions)):
+        found = read_labels(Path(predictions), classes)
+        return unlisted(found.frame, classes), found.form
+    frame = read_records(predictions, columns)
+    return unlisted(frame, classes), ""
+
+
+def _with_names(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Predictions by the names of their numbers, where the caller gives them."""
+    if not names or "prediction" not in frame.columns:
+        return frame
+    by_number = {str(place): str(name) for place, name in enumerate(names)}
+    told = texts(frame["prediction"])
+    if strange := sorted(set(told.drop_nulls()) - set(by_number)):
+        message = f"predictions {', '.join(strange[:5])} are no numbers from 0 to {len(names) - 1}"
+        raise InputInvalid("predictions", [f"{message}, which --prediction-labels names"])
+    return frame.with_columns(told.replace(by_number).alias("prediction"))
+
+
+def _moments_of(ours: pl.DataFrame, frame: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+    """Predictions under the names and moments of the references."""
+    if "video" not in ours.columns or "video" not in frame.columns:
+        return frame, ""
+    frame, form = matched_videos(ours["video"].cast(pl.String).unique().to_list(), frame)
+    if "place" in frame.columns:
+        moment = next((name for name in MOMENTS if name in ours.columns), "frame")
+        frame = in_order_of(ours, frame, moment)
+    return frame, form
 
 
 def _labelled(frame: pl.DataFrame, moment: str, classes: list[str]) -> LabelledRows:
-    found = {prefix: _classes_of(frame, prefix) for prefix in ("reference", "prediction", "score")}
+    by_prefix = {prefix: _classes_of(frame, prefix) for prefix in ("reference", "prediction", "score")}
     single = "reference" in frame.columns
     problems: list[str] = []
-    if not single and not found["reference"]:
+    if not single and not by_prefix["reference"]:
         problems.append("no column 'reference' and no columns 'reference:<class>'; name yours with --columns")
-    decided = ("prediction" in frame.columns) if single else bool(found["prediction"])
-    if not decided and not found["score"]:
+    decided = ("prediction" in frame.columns) if single else bool(by_prefix["prediction"])
+    if not decided and not by_prefix["score"]:
         wanted = "'prediction'" if single else "'prediction:<class>'"
         problems.append(f"no column {wanted} and no columns 'score:<class>'; name yours with --columns")
     if problems:
         raise InputInvalid("rows", problems)
     frame = frame.with_columns(texts(frame[name]).alias(name) for name in ("reference", "prediction") if name in frame)
-    declared = classes or _found_classes(frame, found, single)
-    frame = _checked_columns(frame, declared, found, single, problems)
+    declared = classes or _found_classes(frame, by_prefix, single)
+    frame = _checked_columns(frame, declared, by_prefix, single, problems)
     if problems:
         raise InputInvalid("rows", problems)
     if single and not decided:
         best = frame.select(f"score:{label}" for label in declared).to_numpy().argmax(axis=1)
         frame = frame.with_columns(pl.Series("prediction", [declared[place] for place in best]))
-    return LabelledRows(frame, moment, tuple(declared), single, bool(found["score"]), decided or single)
+    return LabelledRows(frame, moment, tuple(declared), single, bool(by_prefix["score"]), decided or single)
 
 
 def _classes_of(frame: pl.DataFrame, prefix: str) -> list[str]:
     parts = [name.split(":", 1) for name in frame.columns if ":" in name]
-    return [part[1] for part in parts if part[0] == prefix]
+    return [name[1] for name in parts if name[0] == prefix]
 
 
-def _found_classes(frame: pl.DataFrame, found: Mapping[str, list[str]], single: bool) -> list[str]:
+def _found_classes(frame: pl.DataFrame, classes: Mapping[str, list[str]], single: bool) -> list[str]:
     if not single:
-        return found["reference"]
-    if found["score"]:
-        return found["score"]
+        return classes["reference"]
+    if classes["score"]:
+        return classes["score"]
     names = [name for name in ("reference", "prediction") if name in frame.columns]
     return sorted({label for name in names for label in frame[name].drop_nulls().to_list()})
 
 
 def _checked_columns(
-    frame: pl.DataFrame, declared: Sequence[str], found: Mapping[str, list[str]], single: bool, problems: list[str]
+    frame: pl.DataFrame, declared: Sequence[str], classes: Mapping[str, list[str]], single: bool, problems: list[str]
 ) -> pl.DataFrame:
     for prefix in ("reference", "prediction", "score"):
-        if found[prefix] and set(found[prefix]) != set(declared) and not (single and prefix != "score"):
+        if classes[prefix] and set(classes[prefix]) != set(declared) and not (single and prefix != "score"):
             problems.append(
-                f"columns '{prefix}:<class>' name {', '.join(found[prefix])}, but the classes are {', '.join(declared)}"
+                f"columns '{prefix}:<class>' name {', '.join(classes[prefix])}, "
+                f"but the classes are {', '.join(declared)}"
             )
     if problems:
         return frame
-    names = [f"score:{label}" for label in declared] if found["score"] else []
+    names = [f"score:{label}" for label in declared] if classes["score"] else []
     if names:
         values = numbers(frame, names, "scores", problems)
         frame = frame.with_columns(pl.Series(name, values[:, place]) for place, name in enumerate(names))
-    return _checked_labels(frame, declared, problems) if single else _checked_members(frame, declared, found, problems)
+    return (
+        _checked_labels(frame, declared, problems) if single else _checked_members(frame, declared, classes, problems)
+    )
 
 
 def _checked_labels(frame: pl.DataFrame, declared: Sequence[str], problems: list[str]) -> pl.DataFrame:
@@ -157,10 +213,10 @@ def _checked_labels(frame: pl.DataFrame, declared: Sequence[str], problems: list
 
 
 def _checked_members(
-    frame: pl.DataFrame, declared: Sequence[str], found: Mapping[str, list[str]], problems: list[str]
+    frame: pl.DataFrame, declared: Sequence[str], classes: Mapping[str, list[str]], problems: list[str]
 ) -> pl.DataFrame:
     for prefix in ("reference", "prediction"):
-        names = [f"{prefix}:{label}" for label in declared] if found[prefix] else []
+        names = [f"{prefix}:{label}" for label in declared] if classes[prefix] else []
         values = numbers(frame, names, prefix, problems)
         for place, name in enumerate(names):
             if not np.isin(values[:, place], (0, 1)).all():
@@ -178,19 +234,20 @@ def material(
     labels: str = "supported",
     by: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
+    prediction_labels: Sequence[str] = (),
 ) -> Material:
     """What a table of labels, sets or scores offers for measuring."""
-    rows = read_labelled(predictions, references, classes=classes, columns=columns)
+    rows = read_labelled(predictions, references, classes=classes, columns=columns, prediction_labels=prediction_labels)
     opened = open_chosen(metrics, _default(rows), CLASSIFICATION, ("labels", "sets", "scores"), labels=labels)
     _need(rows, opened)
 
-    def build(part: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
-        forms = {form: rows.cases(part, scores=form) for form in set(map(_from_scores, opened))}
+    def build(rows_here: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
+        forms = {form: rows.cases(rows_here, scores=form) for form in set(map(_from_scores, opened))}
         jobs = [Job(name, one, forms[_from_scores(name)]) for name, one in opened.items()]
-        return videos_of(part), with_floors(jobs)
+        return videos_of(rows_here), with_floors(jobs)
 
     videos, jobs = build(rows.frame)
-    notes = []
+    notes = [rows.form] if rows.form else []
     if not classes:
         notes.append(f"Classes were taken from the data: {', '.join(rows.classes)}. Declare them with --classes.")
     if rows.single and (unanswered := rows.frame["prediction"].null_count()):
@@ -244,19 +301,19 @@ def _need(rows: LabelledRows, opened: Mapping[str, Metric]) -> None:
 
 
 def _per_class(rows: LabelledRows) -> tuple[ClassJob, ...]:
-    found: list[ClassJob] = []
+    jobs: list[ClassJob] = []
     if rows.has_decisions:
         cases = rows.cases(rows.frame, scores=False)
         counts = _references(cases.reference, len(rows.classes))
-        found += [ClassJob(m, ClassAverage(m), cases, rows.classes, counts) for m in ("precision", "recall", "f1")]
+        jobs += [ClassJob(m, ClassAverage(m), cases, rows.classes, counts) for m in ("precision", "recall", "f1")]
         if not rows.single:
-            found.append(ClassJob("balanced_accuracy", LabelBalancedAccuracy(), cases, rows.classes, counts))
+            jobs.append(ClassJob("balanced_accuracy", LabelBalancedAccuracy(), cases, rows.classes, counts))
     if rows.has_scores:
         cases = rows.cases(rows.frame, scores=True)
         counts = _references(cases.reference, len(rows.classes))
-        found.append(ClassJob("ap", MeanAveragePrecision(), cases, rows.classes, counts))
-        found.append(ClassJob("auroc", AreaUnderROC(), cases, rows.classes, counts))
-    return tuple(found)
+        jobs.append(ClassJob("ap", MeanAveragePrecision(), cases, rows.classes, counts))
+        jobs.append(ClassJob("auroc", AreaUnderROC(), cases, rows.classes, counts))
+    return tuple(jobs)
 
 
 def _references(reference: np.ndarray, classes: int) -> list[int]:

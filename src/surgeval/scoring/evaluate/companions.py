@@ -44,13 +44,13 @@ class AllPositive:
 
 def with_floors(jobs: Sequence[Job]) -> tuple[Job, ...]:
     """The jobs, each F1-max followed by its floor."""
-    found: list[Job] = []
+    jobs_made: list[Job] = []
     for job in jobs:
-        found.append(job)
+        jobs_made.append(job)
         if isinstance(job.metric, F1Max) and job.metric.thresholds is None:
             floor = AllPositive(job.metric)
-            found.append(job._replace(name=floor.facts.name, metric=floor))
-    return tuple(found)
+            jobs_made.append(job._replace(name=floor.facts.name, metric=floor))
+    return tuple(jobs_made)
 
 
 def policy_notes(jobs: Sequence[Job]) -> list[str]:
@@ -79,8 +79,8 @@ def reliability_table(jobs: Sequence[Job], classes: Sequence[str]) -> pl.DataFra
         conventions = record_columns(job.metric.facts)["conventions"]
         tasks = ("top label",) if job.metric.kind == "top label" else tuple(classes)
         for place, task in enumerate(tasks):
-            found = job.metric.reliability(statistics, np.ones(len(statistics)), task=place)
-            lines = zip(*(column.tolist() for column in found), strict=True)
+            curve = job.metric.reliability(statistics, np.ones(len(statistics)), task=place)
+            lines = zip(*(column.tolist() for column in curve), strict=True)
             rows += [
                 {
                     "metric": job.name,

@@ -54,21 +54,21 @@ def compat_table(jobs: Sequence[Job], videos: Sequence[str], settings: Settings)
     for job in jobs:
         if (right := corrected_of(job.metric)) is None:
             continue
-        own = job.videos or tuple(videos)
+        of_job = job.videos or tuple(videos)
         pair = job.metric, right
         statistics = tuple(np.asarray(metric.prepare(job.cases)) for metric in pair)
         both = _Pair(pair, (statistics[0], statistics[1]))
-        found = uncertain(both, np.arange(len(own)), own, settings, MetricFacts.unknown(job.name))
+        ends = uncertain(both, np.arange(len(of_job)), of_job, settings, MetricFacts.unknown(job.name))
         rows.append(
             {
                 "metric": job.name,
-                "value": found[0]["value"],
+                "value": ends[0]["value"],
                 "corrected_metric": right.facts.name,
-                "corrected_value": found[1]["value"],
-                "difference": found[2]["value"],
-                "low": found[2]["low"],
-                "high": found[2]["high"],
-                "videos": len(own),
+                "corrected_value": ends[1]["value"],
+                "difference": ends[2]["value"],
+                "low": ends[2]["low"],
+                "high": ends[2]["high"],
+                "videos": len(of_job),
                 "conventions": record_columns(job.metric.facts)["conventions"],
                 "corrected_conventions": record_columns(right.facts)["conventions"],
             }

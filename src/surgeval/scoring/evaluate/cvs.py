@@ -45,8 +45,8 @@ class Declared:
     @property
     def facts(self) -> MetricFacts:
         """Those of the metric and of the benchmark."""
-        own: MetricFacts = self.metric.facts
-        return replace(own, name=self.name, conventions={**own.conventions, **self.added})
+        inner: MetricFacts = self.metric.facts
+        return replace(inner, name=self.name, conventions={**inner.conventions, **self.added})
 
     def prepare(self, cases: Any) -> np.ndarray:
         """The metric's statistics."""
@@ -59,6 +59,11 @@ class Declared:
     def class_values(self, statistics: np.ndarray, weights: npt.ArrayLike) -> np.ndarray:
         """The metric's values per class."""
         return np.asarray(self.metric.class_values(statistics, weights))
+
+    def class_terms(self, statistics: np.ndarray, weights: npt.ArrayLike) -> np.ndarray:
+        """What classes add to the metric's mean."""
+        terms = getattr(self.metric, "class_terms", self.metric.class_values)
+        return np.asarray(terms(statistics, weights))
 
     def class_support(self, statistics: np.ndarray) -> np.ndarray:
         """Those of the metric."""
@@ -132,8 +137,8 @@ def material(
         drawn = read_detections(masks, source, overlap="mask", video_pattern=VIDEO_OF_NAME)
         boxed = read_detections(masks, source, overlap="box", video_pattern=VIDEO_OF_NAME)
         offers += [_of_detections("segm", drawn), _of_detections("seg50_bbox", boxed)]
-    found = _material(offers, metrics, rows, by, split)
-    return found if root is None else replace(found, files=tuple(read))
+    made = _material(offers, metrics, rows, by, split)
+    return made if root is None else replace(made, files=tuple(read))
 
 
 def _material(
@@ -158,7 +163,7 @@ def _material(
         offers[0].cases,
         tuple(jobs[name] for name in metrics or jobs),
         tuple(job for offer in offers for job in offer.class_jobs),
-        tuple(part for offer in offers for part in offer.parts),
+        tuple(stratum for offer in offers for stratum in offer.parts),
         case_scores(rows, by) if rows is not None else None,
         {"set_exact": EXACT},
         notes=tuple(notes),
@@ -174,9 +179,9 @@ def _of_criteria(rows: LabelledRows, by: Sequence[str], threshold: float, notes:
     precision = Declared(MeanAveragePrecision(), "cvs_map", shared)
     accuracy = Declared(LabelBalancedAccuracy(), "cvs_bacc", decided)
 
-    def build(part: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
-        scored, chosen = rows.cases(part, scores=True), rows.cases(part, scores=False)
-        videos = videos_of(part)
+    def build(rows_here: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
+        scored, chosen = rows.cases(rows_here, scores=True), rows.cases(rows_here, scores=False)
+        videos = videos_of(rows_here)
         return videos, (Job("cvs_map", precision, scored, videos), Job("cvs_bacc", accuracy, chosen, videos))
 
     videos, jobs = build(rows.frame)
@@ -188,21 +193,21 @@ def _of_criteria(rows: LabelledRows, by: Sequence[str], threshold: float, notes:
     return _Offer(videos, rows.frame.height, jobs, per_class, parts_of(rows.frame, by, build), tuple(notes))
 
 
-def _of_detections(name: str, found: Detections) -> _Offer:
+def _of_detections(name: str, detections: Detections) -> _Offer:
     subset = {"images": "frames with boxes (BBox201)" if name == "bbox" else "frames with masks (Seg50)"}
-    own = class_jobs(found, ((f"{name}_ap", "coco"),))[0]
-    metric = Declared(own.metric, f"{name}_map", subset)
-    job = Job(f"{name}_map", metric, found.cases, own.videos)
-    per_class = own._replace(metric=Declared(own.metric, f"{name}_ap", subset))
-    return _Offer(own.videos, len(found.records), (job,), (per_class,))
+    class_job = class_jobs(detections, ((f"{name}_ap", "coco"),))[0]
+    metric = Declared(class_job.metric, f"{name}_map", subset)
+    job = Job(f"{name}_map", metric, detections.cases, class_job.videos)
+    per_class = class_job._replace(metric=Declared(class_job.metric, f"{name}_ap", subset))
+    return _Offer(class_job.videos, len(detections.records), (job,), (per_class,))
 
 
-def _coco_file(given: Any, root: Path | None, part: str, option: str) -> Any:
+def _coco_file(given: Any, root: Path | None, folder: str, option: str) -> Any:
     if given is not None:
         return given
     if root is None:
         raise Misuse(f"give the folder of the data set with --references, or the COCO file with {option}")
-    path = root / part / "annotation_coco.json"
+    path = root / folder / "annotation_coco.json"
     if not path.is_file():
-        raise InputInvalid(str(root), [f"{part}/annotation_coco.json is missing; name the file with {option}"])
+        raise InputInvalid(str(root), [f"{folder}/annotation_coco.json is missing; name the file with {option}"])
     return path

@@ -25,28 +25,28 @@ _CODE = dict(zip(CRITERIA, CODES, strict=True))
 
 def boards(model: str, measured: Measured, names: Set[str]) -> Mapping[str, pl.DataFrame]:
     """A board for every part of the benchmark that this run took part in, in percent."""
-    found = {}
+    tables = {}
     if "cvs_map" in names:
-        own = _parts(measured, "ap", "map", _CODE) | _parts(measured, "balanced_accuracy", "bacc", _CODE)
-        own |= {"map_mean": _value(measured, "cvs_map"), "bacc_mean": _value(measured, "cvs_bacc")}
-        found["board_cvs"] = board(
-            BOARDS["cvs"], cvs_rows(), _own(model, measured, own, "cvs_map"), CVS_NUMBERS, "map_mean"
+        numbers = _parts(measured, "ap", "map", _CODE) | _parts(measured, "balanced_accuracy", "bacc", _CODE)
+        numbers |= {"map_mean": _value(measured, "cvs_map"), "bacc_mean": _value(measured, "cvs_bacc")}
+        tables["board_cvs"] = board(
+            BOARDS["cvs"], cvs_rows(), _this_run(model, measured, numbers, "cvs_map"), CVS_NUMBERS, "map_mean"
         )
     if "bbox_map" in names:
-        own = {**_parts(measured, "bbox_ap", "", {}), "bbox_map": _value(measured, "bbox_map")}
-        found["board_boxes"] = board(
-            BOARDS["boxes"], box_rows(), _own(model, measured, own, "bbox_map"), BOX_NUMBERS, "bbox_map"
+        numbers = {**_parts(measured, "bbox_ap", "", {}), "bbox_map": _value(measured, "bbox_map")}
+        tables["board_boxes"] = board(
+            BOARDS["boxes"], box_rows(), _this_run(model, measured, numbers, "bbox_map"), BOX_NUMBERS, "bbox_map"
         )
     if "segm_map" in names:
-        own = _parts(measured, "segm_ap", "segm", {}) | _parts(measured, "seg50_bbox_ap", "bbox", {})
-        own |= {"segm_map": _value(measured, "segm_map"), "bbox_map": _value(measured, "seg50_bbox_map")}
-        found["board_masks"] = board(
-            BOARDS["masks"], mask_rows(), _own(model, measured, own, "segm_map"), MASK_NUMBERS, "segm_map"
+        numbers = _parts(measured, "segm_ap", "segm", {}) | _parts(measured, "seg50_bbox_ap", "bbox", {})
+        numbers |= {"segm_map": _value(measured, "segm_map"), "bbox_map": _value(measured, "seg50_bbox_map")}
+        tables["board_masks"] = board(
+            BOARDS["masks"], mask_rows(), _this_run(model, measured, numbers, "segm_map"), MASK_NUMBERS, "segm_map"
         )
-    return found
+    return tables
 
 
-def _own(model: str, measured: Measured, numbers: Mapping[str, float | None], name: str) -> dict[str, Any]:
+def _this_run(model: str, measured: Measured, numbers: Mapping[str, float | None], name: str) -> dict[str, Any]:
     row = measured.metrics.filter(pl.col("metric") == name)
     conventions = f"percent; {row['conventions'].item()}" if row.height else "percent; as in conventions.json"
     ends = row.select("low", "high").row(0) if row.height else (None, None)

@@ -33,7 +33,7 @@ def joined_rows(
     Raises:
         InputInvalid: With every problem.
     """
-    given = read_records(predictions, columns)
+    given = read_records(predictions, columns, roles=(*CODES, *CRITERIA))
     problems: list[str] = []
     files: tuple[Path, ...] = ()
     scores = _criteria(given, ("score:", ""), "scores", problems)
@@ -57,34 +57,36 @@ def joined_rows(
 def _rated(references: Any, split: str, columns: Mapping[str, str] | None) -> tuple[pl.DataFrame, tuple[Path, ...]]:
     """The rated frames of the data set and the files that told them, or those of a table; strata stay."""
     if not (isinstance(references, Path) and references.is_dir()):
-        return read_records(references, columns), ()
-    found = open_data_set("endoscapes2023").references(references, task="cvs")
-    chosen = found.table.filter(pl.col("split") == split).drop("case", "split", *(f"{name}_mean" for name in CRITERIA))
+        return read_records(references, columns, roles=(*CODES, *CRITERIA)), ()
+    rated = open_data_set("endoscapes2023").references(references, task="cvs")
+    chosen = rated.table.filter(pl.col("split") == split).drop("case", "split", *(f"{name}_mean" for name in CRITERIA))
     if chosen.is_empty():
         raise InputInvalid(str(references), [f"no rated frames in {split!r}"])
-    return chosen, found.files
+    return chosen, rated.files
 
 
 def _criteria(frame: pl.DataFrame, prefixes: tuple[str, ...], what: str, problems: list[str]) -> dict[str, str]:
     """The column of every criterion."""
-    found = {}
+    criteria = {}
     for code, name in zip(CODES, CRITERIA, strict=True):
         known = [prefix + label for prefix in prefixes for label in (name, code)]
         named = [column for column in known if column in frame.columns]
         if len(named) == 1:
-            found[name] = named[0]
+            criteria[name] = named[0]
         elif named:
             problems.append(f"{what}: criterion {name!r} is there twice, as {' and '.join(map(repr, named))}")
         else:
             problems.append(f"{what}: no column for criterion {name!r}; expected {' or '.join(map(repr, known))}")
-    return found
+    return criteria
 
 
-def _renamed(frame: pl.DataFrame, found: Mapping[str, Mapping[str, str]]) -> pl.DataFrame:
+def _renamed(frame: pl.DataFrame, by_kind: Mapping[str, Mapping[str, str]]) -> pl.DataFrame:
     """Moments, strata, and the criteria under `reference:` or `score:` and their names."""
     kinds = {f"{kind}{label}" for kind in ("", "reference:", "score:") for label in (*CODES, *CRITERIA)}
     others = [name for name in frame.columns if name not in kinds]
-    criteria = [pl.col(own).alias(f"{kind}:{name}") for kind, part in found.items() for name, own in part.items()]
+    criteria = [
+        pl.col(theirs).alias(f"{kind}:{name}") for kind, columns in by_kind.items() for name, theirs in columns.items()
+    ]
     return frame.select(*others, *criteria)
 
 

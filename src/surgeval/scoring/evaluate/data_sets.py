@@ -7,6 +7,7 @@ here. Predictions keep the names and frame numbers of the data set: videos as it
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,12 +17,17 @@ import polars as pl
 
 from surgeval.datasets import STRATA, Comparison, DataSet, References, open_data_set, sampled
 from surgeval.errors import InputInvalid, Misuse, UnknownName
+from surgeval.schema.findings import Finding, Severity
 from surgeval.scoring.evaluate.mask_files import PngFiles
 from surgeval.scoring.evaluate.tracking import Tracks
 
 OPTIONS = ("data_set", "task", "split", "videos", "rate_hz", "perspective")
 """What `references_of` takes; none of them reaches the kind."""
 _SHOWN = 5
+_ALSO_AS = {"phases": "classification"}
+"""A label of every moment can be compared moment by moment too, as where frames are missing in between."""
+_PART_NAMES = {"training": "train", "validation": "val", "valid": "val", "testing": "test"}
+_TOLD_BY_THE_CHECK = ("absent", "count-differs", "rows-differ", "unexpected-file", "doubtful-video")
 
 
 class Prepared(NamedTuple):
@@ -35,7 +41,11 @@ class Prepared(NamedTuple):
     files: tuple[Path, ...] | None = None
     """Those of the folder that were read."""
     prose: str = ""
-    notes: tuple[str, ...] = ()
+    notes: tuple[str | Finding, ...] = ()
+    clusters: Mapping[str, str] = {}
+    """What every video belongs to, where videos are not independent of each other."""
+    metrics: tuple[str, ...] = ()
+    """The usual ones of the task, where they are not those of the kind."""
 
 
 def references_of(
@@ -72,19 +82,55 @@ def references_of(
         raise Misuse(f"--data-set {data_set} needs --references, the folder of the data set")
     known = open_data_set(data_set)
     name, compared = _compared_task(known, kind, task)
-    found = known.references(root, task=name)
-    table, which = _chosen(known, root, found.table, split, videos)
-    found = _thinned(compared.arranged(replace(found, table=table)), compared, rate_hz)
+    read = known.references(root, task=name)
+    table, which = _chosen(known, root, read.table, split, videos)
+    table, left_out = _without_doubtful(table, compared, videos)
+    found = _thinned(compared.arranged(replace(read, table=table)), compared, rate_hz)
     said = {"references": f"{known.title}, {name}", "videos": which}
     if rate_hz is not None:
         said["sampling"] = f"{rate_hz:g} references per second"
+    if compared.cluster != "video":
+        said["independent unit"] = compared.cluster
     files = tuple(dict.fromkeys((*found.files, *_mask_files(root, table, compared))))
     prose = f" References are those of {known.title} ({known.citation}), task {name}; videos: {which}."
-    notes = (compared.caution,) if compared.caution else ()
     given, options = _given_to(kind, Path(root), found, compared, perspective)
     if perspective is not None:
         said["identity"] = perspective
-    return Prepared(given, {**compared.options, **options}, said, files, prose, notes)
+    clusters = dict(table.select("video", compared.cluster).rows()) if compared.cluster != "video" else {}
+    usual = {name: value for name, value in compared.options.items() if (kind, name) != ("detection", "classes")}
+    return Prepared(
+        given, {**usual, **options}, said, files, prose, _notes(read, compared, left_out, clusters),
+        clusters, compared.metrics if kind == compared.kind else (),
+    )  # fmt: skip
+
+
+def _notes(
+    read: References, compared: Comparison, left_out: Mapping[str, str], clusters: Mapping[str, str]
+) -> tuple[str | Finding, ...]:
+    """What whoever uses the numbers must be told about the references."""
+    notes: list[str | Finding] = [one for one in read.findings if one.code not in _TOLD_BY_THE_CHECK]
+    if compared.caution:
+        notes.append(compared.caution)
+    if clusters:
+        count = len(set(clusters.values()))
+        unit = compared.cluster
+        notes.append(f"{len(clusters)} videos of {count} {unit}s: intervals leave out one {unit} at a time.")
+    for video, why in compared.doubtful.items():
+        if video in set(read.table["video"]):
+            what = "is left out: " if video in left_out else "counts since it was asked for by name, although "
+            more = ". Name it with --videos to count it." if video in left_out else "."
+            notes.append(Finding("doubtful-video", Severity.WARNING, f"{video} {what}{why}{more}"))
+    return tuple(notes)
+
+
+def _without_doubtful(
+    table: pl.DataFrame, compared: Comparison, videos: Sequence[str]
+) -> tuple[pl.DataFrame, dict[str, str]]:
+    """The rows without videos that the data set's makers doubt, unless they were asked for by name."""
+    asked = {video.casefold() for video in videos}
+    here = set(table["video"])
+    left = {v: why for v, why in compared.doubtful.items() if v in here and v.casefold() not in asked}
+    return (table.filter(~pl.col("video").is_in(list(left))), left) if left else (table, {})
 
 
 def _given_to(
@@ -97,6 +143,8 @@ def _given_to(
         raise Misuse(f"--perspective is for tracking; {kind} has no identities")
     if kind == "segmentation":
         return _masks(root, found.table, compared)
+    if kind == "detection":
+        return coco_of_boxes(found, compared), {}
     return _rows(found, compared), _declared(compared, kind)
 
 
@@ -106,6 +154,7 @@ def _compared_task(known: DataSet, kind: str, task: str | None) -> tuple[str, Co
         raise UnknownName(f"task of {known.name}", task, known.tasks)
     offered = {name: one.compared for name, one in known.tasks.items() if one.compared is not None}
     fitting = [name for name, one in offered.items() if one.kind == kind and task in (None, name)]
+    fitting = fitting or [name for name, one in offered.items() if _ALSO_AS.get(one.kind) == kind and task == name]
     if not fitting:
         listed = ", ".join(f"{name} as {one.kind}" for name, one in offered.items()) or "nothing"
         raise Misuse(f"{known.name} has no {task or 'task'} to evaluate as {kind}; it offers {listed}")
@@ -120,19 +169,33 @@ def _chosen(
     """The rows of a part of a split, or of some videos, and which they are in words."""
     if split is not None and videos:
         raise Misuse("--split and --videos both say which videos; give one of them")
-    if split is not None and "split" in table.columns and split in table["split"].unique().to_list():
-        return table.filter(pl.col("split") == split), split
+    if split is not None and "split" in table.columns:
+        named = {part_name(text): text for text in table["split"].drop_nulls().unique().to_list()}
+        if part_name(split) in named:
+            return table.filter(pl.col("split") == named[part_name(split)]), part_name(split)
     wanted = _videos_of_split(known, root, table, split) if split is not None else list(videos)
     if not wanted:
         return table, "all in the folder"
-    kept = table.filter(pl.col("video").is_in(wanted))
-    absent = [video for video in wanted if video not in set(kept["video"])]
+    kept = table.filter(pl.col("video").str.to_lowercase().is_in([video.lower() for video in wanted]))
+    here = {video.lower() for video in kept["video"].unique()}
+    absent = [video for video in wanted if video.lower() not in here]
     shown = _first_few(absent)
     if absent and (split is None or kept.is_empty()):
         raise InputInvalid(str(root), [f"{len(absent)} of {len(wanted)} videos have no references here ({shown})"])
     if split is None:
         return kept, _first_few(wanted)
     return kept, f"{split}, {len(wanted) - len(absent)} of {len(wanted)}; without {shown}" if absent else split
+
+
+def part_name(text: str) -> str:
+    """The name of a part of a split as it is compared: small letters, and one word for what has several.
+
+    Example:
+        >>> part_name("Testing"), part_name("VAL"), part_name("fold 1")
+        ('test', 'val', 'fold 1')
+    """
+    small = text.strip().casefold()
+    return _PART_NAMES.get(small, small)
 
 
 def _first_few(videos: Sequence[str]) -> str:
@@ -152,20 +215,26 @@ def _thinned(found: References, compared: Comparison, rate_hz: float | None) -> 
 
 
 def _videos_of_split(known: DataSet, root: str | Path, table: pl.DataFrame, split: str) -> list[str]:
-    schemes = known.splits(root)
+    """The videos of a part, named with its scheme where schemes with other videos have such a part too."""
     scheme, _, part = split.rpartition(":")
-    fitting = schemes.filter((pl.col("split") == part) & (pl.lit(not scheme) | (pl.col("scheme") == scheme)))
-    named = fitting["scheme"].unique(maintain_order=True).to_list()
-    if len(named) > 1:
-        raise Misuse(f"{len(named)} splits have a part {part!r}; say {', '.join(f'{one}:{part}' for one in named)}")
-    if not named:
+    stated, here = known.splits(root), table["video"].unique().implode()
+    of_this_task = set(stated.filter(pl.col("video").is_in(here))["scheme"]) or set(stated["scheme"])
+    found: dict[str, list[str]] = {}
+    for (own, name), rows in stated.group_by("scheme", "split", maintain_order=True):
+        named = scheme.casefold() == str(own).casefold() or (not scheme and own in of_this_task)
+        if named and part_name(str(name)) == part_name(part):
+            found[str(own)] = rows["video"].to_list()
+    if len({frozenset(videos) for videos in found.values()}) > 1:
+        listed = ", ".join(f"{own}:{part_name(part)}" for own in found)
+        raise Misuse(f"{len(found)} splits have a part {part!r}; say {listed}")
+    if not found:
         parts = table["split"].drop_nulls().unique(maintain_order=True).to_list() if "split" in table.columns else []
-        pairs = schemes.select("scheme", "split").unique(maintain_order=True).rows()
-        stated = ", ".join([*parts, *(f"{own}:{name}" for own, name in pairs)]) or "none"
+        pairs = stated.select("scheme", "split").unique(maintain_order=True).rows()
+        offered = ", ".join([*parts, *(f"{own}:{name}" for own, name in pairs)]) or "none"
         raise Misuse(
-            f"{known.name} states no split {split!r}; it states {stated}. List the videos of another one with --videos"
+            f"{known.name} states no split {split!r}; it states {offered}. List the videos of another one with --videos"
         )
-    return [str(video) for video in fitting["video"]]
+    return next(iter(found.values()))
 
 
 def _declared(compared: Comparison, kind: str) -> dict[str, Any]:
@@ -203,6 +272,7 @@ def _masks(root: Path, table: pl.DataFrame, compared: Comparison) -> tuple[PngFi
     own = {
         "video_of": dict(zip(names, table["video"].to_list(), strict=True)),
         "properties": table.select(pl.Series("case", names), *strata),
+        "case_of": dict(zip(names, table["case"].to_list(), strict=True)),
     }
     return PngFiles({name: root / place for name, place in zip(names, table[compared.masks], strict=True)}), own
 
@@ -229,3 +299,45 @@ def _tracks(table: pl.DataFrame, identity: str) -> Mapping[str, Tracks]:
             normalised=True,
         )
     return found
+
+
+def coco_of_boxes(found: References, compared: Comparison) -> dict[str, Any]:
+    """The references of a table of boxes as a COCO data set: images by their names, classes by theirs."""
+    table = found.table
+    images = table.unique("case", maintain_order=True)
+    own = "image_id" in images.columns and images["image_id"].is_unique().all()
+    numbers = images["image_id"] if own else pl.Series(range(1, images.height + 1))
+    keys = dict(zip(images["case"], numbers, strict=True))
+    strata = [name for name in STRATA if name in table.columns]
+    records = []
+    for row in images.iter_rows(named=True):
+        record = {"id": keys[row["case"]], "file_name": row.get("image_file") or row["case"], "video": row["video"]}
+        sides = {"width": row.get("image_width_px"), "height": row.get("image_height_px")}
+        record["frame"] = row["frame"]
+        records.append(record | {side: n for side, n in sides.items() if n} | {name: row[name] for name in strata})
+    classes = _box_classes(table, compared)
+    drawn = table.drop_nulls(compared.boxes)
+    boxes = [
+        {
+            "id": number,
+            "image_id": keys[row["case"]],
+            "category_id": classes[str(row[compared.boxes])],
+            "bbox": [row[side] for side in ("x_px", "y_px", "width_px", "height_px")],
+            "area": row["width_px"] * row["height_px"],
+            "iscrowd": 0,
+            **({"segmentation": json.loads(row["segmentation"])} if row.get("segmentation") else {}),
+        }
+        for number, row in enumerate(drawn.iter_rows(named=True), start=1)
+    ]
+    categories = [{"id": number, "name": name} for name, number in classes.items()]
+    return {"images": records, "annotations": boxes, "categories": categories}
+
+
+def _box_classes(table: pl.DataFrame, compared: Comparison) -> dict[str, int]:
+    """Every class of the boxes and its number: that of the data set, or its place from 1."""
+    if "category_id" in table.columns:
+        pairs = table.select(compared.boxes, "category_id").drop_nulls().unique().sort("category_id").rows()
+        return {str(name): int(number) for name, number in pairs}
+    seen = table[compared.boxes].drop_nulls().unique().sort().to_list()
+    declared = [str(name) for name in compared.options.get("classes", seen)]
+    return {name: place for place, name in enumerate(declared, start=1)}

@@ -27,6 +27,7 @@ from surgeval.scoring.evaluate.measure import Job, Material, Part, open_chosen, 
 from surgeval.scoring.evaluate.per_class import ClassJob
 from surgeval.scoring.evaluate.records import read_json
 from surgeval.scoring.evaluate.video_names import videos_of_records
+from surgeval.scoring.predictions.boxes import Read, read_boxes
 
 Overlap = Literal["box", "mask"]
 Confidence = Literal["scores", "none"]
@@ -42,25 +43,49 @@ def material(
     video_column: str | None = None,
     video_pattern: str | None = None,
     by: Sequence[str] = (),
+    box_format: str | None = None,
+    class_numbers: str | None = None,
+    classes: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
 ) -> Material:
-    """What a COCO data set and its results offer for measuring.
+    """What a COCO data set and the boxes of a model offer for measuring.
+
+    Args:
+        predictions: COCO results, or what a framework wrote (`surgeval.scoring.predictions.boxes`).
+        references: A COCO data set.
+        metrics: Names of detection metrics.
+        overlap: Whether boxes or masks are compared.
+        video_column: The key of an image that names its video.
+        video_pattern: Pattern on the names of images, whose first group is the video.
+        by: Keys of images whose values are reported one by one.
+        box_format: What the four numbers of a box are, where the predictions leave it open.
+        class_numbers: What class numbers stand for, where the predictions leave it open.
+        classes: Names of the class numbers, in the model's order.
+        columns: Our names of the columns of a table to theirs: `image`, `label`, `score`, `box`.
 
     Raises:
         InputInvalid: With every problem of either file.
+        Misuse: Two readings of the predictions fit; names the option that decides.
     """
-    found = read_detections(
-        predictions, references, overlap=overlap, video_column=video_column, video_pattern=video_pattern
+    readings = {"box_format": box_format, "class_numbers": class_numbers, "classes": classes, "columns": columns}
+    detections = read_detections(
+        predictions,
+        references,
+        overlap=overlap,
+        video_column=video_column,
+        video_pattern=video_pattern,
+        readings=readings,
     )
-    whole, videos = found.cases, found.videos
-    opened = open_chosen(metrics, DEFAULT, DETECTION, ("objects",), kind=overlap, confidence=found.confidence)
+    whole, videos = detections.cases, detections.videos
+    opened = open_chosen(metrics, DEFAULT, DETECTION, ("objects",), kind=overlap, confidence=detections.confidence)
     return Material(
         tuple(dict.fromkeys(videos)),
-        len(found.records),
+        len(detections.records),
         (*_jobs(opened, whole), *_flawed_jobs(opened, whole)),
-        class_jobs(found, (("ap", "coco"), ("ap50", "50"))),
-        tuple(_parts(whole, found.records, videos, by, opened)),
-        extra_tables=_summary(whole, overlap) if found.confidence == "scores" else {},
-        notes=_notes(found),
+        class_jobs(detections, (("ap", "coco"), ("ap50", "50"))),
+        tuple(_parts(whole, detections.records, videos, by, opened)),
+        extra_tables=_summary(whole, overlap) if detections.confidence == "scores" else {},
+        notes=_notes(detections),
         sizes=Counter(videos),
     )
 
@@ -77,6 +102,8 @@ class Detections(NamedTuple):
     """Of the categories."""
     overlap: Overlap
     confidence: Confidence
+    form: str = ""
+    """What the predictions were taken for, in a sentence."""
 
 
 def read_detections(
@@ -86,15 +113,16 @@ def read_detections(
     overlap: Overlap = "box",
     video_column: str | None = None,
     video_pattern: str | None = None,
+    readings: Mapping[str, Any] | None = None,
 ) -> Detections:
-    """The cases of both files.
+    """The cases of both files; `readings` are what the caller says about the predictions, as `read_boxes` takes it.
 
     Raises:
         InputInvalid: With every problem of either file.
     """
     if overlap not in ("box", "mask"):
         raise UnknownName("kind of overlap", overlap, ("box", "mask"))
-    dataset, results = _read(predictions, references)
+    dataset, (results, form) = _read(predictions, references, readings or {})
     read = coco_cases(dataset, results, kind=overlap)
     records = _in_order(dataset, read)
     videos = videos_of_records(records, column=video_column, pattern=video_pattern)
@@ -103,22 +131,42 @@ def read_detections(
     confident = read.cases.prediction.score is not None or not len(read.cases.prediction)
     names = _category_names(dataset, read)
     cases = _with_units(read.cases, videos)
-    return Detections(cases, records, videos, names, overlap, "scores" if confident else "none")
+    return Detections(cases, records, videos, names, overlap, "scores" if confident else "none", form)
 
 
-def _read(predictions: Any, references: Any) -> tuple[Mapping[str, Any], list[Any]]:
+def _read(predictions: Any, references: Any, readings: Mapping[str, Any]) -> tuple[Mapping[str, Any], Read]:
     if references is None:
         raise Misuse("detection needs --references, a COCO data set with images, categories and annotations")
-    dataset, results = (
-        read_json(Path(source)) if isinstance(source, str | Path) else source for source in (references, predictions)
-    )
-    if isinstance(results, Mapping) and isinstance(results.get("annotations"), list):
-        results = results["annotations"]
+    dataset = read_json(Path(references)) if isinstance(references, str | Path) else references
     if not isinstance(dataset, Mapping):
         raise InputInvalid("references", ["expected a COCO data set (an object), got a list; are the files swapped?"])
-    if not isinstance(results, list):
-        raise InputInvalid("predictions", ["expected a COCO list of results, got an object without 'annotations'"])
-    return dataset, results
+    if isinstance(predictions, str | Path) and Path(predictions).suffix.lower() == ".json":
+        content = read_json(Path(predictions))
+        predictions = content if isinstance(content, list) else predictions
+    dataset, outlines = _without_false_crowds(dataset)
+    results, form = read_boxes(predictions, dataset, **readings)
+    return dataset, Read(results, " ".join(text for text in (form, outlines) if text))
+
+
+def _without_false_crowds(dataset: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
+    """The references with masks that CVAT marks as crowd (it does so with every mask and ellipse) as single objects.
+
+    A crowd region is never to be found; CVAT's annotations carry `attributes`, which crowds of other makers lack.
+    """
+    annotations = dataset.get("annotations")
+    rows = annotations if isinstance(annotations, list) else []
+    false = [
+        place
+        for place, one in enumerate(rows)
+        if isinstance(one, Mapping) and one.get("iscrowd") == 1 and isinstance(one.get("attributes"), Mapping)
+    ]
+    if not false:
+        return dataset, ""
+    mended = list(rows)
+    for place in false:
+        mended[place] = {**rows[place], "iscrowd": 0}
+    note = f"{len(false)} masks of the references that CVAT marks as crowd count as the single objects that they are."
+    return {**dataset, "annotations": mended}, note
 
 
 def _in_order(dataset: Mapping[str, Any], read: CocoCases) -> list[Mapping[str, Any]]:
@@ -154,18 +202,18 @@ def _parts(
     by: Sequence[str],
     opened: Mapping[str, Metric],
 ) -> list[Part]:
-    found = []
+    parts = []
     for column in by:
         values = [record.get(column) for record in records]
         if all(value is None for value in values):
             raise UnknownName("key of image records", column, sorted({str(key) for one in records for key in one}))
         for value in dict.fromkeys(map(str, values)):
-            images = [place for place, own in enumerate(values) if str(own) == value]
-            own = [videos[place] for place in images]
-            part = _with_units(_of_images(cases, np.array(images)), own)
-            names = tuple(dict.fromkeys(own))
-            found.append(Part(column, value, len(images), names, _jobs(opened, part), Counter(own)))
-    return found
+            images = [place for place, value_here in enumerate(values) if str(value_here) == value]
+            videos_here = [videos[place] for place in images]
+            cases_here = _with_units(_of_images(cases, np.array(images)), videos_here)
+            names = tuple(dict.fromkeys(videos_here))
+            parts.append(Part(column, value, len(images), names, _jobs(opened, cases_here), Counter(videos_here)))
+    return parts
 
 
 def _of_images(cases: DetectionCases, images: np.ndarray) -> DetectionCases:
@@ -190,12 +238,14 @@ def _of_images(cases: DetectionCases, images: np.ndarray) -> DetectionCases:
     return DetectionCases(len(images), sides[0], sides[1], cases.classes)
 
 
-def class_jobs(found: Detections, grids: Sequence[tuple[str, str]]) -> tuple[ClassJob, ...]:
+def class_jobs(detections: Detections, grids: Sequence[tuple[str, str]]) -> tuple[ClassJob, ...]:
     """The AP of every class on some grids of thresholds."""
-    counts = _reference_counts(found).tolist()
-    metrics = ((name, CocoAP(ious=ious, kind=found.overlap, confidence=found.confidence)) for name, ious in grids)
-    videos = tuple(dict.fromkeys(found.videos))
-    return tuple(ClassJob(name, metric, found.cases, found.names, counts, videos) for name, metric in metrics)
+    counts = _reference_counts(detections).tolist()
+    metrics = (
+        (name, CocoAP(ious=ious, kind=detections.overlap, confidence=detections.confidence)) for name, ious in grids
+    )
+    videos = tuple(dict.fromkeys(detections.videos))
+    return tuple(ClassJob(name, metric, detections.cases, detections.names, counts, videos) for name, metric in metrics)
 
 
 def _summary(cases: DetectionCases, overlap: Overlap) -> dict[str, pl.DataFrame]:
@@ -216,19 +266,19 @@ def _summary_facts(name: str, overlap: Overlap) -> MetricFacts:
     return CocoAP(kind=overlap, size=size, ious=kind.removeprefix("ap") or "coco", name=name).facts
 
 
-def _notes(found: Detections) -> tuple[str, ...]:
-    notes = []
-    if found.confidence == "none":
+def _notes(detections: Detections) -> tuple[str, ...]:
+    notes = [detections.form] if detections.form else []
+    if detections.confidence == "none":
         notes.append("No detection has a score: all detections of a class are ranked as one step.")
-    if not len(found.cases.prediction):
+    if not len(detections.cases.prediction):
         notes.append("The list of results is empty: the model detected nothing.")
-    counts = _reference_counts(found)
-    if absent := [name for name, count in zip(found.names, counts, strict=True) if not count]:
+    counts = _reference_counts(detections)
+    if absent := [name for name, count in zip(detections.names, counts, strict=True) if not count]:
         notes.append(f"Classes without a reference have no AP and are left out of the mean: {', '.join(absent)}.")
     return tuple(notes)
 
 
-def _reference_counts(found: Detections) -> np.ndarray:
+def _reference_counts(detections: Detections) -> np.ndarray:
     """References of every class that can be found; a crowd is none of them."""
-    reference = found.cases.reference
-    return np.bincount(reference.category[~reference.crowds], minlength=len(found.names))
+    reference = detections.cases.reference
+    return np.bincount(reference.category[~reference.crowds], minlength=len(detections.names))

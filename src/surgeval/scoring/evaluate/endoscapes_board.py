@@ -101,7 +101,7 @@ def is_slip(printed: float, parts: tuple[float, ...]) -> bool:
         >>> is_slip(69.7, (69.3, 64.8, 73.6)), is_slip(60.2, (65.9, 52.6, 61.8))
         (True, False)
     """
-    tenths = [round(10 * part) for part in parts]
+    tenths = [round(10 * number) for number in parts]
     return abs(len(parts) * round(10 * printed) - sum(tenths)) > len(parts)
 
 
@@ -129,7 +129,7 @@ def _mark(table: int, trained_on: str, model: str) -> str | None:
     return "; ".join(texts) or None
 
 
-CVS_NUMBERS = tuple(f"{what}_{part}" for what in ("map", "bacc") for part in (*CODES, "mean"))
+CVS_NUMBERS = tuple(f"{what}_{column}" for what in ("map", "bacc") for column in (*CODES, "mean"))
 BOX_NUMBERS = (*STRUCTURES, "bbox_map")
 MASK_NUMBERS = (
     "bbox_map",
@@ -188,18 +188,18 @@ def _row(table: int, trained_on: str, model: str, numbers: dict[str, float], pro
 
 
 def board(
-    table: Table, rows: list[dict[str, Any]], own: dict[str, Any], numbers: tuple[str, ...], order: str
+    table: Table, rows: list[dict[str, Any]], this_run: dict[str, Any], numbers: tuple[str, ...], order: str
 ) -> pl.DataFrame:
     """Published rows and this run's, best first; this run comes first where numbers are equal.
 
     Args:
         table: Its declaration.
         rows: Published rows.
-        own: `model` and the numbers of this run, in percent; those it lacks are left empty.
+        this_run: `model` and the numbers of this run, in percent; those it lacks are left empty.
         numbers: The columns in between.
         order: The number that decides the order.
     """
-    mine = {"source": "this run", "trained_on": "-", **own}
+    mine = {"source": "this run", "trained_on": "-", **this_run}
     names = ("model", "trained_on", "source", *numbers, "mark", "conventions")
     frame = table.frame([{name: row.get(name) for name in names} for row in (mine, *rows)])
     return frame.with_columns(pl.col(numbers).cast(pl.Float64)).sort(

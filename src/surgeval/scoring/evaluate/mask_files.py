@@ -1,8 +1,8 @@
-"""Label maps by name: a folder of PNG files, an NPZ file, or a JSON list of run-length encodings or polygons.
+"""Label maps by name: a folder of PNG, NPY or NIfTI files, an NPZ file, or a JSON list of masks.
 
 A name is `video/frame` without ending: the path within the folder, the key in the NPZ file, or `case` (or `video` and
-`frame`) of the JSON records, which for polygons also state `height` and `width`. PNG files are read when asked for, so
-a large folder is never held in memory.
+`frame`) of the JSON records (run-length encodings or polygons, which also state `height` and `width`). Files are read
+when asked for, so a large folder is never held in memory.
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ import numpy as np
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse
 from surgeval.metrics.detection.masks import Mask
 from surgeval.metrics.detection.polygons import mask_of_segmentation
-from surgeval.scoring.evaluate.npz import read_npz
-from surgeval.scoring.evaluate.png import LARGEST_PIXELS, read_label_map
+from surgeval.scoring.evaluate.nifti import NiftiFiles, is_nifti
+from surgeval.scoring.evaluate.npz import read_npy, read_npz
+from surgeval.scoring.evaluate.png import LARGEST_PIXELS, Colours, read_label_map
 from surgeval.scoring.evaluate.records import read_json
 
 
 class PngFiles(Mapping[str, np.ndarray]):
     """PNG files by name, read on demand once; what was read is kept packed, a few kB a label map."""
 
-    def __init__(self, paths: Mapping[str, Path]) -> None:
-        self._paths = paths
+    def __init__(self, paths: Mapping[str, Path], colours: Colours | None = None) -> None:
+        self._paths, self._colours = paths, colours
         self._packed: dict[str, tuple[bytes, np.dtype[Any], tuple[int, ...]]] = {}
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self._packed:
-            labels = read_label_map(self._paths[name])
+            labels = read_label_map(self._paths[name], self._colours)
             self._packed[name] = zlib.compress(labels.tobytes(), 1), labels.dtype, labels.shape
             return labels
         packed, kind, shape = self._packed[name]
@@ -43,10 +44,71 @@ class PngFiles(Mapping[str, np.ndarray]):
     def __len__(self) -> int:
         return len(self._paths)
 
+    def in_colours(self, colours: Colours | None) -> PngFiles:
+        """The same files, with colours read by a table."""
+        return PngFiles(self._paths, colours) if colours else self
+
 
 def png_folder(folder: Path) -> PngFiles:
     """The PNG files below a folder, named by their path in it."""
     return PngFiles({p.relative_to(folder).with_suffix("").as_posix(): p for p in sorted(folder.rglob("*.png"))})
+
+
+class NpyFiles(Mapping[str, np.ndarray]):
+    """NPY files by name, read on demand; arrays of Python objects are pickles and stay shut."""
+
+    def __init__(self, paths: Mapping[str, Path]) -> None:
+        self._paths = paths
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return np.squeeze(read_npy(self._paths[name]))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+
+class Named(Mapping[str, np.ndarray]):
+    """Label maps under other names."""
+
+    def __init__(self, maps: Mapping[str, np.ndarray], names: Mapping[str, str]) -> None:
+        self._maps, self._names = maps, names
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._maps[self._names[name]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def under_names_of(
+    references: Mapping[str, np.ndarray], predictions: Mapping[str, np.ndarray], also: Mapping[str, str]
+) -> tuple[Mapping[str, np.ndarray], str]:
+    """Predictions under the references' names, where each fits one alone, and how they were named.
+
+    A prediction fits a reference whose path ends in its own, or that the data set calls so; `also` is that name of
+    every reference.
+    """
+    if set(references) == set(predictions):
+        return predictions, ""
+    tails: dict[str, set[str]] = {}
+    for name in references:
+        parts = name.split("/")
+        for place in range(len(parts)):
+            tails.setdefault("/".join(parts[place:]), set()).add(name)
+        if name in also:
+            tails.setdefault(also[name], set()).add(name)
+    found = {theirs: next(iter(tails[theirs])) for theirs in predictions if len(tails.get(theirs, ())) == 1}
+    if len(found) < len(predictions) or len(set(found.values())) < len(found):
+        return predictions, ""
+    theirs, ours = next(iter(found.items()))
+    said = f"Predicted masks were matched by the end of their names, as {theirs!r} to {ours!r}."
+    return Named(predictions, {ours: theirs for theirs, ours in found.items()}), said
 
 
 class Recoded(Mapping[str, np.ndarray]):
@@ -82,29 +144,63 @@ class Chosen(Sequence[np.ndarray]):
         return len(self._names)
 
 
-def read_label_maps(source: Any, where: str) -> Mapping[str, np.ndarray]:
+def read_label_maps(
+    source: Any,
+    where: str,
+    colours: Colours | None = None,
+    *,
+    like: Mapping[str, np.ndarray] | None = None,
+    nifti_axes: str | None = None,
+) -> Mapping[str, np.ndarray]:
     """The label maps of a folder, an NPZ or JSON file, or a mapping.
+
+    Args:
+        source: Where they are.
+        where: Which side they are of, for errors.
+        colours: What the colours of PNG files stand for.
+        like: The references, whose shapes say which axis of a NIfTI file runs across.
+        nifti_axes: The same, said by the caller.
 
     Raises:
         FileUnreadable: Nothing there, or of an unknown kind.
         InputInvalid: Records that are no masks; all are named.
     """
     if isinstance(source, PngFiles):
-        return source
+        return source.in_colours(colours)
     if isinstance(source, Mapping):
         return {str(name): np.asarray(array) for name, array in source.items()}
     path = Path(source)
+    found: Mapping[str, np.ndarray]
     if path.is_dir():
-        found: Mapping[str, np.ndarray] = png_folder(path)
+        found = _folder(path, colours, like, nifti_axes)
     elif path.suffix.lower() == ".npz":
         found = read_npz(path)
     elif path.suffix.lower() in (".json", ".jsonl"):
         found = _maps_of_records(read_json(path), path.name)
     else:
-        raise FileUnreadable(str(path), ["expected a folder of PNG files, an .npz or a .json file"])
+        raise FileUnreadable(str(path), ["expected a folder of PNG, NPY or NIfTI files, an .npz or a .json file"])
     if not found:
         raise InputInvalid(where, [f"{path} holds no masks"])
     return found
+
+
+def _folder(
+    folder: Path, colours: Colours | None, like: Mapping[str, np.ndarray] | None, nifti_axes: str | None
+) -> Mapping[str, np.ndarray]:
+    """The masks of a folder, which are files of one kind."""
+    png = png_folder(folder)
+    npy = {p.relative_to(folder).with_suffix("").as_posix(): p for p in sorted(folder.rglob("*.npy"))}
+    nifti = {_stem(p.relative_to(folder).as_posix()): p for p in sorted(folder.rglob("*.nii*")) if is_nifti(p)}
+    kinds = [name for name, own in (("PNG", png), ("NPY", npy), ("NIfTI", nifti)) if own]
+    if len(kinds) > 1:
+        raise FileUnreadable(str(folder), [f"masks of several kinds ({', '.join(kinds)}); keep one kind in the folder"])
+    if nifti:
+        return NiftiFiles(nifti, like, nifti_axes)
+    return NpyFiles(npy) if npy else png.in_colours(colours)
+
+
+def _stem(name: str) -> str:
+    return name.removesuffix(".gz").removesuffix(".nii")
 
 
 def _maps_of_records(records: Any, where: str) -> dict[str, np.ndarray]:

@@ -86,6 +86,12 @@ class Settings(NamedTuple):
     replicates: int = 1000
     seed: int = 42
     method: str = AUTO
+    clusters: Mapping[str, str] = {}
+    """What a video belongs to, where videos are not independent of each other: intervals leave out all of it."""
+
+    def units(self, videos: Sequence[str]) -> list[str]:
+        """What each video stands and falls with: itself, or the surgeon or patient that it belongs to."""
+        return [self.clusters.get(video, video) for video in videos]
 
 
 class Measured(NamedTuple):
@@ -115,7 +121,10 @@ def measure(found: Material, settings: Settings, step: Step) -> Measured:
         records[job.name] = record_of(job.metric.facts)
         if job.metric.facts.pooled and job.name not in scored:
             try:
-                packed[job.name] = written_down(job.name, job.metric, statistics, videos)
+                if settings.clusters:
+                    raise Misuse("its videos are not independent of each other, and later verbs would take them so")
+                cases = [found.sizes.get(video, 1) for video in videos] if found.sizes else []
+                packed[job.name] = written_down(job.name, job.metric, statistics, videos, cases)
             except Misuse as error:
                 unwritten[job.name] = str(error)
         step(1)
@@ -168,17 +177,18 @@ def uncertain(
 ) -> list[dict[str, Any]]:
     """Value, interval over videos, SD and note of everything that a statistic gives."""
     value = unweighted(statistic, statistics)
-    names = [str(place) for place in range(len(value))]
+    names, units = [str(place) for place in range(len(value))], settings.units(videos)
     try:
         found, undefined = prepared_spread(
-            statistic, statistics, video=list(videos), facts=facts, names=names, cases=cases, level=settings.level,
+            statistic, statistics, video=units, facts=facts, names=names, cases=cases, level=settings.level,
             replicates=settings.replicates, method=settings.method, seed=settings.seed,
         )  # fmt: skip
     except TooFewVideos:
         blank = dict.fromkeys(("low", "high", "sd", "df", "effective_videos"))
-        rest = {**blank, "videos": len(videos), "method": "none", "note": "one video only: its spread is unknowable"}
+        rest = {**blank, "videos": 1, "method": "none", "note": "one video only: its spread is unknowable"}
         return [{"value": known(one), **rest} for one in value]
-    return [_spread_row(found, place, len(videos), int(undefined[place]), settings) for place in range(len(value))]
+    count = len(set(units))
+    return [_spread_row(found, place, count, int(undefined[place]), settings) for place in range(len(value))]
 
 
 def _spread_row(found: Spread, place: int, videos: int, undefined: int, settings: Settings) -> dict[str, Any]:
@@ -260,7 +270,7 @@ def open_chosen(
 
 def _plugin(name: str, offered: Mapping[str, Factory], forms: Sequence[str]) -> Factory:
     """The metric that an installed package brings, where none of ours has the name."""
-    brought = [other for other in METRICS if other not in METRICS.own]
+    brought = [other for other in METRICS if other not in METRICS.ours]
     if name not in brought:
         raise UnknownName("metric", name, [*offered, *brought])
     factory = METRICS[name]

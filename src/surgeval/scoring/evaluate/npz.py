@@ -1,4 +1,4 @@
-"""Arrays from NPZ files, of which nothing is ever unpickled and nothing larger than stated is ever made."""
+"""Arrays from NPZ and NPY files, of which nothing is ever unpickled and nothing larger than stated is ever made."""
 
 from __future__ import annotations
 
@@ -34,6 +34,22 @@ def read_npz(path: Path) -> dict[str, np.ndarray]:
         *(zipfile.BadZipFile, zlib.error, tokenize.TokenError),
     ) as error:
         raise FileUnreadable(str(path), [f"no plain NPZ file: {error}"]) from None
+
+
+def read_npy(path: Path) -> np.ndarray:
+    """The array of an NPY file; one of Python objects is a pickle and stays shut.
+
+    Raises:
+        FileUnreadable: Missing, no plain array, or larger than any prediction.
+    """
+    try:
+        if path.stat().st_size > LARGEST_BYTES:
+            raise ValueError(f"more than {LARGEST_BYTES / 1e9:.0f} GB")
+        with path.open("rb") as handle:
+            found: np.ndarray = npy.read_array(handle, allow_pickle=False)
+        return found
+    except (OSError, ValueError, EOFError, MemoryError, SyntaxError, tokenize.TokenError) as error:
+        raise FileUnreadable(str(path), [f"no plain array ({error})"]) from None
 
 
 def _check_sizes(path: Path) -> None:

@@ -83,9 +83,9 @@ class OneByOne:
     @property
     def facts(self) -> MetricFacts:
         """Those of the metric, and that classes are taken alone."""
-        own = self.metric.facts
-        conventions = {**own.conventions, "classes": "each on its own references and predictions"}
-        return replace(own, conventions=conventions)
+        inner = self.metric.facts
+        conventions = {**inner.conventions, "classes": "each on its own references and predictions"}
+        return replace(inner, conventions=conventions)
 
     def prepare(self, cases: Sequence[Any]) -> np.ndarray:
         """`[unit, class, ...]`."""

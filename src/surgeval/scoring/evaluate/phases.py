@@ -42,25 +42,27 @@ def material(
     fps: float | None = None,
     by: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
+    prediction_labels: Sequence[str] = (),
 ) -> Material:
     """What label sequences offer for measuring.
 
     Raises:
         InputInvalid: Rows that do not pair up, gaps, frame rates that cannot be; all are named.
     """
-    rows = read_labelled(predictions, references, classes=classes, columns=columns)
+    rows = read_labelled(predictions, references, classes=classes, columns=columns, prediction_labels=prediction_labels)
     _check(rows)
     rates = _rates(rows.frame, rows.moment, fps)
     opened = open_chosen(metrics, DEFAULT, TIME, ("label sequences",), phases=rows.classes)
     _need_cholec80(opened, rows.classes)
 
-    def build(part: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
-        cases = _videos(rows, part, rates)
-        return videos_of(part), tuple(Job(name, metric, cases) for name, metric in opened.items())
+    def build(rows_here: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
+        cases = _videos(rows, rows_here, rates)
+        return videos_of(rows_here), tuple(Job(name, metric, cases) for name, metric in opened.items())
 
     _one_stratum_per_video(rows.frame, by)
     videos, jobs = build(rows.frame)
-    notes = [f"Labels per second: {', '.join(sorted({f'{rate:g}' for rate in rates.values()}))}."]
+    notes = [rows.form] if rows.form else []
+    notes += [f"Labels per second: {', '.join(sorted({f'{rate:g}' for rate in rates.values()}))}."]
     if not classes:
         notes.append(f"Phases were taken from the data: {', '.join(rows.classes)}. Declare them with --classes.")
     notes += strange_names(rows)
@@ -97,8 +99,8 @@ def _rates(frame: pl.DataFrame, moment: str, fps: float | None) -> dict[str, flo
     rates = {}
     for (video,), rows in frame.group_by("video", maintain_order=True):
         moments = rows[moment].to_numpy().astype(np.float64)
-        own = _stated_fps(str(video), rows, problems) if fps is None and "fps" in rows.columns else fps
-        rates[str(video)] = _rate(str(video), moments, moment, own, problems)
+        stated = _stated_fps(str(video), rows, problems) if fps is None and "fps" in rows.columns else fps
+        rates[str(video)] = _rate(str(video), moments, moment, stated, problems)
     if problems:
         raise InputInvalid("rows", problems)
     return rates
@@ -148,11 +150,11 @@ def _need_cholec80(opened: Mapping[str, Any], classes: Sequence[str]) -> None:
 
 def _videos(rows: LabelledRows, chosen: pl.DataFrame, rates: Mapping[str, float]) -> list[PhaseVideo]:
     names = np.array(rows.classes, dtype=object)  # one object per label instead of one per frame
-    found = []
-    for (video,), part in chosen.group_by("video", maintain_order=True):
-        sides = [names[rows.codes(part[side])] for side in ("reference", "prediction")]
-        found.append(PhaseVideo(sides[0], sides[1], rates[str(video)], str(video)))
-    return found
+    videos = []
+    for (video,), rows_here in chosen.group_by("video", maintain_order=True):
+        sides = [names[rows.codes(rows_here[side])] for side in ("reference", "prediction")]
+        videos.append(PhaseVideo(sides[0], sides[1], rates[str(video)], str(video)))
+    return videos
 
 
 def _one_stratum_per_video(frame: pl.DataFrame, by: Sequence[str]) -> None:

@@ -8,15 +8,15 @@ of one table or two tables that are joined. Only equal sets of moments are joine
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from surgeval.errors import FileUnreadable, InputInvalid, Misuse
-from surgeval.schema.table_files import read_frame
+from surgeval.errors import FileUnreadable, InputInvalid, Misuse, TableInvalid
+from surgeval.schema.table_files import ROLES, names_unknown, read_frame
 from surgeval.schema.tabular import as_frame
 
 MOMENTS = ("frame", "second", "case")
@@ -25,19 +25,26 @@ MOMENTS = ("frame", "second", "case")
 _SHOWN_VIDEOS = 5
 _SECOND_DECIMALS = 9
 """Frame 92 at 30 fps is one moment, however the division was rounded."""
-_USED = (*MOMENTS, "video", "reference", "prediction", "score")
+_OF_A_CLASS = ("reference", "prediction", "score")
+"""Columns that there may be one of for each class, as `score:CLASS`."""
+_USED = (*MOMENTS, "video", *_OF_A_CLASS)
 
 
-def read_records(source: Any, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
+def read_records(source: Any, columns: Mapping[str, str] | None = None, *, roles: Collection[str] = ()) -> pl.DataFrame:
     """The rows of a CSV, TSV, Parquet, JSON or JSON Lines file, or of anything tabular, with columns renamed.
 
     Args:
         source: A path, or a table.
         columns: Our names to theirs; those that the table does not have are left alone.
+        roles: Names of ours beside the usual ones.
 
     Raises:
         FileUnreadable: Missing, of an unknown kind, or not what it claims to be.
+        TableInvalid: A name in `columns` is none of ours.
     """
+    whole = {ours: theirs for ours, theirs in (columns or {}).items() if ours.split(":", 1)[0] not in _OF_A_CLASS}
+    if problems := names_unknown(whole, (*_USED, *ROLES, *roles)):
+        raise TableInvalid(str(source) if isinstance(source, str | Path) else "table", problems)
     if not isinstance(source, str | Path):
         return _renamed(as_frame(source), columns or {})
     path = Path(source)
@@ -262,11 +269,11 @@ def texts(column: pl.Series) -> pl.Series:
 
 def numbers(frame: pl.DataFrame, names: Sequence[str], where: str, problems: list[str]) -> np.ndarray:
     """Columns as an array of finite floats `[row, column]`; what is none is listed and becomes 0."""
-    found = np.zeros((frame.height, len(names)))
+    matrix = np.zeros((frame.height, len(names)))
     for place, name in enumerate(names):
         values = frame[name].cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
         if (bad := np.flatnonzero(~np.isfinite(values))).size:
             shown = frame[name][int(bad[0])]
             problems.append(f"{where}: column {name!r}: {bad.size} entries are no finite numbers (first: {shown!r})")
-        found[:, place] = np.where(np.isfinite(values), values, 0.0)
-    return found
+        matrix[:, place] = np.where(np.isfinite(values), values, 0.0)
+    return matrix

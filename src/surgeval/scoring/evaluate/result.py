@@ -47,8 +47,8 @@ class EvaluationResult(Result):
     @property
     def conventions(self) -> Mapping[str, Mapping[str, Any]]:
         """Estimand and conventions of every metric."""
-        found: Mapping[str, Mapping[str, Any]] = self.records["conventions"]
-        return found
+        stored: Mapping[str, Mapping[str, Any]] = self.records["conventions"]
+        return stored
 
     @property
     def shown(self) -> pl.DataFrame:
@@ -74,8 +74,8 @@ class EvaluationResult(Result):
 
     def value(self, metric: str) -> float:
         """The value of one metric; NaN where it is undefined."""
-        found = self.metrics.filter(pl.col("metric") == metric)["value"].item()
-        return float("nan") if found is None else float(found)
+        number = self.metrics.filter(pl.col("metric") == metric)["value"].item()
+        return float("nan") if number is None else float(number)
 
     def write(self, folder: Path) -> None:
         """Write the tables, the conventions, the prose and the scores of every case."""

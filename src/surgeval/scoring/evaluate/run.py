@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -91,10 +92,11 @@ def evaluate(
     predictions, references = (Path(side) if isinstance(side, str) else side for side in (predictions, references))
     prepared = _prepared(kind, references, wanted)
     told = {**prepared.options, **{name: value for name, value in chosen.items() if name not in wanted}}
-    found: Material = build(predictions, prepared.references, metrics=tuple(metrics), by=tuple(by), **told)
+    metrics = tuple(metrics) or prepared.metrics
+    found: Material = build(predictions, prepared.references, metrics=metrics, by=tuple(by), **told)
     if prepared.files is not None:
         found = replace(found, files=prepared.files)
-    settings = Settings(level, replicates, seed, method)
+    settings = Settings(level, replicates, seed, method, prepared.clusters)
     step = progress or _quiet
     measured = _saying(measure(found, settings, step), prepared.conventions)
     flawed = compat_table(found.jobs, found.videos, settings)
@@ -119,7 +121,7 @@ def evaluate(
         records={"conventions": measured.conventions},
         prose=_prose(kind, model, found, settings) + prepared.prose,
         findings=as_findings(notes),
-        scores=score_table_of(found, measured, model, metrics),
+        scores=score_table_of(found, measured, model, metrics, prepared.clusters),
         boards=tuple(boards),
         request=Request(inputs=_files(found, predictions=predictions, references=references, **chosen)),
     )
@@ -131,8 +133,10 @@ def _quiet(_: int) -> None:
 
 def _few(found: Material, settings: Settings) -> list[Finding]:
     """What few videos do to every interval of the result, said once."""
-    videos = len(found.videos)
-    sizes = np.array([found.sizes.get(video, 1) for video in found.videos], dtype=np.float64)
+    counted: Counter[str] = Counter()
+    for unit, video in zip(settings.units(found.videos), found.videos, strict=True):
+        counted[unit] += found.sizes.get(video, 1)
+    videos, sizes = len(counted), np.array(list(counted.values()), dtype=np.float64)
     if settings.method == AUTO:
         finding = few_videos(videos, float(degrees_of_freedom(sizes)))
     else:
@@ -192,10 +196,13 @@ def _changing_note(found: Material) -> list[str]:
     ]
 
 
-def score_table_of(found: Material, measured: Measured, model: str, asked: Sequence[str]) -> ScoreTable:
+def score_table_of(
+    found: Material, measured: Measured, model: str, asked: Sequence[str], clusters: Mapping[str, str] | None = None
+) -> ScoreTable:
     """The score of every case, and of every video under metrics that no single case has a score of.
 
-    Where a metric has no value there is no row: nothing was scored.
+    Where a metric has no value there is no row: nothing was scored. Where videos are not independent, `video` names
+    what they belong to, since that is what later verbs leave out.
     """
     scored = [] if found.scores is None else [found.scores]
     named = set() if found.scores is None else set(found.scores["metric"].unique())
@@ -203,6 +210,7 @@ def score_table_of(found: Material, measured: Measured, model: str, asked: Seque
     values = values.join(_strata_of_videos(found), on="video", how="left", maintain_order="left")
     scored.append(values.with_columns(pl.col("video").alias("case"), pl.lit(Status.ANSWERED.value).alias("status")))
     rows = pl.concat(scored, how="diagonal_relaxed").with_columns(pl.col("status").fill_null(Status.ANSWERED.value))
+    rows = rows.with_columns(pl.col("video").replace(clusters or {}))
     known = rows.filter(pl.col("value").is_not_nan() & pl.col("value").is_not_null())
     facts = {job.name: job.metric.facts for job in found.jobs} | dict(found.score_facts)
     main = asked[0] if len(asked) == 1 else None

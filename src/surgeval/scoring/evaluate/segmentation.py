@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,8 +25,10 @@ from surgeval.results.tables.evaluation import INSTANCES
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.scoring.evaluate.class_overlaps import overlap_jobs
-from surgeval.scoring.evaluate.mask_files import Chosen, Recoded, read_label_maps
+from surgeval.scoring.evaluate.colour_tables import Colours, read_colours
+from surgeval.scoring.evaluate.mask_files import Chosen, Recoded, read_label_maps, under_names_of
 from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_of
+from surgeval.scoring.evaluate.nifti import AXES
 from surgeval.scoring.evaluate.records import with_properties
 from surgeval.scoring.evaluate.video_names import videos_of_paths
 
@@ -49,12 +52,15 @@ def material(
     by: Sequence[str] = (),
     instances: bool = False,
     recoded: Mapping[int, int] | None = None,
+    colours: Colours | str | Path | None = None,
     video_of: Mapping[str, str] | None = None,
+    nifti_axes: str | None = None,
+    case_of: Mapping[str, str] | None = None,
 ) -> Material:
     """What masks of references and predictions offer for measuring.
 
     Args:
-        predictions: A folder of PNG files, an NPZ or JSON file, or a mapping of names to arrays.
+        predictions: A folder of PNG, NPY or NIfTI files, an NPZ or JSON file, or a mapping of names to arrays.
         references: The same, with the same names.
         metrics: Names of segmentation metrics.
         classes: Numbers of the classes; those in the data if left out.
@@ -66,52 +72,64 @@ def material(
         by: Columns whose values are reported one by one.
         instances: Labels are numbers of objects and not of classes.
         recoded: Labels that stand for others on both sides.
+        colours: What the colours of PNG files stand for: a table of colours, or a file with one.
         video_of: The video of every name; told by pattern or folder if left out.
+        nifti_axes: `xy` or `rows`, where the shape of NIfTI files does not say it.
+        case_of: What the data set calls every mask of the references; predictions may be called so.
 
     Raises:
         InputInvalid: Names on one side only, shapes that differ, undeclared labels; all are named.
     """
     if references is None:
         raise Misuse("segmentation needs --references, with masks of the same names")
-    ours, theirs = read_label_maps(references, "references"), read_label_maps(predictions, "predictions")
+    table = read_colours(Path(colours)) if isinstance(colours, str | Path) else colours
+    if nifti_axes is not None and nifti_axes not in AXES:
+        raise UnknownName("order of axes", nifti_axes, AXES)
+    ours = read_label_maps(references, "references", table, nifti_axes=nifti_axes)
+    theirs = read_label_maps(predictions, "predictions", table, like=ours, nifti_axes=nifti_axes)
+    theirs, said = under_names_of(ours, theirs, case_of or {})
     if recoded:
         ours, theirs = Recoded(ours, recoded), Recoded(theirs, recoded)
-    found = _scan(ours, theirs, _whole_numbers(classes), ignore)
+    labels = _scan(ours, theirs, _whole_numbers(classes), ignore)
     rows = _rows(sorted(ours), video_pattern, video_of, properties, by)
-    default = BINARY_DEFAULT if len(found) == 1 and ignore is None else CLASS_DEFAULT
+    default = BINARY_DEFAULT if len(labels) == 1 and ignore is None else CLASS_DEFAULT
     default = INSTANCE_DEFAULT if instances else default
     given = {"tolerance_px": tolerance_px, "empty": empty, "ignore": ignore}
     options = {name: value for name, value in given.items() if value is not None}
-    opened = open_chosen(metrics, default, SEGMENTATION, ("masks",), classes=found, **options)
+    opened = open_chosen(metrics, default, SEGMENTATION, ("masks",), classes=labels, **options)
     _need_no_ignore(opened, ignore)
 
     whole = _cases(ours, theirs, rows)
     scores = {name: metric.scores(whole) for name, metric in opened.items() if isinstance(metric, CaseMean)}
     place = {case: index for index, case in enumerate(rows["case"])}
 
-    def build(part: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
-        chosen, video = [place[case] for case in part["case"]], part["video"].to_list()
+    def build(rows_here: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
+        chosen, video = [place[case] for case in rows_here["case"]], rows_here["video"].to_list()
         jobs = [
             Job(name, Stored(metric), ScoredImages(scores[name][chosen], video))
             if name in scores
-            else Job(name, metric, _cases(ours, theirs, part))
+            else Job(name, metric, _cases(ours, theirs, rows_here))
             for name, metric in opened.items()
         ]
         return tuple(dict.fromkeys(video)), tuple(jobs)
 
     videos, jobs = build(rows)
-    counts = class_counts(whole, classes=found, ignore=ignore)
+    counts = class_counts(whole, classes=labels, ignore=ignore)
     return Material(
         videos,
         rows.height,
         jobs,
-        () if instances else tuple(overlap_jobs(counts, rows["video"].to_list(), found, ignore)),
+        () if instances else tuple(overlap_jobs(counts, rows["video"].to_list(), labels, ignore)),
         parts_of(rows, by, build),
         _score_rows(scores, rows),
         {name: metric.facts for name, metric in opened.items()},
         extra_tables=_instances(opened, whole, rows),
         sizes=Counter(rows["video"].to_list()),
-        notes=(*(() if instances else _notes(opened, found, declared=bool(classes))), *_empty_notes(counts, scores)),
+        notes=(
+            *((said,) if said else ()),
+            *(() if instances else _notes(opened, labels, declared=bool(classes))),
+            *_empty_notes(counts, scores),
+        ),
     )
 
 
@@ -170,14 +188,14 @@ def _scan(ours: Maps, theirs: Maps, classes: list[int], ignore: int | None) -> l
         elif pair[0].shape != pair[1].shape:
             problems.append(f"{name!r}: the reference is {pair[0].shape}, the prediction {pair[1].shape}; resize one")
         else:
-            own = {label for one in pair for label in distinct_labels(one.ravel())} - {0, ignore}
-            if outside := sorted(label for label in own if not 0 <= label <= LARGEST_LABEL):
+            labels = {label for one in pair for label in distinct_labels(one.ravel())} - {0, ignore}
+            if outside := sorted(label for label in labels if not 0 <= label <= LARGEST_LABEL):
                 problems.append(
                     f"{name!r}: labels {outside[:5]} are not within 0 and {LARGEST_LABEL}; number them anew"
                 )
-            elif classes and (strange := sorted(own - set(classes))):
+            elif classes and (strange := sorted(labels - set(classes))):
                 problems.append(f"{name!r}: labels {strange[:5]} are not among the classes {classes}")
-            seen |= own
+            seen |= labels
     if problems:
         raise InputInvalid("masks", problems)
     return classes or sorted(label for label in seen if label is not None) or [1]
@@ -205,7 +223,9 @@ def _need_no_ignore(opened: Mapping[str, Metric], ignore: int | None) -> None:
 
 def _score_rows(scores: Mapping[str, np.ndarray], rows: pl.DataFrame) -> pl.DataFrame | None:
     """The score of every image, for metrics that are means over images."""
-    parts = [rows.with_columns(pl.lit(name).alias("metric"), pl.Series("value", own)) for name, own in scores.items()]
+    parts = [
+        rows.with_columns(pl.lit(name).alias("metric"), pl.Series("value", values)) for name, values in scores.items()
+    ]
     return pl.concat(parts) if parts else None
 
 
@@ -221,9 +241,9 @@ def _empty_notes(counts: np.ndarray, scores: Mapping[str, np.ndarray]) -> list[s
     if any(kind.any() for kind in kinds.values()):
         listed = ", ".join(f"{name} in {int(kind.sum())}" for name, kind in kinds.items())
         notes.append(f"Of {len(counts)} images: {listed}; what they count as is in the conventions.")
-    for name, own in scores.items():
-        if unscored := int(np.isnan(own).sum()):
-            notes.append(f"{name}: {unscored} of {len(own)} images are not scored and in no mean.")
+    for name, values in scores.items():
+        if unscored := int(np.isnan(values).sum()):
+            notes.append(f"{name}: {unscored} of {len(values)} images are not scored and in no mean.")
     return notes
 
 
@@ -231,15 +251,15 @@ def _instances(opened: Mapping[str, Metric], cases: MaskCases, rows: pl.DataFram
     """Pixels of every instance, where instances are asked for: successes and trials of a failure analysis."""
     if not any(isinstance(metric, MultiInstanceDsc | MultiInstanceNsd) for metric in opened.values()):
         return {}
-    said = (
+    conventions = (
         "pixels; matched one to one by the largest sum of DSC; missed have no prediction_id, invented no reference_id"
     )
-    found = [
-        {"case": case, "video": video, **counts._asdict(), "conventions": said}
+    rows_counted = [
+        {"case": case, "video": video, **counts._asdict(), "conventions": conventions}
         for case, video, pair in zip(rows["case"], rows["video"], cases.pairs(), strict=True)
         for counts in instance_counts(*pair)
     ]
-    return {"instances": INSTANCES.frame(found)}
+    return {"instances": INSTANCES.frame(rows_counted)}
 
 
 def _notes(opened: Mapping[str, Metric], classes: Sequence[int], *, declared: bool) -> tuple[str, ...]:

@@ -98,15 +98,15 @@ def _parts(
     if not by:
         return []
     rows = with_properties(pl.DataFrame({"video": list(videos)}), properties, by, key="video")
-    found = []
+    parts = []
     for column in by:
         for value in rows[column].unique(maintain_order=True).to_list():
-            places = [place for place, own in enumerate(rows[column]) if own == value]
+            places = [place for place, value_here in enumerate(rows[column]) if value_here == value]
             chosen = [cases[place] for place in places]
             jobs = tuple(Job(name, metric, chosen) for name, metric in opened.items())
             names = tuple(videos[place] for place in places)
-            found.append(Part(column, "" if value is None else str(value), len(places), names, jobs))
-    return found
+            parts.append(Part(column, "" if value is None else str(value), len(places), names, jobs))
+    return parts
 
 
 def _files(source: Path, where: str) -> dict[str, Path]:
@@ -115,11 +115,11 @@ def _files(source: Path, where: str) -> dict[str, Path]:
         return {source.parent.parent.name if source.name == "gt.txt" else source.stem: source}
     if not source.is_dir():
         raise FileUnreadable(str(source), ["no such file or folder"])
-    found = {path.stem: path for path in sorted(source.glob("*.txt"))}
-    found |= {path.parent.parent.name: path for path in sorted(source.glob("*/gt/gt.txt"))}
-    if not found:
+    paths = {path.stem: path for path in sorted(source.glob("*.txt"))}
+    paths |= {path.parent.parent.name: path for path in sorted(source.glob("*/gt/gt.txt"))}
+    if not paths:
         raise InputInvalid(where, [f"{source} holds neither VIDEO.txt nor VIDEO/gt/gt.txt"])
-    return found
+    return paths
 
 
 def _sequences(
@@ -255,9 +255,9 @@ def _per_class(sequences: Sequence[TrackSequence], opened: Mapping[str, Metric])
     sides = [np.asarray(side) for one in sequences for side in (one.reference_class, one.prediction_class)]
     labels = np.unique(np.concatenate(sides)).tolist()
     parts = [[_of_class(sequence, label) for sequence in sequences] for label in labels]
-    counts = [sum(len(np.asarray(one.reference_frame)) for one in part) for part in parts]
+    counts = [sum(len(np.asarray(one.reference_frame)) for one in sequences) for sequences in parts]
     names = [str(label) for label in labels]
-    cases = [[overlaps(one) for one in part] for part in parts]
+    cases = [[overlaps(one) for one in sequences] for sequences in parts]
     if not names:
         return ()
     return tuple(ClassJob(name, OneByOne(metric), cases, names, counts) for name, metric in opened.items())

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,12 +20,11 @@ from surgeval.metrics.triplet_map import CHOLECT50_TRIPLETS
 from surgeval.metrics.triplets import GlobalTripletMap, TripletCases
 from surgeval.scoring.evaluate.classification import LabelledRows, read_labelled, videos_of
 from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_of
-from surgeval.scoring.evaluate.npz import read_npz
 from surgeval.scoring.evaluate.per_class import ClassJob
 
 CLASSES = tuple(str(place) for place in range(len(CHOLECT50_TRIPLETS.triplets)))
 COMPONENTS = ("i", "v", "t", "iv", "it", "ivt")
-DEFAULT = (*(f"triplet_map_{part}_videos" for part in COMPONENTS), "triplet_map_ivt")
+DEFAULT = (*(f"triplet_map_{component}_videos" for component in COMPONENTS), "triplet_map_ivt")
 
 
 def material(
@@ -43,51 +41,27 @@ def material(
     Raises:
         InputInvalid: With every problem.
     """
-    sources = [_opened(source) for source in (predictions, references)]
-    rows = read_labelled(*sources, classes=CLASSES, columns=columns)
+    rows = read_labelled(predictions, references, classes=CLASSES, columns=columns)
     if rows.single or not rows.has_scores:
         raise InputInvalid("triplets", ["expected columns 'reference:0' to 'reference:99' and 'score:0' to 'score:99'"])
     opened = open_chosen(metrics, DEFAULT, TRIPLETS, ("triplet scores",), null=null)
 
-    def build(part: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
-        cases = _cases(rows, part)
-        return videos_of(part), tuple(Job(name, metric, cases) for name, metric in opened.items())
+    def build(rows_here: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
+        cases = _cases(rows, rows_here)
+        return videos_of(rows_here), tuple(Job(name, metric, cases) for name, metric in opened.items())
 
     videos, jobs = build(rows.frame)
     return Material(
         videos, rows.frame.height, jobs, _per_class(_cases(rows, rows.frame)), parts_of(rows.frame, by, build),
-        sizes=Counter(rows.frame["video"].to_list()),
+        sizes=Counter(rows.frame["video"].to_list()), notes=(rows.form,) if rows.form else (),
     )  # fmt: skip
 
 
-def _cases(rows: LabelledRows, part: pl.DataFrame) -> TripletCases:
-    found = rows.cases(part, scores=True)
-    return TripletCases(found.reference.astype(np.int8), found.scores, part["video"].to_list())
+def _cases(rows: LabelledRows, rows_here: pl.DataFrame) -> TripletCases:
+    cases = rows.cases(rows_here, scores=True)
+    return TripletCases(cases.reference.astype(np.int8), cases.scores, rows_here["video"].to_list())
 
 
 def _per_class(cases: TripletCases) -> tuple[ClassJob, ...]:
     counts = np.asarray(cases.reference).sum(axis=0).tolist()
     return (ClassJob("ap", GlobalTripletMap(), cases, CLASSES, counts),)
-
-
-def _opened(source: Any) -> Any:
-    """An NPZ file as a table; anything else as it is."""
-    if not isinstance(source, str | Path) or Path(source).suffix.lower() != ".npz":
-        return source
-    arrays = read_npz(Path(source))
-    problems = [f"array {name!r} is missing" for name in ("video", "frame") if name not in arrays]
-    rows = len(arrays.get("video", ()))
-    for name, array in arrays.items():
-        if not array.ndim or len(array) != rows:
-            problems.append(f"array {name!r} has shape {array.shape}, expected {rows} rows")
-        elif name in ("reference", "scores") and array.shape[1:] != (len(CLASSES),):
-            problems.append(f"array {name!r} has shape {array.shape}, expected one column per triplet")
-    if problems:
-        raise InputInvalid(Path(source).name, problems)
-    wide = {
-        f"{prefix}:{label}": arrays[name][:, place]
-        for name, prefix in (("reference", "reference"), ("scores", "score"))
-        if name in arrays
-        for place, label in enumerate(CLASSES)
-    }
-    return pl.DataFrame({"video": arrays["video"].astype(str), "frame": arrays["frame"], **wide})

@@ -36,10 +36,10 @@ def videos_by_pattern(names: Sequence[str], pattern: str) -> list[str]:
         ['8', '12']
     """
     known = compiled_pattern(pattern)
-    found = [known.search(name) for name in names]
-    if bad := [name for name, match in zip(names, found, strict=True) if match is None]:
+    matches = [known.search(name) for name in names]
+    if bad := [name for name, match in zip(names, matches, strict=True) if match is None]:
         raise InputInvalid("videos", [f"{len(bad)} names do not fit --video-pattern {pattern!r} (first: {bad[0]!r})"])
-    return [match.group(1) if known.groups else match.group(0) for match in found if match is not None]
+    return [match.group(1) if known.groups else match.group(0) for match in matches if match is not None]
 
 
 def videos_of_records(

@@ -193,11 +193,11 @@ class _Run:
 
     def _agrees(self, index: int, answer_format: AnswerFormat, reference: Row, request: Row, response: Row) -> bool:
         try:
-            expected, got = answer_format.parse(reference["answer"]), answer_format.parse(response["content"])
+            expected, given = answer_format.parse(reference["answer"]), answer_format.parse(response["content"])
         except Unreadable:
             return False
         if not answer_format.judged:
-            return answer_format.compare(expected, got)
+            return answer_format.compare(expected, given)
         if self.has_judges:
             self.to_judge.append((index, self._judge_case(reference, request, response)))
         return False

@@ -126,15 +126,15 @@ def segment_ratings(
     for index, name in enumerate(names):
         rows = frame.filter(pl.col("video") == name)
         edges = np.unique(np.concatenate([[0.0], rows["start"].to_numpy(), rows["end"].to_numpy()]))
-        part = np.full((len(edges) - 1, len(raters)), -1)
+        coded = np.full((len(edges) - 1, len(raters)), -1)
         for place, whose in enumerate(raters):
             mine = rows.filter(pl.col("rater") == whose)
             if mine.height:
-                part[:, place] = code[idle]
+                coded[:, place] = code[idle]
             mine = mine.reverse() if overlaps == "first" else mine
             for begin, stop, what in mine.select("start", "end", "label").iter_rows():
-                part[np.searchsorted(edges, begin) : np.searchsorted(edges, stop), place] = code[what]
-        codes.append(part)
+                coded[np.searchsorted(edges, begin) : np.searchsorted(edges, stop), place] = code[what]
+        codes.append(coded)
         weights.append(np.diff(edges) / step_s)
         videos.append(np.full(len(edges) - 1, index))
     return Ratings(np.concatenate(codes), categories, raters, np.concatenate(videos), names, np.concatenate(weights))

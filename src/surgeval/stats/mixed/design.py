@@ -144,7 +144,7 @@ def _columns(frame: pl.DataFrame, model: Model) -> tuple[list[str], list[np.ndar
     """Named columns of the design matrix, intercept first, categories against their first level, and their terms."""
     names, columns, terms = [INTERCEPT], [np.ones(frame.height)], dict[str, str]()
     for term in model.fixed:
-        parts = [_coded(frame[column_of(part)], category=part.startswith("C(")) for part in term.split(":")]
+        parts = [_coded(frame[column_of(variable)], category=variable.startswith("C(")) for variable in term.split(":")]
         for combined in reduce(crossed_columns, parts):
             names.append(combined[0])
             columns.append(combined[1])
@@ -248,7 +248,8 @@ def _factors(frame: pl.DataFrame, model: Model, trials: np.ndarray) -> tuple[tup
     gone: dict[str, str] = {}
     kept: list[Factor] = []
     slopes = [_slope_of(frame, slope) for slope in model.slopes]
-    residual = model.family == "gaussian" or (model.family == "binomial" and bool(np.all(trials == 1)))
+    single = model.family == "binomial" and bool(np.all(trials == 1))
+    residual = single or model.family in ("gaussian", "ordered-beta")
     categories = _categories(frame, model)
     for name in model.random:
         factor = factor_of(frame, name)

@@ -30,9 +30,9 @@ def _hint(name: str, known: list[str]) -> str:
 
 def _double_roles(model: Model) -> list[str]:
     """Columns that are the outcome and would explain it as well."""
-    fixed = {column_of(part) for term in model.fixed for part in term.split(":")}
-    groups = (*model.random, *(part for slope in model.slopes for part in slope))
-    random = {part for term in groups for part in term.split(":")}
+    fixed = {column_of(variable) for term in model.fixed for variable in term.split(":")}
+    groups = (*model.random, *(column for slope in model.slopes for column in slope))
+    random = {variable for term in groups for variable in term.split(":")}
     outcome = [name for name in (model.outcome, model.trials) if name is not None]
     return [
         f"column {name!r} is both outcome and {what}"
@@ -67,7 +67,7 @@ def column_problems(frame: pl.DataFrame, model: Model, used: Iterable[str]) -> l
                 problems.append(f"property {name!r} has infinite entries")
             elif kind.is_nested():
                 problems.append(f"property {name!r} holds {kind}; expected numbers, yes/no or categories")
-    named = {column_of(part) for term in model.fixed for part in term.split(":")}
+    named = {column_of(variable) for term in model.fixed for variable in term.split(":")}
     named |= {name for name in numbers if name is not None}
     for name in used:
         if name not in named and (frame.schema[name].is_nested() or frame.schema[name] == pl.Binary):
@@ -96,6 +96,8 @@ def outcome_problems(response: np.ndarray, trials: np.ndarray, model: Model) -> 
     """What keeps values from being outcomes of a model's family."""
     if model.family == "gaussian":
         return [f"{model.outcome!r} never varies"] if np.ptp(response) == 0 else []
+    if model.family == "ordered-beta":
+        return _score_problems(response, model.outcome)
     problems: list[str] = []
     if np.any(response < 0):
         problems.append(f"{model.outcome!r} is negative in {int(np.sum(response < 0))} rows")
@@ -110,9 +112,9 @@ def outcome_problems(response: np.ndarray, trials: np.ndarray, model: Model) -> 
     above = response > trials
     if above.any():
         first = int(np.argmax(above))
-        got = f"{response[first]:g} of {trials[first]:g}"
+        exceeding = f"{response[first]:g} of {trials[first]:g}"
         problems.append(
-            f"{model.outcome!r} exceeds {model.trials!r} in {int(above.sum())} rows (first: {got})"
+            f"{model.outcome!r} exceeds {model.trials!r} in {int(above.sum())} rows (first: {exceeding})"
             if model.trials
             else f"{model.outcome!r} must be 0 or 1, got {response[first]:g}; name trials, or treat it as continuous"
         )
@@ -123,6 +125,19 @@ def outcome_problems(response: np.ndarray, trials: np.ndarray, model: Model) -> 
         which = "never" if np.all(response == 0) else "always"
         problems.append(f"{model.outcome!r} is {which} a success; no effect can be estimated")
     return problems
+
+
+def _score_problems(scores: np.ndarray, name: str) -> list[str]:
+    """What keeps values from being scores in [0, 1] that an ordered beta model can explain."""
+    outside = (scores < 0) | (scores > 1)
+    if outside.any():
+        first = float(scores[int(np.argmax(outside))])
+        return [f"{name!r} must lie between 0 and 1, got {first:g} ({int(outside.sum())} rows outside)"]
+    inside = scores[(scores > 0) & (scores < 1)]
+    if len(np.unique(inside)) < 2:
+        return [f"{name!r} has {len(np.unique(inside))} different values between 0 and 1, too few for an ordered beta "
+                "model; for 0/1 outcomes ask for family binomial"]  # fmt: skip
+    return []
 
 
 def is_numeric(kind: pl.DataType) -> bool:

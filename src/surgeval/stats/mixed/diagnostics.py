@@ -47,17 +47,17 @@ class Diagnostics:
     findings: tuple[Finding, ...]
 
 
-def diagnose(found: MixedFit, *, unit: str = "") -> Diagnostics:
+def diagnose(fitted: MixedFit, *, unit: str = "") -> Diagnostics:
     """All checks of a fit that need no refitting; `unit` is the finest unit, where it is known by name."""
-    design = found.design
+    design = fitted.design
     vif, condition = inflation(design)
     prevalence = prevalences(design, unit=unit)
-    qq = {g.name: normal_correlation(g.mean) for g in found.groups if g.sd > 0 and len(g.labels) >= QQ_LEVELS}
+    qq = {g.name: normal_correlation(g.mean) for g in fitted.groups if g.sd > 0 and len(g.labels) >= QQ_LEVELS}
     findings = [
         *_collinearity(vif, condition),
         *_sparse(prevalence),
-        *_separation(found),
-        *_convergence(found),
+        *_separation(fitted),
+        *_convergence(fitted),
         *_crossed(design),
         *_lone_interactions(design),
         *_bent(qq),
@@ -113,14 +113,14 @@ def _warning(code: str, message: str, case: str | None = None) -> Finding:
 
 
 def _collinearity(vif: dict[str, float], condition: float) -> list[Finding]:
-    found = [
+    findings = [
         _warning("collinear", f"{name} overlaps with other properties (variance inflation {value:.1f})", name)
         for name, value in vif.items()
         if value > HIGH_VIF
     ]
     if condition > HIGH_CONDITION:
-        found.append(_warning("ill-conditioned", f"the design matrix has condition number {condition:.0f}"))
-    return found
+        findings.append(_warning("ill-conditioned", f"the design matrix has condition number {condition:.0f}"))
+    return findings
 
 
 def _sparse(prevalence: pl.DataFrame) -> list[Finding]:
@@ -133,39 +133,39 @@ def _sparse(prevalence: pl.DataFrame) -> list[Finding]:
     ]
 
 
-def _separation(found: MixedFit) -> list[Finding]:
-    if found.family == "gaussian":
+def _separation(fitted: MixedFit) -> list[Finding]:
+    if fitted.family == "gaussian":
         return []
-    together = separating_terms(found.design) if found.family == "binomial" else []
-    together = [] if set(together) <= set(found.penalty) else together
-    said = [
+    together = separating_terms(fitted.design) if fitted.family == "binomial" else []
+    together = [] if set(together) <= set(fitted.penalty) else together
+    findings = [
         _warning("separation", f"{', '.join(together)} separate the outcome, so odds ratios have no finite best value. "
                  "Leave one out, or have them penalised (separation penalise)", together[0])
     ] if together else []  # fmt: skip
-    extreme = (np.abs(found.beta) > 10) | (found.standard_errors > 10)
-    return said + [
+    extreme = (np.abs(fitted.beta) > 10) | (fitted.standard_errors > 10)
+    return findings + [
         _warning("separation", f"{name} has estimate {value:.1f} with standard error {error:.1f}; properties "
                  "probably separate the outcome. Leave it out, or have it penalised (separation penalise)", name)
-        for name, value, error, bad in zip(found.names, found.beta, found.standard_errors, extreme, strict=True)
-        if bad and name in found.names[1:] and name not in together
+        for name, value, error, bad in zip(fitted.names, fitted.beta, fitted.standard_errors, extreme, strict=True)
+        if bad and name in fitted.names[1:] and name not in together
     ]  # fmt: skip
 
 
-def _convergence(found: MixedFit) -> list[Finding]:
+def _convergence(fitted: MixedFit) -> list[Finding]:
     findings = []
-    if not found.convergence.converged:
+    if not fitted.convergence.converged:
         findings.append(
-            _warning("not-converged", f"the optimiser stopped {found.convergence.distance:.2g} standard errors from "
-                     f"the optimum (smallest eigenvalue {found.convergence.smallest_eigenvalue:.2g})")
+            _warning("not-converged", f"the optimiser stopped {fitted.convergence.distance:.2g} standard errors from "
+                     f"the optimum (smallest eigenvalue {fitted.convergence.smallest_eigenvalue:.2g})")
         )  # fmt: skip
     findings += [
         Finding("singular", Severity.NOTE, f"the variance of {name} is estimated as zero", name)
-        for name in found.convergence.singular
+        for name in fitted.convergence.singular
     ]
     findings += [
         Finding("few-levels", Severity.NOTE, f"{group.name} has {len(group.labels)} levels; its variance is hardly "
                 "known", group.name)
-        for group in found.groups
+        for group in fitted.groups
         if len(group.labels) <= 2 * FEW_LEVELS
     ]  # fmt: skip
     return findings
@@ -187,15 +187,15 @@ def _crossed(design: Design) -> list[Finding]:
 def _lone_interactions(design: Design) -> list[Finding]:
     """Interactions of properties that do not enter by themselves, so that one has no effect where the other is zero."""
     named = {column_of(term) for term in (*design.model.fixed, *design.model.random)}
-    found = []
+    findings = []
     for term in design.model.fixed:
-        parts = [column_of(part) for part in term.split(":")]
-        if lone := [part for part in parts if part not in named]:
+        parts = [column_of(variable) for variable in term.split(":")]
+        if lone := [name for name in parts if name not in named]:
             message = (
                 f"{term} enters without {' and '.join(lone)}, whose own effect is thereby set to zero; name it too"
             )
-            found.append(_warning("lone-interaction", message, term))
-    return found
+            findings.append(_warning("lone-interaction", message, term))
+    return findings
 
 
 def _bent(qq: dict[str, float]) -> list[Finding]:

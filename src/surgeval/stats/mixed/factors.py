@@ -20,21 +20,21 @@ from surgeval.stats.mixed.term_fits import is_factor
 from surgeval.stats.mixed.term_tests import TermTests
 
 
-def factor_tables(found: MixedFit, tests: TermTests, *, level: float = 0.95) -> dict[str, pl.DataFrame]:
+def factor_tables(fitted: MixedFit, tests: TermTests, *, level: float = 0.95) -> dict[str, pl.DataFrame]:
     """The tables `joint` and `pairs` of all factors of a fit; empty where it has none."""
     joint: list[dict[str, Any]] = []
     pairs: list[dict[str, Any]] = []
-    for term in found.design.model.fixed:
-        names = [name for name in found.names if found.design.terms.get(name) == term]
-        if not is_factor(found.design, term) or len(names) < 2:
+    for term in fitted.design.model.fixed:
+        names = [name for name in fitted.names if fitted.design.terms.get(name) == term]
+        if not is_factor(fitted.design, term) or len(names) < 2:
             continue
-        own, df = tests.fit_of(term, found), _freedom(tests, names)
+        term_fit, df = tests.fit_of(term, fitted), _freedom(tests, names)
         if df is None:
             continue
-        test = joint_test(own, term, df=_joint_freedom(tests, names, df))
+        test = joint_test(term_fit, term, df=_joint_freedom(tests, names, df))
         joint.append({"term": column_of(term), "df1": test.rank, "df2": _finite(test.df), "f": test.statistic,
                       "p_value": test.p_value})  # fmt: skip
-        for row in emm(own, column_of(term)).pairs(level=level, df=df).iter_rows(named=True):
+        for row in emm(term_fit, column_of(term)).pairs(level=level, df=df).iter_rows(named=True):
             pairs.append({"term": column_of(term), **row, "df": _finite(df)})
     if not joint:
         return {}

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import polars as pl
 
@@ -25,18 +25,21 @@ from surgeval.schema.table_facts import Directions
 from surgeval.stats.mixed.design import Design, Separation, design_of
 from surgeval.stats.mixed.diagnostics import diagnose
 from surgeval.stats.mixed.fit import Engine, fit
-from surgeval.stats.mixed.formula import fixed_terms, random_terms
+from surgeval.stats.mixed.formula import FamilyName, column_of, fixed_terms, random_terms
 from surgeval.stats.mixed.inference import Ratio, likelihood_ratio
 from surgeval.stats.mixed.influence import leave_one_out
 from surgeval.stats.mixed.report import FailuresResult, Specifications, effects_table, unassessed
 from surgeval.stats.mixed.request import ROLES, ModelRole, Request, Spec
 from surgeval.stats.mixed.residuals import normal_correlation, pearson_dispersion
+from surgeval.stats.mixed.result import MixedFit
 from surgeval.stats.mixed.robust import robust_logit
 from surgeval.stats.mixed.roles import VIDEO_NAMES, repeated_rows, roles_of
 from surgeval.stats.mixed.table import completed, metric_in, of_metric, stated_facts, with_properties
 from surgeval.stats.mixed.tested import Rule, tested
+from surgeval.stats.mixed.two_parts import two_parts
 from surgeval.stats.mixed.workflow import STRAIGHT_ENOUGH, Workflow, check_residuals, settle_outcome, settle_role
 
+SeparationRule = Literal["auto", "penalise", "drop", "firth"]
 COMPARED_UP_TO_ROWS = 300_000
 """Beyond, the second specification is not fitted merely to be compared with."""
 
@@ -53,7 +56,7 @@ def failures(
     spec: Spec = "default",
     per_model: bool = False,
     role: ModelRole = "random",
-    family: Literal["auto", "binomial", "poisson", "gaussian"] = "auto",
+    family: Literal["auto"] | FamilyName = "auto",
     transform: Literal["auto", "none", "log", "logit"] = "auto",
     properties: Any = None,
     cluster: str | Sequence[str] = (),
@@ -65,7 +68,7 @@ def failures(
     unit: str | None = None,
     inference: Literal["auto", "reml-t", "wald-z"] = "auto",
     slopes: bool | Sequence[str] = True,
-    separation: Literal["auto", "penalise", "drop"] = "auto",
+    separation: SeparationRule = "auto",
     level: float = 0.95,
     columns: Mapping[str, str] | None = None,
     engine: Engine = "auto",
@@ -86,7 +89,8 @@ def failures(
             leaves out what separates the outcome.
         per_model: Fit each model by itself as well.
         role: How models enter: random, fixed, removed or aggregated.
-        family: What the outcome is; `auto` follows the decision workflow of seed 001 Fig. 4.
+        family: What the outcome is; `auto` follows the decision workflow of seed 001 Fig. 4. `ordered-beta` is for
+            scores in [0, 1] with exact zeros and ones.
         transform: Of a continuous outcome; `auto` leaves it alone where residuals look normal.
         properties: A table of properties, or several, to join by the columns each shares, such as `case` or `video`.
         cluster: One or two columns for marginal odds ratios with cluster-robust errors, in a table of their own.
@@ -102,7 +106,9 @@ def failures(
         inference: `reml-t` (the default): restricted likelihood, and t with degrees of freedom per effect; `wald-z`
             (that of `paper`): full likelihood and z.
         slopes: Whether effects that vary inside videos may differ between videos; or the properties whose may.
-        separation: `penalise` keeps properties that separate the outcome, `drop` (that of `paper`) marks them with x.
+        separation: `penalise` (the default) keeps properties that separate the outcome and holds them near zero,
+            `drop` (that of `paper`) marks them with x, `firth` fits all by Firth's penalised likelihood, which is for
+            models without random effects.
         level: Of the intervals.
         columns: Our column names to theirs, such as `{"model": "network", "video": "operation"}`.
         engine: `numpy`, `numba`, or the faster of those installed.
@@ -117,10 +123,8 @@ def failures(
     _check_options(successes, trials, outcome, spec, role, level)
     _check_rule(inference, separation)
     ours = {theirs: mine for mine, theirs in (columns or {}).items()}
-    fixed, random, cluster, leave_out = (
-        tuple(_renamed(name, ours) for name in _several(names)) for names in (fixed, random, cluster, leave_out)
-    )
-    outcome, successes, trials = (name and _renamed(name, ours) for name in (outcome, successes, trials))
+    fixed, random, cluster, leave_out = (renamed_terms(names, ours) for names in (fixed, random, cluster, leave_out))
+    outcome, successes, trials = (name and renamed_term(name, ours) for name in (outcome, successes, trials))
     if outcome is not None and successes is not None and trials is not None:
         analyse = partial(
             failures, table, fixed=fixed, random=random, spec=spec, per_model=per_model, role=role,
@@ -131,8 +135,12 @@ def failures(
         )  # fmt: skip
         score = analyse(outcome=outcome, family=family, transform=transform)
         return _score_or_counts(score, analyse, successes, trials, cluster)
+    terms = (*fixed, *random, *cluster, *leave_out, *(name or "" for name in (outcome, successes, trials, unit)))
+    named = [name for name in columns or () if any(name in term for term in terms)]
     stated, called = stated_facts(table), (columns or {}).get("value", "value")
-    frame = of_metric(rows_of(table, columns, where=where), metric, outcome, where, main=stated.main, own=called)
+    frame = of_metric(
+        rows_of(table, columns, where=where, roles=named), metric, outcome, where, main=stated.main, called=called
+    )
     told: tuple[Finding, ...] = ()
     scored = metric_in(frame, called) if outcome == "value" else ""
     if outcome == "value" and (missing is not None or "status" in frame.columns):
@@ -140,7 +148,7 @@ def failures(
     frame = with_properties(frame, properties, where)
     also = tuple(part for name in (*cluster, *leave_out) for part in name.split(":"))
     groups, varying = random_terms(random)
-    roles = roles_of(frame, groups, unit=_renamed(unit, ours) if unit else None, where=where)
+    roles = roles_of(frame, groups, unit=renamed_term(unit, ours) if unit else None, where=where)
     if problems := repeated_rows(frame, roles):
         raise TableInvalid(where, problems)
     request = Request(
@@ -154,13 +162,18 @@ def failures(
     rule = Rule(
         ("wald-z" if paper else "reml-t") if inference == "auto" else inference,
         slopes, "drop" if separation == "drop" or (paper and separation == "auto") else "keep", level, engine,
+        firth=separation == "firth",
     )  # fmt: skip
+    if rule.firth:
+        _check_firth(own)
     design = design_of(rows, own.model(extra=wanted), where=where, also=own.also, separation=rule.separation)
     design = replace(design, excluded={**left_out, **design.excluded})
-    found, tests = tested(design, _video(own, design), rule)
+    video = _video(own, design)
+    found, tests = tested(design, video, rule)
     if found.family == "gaussian":
         check_residuals(work, found.design.response - found.linear_predictor)
-    compared = _specifications(rows, own, design, wanted, engine, where) if counts else None
+    full = _full_likelihood(found, engine)
+    compared = _specifications(rows, own, full, wanted, engine, where) if counts else None
     each = _per_model(frame, request, rule, symmetric) if per_model else None
     marginal = robust_logit(found.design, cluster).table(level=level) if cluster else None
     influence = [
@@ -172,18 +185,41 @@ def failures(
         specifications=compared, excluded_by_model=_excluded_by_model(frame, request), per_model=each,
         marginal=marginal, influence=pl.concat(influence) if influence else None, absent=told, tests=tests,
         metric=scored, more_findings=tuple(_asked_for(frame, own, work, wanted)),
+        separation=rule.separated, full_likelihood=full.log_likelihood,
+        parts=two_parts(design, video, rule) if found.family == "ordered-beta" else None,
     )  # fmt: skip
 
 
 def _check_rule(inference: str, separation: str) -> None:
     if inference not in ("auto", "reml-t", "wald-z"):
         raise UnknownName("inference", inference, ["auto", "reml-t", "wald-z"])
-    if separation not in ("auto", "penalise", "drop"):
-        raise UnknownName("treatment of separation", separation, ["auto", "penalise", "drop"])
+    if separation not in get_args(SeparationRule):
+        raise UnknownName("treatment of separation", separation, get_args(SeparationRule))
 
 
-def _renamed(name: str, ours: Mapping[str, str]) -> str:
-    """A term with the columns called as the option columns calls them."""
+def _check_firth(request: Request) -> None:
+    """Refuse Firth's fit where it is not defined here."""
+    if request.family != "binomial":
+        raise Misuse(f"separation firth is for successes of trials or a 0/1 outcome, not for a {request.family} model")
+    if request.random or request.slopes:
+        raise Misuse(
+            f"separation firth knows no random effects, and {', '.join(request.random)} were named; without them rows "
+            "would count as independent. Use separation penalise, which holds what separates the outcome near zero"
+        )
+
+
+def renamed_terms(names: str | Sequence[str], ours: Mapping[str, str]) -> tuple[str, ...]:
+    """Terms with the columns called as the option columns calls them; a single one may come without brackets."""
+    return tuple(renamed_term(name, ours) for name in ((names,) if isinstance(names, str) else names))
+
+
+def renamed_term(name: str, ours: Mapping[str, str]) -> str:
+    """A term with the columns called as the option columns calls them.
+
+    Example:
+        >>> renamed_term("network:frame", {"network": "model"})
+        'model:frame'
+    """
     if not ours or "|" in name:
         return name
     return ":".join(ours.get(part.strip(), part.strip()) for part in name.split(":"))
@@ -203,15 +239,10 @@ def _asked_for(frame: pl.DataFrame, request: Request, work: Workflow, wanted: bo
     if wanted and request.random and not request.roles.model:
         yield Finding("no-model", Severity.WARNING, "no random effect is called model, so nothing absorbs what single "
                       "models do on single units; name the column (columns: model=COLUMN)")  # fmt: skip
-    named = {part for name in request.random for part in name.split(":")}
+    named = {column_of(part) for name in (*request.random, *request.fixed) for part in name.split(":")}
     if request.random and (beside := [name for name in VIDEO_NAMES if name in frame.columns and name not in named]):
         yield Finding("video-not-modelled", Severity.WARNING, f"column {beside[0]!r} is no random effect, so rows of "
                       f"one {beside[0]} count as independent; add it to the random effects")  # fmt: skip
-
-
-def _several(names: str | Sequence[str]) -> tuple[str, ...]:
-    """Names as a tuple; a single one may come without brackets."""
-    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def _score_or_counts(
@@ -255,15 +286,23 @@ def _is_count(frame: pl.DataFrame, request: Request) -> bool:
     return kind.is_numeric() and not bool((frame[request.trials].drop_nulls() <= 1).all())
 
 
+def _full_likelihood(found: MixedFit, engine: Engine) -> MixedFit:
+    """The fit by full likelihood, whose value compares between models with different properties."""
+    if not found.method.endswith("reml"):
+        return found
+    return fit(found.design, restricted=False, engine=engine, errors=False, penalty=dict(found.penalty) or None)
+
+
 def _specifications(
-    frame: pl.DataFrame, request: Request, design: Design, wanted: bool, engine: Engine, where: str
+    frame: pl.DataFrame, request: Request, full: MixedFit, wanted: bool, engine: Engine, where: str
 ) -> Specifications | None:
     """Both specifications compared: dispersion under `paper`, and the test of the effect `default` adds."""
+    design = full.design
     with_extra = request.model(extra=True)
     same = with_extra == request.model(extra=False)
     if wanted and (same or design.rows > COMPARED_UP_TO_ROWS):
         return None
-    found = fit(design, engine=engine, errors=False)
+    found = fit(design, engine=engine, errors=False) if full.penalty or full.method == "firth" else full
     if same or design.rows > COMPARED_UP_TO_ROWS:
         return Specifications(pearson_dispersion(found), None)
     unpenalised: Separation = "keep" if wanted else "drop"

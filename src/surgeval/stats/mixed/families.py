@@ -19,7 +19,9 @@ from scipy import special
 
 from surgeval.stats.mixed.products import dot
 
-_EPSILON = 4 * float(np.finfo(float).eps)
+EPSILON = 4 * float(np.finfo(float).eps)
+NONE = np.zeros(0)
+"""No parameters beyond the linear predictor."""
 
 
 def _length(values: np.ndarray) -> float:
@@ -41,23 +43,19 @@ class Family(Protocol):
     """Log-likelihood of the saturated model."""
     noise: float
     """Rounding error to expect in `value`, which an optimiser must not chase."""
-    extra: int
-    """Number of parameters beyond the linear predictor (0 or 1; its logarithm is estimated)."""
+    start: np.ndarray
+    """Where the search for the parameters beyond the linear predictor begins; empty where there are none."""
 
-    def value(self, eta: np.ndarray, log_extra: float = 0.0, /) -> float:
-        """Log-likelihood relative to the saturated model."""
+    def value(self, eta: np.ndarray, nuisance: np.ndarray, /) -> float:
+        """Log-likelihood relative to the saturated model; `nuisance` are the parameters beyond the linear predictor."""
         ...
 
-    def terms(self, eta: np.ndarray, log_extra: float = 0.0, /) -> Terms:
+    def terms(self, eta: np.ndarray, nuisance: np.ndarray, /) -> Terms:
         """Score and weight."""
         ...
 
-    def slope(self, eta: np.ndarray, log_extra: float = 0.0, /) -> np.ndarray:
+    def slope(self, eta: np.ndarray, nuisance: np.ndarray, /) -> np.ndarray:
         """Derivative of the weight."""
-        ...
-
-    def mean(self, eta: np.ndarray) -> np.ndarray:
-        """Expected outcome on the scale of a probability or rate."""
         ...
 
     def reordered(self, order: np.ndarray) -> Family:
@@ -68,7 +66,7 @@ class Family(Protocol):
 class Binomial:
     """Successes out of trials with a logit link; Bernoulli when every trial count is one."""
 
-    name, extra = "binomial", 0
+    name, start = "binomial", NONE
 
     def __init__(self, successes: np.ndarray, trials: np.ndarray, weights: np.ndarray | None = None) -> None:
         self.successes, self.trials = np.asarray(successes, float), np.asarray(trials, float)
@@ -78,29 +76,25 @@ class Binomial:
         choose = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
         self.saturated = float(np.sum(w * choose) + np.sum(self.base))
         self.hits, self.draws = w * k, w * n
-        self.noise = _EPSILON * _length(self.draws)
+        self.noise = EPSILON * _length(self.draws)
 
-    def value(self, eta: np.ndarray, _log_extra: float = 0.0, /) -> float:
+    def value(self, eta: np.ndarray, _nuisance: np.ndarray = NONE, /) -> float:
         """Log-likelihood relative to the saturated model."""
         soft = np.maximum(eta, 0.0) + np.log1p(np.exp(-np.abs(eta)))
         return float(np.sum(self.hits * eta - self.draws * soft - self.base))
 
-    def terms(self, eta: np.ndarray, _log_extra: float = 0.0, /) -> Terms:
+    def terms(self, eta: np.ndarray, _nuisance: np.ndarray = NONE, /) -> Terms:
         """Score and weight."""
         small = np.exp(-np.abs(eta))
         share = 1.0 / (1.0 + small)
         probability = np.where(eta >= 0, share, small * share)
         return Terms(self.hits - self.draws * probability, self.draws * small * share * share)
 
-    def slope(self, eta: np.ndarray, _log_extra: float = 0.0, /) -> np.ndarray:
+    def slope(self, eta: np.ndarray, _nuisance: np.ndarray = NONE, /) -> np.ndarray:
         """Derivative of the weight."""
         small = np.exp(-np.abs(eta))
         share = 1.0 / (1.0 + small)
         return np.asarray(self.draws * small * share**3 * np.copysign(1.0 - small, -eta))
-
-    def mean(self, eta: np.ndarray) -> np.ndarray:
-        """Probability of a success."""
-        return np.asarray(special.expit(eta))
 
     def reordered(self, order: np.ndarray) -> Self:
         """The family with its rows in another order."""
@@ -113,7 +107,7 @@ class Binomial:
 class Poisson:
     """Counts with a log link."""
 
-    name, extra = "poisson", 0
+    name, start = "poisson", NONE
 
     def __init__(self, counts: np.ndarray, weights: np.ndarray | None = None) -> None:
         self.counts = np.asarray(counts, float)
@@ -121,25 +115,21 @@ class Poisson:
         y, w = self.counts, self.weights
         self.base = w * (special.xlogy(y, y) - y)
         self.saturated = float(np.sum(self.base) - np.sum(w * special.gammaln(y + 1)))
-        self.noise = _EPSILON * _length(w * y)
+        self.noise = EPSILON * _length(w * y)
 
-    def value(self, eta: np.ndarray, _log_extra: float = 0.0, /) -> float:
+    def value(self, eta: np.ndarray, _nuisance: np.ndarray = NONE, /) -> float:
         """Log-likelihood relative to the saturated model."""
         rate = self.weights * np.exp(np.minimum(eta, 700.0))
         return float(np.sum(self.weights * self.counts * eta - rate - self.base))
 
-    def terms(self, eta: np.ndarray, _log_extra: float = 0.0, /) -> Terms:
+    def terms(self, eta: np.ndarray, _nuisance: np.ndarray = NONE, /) -> Terms:
         """Score and weight."""
         rate = self.weights * np.exp(np.minimum(eta, 700.0))
         return Terms(self.weights * self.counts - rate, rate)
 
-    def slope(self, eta: np.ndarray, _log_extra: float = 0.0, /) -> np.ndarray:
+    def slope(self, eta: np.ndarray, _nuisance: np.ndarray = NONE, /) -> np.ndarray:
         """Derivative of the weight."""
         return np.asarray(self.weights * np.exp(np.minimum(eta, 700.0)))
-
-    def mean(self, eta: np.ndarray) -> np.ndarray:
-        """Expected count."""
-        return np.asarray(np.exp(np.minimum(eta, 700.0)))
 
     def reordered(self, order: np.ndarray) -> Poisson:
         """The family with its rows in another order."""
@@ -149,34 +139,34 @@ class Poisson:
 class BetaBinomial:
     """Successes out of trials whose probability varies by a beta distribution of precision phi."""
 
-    name, extra = "beta-binomial", 1
+    name, start = "beta-binomial", np.array([2.0])
     saturated = 0.0
 
     def __init__(self, successes: np.ndarray, trials: np.ndarray, weights: np.ndarray | None = None) -> None:
         self.successes, self.trials = np.asarray(successes, float), np.asarray(trials, float)
         self.weights = np.ones(len(self.trials)) if weights is None else np.asarray(weights, float)
         k, n = self.successes, self.trials
-        self.noise = 1e-9 + _EPSILON * _length(self.weights * n)
+        self.noise = 1e-9 + EPSILON * _length(self.weights * n)
         self.choose = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
 
-    def value(self, eta: np.ndarray, log_extra: float = 0.0, /) -> float:
+    def value(self, eta: np.ndarray, nuisance: np.ndarray, /) -> float:
         """Log-likelihood."""
-        phi, p = np.exp(log_extra), np.clip(special.expit(eta), 1e-12, 1 - 1e-12)
+        phi, p = np.exp(nuisance[0]), np.clip(special.expit(eta), 1e-12, 1 - 1e-12)
         k, n, a, b = self.successes, self.trials, p * phi, (1 - p) * phi
         return float(np.sum(self.weights * (self.choose + special.betaln(k + a, n - k + b) - special.betaln(a, b))))
 
-    def terms(self, eta: np.ndarray, log_extra: float = 0.0, /) -> Terms:
+    def terms(self, eta: np.ndarray, nuisance: np.ndarray, /) -> Terms:
         """Score and observed weight."""
-        phi, p = np.exp(log_extra), np.clip(special.expit(eta), 1e-12, 1 - 1e-12)
+        phi, p = np.exp(nuisance[0]), np.clip(special.expit(eta), 1e-12, 1 - 1e-12)
         k, n, w = self.successes, self.trials, self.weights
         a, b, dp = p * phi, (1 - p) * phi, p * (1 - p)
         first = phi * (special.digamma(k + a) - special.digamma(a) - special.digamma(n - k + b) + special.digamma(b))
         second = phi**2 * self._polygamma(1, a, b)
         return Terms(w * first * dp, -w * (second * dp**2 + first * dp * (1 - 2 * p)))
 
-    def slope(self, eta: np.ndarray, log_extra: float = 0.0, /) -> np.ndarray:
+    def slope(self, eta: np.ndarray, nuisance: np.ndarray, /) -> np.ndarray:
         """Derivative of the observed weight."""
-        phi, p = np.exp(log_extra), np.clip(special.expit(eta), 1e-12, 1 - 1e-12)
+        phi, p = np.exp(nuisance[0]), np.clip(special.expit(eta), 1e-12, 1 - 1e-12)
         k, n, w = self.successes, self.trials, self.weights
         a, b, dp, skew = p * phi, (1 - p) * phi, p * (1 - p), 1 - 2 * p
         first = phi * (special.digamma(k + a) - special.digamma(a) - special.digamma(n - k + b) + special.digamma(b))
@@ -190,10 +180,6 @@ class BetaBinomial:
         hits = special.polygamma(order, k + a) - special.polygamma(order, a)
         misses = special.polygamma(order, n - k + b) - special.polygamma(order, b)
         return np.asarray(hits - sign * misses)
-
-    def mean(self, eta: np.ndarray) -> np.ndarray:
-        """Probability of a success."""
-        return np.asarray(special.expit(eta))
 
     def reordered(self, order: np.ndarray) -> BetaBinomial:
         """The family with its rows in another order."""

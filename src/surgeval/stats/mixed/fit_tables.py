@@ -49,40 +49,40 @@ class FitTables(Mapping[str, pl.DataFrame]):
         return name in self._made or name in self._all
 
 
-def drawn_tables(found: MixedFit, *, level: float) -> dict[str, pl.DataFrame]:
+def drawn_tables(fitted: MixedFit, *, level: float) -> dict[str, pl.DataFrame]:
     """What caterpillars, Q-Q plots, expected outcomes with and without a property, and residuals are drawn from.
 
     Empty tables are left out, and residuals are simulated only up to `SIMULATED_ROWS` rows.
     """
     drawn = {
-        "random_effects": random_effects_table(found),
-        "quantiles": quantile_table(found),
-        "marginal_means": marginal_table(found, level=level),
+        "random_effects": random_effects_table(fitted),
+        "quantiles": quantile_table(fitted),
+        "marginal_means": marginal_table(fitted, level=level),
     }
-    if found.design.rows <= SIMULATED_ROWS:
-        frame, tests = residual_table(quantile_residuals(found, draws=SIMULATED_SETS))
+    if fitted.design.rows <= SIMULATED_ROWS:
+        frame, tests = residual_table(quantile_residuals(fitted, draws=SIMULATED_SETS))
         kept = [{"test": name, "value": float(value)} for name, value in tests.items() if value is not None]
         drawn |= {"residuals": frame, "residual_tests": tables.RESIDUAL_TESTS.frame(kept)}
     return {name: frame for name, frame in drawn.items() if not frame.is_empty()}
 
 
-def random_effects_table(found: MixedFit) -> pl.DataFrame:
+def random_effects_table(fitted: MixedFit) -> pl.DataFrame:
     """Every level of every random effect: group, level, conditional mean and conditional SD."""
     parts = [
         tables.RANDOM_EFFECTS.frame(
             {"group": [group.name] * len(group.labels), "level": group.labels.cast(pl.String), "mean": group.mean,
              "sd": group.spread}
         )
-        for group in found.groups
+        for group in fitted.groups
     ]  # fmt: skip
     return pl.concat(parts) if parts else tables.RANDOM_EFFECTS.frame([])
 
 
-def quantile_table(found: MixedFit) -> pl.DataFrame:
+def quantile_table(fitted: MixedFit) -> pl.DataFrame:
     """Standardised predictions of every random effect (and residuals of a linear model) against normal quantiles."""
-    samples = {group.name: group.mean for group in found.groups if group.sd > 0}
-    if found.family == "gaussian":
-        samples = {"residuals": found.design.response - found.linear_predictor, **samples}
+    samples = {group.name: group.mean for group in fitted.groups if group.sd > 0}
+    if fitted.family == "gaussian":
+        samples = {"residuals": fitted.design.response - fitted.linear_predictor, **samples}
     parts = [normal_quantiles(name, values) for name, values in samples.items()]
     return pl.concat(parts) if parts else tables.QUANTILES.frame([])
 
@@ -121,31 +121,31 @@ def residual_table(check: ResidualCheck) -> tuple[pl.DataFrame, dict[str, Any]]:
     return tables.RESIDUALS.frame({"residual": check.residuals}), {name: getattr(check, name) for name in names}
 
 
-def marginal_table(found: MixedFit, *, level: float = 0.95) -> pl.DataFrame:
+def marginal_table(fitted: MixedFit, *, level: float = 0.95) -> pl.DataFrame:
     """Marginal means without and with every 0/1 property or category: term, value, scale, mean, low, high.
 
     A category stands as `phase[b]`, and `value` 0 is then the first category instead of it.
     """
-    parts = [part for column in _categories(found) for part in _sides(found, column, level)]
+    parts = [table for column in _categories(fitted) for table in _sides(fitted, column, level)]
     return tables.MARGINAL_MEANS.frame(pl.concat(parts) if parts else [])
 
 
-def _categories(found: MixedFit) -> list[str]:
+def _categories(fitted: MixedFit) -> list[str]:
     """Properties with levels that the fit has a coefficient for."""
-    assessed = {found.design.terms[name] for name in found.names[1:] if name in found.design.terms}
-    columns = [column_of(term) for term in found.design.model.fixed if ":" not in term and term in assessed]
-    return [column for column in columns if is_category(found, column)]
+    assessed = {fitted.design.terms[name] for name in fitted.names[1:] if name in fitted.design.terms}
+    columns = [column_of(term) for term in fitted.design.model.fixed if ":" not in term and term in assessed]
+    return [column for column in columns if is_category(fitted, column)]
 
 
-def _sides(found: MixedFit, column: str, level: float) -> list[pl.DataFrame]:
+def _sides(fitted: MixedFit, column: str, level: float) -> list[pl.DataFrame]:
     """The means of every level beside those of the first."""
-    means = marginal_means(found, column, level=level)
+    means = marginal_means(fitted, column, level=level)
     values = means["value"].unique(maintain_order=True).to_list()
-    single = column in found.names
+    single = column in fitted.names
     sides = []
     for value in values[1:]:
-        for place, own in ((0.0, values[0]), (1.0, value)):
-            rows = means.filter(pl.col("value") == own)
+        for place, value_of_side in ((0.0, values[0]), (1.0, value)):
+            rows = means.filter(pl.col("value") == value_of_side)
             term = column if single else f"{column}[{value}]"
             shown = (pl.lit(term).alias("term"), pl.lit(place).alias("value"))
             sides.append(rows.select(*shown, "scale", "mean", "low", "high"))

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 
 from surgeval.errors import Misuse
 
-FamilyName = Literal["binomial", "poisson", "gaussian"]
+FamilyName = Literal["binomial", "poisson", "gaussian", "ordered-beta"]
 _NAME = re.compile(r"[^\s+*:~|()/,](?:[^\n+*:~|()/,]*[^\s+*:~|()/,])?")
 """A column name: anything without the signs of the formula language; spaces inside are fine."""
 
@@ -63,8 +63,8 @@ offset=None, weights=None, family='binomial', slopes=())
         if text.count("~") != 1:
             raise Misuse(f"formula {text!r} needs one '~' between outcome and terms")
         left, right = (side.strip() for side in text.split("~"))
-        outcome, *trials = (part.strip() for part in left.split("/"))
-        if len(trials) > 1 or not all(_NAME.fullmatch(part) for part in (outcome, *trials)):
+        outcome, *trials = (name.strip() for name in left.split("/"))
+        if len(trials) > 1 or not all(_NAME.fullmatch(name) for name in (outcome, *trials)):
             raise Misuse(f"outcome {left!r} must be a column, or successes / trials")
         fixed: list[str] = []
         random: list[str | Slope] = []
@@ -82,8 +82,8 @@ offset=None, weights=None, family='binomial', slopes=())
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column the model uses, each once, in order of mention."""
-        named = (*self.fixed, *self.random, *(part for slope in self.slopes for part in slope))
-        terms = [column_of(part) for term in named for part in term.split(":")]
+        named = (*self.fixed, *self.random, *(column for slope in self.slopes for column in slope))
+        terms = [column_of(variable) for term in named for variable in term.split(":")]
         singles = [self.outcome, self.trials, *terms, self.offset, self.weights]
         return _unique(name for name in singles if name is not None)
 
@@ -95,9 +95,9 @@ offset=None, weights=None, family='binomial', slopes=())
         return f"{left} ~ {' + '.join(terms)}"
 
 
-def column_of(part: str) -> str:
+def column_of(name: str) -> str:
     """The column a part of a term reads: `phase` for `phase` and for `C(phase)`."""
-    return part[2:-1].strip() if part.startswith("C(") and part.endswith(")") else part
+    return name[2:-1].strip() if name.startswith("C(") and name.endswith(")") else name
 
 
 def _split(text: str) -> list[str]:
@@ -160,19 +160,19 @@ def _random(term: str) -> list[str | Slope]:
 
 
 def _groups(text: str) -> list[str]:
-    levels = [_names(part.split(":")) for part in text.split("/")]
-    return [":".join(name for part in levels[: depth + 1] for name in part) for depth in range(len(levels))]
+    levels = [_names(group.split(":")) for group in text.split("/")]
+    return [":".join(name for names_at in levels[: depth + 1] for name in names_at) for depth in range(len(levels))]
 
 
 def _parts(parts: Iterable[str]) -> list[str]:
     """Names, or `C(name)`, of a fixed term."""
-    stripped = [part.strip() for part in parts]
-    names = _names(column_of(part) for part in stripped)
+    stripped = [name.strip() for name in parts]
+    names = _names(column_of(name) for name in stripped)
     if "1" in names:
         raise Misuse("'1' is the intercept, which every model has; rename a column of that name")
     if repeated := next((name for name in names if names.count(name) > 1), None):
         raise Misuse(f"a term names {repeated!r} twice; a column has no interaction with itself")
-    return [f"C({column_of(part)})" if part != column_of(part) else part for part in stripped]
+    return [f"C({column_of(name)})" if name != column_of(name) else name for name in stripped]
 
 
 def fixed_terms(names: Iterable[str]) -> tuple[str, ...]:
@@ -185,7 +185,7 @@ def fixed_terms(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _names(parts: Iterable[str]) -> list[str]:
-    names = [part.strip() for part in parts]
+    names = [name.strip() for name in parts]
     for name in names:
         if not _NAME.fullmatch(name):
             raise Misuse(

@@ -60,7 +60,7 @@ class Means:
 
 
 def contrast_table(
-    found: MixedFit,
+    fitted: MixedFit,
     names: Sequence[str],
     linear: np.ndarray,
     *,
@@ -72,7 +72,7 @@ def contrast_table(
     """Contrasts of coefficients with p values and intervals adjusted within the family.
 
     Args:
-        found: The fitted model.
+        fitted: The fitted model.
         names: Of the contrasts.
         linear: One row of coefficients' weights per contrast.
         adjust: `tukey` for all pairs of `means` means; `holm`, `bonferroni` (intervals of both at Bonferroni's level),
@@ -81,8 +81,8 @@ def contrast_table(
         df: Degrees of freedom of the t statistics.
         means: How many means the pairs are of.
     """
-    estimate = linear @ found.beta
-    error = np.sqrt(np.einsum("ij,jk,ik->i", linear, found.covariance, linear))
+    estimate = linear @ fitted.beta
+    error = np.sqrt(np.einsum("ij,jk,ik->i", linear, fitted.covariance, linear))
     t = estimate / error
     p, quantile = 2 * stats.t.sf(np.abs(t), df), float(stats.t.ppf(0.5 + level / 2, df))
     if adjust == "tukey":
@@ -101,7 +101,7 @@ def contrast_table(
 
 
 def emm(
-    found: MixedFit,
+    fitted: MixedFit,
     over: str | Sequence[str],
     *,
     at: Mapping[str, Sequence[Value]] | None = None,
@@ -110,7 +110,7 @@ def emm(
     """Marginal means over one or more columns, averaged over the levels of the other categories.
 
     Args:
-        found: The fitted model.
+        fitted: The fitted model.
         over: Columns of properties.
         at: Values to put columns at, instead of all levels or the mean.
         weights: How levels of the other categories are averaged: `equal`, `proportional` to the rows that have the
@@ -120,7 +120,7 @@ def emm(
         UnknownName: A column is no property of the model.
     """
     asked = (over,) if isinstance(over, str) else tuple(over)
-    levels = grid_values(found, at or {})
+    levels = grid_values(fitted, at or {})
     for name in (*asked, *(at or {})):
         if name not in levels:
             raise UnknownName("property", name, list(levels))
@@ -129,36 +129,36 @@ def emm(
     values = tuple(product(*(levels[name] for name in asked)))
     frame = pl.DataFrame(
         [dict(zip((*asked, *others), (*one, *rest), strict=True)) for one in values for rest in combos],
-        schema={name: _kind(found, name) for name in (*asked, *others)},
+        schema={name: _kind(fitted, name) for name in (*asked, *others)},
     )
-    rows = design_rows(found, frame).reshape(len(values), len(combos), -1)
-    share = np.array([_shares(found, asked, one, others, combos, weights) for one in values])
+    rows = design_rows(fitted, frame).reshape(len(values), len(combos), -1)
+    share = np.array([_shares(fitted, asked, one, others, combos, weights) for one in values])
     total = share.sum(axis=1)
     linear = np.einsum("vc,vcj->vj", share, rows) / np.where(total > 0, total, np.nan)[:, None]
-    linear[~_has_rows(found, asked, values)] = np.nan
-    return Means(asked, values, linear, float(np.mean(found.design.offset)), found)
+    linear[~_has_rows(fitted, asked, values)] = np.nan
+    return Means(asked, values, linear, float(np.mean(fitted.design.offset)), fitted)
 
 
-def grid_values(found: MixedFit, at: Mapping[str, Sequence[Value]]) -> dict[str, list[Value]]:
+def grid_values(fitted: MixedFit, at: Mapping[str, Sequence[Value]]) -> dict[str, list[Value]]:
     """Every property with the values it takes on the grid."""
     levels: dict[str, list[Value]] = {}
-    for part in (part for term in found.design.model.fixed for part in term.split(":")):
-        name = column_of(part)
-        series = found.design.frame[name]
+    for variable in (variable for term in fitted.design.model.fixed for variable in term.split(":")):
+        name = column_of(variable)
+        series = fitted.design.frame[name]
         if name in at:
             levels[name] = list(at[name])
-        elif is_category(found, name):
-            kind = pl.String if part != name or not _numeric(series) else pl.Float64
+        elif is_category(fitted, name):
+            kind = pl.String if variable != name or not _numeric(series) else pl.Float64
             levels[name] = series.cast(kind).unique().sort().to_list()
         elif name not in levels:
             levels[name] = [float(series.cast(pl.Float64).mean())]  # type: ignore[arg-type]
     return levels
 
 
-def is_category(found: MixedFit, name: str) -> bool:
+def is_category(fitted: MixedFit, name: str) -> bool:
     """Whether a property takes levels: text, `C(x)`, yes and no, or exactly two numbers."""
-    series = found.design.frame[name]
-    coded = any(part == f"C({name})" for term in found.design.model.fixed for part in term.split(":"))
+    series = fitted.design.frame[name]
+    coded = any(variable == f"C({name})" for term in fitted.design.model.fixed for variable in term.split(":"))
     return coded or not _numeric(series) or series.n_unique() == 2
 
 
@@ -166,45 +166,45 @@ def _numeric(series: pl.Series) -> bool:
     return series.dtype.is_numeric() or series.dtype == pl.Boolean
 
 
-def _kind(found: MixedFit, name: str) -> pl.DataType:
-    coded = any(part == f"C({name})" for term in found.design.model.fixed for part in term.split(":"))
-    return pl.Float64() if _numeric(found.design.frame[name]) and not coded else pl.String()
+def _kind(fitted: MixedFit, name: str) -> pl.DataType:
+    coded = any(variable == f"C({name})" for term in fitted.design.model.fixed for variable in term.split(":"))
+    return pl.Float64() if _numeric(fitted.design.frame[name]) and not coded else pl.String()
 
 
-def _matches(found: MixedFit, name: str, value: Value) -> np.ndarray:
-    series = found.design.frame[name]
+def _matches(fitted: MixedFit, name: str, value: Value) -> np.ndarray:
+    series = fitted.design.frame[name]
     same = series.cast(pl.String) == value if isinstance(value, str) else series.cast(pl.Float64) == value
     return same.fill_null(False).to_numpy()
 
 
-def _has_rows(found: MixedFit, over: Sequence[str], values: Sequence[tuple[Value, ...]]) -> np.ndarray:
+def _has_rows(fitted: MixedFit, over: Sequence[str], values: Sequence[tuple[Value, ...]]) -> np.ndarray:
     """Per combination of categories, whether the data have a case like that."""
     known = []
     for one in values:
-        here = np.ones(found.design.rows, dtype=bool)
+        here = np.ones(fitted.design.rows, dtype=bool)
         for name, value in zip(over, one, strict=True):
-            here &= _matches(found, name, value) if is_category(found, name) else True
+            here &= _matches(fitted, name, value) if is_category(fitted, name) else True
         known.append(bool(here.any()))
     return np.array(known)
 
 
 def _shares(
-    found: MixedFit, asked: Sequence[str], one: tuple[Value, ...], others: Sequence[str],
+    fitted: MixedFit, asked: Sequence[str], one: tuple[Value, ...], others: Sequence[str],
     combos: Sequence[tuple[Value, ...]], weights: Weights,
 ) -> np.ndarray:  # fmt: skip
     """The weight of every combination of the other categories."""
     if weights == "equal":
         return np.ones(len(combos))
-    here = np.ones(found.design.rows, dtype=bool)
+    here = np.ones(fitted.design.rows, dtype=bool)
     if weights == "cells":
         for name, value in zip(asked, one, strict=True):
-            here &= _matches(found, name, value) if is_category(found, name) else True
+            here &= _matches(fitted, name, value) if is_category(fitted, name) else True
     total = []
     for combo in combos:
-        parts = [_matches(found, name, value) for name, value in zip(others, combo, strict=True)
-                 if is_category(found, name)]  # fmt: skip
+        parts = [_matches(fitted, name, value) for name, value in zip(others, combo, strict=True)
+                 if is_category(fitted, name)]  # fmt: skip
         if weights == "outer":
-            total.append(float(np.prod([part.mean() for part in parts])) if parts else 1.0)
+            total.append(float(np.prod([share.mean() for share in parts])) if parts else 1.0)
         else:
             total.append(float(np.sum(np.logical_and.reduce([here, *parts]))))
     return np.array(total)
@@ -222,21 +222,21 @@ class JointTest:
     p_value: float
 
 
-def joint_test(found: MixedFit, term: str, *, df: float = float("inf")) -> JointTest:
+def joint_test(fitted: MixedFit, term: str, *, df: float = float("inf")) -> JointTest:
     """The test of all contrasts of a term's levels at once, other numbers at their means.
 
     Not the `type III` of dummy coding: that tests a factor at zero of the numbers it interacts with.
     """
-    names = [column_of(part) for part in term.split(":")]
-    middle = {name: _middle(found, name) for name in names if not is_category(found, name)}
-    means = emm(found, names, at=middle)
+    names = [column_of(variable) for variable in term.split(":")]
+    middle = {name: _middle(fitted, name) for name in names if not is_category(fitted, name)}
+    means = emm(fitted, names, at=middle)
     shape = [len(set(column)) for column in zip(*means.values, strict=True)]
     linear = means.linear.reshape(*shape, -1)
     for axis in range(len(shape)):
         linear = np.diff(linear, axis=axis)
     linear = linear.reshape(-1, means.linear.shape[1])
     linear = linear[np.isfinite(linear).all(axis=1)]
-    spread, effect = linear @ found.covariance @ linear.T, linear @ found.beta
+    spread, effect = linear @ fitted.covariance @ linear.T, linear @ fitted.beta
     size, axes = np.linalg.eigh((spread + spread.T) / 2)
     kept = size > 1e-10 * max(float(size.max(initial=0.0)), 1e-300)
     rank = int(kept.sum())
@@ -247,16 +247,16 @@ def joint_test(found: MixedFit, term: str, *, df: float = float("inf")) -> Joint
     return JointTest(term, rank, statistic, df, float(p))
 
 
-def _middle(found: MixedFit, name: str) -> list[Value]:
+def _middle(fitted: MixedFit, name: str) -> list[Value]:
     """Two values of a numeric column, one apart, around its mean: their difference is its slope there."""
-    mean = float(found.design.frame[name].cast(pl.Float64).mean())  # type: ignore[arg-type]
+    mean = float(fitted.design.frame[name].cast(pl.Float64).mean())  # type: ignore[arg-type]
     return [mean - 0.5, mean + 0.5]
 
 
-def slopes_over(found: MixedFit, column: str, over: str) -> Means:
+def slopes_over(fitted: MixedFit, column: str, over: str) -> Means:
     """The slope of a numeric column at each level of another."""
-    high, low = (emm(found, over, at={column: [value]}) for value in reversed(_middle(found, column)))
-    return Means((over,), high.values, high.linear - low.linear, 0.0, found)
+    high, low = (emm(fitted, over, at={column: [value]}) for value in reversed(_middle(fitted, column)))
+    return Means((over,), high.values, high.linear - low.linear, 0.0, fitted)
 
 
 def shown(value: Value) -> str:

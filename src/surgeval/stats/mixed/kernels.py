@@ -119,8 +119,8 @@ class NumpyKernel:
         self._pair_weight = np.bincount(lay.row_pair.ravel(), each, minlength=self._pair_spans[0][1])
         if lay.width:
             rows = lay.indicator
-            own = rows.T @ sparse.csr_array((each, rows.indices, rows.indptr), shape=rows.shape)
-            self._own_weight = own.toarray()
+            gathered = rows.T @ sparse.csr_array((each, rows.indices, rows.indptr), shape=rows.shape)
+            self._own_weight = gathered.toarray()
 
     def _eliminate_nodes(self) -> None:
         lay, below = self.layout, self._leaf_weight
@@ -168,7 +168,7 @@ class NumpyKernel:
         lay = self.layout
         below, right = self._ascend(*self._collected((target / self._row_scale)[:, None]))
         border = self._border_solution(right)
-        nodes, path = (part[:, 0] for part in self._descend(below, border))
+        nodes, path = (column[:, 0] for column in self._descend(below, border))
         border = border[:, 0]
         predictor = path[lay.leaf]
         if lay.width:
@@ -201,11 +201,11 @@ class NumpyKernel:
         rest = sums - self._pairs @ border if lay.width else sums
         path, nodes = np.zeros_like(sums), np.zeros_like(sums)
         for start, stop in reversed(lay.spans):
-            own = slice(start, stop)
-            above = path[lay.node_parent[own]] if stop < lay.nodes else 0.0
-            pull = (rest[own] - self._below[own, None] * above) / self._scale[own, None]
-            path[own] = above + self._node_var[own, None] * pull
-            nodes[own] = np.sqrt(self._node_var[own, None]) * pull
+            span = slice(start, stop)
+            above = path[lay.node_parent[span]] if stop < lay.nodes else 0.0
+            pull = (rest[span] - self._below[span, None] * above) / self._scale[span, None]
+            path[span] = above + self._node_var[span, None] * pull
+            nodes[span] = np.sqrt(self._node_var[span, None]) * pull
         return nodes, path
 
     def spread(self, *, rows: bool = True) -> Spread:
@@ -217,15 +217,15 @@ class NumpyKernel:
         path_border = np.empty(len(lay.pair_column))
         path, nodes = np.zeros(lay.nodes), np.zeros(lay.nodes)
         for (start, stop), (first, last) in zip(reversed(lay.spans), reversed(self._pair_spans), strict=True):
-            own, pairs = slice(start, stop), slice(first, last)
-            scale, var, below = self._scale[own], self._node_var[own], self._below[own]
+            span, pairs = slice(start, stop), slice(first, last)
+            scale, var, below = self._scale[span], self._node_var[span], self._below[span]
             above: np.ndarray = np.zeros(stop - start)
             met: np.ndarray = np.zeros(last - first)
             if stop < lay.nodes:
-                above, met = path[lay.node_parent[own]], path_border[lay.pair_parent[pairs]]
+                above, met = path[lay.node_parent[span]], path_border[lay.pair_parent[pairs]]
             cross = np.bincount(lay.pair_node[pairs] - start, self._coupling[pairs] * met, minlength=stop - start)
-            nodes[own] = var / scale**2 * (below**2 * above + 2 * below * cross + square[own]) + 1 / scale
-            path[own] = (above + var**2 * square[own] - 2 * var * cross) / scale**2 + var / scale
+            nodes[span] = var / scale**2 * (below**2 * above + 2 * below * cross + square[span]) + 1 / scale
+            path[span] = (above + var**2 * square[span] - 2 * var * cross) / scale**2 + var / scale
             at = lay.pair_node[pairs]
             path_border[pairs] = (met - self._node_var[at] * shared[pairs]) / self._scale[at]
         if not rows:
@@ -314,13 +314,15 @@ def parts_of(layout: Layout, effects: Effects, sd: np.ndarray) -> list[np.ndarra
     parts = []
     for factor in range(layout.factors):
         if factor == layout.row_factor:
-            own = effects.rows
+            effect = effects.rows
         elif factor in layout.border:
-            own = effects.border[layout.column_factor == factor]
+            effect = effects.border[layout.column_factor == factor]
         else:
-            own = effects.nodes[layout.node_factor == factor]
-        part = sd[factor] * own[layout.level_of_row(factor)]
-        parts.append(part * layout.values[:, layout.border.index(factor)] if factor in layout.border else part)
+            effect = effects.nodes[layout.node_factor == factor]
+        predictor = sd[factor] * effect[layout.level_of_row(factor)]
+        parts.append(
+            predictor * layout.values[:, layout.border.index(factor)] if factor in layout.border else predictor
+        )
     return parts
 
 
@@ -328,12 +330,12 @@ def share_of(layout: Layout, effects: Effects, middle: np.ndarray) -> np.ndarray
     """Per factor, the trace of E' E middle, with E as many columns of its effects as `middle` has."""
     shares, many = np.zeros(layout.factors), len(middle)
     for start, stop in layout.spans:
-        own = effects.nodes[start:stop, :many]
+        effect = effects.nodes[start:stop, :many]
         if layout.chain:
-            shares[layout.node_factor[start]] = np.sum(inner(own, own) * middle)
+            shares[layout.node_factor[start]] = np.sum(inner(effect, effect) * middle)
     for factor in layout.border:
-        own = effects.border[layout.column_factor == factor, :many]
-        shares[factor] = np.sum(inner(own, own) * middle)
+        effect = effects.border[layout.column_factor == factor, :many]
+        shares[factor] = np.sum(inner(effect, effect) * middle)
     return shares
 
 

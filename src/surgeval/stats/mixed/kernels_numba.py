@@ -12,7 +12,7 @@ from numba import njit
 from scipy import linalg
 
 from surgeval.stats.mixed import loops
-from surgeval.stats.mixed.families import Binomial, Family, Terms
+from surgeval.stats.mixed.families import NONE, Binomial, Family, Terms
 from surgeval.stats.mixed.kernels import Effects, Spread, Sums, bent_one_by_one, trace_of
 from surgeval.stats.mixed.lanes import LANES, bend
 from surgeval.stats.mixed.products import inner
@@ -36,9 +36,9 @@ class NumbaKernel:
                                           lay.spans[0][1], lay.width, lay.pair_start[lay.spans[0][1]])  # fmt: skip
         self._weight = weight
         self._node_var, self._column_sd = self._deviations(sd)
-        leaf_weight, pair_weight, own, row_logs = self._gathered
+        leaf_weight, pair_weight, cross, row_logs = self._gathered
         self._below, self._scale, self._coupling, schur, logs = loops.factorise(
-            leaf_weight, pair_weight, own, row_logs, self._node_var, self._column_sd, lay.node_parent, lay.pair_start,
+            leaf_weight, pair_weight, cross, row_logs, self._node_var, self._column_sd, lay.node_parent, lay.pair_start,
             lay.pair_column, lay.pair_parent,
         )  # fmt: skip
         self._root, half = self._border_root(schur)
@@ -101,12 +101,12 @@ class NumbaKernel:
         """Posterior variances, from the top down."""
         lay = self.layout
         inverse = self._border_solution(np.eye(lay.width))
-        predictor, own, nodes = loops.spread(
+        predictor, row_effects, nodes = loops.spread(
             inverse, self._weight, self._row_sd, self._node_var, self._below, self._scale, self._column_sd,
             self._coupling, lay.leaf, lay.node_parent, lay.columns, lay.values, lay.row_pair, lay.pair_start,
             lay.pair_column, lay.pair_parent, lay.row_factor >= 0, rows,
         )  # fmt: skip
-        effects = Effects(own, nodes, np.diag(inverse).copy())
+        effects = Effects(row_effects, nodes, np.diag(inverse).copy())
         return Spread(predictor, trace_of(lay, effects), effects)
 
     def bend(self, weights: np.ndarray, slopes: np.ndarray, sd: np.ndarray) -> np.ndarray:
@@ -118,10 +118,10 @@ class NumbaKernel:
         node_var, column_sd = self._deviations(sd)
         result = np.empty_like(weights)
         for start in range(0, many, LANES):
-            part = bend(_lanes(weights, start), _lanes(slopes, start), row_sd, lay.leaf, lay.columns, lay.values,
+            lanes = bend(_lanes(weights, start), _lanes(slopes, start), row_sd, lay.leaf, lay.columns, lay.values,
                         lay.row_pair, node_var, column_sd, lay.node_parent, lay.pair_start, lay.pair_column,
                         lay.pair_parent)  # fmt: skip
-            result[:, start : start + LANES] = part[:, : many - start]
+            result[:, start : start + LANES] = lanes[:, : many - start]
         return result
 
 
@@ -139,16 +139,16 @@ class CompiledBinomial(Binomial):
     def __init__(self, plain: Binomial) -> None:
         vars(self).update(vars(plain))
 
-    def value(self, eta: np.ndarray, _log_extra: float = 0.0, /) -> float:
+    def value(self, eta: np.ndarray, _nuisance: np.ndarray = NONE, /) -> float:
         """Log-likelihood relative to the saturated model."""
         soft = np.log1p(np.exp(-np.abs(eta)))
         return float(_binomial_value(eta, soft, self.hits, self.draws, self.base))
 
-    def terms(self, eta: np.ndarray, _log_extra: float = 0.0, /) -> Terms:
+    def terms(self, eta: np.ndarray, _nuisance: np.ndarray = NONE, /) -> Terms:
         """Score and weight."""
         return Terms(*_binomial_terms(eta, np.exp(-np.abs(eta)), self.hits, self.draws))
 
-    def slope(self, eta: np.ndarray, _log_extra: float = 0.0, /) -> np.ndarray:
+    def slope(self, eta: np.ndarray, _nuisance: np.ndarray = NONE, /) -> np.ndarray:
         """Derivative of the weight."""
         return np.asarray(_binomial_slope(eta, np.exp(-np.abs(eta)), self.draws))
 

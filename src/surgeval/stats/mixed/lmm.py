@@ -80,10 +80,10 @@ class LinearDeviance:
         """Negative log-likelihood (restricted or full) and its gradient; infinite where groups explain everything."""
         if np.max(log_theta, initial=0.0) > _LARGEST:
             return np.inf, np.zeros(self.factors)
-        found = self.solution(log_theta)
-        if found.squares < 1e-13 * self._total:
+        solution = self.solution(log_theta)
+        if solution.squares < 1e-13 * self._total:
             return np.inf, np.zeros(self.factors)
-        return found.deviance / 2, found.gradient / 2
+        return solution.deviance / 2, solution.gradient / 2
 
     def solution(self, log_theta: np.ndarray) -> Solution:
         """Coefficients, residual variance, effects and deviance for the ratios given."""
@@ -96,7 +96,7 @@ class LinearDeviance:
         beta = linalg.cho_solve(root, gram[:p, p])
         squares = max(float(gram[p, p] - gram[:p, p] @ beta), np.finfo(float).tiny)
         unscaled = linalg.cho_solve(root, np.eye(p))
-        effects = Effects(*(part[:, p] - part[:, :p] @ beta for part in parts))
+        effects = Effects(*(block[:, p] - block[:, :p] @ beta for block in parts))
         trace = self.kernel.spread(rows=False).trace
         split = 2 * (layout.sizes - trace)
         determinant = self.kernel.log_determinant
@@ -115,20 +115,20 @@ class LinearDeviance:
         log_sigma = float(parameters[-1])
         if np.max(parameters[:-1] - log_sigma, initial=0.0) > 2 * _LARGEST or abs(log_sigma) > 300:
             return np.inf, np.zeros(len(parameters))
-        found = self.solution(parameters[:-1] - log_sigma)
-        ratio = found.squares * np.exp(-2 * log_sigma)
-        constant = found.freedom * (np.log(2 * np.pi) + 2 * log_sigma) + ratio
-        profiled = found.freedom * (1 + np.log(2 * np.pi * found.squares / found.freedom))
-        self._covariance = found.unscaled * np.exp(2 * log_sigma)
-        by_theta = found.split - 2 * found.norm * np.exp(-2 * log_sigma)
-        by_sigma = 2 * found.freedom - 2 * ratio - by_theta.sum()
-        return (found.deviance - profiled + constant) / 2, np.append(by_theta, by_sigma) / 2
+        solution = self.solution(parameters[:-1] - log_sigma)
+        ratio = solution.squares * np.exp(-2 * log_sigma)
+        constant = solution.freedom * (np.log(2 * np.pi) + 2 * log_sigma) + ratio
+        profiled = solution.freedom * (1 + np.log(2 * np.pi * solution.squares / solution.freedom))
+        self._covariance = solution.unscaled * np.exp(2 * log_sigma)
+        by_theta = solution.split - 2 * solution.norm * np.exp(-2 * log_sigma)
+        by_sigma = 2 * solution.freedom - 2 * ratio - by_theta.sum()
+        return (solution.deviance - profiled + constant) / 2, np.append(by_theta, by_sigma) / 2
 
-    def fitted(self, found: Solution) -> np.ndarray:
+    def fitted(self, solution: Solution) -> np.ndarray:
         """Fixed and random part of every sorted row."""
-        residual = self.outcome - times(self.fixed, found.beta - self.plain)
+        residual = self.outcome - times(self.fixed, solution.beta - self.plain)
         random, _ = self.kernel.solve(self.weights * residual)
-        return np.asarray(times(self.fixed, found.beta) + random)
+        return np.asarray(times(self.fixed, solution.beta) + random)
 
     def hessian(self, point: np.ndarray, scale: np.ndarray) -> np.ndarray:
         """Whitened Hessian of `unprofiled` by central differences; keeps how the coefficients' variances move."""
@@ -149,11 +149,11 @@ class LinearDeviance:
         theta, sizes = np.ones(self.factors), self.kernel.layout.sizes
         freedom = np.ones(self.factors)
         for _ in range(rounds):
-            found = self.solution(np.log(theta))
-            freedom = np.maximum(sizes - found.trace, 1e-8)
+            solution = self.solution(np.log(theta))
+            freedom = np.maximum(sizes - solution.trace, 1e-8)
             residual = max(len(self.outcome) - self.coefficients - freedom.sum(), 1.0)
-            noise = (found.squares - found.norm.sum()) / residual
-            ratio = np.sqrt(found.norm / freedom / max(noise, 1e-300))
+            noise = (solution.squares - solution.norm.sum()) / residual
+            ratio = np.sqrt(solution.norm / freedom / max(noise, 1e-300))
             updated = np.clip(theta * np.clip(ratio, 0.1, 10.0), 1e-4, 1e3)
             moved = np.max(np.abs(np.log(updated / theta)), initial=0.0)
             theta = updated

@@ -17,7 +17,7 @@ SMALL_BORDER = 64
 def gather(weight, row_sd, leaf, columns, values, row_pair, leaves, width, pairs):  # type: ignore[no-untyped-def]
     """Weights left after eliminating row effects, summed per leaf, per pair and per two border columns."""
     per_row = columns.shape[1]
-    below, coupling, own = np.zeros(leaves), np.zeros(pairs), np.zeros((width, width))
+    below, coupling, border = np.zeros(leaves), np.zeros(pairs), np.zeros((width, width))
     logs, product = 0.0, 1.0
     for i in range(len(weight)):
         thin = weight[i]
@@ -32,19 +32,19 @@ def gather(weight, row_sd, leaf, columns, values, row_pair, leaves, width, pairs
             share = thin * values[i, f]
             coupling[row_pair[i, f]] += share
             for e in range(f + 1):
-                own[columns[i, f], columns[i, e]] += share * values[i, e]
-    return below, coupling, own, logs + np.log(product)
+                border[columns[i, f], columns[i, e]] += share * values[i, e]
+    return below, coupling, border, logs + np.log(product)
 
 
 @njit(cache=True, error_model="numpy")
-def factorise(leaf_weight, pair_weight, own, logs, node_var, column_sd, parent, pair_start, pair_column, pair_parent):  # type: ignore[no-untyped-def]  # fmt: skip
+def factorise(leaf_weight, pair_weight, cross, logs, node_var, column_sd, parent, pair_start, pair_column, pair_parent):  # type: ignore[no-untyped-def]  # fmt: skip
     """Every node eliminated: weights and couplings met, pivots, what is left of the border (lower half), log|H|."""
     nodes, width = len(parent), len(column_sd)
     below, scale, coupling = np.zeros(nodes), np.ones(nodes), np.zeros(len(pair_column))
     schur = np.empty((width, width))
     for k in range(width):
         for m in range(width):
-            schur[k, m] = own[k, m] * column_sd[k] * column_sd[m]
+            schur[k, m] = cross[k, m] * column_sd[k] * column_sd[m]
         schur[k, k] += 1.0
     below[: len(leaf_weight)] = leaf_weight
     for a in range(len(pair_weight)):
@@ -120,9 +120,9 @@ def collect(matrix, thin, leaf, columns, values, leaves, width):  # type: ignore
     many, per_row = matrix.shape[1], columns.shape[1]
     sums, right = np.zeros((leaves, many)), np.zeros((width, many))
     for i in range(len(thin)):
-        own, row, weight = sums[leaf[i]], matrix[i], thin[i]
+        total, row, weight = sums[leaf[i]], matrix[i], thin[i]
         for j in range(many):
-            own[j] += row[j] * weight
+            total[j] += row[j] * weight
         for f in range(per_row):
             side, share = right[columns[i, f]], weight * values[i, f]
             for j in range(many):
@@ -139,15 +139,15 @@ def ascend(leaves, columns, node_var, scale, column_sd, coupling, parent, pair_s
     for k in range(len(columns)):
         right[k] = column_sd[k] * columns[k]
     for g in range(nodes):
-        own, shrink = sums[g], 1.0 / scale[g]
+        total, shrink = sums[g], 1.0 / scale[g]
         if parent[g] >= 0:
             up = sums[parent[g]]
             for j in range(many):
-                up[j] += own[j] * shrink
+                up[j] += total[j] * shrink
         for a in range(pair_start[g], pair_start[g + 1]):
             pulled, side = node_var[g] * shrink * coupling[a], right[pair_column[a]]
             for j in range(many):
-                side[j] -= pulled * own[j]
+                side[j] -= pulled * total[j]
     return sums, right
 
 
@@ -188,12 +188,12 @@ def ascend_one(target, weight, row_sd, leaf, columns, values, node_var, scale, c
     for k in range(len(column_sd)):
         right[k, 0] *= column_sd[k]
     for g in range(nodes):
-        own = sums[g] / scale[g]
+        total = sums[g] / scale[g]
         if parent[g] >= 0:
-            sums[parent[g]] += own
-        own *= node_var[g]
+            sums[parent[g]] += total
+        total *= node_var[g]
         for a in range(pair_start[g], pair_start[g + 1]):
-            right[pair_column[a], 0] -= coupling[a] * own
+            right[pair_column[a], 0] -= coupling[a] * total
     return sums, right
 
 
@@ -202,7 +202,7 @@ def descend_one(sums, border, target, weight, row_sd, has_rows, leaf, columns, v
     """`descend` of a single column and its way to the rows: predictor, row effects, node effects."""
     nodes, rows, per_row = len(parent), len(target), columns.shape[1]
     path, effect = np.empty(nodes), np.empty(nodes)
-    predictor, own = np.empty(rows), np.zeros(rows if has_rows else 0)
+    predictor, row_effects = np.empty(rows), np.zeros(rows if has_rows else 0)
     for g in range(nodes - 1, -1, -1):
         above = path[parent[g]] if parent[g] >= 0 else 0.0
         rest = sums[g] - below[g] * above
@@ -216,10 +216,10 @@ def descend_one(sums, border, target, weight, row_sd, has_rows, leaf, columns, v
         for f in range(per_row):
             value += values[i, f] * column_sd[columns[i, f]] * border[columns[i, f], 0]
         if has_rows:
-            own[i] = row_sd * (target[i] - weight[i] * value) / (1.0 + row_sd * row_sd * weight[i])
-            value += row_sd * own[i]
+            row_effects[i] = row_sd * (target[i] - weight[i] * value) / (1.0 + row_sd * row_sd * weight[i])
+            value += row_sd * row_effects[i]
         predictor[i] = value
-    return predictor, own, effect
+    return predictor, row_effects, effect
 
 
 @njit(cache=True, error_model="numpy")
@@ -227,7 +227,7 @@ def spread(inverse, weight, row_sd, node_var, below, scale, column_sd, coupling,
     """Posterior variances of predictors, row effects and node effects, from the top down."""
     nodes, rows, per_row = len(parent), len(weight) if wanted else 0, columns.shape[1]
     path, effect, path_border = np.empty(nodes), np.empty(nodes), np.empty(len(pair_column))
-    predictor, own = np.empty(rows), np.empty(rows if has_rows else 0)
+    predictor, row_spread = np.empty(rows), np.empty(rows if has_rows else 0)
     for g in range(nodes - 1, -1, -1):
         up, d, var = parent[g], scale[g], node_var[g]
         above = path[up] if up >= 0 else 0.0
@@ -253,7 +253,7 @@ def spread(inverse, weight, row_sd, node_var, below, scale, column_sd, coupling,
                 value += reach * column_sd[m] * values[i, e] * inverse[k, m]
         if has_rows:
             d = 1.0 + row_sd * row_sd * weight[i]
-            own[i] = row_sd**2 * weight[i] ** 2 * value / d**2 + 1 / d
+            row_spread[i] = row_sd**2 * weight[i] ** 2 * value / d**2 + 1 / d
             value = value / d**2 + row_sd**2 / d
         predictor[i] = value
-    return predictor, own, effect
+    return predictor, row_spread, effect

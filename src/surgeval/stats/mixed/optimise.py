@@ -71,14 +71,14 @@ def minimise(
         if promise < tolerance or promise**2 < noise or stalled >= _STALLED:
             return point, value, raw, iteration
         step = _limited(-inverse @ gradient)
-        found = _line_search(deviance, point, value, gradient, step, scale, noise)
-        if found is None:
+        step_taken = _line_search(deviance, point, value, gradient, step, scale, noise)
+        if step_taken is None:
             if np.array_equal(inverse, np.eye(len(start))):
                 return point, value, raw, iteration
             inverse = np.eye(len(start))
             continue
-        stalled = stalled + 1 if value - found[1] < 1e-4 * tolerance or found[0] < 1e-3 else 0
-        size, value, raw = found
+        stalled = stalled + 1 if value - step_taken[1] < 1e-4 * tolerance or step_taken[0] < 1e-3 else 0
+        size, value, raw = step_taken
         point = point + scale @ (size * step)
         change = scale.T @ raw - gradient
         inverse = _updated(inverse, size * step, change)

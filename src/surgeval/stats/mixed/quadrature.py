@@ -15,7 +15,7 @@ from scipy import special
 
 from surgeval.errors import Misuse
 from surgeval.stats.mixed.design import Design, design_of
-from surgeval.stats.mixed.families import Binomial, Family, Poisson
+from surgeval.stats.mixed.families import Binomial, Poisson
 from surgeval.stats.mixed.fit import fit
 from surgeval.stats.mixed.formula import Model
 from surgeval.stats.mixed.optimise import optimum
@@ -27,7 +27,7 @@ class QuadratureDeviance:
 
     def __init__(self, design: Design, points: int) -> None:
         self.design, self.points = design, points
-        self.family: Family = (
+        self.family: Binomial | Poisson = (
             Poisson(design.response, design.weights)
             if design.model.family == "poisson"
             else Binomial(design.response, design.trials, design.weights)
@@ -88,7 +88,11 @@ def fit_quadrature(
         if model is None:
             raise Misuse("a table needs a model or a formula to be fitted with")
         table = design_of(table, Model.parse(model) if isinstance(model, str) else model, where=where)
-    if len(table.factors) != 1 or table.factors[0].values is not None or table.model.family == "gaussian":
+    if (
+        len(table.factors) != 1
+        or table.factors[0].values is not None
+        or table.model.family in ("gaussian", "ordered-beta")
+    ):
         raise Misuse(
             f"quadrature integrates over one random intercept of a binomial or Poisson model; this one has "
             f"{len(table.factors)} ({table.model.family}). Use the Laplace fit"
@@ -114,13 +118,11 @@ def fit_quadrature(
     )  # fmt: skip
 
 
-def _row_values(family: Family, eta: np.ndarray) -> np.ndarray:
+def _row_values(family: Binomial | Poisson, eta: np.ndarray) -> np.ndarray:
     """Log-likelihood of every row relative to the saturated model."""
     if isinstance(family, Poisson):
         return np.asarray(family.weights * (family.counts * eta - np.exp(np.minimum(eta, 700.0))) - family.base)
-    if isinstance(family, Binomial):
-        return np.asarray(family.hits * eta - family.draws * np.logaddexp(0.0, eta) - family.base)
-    raise Misuse(f"quadrature does not know the family {family.name}")
+    return np.asarray(family.hits * eta - family.draws * np.logaddexp(0.0, eta) - family.base)
 
 
 def _hermite(points: int) -> tuple[np.ndarray, np.ndarray]:

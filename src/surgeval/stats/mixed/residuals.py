@@ -34,22 +34,24 @@ class ResidualCheck:
     conditional: bool
 
 
-def quantile_residuals(found: MixedFit, *, draws: int = 250, conditional: bool = False, seed: int = 0) -> ResidualCheck:
+def quantile_residuals(
+    fitted: MixedFit, *, draws: int = 250, conditional: bool = False, seed: int = 0
+) -> ResidualCheck:
     """Residuals against `draws` simulated data sets.
 
     Args:
-        found: The fitted model.
+        fitted: The fitted model.
         draws: Simulated data sets.
         conditional: Keep the estimated random effects instead of drawing new ones. Estimated effects follow
             the data, so small departures then show less.
         seed: Of the simulation.
     """
     rng = stream(seed, "quantile-residuals")
-    observed, rows = found.design.response, found.design.rows
+    observed, rows = fitted.design.response, fitted.design.rows
     below, equal = np.zeros(rows), np.zeros(rows)
     total, square = np.zeros(rows), np.zeros(rows)
     for _ in range(draws):
-        outcome = draw_outcome(found, found.linear_predictor, rng) if conditional else simulate(found, rng)
+        outcome = draw_outcome(fitted, fitted.linear_predictor, rng) if conditional else simulate(fitted, rng)
         below += outcome < observed
         equal += outcome == observed
         total += outcome
@@ -57,7 +59,7 @@ def quantile_residuals(found: MixedFit, *, draws: int = 250, conditional: bool =
     residuals = (below + rng.random(rows) * (equal + 1)) / (draws + 1)
     mean = total / draws
     variance = np.maximum(square / draws - mean**2, 1e-12)
-    dispersion, dispersion_p = _dispersion(found, observed, mean, variance, draws, conditional, seed)
+    dispersion, dispersion_p = _dispersion(fitted, observed, mean, variance, draws, conditional, seed)
     outliers = int(np.sum((below == draws) | (below + equal == 0)))
     outlier_p = float(stats.binomtest(outliers, rows, 2 / (draws + 1), alternative="greater").pvalue)
     uniformity = float(stats.kstest(residuals, "uniform").pvalue)
@@ -65,7 +67,7 @@ def quantile_residuals(found: MixedFit, *, draws: int = 250, conditional: bool =
 
 
 def _dispersion(
-    found: MixedFit, observed: np.ndarray, mean: np.ndarray, variance: np.ndarray, draws: int, conditional: bool,
+    fitted: MixedFit, observed: np.ndarray, mean: np.ndarray, variance: np.ndarray, draws: int, conditional: bool,
     seed: int,
 ) -> tuple[float, float]:  # fmt: skip
     """Mean squared standardised residual against its own simulated distribution."""
@@ -73,23 +75,23 @@ def _dispersion(
     seen = float(np.mean((observed - mean) ** 2 / variance))
     simulated = []
     for _ in range(min(draws, 100)):
-        outcome = draw_outcome(found, found.linear_predictor, rng) if conditional else simulate(found, rng)
+        outcome = draw_outcome(fitted, fitted.linear_predictor, rng) if conditional else simulate(fitted, rng)
         simulated.append(float(np.mean((outcome - mean) ** 2 / variance)))
     above, below = (int(np.sum(side)) for side in (np.array(simulated) >= seen, np.array(simulated) <= seen))
     p_value = min(1.0, 2 * (min(above, below) + 1) / (len(simulated) + 1))
     return seen / float(np.mean(simulated)), p_value
 
 
-def pearson_dispersion(found: MixedFit) -> float:
+def pearson_dispersion(fitted: MixedFit) -> float:
     """Pearson's chi-squared over residual degrees of freedom, given the random effects; 1 where counts are binomial."""
-    design, eta = found.design, found.linear_predictor
-    if found.family == "poisson":
+    design, eta = fitted.design, fitted.linear_predictor
+    if fitted.family == "poisson":
         mean = variance = np.exp(np.minimum(eta, 700.0))
     else:
         probability = 1 / (1 + np.exp(-eta))
         mean, variance = design.trials * probability, design.trials * probability * (1 - probability)
     scaled = design.weights * (design.response - mean) ** 2 / np.maximum(variance, 1e-12)
-    return float(scaled.sum() / max(design.rows - found.parameters, 1))
+    return float(scaled.sum() / max(design.rows - fitted.parameters, 1))
 
 
 def normal_correlation(values: np.ndarray) -> float:

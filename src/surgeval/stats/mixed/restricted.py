@@ -4,7 +4,8 @@ With (beta, u) the joint minimiser of f = -log p(y | eta) + |u|^2 / 2, H = I + L
 
     R(theta) = f + log|H| / 2 + log|G| / 2 - p log(2 pi) / 2,    theta = log standard deviations,
 
-which integrates the coefficients out together with the random effects (Laplace; what glmmTMB calls REML). Writing
+which integrates the coefficients out together with the random effects (Laplace; what glmmTMB calls REML). Parameters of
+the family itself (precision, cutpoints) are searched beside theta. Writing
 E = H^-1 LZ'WX, R = X - Z L E (divided by 1 + s^2 w where rows have effects of their own), q_i = R_i' G^-1 R_i,
 c = (posterior variance + q) W'(eta), t = G^-1 R'c and s = H^-1 LZ'c - E t, the gradient is
 
@@ -23,7 +24,7 @@ from scipy import linalg
 
 from surgeval.stats.mixed.families import Terms
 from surgeval.stats.mixed.kernels import Effects, predictor_of, product_of, share_of, trace_of
-from surgeval.stats.mixed.laplace import LaplaceDeviance
+from surgeval.stats.mixed.laplace import LEAST_WEIGHT, LaplaceDeviance, nuisance_gradient
 from surgeval.stats.mixed.products import dot, outer, pulled, times
 
 _STEP = 0.02
@@ -70,32 +71,37 @@ class RestrictedSolution(NamedTuple):
 
 
 class RestrictedDeviance:
-    """Negative restricted log-likelihood as a function of the logarithms of the standard deviations.
+    """Negative restricted log-likelihood in the logarithms of the standard deviations and the family's own parameters.
 
     Args:
         deviance: The ordinary one of the same data; its kernel, family and penalty are used.
-        extra: The family's own parameter, held fixed.
     """
 
-    def __init__(self, deviance: LaplaceDeviance, extra: float = 0.0) -> None:
+    def __init__(self, deviance: LaplaceDeviance) -> None:
         self.plain = deviance
-        self.extra = extra
+        self._nuisance = deviance.family.start
+        self._least = LEAST_WEIGHT if deviance.extra else _LEAST_WEIGHT
         self._joint: JointMode | None = None
         self._both = np.column_stack([deviance.fixed, np.zeros(len(deviance.offset))])
 
-    def begin(self, eta: np.ndarray) -> None:
-        """Take the linear predictors of the sorted rows as the first guess."""
+    def begin(self, eta: np.ndarray, nuisance: np.ndarray) -> None:
+        """Take the linear predictors of the sorted rows, and the family's own parameters, as the first guess."""
+        self._nuisance = nuisance
         beta = np.zeros(self.plain.coefficients)
         self._joint = JointMode(eta, beta, eta - self.plain.offset, Effects(*[np.zeros(0)] * 3), self._terms(eta))
 
-    def __call__(self, log_sd: np.ndarray) -> tuple[float, np.ndarray]:
+    def __call__(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient; infinite where the approximation breaks down."""
-        found = self.solution(log_sd)
-        return (np.inf, np.zeros(len(log_sd))) if found is None else (found.value, found.gradient)
+        solution = self.solution(parameters)
+        return (np.inf, np.zeros(len(parameters))) if solution is None else (solution.value, solution.gradient)
 
-    def solution(self, log_sd: np.ndarray) -> RestrictedSolution | None:
+    def solution(self, parameters: np.ndarray) -> RestrictedSolution | None:
         """Value, gradient and the covariance of the coefficients, or None where they are not finite."""
-        plain, sd = self.plain, np.exp(np.minimum(log_sd, 50.0))
+        plain = self.plain
+        sd, nuisance = np.exp(np.minimum(parameters[: plain.factors], 50.0)), parameters[plain.factors :]
+        if self._joint is not None and not np.array_equal(nuisance, self._nuisance):
+            self._joint = self._joint._replace(terms=plain.family.terms(self._joint.eta, nuisance))
+        self._nuisance = nuisance
         plain.evaluations += 1
         try:
             joint = self._mode(sd)
@@ -121,7 +127,7 @@ class RestrictedDeviance:
             rest /= (1.0 + row_sd**2 * weight)[:, None]
         share = np.einsum("ij,ij->i", outer(rest, inverse), rest)
         spread = plain.kernel.spread()
-        change = (spread.predictor + share) * plain.family.slope(joint.eta, self.extra)
+        change = (spread.predictor + share) * plain.family.slope(joint.eta, self._nuisance)
         move = inverse @ pulled(rest, change)
         _, pull = plain.kernel.solve(change)
         pull = Effects(pull.rows, pull.nodes - columns.nodes @ move, pull.border - columns.border @ move)
@@ -130,12 +136,18 @@ class RestrictedDeviance:
             pull = pull._replace(rows=pull.rows - row_sd * weight * times(rest, move))
             shares[layout.row_factor] = dot((row_sd * weight) ** 2, share)
         norm, met = (trace_of(layout, product_of(joint.effects, other)) for other in (joint.effects, pull))
-        return np.asarray(layout.sizes - spread.trace - shares - norm + met)
+        by_sd = np.asarray(layout.sizes - spread.trace - shares - norm + met)
+        if not plain.extra:
+            return by_sd
+        moved = times(plain.fixed, move) + predictor_of(layout, pull, sd)
+        return np.append(
+            by_sd, nuisance_gradient(plain.family, joint.eta, self._nuisance, spread.predictor + share, moved)
+        )
 
     def _mode(self, sd: np.ndarray) -> JointMode:
         """The joint minimiser, by Newton steps that are halved where they would make things worse."""
         if self._joint is None:
-            self.begin(self.plain.offset + 0.0)
+            self.begin(self.plain.offset + 0.0, self._nuisance)
         at: JointMode = self._joint._replace(effects=Effects(*[np.zeros(0)] * 3))  # type: ignore[union-attr]
         for step in range(_MOST_STEPS):
             new, decrement = self._newton(at, sd)
@@ -148,7 +160,7 @@ class RestrictedDeviance:
 
     def _newton(self, at: JointMode, sd: np.ndarray) -> tuple[JointMode, float]:
         plain, p = self.plain, self.plain.coefficients
-        weight = np.maximum(at.terms.weight, _LEAST_WEIGHT)
+        weight = np.maximum(at.terms.weight, self._least)
         plain.kernel.factorise(weight, sd)
         working = at.eta - plain.offset + at.terms.score / weight
         self._both[:, p] = working
@@ -167,7 +179,7 @@ class RestrictedDeviance:
         A first step begins at a predictor without effects for these deviations; it is compared with no effects at all.
         """
         if not len(at.effects.nodes):
-            at = at._replace(effects=Effects(*(np.zeros_like(part) for part in to.effects)),
+            at = at._replace(effects=Effects(*(np.zeros_like(effect) for effect in to.effects)),
                              eta=times(self.plain.fixed, at.beta) + self.plain.offset,
                              predictor=np.zeros(len(at.eta)))  # fmt: skip
         before, size = self._objective(at.eta, at.beta, at.effects), 1.0
@@ -182,22 +194,26 @@ class RestrictedDeviance:
         return at
 
     def _terms(self, eta: np.ndarray) -> Terms:
-        return self.plain.family.terms(eta, self.extra)
+        return self.plain.family.terms(eta, self._nuisance)
 
     def _objective(self, eta: np.ndarray, beta: np.ndarray, effects: Effects) -> float:
         penalty = 0.5 * dot(self.plain.penalty, beta**2)
-        return -self.plain.family.value(eta, self.extra) + penalty + 0.5 * sum(dot(part, part) for part in effects)
+        return (
+            -self.plain.family.value(eta, self._nuisance)
+            + penalty
+            + 0.5 * sum(dot(effect, effect) for effect in effects)
+        )
 
-    def spread(self, log_sd: np.ndarray, center: RestrictedSolution) -> CovarianceSpread | None:
+    def spread(self, at: np.ndarray, center: RestrictedSolution) -> CovarianceSpread | None:
         """How the covariance of the coefficients moves with the variances; None where there is no proper optimum."""
         curvature, slopes = [], []
-        for axis in np.eye(len(log_sd)):
-            high, low = (self.solution(log_sd + sign * _STEP * axis) for sign in (1, -1))
+        for axis in np.eye(len(at)):
+            high, low = (self.solution(at + sign * _STEP * axis) for sign in (1, -1))
             if high is None or low is None:
                 return None
             curvature.append((high.gradient - low.gradient) / (2 * _STEP))
             slopes.append((high.covariance - low.covariance) / (2 * _STEP))
-        matrix = np.array(curvature).reshape(len(log_sd), len(log_sd))
+        matrix = np.array(curvature).reshape(len(at), len(at))
         matrix = (matrix + matrix.T) / 2
         if len(matrix) and not np.linalg.eigvalsh(matrix)[0] > 0:
             return None

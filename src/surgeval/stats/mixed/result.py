@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
+from scipy import special
 
 from surgeval.stats.mixed.design import Design
 from surgeval.stats.mixed.formula import Slope
+from surgeval.stats.mixed.ordered_beta import Cutpoints, expected_score, expected_slope
 from surgeval.stats.mixed.restricted import CovarianceSpread
 
 
@@ -68,7 +70,11 @@ class MixedFit:
     freedom: np.ndarray | None = None
     """Satterthwaite degrees of freedom of the coefficients of a linear mixed model."""
     precision: float | None = None
-    """Of a beta-binomial model."""
+    """Of a beta-binomial or ordered beta model."""
+    cutpoints: Cutpoints | None = None
+    """Of an ordered beta model: where scores become exactly 0 and 1."""
+    nuisance: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    """The parameters of the family beyond the linear predictor, as they are searched."""
     covariance_spread: CovarianceSpread | None = None
     """How sure `covariance` itself is, where the variances are restricted estimates."""
     penalty: Mapping[str, float] = field(default_factory=dict)
@@ -94,9 +100,26 @@ class MixedFit:
         """Linear predictor without random effects."""
         return np.asarray(self.design.fixed @ self.beta + self.design.offset)
 
+    def expected(self, eta: np.ndarray) -> np.ndarray:
+        """The expected outcome (probability, rate or score) at linear predictors."""
+        if self.family == "gaussian":
+            return eta
+        if self.family == "poisson":
+            return np.asarray(np.exp(np.minimum(eta, 700.0)))
+        return expected_score(eta, self.cutpoints) if self.cutpoints is not None else np.asarray(special.expit(eta))
+
+    def expected_slope(self, eta: np.ndarray) -> np.ndarray:
+        """The derivative of the expected outcome by the linear predictor."""
+        if self.cutpoints is not None:
+            return expected_slope(eta, self.cutpoints)
+        response = self.expected(eta)
+        if self.family == "gaussian":
+            return np.ones_like(response)
+        return response if self.family == "poisson" else response * (1 - response)
+
     @property
     def aic(self) -> float:
-        """Akaike's information criterion."""
+        """Akaike's information criterion; of a restricted fit only comparable where fixed effects are equal."""
         return 2 * self.parameters - 2 * self.log_likelihood
 
     @property

@@ -104,7 +104,7 @@ def robust_logit(
         raise Misuse("cluster-robust odds ratios need successes of trials or a 0/1 outcome; leave the clusters out")
     if kind == "bootstrap" and len(clusters) != 1:
         raise Misuse("the cluster bootstrap resamples one grouping; use CR1 or CR2 for two")
-    for name in (part for cluster in clusters for part in cluster.split(":")):
+    for name in (variable for cluster in clusters for variable in cluster.split(":")):
         if name not in design.frame.columns:
             raise UnknownName("column of the design", name, design.frame.columns)
     groups = [factor_of(design.frame, name) for name in clusters]
@@ -113,12 +113,12 @@ def robust_logit(
             raise TooFewVideos(f"column {group.name!r} has {group.levels} cluster; robust errors need at least two")
     counts = {group.name: group.levels for group in groups}
     codes = tuple(group.codes for group in groups)
-    found = fit_logistic(design.fixed, design.response, design.names, weights=design.weights, trials=design.trials,
+    logit = fit_logistic(design.fixed, design.response, design.names, weights=design.weights, trials=design.trials,
                          offset=design.offset)  # fmt: skip
     chosen = ("CR2" if min(counts.values()) < FEW_CLUSTERS else "CR1") if kind == "auto" else kind
     if chosen == "bootstrap":
-        drawn = cluster_bootstrap(found, codes[0], replicates=replicates, level=0.95, rng=stream(seed, "robust-logit"))
+        drawn = cluster_bootstrap(logit, codes[0], replicates=replicates, level=0.95, rng=stream(seed, "robust-logit"))
         errors = drawn.std_error
     else:
-        errors = np.sqrt(np.maximum(np.diag(cluster_covariance(found, codes, kind=chosen)), 0.0))
-    return RobustLogit(found, errors, counts, chosen, codes, replicates, seed)
+        errors = np.sqrt(np.maximum(np.diag(cluster_covariance(logit, codes, kind=chosen)), 0.0))
+    return RobustLogit(logit, errors, counts, chosen, codes, replicates, seed)

@@ -45,7 +45,7 @@ def roles_of(frame: pl.DataFrame, groups: tuple[str, ...], *, unit: str | None =
         TableInvalid: A column does not exist.
         Misuse: Two random effects have a name for models.
     """
-    check_columns(frame, [part for name in groups for part in name.split(":")], where)
+    check_columns(frame, [variable for name in groups for variable in name.split(":")], where)
     if unit is not None and unit not in groups:
         raise UnknownName("random effect", unit, groups)
     models = [name for name in groups if name in MODEL_NAMES]
@@ -64,7 +64,7 @@ def roles_of(frame: pl.DataFrame, groups: tuple[str, ...], *, unit: str | None =
 
 def _coarsest(frame: pl.DataFrame, groups: list[Factor], finest: str) -> str:
     """The grouping with the fewest levels that holds the finest unit whole."""
-    complete = frame.drop_nulls([part for group in groups for part in group.name.split(":")])
+    complete = frame.drop_nulls([variable for group in groups for variable in group.name.split(":")])
     fine = factor_of(complete, finest)
     holding = [group for group in groups if is_nested(fine, factor_of(complete, group.name))]
     return min(holding, key=lambda factor: factor.levels).name
@@ -75,7 +75,7 @@ def repeated_rows(frame: pl.DataFrame, roles: Roles) -> list[str]:
 
     Rows are copies where all their columns are equal and each model has one row per finest unit once copies are gone.
     """
-    keys = [part for name in (roles.model, roles.unit) if name for part in name.split(":")]
+    keys = [variable for name in (roles.model, roles.unit) if name for variable in name.split(":")]
     if not roles.unit or frame.select(pl.struct(pl.all()).is_duplicated().any()).item() is False:
         return []
     once = frame.unique(maintain_order=True)

@@ -14,5 +14,5 @@ def separating_terms(design: Design) -> list[str]:
     """The properties that together separate the outcome, by name; empty where none do or it was not looked for."""
     if design.fixed.shape[1] < 2:
         return []
-    found = separation(design.fixed, design.response, design.trials).columns
-    return [name for name, part in zip(design.names[1:], found[1:], strict=True) if part]
+    separated = separation(design.fixed, design.response, design.trials).columns
+    return [name for name, separates in zip(design.names[1:], separated[1:], strict=True) if separates]

@@ -48,6 +48,8 @@ class Simulation:
     spreads: Spreads = field(default_factory=Spreads)
     effects: Mapping[str, float] = field(default_factory=lambda: EFFECTS)
     intercept: float = 1.5
+    varying: float = 0.0
+    """Standard deviation of every effect between patients."""
     outcome: str = "pixels"
     """`pixels` (counts), `binary` (0 or 1 per row) or `score` (a continuous value)."""
 
@@ -62,6 +64,9 @@ class Simulation:
         properties = self._properties(rng, instance_image)
         eta = self.intercept + sum(self.effects[name] * column for name, column in properties.items())
         s = self.spreads
+        if self.varying:
+            patient = image_patient[instance_image]
+            eta = eta + sum(rng.normal(0, self.varying, self.patients)[patient] * x for x in properties.values())
         eta = eta + rng.normal(0, s.patient, self.patients)[image_patient[instance_image]]
         eta = eta + rng.normal(0, s.image, self.images)[instance_image] + rng.normal(0, s.instance, self.instances)
         eta = eta[:, None] + rng.normal(0, s.algorithm, self.algorithms)

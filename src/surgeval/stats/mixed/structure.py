@@ -244,19 +244,19 @@ def _border(factors: Sequence[Factor], border: tuple[int, ...], forest: _Forest,
     values = np.ones(columns.shape)
     for f, i in enumerate(border):
         columns[:, f] = factors[i].codes[order] + offsets[f]
-        own = factors[i].values
-        if own is not None:
-            values[:, f] = own[order]
+        slopes = factors[i].values
+        if slopes is not None:
+            values[:, f] = slopes[order]
     parent, nodes = forest.node_parent, len(forest.node_parent)
     key = forest.leaf[:, None] * width + columns
-    found, row_pair = np.unique(key, return_inverse=True)
-    keys, up, begin = [found], [], 0
-    while len(found) and parent[found[0] // width] >= 0:
-        found, inverse = np.unique(parent[found // width] * width + found % width, return_inverse=True)
+    pairs_here, row_pair = np.unique(key, return_inverse=True)
+    keys, up, begin = [pairs_here], [], 0
+    while len(pairs_here) and parent[pairs_here[0] // width] >= 0:
+        pairs_here, inverse = np.unique(parent[pairs_here // width] * width + pairs_here % width, return_inverse=True)
         begin += len(keys[-1])
         up.append(inverse + begin)
-        keys.append(found)
-    up.append(np.full(len(found), -1))
+        keys.append(pairs_here)
+    up.append(np.full(len(pairs_here), -1))
     pairs = np.concatenate(keys)
     node = pairs // max(width, 1)
     return _Border(

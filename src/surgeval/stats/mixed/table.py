@@ -40,21 +40,21 @@ def with_properties(frame: pl.DataFrame, properties: Any, where: str) -> pl.Data
     Raises:
         TableInvalid: The tables share no column, the properties say something twice, or not one row finds its own.
     """
-    found, own = frame, frame.columns
+    joined, columns = frame, frame.columns
     for more in _stacked(properties):
-        if again := [name for name in more.columns if name in found.columns and name not in own]:
+        if again := [name for name in more.columns if name in joined.columns and name not in columns]:
             raise TableInvalid("properties", [f"column {name!r} is in several tables" for name in again])
-        keys = [name for name in more.columns if name in own]
+        keys = [name for name in more.columns if name in columns]
         if not keys:
             raise TableInvalid(where, [f"shares no column with the properties ({', '.join(map(repr, more.columns))})"])
-        found = _matched(found, more, keys, where)
-    return found
+        joined = _matched(joined, more, keys, where)
+    return joined
 
 
 def _stacked(properties: Any) -> list[pl.DataFrame]:
     """Tables of properties, those with equal columns as one."""
-    several = isinstance(properties, list | tuple) and not any(isinstance(part, Mapping) for part in properties)
-    tables = [rows_of(part) for part in (properties if several else [] if properties is None else [properties])]
+    several = isinstance(properties, list | tuple) and not any(isinstance(one, Mapping) for one in properties)
+    tables = [rows_of(one) for one in (properties if several else [] if properties is None else [properties])]
     alike: dict[frozenset[str], list[pl.DataFrame]] = {}
     for table in tables:
         alike.setdefault(frozenset(table.columns), []).append(table)
@@ -94,7 +94,7 @@ def of_metric(
     where: str,
     *,
     main: str | None = None,
-    own: str = "value",
+    called: str = "value",
 ) -> pl.DataFrame:
     """The rows of one metric, where the table holds several: the one chosen, the main one of the table, or `correct`.
 
@@ -104,15 +104,15 @@ def of_metric(
         outcome: The column that is explained; `value` is the score of a metric.
         where: What to call the table in error messages.
         main: The metric to take where none is chosen.
-        own: What the user calls the score, where the table has no column `metric`.
+        called: What the user calls the score, where the table has no column `metric`.
 
     Raises:
         UnknownName: The table has no such metric.
         TableInvalid: It has several, and none was chosen.
     """  # fmt: skip
     if "metric" not in frame.columns:
-        if metric not in (None, own):
-            raise UnknownName("metric", metric, [own])
+        if metric not in (None, called):
+            raise UnknownName("metric", metric, [called])
         return frame
     known = frame["metric"].cast(pl.String).unique().drop_nulls().sort().to_list()
     if metric is None and (len(known) < 2 or outcome != "value"):
@@ -125,12 +125,12 @@ def of_metric(
     return frame.filter(pl.col("metric").cast(pl.String) == metric)
 
 
-def metric_in(frame: pl.DataFrame, own: str) -> str:
-    """The name of the metric whose scores the rows hold; `own` where no column or several names say it."""
+def metric_in(frame: pl.DataFrame, called: str) -> str:
+    """The name of the metric whose scores the rows hold; `called` where no column or several names say it."""
     if "metric" not in frame.columns:
-        return own
+        return called
     names = frame["metric"].cast(pl.String).drop_nulls().unique().to_list()
-    return str(names[0]) if len(names) == 1 else own
+    return str(names[0]) if len(names) == 1 else called
 
 
 def stated_facts(table: Any) -> TableFacts:
@@ -161,17 +161,17 @@ def completed(
     named = frame if "metric" in frame.columns else frame.with_columns(pl.lit(metric).alias("metric"))
     table = ScoreTable.of(named, facts=facts, better=better, where=where)
     matrix = table.matrix(missing=missing)
-    said = as_findings([*matrix.borrowed, *matrix.findings()])
+    findings = as_findings([*matrix.borrowed, *matrix.findings()])
     if not matrix.absent.counts:
-        return frame, said
+        return frame, findings
     key = [name for name in ("task", "case") if name in matrix.cases.columns]
     grid = pl.concat(
         matrix.cases.with_columns(pl.lit(model).alias("model"), pl.Series("value", matrix.values[:, place]))
         for place, model in enumerate(matrix.models)
     ).with_columns(pl.col("value").fill_nan(None))
-    own = [name for name in table.frame.columns if name not in grid.columns]
-    rows = grid.join(table.frame.select("model", *key, *own), on=["model", *key], how="left", nulls_equal=True)
-    return rows.filter(pl.col("value").is_not_null()), said
+    more = [name for name in table.frame.columns if name not in grid.columns]
+    rows = grid.join(table.frame.select("model", *key, *more), on=["model", *key], how="left", nulls_equal=True)
+    return rows.filter(pl.col("value").is_not_null()), findings
 
 
 def averaged_over_models(design: Design) -> tuple[pl.DataFrame, Model]:
@@ -185,9 +185,10 @@ def averaged_over_models(design: Design) -> tuple[pl.DataFrame, Model]:
     keys = [name for name in design.frame.columns if name not in values]
     if not keys:
         raise Misuse("aggregating over models needs the units that remain; name them as random effects")
-    total = pl.col(values).mean() if model.family == "gaussian" else pl.col(values).cast(pl.Float64).sum()
+    scores = model.family in ("gaussian", "ordered-beta")
+    total = pl.col(values).mean() if scores else pl.col(values).cast(pl.Float64).sum()
     frame = design.frame.group_by(keys, maintain_order=True).agg(total, pl.len().alias(many))
     if model.family == "poisson":
         exposure = f"log({many})"
         return frame.with_columns(pl.col(many).log().alias(exposure)), replace(model, offset=exposure)
-    return frame, model if model.family == "gaussian" or model.trials else replace(model, trials=many)
+    return frame, model if scores or model.trials else replace(model, trials=many)

@@ -38,7 +38,7 @@ class CoefficientFit:
 
     name: str
     index: int
-    found: MixedFit
+    fit: MixedFit
     where: Variation
     df: float | None
     """Degrees of freedom of its t test; None where the videos do not carry one."""
@@ -89,7 +89,7 @@ def coefficient_fits(
 
 def is_factor(design: Design, term: str) -> bool:
     """Whether a term is one property with three or more categories."""
-    return ":" not in term and sum(own == term for own in design.terms.values()) > 1
+    return ":" not in term and sum(of_term == term for of_term in design.terms.values()) > 1
 
 
 def _between(base: MixedFit, j: int, where: Variation, df: float) -> CoefficientFit:
@@ -109,30 +109,32 @@ def _of_slope(
     base: MixedFit, j: int, where: Variation, video: Factor, contained: float, engine: Engine
 ) -> CoefficientFit:
     design, name = base.design, base.names[j]
-    own = next((f for f in design.factors if f.slope and f.slope.column == name and f.levels == video.levels), None)
-    slope = own or slope_factor(name, design.fixed[:, j], video)
-    found = base if own else _with_factor(base, slope, engine)
-    group = next(group for group in found.groups if group.name == slope.name)
-    least = min(float(slope_freedom(_satterthwaite(found, j, group.sd), where.videos, slope_rank(design, name, video))),
-                contained)  # fmt: skip
-    if where.videos - slope_rank(design, name, video) < 1:
+    slope_known = next(
+        (f for f in design.factors if f.slope and f.slope.column == name and f.levels == video.levels), None
+    )
+    slope = slope_known or slope_factor(name, design.fixed[:, j], video)
+    fitted = base if slope_known else _with_factor(base, slope, engine)
+    group = next(group for group in fitted.groups if group.name == slope.name)
+    rank = slope_rank(design, name, video)
+    least = min(float(slope_freedom(_satterthwaite(fitted, j, group.sd), where.videos, rank)), contained)
+    if where.videos - rank < 1:
         reason = f"too few videos: it changes inside {where.videos}"
         return CoefficientFit(name, j, base, where, None, "none", reason=reason)
-    effects = found.beta[j] + group.mean[changes_inside(design.fixed[:, j], video)]
-    return CoefficientFit(name, j, found, where, least, "t, random slope", group.sd,
-                          None if own else _heterogeneity(found, base),
+    effects = fitted.beta[j] + group.mean[changes_inside(design.fixed[:, j], video)]
+    return CoefficientFit(name, j, fitted, where, least, "t, random slope", group.sd,
+                          None if slope_known else _heterogeneity(fitted, base),
                           (float(effects.min()), float(effects.max())))  # fmt: skip
 
 
-def _of_factor(base: MixedFit, found: MixedFit, j: int, term: str, video: Factor, contained: float) -> CoefficientFit:
-    own = base.design.terms
-    columns = [base.names.index(name) for name in base.names if own.get(name) == term]
+def _of_factor(base: MixedFit, fitted: MixedFit, j: int, term: str, video: Factor, contained: float) -> CoefficientFit:
+    terms = base.design.terms
+    columns = [base.names.index(name) for name in base.names if terms.get(name) == term]
     seen = np.any([changes_inside(base.design.fixed[:, k], video) for k in columns], axis=0)
     where = replace(variation(base.design.fixed[:, j], video), videos=int(seen.sum()))
-    spread = found.groups[-1]
-    df = min(slope_freedom(_satterthwaite(found, j, spread.sd), where.videos, 1), contained)
-    return CoefficientFit(base.names[j], j, found, where, df, "t, effect by video", spread.sd * float(np.sqrt(2)),
-                          _heterogeneity(found, base))  # fmt: skip
+    spread = fitted.groups[-1]
+    df = min(slope_freedom(_satterthwaite(fitted, j, spread.sd), where.videos, 1), contained)
+    return CoefficientFit(base.names[j], j, fitted, where, df, "t, effect by video", spread.sd * float(np.sqrt(2)),
+                          _heterogeneity(fitted, base))  # fmt: skip
 
 
 def slope_factor(name: str, column: np.ndarray, video: Factor) -> Factor:
@@ -162,10 +164,10 @@ def _with_factor(base: MixedFit, factor: Factor, engine: Engine) -> MixedFit:
     return replace(base, design=design, groups=(*base.groups, none), parameters=base.parameters + 1)
 
 
-def _satterthwaite(found: MixedFit, j: int, slope_sd: float) -> float:
-    if slope_sd == 0 or found.covariance_spread is None:
+def _satterthwaite(fitted: MixedFit, j: int, slope_sd: float) -> float:
+    if slope_sd == 0 or fitted.covariance_spread is None:
         return float("inf")
-    return found.covariance_spread.satterthwaite(np.eye(len(found.beta))[j])
+    return fitted.covariance_spread.satterthwaite(np.eye(len(fitted.beta))[j])
 
 
 def _heterogeneity(larger: MixedFit, smaller: MixedFit) -> float:

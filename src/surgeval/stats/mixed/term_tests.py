@@ -57,7 +57,7 @@ class TermTests:
     def fit_of(self, term: str, otherwise: MixedFit) -> MixedFit:
         """The fit in which the effects of a term are free to vary, or another where none is."""
         terms = otherwise.design.terms
-        return next((c.found for c in self.fits if terms.get(c.name) == term or c.name == term), otherwise)
+        return next((c.fit for c in self.fits if terms.get(c.name) == term or c.name == term), otherwise)
 
 
 def term_tests(
@@ -115,8 +115,8 @@ def _intercept(base: MixedFit, video: Factor, level: float) -> dict[str, Any]:
     return row | _numbers(base, 0, df if df >= 1 else None, level)
 
 
-def _numbers(found: MixedFit, j: int, df: float | None, level: float) -> dict[str, Any]:
-    estimate, error = float(found.beta[j]), float(found.standard_errors[j])
+def _numbers(fitted: MixedFit, j: int, df: float | None, level: float) -> dict[str, Any]:
+    estimate, error = float(fitted.beta[j]), float(fitted.standard_errors[j])
     row: dict[str, Any] = {"estimate": estimate, "std_error": error, "z": estimate / error, "df": df}
     if df is None or not np.isfinite(error):
         return row | {"p_value": None, "low": None, "high": None}
@@ -129,11 +129,11 @@ def _row(fitted: CoefficientFit, level: float, engine: Engine) -> dict[str, Any]
     row = {
         "term": fitted.name, "varies": fitted.where.varies, "videos": fitted.where.videos,
         "videos_with": fitted.where.having, "videos_without": fitted.where.lacking, "slope_sd": fitted.slope_sd,
-        "method": fitted.method, **_numbers(fitted.found, fitted.index, fitted.df, level),
+        "method": fitted.method, **_numbers(fitted.fit, fitted.index, fitted.df, level),
     }  # fmt: skip
-    if fitted.df is None or fitted.name not in fitted.found.penalty:
+    if fitted.df is None or fitted.name not in fitted.fit.penalty:
         return row
-    p_value, limits = profile_test(fitted.found, fitted.index, fitted.df, level=level, engine=engine)
+    p_value, limits = profile_test(fitted.fit, fitted.index, fitted.df, level=level, engine=engine)
     return row | {"p_value": p_value, "low": limits.low, "high": limits.high,
                   "method": f"{fitted.method}, penalised profile"}  # fmt: skip
 
@@ -153,7 +153,7 @@ def _z_findings(base: MixedFit, video: Factor | None, inference: str) -> list[Fi
 
 
 def _findings(base: MixedFit, fits: Sequence[CoefficientFit], video: Factor) -> list[Finding]:
-    found = [
+    findings = [
         _finding("not-assessable", f"{f.name}: {f.reason}; it has no p value and no interval", f.name)
         for f in fits
         if f.reason
@@ -162,7 +162,7 @@ def _findings(base: MixedFit, fits: Sequence[CoefficientFit], video: Factor) -> 
     for f in fits:
         if f.df is not None and f.df < FEW_FREEDOM:
             small.setdefault(f.df, []).append(f.name)
-    found += [
+    findings += [
         _finding("few-videos", f"few videos: p values of {', '.join(names)} rest on df = {df:.3g} "
                  f"({video.levels} levels of {video.name})")
         for df, names in small.items()
@@ -172,18 +172,21 @@ def _findings(base: MixedFit, fits: Sequence[CoefficientFit], video: Factor) -> 
         if f.df is None:
             continue
         if where.varies != "between" and (where.videos < video.levels / 2 or where.videos < 4):
-            found.append(_finding("seen-in-few-videos", f"effect of {f.name} seen in {where.videos} of {video.levels} "
-                                  "videos only", f.name))  # fmt: skip
+            text = f"effect of {f.name} seen in {where.videos} of {video.levels} videos only"
+            findings.append(_finding("seen-in-few-videos", text, f.name))
         rare = min(where.having or 9, where.lacking or 9)
         if where.varies == "between" and rare <= 2:
-            found.append(_finding("differs-in-few-videos", f"{f.name} differs only in {rare} of {video.levels} videos; "
-                                  "the effect may be theirs rather than the property's", f.name))  # fmt: skip
+            text = (
+                f"{f.name} differs only in {rare} of {video.levels} videos; the effect may be theirs rather than the "
+                "property's"
+            )
+            findings.append(_finding("differs-in-few-videos", text, f.name))
     still = [f.name for f in fits if f.where.varies != "between" and f.method == "t"]
     if still:
-        found.append(_finding("no-random-slope", f"no random slope: the effects of {', '.join(still)} are assumed "
+        findings.append(_finding("no-random-slope", f"no random slope: the effects of {', '.join(still)} are assumed "
                               "equal in all videos, and p values are too small where they are not"))  # fmt: skip
     if base.penalty:
-        found.append(_finding("penalised", f"{', '.join(base.penalty)} separate the outcome or nearly so; estimates "
+        findings.append(_finding("penalised", f"{', '.join(base.penalty)} separate the outcome or nearly so; estimates "
                               "are held near zero by a penalty (normal, deviation 2.5 on the log odds) and tested by "
                               "the profile; their symbols stand in brackets, their sizes say little"))  # fmt: skip
-    return found
+    return findings

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from surgeval.stats.mixed.design import Design, Separation, factor_of
+from surgeval.stats.mixed.firth import firth_tested
 from surgeval.stats.mixed.fit import Engine, fit
 from surgeval.stats.mixed.penalised import penalties, runaway, unbounded
 from surgeval.stats.mixed.result import MixedFit
@@ -22,6 +23,13 @@ class Rule:
     separation: Separation = "keep"
     level: float = 0.95
     engine: Engine = "auto"
+    firth: bool = False
+    """Whether coefficients are those of Firth's likelihood; for designs without random effects."""
+
+    @property
+    def separated(self) -> str:
+        """What becomes of properties that separate the outcome, in the word of the option."""
+        return "firth" if self.firth else "drop" if self.separation == "drop" else "penalise"
 
 
 class Tested(NamedTuple):
@@ -39,11 +47,15 @@ def tested(design: Design, video: str, rule: Rule) -> Tested:
         video: The random effect that holds dependent rows together; empty where rows are independent.
         rule: How effects are tested.
     """
+    if rule.firth:
+        return Tested(*firth_tested(design, level=rule.level))
     restricted = rule.inference == "reml-t" or None
     wild = unbounded(design) if rule.separation == "keep" else set[str]()
-    found = fit(design, restricted=restricted, engine=rule.engine, penalty=penalties(design, wild) or None)
-    if rule.separation == "keep" and (more := runaway(found) - wild):
-        found = fit(design, restricted=restricted, engine=rule.engine, penalty=penalties(design, wild | more))
+    fitted = fit(design, restricted=restricted, engine=rule.engine, penalty=penalties(design, wild) or None)
+    if rule.separation == "keep" and (more := runaway(fitted) - wild):
+        fitted = fit(design, restricted=restricted, engine=rule.engine, penalty=penalties(design, wild | more))
     group = factor_of(design.frame, video) if video else None
-    tests = term_tests(found, group, inference=rule.inference, slopes=rule.slopes, level=rule.level, engine=rule.engine)
-    return Tested(found, tests)
+    tests = term_tests(
+        fitted, group, inference=rule.inference, slopes=rule.slopes, level=rule.level, engine=rule.engine
+    )
+    return Tested(fitted, tests)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import polars as pl
@@ -19,12 +19,14 @@ from surgeval.errors import Misuse, TableInvalid, UnknownName
 from surgeval.stats.mixed.design import design_of
 from surgeval.stats.mixed.design_checks import is_numeric
 from surgeval.stats.mixed.fit import fit
+from surgeval.stats.mixed.formula import FamilyName
 from surgeval.stats.mixed.request import ModelRole, Request
 from surgeval.stats.mixed.residuals import normal_correlation
 from surgeval.stats.mixed.roles import Roles
 from surgeval.stats.mixed.table import averaged_over_models
 
 Transform = Literal["none", "log", "logit"]
+FAMILIES = ("auto", *get_args(FamilyName))
 STRAIGHT_ENOUGH = 0.98
 BOUNDARY_SHARE = 0.01
 EPSILON = 1e-3
@@ -47,7 +49,7 @@ class Decision:
 class Workflow:
     """Decisions so far, and the model they lead to."""
 
-    family: Literal["binomial", "poisson", "gaussian"] = "gaussian"
+    family: FamilyName = "gaussian"
     transform: Transform = "none"
     bounded: bool = False
     """Whether the outcome is a score in [0, 1] with values on its bounds, fitted in points of the score."""
@@ -110,7 +112,8 @@ def choose_transform(work: Workflow, values: np.ndarray, straight: float, *, pap
     elif high <= 1 and not paper and (share := float(np.mean((values == 0) | (values == 1)))) > BOUNDARY_SHARE:
         work.bounded = True
         work.log(question, "no", f"{share:.0%} of values are exactly 0 or 1, where a logit depends on how far they are "
-                 f"moved inwards; effects are in points of the score ({shown})")  # fmt: skip
+                 f"moved inwards; effects are in points of the score ({shown}). Family ordered-beta takes such scores "
+                 "as they are and finds more")  # fmt: skip
     elif high <= 1:
         work.transform = "logit"
         work.log(question, "logit", f"bounded by 0 and 1, {shown} without; exact bounds moved inwards by {EPSILON:g}")
@@ -178,11 +181,11 @@ def settle_outcome(
         Misuse: The family or transform asked for is not for this kind of outcome.
         TableInvalid: The outcome holds values that the transform is not defined for.
     """
-    if family not in ("auto", "binomial", "poisson", "gaussian"):
-        raise UnknownName("family", family, ["auto", "binomial", "poisson", "gaussian"])
+    if family not in FAMILIES:
+        raise UnknownName("family", family, FAMILIES)
     if transform not in ("auto", "none", "log", "logit"):
         raise UnknownName("transform", transform, ["auto", "none", "log", "logit"])
-    if request.trials is not None and family in ("poisson", "gaussian"):
+    if request.trials is not None and family in ("poisson", "gaussian", "ordered-beta"):
         raise Misuse(f"family {family} knows no trials; give the column as outcome, without trials")
     work = Workflow()
     if family != "auto":

@@ -121,7 +121,7 @@ def rule_named(name: str) -> Rule:
         'q10-then-rank'
     """
     quantile = re.fullmatch(r"(q\d\d)-then-rank", str(name))
-    if quantile and name not in RULES.own:
+    if quantile and name not in RULES.ours:
         return _aggregate(quantile[1], f"{int(quantile[1][1:])} % quantile of the scores")
     return RULES[name]
 
@@ -225,10 +225,10 @@ def rank(
     findings = (*_unused(chosen, options), *result.findings)
     if rule is not None:
         return replace(result, findings=findings)
-    said = f"No rule was named: {chosen.name!r} was taken, because {why}."
-    note = Finding("rule-taken", Severity.NOTE, said)
+    reason = f"No rule was named: {chosen.name!r} was taken, because {why}."
+    note = Finding("rule-taken", Severity.NOTE, reason)
     request = Request(settled={"rule": chosen.name})
-    return replace(result, findings=(note, *findings), prose=f"{result.prose} {said}", request=request)
+    return replace(result, findings=(note, *findings), prose=f"{result.prose} {reason}", request=request)
 
 
 def fitting_rule(table: ScoreTable, options: RankOptions) -> tuple[str, str]:

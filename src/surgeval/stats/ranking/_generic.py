@@ -8,6 +8,7 @@ where the table names them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,14 @@ from surgeval.errors import TableInvalid, UnknownName
 from surgeval.results.tables import ranking as tables
 from surgeval.schema.findings import Finding, Severity, as_findings
 from surgeval.schema.score_table import ScoreTable
+from surgeval.stats.few_videos import first_open
 from surgeval.stats.paired_tests import pair_indices
 from surgeval.stats.rank_sets import RankSets, rank_sets
+from surgeval.stats.ranking._consensus import LEVEL, consensus_sets, drawn_mean_ranks, mean_ranks
 from surgeval.stats.ranking._distance import kendall_tau_b, spearman_footrule, tau_frequencies
 from surgeval.stats.ranking._focus.nested_ties import place_shares
 from surgeval.stats.ranking._options import RankOptions
-from surgeval.stats.ranking._ranks import case_ranks, consensus_ranks, min_ranks
+from surgeval.stats.ranking._ranks import min_ranks
 from surgeval.stats.ranking._tasks import ONE_TASK, Task, Tasks, tasks_of
 from surgeval.stats.ranking.result import RankResult
 from surgeval.stats.sign_flip_interval import FEWEST_TESTED
@@ -74,27 +77,35 @@ def ranked(
         for task in found.tasks:
             each_task(task, found.models)
     boot = BOOT if options.replicates is None else options.replicates
-    drawn = _drawn(found, options, replicates, turn, boot) if replicates is not None and boot else None
-    mean_rank = _consensus(found, ranks, weights, options)
-    sets = [_sets(task, averaged, sign, options) for task, sign in zip(found.tasks, turn, strict=True)]
+    resampled = replicates is not None and boot > 0
+    mean_rank = mean_ranks(found, ranks, weights, options)
+    direction = dict(zip((task.name for task in found.tasks), turn, strict=True))
+
+    def sets_of(task: Task, level: float) -> RankSets | None:
+        return _sets(task, averaged, direction[task.name], options, level)
+
+    sets = [sets_of(task, LEVEL) for task in found.tasks]
+    together = sets[0] if len(sets) == 1 else consensus_sets(found, sets_of, weights, options)
     results = {
         "ranks": _ranks_table(found, point, ranks, sets),
-        "consensus": _consensus_table(found.models, mean_rank),
+        "consensus": _consensus_table(found.models, mean_rank, together),
         **_agreement(found, ranks),
         **{name: pl.concat(frames) for name, frames in (extra_tables or {}).items()},
     }
-    if drawn is not None:
-        results |= _stability(found, ranks, drawn, weights, options)
+    if replicates is not None and boot:
+        drawn = _drawn(found, options, replicates, turn, boot)
+        merged = drawn_mean_ranks(found, drawn, partial(_counts, options=options, boot=boot), weights, options)
+        results |= _stability(found, ranks, drawn, min_ranks(-mean_rank), min_ranks(-merged))
     warnings: list[Finding | str] = [
         *found.warnings,
         *_said(found, options, replicates is None, cluster_warning),
-        *_firmness(found, sets),
+        *_firmness(found, sets, together),
     ]
     return RankResult(
         rule=rule,
         main="ranks" if len(found.tasks) == 1 else "consensus",
         tables=results,
-        prose=_prose(found, options, method, boot if drawn is not None else 0, sets=any(s is not None for s in sets)),
+        prose=_prose(found, options, method, boot if resampled else 0, sets=sets, together=together),
         findings=as_findings(warnings, severity=Severity.WARNING),
     )
 
@@ -126,23 +137,17 @@ def _drawn(
     """Ranks under resampled cases, `[task, replicate, model]`."""
     out = np.empty((len(found.tasks), boot, len(found.models)), dtype=np.int64)
     for t, (task, sign) in enumerate(zip(found.tasks, turn, strict=True)):
-        counts = task.case_counts(boot, options.seed, independent=options.challenger_compat)
-        out[t] = min_ranks(sign * replicates(task, counts))
+        out[t] = min_ranks(sign * replicates(task, _counts(task, options=options, boot=boot)))
     return out
 
 
-def _consensus(found: Tasks, ranks: np.ndarray, weights: np.ndarray, options: RankOptions) -> np.ndarray:
-    if options.consensus == "euclidean":
-        return consensus_ranks(ranks, weights)
-    own = [case_ranks(task.oriented) for task in found.tasks]
-    sums, cases = (
-        np.stack(parts) for parts in zip(*((np.nansum(r, 0), np.isfinite(r).sum(0)) for r in own), strict=True)
-    )
-    return np.asarray(weights @ sums / (weights @ cases))
+def _counts(task: Task, *, options: RankOptions, boot: int) -> np.ndarray:
+    """How often each replicate draws each case of a task."""
+    return task.case_counts(boot, options.seed, independent=options.challenger_compat)
 
 
 def _sets(
-    task: Task, averaged: Callable[[Task], np.ndarray] | None, turn: float, options: RankOptions
+    task: Task, averaged: Callable[[Task], np.ndarray] | None, turn: float, options: RankOptions, level: float
 ) -> RankSets | None:
     """The ranks that each model can have on a task; None where its value is no mean over the same cases for all."""
     values = None if averaged is None or task.pooled is not None else averaged(task)
@@ -151,16 +156,24 @@ def _sets(
     added = np.zeros((len(task.unit_names), values.shape[1]))
     np.add.at(added, task.units, values / len(values))
     held = np.isin(np.arange(len(added)), task.units)
-    return rank_sets(added[held], larger_is_better=turn > 0, seed=options.seed, name=task.name)
+    return rank_sets(added[held], level=level, larger_is_better=turn > 0, seed=options.seed, name=task.name)
 
 
-def _firmness(found: Tasks, sets: list[RankSets | None]) -> list[Finding]:
-    """Tasks on which no two models can be told apart, so that their order is open."""
+def _firmness(found: Tasks, sets: list[RankSets | None], together: RankSets | None) -> list[Finding]:
+    """Tasks on which no two models can be told apart, so that their order is open; the consensus likewise."""
     out = []
+    if len(sets) > 1 and together is not None and not together.better.any():
+        text = f"no two of the {len(found.models)} models can be told apart, so their order is open"
+        out.append(Finding("order-open", Severity.WARNING, text, subject="consensus"))
+    elif len(sets) > 1 and together is not None:
+        out += [one for one in [first_open(found.models, together.low == 1, where="consensus")] if one is not None]
     for task, own in zip(found.tasks, sets, strict=True):
+        subject = None if task.name == ONE_TASK else f"task {task.name!r}"
+        if own is not None and (open_first := first_open(found.models, own.low == 1, where=subject)) is not None:
+            out.append(open_first)
         if own is None or own.better.any():
             continue
-        units, subject = len(np.unique(task.units)), None if task.name == ONE_TASK else f"task {task.name!r}"
+        units = len(np.unique(task.units))
         text = f"no two of the {len(found.models)} models can be told apart, so their order is open"
         if units < FEWEST_TESTED:
             many = f"{units} {found.unit}{'' if units == 1 else 's'}"
@@ -170,18 +183,22 @@ def _firmness(found: Tasks, sets: list[RankSets | None]) -> list[Finding]:
 
 
 def _ranks_table(found: Tasks, point: list[np.ndarray], ranks: np.ndarray, sets: list[RankSets | None]) -> pl.DataFrame:
-    unknown = [None] * len(found.models)
     frames = []
     for task, value, rank, own in zip(found.tasks, point, ranks, sets, strict=True):
-        ends = {"rank_low": unknown if own is None else own.low, "rank_high": unknown if own is None else own.high}
+        ends = _set_ends(own, len(found.models))
         names = {"task": [task.name] * len(value), "model": found.models}
         frames.append(tables.RANKS.frame({**names, "value": value, "rank": rank, **ends}).sort("rank", "model"))
     return pl.concat(frames)
 
 
-def _consensus_table(models: list[str], mean_rank: np.ndarray) -> pl.DataFrame:
-    frame = tables.CONSENSUS.frame({"model": models, "mean_rank": mean_rank, "rank": min_ranks(-mean_rank)})
-    return frame.sort("rank", "model")
+def _consensus_table(models: list[str], mean_rank: np.ndarray, sets: RankSets | None) -> pl.DataFrame:
+    rank = {"model": models, "mean_rank": mean_rank, "rank": min_ranks(-mean_rank)}
+    return tables.CONSENSUS.frame({**rank, **_set_ends(sets, len(models))}).sort("rank", "model")
+
+
+def _set_ends(sets: RankSets | None, models: int) -> dict[str, Any]:
+    low, high = ([None] * models, [None] * models) if sets is None else (sets.low, sets.high)
+    return {"rank_low": low, "rank_high": high}
 
 
 def _agreement(found: Tasks, ranks: np.ndarray) -> dict[str, pl.DataFrame]:
@@ -196,12 +213,11 @@ def _agreement(found: Tasks, ranks: np.ndarray) -> dict[str, pl.DataFrame]:
 
 
 def _stability(
-    found: Tasks, ranks: np.ndarray, drawn: np.ndarray, weights: np.ndarray, options: RankOptions
+    found: Tasks, ranks: np.ndarray, drawn: np.ndarray, consensus: np.ndarray, merged: np.ndarray
 ) -> dict[str, pl.DataFrame]:
     named = [(task.name, point, replicates) for task, point, replicates in zip(found.tasks, ranks, drawn, strict=True)]
-    if len(found.tasks) > 1 and options.consensus == "euclidean":
-        merged = min_ranks(-consensus_ranks(drawn, weights))
-        named.append((CONSENSUS, min_ranks(-consensus_ranks(ranks, weights)), merged))
+    if len(found.tasks) > 1:
+        named.append((CONSENSUS, consensus, merged))
     taus = [(name, kendall_tau_b(point[None, :], replicates)) for name, point, replicates in named]
     return {
         "stability": pl.concat([_spread(name, found.models, replicates) for name, _, replicates in named]),
@@ -262,7 +278,15 @@ def _said(found: Tasks, options: RankOptions, cannot_resample: bool, cluster_war
     return out
 
 
-def _prose(found: Tasks, options: RankOptions, method: str, boot: int, *, sets: bool) -> str:
+def _prose(
+    found: Tasks,
+    options: RankOptions,
+    method: str,
+    boot: int,
+    *,
+    sets: list[RankSets | None],
+    together: RankSets | None,
+) -> str:
     tasks = len(found.tasks)
     cases = sum(len(task.values) for task in found.tasks)
     parts = [
@@ -275,10 +299,15 @@ def _prose(found: Tasks, options: RankOptions, method: str, boot: int, *, sets: 
         weighted = "given task weights" if options.task_weights else "equal task weights"
         parts.append(f"The consensus over tasks is the {kind}, with {weighted}.")
     unit = "videos" if found.unit == "video" else "cases"
-    if sets:
+    if any(own is not None for own in sets):
         parts.append(
             f"The ranks that a model can have come from sign flips of whole {unit}, step-down over all pairs of a task,"
-            f" and hold together at level 0.95 (seed {options.seed})."
+            f" and hold together at level {LEVEL:g} (seed {options.seed})."
+        )
+    if tasks > 1 and together is not None and options.consensus == "euclidean":
+        parts.append(
+            f"Those in the consensus follow from the ranks on each task at level {1 - (1 - LEVEL) / tasks:.4g}, which"
+            f" hold on all tasks together at {LEVEL:g} or more."
         )
     if boot:
         parts.append(f"Stability is from {boot} resamples of whole {unit} (seed {options.seed}).")

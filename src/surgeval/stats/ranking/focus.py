@@ -50,19 +50,24 @@ def focus(table: ScoreTable, options: RankOptions) -> RankResult:
     ready = prepare(table, options)
     boot = BOOT if options.replicates is None else options.replicates
     members = _members(ready.boards[0], options)
-    found = [standing(board, members, options, replicates=boot or BOOT) for board in ready.boards]
-    drawn = _drawn(found, options, boot, ready)
-    sets = [possible_ranks(f.board, f.members, options) for f in found]
-    results, notes = _tables(found, drawn, sets, options, ready)
+    standings = [standing(board, members, options, replicates=boot or BOOT) for board in ready.boards]
+    drawn = _drawn(standings, options, boot, ready)
+    sets = [possible_ranks(f.board, f.members, options) for f in standings]
+    results, notes = _tables(standings, drawn, sets, options, ready)
     records: dict[str, Any] = {"gate": gate.decision(results["gate_evidence"], options.baselines)}
-    records["structure"] = {f.board.name: _structure(f, d) for f, d in zip(found, drawn, strict=True)}
-    firm = [one for f, s in zip(found, sets, strict=True) for one in firmness_findings(f, s, options)]
-    warnings: list[Finding | str] = [*ready.warnings, *(w for f in found for w in _findings(f, options)), *firm, *notes]
+    records["structure"] = {f.board.name: _structure(f, d) for f, d in zip(standings, drawn, strict=True)}
+    firm = [one for f, s in zip(standings, sets, strict=True) for one in firmness_findings(f, s, options)]
+    warnings: list[Finding | str] = [
+        *ready.warnings,
+        *(w for f in standings for w in _findings(f, options)),
+        *firm,
+        *notes,
+    ]
     return RankResult(
         rule="focus",
         main="places",
         tables=results,
-        prose=_prose(found, ready, options, boot),
+        prose=_prose(standings, ready, options, boot),
         findings=as_findings(warnings, severity=Severity.WARNING),
         records=records,
     )
@@ -87,35 +92,35 @@ def _members(board: Board, options: RankOptions) -> np.ndarray:
     return members
 
 
-def _drawn(found: list[Standing], options: RankOptions, boot: int, ready: Prepared) -> list[Replicates | None]:
+def _drawn(standings: list[Standing], options: RankOptions, boot: int, ready: Prepared) -> list[Replicates | None]:
     """The joint bootstrap of every board, all from the same draws of videos, with the tie-break inside."""
     if not boot:
-        return [None] * len(found)
+        return [None] * len(standings)
     lists = video_lists(len(ready.video_names), boot, stream(options.seed, "ranking", "stability"))
-    return [_repeated(f, options, lists) for f in found]
+    return [_repeated(f, options, lists) for f in standings]
 
 
-def _repeated(found: Standing, options: RankOptions, lists: np.ndarray) -> Replicates:
+def _repeated(standing: Standing, options: RankOptions, lists: np.ndarray) -> Replicates:
     """The whole published rule on every list of videos."""
-    board, members, weights = found.board, found.members, found.weights
+    board, members, weights = standing.board, standing.members, standing.weights
     drawn = replicate(board, members, weights, options, counts_of(lists))
     macro = drawn.macro[:, members]
     return replace(drawn, place=broken_places(board, members, weights, lists, drawn.place, macro, seed=options.seed))
 
 
 def _tables(
-    found: list[Standing],
+    standings: list[Standing],
     drawn: list[Replicates | None],
     sets: list[RankSets],
     options: RankOptions,
     ready: Prepared,
 ) -> tuple[dict[str, pl.DataFrame], list[Finding]]:
     baselines = set(options.baselines)
-    both = list(zip(found, drawn, strict=True))
+    both = list(zip(standings, drawn, strict=True))
     results = {
-        "places": pl.concat([tables.places_table(f, baselines) for f in found]),
-        "buckets": pl.concat([tables.buckets_table(f) for f in found]),
-        "pairs": pl.concat([tables.pairs_table(f) for f in found]),
+        "places": pl.concat([tables.places_table(f, baselines) for f in standings]),
+        "buckets": pl.concat([tables.buckets_table(f) for f in standings]),
+        "pairs": pl.concat([tables.pairs_table(f) for f in standings]),
     }
     resampled: dict[str, Callable[[Standing, Replicates], pl.DataFrame]] = {
         "stability": tables.stability_table,
@@ -126,41 +131,43 @@ def _tables(
         frames = [make(f, d) for f, d in both if d is not None]
         if frames:
             results[name] = pl.concat(frames)
-    summaries = zip(found, drawn, sets, strict=True)
+    summaries = zip(standings, drawn, sets, strict=True)
     results["summary"] = pl.concat([tables.summary_table(f, d, s, alpha=options.alpha) for f, d, s in summaries])
-    results["dominance"] = pl.concat([tables.dominance_table(f) for f in found])
-    results["differences"] = pl.concat([tables.differences_table(f) for f in found])
-    results["sensitivity"] = pl.concat([_sensitivity(f, options) for f in found])
-    results["influence"] = pl.concat([influence(f, options, ready.video_names) for f in found])
-    results["gate_evidence"] = pl.concat([gate.evidence_table(f.board, f.members, options.baselines) for f in found])
-    results["challenger"] = tables.challenger_table(found[0], ready.video_names)
+    results["dominance"] = pl.concat([tables.dominance_table(f) for f in standings])
+    results["differences"] = pl.concat([tables.differences_table(f) for f in standings])
+    results["sensitivity"] = pl.concat([_sensitivity(f, options) for f in standings])
+    results["influence"] = pl.concat([influence(f, options, ready.video_names) for f in standings])
+    results["gate_evidence"] = pl.concat(
+        [gate.evidence_table(f.board, f.members, options.baselines) for f in standings]
+    )
+    results["challenger"] = tables.challenger_table(standings[0], ready.video_names)
     notes: list[Finding] = []
     if options.prize_pool is not None:
-        awards = [_prizes(f, options, options.prize_pool) for f in found]
+        awards = [_prizes(f, options, options.prize_pool) for f in standings]
         results["prizes"] = pl.concat([frame for frame, _ in awards])
-        notes = [note for _, said in awards for note in said]
+        notes = [note for _, notes in awards for note in notes]
     return results, notes
 
 
-def _prizes(found: Standing, options: RankOptions, pool: float) -> tuple[pl.DataFrame, list[Finding]]:
-    above = gate.above_all(found.board, found.members, options.baselines)
-    return prizes(found.board.name, found.names, found.place, above, options.unpaid, pool)
+def _prizes(standing: Standing, options: RankOptions, pool: float) -> tuple[pl.DataFrame, list[Finding]]:
+    above = gate.above_all(standing.board, standing.members, options.baselines)
+    return prizes(standing.board.name, standing.names, standing.place, above, options.unpaid, pool)
 
 
-def _sensitivity(found: Standing, options: RankOptions) -> pl.DataFrame:
-    places = places_under_every_merge(found, options)
-    names = {"board": [found.board.name] * len(found.names), "model": found.names}
+def _sensitivity(standing: Standing, options: RankOptions) -> pl.DataFrame:
+    places = places_under_every_merge(standing, options)
+    names = {"board": [standing.board.name] * len(standing.names), "model": standing.names}
     frame = ranking.SENSITIVITY.frame({**names, **places})
     return frame.sort(options.merge, "model")
 
 
-def _structure(found: Standing, drawn: Replicates | None) -> dict[str, Any]:
+def _structure(standing: Standing, drawn: Replicates | None) -> dict[str, Any]:
     """Winner, cycles, ties and the firmness of the order of one board, as plain data."""
-    winner = found.merged.condorcet_winner
-    names = found.names
+    winner = standing.merged.condorcet_winner
+    names = standing.names
     return {
         "condorcet_winner": None if winner is None else names[winner],
-        "cycles": [[names[i] for i in cycle] for cycle in found.merged.cycles],
+        "cycles": [[names[i] for i in cycle] for cycle in standing.merged.cycles],
         "ties": [
             {
                 "models": [names[i] for i in tie.models],
@@ -170,24 +177,24 @@ def _structure(found: Standing, drawn: Replicates | None) -> dict[str, Any]:
                 "ordered_by_macro_accuracy": tie.by_macro,
                 "unresolved": tie.unresolved,
             }
-            for tie in found.ties
+            for tie in standing.ties
         ],
-        "same_order_with_everyone": found.order_with_all,
-        "stability": None if drawn is None else tables.spread_record(found, drawn),
+        "same_order_with_everyone": standing.order_with_all,
+        "stability": None if drawn is None else tables.spread_record(standing, drawn),
     }
 
 
-def _findings(found: Standing, options: RankOptions) -> list[Finding]:
-    board = f"{found.board.name} board"
+def _findings(standing: Standing, options: RankOptions) -> list[Finding]:
+    board = f"{standing.board.name} board"
     out: list[Finding] = []
-    if cycles := found.merged.cycles:
-        listed = "; ".join(", ".join(found.names[i] for i in cycle) for cycle in cycles)
+    if cycles := standing.merged.cycles:
+        listed = "; ".join(", ".join(standing.names[i] for i in cycle) for cycle in cycles)
         out.append(_warning("cycle", "models dominate each other in a circle", f"{board} ({listed})"))
-    if not found.order_with_all:
+    if not standing.order_with_all:
         text = "the order of the competitors changes when the others compete too"
         out.append(_warning("order-depends-on-others", text, board))
-    for tie in found.ties:
-        tied = ", ".join(found.names[i] for i in tie.models)
+    for tie in standing.ties:
+        tied = ", ".join(standing.names[i] for i in tie.models)
         if tie.unresolved:
             out.append(_warning("tie-unresolved", f"{tied} stay partly tied after the tie-break", board))
         elif tie.by_macro:
@@ -202,17 +209,17 @@ def _warning(code: str, message: str, subject: str) -> Finding:
     return Finding(code, Severity.WARNING, message, subject=subject)
 
 
-def _prose(found: list[Standing], ready: Prepared, options: RankOptions, boot: int) -> str:
+def _prose(standings: list[Standing], ready: Prepared, options: RankOptions, boot: int) -> str:
     test, correction = TESTS[options.test or DEFAULT_TEST], options.correction or "holm"
-    methods = sorted({run.method for f in found for run in f.evidence.tests})
+    methods = sorted({run.method for f in standings for run in f.evidence.tests})
     boards = " and ".join(
         f"the {f.board.name} board ({len(f.board.buckets)} buckets,"
         f" {sum(len(b.scores.values) for b in f.board.buckets)} questions)"
-        for f in found
+        for f in standings
     )
-    ties = max((tie.replicates for f in found for tie in f.ties), default=0)
+    ties = max((tie.replicates for f in standings for tie in f.ties), default=0)
     parts = [
-        f"{len(found[0].members)} models were ranked on {boards} from {len(ready.video_names)} videos.",
+        f"{len(standings[0].members)} models were ranked on {boards} from {len(ready.video_names)} videos.",
         f"In each bucket (capability group, in or out of distribution) every pair of models was compared by the"
         f" {test.title} ({'; '.join(methods)}), two-sided, with the {test.unit} as the independent unit, at level"
         f" {options.alpha:g} ({CORRECTIONS[correction].split(':')[0]}, within each bucket).",

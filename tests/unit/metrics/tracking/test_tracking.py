@@ -55,8 +55,8 @@ def test_frames_without_a_choice_are_matched_as_the_solver_would(seed: int) -> N
 
 def test_one_switch_halves_the_association_and_leaves_detection_alone() -> None:
     sequence = one_tool(["a"] * 10, ["x"] * 5 + ["y"] * 5)
-    assert value_of(Hota(part="deta"), [sequence]) == pytest.approx(1)
-    assert value_of(Hota(part="assa"), [sequence]) == pytest.approx(0.5)
+    assert value_of(Hota(component="deta"), [sequence]) == pytest.approx(1)
+    assert value_of(Hota(component="assa"), [sequence]) == pytest.approx(0.5)
     assert value_of(Hota(), [sequence]) == pytest.approx(math.sqrt(0.5))
     assert value_of(IdentitySwitches(), [sequence]) == 1
     assert value_of(Mota(), [sequence]) == pytest.approx(0.9)
@@ -128,7 +128,7 @@ def test_every_problem_of_a_sequence_is_named() -> None:
 
 def test_options_that_mean_nothing_are_refused() -> None:
     with pytest.raises(UnknownName, match="hota"):
-        Hota(part="hotas")
+        Hota(component="hotas")
     for metric in (Mota, IdentityF1):
         with pytest.raises(Misuse, match="threshold"):
             metric(threshold=50)

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import surgeval
-from data_set_files import BUILDERS, endoscapes_image, put_json, tracked_tool
+from data_set_files import BUILDERS, endoscapes_image, put_json, robust_mis, tracked_tool
 from surgeval.cli import build_app
 from surgeval.datasets import open_data_set
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse, UnknownName
@@ -22,7 +22,7 @@ def built(tmp_path: Path) -> Any:
     def build(name: str) -> Path:
         root = tmp_path / name
         root.mkdir()
-        BUILDERS[name](root)
+        {**BUILDERS, "robust_mis": robust_mis}[name](root)
         return root
 
     return build
@@ -38,10 +38,12 @@ def test_a_part_of_a_split_is_evaluated_alone(built: Any) -> None:
     one, two = ({"video": [video] * 3, **frames} for video in ("video01", "video41"))
     options = {"data_set": "cholec80", "rate_hz": 1.0, "replicates": 10}
     root = built("cholec80")
-    result = surgeval.evaluate("phases", one, root, split="train", **options)
+    result = surgeval.evaluate("phases", one, root, split="camma 40/8/32:TRAIN", **options)
     assert result.value("phase_accuracy") == pytest.approx(2 / 3)
     said = result.conventions["phase_accuracy"]["conventions"]
-    assert said["videos"].startswith("train, 1 of 40; without video02, video03, video04, video05, video06 and 34 more")
+    assert said["videos"].startswith(
+        "camma 40/8/32:TRAIN, 1 of 40; without video02, video03, video04, video05, video06 and 34 more"
+    )
     assert said["sampling"] == "1 references per second"
     assert "those of Cholec80 (Twinanda et al., EndoNet, IEEE" in result.prose
     named = surgeval.evaluate("phases", two, root, split="camma 40/8/32:val", **options)
@@ -53,9 +55,9 @@ def test_a_part_of_a_split_is_evaluated_alone(built: Any) -> None:
     with pytest.raises(InputInvalid, match=r"1 of 1 videos have no references here \(video02\)"):
         surgeval.evaluate("phases", one, root, videos=["video02"], **options)
     with pytest.raises(InputInvalid, match="32 of 32 videos have no references here"):
-        surgeval.evaluate("phases", one, root, split="test", **options)
+        surgeval.evaluate("phases", one, root, split="camma 40/8/32:test", **options)
     with pytest.raises(
-        Misuse, match=r"states no split 'endonet:test'; it states camma 40/8/32:train, .* with --videos"
+        Misuse, match=r"states no split 'endonet:test'; it states endonet 40/40:train, .* with --videos"
     ):
         surgeval.evaluate("phases", one, root, split="endonet:test", **options)
     with pytest.raises(Misuse, match="--split and --videos"):
@@ -63,18 +65,19 @@ def test_a_part_of_a_split_is_evaluated_alone(built: Any) -> None:
 
 
 def test_a_part_that_several_splits_have_must_be_named_in_full(built: Any) -> None:
-    with pytest.raises(Misuse, match=r"6 splits have a part 'test'; say .*fold 1:test, fold 2:test"):
+    with pytest.raises(Misuse, match=r"7 splits have a part 'test'; say fold 1:test, fold 2:test"):
         surgeval.evaluate("triplets", {"video": ["VID111"]}, built("cholect50"), data_set="cholect50", split="test")
 
 
 def test_a_split_that_nobody_states_names_what_is_there(built: Any) -> None:
     for name, kind, stated in (
         ("multibypass140", "phases", "none"),
-        ("heico", "segmentation", "Stage_3, Training"),
-        ("cholectrack20", "tracking", "testing, training, folders:testing, folders:training"),
+        ("robust_mis", "segmentation", "Stage_3, Training"),
+        ("cholectrack20", "tracking", "test, train, folders:test, folders:train"),
     ):
-        with pytest.raises(Misuse, match=f"{name} states no split 'final'; it states {stated}. List"):
-            surgeval.evaluate(kind, {}, built(name), data_set=name, split="final")
+        known = "heico" if name == "robust_mis" else name
+        with pytest.raises(Misuse, match=f"{known} states no split 'final'; it states {stated}. List"):
+            surgeval.evaluate(kind, {}, built(name), data_set=known, split="final")
 
 
 def test_numbering_by_seconds_under_the_name_of_frames_is_explained(built: Any) -> None:
@@ -99,18 +102,18 @@ def test_every_second_of_videos_at_25_and_at_50_fps_is_joined_by_its_second(buil
 
 def test_frames_that_count_from_1_give_their_seconds_from_0(built: Any) -> None:
     seconds = [(frame - 1) / 30 for frame in range(80, 331)]
-    labels = ["G1"] * 131 + ["G5"] * 120
-    trials = {f"{task}_B001": labels for task in ("Suturing", "Knot_Tying", "Needle_Passing")}
-    root = built("jigsaws")
+    root, trials, whole = built("jigsaws"), {}, {}
+    for task, last in {"Suturing": "G5", "Knot_Tying": "G11", "Needle_Passing": "G5"}.items():
+        for trial in ("B001", "B002", "C001"):
+            trials[f"{task}_{trial}"] = ["G1"] * 131 + [last] * 120
+            whole[f"{task}_{trial}"] = ["G1"] * 4 + [last] * 4
     result = surgeval.evaluate("phases", phases_at(seconds, **trials), root, data_set="jigsaws", by=["surgery"])
     assert result.value("phase_accuracy") == 1.0
     assert result.per_stratum.filter(metric="phase_accuracy").height == 3
-    whole = phases_at([3, 4, 5, 6, 7, 8, 9, 10], **dict.fromkeys(trials, ["G1"] * 4 + ["G5"] * 4))
-    thinned = surgeval.evaluate("phases", whole, root, data_set="jigsaws", rate_hz=1.0)
+    seen = phases_at([3, 4, 5, 6, 7, 8, 9, 10], **whole)
+    thinned = surgeval.evaluate("phases", seen, root, data_set="jigsaws", rate_hz=1.0)
     assert thinned.value("phase_accuracy") == 1.0
-    assert thinned.notes[0].startswith(
-        "Each trial stands as a video of its own; trials of one surgeon are not independent"
-    )
+    assert thinned.notes[0] == "9 videos of 2 surgeons: intervals leave out one surgeon at a time."
 
 
 def mot(folder: Path, **videos: list[tuple[int, int, list[float]]]) -> Path:
@@ -166,7 +169,7 @@ def test_tracks_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
 
 
 def test_instances_are_no_classes(built: Any, tmp_path: Path) -> None:
-    root, name = built("heico"), "Stage_3/Sigmoid/4/1250/instrument_instances"
+    root, name = built("robust_mis"), "Stage_3/Sigmoid/4/1250/instrument_instances"
     guess = {name: read_label_map(root / f"{name}.png")}
     result = surgeval.evaluate("segmentation", guess, root, data_set="heico", split="Stage_3", by=["surgery_type"])
     assert result.metrics["metric"].to_list() == ["mi_dsc", "dsc"]

@@ -191,7 +191,7 @@ def test_strata_do_not_read_the_masks_again(tmp_path: Path, monkeypatch: pytest.
         write_png(np.repeat(labels[..., None], 3, axis=2), tmp_path / f"{name}.png")
     reads: list[Path] = []
 
-    def counted(path: Path) -> np.ndarray:
+    def counted(path: Path, colours: object = None) -> np.ndarray:
         reads.append(path)
         return read_label_map(path)
 

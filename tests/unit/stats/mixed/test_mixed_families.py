@@ -10,9 +10,9 @@ HITS = RNG.binomial(TRIALS, 0.4)
 WEIGHTS = RNG.uniform(0.5, 2, 40)
 ETA = RNG.normal(0, 1.5, 40)
 FAMILIES: list[tuple[Family, float]] = [
-    (Binomial(HITS, TRIALS, WEIGHTS), 0.0),
-    (Poisson(HITS, WEIGHTS), 0.0),
-    (BetaBinomial(HITS, TRIALS, WEIGHTS), 1.3),
+    (Binomial(HITS, TRIALS, WEIGHTS), np.zeros(0)),
+    (Poisson(HITS, WEIGHTS), np.zeros(0)),
+    (BetaBinomial(HITS, TRIALS, WEIGHTS), np.array([1.3])),
 ]
 
 
@@ -37,7 +37,7 @@ def test_values_are_log_probabilities() -> None:
     poisson = Poisson(HITS)
     assert poisson.value(ETA) + poisson.saturated == pytest.approx(stats.poisson.logpmf(HITS, np.exp(ETA)).sum())
     beta = stats.betabinom.logpmf(HITS, TRIALS, probability * 5, (1 - probability) * 5).sum()
-    assert BetaBinomial(HITS, TRIALS).value(ETA, float(np.log(5))) == pytest.approx(beta)
+    assert BetaBinomial(HITS, TRIALS).value(ETA, np.array([np.log(5)])) == pytest.approx(beta)
 
 
 def test_extreme_predictors_stay_finite() -> None:

@@ -266,3 +266,86 @@ def test_a_task_column_is_never_taken_for_tasks_in_silence() -> None:
     assert finding.message.startswith("column 'task' was taken to name 2 tasks: models are ranked on each")
     assert not told(rank(frame, "mean-then-rank", task_column="task", replicates=0), "tasks-taken")
     assert not told(rank(plain_table(task=np.array(["x"] * 500)), "mean-then-rank", replicates=0), "tasks-taken")
+
+
+# --- the consensus over tasks --------------------------------------------------------------------
+
+
+def _tasks(gaps: dict[str, float], *, videos: int = 12, models: int = 3) -> pl.DataFrame:
+    """Scores on the same videos in several tasks; models lie `gap` apart in each."""
+    rng = np.random.default_rng(8)
+    frames = []
+    for task, gap in gaps.items():
+        values = rng.normal(0, 1, (videos, 1)) - gap * np.arange(models) + rng.normal(0, 0.3, (videos, models))
+        frame = long_table(values, np.arange(videos)).with_columns(task=pl.lit(task), metric=pl.lit("score"))
+        frames.append(frame.with_columns(case=pl.lit(task) + pl.col("case")))
+    return pl.concat(frames)
+
+
+@pytest.mark.parametrize("consensus", ["euclidean", "case-ranks"])
+def test_the_consensus_has_the_ranks_that_each_model_can_have(consensus: str) -> None:
+    options = {"better": "larger", "replicates": 0, "consensus": consensus}
+    clear = rank(_tasks({"x": 2.0, "y": 2.0}), "mean-then-rank", **options).consensus
+    assert clear.select("model", "rank_low", "rank_high").rows() == [("A", 1, 1), ("B", 2, 2), ("C", 3, 3)]
+    result = rank(_tasks({"x": 2.0, "y": -2.0}), "mean-then-rank", **options)
+    assert set(result.consensus["rank_low"]) == {1}
+    assert set(result.consensus["rank_high"]) == {3}
+    assert ("order-open", "consensus") in [(one.code, one.subject) for one in result.findings]
+
+
+def test_sets_of_the_consensus_hold_on_all_tasks_together() -> None:
+    """Three tasks at 95 % each would not; every task then answers for a third of the error."""
+    prose = rank(_tasks({"x": 1, "y": 1, "z": 1}), "mean-then-rank", better="larger", replicates=0).prose
+    assert "at level 0.9833" in prose
+    few = rank(_tasks({"x": 2.0, "y": 2.0}, videos=6), "mean-then-rank", better="larger", replicates=0)
+    assert few.ranks["rank_high"].min() == 1, "six videos can tell two models apart on one task"
+    assert few.consensus["rank_high"].min() == 3, "and not on two tasks together"
+
+
+def test_a_task_without_sets_leaves_none_for_the_consensus() -> None:
+    found = rank(_tasks({"x": 2.0, "y": 2.0}), "median-then-rank", better="larger", replicates=0)
+    assert found.consensus["rank_low"].null_count() == 3
+
+
+def test_the_case_rank_consensus_is_resampled_as_it_is_defined() -> None:
+    table = _tasks({"x": 0.3, "y": 0.1})
+    result = rank(table, "mean-then-rank", better="larger", consensus="case-ranks", replicates=200)
+    merged = result.stability.filter(pl.col("task") == "(consensus)")
+    assert merged["p_first"].sum() == pytest.approx(1.0, abs=1e-9)
+    assert merged.sort("mean_rank")["model"][0] == result.consensus["model"][0]
+
+
+# --- influence -----------------------------------------------------------------------------------
+
+
+def test_influence_speaks_of_the_published_places_with_ties_broken() -> None:
+    """No pair is significant, so Copeland ties all four: only the tie-break decides, and one video carries it."""
+    rng = np.random.default_rng(3)
+    scores = [(rng.random((20, 4)) < 0.5).astype(int).tolist() for _ in range(2)]
+    result = rank(from_bucket_scores(scores, list("ABCD")), replicates=0)
+    assert "nothing-significant" in [one.code for one in result.findings]
+    assert result.places["place"].n_unique() > 1
+    moved = result.influence.group_by("left_out").agg(pl.col("models_moved").sum()).sort("left_out")
+    assert moved["models_moved"].min() > 0, "with unbroken places nothing would ever move"
+
+
+def test_leaving_out_a_model_closes_the_ranks_and_moves_nobody_else() -> None:
+    decisive = [[[1, 1, 0, 0]] * 20] * 2
+    result = rank(from_bucket_scores(decisive, list("ABCD")), replicates=0)
+    assert result.influence.filter(pl.col("left_out") == "model")["models_moved"].sum() == 0
+
+
+def test_influence_does_not_depend_on_the_order_of_models_or_rows() -> None:
+    frame = focus_frame(4, gap=0.2)
+    first = rank(frame, "focus", replicates=0, board="technical").influence
+    again = rank(frame.sample(fraction=1.0, shuffle=True, seed=1), "focus", replicates=0, board="technical").influence
+    assert first.equals(again)
+
+
+def test_several_models_that_can_be_first_are_named_where_others_cannot() -> None:
+    values = np.random.default_rng(1).normal(0, 0.2, (12, 4)) + np.array([1.0, 1.0, 0.0, 0.0])
+    table = long_table(values, np.arange(12)).with_columns(metric=pl.lit("score"))
+    found = rank(table, "mean-then-rank", better="larger", replicates=0)
+    assert "2 of 4 models can be first by these data: A, B." in [one.message for one in found.findings]
+    clear = rank(_tasks({"x": 2.0, "y": 2.0}), "mean-then-rank", better="larger", replicates=0)
+    assert "first-open" not in [one.code for one in clear.findings]

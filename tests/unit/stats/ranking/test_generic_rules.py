@@ -111,7 +111,7 @@ def test_task_weights_shift_the_consensus() -> None:
     both = tasks(x=scores(A=[1.0], B=[0.0]), y=scores(A=[0.0], B=[1.0]))
     assert rank(both, "mean-then-rank", replicates=0).consensus["rank"].to_list() == [1, 1]
     weighted = rank(both, "mean-then-rank", replicates=0, task_weights={"x": 3}).consensus
-    assert weighted.rows() == [("A", 1.25, 1), ("B", 1.75, 2)]
+    assert weighted.select("model", "mean_rank", "rank").rows() == [("A", 1.25, 1), ("B", 1.75, 2)]
     with pytest.raises(UnknownName, match="task in the task weights 'z'"):
         rank(both, "mean-then-rank", replicates=0, task_weights={"z": 1})
     with pytest.raises(TableInvalid, match="weight 0"):
@@ -121,7 +121,7 @@ def test_task_weights_shift_the_consensus() -> None:
 def test_the_case_rank_consensus_averages_over_all_cases_of_all_tasks() -> None:
     both = tasks(x=scores(A=[1.0, 1.0, 1.0], B=[0.0, 0.0, 0.0]), y=scores(A=[0.0], B=[1.0]))
     result = rank(both, "mean-then-rank", replicates=0, consensus="case-ranks").consensus
-    assert result.rows() == [("A", 1.25, 1), ("B", 1.75, 2)]
+    assert result.select("model", "mean_rank", "rank").rows() == [("A", 1.25, 1), ("B", 1.75, 2)]
 
 
 def test_tasks_may_be_any_column_or_the_metric() -> None:

@@ -104,10 +104,10 @@ def prepare(table: ScoreTable, options: RankOptions) -> Prepared:
         raise TableInvalid("score table", [f"a ranking needs at least two models, got only {matrix.models[0]!r}"])
     if len(matrix.video_names) < 2:
         raise TooFewVideos("all questions come from one video; differences between models cannot be judged")
-    boards, said = _boards(matrix, group[0], ood[0], None if clinical is None else clinical[0], options.board)
+    boards, notes = _boards(matrix, group[0], ood[0], None if clinical is None else clinical[0], options.board)
     if not table.has_videos:
-        said.append("the table names no videos: each question counts as independent, which is rarely true")
-    return Prepared(tuple(boards), matrix.video_names, (*warnings, *said), treatment)
+        notes.append("the table names no videos: each question counts as independent, which is rarely true")
+    return Prepared(tuple(boards), matrix.video_names, (*warnings, *notes), treatment)
 
 
 def _check_columns(table: ScoreTable, board: str) -> None:
@@ -149,12 +149,12 @@ def _complete(table: ScoreTable, metric: str, options: RankOptions) -> tuple[Sco
     matrix = table.matrix(metric, missing=options.missing)
     if np.isnan(matrix.values).any():
         raise Misuse("rule 'focus' compares models on the same questions; use missing='drop-case', not 'drop-score'")
-    told = matrix.absent.sentences
+    sentences = matrix.absent.sentences
     whole = matrix.columns(sorted(matrix.models))
     return (
         whole,
         [*matrix.borrowed, *matrix.findings()],
-        " ".join(told) or "every model had a score for every question.",
+        " ".join(sentences) or "every model had a score for every question.",
     )
 
 
@@ -195,7 +195,7 @@ def _boards(
     matrix: ScoreMatrix, group: np.ndarray, ood: np.ndarray, clinical: np.ndarray | None, wanted: str
 ) -> tuple[list[Board], list[Finding | str]]:
     boards: list[Board] = []
-    said: list[Finding | str] = []
+    notes: list[Finding | str] = []
     for name in ("technical", "clinical"):
         if wanted not in (name, "both"):
             continue
@@ -203,14 +203,14 @@ def _boards(
             reason = "no column 'clinical'" if clinical is None else "no clinically relevant question"
             if wanted == "clinical":
                 raise TableInvalid("score table", [f"the clinical board is empty: {reason}"])
-            said.append(f"the clinical board is left out: {reason}")
+            notes.append(f"the clinical board is left out: {reason}")
             continue
         rows = np.ones(len(group), dtype=bool) if name == "technical" or clinical is None else clinical
         board = Board(name, matrix.models, _split(matrix, group, ood, rows), len(matrix.video_names),
                       matrix.metric.low, matrix.metric.high)  # fmt: skip
-        said += _empty(board, group)
+        notes += _empty(board, group)
         boards.append(board)
-    return boards, said
+    return boards, notes
 
 
 def _split(matrix: ScoreMatrix, group: np.ndarray, ood: np.ndarray, rows: np.ndarray) -> tuple[Bucket, ...]:

@@ -41,8 +41,8 @@ class Copeland:
     @property
     def condorcet_winner(self) -> int | None:
         """The model that dominates every other one, or None."""
-        found = np.flatnonzero(self.dominated == len(self.score) - 1)
-        return int(found[0]) if len(found) else None
+        winners = np.flatnonzero(self.dominated == len(self.score) - 1)
+        return int(winners[0]) if len(winners) else None
 
     @property
     def cycles(self) -> list[list[int]]:

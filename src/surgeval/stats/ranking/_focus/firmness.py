@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from surgeval.schema.findings import Finding, Severity
-from surgeval.stats.few_videos import correction_unreachable
+from surgeval.stats.few_videos import correction_unreachable, first_open
 from surgeval.stats.rank_sets import RankSets, rank_sets
 from surgeval.stats.ranking._focus.buckets import Board
 from surgeval.stats.ranking._focus.merge import preferred
@@ -45,19 +45,25 @@ def contributions(board: Board) -> np.ndarray:
     return added[held]
 
 
-def firmness_findings(found: Standing, sets: RankSets, options: RankOptions) -> list[Finding]:
+def firmness_findings(standing: Standing, sets: RankSets, options: RankOptions) -> list[Finding]:
     """What the places rest on, where that is less than they seem to say."""
-    return [*_thin_buckets(found, options), *_tie_breaks(found, options), *_contradictions(found, sets, options)]
+    able = first_open(standing.names, sets.low == 1, where=f"{standing.board.name} board, by macro accuracy")
+    return [
+        *_thin_buckets(standing, options),
+        *_tie_breaks(standing, options),
+        *_contradictions(standing, sets, options),
+        *([] if able is None else [able]),
+    ]
 
 
-def _thin_buckets(found: Standing, options: RankOptions) -> list[Finding]:
+def _thin_buckets(standing: Standing, options: RankOptions) -> list[Finding]:
     """Buckets in which not even a model that wins every video could be significantly better, and other small ones."""
-    pairs = len(found.members) * (len(found.members) - 1) // 2
+    pairs = len(standing.members) * (len(standing.members) - 1) // 2
     floor = (options.test or DEFAULT_TEST) == DEFAULT_TEST and pairs > 0
     family = pairs if (options.correction or "holm") == "holm" else 1
     out = []
-    for bucket in found.board.buckets:
-        videos, subject = len(bucket.videos), f"{found.board.name} board, {bucket.name}"
+    for bucket in standing.board.buckets:
+        videos, subject = len(bucket.videos), f"{standing.board.name} board, {bucket.name}"
         finding = correction_unreachable(videos, family, alpha=options.alpha) if floor else None
         if finding is not None:
             out.append(replace(finding, code=UNREACHABLE, subject=subject))
@@ -66,17 +72,17 @@ def _thin_buckets(found: Standing, options: RankOptions) -> list[Finding]:
     return out
 
 
-def _tie_breaks(found: Standing, options: RankOptions) -> list[Finding]:
-    board, names = f"{found.board.name} board", found.names
+def _tie_breaks(standing: Standing, options: RankOptions) -> list[Finding]:
+    board, names = f"{standing.board.name} board", standing.names
     what = "places and prizes" if options.prize_pool is not None else "places"
-    if len(names) > 1 and not found.relation.beats.any():
+    if len(names) > 1 and not standing.relation.beats.any():
         rest = "accuracies alone" if options.merge == "accuracy" else "the tie-break alone"
         text = f"no difference between two models is significant in any bucket; {what} rest on {rest}"
         return [Finding(NOTHING_SIGNIFICANT, Severity.WARNING, text, subject=board)]
     out = []
-    for tie in found.ties:
-        first = int(found.merged.place[tie.models[0]])
-        listed = ", ".join(names[i] for i in sorted(tie.models, key=lambda i: int(found.place[i])))
+    for tie in standing.ties:
+        first = int(standing.merged.place[tie.models[0]])
+        listed = ", ".join(names[i] for i in sorted(tie.models, key=lambda i: int(standing.place[i])))
         text = (
             f"{what} {first} to {first + len(tie.models) - 1} rest on the tie-break: {listed} have the same Copeland"
             " score"
@@ -85,44 +91,44 @@ def _tie_breaks(found: Standing, options: RankOptions) -> list[Finding]:
     return out
 
 
-def _contradictions(found: Standing, sets: RankSets, options: RankOptions) -> list[Finding]:
+def _contradictions(standing: Standing, sets: RankSets, options: RankOptions) -> list[Finding]:
     """Models that stand above others with a clearly printed higher macro accuracy, widest gap first."""
-    macro, place = found.board.macro[found.members], found.place
+    macro, place = standing.board.macro[standing.members], standing.place
     printed = np.round(macro, _PRINTED)
     gap = macro[None, :] - macro[:, None]
     upper, lower = np.nonzero((place[:, None] < place[None, :]) & (printed[:, None] < printed[None, :]))
     if not len(upper):
         return []
     order = np.lexsort((lower, upper, -np.round(gap[upper, lower], 12)))
-    ahead = preferred(found.relation.beats, found.evidence.accuracy[:, found.members], options.merge)
-    told = [_contradiction(found, sets, ahead, int(upper[k]), int(lower[k])) for k in order[:MOST_NAMED]]
+    ahead = preferred(standing.relation.beats, standing.evidence.accuracy[:, standing.members], options.merge)
+    sentences = [_contradiction(standing, sets, ahead, int(upper[k]), int(lower[k])) for k in order[:MOST_NAMED]]
     if len(upper) > MOST_NAMED:
-        told.append(f"and {len(upper) - MOST_NAMED} more such pairs")
-    text = "places and macro accuracies disagree: " + "; ".join(told)
-    return [Finding("order-against-accuracy", Severity.WARNING, text, subject=f"{found.board.name} board")]
+        sentences.append(f"and {len(upper) - MOST_NAMED} more such pairs")
+    text = "places and macro accuracies disagree: " + "; ".join(sentences)
+    return [Finding("order-against-accuracy", Severity.WARNING, text, subject=f"{standing.board.name} board")]
 
 
-def _contradiction(found: Standing, sets: RankSets, ahead: np.ndarray, upper: int, lower: int) -> str:
-    macro, names = found.board.macro[found.members], found.names
+def _contradiction(standing: Standing, sets: RankSets, ahead: np.ndarray, upper: int, lower: int) -> str:
+    macro, names = standing.board.macro[standing.members], standing.names
     text = (
-        f"{names[upper]} (place {found.place[upper]}, {macro[upper]:.3f}) stands above {names[lower]}"
-        f" (place {found.place[lower]}, {macro[lower]:.3f})"
+        f"{names[upper]} (place {standing.place[upper]}, {macro[upper]:.3f}) stands above {names[lower]}"
+        f" (place {standing.place[lower]}, {macro[lower]:.3f})"
     )
     if sets.better[lower, upper]:
         text += ", which is significantly better over all buckets together,"
-    return f"{text} because {_reason(found, ahead, upper, lower)}"
+    return f"{text} because {_reason(standing, ahead, upper, lower)}"
 
 
-def _reason(found: Standing, ahead: np.ndarray, upper: int, lower: int) -> str:
+def _reason(standing: Standing, ahead: np.ndarray, upper: int, lower: int) -> str:
     """Why one model stands above another: buckets between the two, other models, or the tie-break."""
-    merged, names = found.merged, found.names
+    merged, names = standing.merged, standing.names
     if merged.score[upper] == merged.score[lower]:
-        rate = found.win_rate
+        rate = standing.win_rate
         if np.isnan(rate[[upper, lower]]).any() or merged.place[upper] > LAST_PLACE:
             return "their Copeland scores are equal"
         return f"their Copeland scores are equal and its win rate is {rate[upper]:.3f} against {rate[lower]:.3f}"
     if merged.dominates[upper, lower]:
-        won, lost = (_buckets(found, ahead[:, a, b]) for a, b in ((upper, lower), (lower, upper)))
+        won, lost = (_buckets(standing, ahead[:, a, b]) for a, b in ((upper, lower), (lower, upper)))
         return f"it is ahead in {won}" + (f", behind in {lost}" if lost else " and behind in none")
     scores = f"its Copeland score is {merged.score[upper]} against {merged.score[lower]}"
     others = [k for k in range(len(names)) if k not in (upper, lower)]
@@ -131,5 +137,5 @@ def _reason(found: Standing, ahead: np.ndarray, upper: int, lower: int) -> str:
     return f"{scores}: it does better against {', '.join(helping[:5])}{' and others' if len(helping) > 5 else ''}"
 
 
-def _buckets(found: Standing, ahead: np.ndarray) -> str:
-    return "; ".join(bucket.name for bucket, here in zip(found.board.buckets, ahead.tolist(), strict=True) if here)
+def _buckets(standing: Standing, ahead: np.ndarray) -> str:
+    return "; ".join(bucket.name for bucket, here in zip(standing.board.buckets, ahead.tolist(), strict=True) if here)

@@ -37,8 +37,8 @@ class DifferenceEnds(NamedTuple):
 
 def accuracy_ends(board: Board, bucket: Bucket) -> Ends:
     """The interval of each model's accuracy in a bucket."""
-    found = mean_interval(bucket.scores.sums, bucket.scores.sizes, level=LEVEL, low=board.low, high=board.high)
-    return Ends(found.low, found.high)
+    ends = mean_interval(bucket.scores.sums, bucket.scores.sizes, level=LEVEL, low=board.low, high=board.high)
+    return Ends(ends.low, ends.high)
 
 
 def macro_ends(board: Board) -> Ends:
@@ -56,14 +56,14 @@ def macro_ends(board: Board) -> Ends:
 def gap_ends(board: Board, first: int, second: int) -> tuple[float | None, float | None]:
     """The interval of the difference of two macro accuracies; None where the data carry none."""
     without, support = _left_out(board)
-    found = macro_difference_interval(
+    ends = macro_difference_interval(
         board.accuracy[:, first] - board.accuracy[:, second],
         without[:, :, first] - without[:, :, second],
         support,
         level=LEVEL,
         width=board.high - board.low,
     ).every
-    return (None, None) if np.isnan(found.low) else (found.low, found.high)
+    return (None, None) if np.isnan(ends.low) else (ends.low, ends.high)
 
 
 def difference_ends(bucket: Bucket, p: np.ndarray | None) -> DifferenceEnds:

@@ -85,7 +85,7 @@ def broken_places(
     for start in range(0, len(tied), rows):
         chosen = tied[start : start + rows]
         rates = win_rates_nested(board, members, weights, lists[chosen], place[chosen], drawn)
-        final[chosen] = _ordered(place[chosen], rates, macro[chosen])
+        final[chosen] = ordered_places(place[chosen], rates, macro[chosen])
     return final
 
 
@@ -108,7 +108,7 @@ def win_rates_nested(
         totals = _totals(board, bucket, members[tied], lists, counts)
         for rows, sharing in groups:
             if rows.any():
-                rates[rows] += weight * _points(totals[:, rows], sharing[np.ix_(rows, tied)])
+                rates[rows] += weight * points_of(totals[:, rows], sharing[np.ix_(rows, tied)])
     every = np.zeros(place.shape)
     every[:, tied] = rates
     return every
@@ -144,16 +144,16 @@ def _inner_counts(board: Board, bucket: Bucket, positions: int, inner: int, seed
 
 def _totals(board: Board, bucket: Bucket, members: np.ndarray, lists: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """The sums of the bucket under every inner resample, `[inner, replicate, member]`."""
-    own = bucket.scores.sums[:, members]
-    whole = bool((own == np.rint(own)).all()) and float(np.abs(own).sum()) * lists.shape[1] < 2**24
+    of_members = bucket.scores.sums[:, members]
+    whole = bool((of_members == np.rint(of_members)).all()) and float(np.abs(of_members).sum()) * lists.shape[1] < 2**24
     real = np.float32 if whole else np.float64
     sums = np.zeros((board.videos, len(members)), dtype=real)
-    sums[bucket.videos] = own
+    sums[bucket.videos] = of_members
     gathered = sums[lists.T].reshape(lists.shape[1], -1)
     return np.asarray(counts.astype(real) @ gathered).reshape(len(counts), len(lists), -1)
 
 
-def _points(totals: np.ndarray, sharing: np.ndarray) -> np.ndarray:
+def points_of(totals: np.ndarray, sharing: np.ndarray) -> np.ndarray:
     """The mean share of points over inner resamples, `[replicate, member]`."""
     masked = np.where(sharing, totals, totals.dtype.type(-np.inf))
     best = masked.max(axis=2, keepdims=True)
@@ -162,7 +162,7 @@ def _points(totals: np.ndarray, sharing: np.ndarray) -> np.ndarray:
     return np.asarray(np.einsum("irm,ir->rm", top, each)) / len(totals)
 
 
-def _ordered(place: np.ndarray, rate: np.ndarray, macro: np.ndarray) -> np.ndarray:
+def ordered_places(place: np.ndarray, rate: np.ndarray, macro: np.ndarray) -> np.ndarray:
     """Places with every group on places 1 to 3 ordered by win rate, then by macro accuracy."""
     rate, macro = np.round(rate, 12), np.round(macro, 12)
     key = np.stack([rate, macro], axis=-1)

@@ -102,30 +102,30 @@ def bucket_weights(board: Board, options: RankOptions) -> np.ndarray:
     return np.array([float(given.get(bucket.capability, 1.0)) for bucket in board.buckets])
 
 
-def places_under_every_merge(found: Standing, options: RankOptions) -> dict[str, np.ndarray]:
+def places_under_every_merge(standing: Standing, options: RankOptions) -> dict[str, np.ndarray]:
     """Final places of the members under each merge rule; undecided ties fall to macro accuracy at once."""
     places = {}
     for merge in MERGES:
         if merge == options.merge:
-            places[merge] = found.place
+            places[merge] = standing.place
             continue
-        ahead = preferred(found.relation.beats, found.evidence.accuracy[:, found.members], merge)
-        merged = copeland(ahead, found.weights)
-        ties = break_ties(merged.place, found.weights, found.draws, grow=False)
+        ahead = preferred(standing.relation.beats, standing.evidence.accuracy[:, standing.members], merge)
+        merged = copeland(ahead, standing.weights)
+        ties = break_ties(merged.place, standing.weights, standing.draws, grow=False)
         places[merge] = with_ties_broken(merged.place, ties)
     return places
 
 
-def merged_among(found: Standing, members: np.ndarray, options: RankOptions) -> Copeland:
+def merged_among(standing: Standing, members: np.ndarray, options: RankOptions) -> Copeland:
     """Copeland among other members of the same board, from the same raw tests."""
-    return _merged(found.evidence, members, found.weights, options)[1]
+    return _merged(standing.evidence, members, standing.weights, options)[1]
 
 
-def without_bucket(found: Standing, bucket: int, options: RankOptions) -> Copeland:
+def without_bucket(standing: Standing, bucket: int, options: RankOptions) -> Copeland:
     """Copeland without one bucket."""
-    kept = np.arange(len(found.weights)) != bucket
-    ahead = preferred(found.relation.beats, found.evidence.accuracy[:, found.members], options.merge)
-    return copeland(ahead[kept], found.weights[kept])
+    kept = np.arange(len(standing.weights)) != bucket
+    ahead = preferred(standing.relation.beats, standing.evidence.accuracy[:, standing.members], options.merge)
+    return copeland(ahead[kept], standing.weights[kept])
 
 
 def _merged(

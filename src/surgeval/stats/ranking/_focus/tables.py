@@ -22,21 +22,21 @@ from surgeval.stats.ranking._focus.standing import Standing
 from surgeval.stats.ranking._focus.tie_break import LAST_PLACE
 
 
-def places_table(found: Standing, baselines: set[str]) -> pl.DataFrame:
+def places_table(standing: Standing, baselines: set[str]) -> pl.DataFrame:
     """Final places; entries outside the competition carry the place they would have."""
-    board, merged = found.board, found.merged
-    outside = found.outsiders
+    board, merged = standing.board, standing.merged
+    outside = standing.outsiders
     frame = ranking.PLACES.frame(
         {
-            "board": [board.name] * (len(found.members) + len(outside)),
-            "model": [*found.names, *(board.models[o.model] for o in outside)],
-            "place": [*found.place.tolist(), *(o.place for o in outside)],
+            "board": [board.name] * (len(standing.members) + len(outside)),
+            "model": [*standing.names, *(board.models[o.model] for o in outside)],
+            "place": [*standing.place.tolist(), *(o.place for o in outside)],
             "copeland": [*merged.score.tolist(), *(o.score for o in outside)],
             "dominated": [*merged.dominated.tolist(), *(o.dominated for o in outside)],
             "dominated_by": [*merged.dominated_by.tolist(), *(o.dominated_by for o in outside)],
-            "macro_accuracy": board.macro[[*found.members.tolist(), *(o.model for o in outside)]],
-            "win_rate": [*found.win_rate.tolist(), *(None for _ in outside)],
-            "baseline": [False] * len(found.members) + [board.models[o.model] in baselines for o in outside],
+            "macro_accuracy": board.macro[[*standing.members.tolist(), *(o.model for o in outside)]],
+            "win_rate": [*standing.win_rate.tolist(), *(None for _ in outside)],
+            "baseline": [False] * len(standing.members) + [board.models[o.model] in baselines for o in outside],
         }
     )
     return frame.with_columns(pl.col("win_rate").fill_nan(None)).sort(
@@ -44,17 +44,17 @@ def places_table(found: Standing, baselines: set[str]) -> pl.DataFrame:
     )
 
 
-def buckets_table(found: Standing) -> pl.DataFrame:
+def buckets_table(standing: Standing) -> pl.DataFrame:
     """Accuracy, interval, display rank and letters of every model in every bucket."""
-    board, frames = found.board, []
-    entries = np.array([*found.members.tolist(), *(o.model for o in found.outsiders)])
-    display = bucket_rank(found.relation.beats, found.evidence.accuracy[:, found.members], "losses") + 1
+    board, frames = standing.board, []
+    entries = np.array([*standing.members.tolist(), *(o.model for o in standing.outsiders)])
+    display = bucket_rank(standing.relation.beats, standing.evidence.accuracy[:, standing.members], "losses") + 1
     for b, bucket in enumerate(board.buckets):
-        beats, accuracy = found.relation.beats[b], bucket.accuracy
-        order = np.lexsort((np.array(found.names), -np.round(accuracy[found.members], 12)))
+        beats, accuracy = standing.relation.beats[b], bucket.accuracy
+        order = np.lexsort((np.array(standing.names), -np.round(accuracy[standing.members], 12)))
         letters = compact_letters(beats | beats.T, order)
         ends = accuracy_ends(board, bucket)
-        would_be = [int(o.relation.beats[b][:, -1].sum()) + 1 for o in found.outsiders]
+        would_be = [int(o.relation.beats[b][:, -1].sum()) + 1 for o in standing.outsiders]
         frame = ranking.BUCKETS.frame(
             {
                 "board": board.name,
@@ -67,33 +67,33 @@ def buckets_table(found: Standing) -> pl.DataFrame:
                 "questions": len(bucket.scores.values),
                 "videos": len(bucket.videos),
                 "rank": [*display[b].tolist(), *would_be],
-                "letters": [*letters, *("" for _ in found.outsiders)],
+                "letters": [*letters, *("" for _ in standing.outsiders)],
             }
         )
         frames.append(frame.sort("rank", "accuracy", "model", descending=[False, True, False]))
     return pl.concat(frames).with_columns(pl.col("low", "high").fill_nan(None))
 
 
-def pairs_table(found: Standing) -> pl.DataFrame:
+def pairs_table(standing: Standing) -> pl.DataFrame:
     """Every test of every pair; a pair with an outsider is corrected as if that one alone had been added."""
-    board = found.board
-    first, second = pair_indices(len(found.members))
+    board = standing.board
+    first, second = pair_indices(len(standing.members))
     names = np.array(board.models, dtype=object)
-    parts = [(found.members[first], found.members[second], found.relation.p_adjusted[:, first, second],
-              found.relation.beats[:, first, second] | found.relation.beats[:, second, first])]  # fmt: skip
-    for other in found.outsiders:
+    parts = [(standing.members[first], standing.members[second], standing.relation.p_adjusted[:, first, second],
+              standing.relation.beats[:, first, second] | standing.relation.beats[:, second, first])]  # fmt: skip
+    for other in standing.outsiders:
         beats = other.relation.beats
-        parts.append((found.members, np.full(len(found.members), other.model),
+        parts.append((standing.members, np.full(len(standing.members), other.model),
                       other.relation.p_adjusted[:, :-1, -1], beats[:, :-1, -1] | beats[:, -1, :-1]))  # fmt: skip
     frames = [
         _pair_frame(
             ranking.PAIRS,
-            found,
+            standing,
             bucket,
             names[first],
             names[second],
-            difference=found.evidence.difference[b, first, second],
-            p_value=found.evidence.p[b, first, second],
+            difference=standing.evidence.difference[b, first, second],
+            p_value=standing.evidence.p[b, first, second],
             p_adjusted=p_adjusted[b],
             significant=significant[b],
         )
@@ -104,13 +104,13 @@ def pairs_table(found: Standing) -> pl.DataFrame:
 
 
 def _pair_frame(
-    table: Table, found: Standing, bucket: Bucket, first: np.ndarray, second: np.ndarray, **columns: np.ndarray
+    table: Table, standing: Standing, bucket: Bucket, first: np.ndarray, second: np.ndarray, **columns: np.ndarray
 ) -> pl.DataFrame:
     """One row per pair of models in a bucket."""
     pairs = len(first)
     return table.frame(
         {
-            "board": [found.board.name] * pairs,
+            "board": [standing.board.name] * pairs,
             "capability": [bucket.capability] * pairs,
             "ood": [bucket.ood] * pairs,
             "model_a": first.tolist(),
@@ -120,16 +120,16 @@ def _pair_frame(
     )
 
 
-def differences_table(found: Standing) -> pl.DataFrame:
+def differences_table(standing: Standing) -> pl.DataFrame:
     """95 % intervals of all differences in accuracy; one holds 0 exactly when the sign-flip p-value is above 5 %."""
-    board, frames = found.board, []
+    board, frames = standing.board, []
     first, second = pair_indices(len(board.models))
     names = np.array(board.models, dtype=object)
-    for bucket, run in zip(board.buckets, found.evidence.tests, strict=True):
+    for bucket, run in zip(board.buckets, standing.evidence.tests, strict=True):
         ends = difference_ends(bucket, run.p if run.test.name == DEFAULT_TEST else None)
         frame = _pair_frame(
             ranking.DIFFERENCES,
-            found,
+            standing,
             bucket,
             names[first],
             names[second],
@@ -142,14 +142,14 @@ def differences_table(found: Standing) -> pl.DataFrame:
     return pl.concat(frames).with_columns(pl.col("low", "high").fill_nan(None))
 
 
-def stability_table(found: Standing, drawn: Replicates) -> pl.DataFrame:
+def stability_table(standing: Standing, drawn: Replicates) -> pl.DataFrame:
     """Mean, spread and interval of every competitor's place, and its shares of the top; a shared place is split."""
     place = drawn.place.astype(float)
     low, high = np.quantile(place, [0.025, 0.975], axis=0)
     frame = ranking.STABILITY.frame(
         {
-            "board": [found.board.name] * len(found.names),
-            "model": found.names,
+            "board": [standing.board.name] * len(standing.names),
+            "model": standing.names,
             "mean_place": place.mean(axis=0),
             "sd_place": place.std(axis=0, ddof=1) if len(place) > 1 else np.zeros(place.shape[1]),
             "place_low": low,
@@ -161,46 +161,46 @@ def stability_table(found: Standing, drawn: Replicates) -> pl.DataFrame:
     return frame.sort("mean_place", "model")
 
 
-def frequencies_table(found: Standing, drawn: Replicates) -> pl.DataFrame:
+def frequencies_table(standing: Standing, drawn: Replicates) -> pl.DataFrame:
     """The share of replicates in which each competitor took each place; places never taken are left out."""
     rows = []
-    for position, name in enumerate(found.names):
+    for position, name in enumerate(standing.names):
         place, count = np.unique(drawn.place[:, position], return_counts=True)
         shares = (count / len(drawn.place)).tolist()
         rows += [
-            {"board": found.board.name, "model": name, "place": p, "share": s}
+            {"board": standing.board.name, "model": name, "place": p, "share": s}
             for p, s in zip(place.tolist(), shares, strict=True)
         ]
     return ranking.PLACE_FREQUENCIES.frame(rows)
 
 
-def tau_table(found: Standing, drawn: Replicates) -> pl.DataFrame:
+def tau_table(standing: Standing, drawn: Replicates) -> pl.DataFrame:
     """How often each tau-b between the replicated and the published places came about."""
-    tau = kendall_tau_b(found.place[None, :], drawn.place)
-    return ranking.TAU_FREQUENCIES.frame(tau_frequencies("board", found.board.name, tau))
+    tau = kendall_tau_b(standing.place[None, :], drawn.place)
+    return ranking.TAU_FREQUENCIES.frame(tau_frequencies("board", standing.board.name, tau))
 
 
-def summary_table(found: Standing, drawn: Replicates | None, sets: RankSets, *, alpha: float) -> pl.DataFrame:
+def summary_table(standing: Standing, drawn: Replicates | None, sets: RankSets, *, alpha: float) -> pl.DataFrame:
     """The critical-difference style summary: who cannot be told apart over all buckets together.
 
     `rank_low` to `rank_high` are the ranks by macro accuracy that a model can have, all models together; letters show
     the same decisions pair by pair. `mean_rank` is the mean display rank over buckets. The model confidence set rests
     on bootstrap standard deviations and is given from 100 videos on.
     """
-    members, macro = found.members, found.board.macro[found.members]
-    ends, order = macro_ends(found.board), np.lexsort((np.array(found.names), -np.round(macro, 12)))
-    display = bucket_rank(found.relation.beats, found.evidence.accuracy[:, members], "losses") + 1
+    members, macro = standing.members, standing.board.macro[standing.members]
+    ends, order = macro_ends(standing.board), np.lexsort((np.array(standing.names), -np.round(macro, 12)))
+    display = bucket_rank(standing.relation.beats, standing.evidence.accuracy[:, members], "losses") + 1
     inside = width = np.full(len(members), np.nan)
     if drawn is not None:
         low, high = np.quantile(drawn.place.astype(float), [0.025, 0.975], axis=0)
         width = high - low
-        if found.board.videos >= PERCENTILE_VIDEOS:
+        if standing.board.videos >= PERCENTILE_VIDEOS:
             inside = confidence_set_p(macro, drawn.macro[:, members])
     frame = ranking.SUMMARY.frame(
         {
-            "board": [found.board.name] * len(found.names),
-            "model": found.names,
-            "place": found.place,
+            "board": [standing.board.name] * len(standing.names),
+            "model": standing.names,
+            "place": standing.place,
             "macro_accuracy": macro,
             "macro_low": ends.low[members],
             "macro_high": ends.high[members],
@@ -217,12 +217,12 @@ def summary_table(found: Standing, drawn: Replicates | None, sets: RankSets, *, 
     return frame.with_columns(empty).sort("place", "macro_accuracy", "model", descending=[False, True, False])
 
 
-def spread_record(found: Standing, drawn: Replicates) -> dict[str, float | None]:
+def spread_record(standing: Standing, drawn: Replicates) -> dict[str, float | None]:
     """How firm the whole order is: tau-b with the original, rank width, share of neighbours decided."""
-    tau = kendall_tau_b(found.place[None, :], drawn.place)
+    tau = kendall_tau_b(standing.place[None, :], drawn.place)
     given = tau[np.isfinite(tau)]
     low, high = np.quantile(drawn.place.astype(float), [0.025, 0.975], axis=0)
-    order = np.lexsort((np.array(found.names), found.place))
+    order = np.lexsort((np.array(standing.names), standing.place))
     upper, lower = order[:-1], order[1:]
     decided = (drawn.place[:, upper] < drawn.place[:, lower]).mean(axis=0) >= LEVEL
     return {
@@ -235,27 +235,27 @@ def spread_record(found: Standing, drawn: Replicates) -> dict[str, float | None]
     }
 
 
-def dominance_table(found: Standing) -> pl.DataFrame:
+def dominance_table(standing: Standing) -> pl.DataFrame:
     """For every ordered pair of competitors: buckets won, buckets lost, and who dominates."""
-    counts, names = found.merged.counts, np.array(found.names, dtype=object)
+    counts, names = standing.merged.counts, np.array(standing.names, dtype=object)
     row, column = np.nonzero(~np.eye(len(names), dtype=bool))
     return ranking.DOMINANCE.frame(
         {
-            "board": [found.board.name] * len(row),
+            "board": [standing.board.name] * len(row),
             "model_a": names[row].tolist(),
             "model_b": names[column].tolist(),
             "buckets_a_ahead": counts[row, column],
             "buckets_b_ahead": counts[column, row],
-            "a_dominates_b": found.merged.dominates[row, column],
+            "a_dominates_b": standing.merged.dominates[row, column],
         }
     )
 
 
-def challenger_table(found: Standing, video_names: list[str]) -> pl.DataFrame:
+def challenger_table(standing: Standing, video_names: list[str]) -> pl.DataFrame:
     """Video means as the long table challengeR reads: task is the bucket, case the video."""
     frames = []
-    names, models = np.array(video_names, dtype=object), np.array(found.board.models, dtype=object)
-    for bucket in found.board.buckets:
+    names, models = np.array(video_names, dtype=object), np.array(standing.board.models, dtype=object)
+    for bucket in standing.board.buckets:
         means = bucket.scores.sums / bucket.scores.sizes[:, None]
         frames.append(
             ranking.CHALLENGER.frame(

@@ -53,8 +53,8 @@ class Draws:
         """Sums of scores `[replicate, member]`, in blocks; more replicates begin with the same ones."""
         if bucket not in self._kept:
             self._kept[bucket] = next(self._drawn(bucket, self.replicates, self.replicates))
-        if replicates == self.replicates:
-            return iter([self._kept[bucket]])
+        if replicates <= self.replicates:
+            return iter([self._kept[bucket][:replicates]])
         return self._drawn(bucket, replicates, _BLOCK)
 
     def _drawn(self, number: int, replicates: int, block: int) -> Iterator[np.ndarray]:
@@ -66,22 +66,38 @@ class Draws:
             yield counts.astype(float) @ sums
 
 
-def break_ties(place: np.ndarray, weights: np.ndarray, draws: Draws, *, grow: bool = True) -> list[TieBreak]:
+def break_ties(
+    place: np.ndarray,
+    weights: np.ndarray,
+    draws: Draws,
+    *,
+    grow: bool = True,
+    macro: np.ndarray | None = None,
+    replicates: int | None = None,
+) -> list[TieBreak]:
     """The order of every tie group that touches places 1 to 3.
 
     Args:
-        place: Copeland places of the members.
+        place: Copeland places of the members; 0 for one that takes no part.
         weights: Weights of the buckets.
         draws: The resamples of the board.
         grow: Whether undecided neighbours get more replicates.
+        macro: Macro accuracies of the members, where they are not those of the board.
+        replicates: How many resamples to begin with; those of `draws` where not given.
     """
+    macro = draws.board.macro[draws.members] if macro is None else macro
+    first = replicates or draws.replicates
     groups = [np.flatnonzero(place == p) for p in range(1, LAST_PLACE + 1)]
-    return [_broken(group, int(place[group[0]]), weights, draws, grow) for group in groups if len(group) > 1]
+    return [
+        _broken(group, int(place[group[0]]), weights, draws, np.round(macro[group], 12), first, grow)
+        for group in groups
+        if len(group) > 1
+    ]
 
 
-def _broken(group: np.ndarray, start: int, weights: np.ndarray, draws: Draws, grow: bool) -> TieBreak:
-    macro = np.round(draws.board.macro[draws.members[group]], 12)
-    used = draws.replicates
+def _broken(
+    group: np.ndarray, start: int, weights: np.ndarray, draws: Draws, macro: np.ndarray, used: int, grow: bool
+) -> TieBreak:
     rate, error = win_rates(group, weights, draws, replicates=used)
     while grow and used < LARGEST_FACTOR * draws.replicates and _undecided(rate, error):
         used *= GROWTH

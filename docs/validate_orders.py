@@ -1,15 +1,18 @@
 """How well each merge rule recovers the true order of models, and how it treats models that are equal.
 
-Run `PYTHONPATH=src:tests python tests/reference/recovered_orders.py` to print the table of
-`docs/validation-tests.md`. Twelve models in ten buckets; each model has videos that suit it (0.5 on the
+`python -m docs.validate_orders` rewrites the table between the markers of `validation-tests.md` (a few seconds of CPU
+time; `--processes` spreads it). Twelve models in ten buckets; each model has videos that suit it (0.5 on the
 logit scale). `tau` is Kendall's tau-b between Copeland scores and true skill; `equals told apart` is the
 share of pairs of truly equal models that get different places when all twelve are equal.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
+from docs.studies import asked, mapped, markdown, put_table
 from surgeval.stats.paired_tests import PairedScores
 from surgeval.stats.ranking import MERGES, RankOptions, kendall_tau_b
 from surgeval.stats.ranking._focus.buckets import Board, Bucket
@@ -17,6 +20,7 @@ from surgeval.stats.ranking._focus.copeland import copeland
 from surgeval.stats.ranking._focus.merge import preferred
 from surgeval.stats.ranking._focus.relation import gather, relation
 
+PAGE = Path(__file__).parent / "validation-tests.md"
 MODELS, BUCKETS = 12, 10
 SCENARIOS = {
     "spread field, 100 videos": (100, 1.0),
@@ -60,16 +64,24 @@ def recovery(videos: int, spread: float, *, runs: int, seed: int = 0) -> dict[st
     return {merge: value / runs for merge, value in total.items()}
 
 
-def table(runs: int = 100) -> str:
-    """The table as Markdown."""
-    lines = ["| scenario | measure | " + " | ".join(f"`{merge}`" for merge in MERGES) + " |"]
-    lines.append("|---" * (len(MERGES) + 2) + "|")
-    for name, (videos, spread) in SCENARIOS.items():
-        rates = recovery(videos, spread, runs=runs)
-        measure = "tau" if spread else "equals told apart"
-        lines.append(f"| {name} | {measure} | " + " | ".join(f"{rates[merge]:.3f}" for merge in MERGES) + " |")
-    return "\n".join(lines)
+def line(name: str, runs: int) -> tuple[object, ...]:
+    """One line of the table."""
+    videos, spread = SCENARIOS[name]
+    rates = recovery(videos, spread, runs=runs)
+    return (name, "tau" if spread else "equals told apart", *(rates[merge] for merge in MERGES))
+
+
+def table(runs: int, processes: int) -> str:
+    """All scenarios as Markdown."""
+    heads = ["scenario", "measure", *(f"`{merge}`" for merge in MERGES)]
+    return markdown(heads, mapped(line, [(name, runs) for name in SCENARIOS], processes=processes))
+
+
+def main() -> None:
+    """Put a new table between the markers of the page."""
+    options = asked(__doc__ or "", repetitions=100)
+    put_table(PAGE, "orders", table(options.repetitions, options.processes))
 
 
 if __name__ == "__main__":
-    print(table())
+    main()

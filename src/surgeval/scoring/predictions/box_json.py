@@ -1,0 +1,154 @@
+"""Boxes from JSON: COCO results, torchvision, MMDetection, ultralytics, supervision, LabelMe, grand-challenge."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from surgeval.errors import FileUnreadable
+from surgeval.scoring.predictions.box_tables import boxes_of_table
+from surgeval.scoring.predictions.raw_boxes import FROM_0, FROM_1, IDS, XYWH, XYXY, RawBoxes
+
+_SLICE = re.compile(r"slice_nr_(\d+)_(.+)")
+_GRAND_CHALLENGE = "Multiple 2D bounding boxes"
+
+
+def boxes_of_json(content: Any, name: str) -> RawBoxes:
+    """The detections of a JSON document.
+
+    Args:
+        content: What the file holds.
+        name: Its name without ending, which is the image where a document is about one.
+
+    Raises:
+        FileUnreadable: None of the known forms.
+    """
+    if isinstance(content, Mapping):
+        return _of_object(content, name)
+    records = [one for one in content if isinstance(one, Mapping)] if isinstance(content, list) else []
+    if content == []:
+        return RawBoxes("an empty list: the model found nothing", (XYWH,), (IDS,))
+    if not records or len(records) != len(content):
+        raise FileUnreadable(name, ["no boxes: expected a list of objects, or an object"])
+    keys = set(records[0])
+    if {"image_id", "boxes", "labels"} <= keys:
+        return _of_images({one["image_id"]: one for one in records}, "torchvision")
+    if "image_id" in keys and keys & {"bbox", "segmentation"}:
+        return _coco_results(records)
+    if {"box", "class"} <= keys or {"box", "name"} <= keys:
+        return _ultralytics({name: records})
+    if "keypoints" in keys:
+        raise FileUnreadable(name, ["key points, which are no boxes"])
+    return boxes_of_table(records, name)
+
+
+def _of_object(content: Mapping[str, Any], name: str) -> RawBoxes:
+    if content.get("type") == _GRAND_CHALLENGE:
+        return _grand_challenge(content)
+    if isinstance(content.get("annotations"), list):
+        return _coco_results([one for one in content["annotations"] if isinstance(one, Mapping)])
+    if isinstance(content.get("shapes"), list):
+        return labelme_boxes({name: content})
+    if {"labels", "bboxes"} <= set(content):
+        return mmdetection_boxes({name: content})
+    if {"boxes", "labels"} <= set(content):
+        return _of_images({name: content}, "torchvision")
+    values = list(content.values())
+    if values and all(isinstance(one, Mapping) and {"boxes", "labels"} <= set(one) for one in values):
+        return _of_images(content, "torchvision")
+    raise FileUnreadable(
+        name,
+        [
+            "no form of boxes that is known: neither a COCO list of results, nor lists of boxes and labels per image, "
+            "nor shapes"
+        ],
+    )
+
+
+def _coco_results(records: list[Mapping[str, Any]]) -> RawBoxes:
+    """COCO results; a file name in them, or an id that is text, is how ultralytics writes its own data sets."""
+    named = any("file_name" in one or isinstance(one.get("image_id"), str) for one in records)
+    form = "COCO results as ultralytics writes them" if named else "COCO results"
+    found = RawBoxes(form, (XYWH,), (IDS, FROM_1) if named else (IDS,))
+    for one in records:
+        label = one.get("category_id", one.get("category_name", ""))
+        image = one.get("image_id") if not isinstance(one.get("file_name"), str) else one["file_name"]
+        found.add(image if isinstance(image, int | str) else str(image), label, one.get("bbox"), one.get("score"),
+                  one.get("segmentation"))  # fmt: skip
+    return found
+
+
+def _of_images(content: Mapping[Any, Any], form: str) -> RawBoxes:
+    """Lists of boxes, labels and scores per image; torchvision counts labels from 1 and keeps 0 for the background."""
+    found = RawBoxes(f"lists per image ({form}: corners in pixels, labels from 1)", (XYXY,), (IDS, FROM_1))
+    for image, one in content.items():
+        boxes, labels = one.get("boxes", []), one.get("labels", [])
+        scores = one.get("scores", [None] * len(boxes))
+        if not len(boxes) == len(labels) == len(scores):
+            found.problems.append(f"{image}: {len(boxes)} boxes, {len(labels)} labels, {len(scores)} scores")
+            continue
+        found.add_image(image, labels, boxes, scores)
+    return found
+
+
+def mmdetection_boxes(content: Mapping[str, Mapping[str, Any]]) -> RawBoxes:
+    """One object per image with `labels` (from 0), `scores` and `bboxes` (corners), as MMDetection's inferencer."""
+    found = RawBoxes("MMDetection per image (corners in pixels, labels from 0)", (XYXY,), (FROM_0,))
+    for image, one in content.items():
+        boxes = one["bboxes"]
+        found.add_image(image.removeprefix("preds_"), one["labels"], boxes, one.get("scores", [None] * len(boxes)))
+    return found
+
+
+def _ultralytics(content: Mapping[str, list[Mapping[str, Any]]]) -> RawBoxes:
+    """`to_json` of ultralytics: corners as an object; the name of the file is the image."""
+    found = RawBoxes("ultralytics to_json (corners in pixels)", (XYXY,), (FROM_0,))
+    for image, records in content.items():
+        for one in records:
+            box = one["box"]
+            corners = [box.get(side) for side in ("x1", "y1", "x2", "y2")] if isinstance(box, Mapping) else None
+            outline = _points(one.get("segments"))
+            found.add(image, one.get("name", one.get("class", "")), corners, one.get("confidence"), outline)
+    return found
+
+
+def _points(segments: Any) -> list[list[float]] | None:
+    if not isinstance(segments, Mapping) or not segments.get("x"):
+        return None
+    return [[n for pair in zip(segments["x"], segments["y"], strict=True) for n in pair]]
+
+
+def labelme_boxes(content: Mapping[str, Mapping[str, Any]]) -> RawBoxes:
+    """LabelMe's shapes, with a confidence where a model wrote `score` or `confidence` into them."""
+    found = RawBoxes("LabelMe shapes (corners in pixels, names of classes)", (XYXY,), (IDS,))
+    for image, one in content.items():
+        image = Path(str(one.get("imagePath") or image).replace("\\", "/")).stem
+        for shape in one["shapes"]:
+            points = shape.get("points", []) if isinstance(shape, Mapping) else []
+            if len(points) < 2:
+                found.problems.append(f"{image}: a shape without points")
+                continue
+            across, down = [p[0] for p in points], [p[1] for p in points]
+            corners = [min(across), min(down), max(across), max(down)]
+            outline = [[n for p in points for n in p]] if shape.get("shape_type") == "polygon" else None
+            flags = shape.get("flags") if isinstance(shape.get("flags"), Mapping) else {}
+            told = (shape.get("score"), shape.get("confidence"), flags.get("score"))
+            score = next((one for one in told if one is not None), None)
+            found.add(image, str(shape.get("label")), corners, score, outline)
+    return found
+
+
+def _grand_challenge(content: Mapping[str, Any]) -> RawBoxes:
+    """Corners of rectangles whose name holds the frame and the tool, as `slice_nr_12_needle_driver`."""
+    found = RawBoxes("grand-challenge boxes (frame and class in the name)", (XYXY,), (IDS,))
+    for one in content.get("boxes", []):
+        match = _SLICE.fullmatch(str(one.get("name")))
+        corners = one.get("corners") or []
+        if match is None or len(corners) < 2:
+            found.problems.append(f"box {str(one.get('name'))[:40]!r}: expected slice_nr_FRAME_CLASS and corners")
+            continue
+        across, down = [c[0] for c in corners], [c[1] for c in corners]
+        found.add(int(match[1]), match[2], [min(across), min(down), max(across), max(down)], one.get("probability"))
+    return found
