@@ -126,7 +126,7 @@ def asked(folder: Path, program: Program, state: State, count: int, videos: int)
 
 
 KILLS = st.lists(st.tuples(st.integers(1, 30), st.sampled_from(("before", "within", "after"))), max_size=6)
-DEEDS = st.lists(st.sampled_from((OK, OK, HANGS, CRASHES, LATE, GARBAGE)), min_size=1, max_size=14)
+DEEDS = st.lists(st.sampled_from((OK, HANGS, CRASHES, CRASHES, LATE, GARBAGE)), min_size=3, max_size=14)
 
 
 @settings(max_examples=150, deadline=None)
@@ -147,6 +147,28 @@ def test_a_run_that_was_killed_at_any_line_ends_as_one_that_was_not(
             except Killed:
                 continue
         assert asked(Path(other), program, state, len(deeds), videos) == whole
+
+
+@pytest.mark.parametrize("state", list(State))
+@pytest.mark.parametrize("how", ["before", "within", "after"])
+def test_a_kill_at_every_line_in_turn_changes_nothing(
+    state: State, how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four crashes among ten questions and two restarts: what is asked after the third crash shows who forgot them."""
+    deeds = [CRASHES, OK, CRASHES, OK, OK, CRASHES, OK, CRASHES, OK, OK]
+    program = Program({f"Question {number}?": deed for number, deed in enumerate(deeds)})
+    whole = asked(tmp_path / "whole", program, state, len(deeds), 1)
+    assert state is State.PER_QUESTION or list(whole.values()).count("crashed") > 4
+    for write in range(1, 200):
+        folder = tmp_path / str(write)
+        folder.mkdir()
+        try:
+            with killed_at(write, how, monkeypatch):
+                asked(folder, program, state, len(deeds), 1)
+            break
+        except Killed:
+            assert asked(folder, program, state, len(deeds), 1) == whole, f"killed {how} line {write}"
+    assert write > 20
 
 
 def test_ten_hanging_questions_of_forty_cost_ten(tmp_path: Path) -> None:
