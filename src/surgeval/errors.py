@@ -160,6 +160,10 @@ class EngineFailed(SurgevalError):
         super().__init__(f"engine {engine!r}: {problem}")
 
 
+class ProgramMissing(SurgevalError):
+    """What an image says it starts cannot be started: its own fault, and no failure of the engine."""
+
+
 class UploadRefused(SurgevalError):
     """An upload, or a piece of one, that is not as announced or not its sender's."""
 
