@@ -18,8 +18,8 @@ import polars as pl
 from surgeval.datasets import STRATA, Comparison, DataSet, References, open_data_set, sampled
 from surgeval.errors import InputInvalid, Misuse, UnknownName
 from surgeval.schema.findings import Finding, Severity
-from surgeval.scoring.evaluate.mask_files import PngFiles
 from surgeval.scoring.evaluate.tracking import Tracks
+from surgeval.scoring.predictions.mask_files import PngFiles
 
 OPTIONS = ("data_set", "task", "split", "videos", "rate_hz", "perspective")
 """What `references_of` takes; none of them reaches the kind."""

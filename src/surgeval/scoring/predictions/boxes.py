@@ -15,11 +15,11 @@ import polars as pl
 
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse, UnknownName
 from surgeval.schema.tabular import first_line
-from surgeval.scoring.evaluate.records import read_json
 from surgeval.scoring.predictions.arrow_folders import is_saved_data_set, read_saved_data_set
 from surgeval.scoring.predictions.box_folders import boxes_of_folder
 from surgeval.scoring.predictions.box_json import boxes_of_json
 from surgeval.scoring.predictions.box_tables import boxes_of_table
+from surgeval.scoring.predictions.documents import read_json
 from surgeval.scoring.predictions.raw_boxes import (
     BOX_FORMATS,
     CLASS_NUMBERS,
@@ -48,7 +48,7 @@ def read_boxes(
     *,
     box_format: str | None = None,
     class_numbers: str | None = None,
-    classes: Sequence[str] = (),
+    prediction_labels: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
 ) -> Read:
     """The detections of a file, folder or table as COCO results.
@@ -58,7 +58,7 @@ def read_boxes(
         dataset: The COCO data set of the references.
         box_format: One of `BOX_FORMATS`, where the file leaves it open.
         class_numbers: One of `CLASS_NUMBERS`, where the file leaves it open.
-        classes: Names of the class numbers in the model's order.
+        prediction_labels: Names of the class numbers in the model's order.
         columns: Our names of columns to theirs.
 
     Raises:
@@ -69,7 +69,7 @@ def read_boxes(
     for name, value, known in (("box format", box_format, BOX_FORMATS), ("numbering", class_numbers, CLASS_NUMBERS)):
         if value is not None and value not in known:
             raise UnknownName(f"{name} of predictions", value, known)
-    if _is_plain(source, dataset) and not (box_format or class_numbers or classes):
+    if _is_plain(source, dataset) and not (box_format or class_numbers or prediction_labels):
         return Read(source, "")
     try:
         raw = _raw(source, columns or {})
@@ -82,7 +82,7 @@ def read_boxes(
     if lost := [str(key) for key, number in zip(raw.images, numbers, strict=True) if number is None]:
         first = f"{len(lost)} boxes are of images that the references do not have (first: {lost[0]!r})"
         raise InputInvalid("predictions", [f"{first}; references call theirs {images.shown}"])
-    labels, how = _categories(raw, dataset, class_numbers, classes)
+    labels, how = _categories(raw, dataset, class_numbers, prediction_labels)
     corners, form = _in_pixels(raw, [images.size(number) for number in numbers], box_format)
     results = []
     for row, (number, label) in enumerate(zip(numbers, labels, strict=True)):
@@ -114,7 +114,7 @@ def _records(dataset: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
 
 
 def _raw(source: Any, columns: Mapping[str, str]) -> RawBoxes:
-    if isinstance(source, list | Mapping) and not isinstance(source, pl.DataFrame):
+    if isinstance(source, list | dict):
         return boxes_of_json(source, "predictions")
     if not isinstance(source, str | Path):
         return boxes_of_table(source, "predictions", columns)
@@ -182,8 +182,8 @@ class _Images:
     def size(self, number: Any) -> tuple[float, float] | None:
         """Width and height, where the data set states them."""
         one = self._records[number]
-        sides = one.get("width"), one.get("height")
-        return (float(sides[0]), float(sides[1])) if all(sides) else None
+        width, height = one.get("width"), one.get("height")
+        return (float(width), float(height)) if width and height else None
 
 
 def _name(one: Mapping[str, Any]) -> str | None:
@@ -256,7 +256,7 @@ def _numbering(
     what = "fit no reading" if not readings else f"can be {' or '.join(readings)}"
     raise Misuse(
         f"class numbers {', '.join(map(str, numbers[:10]))} {what} (references: {listed}); say --class-numbers "
-        f"{' or '.join(readings or CLASS_NUMBERS)}, or name the classes in the model's order with --classes"
+        f"{' or '.join(readings or CLASS_NUMBERS)}, or name the classes in the model's order with --prediction-labels"
     )
 
 

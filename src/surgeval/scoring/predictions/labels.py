@@ -20,8 +20,8 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse
-from surgeval.scoring.evaluate.npz import read_npy, read_npz
 from surgeval.scoring.predictions.arrow_folders import is_saved_data_set, read_saved_data_set
+from surgeval.scoring.predictions.npz import read_npy, read_npz
 
 _ENDINGS = re.compile(
     r"([-_](phase|phases|pred|preds|prediction|predictions|label|labels|scores|result))+$", re.IGNORECASE

@@ -50,7 +50,11 @@ EXPECTED = [(26, 1, [100, 50, 200, 150]), (26, 2, [400, 120, 120, 180])]
     ("place", "options", "form"),
     [
         ("ultralytics/labels", {"class_numbers": "from-0"}, "YOLO text files (shares of the image; confidence)"),
-        ("ultralytics/labels_track", {"classes": ["grasper", "hook"]}, "YOLO text files (shares of the image; track)"),
+        (
+            "ultralytics/labels_track",
+            {"prediction_labels": ["grasper", "hook"]},
+            "YOLO text files (shares of the image; track)",
+        ),
         ("ultralytics/labels_track_conf", {"class_numbers": "from-0"}, "confidence and track"),
         ("ultralytics/labels_noconf", {"class_numbers": "from-0"}, "no confidence"),
         ("torchvision/predictions.json", {"class_numbers": "ids"}, "torchvision"),
