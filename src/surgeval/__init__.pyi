@@ -5,6 +5,10 @@ from surgeval.questions.benchmark import Benchmark as Benchmark
 from surgeval.questions.make import make_questions as make_questions
 from surgeval.report.report import Report as Report
 from surgeval.report.report import make_report as make_report
+from surgeval.report.study import StudyResult as StudyResult
+from surgeval.report.study import study as study
+from surgeval.report.supplement.supplement import SupplementResult as SupplementResult
+from surgeval.report.supplement.supplement import supplement as supplement
 from surgeval.schema.ledger import Ledger as Ledger
 from surgeval.schema.procedure_files import read_procedure as read_procedure
 from surgeval.schema.procedure_files import write_procedure as write_procedure
@@ -48,7 +52,7 @@ from surgeval.stats.influence import influence as influence
 from surgeval.stats.interval import IntervalResult as IntervalResult
 from surgeval.stats.interval import interval as interval
 from surgeval.stats.interval import metric_interval as metric_interval
-from surgeval.stats.mixed.failure_table import FailureTable as FailureTable
+from surgeval.stats.mixed.failure_table import FailureTableResult as FailureTableResult
 from surgeval.stats.mixed.failure_table import failure_table as failure_table
 from surgeval.stats.mixed.failures import failures as failures
 from surgeval.stats.mixed.report import FailuresResult as FailuresResult

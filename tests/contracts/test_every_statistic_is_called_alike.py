@@ -29,6 +29,10 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "profiles": ((), {}),
     "rank": (("mean-then-rank",), {"replicates": 20}),
     "failures": ((), {"outcome": "value", "fixed": ["view"], "random": ["model", "video"], "family": "gaussian"}),
+    "failure_table": (
+        (),
+        {"outcomes": {"score": "value"}, "fixed": ["view"], "random": ["model", "video"], "family": "gaussian"},
+    ),
     "agreement": ((), {"rater": "model", "label": "answer", "unit": "case", "video": "video", "replicates": 20}),
 }
 """Every function that takes scores or ratings, and what it needs beside the table."""

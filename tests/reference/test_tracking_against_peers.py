@@ -84,7 +84,7 @@ def test_combined_sequences_equal_trackeval(units: list) -> None:
 def test_single_sequences_equal_trackeval(seed: int) -> None:
     unit = crowded_sequence(seed, frames=40)
     theirs = trackeval_values([unit])
-    metrics = (Hota(), Hota(component="deta"), Hota(part="assa"), Mota(), IdentityF1(), IdentitySwitches())
+    metrics = (Hota(), Hota(component="deta"), Hota(component="assa"), Mota(), IdentityF1(), IdentitySwitches())
     assert {m.facts.name: value_of(m, [sequence_of(unit)]) for m in metrics} == pytest.approx(theirs, abs=1e-12)
 
 

@@ -201,6 +201,11 @@ def agreement_rows(names: Names) -> pl.DataFrame:
     return _table(rows, schema)
 
 
+def patient_rows(names: Names) -> pl.DataFrame:
+    rows = [(name, f"v{v}", 0.5 + 0.002 * place + 0.03 * v, 10) for place, name in enumerate(names) for v in range(6)]
+    return _table(rows, {"model": pl.String, "video": pl.String, "value": pl.Float64, "cases": pl.Int64})
+
+
 TABLES: dict[str, Callable[[Names], pl.DataFrame]] = {
     "naive_against_cluster": interval_pairs,
     "strata_deltas": lambda names: strata_table(names, list(names[:3])),
@@ -220,6 +225,7 @@ TABLES: dict[str, Callable[[Names], pl.DataFrame]] = {
     "marginal_means": marginal_rows,
     "timeline": timeline_rows,
     "agreement_matrix": agreement_rows,
+    "patient_values": patient_rows,
 }
 """By the chart's name, a function from names (of models, terms, levels, videos, raters or objects) to its table."""
 OPTIONS: dict[str, dict[str, Any]] = {

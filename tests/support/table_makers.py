@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +15,11 @@ import surgeval
 from judge_cases import always
 from nested_tables import nested_frame
 from ranking_tables import focus_table
-from small_questions import answers, questions
+from small_questions import MODELS, answers, questions
+from surgeval.report.section import Section
+from surgeval.report.supplement.supplement import tables_of
 from surgeval.results import TableResult
+from surgeval.schema.taxonomy import Capability
 from surgeval.scoring.evaluate.cvs_board import boards
 from surgeval.scoring.evaluate.measure import Measured
 from surgeval.scoring.floors import floors
@@ -69,9 +74,23 @@ def _failures() -> Tables:
         frame, outcome="value", fixed=["smoke", "phase"], random=["model", "video"], per_model=True, cluster="video",
         leave_out=["model"],
     )  # fmt: skip
+    overlap = pl.when(pl.col("value") == 1).then(0.5 + 0.01 * (pl.int_range(pl.len()) % 40)).otherwise(0.0)
+    scores = surgeval.failures(
+        frame.with_columns(dice=overlap), outcome="dice", fixed=["smoke"], random=["model", "video"],
+        family="ordered-beta",
+    )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         found.to_dir(folder)
-        return {path.stem: pl.read_csv(path) for path in Path(folder).glob("*.csv")}
+        scores.to_dir(Path(folder) / "scores")
+        return {path.stem: pl.read_csv(path) for path in (*Path(folder, "scores").glob("*.csv"),
+                                                          *Path(folder).glob("*.csv"))}  # fmt: skip
+
+
+def _failure_table() -> Tables:
+    frame = nested_frame(videos=6, rows=8).with_columns(smoke=(pl.col("view") == "smoke").cast(pl.Int64))
+    return _named(
+        surgeval.failure_table(frame, outcomes={"right": "value"}, fixed=["smoke"], random=["model", "video"])
+    )
 
 
 def _evaluate() -> Tables:
@@ -108,8 +127,25 @@ def _named(result: TableResult) -> Tables:
 
 
 def _ratings() -> Tables:
-    rows = {"rater": list("ab") * 6, "unit": [str(n // 2) for n in range(12)], "label": list("xxxyyyxxyyxx")}
-    return {"result": surgeval.agreement(rows, rater="rater", label="label", unit="unit", replicates=5).table}
+    rows = {"rater": list("ab") * 6, "unit": [str(n // 2) for n in range(12)], "label": list("121222112211")}
+    found = surgeval.agreement(rows, rater="rater", label="label", unit="unit", tolerance=0.5, replicates=5)
+    return {"result": found.table, "tolerance": found.tables["tolerance"]}
+
+
+@cache
+def _sections() -> tuple[Section, ...]:
+    """The sections of a small supplement in which every table occurs."""
+    requests, references = questions()
+    several = [
+        replace(one, secondaries=(Capability.DURATION_ESTIMATION,) * (place % 2))
+        for place, one in enumerate(references)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        for model in MODELS:
+            given = answers(model, requests, several, seed=1)
+            scored = surgeval.score(requests, several, given, model=model, judges=["exact"], replicates=10)
+            scored.to_dir(Path(folder) / model)
+        return surgeval.supplement([Path(folder) / model for model in MODELS], replicates=10).sections
 
 
 MAKERS: dict[str, Callable[[], Tables]] = {
@@ -119,6 +155,7 @@ MAKERS: dict[str, Callable[[], Tables]] = {
     "rank": _rank,
     "rank-tasks": _rank_tasks,
     "failures": _failures,
+    "failure-table": _failure_table,
     "evaluate": _evaluate,
     "simulate": lambda: {"procedures": surgeval.simulate(1, minutes=(3, 4)).table},
     "interval": lambda: {"result": surgeval.interval(nested_frame(), by=["view"], replicates=5).table},
@@ -133,4 +170,5 @@ MAKERS: dict[str, Callable[[], Tables]] = {
     "ensembles": lambda: _named(surgeval.ensembles(_labelled(), by=["view"], replicates=5)),
     "profiles": lambda: _named(surgeval.profiles(_labelled(), by=["view"])),
     "influence": lambda: _named(surgeval.influence(_labelled())),
+    "supplement": lambda: tables_of(_sections()),
 }

@@ -34,9 +34,11 @@ FOLDER_VERBS: dict[str, list[str]] = {
     "floors": ["floors", *QUESTIONS],
     "diff": ["diff", "steady", "moody"],
     "lint": ["lint", *QUESTIONS, "--responses", "moody.json"],
+    "supplement": ["supplement", "steady", "moody", "--boot", "20"],
     "evaluate": [
         "evaluate", "classification", "--predictions", "frames.csv", "--metric", "accuracy", "--boot", "20",
     ],
+    "study": ["study", "wide.csv", "--metric", "dice"],
 }  # fmt: skip
 """The words of a run, without its output."""
 MADE_IN_PYTHON: dict[str, Callable[[], Any]] = {
@@ -58,7 +60,9 @@ MADE_IN_PYTHON: dict[str, Callable[[], Any]] = {
     "floors": lambda: surgeval.floors("requests.json", "references.json"),
     "diff": lambda: surgeval.diff("steady", "moody"),
     "lint": lambda: surgeval.lint("requests.json", "moody.json", "references.json"),
+    "supplement": lambda: surgeval.supplement(["steady", "moody"], replicates=20),
     "evaluate": lambda: surgeval.evaluate("classification", "frames.csv", metrics=["accuracy"], replicates=20),
+    "study": lambda: surgeval.study("wide.csv", metric="dice"),
 }  # fmt: skip
 """The same runs in Python."""
 
@@ -77,6 +81,12 @@ def inputs_folder() -> Path:
         surgeval.score(*sources, model=model, judges=["exact"], replicates=20).to_dir(root / model)
     frames = {"video": list("uuvvww"), "frame": [0, 1] * 3, "reference": list("ababab"), "prediction": list("abaabb")}
     pl.DataFrame(frames).write_csv(root / "frames.csv")
+    wide = {
+        "patient": list("abcdefg"),
+        "unet": [0.8, 0.7, 0.9, 0.8, 0.6, 0.8, 0.7],
+        "swin": [0.7, 0.6, 0.8, 0.8, 0.5, 0.6, 0.6],
+    }
+    pl.DataFrame(wide).write_csv(root / "wide.csv")
     return root
 
 

@@ -9,12 +9,13 @@ HEAVY = ("torch", "transformers", "django", "altair", "av", "pandas", "numba", "
 
 PUBLIC = """
     AdjustedResult AggregationResult AgreementResult Benchmark Capability ComparisonResult CooccurrenceResult
-    DependenceResult DiffResult EnsembleResult EvaluationResult FailuresResult FloorsResult InfluenceResult
-    IntervalResult Ledger LintReport Procedure ProfilesResult RankResult Reference Rehearsal Report Request Response
-    ScoreResult ScoreTable Simulation StrataResult SurgevalError WidthRatioResult
-    adjusted_effects aggregate agreement compare cooccurrence dependence diff ensembles evaluate failures
+    DependenceResult DiffResult EnsembleResult EvaluationResult FailureTableResult FailuresResult FloorsResult
+    InfluenceResult IntervalResult Ledger LintReport Procedure ProfilesResult RankResult Reference Rehearsal Report
+    Request Response ScoreResult ScoreTable Simulation StrataResult StudyResult SupplementResult SurgevalError
+    WidthRatioResult
+    adjusted_effects aggregate agreement compare cooccurrence dependence diff ensembles evaluate failure_table failures
     floors influence interval lint make_questions make_report metric_interval profiles rank read_procedure
-    read_score_table rehearse score simulate strata width_ratio write_procedure
+    read_score_table rehearse score simulate strata study supplement width_ratio write_procedure
 """
 
 

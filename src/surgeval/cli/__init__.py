@@ -49,7 +49,9 @@ VERBS: tuple[str, ...] = (
     "simulate",
     "store",
     "strata",
+    "study",
     "submission",
+    "supplement",
     "width-ratio",
 )
 """Each names a module here (`-` written `_`) whose `register(app)` adds the verb."""

@@ -112,6 +112,10 @@ Definitions = Annotated[
     Path | None,
     typer.Option("--definitions", help="Foreign-object definitions (text or JSON); its classes become the legal ones."),
 ]
+Context = Annotated[
+    str,
+    typer.Option("--context", metavar="S,...", help="Lengths in s that tell short, medium and long contexts apart."),
+]
 Model = Annotated[str, typer.Option("--model", help="What the model is called in tables.")]
 
 # Annotations.
@@ -149,7 +153,7 @@ Pdf = Annotated[bool, typer.Option("--pdf", help="Write the report as PDF too, w
 LOCAL: dict[str, str] = {
     "--baseline": "rank: models that others must beat; strata: what a stratum is compared with",
     "--boot": "rank: its default depends on the rule, and 0 leaves the resamples out",
-    "--by": "strata: required, columns may overlap; annotate: who proposes; evaluate: each column by itself",
+    "--by": "strata: required, columns may overlap; annotate: who proposes; evaluate, supplement: each by itself",
     "--center": "simulate: centres to draw from",
     "--cluster": "adjusted: always, by default videos; failures: marginal odds ratios beside the mixed model",
     "--clock": "simulate writes the clock, rehearse shows it",
@@ -159,15 +163,16 @@ LOCAL: dict[str, str] = {
     "--judge": "judge check asks one",
     "--missing": "score: what a question without response is",
     "--metric": "evaluate: metrics to compute, repeatable",
-    "--out": "demo, rehearse and report always write, and name where",
+    "--out": "demo, rehearse, report and supplement always write, and name where",
     "--overlap": "annotate: thresholds of two stages; evaluate detection: box or mask",
     "--predictions": "each kind of evaluation takes other files",
     "--properties": "failures joins several tables, evaluate takes one keyed by case or video",
-    "--references": "each kind of evaluation takes other files; lint can do without",
+    "--references": "each kind of evaluation takes other files; lint, ensembles and supplement can do without",
     "--rule": "rank: of ranking; strata: of drawing",
     "--store": "judge check measures now, and keeps nothing unless asked to",
     "--split": "evaluate cvs: of Endoscapes; failure-table: groups of rows",
     "--task": "check: repeatable",
+    "--title": "report: the folder's name when left out",
     "--track": "questions makes several; rehearse and score take one",
     "--weights": "aggregate: of phases; ensembles: of models",
     "--unit": "agreement: what was rated; failures: the finest unit",

@@ -57,17 +57,15 @@ INTERVALS: Options = {**UNITS, "estimand": Taken(o.Estimand, "rows"), **BY, **ME
 _DELIVERY: Options = {"out": Taken(o.Out, None), "as_json": Taken(o.Json, False), "force": Taken(o.Force, False)}
 
 
-def add_table_verb(app: typer.Typer, verb: str, function: str, options: Options, text: str) -> None:
-    """Add a verb that calls a function with a table.
+def table_verb(verb: str, function: str, options: Options, text: str) -> Callable[[typer.Typer], None]:
+    """What adds a verb that calls a function with a table to a command line.
 
     Args:
-        app: The command line.
         verb: Its name there.
         function: Module and name of the function, as `surgeval.stats.interval.interval`; its first argument is `table`.
         options: In the order of the help, `table` first.
         text: What the verb does, in a sentence.
     """
-    asked = {**options, **_DELIVERY}
 
     def run(**given: Any) -> None:
         out, as_json, force = (given.pop(name) for name in _DELIVERY)
@@ -78,7 +76,12 @@ def add_table_verb(app: typer.Typer, verb: str, function: str, options: Options,
         result = getattr(import_module(module), name)(table, **arguments)
         deliver(result, out=out, as_json=as_json, force=force)
 
-    app.command(verb)(with_options(run, {name: (one.kind, one.default) for name, one in asked.items()}, verb, text))
+    asked = {name: (one.kind, one.default) for name, one in {**options, **_DELIVERY}.items()}
+
+    def register(app: typer.Typer) -> None:
+        app.command(verb)(with_options(run, asked, verb, text))
+
+    return register
 
 
 def with_options(

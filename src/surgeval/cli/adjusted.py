@@ -8,7 +8,7 @@ import typer
 
 from surgeval.cli import _options as o
 from surgeval.cli import _tables as t
-from surgeval.cli._table_verbs import DRAWS, METHOD, METRIC, TABLE, Options, Taken, add_table_verb
+from surgeval.cli._table_verbs import DRAWS, METHOD, METRIC, TABLE, Options, Taken, table_verb
 
 Effects = Annotated[
     str, typer.Option("--effects", metavar="COL,...", help="Properties of cases; columns of labels are split.")
@@ -25,12 +25,9 @@ _EFFECTS: Options = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    add_table_verb(
-        app,
-        "adjusted",
-        "surgeval.stats.adjusted.adjusted_effects",
-        {**TABLE, **_EFFECTS, **DRAWS, "seed": METHOD["seed"], **METRIC},
-        "Odds ratios of several properties at once, per model, with standard errors that respect videos.",
-    )
+register = table_verb(
+    "adjusted",
+    "surgeval.stats.adjusted.adjusted_effects",
+    {**TABLE, **_EFFECTS, **DRAWS, "seed": METHOD["seed"], **METRIC},
+    "Odds ratios of several properties at once, per model, with standard errors that respect videos.",
+)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from surgeval.cli import _tables as t
-from surgeval.cli._table_verbs import METRIC, TABLE, Options, Taken, add_table_verb
+from surgeval.cli._table_verbs import METRIC, TABLE, Options, Taken, table_verb
 
 Operator = Annotated[
     str, typer.Option("--operator", help="mean, iqm (interquartile mean), median, min, max, or q05, ...")
@@ -26,12 +26,9 @@ _WAYS: Options = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    add_table_verb(
-        app,
-        "aggregate",
-        "surgeval.stats.aggregation.aggregate",
-        {**TABLE, **_WAYS, **METRIC},
-        "Ranks of all models under six ways of aggregating, and how well these agree.",
-    )
+register = table_verb(
+    "aggregate",
+    "surgeval.stats.aggregation.aggregate",
+    {**TABLE, **_WAYS, **METRIC},
+    "Ranks of all models under six ways of aggregating, and how well these agree.",
+)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from surgeval.cli import _tables as t
-from surgeval.cli._table_verbs import DRAWS, METHOD, METRIC, Options, Taken, add_table_verb
+from surgeval.cli._table_verbs import DRAWS, METHOD, METRIC, Options, Taken, table_verb
 
 
 def _column(option: str, text: str, *, needed: bool = False) -> Any:
@@ -41,15 +41,33 @@ _RATINGS: Options = {
         Annotated[str, typer.Option("--order", metavar="LABEL,...", help="Labels from low to high.")], "", t.names_in
     ),
     "kappa_weights": Taken(_word("--kappa-weights", "none, linear or quadratic."), "none"),
+    "tolerance": Taken(
+        Annotated[
+            float | None,
+            typer.Option("--tolerance", metavar="CHANCE", help="Also say within what two raters lie, such as 0.95."),
+        ],
+        None,
+    ),
+    "into": Taken(
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                "--into",
+                metavar="FILE",
+                help="References to be given the tolerance; --out then has references.json.",
+                show_default=False,
+            ),
+        ],
+        None,
+        lambda files: files or None,
+    ),
+    "answer_format": Taken(_word("--answer-format", "Questions that get it: time or percentage."), "time"),
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    add_table_verb(
-        app,
-        "agreement",
-        "surgeval.stats.agreement.report.agreement",
-        {**_RATINGS, **DRAWS, "seed": METHOD["seed"], "columns": METRIC["columns"]},
-        "Kappa, alpha and (for numbers) ICC with intervals over videos, from units or from segments.",
-    )
+register = table_verb(
+    "agreement",
+    "surgeval.stats.agreement.report.agreement",
+    {**_RATINGS, **DRAWS, "seed": METHOD["seed"], "columns": METRIC["columns"]},
+    "Kappa, alpha and (for numbers) ICC with intervals over videos, from units or from segments; tolerances too.",
+)

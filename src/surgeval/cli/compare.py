@@ -6,19 +6,16 @@ from typing import Annotated
 
 import typer
 
-from surgeval.cli._table_verbs import INTERVALS, METRIC, TABLE, Options, Taken, add_table_verb
+from surgeval.cli._table_verbs import INTERVALS, METRIC, TABLE, Options, Taken, table_verb
 
 ModelA = Annotated[str, typer.Argument(metavar="MODEL_A", help="The model whose value comes first.")]
 ModelB = Annotated[str, typer.Argument(metavar="MODEL_B", help="The model that is subtracted.")]
 _MODELS: Options = {"model_a": Taken(ModelA), "model_b": Taken(ModelB)}
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    add_table_verb(
-        app,
-        "compare",
-        "surgeval.stats.comparison.compare",
-        {**TABLE, **_MODELS, **INTERVALS, **METRIC},
-        "The difference of two models with its interval, and the risk that a claim of superiority is false.",
-    )
+register = table_verb(
+    "compare",
+    "surgeval.stats.comparison.compare",
+    {**TABLE, **_MODELS, **INTERVALS, **METRIC},
+    "The difference of two models with its interval, and the risk that a claim of superiority is false.",
+)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from surgeval.cli import _options as o
-from surgeval.cli._table_verbs import METHOD, METRIC, TABLE, UNITS, Options, Taken, add_table_verb
+from surgeval.cli._table_verbs import METHOD, METRIC, TABLE, UNITS, Options, Taken, table_verb
 
 Primary = Annotated[str, typer.Option("--primary", metavar="COL", help="Column with one label per case.")]
 Secondary = Annotated[
@@ -20,12 +20,9 @@ _LABELS: Options = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    add_table_verb(
-        app,
-        "cooccurrence",
-        "surgeval.stats.cooccurrence.cooccurrence",
-        {**TABLE, **_LABELS, **UNITS, **METHOD, **METRIC},
-        "The value of every model per primary and secondary label, alone and together, with intervals.",
-    )
+register = table_verb(
+    "cooccurrence",
+    "surgeval.stats.cooccurrence.cooccurrence",
+    {**TABLE, **_LABELS, **UNITS, **METHOD, **METRIC},
+    "The value of every model per primary and secondary label, alone and together, with intervals.",
+)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from surgeval.cli import _tables as t
-from surgeval.cli._table_verbs import BY, METHOD, METRIC, TABLE, UNITS, Options, Taken, add_table_verb
+from surgeval.cli._table_verbs import BY, METHOD, METRIC, TABLE, UNITS, Options, Taken, table_verb
 
 Response = Annotated[str, typer.Option("--response", metavar="COL", help="Column with the response.")]
 Kinds = Annotated[str, typer.Option("--kinds", help="Of majority, weighted and oracle.")]
@@ -35,12 +35,9 @@ _TOGETHER: Options = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    add_table_verb(
-        app,
-        "ensembles",
-        "surgeval.stats.ensembles.ensembles",
-        {**TABLE, **_TOGETHER, **METHOD, **METRIC},
-        "The value of majority, weighted and oracle ensembles, and their gain over the best single model.",
-    )
+register = table_verb(
+    "ensembles",
+    "surgeval.stats.ensembles.ensembles",
+    {**TABLE, **_TOGETHER, **METHOD, **METRIC},
+    "The value of majority, weighted and oracle ensembles, and their gain over the best single model.",
+)

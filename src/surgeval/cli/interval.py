@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import typer
+from surgeval.cli._table_verbs import INTERVALS, METRIC, TABLE, table_verb
 
-from surgeval.cli._table_verbs import INTERVALS, METRIC, TABLE, add_table_verb
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    add_table_verb(
-        app,
-        "interval",
-        "surgeval.stats.interval.interval",
-        {**TABLE, **INTERVALS, **METRIC},
-        "Values of all models with intervals in which rows of one video are not taken as independent.",
-    )
+register = table_verb(
+    "interval",
+    "surgeval.stats.interval.interval",
+    {**TABLE, **INTERVALS, **METRIC},
+    "Values of all models with intervals in which rows of one video are not taken as independent.",
+)

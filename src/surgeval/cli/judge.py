@@ -41,10 +41,9 @@ def check(
     json: o.Json = False,
 ) -> None:
     """Run gold pairs and canaries against judges; exit 1 if one is not fit for use."""
-    from surgeval.judges import check_size, open_judge, side_by_side
+    from surgeval.judges import check_size, open_judges, side_by_side
 
-    opened = [open_judge(spec, tokens=judge_tokens, timeout_s=judge_timeout) for spec in judge]
-    reports = [_checked(one, store) for one in opened]
+    reports = [_checked(one, store) for one in open_judges(judge, tokens=judge_tokens, timeout_s=judge_timeout)]
     data = [r.as_dict() | {"min_accuracy": min_accuracy, "fit": r.passes(min_accuracy)} for r in reports]
     if json:
         emit_json(data[0] if len(data) == 1 else data)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from surgeval.cli import _tables as t
-from surgeval.cli._table_verbs import BY, INTERVALS, LEVEL, METRIC, TABLE, Options, Taken, add_table_verb
+from surgeval.cli._table_verbs import BY, INTERVALS, LEVEL, METRIC, TABLE, Options, Taken, table_verb
 
 Thresholds = Annotated[
     str, typer.Option("--thresholds", metavar="NUMBER,...", help="Scores to reach. Default: spread over the range.")
@@ -19,12 +19,9 @@ _MARKS: Options = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    add_table_verb(
-        app,
-        "profiles",
-        "surgeval.stats.profiles.profiles",
-        {**TABLE, **_MARKS, **BY, **LEVEL, **METRIC},
-        "Shares of cases at least as good as each threshold, and the probability that one model beats another.",
-    )
+register = table_verb(
+    "profiles",
+    "surgeval.stats.profiles.profiles",
+    {**TABLE, **_MARKS, **BY, **LEVEL, **METRIC},
+    "Shares of cases at least as good as each threshold, and the probability that one model beats another.",
+)

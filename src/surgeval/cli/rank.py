@@ -55,29 +55,12 @@ def rank(
 
     new_folder(out, force=force)
     result = rank_models(
-        tables,
-        rule,
-        columns=read_columns(columns),
-        board=board,
-        merge=merge,
-        test=test,
-        alpha=alpha,
-        correction=correction,
-        replicates=boot,
-        seed=seed,
-        baselines=baseline,
-        outside=outside,
-        unpaid=unpaid,
-        prize_pool=prize_pool,
-        task_column=task_column,
-        bucket_weights=_weights(bucket_weight, "--bucket-weight"),
-        task_weights=_weights(task_weight, "--task-weight"),
-        consensus=consensus,
-        better=read_better(better),
-        missing=missing or None,
-        challenger_compat=challenger_compat,
-        metric=metric,
-    )
+        tables, rule, columns=read_columns(columns), board=board, merge=merge, test=test, alpha=alpha,
+        correction=correction, replicates=boot, seed=seed, baselines=baseline, outside=outside, unpaid=unpaid,
+        prize_pool=prize_pool, task_column=task_column, bucket_weights=_weights(bucket_weight, "--bucket-weight"),
+        task_weights=_weights(task_weight, "--task-weight"), consensus=consensus, better=read_better(better),
+        missing=missing or None, challenger_compat=challenger_compat, metric=metric,
+    )  # fmt: skip
     deliver(result, out=out, as_json=json, force=force)
 
 

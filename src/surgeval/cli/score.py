@@ -7,6 +7,7 @@ import typer
 from surgeval.cli import _options as o
 from surgeval.cli._console import asking_line, emit, new_folder, talk
 from surgeval.cli._deliver import deliver
+from surgeval.cli._tables import read_numbers
 from surgeval.schema.findings import Severity
 
 
@@ -51,6 +52,7 @@ def score(
         help="STATUS=RULE for questions without a verdict, as in other verbs (not_judged=worst, "
         "judge_abstained=drop-score, ...); error refuses questions without response. May be repeated.",
     ),
+    context: o.Context = "30,300",
     method: o.Method = "auto",
     boot: o.Boot = 1000,
     seed: o.Seed = 42,
@@ -68,7 +70,8 @@ def score(
                 judges=judge, store=store, quorum=quorum, prices=price, judge_tokens=judge_tokens,
                 judge_timeout_s=judge_timeout, max_judge_failures=max_judge_failures, definitions=definitions, ood=ood,
                 train_requests=train_requests or None, train_references=train_references or None,
-                missing=missing or None, method=method, replicates=boot, seed=seed, progress=meter,
+                missing=missing or None, context_s=read_numbers("--context", context), method=method, replicates=boot,
+                seed=seed, progress=meter,
             )  # fmt: skip
     except KeyboardInterrupt:
         talk(f"interrupted, {meter.line() or 'nothing asked'}; verdicts are kept in {store}: run again to go on")

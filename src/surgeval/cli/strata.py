@@ -8,7 +8,7 @@ import typer
 
 from surgeval.cli import _options as o
 from surgeval.cli import _tables as t
-from surgeval.cli._table_verbs import INTERVALS, METHOD, METRIC, TABLE, Options, Taken, add_table_verb
+from surgeval.cli._table_verbs import INTERVALS, METHOD, METRIC, TABLE, Options, Taken, table_verb
 from surgeval.errors import Misuse
 
 By = Annotated[str, typer.Option("--by", metavar="COL,...", help="Columns that describe cases; they may overlap.")]
@@ -22,31 +22,6 @@ Bins = Annotated[str, typer.Option("--bins", metavar="COL=EDGE:EDGE,...", help="
 LowArtifact = Annotated[
     bool, typer.Option("--low-artifact", help="Add the cases with at most one of the true/false columns set.")
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    add_table_verb(
-        app,
-        "strata",
-        "surgeval.stats.strata.strata",
-        {**TABLE, **_options(), **METHOD, **METRIC},
-        "The value of every model in every stratum and its difference to the whole, with intervals.",
-    )
-
-
-def _options() -> Options:
-    return {
-        "by": Taken(By, read=t.names_in),
-        "statistic": INTERVALS["statistic"],
-        "resample": INTERVALS["resample"],
-        "estimand": INTERVALS["estimand"],
-        "baseline": Taken(Baseline, "whole"),
-        "rule": Taken(Rule, "joint"),
-        "bins": Taken(Bins, "", read_bins),
-        "low_artifact": Taken(LowArtifact, False),
-        "separator": Taken(o.Separator, ";"),
-    }
 
 
 def read_bins(text: str) -> dict[str, list[float]]:
@@ -69,3 +44,23 @@ def read_bins(text: str) -> dict[str, list[float]]:
         if not equals:
             raise Misuse(f"--bins: {pair!r} is not COL=EDGE:EDGE; write for example window_s=30:300")
     return bins
+
+
+_OPTIONS: Options = {
+    "by": Taken(By, read=t.names_in),
+    "statistic": INTERVALS["statistic"],
+    "resample": INTERVALS["resample"],
+    "estimand": INTERVALS["estimand"],
+    "baseline": Taken(Baseline, "whole"),
+    "rule": Taken(Rule, "joint"),
+    "bins": Taken(Bins, "", read_bins),
+    "low_artifact": Taken(LowArtifact, False),
+    "separator": Taken(o.Separator, ";"),
+}
+
+register = table_verb(
+    "strata",
+    "surgeval.stats.strata.strata",
+    {**TABLE, **_OPTIONS, **METHOD, **METRIC},
+    "The value of every model in every stratum and its difference to the whole, with intervals.",
+)

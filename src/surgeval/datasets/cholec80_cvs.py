@@ -18,8 +18,8 @@ from surgeval.datasets._cvs import CRITERIA
 from surgeval.datasets._data_set import DataSet, References, Schemes, Task, listed, the_rest
 from surgeval.datasets._folder import Folder
 from surgeval.datasets._layouts import HEAD
-from surgeval.datasets._workbook import read_rows_of_workbook
 from surgeval.errors import FileUnreadable, Misuse
+from surgeval.schema.workbooks import read_rows_of_workbook
 
 KIND = "data set"
 _TIMES = ("initial_minute", "initial_second", "final_minute", "final_second")

@@ -23,6 +23,7 @@ from surgeval.judges._check import side_by_side as side_by_side
 from surgeval.judges._official import in_official_protocol as in_official_protocol
 from surgeval.judges._open import JUDGES as JUDGES
 from surgeval.judges._open import open_judge as open_judge
+from surgeval.judges._open import open_judges as open_judges
 from surgeval.judges._panel import Panel as Panel
 from surgeval.judges._store import VerdictStore as VerdictStore
 from surgeval.judges._verdict_file import verdict_row as verdict_row
@@ -48,6 +49,7 @@ __all__ = [
     "check_size",
     "in_official_protocol",
     "open_judge",
+    "open_judges",
     "side_by_side",
     "verdict_row",
 ]

@@ -7,6 +7,7 @@ kind is adding a file; nothing is registered and no other kind is imported to fi
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Protocol, cast
 
 from surgeval.catalogue import Catalogue, Files, with_attributes
@@ -28,6 +29,22 @@ JUDGES: Catalogue[JudgeKind] = Catalogue(
     "judge", "judges", Files("surgeval.judges"), take=with_attributes(["USAGE", "build"])
 )
 """Every kind of judge by name."""
+
+
+def open_judges(
+    judges: Sequence[str | Judge], *, tokens: int | None = None, timeout_s: float | None = None
+) -> list[Judge]:
+    """The judges, those that are named opened with this room and time for a reply.
+
+    Raises:
+        Misuse: Room or time is given and no judge that is named asks a language model; or as `open_judge`.
+    """
+    opened = [open_judge(one, tokens=tokens, timeout_s=timeout_s) if isinstance(one, str) else one for one in judges]
+    limited = any(isinstance(one, str) and hasattr(judge, "limited") for one, judge in zip(judges, opened, strict=True))
+    if not limited and not (tokens is None and timeout_s is None):
+        names = ", ".join(judge.name for judge in opened) or "no judge"
+        raise Misuse(f"tokens and time for a reply are for judges that ask a language model, got {names}")
+    return opened
 
 
 def open_judge(spec: str, *, tokens: int | None = None, timeout_s: float | None = None) -> Judge:

@@ -41,6 +41,8 @@ from surgeval.schema.findings import Finding, Severity
 
 LARGEST = 3
 _BATCH = 64
+MANY_ABSTENTIONS = 0.05
+"""Share of a judge's abstentions above which readers are warned."""
 
 
 class Panel:
@@ -123,7 +125,7 @@ class Panel:
             [
                 {
                     "judge": judge.name,
-                    **{k: v for k, v in tally.items() if k != "first_failure"},
+                    **{k: v for k, v in tally.items() if not k.startswith("first_")},
                     "prompt": _prompt(judge),
                     "money": None,
                 }
@@ -133,13 +135,22 @@ class Panel:
 
     def warnings(self) -> tuple[Finding, ...]:
         """What the reader of the decisions should know about them."""
-        return (*self._failures(), *self._damage())
+        return (*self._failures(), *self._abstentions(), *self._damage())
 
     def _failures(self) -> Iterator[Finding]:
         for name, tally in self._tallies.items():
             if tally.failed:
                 text = f"judge {name} failed on {tally.failed} of {tally.cases} answers (first: {tally.first_failure})"
                 yield Finding("judge-failed", Severity.WARNING, text)
+
+    def _abstentions(self) -> Iterator[Finding]:
+        for name, tally in self._tallies.items():
+            if tally.abstained > MANY_ABSTENTIONS * tally.cases:
+                text = (
+                    f"judge {name} gave no clear verdict on {tally.abstained} of {tally.cases} answers (first reply: "
+                    f"{tally.first_abstention!r}), and they count as wrong; surgeval judge check measures it"
+                )
+                yield Finding("judge-abstained", Severity.WARNING, text)
 
     def _damage(self) -> tuple[Finding, ...]:
         stored = () if self.store is None else self.store.problems
@@ -200,6 +211,8 @@ class Panel:
         tally.failed += len(failures)
         tally.abstained += sum(verdict.state == ABSTAINED for verdict in column)
         tally.first_failure = tally.first_failure or (failures[0].text if failures else "")
+        silent = next((verdict.text for verdict in column if verdict.state == ABSTAINED), "")
+        tally.first_abstention = tally.first_abstention or silent
 
 
 @dataclass(slots=True)
@@ -214,6 +227,7 @@ class _Tally:
     tokens: int = 0
     seconds: float = 0.0
     first_failure: str = ""
+    first_abstention: str = ""
 
 
 def decision_of(votes: tuple[Vote, ...], *, quorum: int = 1) -> Decision:

@@ -10,6 +10,7 @@ import polars as pl
 from surgeval.metrics.classification.calibration import Reliability
 from surgeval.metrics.latency import DeadlineMisses, LatencyCases, LatencyQuantile
 from surgeval.metrics.metric import value_of
+from surgeval.results.tables.supplement import HARDEST
 
 LATENCY_SCHEMA = {
     "model": pl.String, "p50_s": pl.Float64, "p95_s": pl.Float64, "max_s": pl.Float64, "late_share": pl.Float64,
@@ -50,6 +51,35 @@ def _quantiles(seconds: np.ndarray) -> list[float | None]:
 
 def _late(seconds: np.ndarray, budget_s: float | None) -> float | None:
     return None if budget_s is None else value_of(DeadlineMisses(deadline_s=budget_s), LatencyCases(seconds))
+
+
+def hardest_questions(rows: pl.DataFrame) -> pl.DataFrame:
+    """Every question with how many models answered it, those that the fewest answered first.
+
+    Args:
+        rows: One per model and question: `model, case, video, value`, and what else describes them where known.
+
+    Example:
+        >>> rows = {"model": ["A", "B"], "case": ["q", "q"], "video": ["v", "v"], "value": [1.0, 0.0],
+        ...         "reason": ["right", "wrong"]}
+        >>> hardest_questions(pl.DataFrame(rows)).select("case", "models_right", "models", "reasons").row(0)
+        ('q', 1.0, 2, 'wrong: 1')
+    """
+    given = [name for name in ("capability", "format", "template") if name in rows.columns]
+    reason = pl.col("reason" if "reason" in rows.columns else "status").cast(pl.String)
+    failed = pl.col("value").fill_null(0.0) < 1
+    frame = rows.group_by("case", "video", maintain_order=True).agg(
+        *(pl.col(name).first() for name in given),
+        pl.col("value").sum().alias("models_right"),
+        pl.col("value").count().cast(pl.Int64).alias("models"),
+        reason.filter(failed).value_counts(sort=True).alias("reasons"),
+    )
+    texts = ["; ".join(f"{one['reason' if 'reason' in one else 'status']}: {one['count']}" for one in counts)
+             for counts in frame["reasons"].to_list()]  # fmt: skip
+    absent = [pl.lit(None, dtype=pl.String).alias(name) for name in ("capability", "format", "template")
+              if name not in given]  # fmt: skip
+    whole = frame.with_columns(pl.Series("reasons", texts, dtype=pl.String), *absent)
+    return HARDEST.frame(whole.select(list(HARDEST.columns)).sort("models_right", "case", maintain_order=True))
 
 
 def reliability_table(tables: Mapping[str, Reliability], *, cases: Mapping[str, int]) -> pl.DataFrame:

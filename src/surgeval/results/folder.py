@@ -24,7 +24,7 @@ from surgeval.schema.documents import read_json
 
 WRITING, WRITTEN = ".writing", ".written"
 _NAME = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
-_OUTPUT = re.compile(rf"({_NAME}/)*{_NAME}\.(csv|json|jsonl|txt|md|parquet|mp4)")
+_OUTPUT = re.compile(rf"({_NAME}/)*{_NAME}\.(csv|json|jsonl|txt|md|parquet|mp4|svg|html)")
 _UNLISTED = ("scores.parquet", "results.csv", "verdicts.jsonl", "methods.txt", "influence.csv", "compat.csv")
 """Files that verbs of 0.1.0 wrote beside their tables and records without listing them."""
 

@@ -192,7 +192,7 @@ class FolderReader:
         records = {}
         for name in self._named(stored, "json", dict.fromkeys(RECORDS.get(verb, ()))):
             record = self.document(current(folder, f"{name}.json"))
-            if isinstance(record, dict):
+            if isinstance(record, dict) or (self.everything and isinstance(record, list)):
                 records[name] = record
         if not self.everything:
             records = self._shortened(folder, records)

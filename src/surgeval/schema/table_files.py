@@ -1,4 +1,4 @@
-"""Tables from files: CSV, TSV, Parquet, or the `scores.parquet` of a folder, unchecked beyond being tables.
+"""Tables from files: CSV, TSV, Excel, Parquet, or the `scores.parquet` of a folder, unchecked beyond being tables.
 
 What spreadsheets do to CSV files (semicolons, UTF-16, a heading twice, a cell too many) is told in
 words that help, with the line where it happens.
@@ -16,6 +16,7 @@ from surgeval.errors import FileUnreadable, TableInvalid, nearest
 from surgeval.schema.documents import is_whole
 from surgeval.schema.rows import not_utf8
 from surgeval.schema.tabular import first_line
+from surgeval.schema.workbooks import read_rows_of_workbook
 
 OURS = ("model", "case", "video", "metric", "value", "status", "task")
 """The columns that score tables have in common."""
@@ -45,7 +46,7 @@ def read_frames(
 
 
 def read_frame(path: Path, texts: Iterable[str] = ()) -> pl.DataFrame:
-    """The rows of a CSV, TSV or Parquet file, or of the `scores.parquet` in a folder, unchecked.
+    """The rows of a CSV, TSV, Excel (first sheet) or Parquet file, or of the `scores.parquet` in a folder, unchecked.
 
     Args:
         path: The file or folder.
@@ -64,9 +65,11 @@ def read_frame(path: Path, texts: Iterable[str] = ()) -> pl.DataFrame:
             return pl.read_parquet(_opened(path))
         if suffix in _SEPARATORS:
             return _read_csv(path, _SEPARATORS[suffix], texts)
+        if suffix == ".xlsx":
+            return _read_workbook(path, texts)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise FileUnreadable(str(path), [first_line(error)]) from None
-    raise FileUnreadable(str(path), [f"unknown kind of file {path.suffix!r}; expected .csv or .parquet"])
+    raise FileUnreadable(str(path), [f"unknown kind of file {path.suffix!r}; expected .csv, .tsv, .xlsx or .parquet"])
 
 
 def stacked(frames: Sequence[pl.DataFrame], where: str) -> pl.DataFrame:
@@ -106,6 +109,34 @@ def renamed(
     aliases = [pl.col(theirs).alias(ours) for ours, theirs in columns.items()]
     gone = {*columns, *columns.values()}
     return frame.select([*(pl.col(name) for name in frame.columns if name not in gone), *aliases])
+
+
+def _read_workbook(path: Path, texts: Iterable[str]) -> pl.DataFrame:
+    """The first sheet, its first row with text as the heading; columns of numbers are numbers."""
+    rows = [row for row in read_rows_of_workbook(path) if any(row)]
+    header = rows[0] if rows else []
+    repeated = sorted({name for name in header if header.count(name) > 1})
+    problems = [f"column {name!r} appears twice" for name in repeated if name]
+    problems += [] if rows else ["the first sheet is empty"]
+    problems += [
+        f"row {number} has {len(row)} cells, the heading {len(header)}"
+        for number, row in enumerate(rows, start=1)
+        if len(row) > len(header)
+    ]
+    if problems:
+        raise FileUnreadable(str(path), problems)
+    filled = [row + [""] * (len(header) - len(row)) for row in rows[1:]]
+    columns = {name: [row[place] or None for row in filled] for place, name in enumerate(header) if name}
+    frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+    return frame.with_columns(_as_number(frame[name]) for name in frame.columns if name not in set(texts))
+
+
+def _as_number(column: pl.Series) -> pl.Series:
+    for kind in (pl.Int64, pl.Float64):
+        numbers = column.cast(kind, strict=False)
+        if numbers.null_count() == column.null_count() < len(column):
+            return numbers
+    return column
 
 
 def names_unknown(columns: Mapping[str, str], known: Collection[str]) -> list[str]:

@@ -10,7 +10,10 @@ __all__ = [
     "lint_report",
     "margins",
     "official",
+    "ood_gap",
     "profiles",
+    "question_slices",
     "result",
     "run",
+    "summary",
 ]

@@ -17,6 +17,7 @@ import polars as pl
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.missing import Missing, Rule, missing_rules
 from surgeval.schema.outcomes import Status
+from surgeval.scoring.summary import BOARDS
 
 WORST = 0.0
 """Of correctness."""
@@ -75,13 +76,12 @@ def as_counted(frame: pl.DataFrame, values: np.ndarray) -> pl.DataFrame:
 def without_blocked(
     summary: pl.DataFrame, slices: dict[tuple[str, str], np.ndarray], blocked: np.ndarray
 ) -> pl.DataFrame:
-    """The summary without the values of slices that hold a blocked question; the headline rests on all of them."""
+    """The summary without the values of slices that hold a blocked question; a headline rests on all its buckets."""
     if not blocked.any():
         return summary
     hit = {slice_ for slice_, rows in slices.items() if blocked[rows].any()}
-    stopped = [
-        level == "headline" or (level, name) in hit for level, name in summary.select("level", "name").iter_rows()
-    ]
+    hit |= {name for board, names in BOARDS.items() if any(level == board for level, _ in hit) for name in names}
+    stopped = [pair in hit for pair in summary.select("level", "name").iter_rows()]
     return summary.with_columns(
         pl.when(pl.Series(stopped)).then(math.nan).otherwise(pl.col(name)).alias(name)
         for name in ("accuracy", "low", "high", "df")

@@ -26,11 +26,14 @@ from surgeval.scoring.leverage import bucket_warnings, question_weights, video_i
 from surgeval.scoring.lint_report import LintReport
 from surgeval.scoring.native import Outcome, Reason, decide_all, judge_case
 from surgeval.scoring.ood import Seen, derived_ood
+from surgeval.scoring.ood_gap import ood_gap
+from surgeval.scoring.question_slices import bucket_rows, question_slices, slice_findings
 from surgeval.scoring.result import ScoreResult
-from surgeval.scoring.slices import bucket_name, rows_of
-from surgeval.scoring.summary import HEADLINE, Slice, summarise
+from surgeval.scoring.slices import bucket_name
+from surgeval.scoring.summary import HEADLINE, summarise
 from surgeval.scoring.targeted import TargetedItem, targeted_scores
 from surgeval.scoring.templates import templates_of
+from surgeval.stats.interval import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,7 @@ class NativeOptions:
     replicates: int
     seed: int
     definitions: str
+    context_s: Sequence[float]
     progress: Callable[[int], None] | None = None
 
 
@@ -78,15 +82,17 @@ def score_native(
     frame = _frame(outcomes, ood, questions.class_names)
     values, blocked = counted(frame, options.missing)
     names, codes = np.unique(frame["video"].to_numpy().astype(str), return_inverse=True)
-    slices = _slices(frame)
+    slices = question_slices(frame, options.context_s)
     buckets = {name: rows for (level, name), rows in slices.items() if level == "bucket"}
-    targeted = targeted_scores([_targeted(outcome) for outcome in outcomes])
+    settings = Settings(method=options.method, replicates=options.replicates, seed=options.seed)
+    targeted = targeted_scores([_targeted(outcome) for outcome in outcomes], settings=settings)
     summary, spoken = summarise(
         values[:, None], codes, [options.model], slices, method=options.method, replicates=options.replicates,
         seed=options.seed,
     )  # fmt: skip
     summary = without_blocked(summary, slices, blocked)
     whole = np.where(blocked.any(), np.nan, values)
+    gap = ood_gap(whole, codes, buckets)
     return ScoreResult(
         model=options.model,
         profile="native",
@@ -97,6 +103,8 @@ def score_native(
             *stopped(frame, blocked),
             *_warnings(outcomes, frame, options),
             *bucket_warnings(buckets, codes, _expected_buckets()),
+            *slice_findings(slices, _expected_buckets()),
+            *([] if blocked.any() else gap.findings),
             *spoken,
         ),
         main="summary",
@@ -105,6 +113,7 @@ def score_native(
             "summary": tables.SUMMARY.frame(
                 pl.concat([summary, *_variants(summary, frame, whole, buckets)]).drop("model")
             ),
+            "ood_gap": gap.table,
             "leverage_questions": question_weights(buckets),
             "leverage_videos": video_influence(whole, codes, names.tolist(), buckets),
             "targeted": targeted.summary,
@@ -155,25 +164,6 @@ def _frame(outcomes: Sequence[Outcome], ood: Mapping[str, bool | None], class_na
     return tables.RESULTS.frame(rows)
 
 
-def _slices(frame: pl.DataFrame) -> dict[Slice, np.ndarray]:
-    keys = {
-        "group": frame["group"].to_list(),
-        "leaf": frame["primary"].to_list(),
-        "answer_format": frame["answer_format"].to_list(),
-        "clinical": ["clinical" if c else "technical only" for c in frame["clinical"]],
-    }
-    slices: dict[Slice, np.ndarray] = {("overall", "all questions"): np.arange(frame.height)}
-    slices |= {("bucket", name): rows for name, rows in _buckets(frame).items()}
-    for level, labels in keys.items():
-        slices |= {(level, name): rows for name, rows in rows_of(labels).items()}
-    return slices
-
-
-def _buckets(frame: pl.DataFrame) -> dict[str, np.ndarray]:
-    pairs = frame.select("primary", "ood").iter_rows()
-    return rows_of([bucket_name(Capability(primary), ood) for primary, ood in pairs])
-
-
 def _expected_buckets() -> list[str]:
     return [bucket_name(group, ood) for group in Capability.groups() for ood in (False, True)]
 
@@ -190,7 +180,7 @@ def _variants(
         found.append(("bound", "no verdict = right", np.where(unscored, 1.0, verdicts), buckets))
     stated = frame["ood_stated"].fill_null(False)
     if not stated.equals(frame["ood"]):
-        as_stated = _buckets(frame.with_columns(ood=stated))
+        as_stated = bucket_rows(frame.with_columns(ood=stated))
         found.append(("headline", "mean over buckets, ood as stated", values, as_stated))
     template = summary.filter((pl.col("level") == "headline") & (pl.col("name") == HEADLINE[1]))
     return [

@@ -16,6 +16,7 @@ from surgeval.schema.findings import Finding
 from surgeval.schema.score_table import ScoreTable
 from surgeval.scoring.lint_report import LintReport
 
+FURTHER_LEVELS = ("secondary", "context")
 BOARD_LEVELS = ("headline", "bound", "overall", "bucket", "latency", "pre_evaluation")
 
 
@@ -74,9 +75,23 @@ class ScoreResult(Result):
         return board.filter((pl.col("estimand") == "rows") | (pl.col("level") == "overall"))
 
     def screen(self) -> Mapping[str, pl.DataFrame]:
-        """Headline and buckets under the name of the model, then what the judges did and how far they agree."""
+        """Headlines and buckets under the name of the model, the gap, further slices, and what the judges did."""
         judges = {name: self.tables[name] for name in ("judges", "judge_agreement") if name in self.tables}
-        return {f"{self.model} (profile {self.profile})": self.shown, **judges}
+        return {f"{self.model} (profile {self.profile})": self.shown, **self._further(), **judges}
+
+    def _further(self) -> dict[str, pl.DataFrame]:
+        """The tables of the native profile beside the board, those that have rows."""
+        if "ood_gap" not in self.tables:
+            return {}
+        slices = self.summary.filter(pl.col("level").is_in(FURTHER_LEVELS), pl.col("estimand") == "rows")
+        targeted = self.tables["targeted"].filter(pl.col("estimand") == "rows")
+        wanted = ("format", "metric", "value", "low", "high", "n", "n_missing", "videos", "better")
+        tables = {
+            "out of distribution against in distribution": self.tables["ood_gap"].drop("df", "method"),
+            "by secondary capability and context length": slices.drop("estimand", "df", "not_scored", "method"),
+            "targeted metrics": targeted.select(wanted),
+        }
+        return {title: frame for title, frame in tables.items() if not frame.is_empty()}
 
     def facts(self) -> dict[str, Any]:
         """Model and profile."""

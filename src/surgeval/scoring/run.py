@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from surgeval.errors import Misuse, UnknownName
-from surgeval.judges import Judge, Panel, VerdictStore, in_official_protocol, open_judge
+from surgeval.judges import Judge, Panel, VerdictStore, in_official_protocol, open_judges
 from surgeval.results.request import Request, requested
 from surgeval.schema.documents import is_whole
 from surgeval.schema.foreign_objects import definitions_text, read_definitions
@@ -21,6 +21,7 @@ from surgeval.scoring.native_score import NativeOptions, score_native
 from surgeval.scoring.official_score import score_official
 from surgeval.scoring.ood import Seen
 from surgeval.scoring.profiles import latency_limit_s, profile_named
+from surgeval.scoring.question_slices import CONTEXT_S, check_context
 from surgeval.scoring.result import ScoreResult
 from surgeval.stats.draws import check_replicates, check_seed
 from surgeval.stats.engine import AUTO
@@ -49,6 +50,7 @@ def score(
     train_requests: Sources | None = None,
     train_references: Sources | None = None,
     missing: Missing = None,
+    context_s: Sequence[float] = CONTEXT_S,
     method: str = AUTO,
     replicates: int = 1000,
     seed: int = 42,
@@ -82,6 +84,7 @@ def score(
         missing: What questions without a verdict count as (native profile), by status as in every verb:
             `"judge_abstained=drop-score"`, `{"not_judged": "worst"}`. By default an abstention is wrong, and what was
             not judged leaves no headline. `"error"` refuses questions without response, which are wrong otherwise.
+        context_s: Lengths in seconds that tell short, medium and long contexts apart (native profile).
         method: Of the intervals of the native profile, as for `interval`; official profiles have their own.
         replicates: Bootstrap resamples behind every interval, where a method draws.
         seed: Of the random streams.
@@ -100,15 +103,11 @@ def score(
         raise UnknownName("interval method", method, PREPARED_METHODS)
     check_replicates(replicates, least=1 if chosen.official else 0)
     check_seed(seed)
+    check_context(context_s)
     limit = latency_limit_s(track, max_latency_s)
     if chosen.official and not (judge_tokens is None and judge_timeout_s is None):
-        raise Misuse(
-            "official profiles give judges the toolkit's tokens and time; leave out judge_tokens and _timeout_s"
-        )
-    asked = [
-        open_judge(judge, tokens=judge_tokens, timeout_s=judge_timeout_s) if isinstance(judge, str) else judge
-        for judge in judges
-    ]
+        raise Misuse("official profiles give judges the toolkit's tokens and time; leave out those of your own")
+    asked = open_judges(judges, tokens=judge_tokens, timeout_s=judge_timeout_s)
     check_prices(prices, len(asked))
     check_share(max_judge_failures)
     if chosen.official:
@@ -138,7 +137,7 @@ def score(
         model=model, limit_s=limit, ood=ood, missing=MissingRules.of(missing), method=method, replicates=replicates,
         seed=seed,
         progress=progress, seen=_seen(train_requests, train_references, class_names),
-        definitions=definitions_text() if kinds is None else definitions_text(kinds),
+        definitions=definitions_text() if kinds is None else definitions_text(kinds), context_s=context_s,
     )  # fmt: skip
     questions = load_questions(requests, references, class_names=class_names)
     with closing(panel):

@@ -3,7 +3,8 @@
 Intervals are those of `surgeval.stats.interval`: the one of all questions is, to the last digit, what `interval` gives
 on the score table, and nothing depends on which other slices were asked for. The headline is the mean over populated
 buckets of their accuracies; buckets take the place of classes in `stats.macro_interval`, since one video sits in
-several of them, and a bucket that a single video fills leaves the interval open or takes it away.
+several of them, and a bucket that a single video fills leaves the interval open or takes it away. The clinical headline
+is the same over the buckets of the clinical questions.
 """
 
 from __future__ import annotations
@@ -35,6 +36,10 @@ Slice = tuple[str, str]
 """Level and name."""
 HEADLINE = ("headline", "mean over buckets")
 REPEATED = ("headline", "mean over the buckets in two or more videos")
+CLINICAL = ("headline", "clinical questions, mean over buckets")
+CLINICAL_REPEATED = ("headline", "clinical questions, mean over the buckets in two or more videos")
+BOARDS = {"bucket": (HEADLINE, REPEATED), "clinical_bucket": (CLINICAL, CLINICAL_REPEATED)}
+"""The level of the buckets that a headline is taken over, to the names of the headline."""
 FACTS = KNOWN_METRICS["correct"]
 
 
@@ -62,8 +67,8 @@ def summarise(
         values: `values[question, model]`: 1 right, 0 wrong, NaN not scored.
         videos: The video of each question, as a code from 0.
         models: Names of the columns.
-        slices: Level and name to the indices of the questions; the headline is taken over those of
-            level `bucket`.
+        slices: Level and name to the indices of the questions; the headline is taken over those of level `bucket`,
+            the clinical one over those of level `clinical_bucket`.
         method: As for `interval`.
         replicates: Resamples of the videos, where a method draws; 0 then leaves the intervals out.
         seed: Of the random streams, where a method draws.
@@ -71,8 +76,12 @@ def summarise(
     """
     settings = Settings(level=level, method=method, replicates=replicates, seed=seed)
     matrix = _matrix(values, videos, models)
-    buckets = {name: rows for (kind, name), rows in slices.items() if kind == "bucket"}
-    lines, spoken = _headline(matrix, buckets, settings) if buckets else ([], [])
+    lines: list[dict[str, Any]] = []
+    spoken: list[Finding] = []
+    for board, names in BOARDS.items():
+        buckets = {name: rows for (kind, name), rows in slices.items() if kind == board}
+        found, findings = _headline(matrix, buckets, names, settings) if buckets else ([], [])
+        lines, spoken = lines + found, spoken + findings
     for name, rows in slices.items():
         found, findings = _slice_lines(matrix.where(rows), name, settings)
         lines += found
@@ -90,7 +99,7 @@ def _matrix(values: np.ndarray, videos: np.ndarray, models: Sequence[str]) -> Sc
 def _slice_lines(matrix: ScoreMatrix, name: Slice, settings: Settings) -> tuple[list[dict[str, Any]], list[Finding]]:
     """The lines of one slice under both estimands, model by model; findings about the first."""
     part = Rows({} if name[0] == OVERALL else {name[0]: name[1]}, matrix)
-    found = {one: _spread(part, settings._replace(estimand=one)) for one in ESTIMANDS}
+    found = {one: slice_spread(part, settings._replace(estimand=one)) for one in ESTIMANDS}
     lines = [
         _line(matrix, place, name, estimand, _numbers(spread_, place))
         for place in range(len(matrix.models))
@@ -99,8 +108,8 @@ def _slice_lines(matrix: ScoreMatrix, name: Slice, settings: Settings) -> tuple[
     return lines, of_slice(Rows({}, matrix), found["rows"].findings, matrix.models)
 
 
-def _spread(part: Rows, settings: Settings) -> Spread:
-    """The interval of a slice; none where nothing can be drawn."""
+def slice_spread(part: Rows, settings: Settings) -> Spread:
+    """The values and intervals of a slice; no ends where nothing can be drawn."""
     try:
         if settings.replicates or not settings.draws:
             return spread(part.matrix, settings, part.name)
@@ -133,7 +142,7 @@ def _line(matrix: ScoreMatrix, place: int, name: Slice, estimand: str, numbers: 
 
 
 def _headline(
-    matrix: ScoreMatrix, buckets: Mapping[str, np.ndarray], settings: Settings
+    matrix: ScoreMatrix, buckets: Mapping[str, np.ndarray], names: tuple[Slice, Slice], settings: Settings
 ) -> tuple[list[dict[str, Any]], list[Finding]]:
     """The mean over buckets, by questions, of every model; where a video fills a bucket alone, also without these."""
     rows = np.concatenate(list(buckets.values()))
@@ -142,36 +151,39 @@ def _headline(
     inside, codes = matrix.where(rows[order]), codes[order]
     lines: list[dict[str, Any]] = []
     spoken: list[Finding] = []
+    board = {} if names[0] == HEADLINE else {"board": "clinical"}
     for model in matrix.models:
         own = inside.columns([model])
-        found, findings = _bucket_lines(own, codes, list(buckets), settings)
+        found, findings = _bucket_lines(own, codes, list(buckets), names, settings)
         lines += found
-        spoken += of_slice(Rows({"model": model} if len(matrix.models) > 1 else {}, own), findings, [model])
+        whose = {**board, **({"model": model} if len(matrix.models) > 1 else {})}
+        spoken += of_slice(Rows(whose, own), findings, [model])
     return lines, spoken
 
 
 def _bucket_lines(
-    matrix: ScoreMatrix, codes: np.ndarray, names: Sequence[str], settings: Settings
+    matrix: ScoreMatrix, codes: np.ndarray, buckets: Sequence[str], names: tuple[Slice, Slice], settings: Settings
 ) -> tuple[list[dict[str, Any]], tuple[Finding, ...]]:
     shape = Sample.of(matrix, statistic="mean", resample=settings.resample, estimand="rows")
-    statistic = BucketMean(codes[shape.nest.order], len(names))
+    statistic = BucketMean(codes[shape.nest.order], len(buckets))
     sample = Sample(shape.values, shape.nest, statistic, "rows")
     if settings.method != AUTO:
-        return [_line(matrix, 0, HEADLINE, "rows", _numbers(_drawn(sample, matrix, settings), 0))], ()
+        stream = HEADLINE[0] if names[0] == HEADLINE else names[0][1]
+        return [_line(matrix, 0, names[0], "rows", _numbers(_drawn(sample, matrix, settings, stream), 0))], ()
     found, findings = macro_spread(
         lambda weights: statistic.by_bucket(weights, sample.values), statistic.support(sample.values),
-        row_owners(sample), FACTS, level=settings.level, classes=names, what="buckets",
+        row_owners(sample), FACTS, level=settings.level, classes=buckets, what="buckets",
     )  # fmt: skip
-    lines = [_macro_line(matrix, HEADLINE, found.every)]
+    lines = [_macro_line(matrix, names[0], found.every)]
     if found.single and found.repeated.classes:
         kept = ~np.isin(codes, found.single)
-        lines.append(_macro_line(matrix.where(kept), REPEATED, found.repeated))
+        lines.append(_macro_line(matrix.where(kept), names[1], found.repeated))
     return lines, findings
 
 
-def _drawn(sample: Sample, matrix: ScoreMatrix, settings: Settings) -> Spread:
+def _drawn(sample: Sample, matrix: ScoreMatrix, settings: Settings, stream: str) -> Spread:
     if settings.replicates and len(matrix.video_names) > 1:
-        return sample_spread(sample, settings, HEADLINE[0], FACTS, matrix.models)
+        return sample_spread(sample, settings, stream, FACTS, matrix.models)
     blank = np.full(1, np.nan)
     effective = effective_videos(np.bincount(row_owners(sample)))
     return Spread(sample.point(), blank, blank, blank, blank, np.ones(1), np.array([effective]), ("none",), ())

@@ -5,8 +5,7 @@ per answer format: sets (Jaccard, set F1, exact), times (absolute error, share w
 counts (absolute error, Expected Cost), percentages (error in points). A response that is missing,
 unreadable or late has the metric's worst value; the rule stands in words beside every number.
 
-Every value is given under both estimands, by name: `rows` is the mean over questions, `videos` the
-mean over videos of their means. They differ whenever videos carry unequal numbers of questions.
+Every value is given under both estimands, by name, with its interval over videos (`targeted_summary`).
 """
 
 from __future__ import annotations
@@ -20,23 +19,21 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from surgeval.metrics.counts import count_errors, expected_cost
+from surgeval.metrics.counts import count_errors
 from surgeval.metrics.sets import exact, jaccard, memberships, set_f1
 from surgeval.metrics.shares import percentage_points_errors
 from surgeval.metrics.time_points import matched_errors_s, share_within, worst_error_s
 from surgeval.results.tables import scoring as tables
-from surgeval.schema.metric_facts import KNOWN_METRICS, TIME_TOLERANCES_S
+from surgeval.schema.metric_facts import TIME_TOLERANCES_S
+from surgeval.scoring.targeted_summary import summary_rows
+from surgeval.stats.interval import Settings
 
 Floats = npt.NDArray[np.float64]
 Columns = dict[str, Floats]
 
-ESTIMANDS = ("rows", "videos")
-"""`rows`: mean over questions; `videos`: mean over videos of their means."""
-
+SETTINGS = Settings()
 _HIGHEST_COUNT = 10**15
 """Counts beyond this are read as this: floats hold it exactly, and no surgery reaches it."""
-
-_COST = "|i-j| or (i-j)^2 to the farther of 0 and the largest reference count"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +56,20 @@ class TargetedResult(NamedTuple):
     cases: pl.DataFrame
     """`case, metric, value`: further rows for the score table."""
     summary: pl.DataFrame
-    """Per format, metric and estimand: `value`, `n`, `n_missing`, `videos` and the worst-value rule."""
+    """Per format, metric and estimand: `value`, its interval, `n`, `n_missing`, `videos` and the worst-value rule."""
     counts: pl.DataFrame
     """Counting questions: what `count_table` gives."""
 
 
-def targeted_scores(items: Sequence[TargetedItem]) -> TargetedResult:
+def targeted_scores(items: Sequence[TargetedItem], *, settings: Settings = SETTINGS) -> TargetedResult:
     """The targeted metrics of every question whose format has some, and their summary.
 
     Items whose reference is None (it breaks its own format) or not finite cannot be scored and are
     left out, as are formats with no targeted metric (binary, free text).
+
+    Args:
+        items: The questions.
+        settings: How intervals are made.
 
     Example:
         >>> items = [TargetedItem("q1", "v", "number", 3, 5), TargetedItem("q2", "v", "number", 1)]
@@ -86,7 +87,10 @@ def targeted_scores(items: Sequence[TargetedItem]) -> TargetedResult:
             for metric, values in columns.items()
             for item, value in zip(chosen, values, strict=True)
         ]
-        summary += _summary_rows(name, chosen, columns)
+        counts = _count_arrays(chosen) if name == "number" else None
+        missing = sum(item.response is None for item in chosen)
+        where = {"format": name, "n": len(chosen), "n_missing": missing}
+        summary += [{**where, **row} for row in summary_rows([i.video for i in chosen], columns, counts, settings)]
     schema = {"case": pl.String, "metric": pl.String, "value": pl.Float64}
     return TargetedResult(
         pl.DataFrame(cases, schema=schema, orient="row"),
@@ -177,43 +181,3 @@ def _is_scorable(reference: Any) -> bool:
     if reference is None or reference == ():
         return False
     return not isinstance(reference, float) or math.isfinite(reference)
-
-
-# --- summary -------------------------------------------------------------------------------------
-
-
-def _summary_rows(name: str, items: Sequence[TargetedItem], columns: Columns) -> list[dict[str, Any]]:
-    missing = sum(item.response is None for item in items)
-    rows: list[dict[str, Any]] = []
-    for estimand in ESTIMANDS:
-        weights = _weights([item.video for item in items], estimand)
-        videos = len({item.video for item in items})
-        sizes = {"n": len(items), "n_missing": missing, "videos": videos}
-        where = {"format": name, "estimand": estimand, **sizes}
-        for metric, scores in columns.items():
-            facts = KNOWN_METRICS[metric]
-            rule = {"better": facts.better, "worst": facts.conventions["missing"]}
-            rows.append({**where, "metric": metric, "value": float(weights @ scores), **rule})
-        if name == "number":
-            costs = _cost_values(items, weights)
-            rule = {"better": "smaller", "worst": _COST}
-            rows += [{**where, "metric": metric, "value": value, **rule} for metric, value in costs.items()]
-    return rows
-
-
-def _cost_values(items: Sequence[TargetedItem], weights: Floats) -> dict[str, float | None]:
-    references, given = _count_arrays(items)
-    values: dict[str, float | None] = {}
-    for power, word in ((1, "absolute"), (2, "squared")):
-        cost = expected_cost(references, given, power=power, weights=weights)
-        values[f"expected_cost_{word}"] = cost.value
-        values[f"normalised_expected_cost_{word}"] = None if math.isnan(cost.normalised) else cost.normalised
-    return values
-
-
-def _weights(videos: Sequence[str], estimand: str) -> Floats:
-    """The weight of each question in a mean; they sum to 1."""
-    names, place = np.unique(np.asarray(videos, dtype=str), return_inverse=True)
-    if estimand == "rows":
-        return np.full(len(videos), 1.0 / len(videos))
-    return np.asarray(1.0 / (np.bincount(place)[place] * len(names)))

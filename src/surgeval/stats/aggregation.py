@@ -115,7 +115,8 @@ def aggregate(
     prose = (
         f"Models were ranked by the {operator} of {matrix.metric.name!r} under {len(values)} aggregation strategies, "
         f"combining {combine} over videos and phases; ties share the smallest rank, and agreement with frame-wise "
-        f"aggregation is Kendall's tau-b."
+        "aggregation is Kendall's tau-b. Ranks and winners follow the values alone: whether models differ by more than "
+        "chance, `compare` and `rank` say."
     )
     return AggregationResult.of(frame, prose, tuple(notes), agreement=agreement)
 

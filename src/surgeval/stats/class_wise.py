@@ -129,8 +129,8 @@ def with_fixed(row: MacroRow, fixed: np.ndarray) -> MacroRow:
     """The mean over further classes that add the same whatever the videos."""
     number = row.classes + len(fixed)
     share, shift = row.classes / number, float(fixed.sum()) / number
-    ends = (share * one + shift for one in (row.value, row.low, row.high))
-    return MacroRow(*ends, share * row.sd, row.df, number)
+    value, low, high = (share * one + shift for one in (row.value, row.low, row.high))
+    return MacroRow(value, low, high, share * row.sd, row.df, number)
 
 
 def p_value(found: MacroInterval, width: float) -> float:

@@ -8,7 +8,8 @@ when the p-value says so; where a method draws, both models share the draws.
   that so many differing videos could have given. Other metrics than means have the p-value of the jackknife's t, class
   by class for means over classes, or none; below six videos it is at least the sign-flip test's smallest.
 * `p_false_claim`: half of it, the risk that a claim of superiority is false. It is never 0.
-* `favours`: the model that looks better. Fewer than six videos can show nothing, so nobody is favoured.
+* `favours`: the model with the better value. Where so few videos differ that nothing could be significant (fewer than
+  six at the usual level), nobody is favoured; where nothing is significant, a note says that the name is no conclusion.
 * `min_detectable`: the true difference that would be found significant with 80 % power at this level,
   `(t[1 - alpha/2] + t[power]) * sd` with the jackknife's standard error and degrees of freedom (Bloom 1995, "Minimum
   detectable effects"); where a method draws, the SD of the draws and one degree of freedom less than there are videos.
@@ -32,7 +33,13 @@ from surgeval.schema.score_table import Missing, ScoreMatrix
 from surgeval.schema.table_facts import Directions
 from surgeval.stats.deterministic import two_stage_distribution
 from surgeval.stats.engine import AUTO, Difference, auto_difference
-from surgeval.stats.few_videos import few_videos, gathered, percentile_too_narrow
+from surgeval.stats.few_videos import (
+    differing_videos,
+    few_videos,
+    gathered,
+    not_significant,
+    percentile_too_narrow,
+)
 from surgeval.stats.interval import (
     DETERMINISTIC,
     Settings,
@@ -176,7 +183,7 @@ def pair_row(part: Slice, settings: Settings, *, strict: bool = False) -> tuple[
         "statistic": settings.statistic if matrix.statistics is None else POOLED, "estimand": settings.estimand,
         "value_a": float(value[0]), "value_b": float(value[1]), "difference": found.value,
         **{name: known(getattr(found, name)) for name in ("low", "high", "sd", "df")},
-        "favours": _favours(found, matrix),
+        "favours": (favours := _favours(found, matrix, settings.level)),
         **{name: known(getattr(found, name)) for name in ("p_value", "smallest_p")},
         "p_false_claim": known(found.p_value / 2),
         "min_detectable": known(_detectable(found, settings)),
@@ -185,13 +192,17 @@ def pair_row(part: Slice, settings: Settings, *, strict: bool = False) -> tuple[
         "level": settings.level, "replicates": settings.replicates if settings.draws else None,
         "seed": settings.seed if settings.draws else None, "note": note,
     }  # fmt: skip
-    return labelled(part.labels, row), found.findings
+    said = [differing_videos(found.videos, found.smallest_p, settings.level)] if found.testable else []
+    if favours is not None:
+        said.append(not_significant(found.p_value, settings.level))
+    return labelled(part.labels, row), (*found.findings, *(one for one in said if one is not None))
 
 
-def _favours(found: Difference, matrix: ScoreMatrix) -> str | None:
+def _favours(found: Difference, matrix: ScoreMatrix, level: float) -> str | None:
     """The model that looks better, where so many videos can show anything and there is a test or an interval."""
     sign = np.sign(found.value) * matrix.metric.sign
-    if sign == 0 or not found.testable or np.isnan([found.p_value, found.low]).all():
+    hopeless = not found.testable or found.smallest_p > (1 - level) * (1 + 1e-9)
+    if sign == 0 or hopeless or np.isnan([found.p_value, found.low]).all():
         return None
     return matrix.models[0 if sign > 0 else 1]
 
@@ -250,7 +261,7 @@ def _prose(settings: Settings, matrix: ScoreMatrix) -> str:
         f"{matrix.models[0]!r} minus {matrix.models[1]!r} on the {both}. "
         f"{how} {_test_prose(settings, matrix)} "
         f"The minimum detectable difference has {POWER:.0%} power at level {1 - settings.level:.2g} and takes the SD "
-        "as given. Nobody is favoured below six videos."
+        "as given. Nobody is favoured where so few videos differ that nothing could be significant."
     )
 
 

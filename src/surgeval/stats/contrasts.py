@@ -89,20 +89,21 @@ def table_rows(
         draws = np.concatenate([draws, middle], axis=1)
     ends = bounds(draws, delta, level=settings.level, method=settings.method)
     sd = replicate_sd(draws)
-    videos = len(np.unique(matrix.videos[one.cases]))
+    videos, others = _videos(matrix, one)
     usable = np.isfinite(draws).sum(axis=0)
     sizes = np.bincount(matrix.videos[one.cases], minlength=1)
     sizes = sizes if settings.estimand == "rows" else np.minimum(sizes, 1)
+    effective = float(effective_videos(sizes))
     named = settings if matrix.statistics is None else settings._replace(statistic=POOLED)
     return [
         {
-            **_row(one, model, named, (value[i], baseline[i], delta[i]), videos, float(effective_videos(sizes))),
-            "low": known(ends.low[i]) if videos > 1 else None,
-            "high": known(ends.high[i]) if videos > 1 else None,
-            "sd": known(sd[i]) if videos > 1 else None,
+            **_row(one, model, named, (value[i], baseline[i], delta[i]), (videos, others), effective),
+            "low": known(ends.low[i]) if min(videos, others) > 1 else None,
+            "high": known(ends.high[i]) if min(videos, others) > 1 else None,
+            "sd": known(sd[i]) if min(videos, others) > 1 else None,
             "df": None,
             "method": settings.method,
-            "note": _note(int(one.cases.sum()), videos, int(usable[i]), len(draws)),
+            "note": _note(one, (videos, others), int(usable[i]), len(draws)),
         }
         for i, model in enumerate(models)
     ]
@@ -126,18 +127,19 @@ def _jackknife_rows(
     units = len(without)
     sd = np.sqrt((units - 1) / units * (np.where(np.isfinite(without), without - delta, 0.0) ** 2).sum(axis=0))
     df = min(float(degrees_of_freedom(side)) for side in sizes)
-    videos, effective = int((sizes[0] > 0).sum()), float(effective_videos(sizes[0]))
+    (videos, others), effective = _videos(matrix, one), float(effective_videos(sizes[0]))
+    fewest = min(int((side > 0).sum()) for side in sizes)
     ends = interval_ends(
         delta, sd, np.full(len(sd), df), level=settings.level, low=-np.inf, high=np.inf, effective=np.ones(len(sd))
     )
     if np.array_equal(one.cases, one.baseline):
         ends = delta, delta
-    refused = videos < FEWEST_VIDEOS or _pooled_quantile(settings)
+    refused = fewest < FEWEST_VIDEOS or _pooled_quantile(settings)
     named = settings if matrix.statistics is None else settings._replace(statistic=POOLED)
     rows = []
     for i, model in enumerate(models):
         low, high = (None if refused else known(end[i]) for end in ends)
-        note = _why_none(int(one.cases.sum()), videos, delta[i], settings) if low is None else None
+        note = _why_none(one, (videos, others), delta[i], settings) if low is None else None
         rows.append(
             {
                 **_row(
@@ -145,7 +147,7 @@ def _jackknife_rows(
                     model,
                     named,
                     (value[i], baseline[i], delta[i]),
-                    videos,
+                    (videos, others),
                     effective,
                 ),
                 "low": low,
@@ -164,7 +166,7 @@ def _row(
     model: str,
     settings: Settings,
     numbers: tuple[float, float, float],
-    videos: int,
+    videos: tuple[int, int],
     effective: float,
 ) -> dict[str, Any]:
     """What a row says whatever the method."""
@@ -174,7 +176,8 @@ def _row(
         "statistic": settings.statistic,
         "estimand": settings.estimand,
         "cases": int(one.cases.sum()),
-        "videos": videos,
+        "videos": videos[0],
+        "baseline_videos": videos[1],
         "effective_videos": known(effective),
         **{name: known(number) for name, number in zip(("value", "baseline", "delta"), numbers, strict=True)},
         "resample": label_of(settings.resample),
@@ -182,6 +185,11 @@ def _row(
         "replicates": settings.replicates if settings.draws else None,
         "seed": settings.seed if settings.draws else None,
     }
+
+
+def _videos(matrix: ScoreMatrix, one: Contrast) -> tuple[int, int]:
+    """How many videos each side has."""
+    return len(np.unique(matrix.videos[one.cases])), len(np.unique(matrix.videos[one.baseline]))
 
 
 def _check(settings: Settings) -> None:
@@ -265,23 +273,29 @@ def _pooled_quantile(settings: Settings) -> bool:
     return settings.estimand == "rows" and not Statistic.read(settings.statistic).is_mean
 
 
-def _why_none(cases: int, videos: int, delta: float, settings: Settings) -> str | None:
-    if cases == 0:
-        return "no cases"
-    if videos == 1:
-        return "one video only: its spread is unknowable"
-    if videos < FEWEST_VIDEOS:
-        return f"{videos} videos: no interval; the spread between videos cannot be judged"
+def _why_none(one: Contrast, videos: tuple[int, int], delta: float, settings: Settings) -> str | None:
+    if (few := _too_few(one, videos, FEWEST_VIDEOS)) is not None:
+        return few
     if _pooled_quantile(settings):
         return "no interval of a difference of pooled quantiles holds; use estimand='videos' or a percentile method"
     return "not scored" if np.isnan(delta) else "no variation between videos: no interval"
 
 
-def _note(cases: int, videos: int, usable: int, replicates: int) -> str | None:
-    if cases == 0:
-        return "no cases"
-    if videos == 1:
-        return "one video only: its spread is unknowable"
+def _too_few(one: Contrast, videos: tuple[int, int], fewest: int) -> str | None:
+    """Which side has too few videos to show its spread."""
+    for side, mask, number in (("", one.cases, videos[0]), ("what it is compared with: ", one.baseline, videos[1])):
+        if not mask.any():
+            return f"{side}no cases"
+        if number == 1:
+            return f"{side}one video only: its spread is unknowable"
+        if number < fewest:
+            return f"{side}{number} videos: no interval; the spread between videos cannot be judged"
+    return None
+
+
+def _note(one: Contrast, videos: tuple[int, int], usable: int, replicates: int) -> str | None:
+    if (few := _too_few(one, videos, 2)) is not None:
+        return few
     if usable < replicates:
         return f"{replicates - usable} of {replicates} resamples had no scored case and were left aside"
     return None

@@ -22,6 +22,7 @@ from surgeval.errors import TooFewVideos
 from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
 from surgeval.results.tables.statistics import DEPENDENCE, WIDTH_RATIO, WIDTH_SUMMARIES
+from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.score_table import Missing
 from surgeval.schema.table_facts import Directions
 from surgeval.stats.closed_form import mean_sd
@@ -32,6 +33,9 @@ from surgeval.stats.labels import SEPARATOR
 from surgeval.stats.nesting import Resample, label_of
 from surgeval.stats.replicates import Sample, unit_sums
 from surgeval.stats.statistic import divided
+
+FEWEST_JUDGED = 10
+"""Videos below which an intraclass correlation is mostly noise."""
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -95,7 +99,24 @@ def dependence(
         "effect is the variance of the mean over rows with whole videos as unit divided by that of independent rows "
         "(both in closed form), and the effective number of cases is the number of cases divided by it."
     )
-    return DependenceResult.of(DEPENDENCE.frame(frame), prose, matrix_notes(matrix, has_videos=scores.has_videos))
+    notes = [*matrix_notes(matrix, has_videos=scores.has_videos), *_hardly_known(frame)]
+    return DependenceResult.of(DEPENDENCE.frame(frame), prose, notes)
+
+
+def _hardly_known(frame: pl.DataFrame) -> list[Finding]:
+    """What must be said of estimates from few videos, and of those that dependence cannot give."""
+    out, videos = [], int(frame["videos"][0])
+    if videos < FEWEST_JUDGED:
+        text = f"{videos} videos: the spread between videos is hardly known, and with it every figure here."
+        out.append(Finding("few-videos", Severity.WARNING, text))
+    below = frame.filter(pl.col("design_effect") < 1)["model"].to_list()
+    if below:
+        text = (
+            "Videos are more alike than chance makes them: the table is not worth more than its cases; read the design "
+            "effect as 1."
+        )
+        out.append(Finding("design-effect-below-one", Severity.NOTE, text, subject=", ".join(below)))
+    return out
 
 
 def icc_between_videos(values: np.ndarray, starts: np.ndarray) -> np.ndarray:

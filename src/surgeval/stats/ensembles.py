@@ -265,7 +265,8 @@ def _bucket_rows(
             "ensemble": kind, "value": known(found.value[i]), "low": known(found.low[i]), "high": known(found.high[i]),
             "sd": known(found.sd[i]), "best_model": models[best], "best_value": known(every[best]),
             "gain": _turned(gain["difference"], sign), "gain_low": _turned(low, sign), "gain_high": _turned(high, sign),
-            "gain_p": gain["p_value"], "cases": len(values), "videos": len(part.matrix.video_names),
+            "gain_p": None if kind == "oracle" else gain["p_value"],  # the oracle cannot lose
+            "cases": len(values), "videos": len(part.matrix.video_names),
             "method": settings.method if note else found.method[i], "gain_method": gain["method"],
             "note": note or why_none(found, i, kind) or gain["note"],
         }))  # fmt: skip

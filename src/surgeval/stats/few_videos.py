@@ -48,6 +48,25 @@ def few_videos(videos: int, df: float, *, where: str | None = None) -> Finding |
     return None
 
 
+def differing_videos(videos: int, smallest_p: float, level: float, *, where: str | None = None) -> Finding | None:
+    """Said where enough videos are there, and two models differ in too few of them."""
+    if not smallest_p > (1 - level) * (1 + 1e-9) or smallest_p >= 1:
+        return None
+    text = (
+        f"The models differ in {round(1 - math.log2(smallest_p))} of {videos} videos only: no difference can be "
+        f"significant at level {1 - level:.2g} (smallest p-value {smallest_p:.3f})."
+    )
+    return Finding("few-differing-videos", _WARNING, text, where=where)
+
+
+def not_significant(p: float, level: float, *, where: str | None = None) -> Finding | None:
+    """Said where a model looks better and the test does not show it."""
+    if not p > (1 - level) * (1 + 1e-9):
+        return None
+    text = f"p = {p:.3f}: these videos do not show that either model is better; 'favours' names the better value only."
+    return Finding("not-significant", _NOTE, text, where=where)
+
+
 def percentile_too_narrow(videos: int, effective: float, *, where: str | None = None) -> Finding | None:
     """Said of percentile methods on fewer than a hundred equally long videos' worth."""
     if not effective < PERCENTILE_VIDEOS:
@@ -146,8 +165,19 @@ def correction_unreachable(videos: int, pairs: int, *, alpha: float = 0.05, wher
     if videos >= need:
         return None
     compared = "1 pair" if pairs == 1 else f"{pairs} pairs"
-    text = f"{videos} videos cannot reach significance with {compared}; {need} are needed."
+    count = "1 video" if videos == 1 else f"{videos} videos"
+    text = f"{count} cannot reach significance with {compared}; {need} are needed."
     return Finding("correction-unreachable", _WARNING, text, where=where)
+
+
+def first_open(models: Sequence[str], possible: np.ndarray, *, where: str | None = None) -> Finding | None:
+    """Said where some models are told apart and several can still be first; `possible` marks those that can."""
+    able = [model for model, first in zip(models, possible.tolist(), strict=True) if first]
+    if not 1 < len(able) < len(models):
+        return None
+    more = f" and {len(able) - MOST_NAMED} more" if len(able) > MOST_NAMED else ""
+    text = f"{len(able)} of {len(models)} models can be first by these data: {', '.join(able[:MOST_NAMED])}{more}."
+    return Finding("first-open", _NOTE, text, subject=where)
 
 
 def no_variation(*, where: str | None = None) -> Finding:

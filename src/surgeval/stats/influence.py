@@ -17,6 +17,7 @@ from surgeval.schema.table_facts import Directions
 from surgeval.stats.interval import matrix_notes
 from surgeval.stats.jackknife import jackknife_sd, leave_one_out
 from surgeval.stats.nesting import need_units
+from surgeval.stats.pooled import POOLED, verb_matrix
 from surgeval.stats.replicates import ESTIMAND_PROSE, Sample
 
 
@@ -47,7 +48,7 @@ def influence(
         TooFewVideos: The table has a single video.
     """
     scores = as_table(table, columns, better=better, metric=metric)
-    matrix = scores.matrix(metric, missing=missing)
+    matrix = verb_matrix(scores, metric, missing=missing, statistic=statistic, estimand=estimand)
     sample = Sample.of(matrix, statistic=statistic, resample="cluster", estimand=estimand)
     need_units(sample.nest, "influence")
     without = leave_one_out(sample)
@@ -58,7 +59,7 @@ def influence(
         {
             "video": np.repeat(names, len(matrix.models)),
             "model": matrix.models * len(names),
-            "statistic": [sample.statistic.name] * without.size,
+            "statistic": [sample.statistic.name if matrix.statistics is None else POOLED] * without.size,
             "estimand": [estimand] * without.size,
             "value": np.tile(value, len(names)),
             "value_without": without.ravel(),
@@ -67,8 +68,9 @@ def influence(
     )
     frame = frame.sort(pl.col("influence").abs(), "video", "model", descending=[True, False, False])
     spread = ", ".join(f"{m} {sd:.3g}" for m, sd in zip(matrix.models, jackknife_sd(without), strict=True))
+    what = f"The {statistic} of {matrix.metric.name!r} {ESTIMAND_PROSE[estimand]} (estimand: {estimand})"
     prose = (
-        f"The {statistic} of {matrix.metric.name!r} {ESTIMAND_PROSE[estimand]} (estimand: {estimand}) was recomputed "
+        f"{what if matrix.statistics is None else f'{matrix.metric.name!r} of all videos together'} was recomputed "
         f"without each of {len(names)} videos in turn. Jackknife standard errors: {spread}."
     )
     return InfluenceResult.of(INFLUENCE.frame(frame), prose, matrix_notes(matrix, has_videos=scores.has_videos))

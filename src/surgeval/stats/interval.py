@@ -379,11 +379,14 @@ def resample_prose(label: str) -> str:
     return known.get(label, f"bootstrap resamples of the hierarchy {label}")
 
 
+NO_VIDEO = "The table names no video, so each case stands for itself."
+
+
 def matrix_notes(matrix: ScoreMatrix, *, has_videos: bool = True, paired: bool = False) -> list[Finding | str]:
     """What a reader must know about the scores themselves."""
     notes: list[Finding | str] = []
     if not has_videos:
-        notes.append("The table names no video, so each case stands for itself.")
+        notes.append(NO_VIDEO)
     return [*notes, *matrix.borrowed, *matrix.findings(paired=paired)]
 
 

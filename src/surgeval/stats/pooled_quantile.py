@@ -50,6 +50,7 @@ def pooled_quantile_interval(
     level: float = 0.95,
     low: float = -math.inf,
     high: float = math.inf,
+    weights: np.ndarray | None = None,
 ) -> QuantileInterval:
     """The interval of a quantile of `values`, all rows pooled.
 
@@ -60,16 +61,18 @@ def pooled_quantile_interval(
         level: Coverage asked for.
         low: Smallest value the metric can take.
         high: Largest value the metric can take.
+        weights: What each row counts; 1 where not given.
     """
     check_level(level)
     scored = np.isfinite(values)
     values, codes = values[scored], np.unique(videos[scored], return_inverse=True)[1]
-    sizes = np.bincount(codes).astype(np.float64)
+    weights = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)[scored]
+    sizes = np.bincount(codes, weights=weights)
     beyond = videos_beyond(sizes, quantile)
     if len(sizes) < FEWEST_TESTED or beyond < FEWEST_BEYOND:
         return QuantileInterval(math.nan, math.nan, False, False, beyond)
     order = np.argsort(values, kind="stable")
-    kept = _Kept(values[order], codes[order], sizes, quantile, 1 - level)
+    kept = _Kept(values[order], codes[order], weights[order], sizes, quantile, 1 - level)
     first, last = kept.first_and_last()
     distinct = kept.distinct
     return QuantileInterval(
@@ -94,17 +97,26 @@ def videos_beyond(sizes: np.ndarray, quantile: float) -> float:
 class _Kept:
     """Which distinct values the test keeps; each is tested once."""
 
-    def __init__(self, values: np.ndarray, codes: np.ndarray, sizes: np.ndarray, quantile: float, alpha: float) -> None:
+    def __init__(
+        self,
+        values: np.ndarray,
+        codes: np.ndarray,
+        weights: np.ndarray,
+        sizes: np.ndarray,
+        quantile: float,
+        alpha: float,
+    ) -> None:
         self.distinct, starts = np.unique(values, return_index=True)
         self._ends = np.append(starts[1:], len(values))
-        self._codes, self._sizes, self._quantile, self._alpha = codes, sizes, quantile, alpha
+        self._reached = np.cumsum(weights)[self._ends - 1]
+        self._codes, self._weights, self._sizes, self._quantile, self._alpha = codes, weights, sizes, quantile, alpha
         self._known: dict[int, bool] = {}
 
     def first_and_last(self) -> tuple[int, int]:
         """The first and the last kept value, by number."""
         number = len(self.distinct)
         coarse = np.unique(np.linspace(0, number - 1, min(number, SCANNED)).astype(np.int64))
-        centre = int(np.searchsorted(self._ends, self._quantile * self._ends[-1]))
+        centre = int(np.searchsorted(self._reached, self._quantile * self._reached[-1]))
         grid = np.unique(np.append(coarse, min(centre, number - 1)))
         inside = grid[self._test(grid)]
         if not len(inside):
@@ -128,5 +140,8 @@ class _Kept:
         return np.array([self._known[n] for n in numbers.tolist()], dtype=bool)
 
     def _differences(self, numbers: np.ndarray) -> np.ndarray:
-        below = [np.bincount(self._codes[: self._ends[n]], minlength=len(self._sizes)) for n in numbers.tolist()]
+        below = [
+            np.bincount(self._codes[:end], weights=self._weights[:end], minlength=len(self._sizes))
+            for end in self._ends[numbers].tolist()
+        ]
         return np.asarray(np.stack(below, axis=1) - self._quantile * self._sizes[:, None])

@@ -166,12 +166,14 @@ def _profile_rows(part: Slice, marks: np.ndarray, estimand: str, level: float) -
     matrix = part.matrix
     good = reached(matrix.values, marks, matrix.metric.sign)
     found, sizes = video_shares(matrix, good.reshape(len(good), -1), estimand, level)
+    sure = np.tile(matrix.metric.sign * (matrix.metric.worst - marks) >= -_TIED, len(matrix.models))
+    found = found._replace(low=np.where(sure & np.isfinite(found.value), 1.0, found.low))
     named = itertools.product(matrix.models, marks.tolist())
     return [
         labelled(part.labels, {
             "model": model, "metric": matrix.metric.name, "estimand": estimand, "threshold": mark,
             **_numbers(found, place), "cases": int(sizes[place]), "videos": int(found.videos[place]), "level": level,
-            "note": _note(found, place),
+            "note": "every score reaches it by definition" if sure[place] else _note(found, place),
         })
         for place, (model, mark) in enumerate(named)
     ]  # fmt: skip

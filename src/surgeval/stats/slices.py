@@ -91,7 +91,9 @@ def slices(matrix: ScoreMatrix, by: Sequence[str] = (), *, separator: str = SEPA
     rows = matrix.cases.select(by).with_row_index("__row__")
     for column in by:
         if holds_several(rows[column], separator):
-            labels = [sorted(set(own)) or [None] for own in labels_of(rows[column], separator)]
+            labels: list[list[str | None]] = [
+                [*sorted(set(own))] or [None] for own in labels_of(rows[column], separator)
+            ]
             rows = rows.with_columns(pl.Series(column, labels, dtype=pl.List(pl.String))).explode(column)
     for row in rows.group_by(by).agg(pl.col("__row__")).sort(by, nulls_last=True).iter_rows(named=True):
         chosen = np.sort(np.asarray(row.pop("__row__"), dtype=np.int64))

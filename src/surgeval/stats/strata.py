@@ -261,7 +261,7 @@ def _findings(rows: Sequence[Mapping[str, Any]], settings: Settings) -> list[Fin
     seen = {(row["column"], row["stratum"]): row for row in rows if row["videos"]}
     findings = []
     for (column, stratum), row in seen.items():
-        videos, effective = row["videos"], row["effective_videos"]
+        videos, effective = min(row["videos"], row["baseline_videos"]), row["effective_videos"]
         if settings.draws:
             finding = percentile_too_narrow(videos, effective)
         else:

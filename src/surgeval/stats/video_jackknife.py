@@ -122,7 +122,8 @@ def jackknife_interval(
 
 def acceleration(influence: np.ndarray) -> np.ndarray:
     """A sixth of the skewness of what videos do to a value, along the first axis; 0 where nothing varies."""
-    return np.nan_to_num(divided((influence**3).sum(axis=0), 6 * (influence**2).sum(axis=0) ** 1.5))
+    skewness = divided((influence**3).sum(axis=0), (influence**2).sum(axis=0) ** 1.5)
+    return np.asarray(np.nan_to_num(skewness) / 6)
 
 
 def interval_ends(

@@ -5,7 +5,6 @@ import pytest
 
 from data_set_files import BUILDERS, bypass, endoscapes_image, put, put_json
 from surgeval.datasets import joined, open_data_set, sampled
-from surgeval.datasets._cvs import criteria_columns
 from surgeval.datasets.multibypass140 import phases_at_seconds
 from surgeval.errors import InputInvalid, Misuse
 
@@ -69,16 +68,6 @@ def test_labels_carried_forward_are_refused_as_references(tmp_path):
     with pytest.raises(InputInvalid, match="8_150 is no rated frame; its label is the last one carried forward"):
         open_data_set("endoscapes2023").references(tmp_path, task="cvs")
     assert not {"two_structures", "ds"} & set(references("endoscapes2023", "frames", tmp_path).table.columns)
-
-
-def test_criteria_by_place_are_refused_where_places_differ():
-    assert list(criteria_columns("endoscapes2023", ["C1", "C2", "C3"]).values()) == ["C1", "C2", "C3"]
-    named = ["cystic_plate", "two_structures", "hepatocystic_triangle"]
-    assert criteria_columns("cholec80_cvs", named)["hepatocystic_triangle"] == "hepatocystic_triangle"
-    with pytest.raises(InputInvalid, match="by their place"):
-        criteria_columns("cholec80_cvs", ["C1", "C2", "C3"])
-    with pytest.raises(InputInvalid, match="2 problems"):
-        criteria_columns("endoscapes2023", ["C1"])
 
 
 def test_milliseconds_never_meet_seconds_and_overlays_are_no_phases(tmp_path):

@@ -22,7 +22,7 @@ def test_the_exported_names_are_the_contract() -> None:
         "CheckReport",
         "CheckInterrupted",
     }
-    workbench |= {"in_official_protocol", "calibrate", "CalibrationReport", "side_by_side"}
+    workbench |= {"in_official_protocol", "calibrate", "CalibrationReport", "side_by_side", "open_judges"}
     assert set(judges.__all__) == contract | workbench | {"agreement_of", "Agreement", "VERDICT_STATES"}
 
 

@@ -17,7 +17,7 @@ from judge_cases import a_case, always, some_cases
 from surgeval import judges
 from surgeval.asking.chat import ChatLimits, retry_after_s
 from surgeval.errors import Misuse, RunInterrupted
-from surgeval.judges import JudgeCase, Panel, Verdict, VerdictStore, open_judge
+from surgeval.judges import JudgeCase, Panel, Verdict, VerdictStore, open_judge, open_judges
 from surgeval.judges._prompt import prompt_of
 from surgeval.judges.openai import OpenAIJudge, build
 from waiting import until
@@ -190,6 +190,9 @@ def test_room_and_time_for_a_reply_are_options() -> None:
     for wrong in ({"tokens": 0}, {"timeout_s": float("nan")}, {"timeout_s": -1.0}):
         with pytest.raises(Misuse, match="must be more than 0"):
             open_judge(f"openai:m@{server.url}", **wrong)
+    with pytest.raises(Misuse, match="for judges that ask a language model, got exact"):
+        open_judges(["exact"], tokens=50)
+    assert open_judges(["exact", f"openai:m@{server.url}"], tokens=50)[0].name == "exact"
 
 
 def test_a_reply_that_talks_until_it_is_cut_is_asked_for_the_json() -> None:

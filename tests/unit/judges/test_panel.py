@@ -131,6 +131,17 @@ def test_a_judge_that_breaks_down_has_failed_and_the_run_goes_on(judge: Dropping
     assert why in warning.message
 
 
+@pytest.mark.parametrize(("abstains_on", "warned"), [(0, False), (1, False), (2, True), (20, True)])
+def test_a_judge_that_often_has_no_verdict_is_named_with_what_it_says(abstains_on: int, warned: bool) -> None:
+    cases = some_cases(20)
+    silent = {case.case for case in cases[:abstains_on]}
+    panel = Panel([Saying("a", lambda c: Verdict(None, "abstained", "I would say yes.") if c.case in silent else YES)])
+    panel.decide(cases)
+    assert [finding.code for finding in panel.warnings()] == ["judge-abstained"] * warned
+    told = f"no clear verdict on {abstains_on} of 20 answers (first reply: 'I would say yes.')"
+    assert all(told in finding.message for finding in panel.warnings())
+
+
 @pytest.mark.parametrize(
     ("verdicts", "quorum", "state"),
     [

@@ -73,7 +73,8 @@ def test_a_derived_ood_is_shown_beside_the_stated_one() -> None:
         REQUESTS, REFERENCES, RESPONSES, judges=["exact"], ood="procedure", train_requests=training, replicates=5
     )
     names = result.summary.filter(pl.col("level") == "headline")["name"].to_list()
-    assert names == ["mean over buckets", "mean over buckets, ood as stated"]
+    clinical = "clinical questions, mean over buckets"
+    assert names == ["mean over buckets", clinical, "mean over buckets, ood as stated"]
     changed = result.results.filter(pl.col("ood") != pl.col("ood_stated"))
     assert changed["procedure"].unique().to_list() == ["rectal resection"]
 

@@ -79,7 +79,8 @@ def test_the_interval_and_the_p_value_are_one_conclusion_whatever_the_method() -
         assert drawn[name] == auto[name]
     assert auto["df"] is not None
     assert (drawn["df"], drawn["method"]) == (None, "percentile")
-    assert [one.code for one in compare(FRAME, "M2", "M0", method="percentile").findings] == ["percentile-too-narrow"]
+    codes = [one.code for one in compare(FRAME, "M2", "M0", method="percentile").findings]
+    assert codes == ["percentile-too-narrow", "not-significant"]
     assert (auto["replicates"], auto["seed"], drawn["replicates"], drawn["seed"]) == (None, None, 1000, 42)
 
 
@@ -179,3 +180,25 @@ def test_the_paragraph_names_unit_power_and_risk() -> None:
     auto = compare(FRAME, "M0", "M1").prose
     assert "sign-flip test over videos" in auto
     assert "seed" not in auto
+
+
+def test_too_few_differing_videos_favour_nobody_and_a_better_value_that_is_no_proof_is_said() -> None:
+    """Six videos of which one is a tie: the smallest p-value is 0.0625, whoever wins the others."""
+    rows = [
+        {"model": model, "case": f"q{v}", "video": f"v{v}", "metric": "correct", "value": float(value)}
+        for v in range(6)
+        for model, value in (("A", 1), ("B", int(v == 0)))
+    ]
+    result = compare(pl.DataFrame(rows), "A", "B")
+    row = result.table.row(0, named=True)
+    assert (row["p_value"], row["smallest_p"], row["favours"]) == (0.0625, 0.0625, None)
+    assert [one.message for one in result.findings] == [
+        "The models differ in 5 of 6 videos only: no difference can be significant at level 0.05 "
+        "(smallest p-value 0.062)."
+    ]
+    mixed = [dict(row, value=float((int(row["video"][1]) + (row["model"] == "A")) % 2)) for row in rows]
+    mixed += [dict(row, case="w", video="w", value=float(row["model"] == "A")) for row in rows[:2]]
+    result = compare(pl.DataFrame(mixed), "A", "B")
+    assert result.table["favours"].to_list() == ["A"]
+    assert result.table["p_value"][0] > 0.05
+    assert [one.code for one in result.findings] == ["not-significant"]

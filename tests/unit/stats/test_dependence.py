@@ -79,3 +79,12 @@ def test_influence_is_the_value_minus_the_value_without_a_video() -> None:
     assert row["value_without"] == pytest.approx(expected)
     assert row["influence"] == pytest.approx(row["value"] - expected)
     assert table["influence"].abs().to_list() == sorted(table["influence"].abs(), reverse=True)
+
+
+def test_few_videos_and_design_effects_below_one_are_said() -> None:
+    """Videos that are alike by chance make 42 cases look worth 120."""
+    alike = {"model": ["A"] * 8, "case": list("abcdefgh"), "video": list("uuvvwwxx"), "metric": ["correct"] * 8,
+             "value": [1, 0] * 4}  # fmt: skip
+    found = dependence(alike)
+    assert found.table["effective_cases"][0] is None or found.table["effective_cases"][0] > 8
+    assert [one.code for one in found.findings] == ["few-videos", "design-effect-below-one"]

@@ -14,6 +14,7 @@ from surgeval.metrics.reopening import written_down
 from surgeval.schema.score_table import ScoreTable
 from surgeval.schema.statistics_table import Recipe, StatisticsTable, stacked_statistics
 from surgeval.stats.comparison import compare
+from surgeval.stats.influence import influence
 from surgeval.stats.interval import interval
 from surgeval.stats.pooled import PooledStatistic, verb_matrix
 from surgeval.stats.ranking import rank
@@ -112,3 +113,13 @@ def test_a_metric_that_cannot_be_opened_as_it_was_is_said(scores: ScoreTable) ->
     strange = scores.statistics.frame.with_columns(options=pl.lit(Recipe(NAME, '{"colour": 1}').options))
     with pytest.raises(TableInvalid, match="cannot be opened with"):
         interval(replace(scores, statistics=StatisticsTable(strange)))
+
+
+def test_influence_is_on_the_value_of_all_videos_together(scores: ScoreTable) -> None:
+    result = influence(scores)
+    metric, own = open_metric(NAME), sums(scores, "A")
+    row = result.table.filter(pl.col("model") == "A", pl.col("video") == "h").row(0, named=True)
+    assert row["value"] == pytest.approx(metric.combine(own, np.ones(8)))
+    assert row["value_without"] == pytest.approx(metric.combine(own[:7], np.ones(7)))
+    assert row["statistic"] == "pooled"
+    assert "of all videos together" in result.prose

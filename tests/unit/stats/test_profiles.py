@@ -115,3 +115,12 @@ def test_what_cannot_be_profiled_is_refused() -> None:
     with pytest.raises(Misuse, match="finite"):
         profiles(FRAME, thresholds=[float("nan")])
     assert chosen_thresholds(None, [0.5, 0.2, 0.5]).tolist() == [0.2, 0.5]  # type: ignore[arg-type]
+
+
+def test_a_threshold_that_every_score_reaches_by_definition_is_certain() -> None:
+    rows = {"model": ["A"] * 4, "case": list("abcd"), "video": list("uvwx"), "metric": ["correct"] * 4,
+            "value": [1, 0, 1, 1]}  # fmt: skip
+    first, second = profiles(rows).table.iter_rows(named=True)
+    assert (first["threshold"], first["value"], first["low"], first["high"]) == (0.0, 1.0, 1.0, 1.0)
+    assert first["note"] == "every score reaches it by definition"
+    assert second["low"] < second["value"]

@@ -248,3 +248,20 @@ def test_another_sign_between_labels_can_be_named() -> None:
     assert "smoke|blood" in strata(bars, ["seen"], replicates=20).table["stratum"]
     split = strata(bars, ["seen"], separator="|", replicates=20).table
     assert split["stratum"].unique().sort().to_list() == ["blood", "smoke"]
+
+
+@pytest.mark.parametrize("method", ["auto", "percentile"])
+def test_a_stratum_compared_with_the_cases_of_one_video_has_no_interval(method: str) -> None:
+    """One case outside the stratum looked like a certain difference: leaving out its video told nothing."""
+    rng = np.random.default_rng(3)
+    rows = [
+        {"model": "A", "case": f"q{v}{q}", "video": f"v{v}", "metric": "correct", "value": float(rng.random() < 0.5),
+         "phase": "rare" if (v, q) == (0, 0) else "P"}
+        for v in range(8)
+        for q in range(6)
+    ]  # fmt: skip
+    result = strata(pl.DataFrame(rows), ["phase"], baseline="rest", method=method, replicates=50)
+    row = result.table.filter(pl.col("stratum") == "P").row(0, named=True)
+    assert (row["videos"], row["baseline_videos"]) == (8, 1)
+    assert (row["low"], row["high"], row["sd"]) == (None, None, None)
+    assert row["note"] == "what it is compared with: one video only: its spread is unknowable"

@@ -165,7 +165,9 @@ def distinct_labels(labels: npt.NDArray[np.int64]) -> list[int]:
 class _MeanIou:
     """Options shared by both mIoUs."""
 
-    def __init__(self, *, classes: Sequence[int], ignore: int | None = None, empty: EmptyRule | str) -> None:
+    def __init__(
+        self, *, classes: Sequence[int], ignore: int | None = None, empty: EmptyRule | str = "surface-distance"
+    ) -> None:
         self.classes, self.ignore, self.empty = tuple(classes), ignore, empty_rule(empty)
 
     @property
@@ -179,11 +181,6 @@ class PooledMeanIou(_MeanIou, WeightedMetric):
     """The mean over classes of the IoU of pixels summed over all images."""
 
     takes = ("masks",)
-
-    def __init__(
-        self, *, classes: Sequence[int], ignore: int | None = None, empty: EmptyRule | str = "surface-distance"
-    ) -> None:
-        super().__init__(classes=classes, ignore=ignore, empty=empty)
 
     @property
     def facts(self) -> MetricFacts:
@@ -212,11 +209,6 @@ class ImageMeanIou(_MeanIou, CaseMean):
     """The mean over images of the mean over classes of the IoU in each image."""
 
     takes = ("masks",)
-
-    def __init__(
-        self, *, classes: Sequence[int], ignore: int | None = None, empty: EmptyRule | str = "surface-distance"
-    ) -> None:
-        super().__init__(classes=classes, ignore=ignore, empty=empty)
 
     @property
     def facts(self) -> MetricFacts:

@@ -1,19 +1,18 @@
 """Stage 5, tolerance: how far apart the time answers of careful people may lie.
 
 It is the least distance within which two raters of a question agree with the chance asked for, every question
-counting once.
+counting once (`stats.agreement.tolerance`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid
 from surgeval.questions.stages.box_tables import needed_columns
+from surgeval.stats.agreement.tolerance import RaterPairs, rater_sd
 
 
 class Tolerance(NamedTuple):
@@ -55,16 +54,5 @@ def tolerance_from_spread(table: Any, *, chance: float = 0.95) -> Tolerance:
         problems.append("no question was answered by two raters")
     if problems:
         raise TableInvalid("ratings of times", problems)
-    return _tolerance(several, chance)
-
-
-def _tolerance(several: Sequence[np.ndarray], chance: float) -> Tolerance:
-    apart = [np.abs(np.subtract.outer(answers, answers)[np.triu_indices(len(answers), 1)]) for answers in several]
-    distance = np.concatenate(apart)
-    weight = np.concatenate([np.full(len(gaps), 1 / len(gaps)) for gaps in apart])
-    order = np.argsort(distance, kind="stable")
-    reached = np.cumsum(weight[order]) / weight.sum()
-    within = min(int(np.searchsorted(reached, chance - 1e-12)), len(order) - 1)
-    squares = sum(float(((answers - answers.mean()) ** 2).sum()) for answers in several)
-    freedom = sum(len(answers) - 1 for answers in several)
-    return Tolerance(float(distance[order][within]), float(np.sqrt(squares / freedom)), len(several), len(distance))
+    pairs = RaterPairs.of(several)
+    return Tolerance(pairs.tolerance(chance), rater_sd(several), len(several), len(pairs.distance))

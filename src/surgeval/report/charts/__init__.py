@@ -22,6 +22,7 @@ from surgeval.report.charts.differences import pair_differences
 from surgeval.report.charts.failures import effects_forest, model_effects
 from surgeval.report.charts.intervals import value_intervals
 from surgeval.report.charts.pairs import dominance_matrix, significance_map
+from surgeval.report.charts.patients import patient_values
 from surgeval.report.charts.places import place_frequencies, place_shares, places_by_rule
 from surgeval.report.charts.podium import podium, ranking_heat_map
 from surgeval.report.charts.properties import marginal_means, property_prevalence
@@ -49,6 +50,7 @@ __all__ = [
     "naive_against_cluster",
     "normal_qq",
     "pair_differences",
+    "patient_values",
     "place_frequencies",
     "place_shares",
     "places_by_rule",
@@ -77,7 +79,7 @@ _CHARTS: dict[str, Callable[..., Chart]] = {
         naive_against_cluster, strata_deltas, aggregation_flips, difference_intervals, video_leverage,
         calibration, time_error, count_confusion, latency_against_budget,
         effects_forest, model_effects, caterpillar, normal_qq, simulated_residuals, property_prevalence, marginal_means,
-        timeline, agreement_matrix,
+        timeline, agreement_matrix, patient_values,
     )
 }  # fmt: skip
 

@@ -24,11 +24,12 @@ def section(inputs: Inputs) -> Section:
     """Outcomes per model, the hardest videos, targeted metrics and examples of failures."""
     if inputs.rows.is_empty():
         return missing("answers", TITLE, "There are no scored answers.", "surgeval score ... --out DIR/MODEL")
-    blocks = [*_outcomes(inputs), *_videos(inputs), *_targeted(inputs), *_examples(inputs)]
+    blocks = [*outcomes(inputs), *_videos(inputs), *_targeted(inputs), *examples(inputs)]
     return Section("answers", TITLE, tuple(blocks))
 
 
-def _outcomes(inputs: Inputs) -> list[Block]:
+def outcomes(inputs: Inputs) -> list[Block]:
+    """What became of the answers of every model; nothing where all were given and scored."""
     rows = inputs.rows
     column = "reason" if "reason" in rows.columns else "status"
     counts = rows.group_by("model", column).len().sort(column)
@@ -109,7 +110,7 @@ def _counts(inputs: Inputs) -> list[Block]:
     ]  # fmt: skip
 
 
-def _examples(inputs: Inputs) -> list[Block]:
+def examples(inputs: Inputs) -> list[Block]:
     """A few failures per model, in the models' own words."""
     parts = inputs.of("score")
     if not parts:

@@ -10,12 +10,14 @@ from collections.abc import Iterable, Mapping
 
 import polars as pl
 
-from surgeval.results.tables import evaluation, failures, ranking, scoring, statistics
+from surgeval.results.tables import evaluation, failures, ranking, scoring, statistics, studies, supplement
 from surgeval.results.tables.table import KINDS, Column, Table, number, text, whole, yes_no
 
 __all__ = [
     "KINDS", "MARKS", "OFFICIAL_SUMMARY", "OLDER_COLUMNS", "RECORDS", "RESULT_FILES", "TABLES", "Column", "Table",
-    "current", "evaluation", "failures", "number", "ranking", "scoring", "statistics", "text", "whole", "yes_no",
+    "current", "evaluation", "failures", "number", "ranking", "scoring", "statistics", "studies", "supplement", "text",
+    "whole",
+    "yes_no",
 ]  # fmt: skip
 
 
@@ -37,7 +39,7 @@ TABLES: Mapping[str, Mapping[str, Table]] = {
     "compare": _by_name([statistics.COMPARE]),
     "strata": _by_name([statistics.STRATA]),
     "aggregate": _by_name([statistics.AGGREGATE]),
-    "agreement": _by_name([statistics.AGREEMENT]),
+    "agreement": _by_name([statistics.AGREEMENT, statistics.TOLERANCE]),
     "adjusted": _by_name([statistics.ADJUSTED]),
     "cooccurrence": _by_name([statistics.COOCCURRENCE]),
     "dependence": _by_name([statistics.DEPENDENCE]),
@@ -45,6 +47,8 @@ TABLES: Mapping[str, Mapping[str, Table]] = {
     "ensembles": _by_name([statistics.ENSEMBLES]),
     "influence": _by_name([statistics.INFLUENCE]),
     "profiles": _by_name([statistics.PROFILES, statistics.IMPROVEMENT]),
+    "study": _by_name(studies.STUDY),
+    "supplement": _by_name(supplement.SUPPLEMENT),
     "questions": {},
     "lint": {},
     "rehearse": _by_name([scoring.REHEARSE]),

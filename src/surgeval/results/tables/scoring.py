@@ -6,7 +6,11 @@ from surgeval.results.tables.table import Table, number, text, whole, yes_no
 
 SUMMARY = Table(
     "summary", "One slice of the questions; official profiles write six of the columns, as the toolkit does.",
-    level=text("kind of slice: headline, bound, overall, bucket, group, leaf, answer_format or clinical"), name=text,
+    level=text(
+        "kind of slice: headline, bound, overall, bucket, clinical_bucket, group, leaf, answer_format, clinical, "
+        "secondary or context"
+    ),
+    name=text("of the slice; secondary capabilities overlap, and the clinical headline is named so"),
     estimand=text("rows: mean over questions; videos: mean over videos of their means", needed=False),
     accuracy=number, low=number("of the interval over videos; official files say ci_low"),
     high=number("official files say ci_high"), df=number("degrees of freedom of the interval", needed=False),
@@ -20,6 +24,19 @@ TARGETED = Table(
     format=text, metric=text, estimand=text("rows or videos, as in summary"), value=number, n=whole("questions"),
     n_missing=whole("without a usable response"), videos=whole, better=text("larger or smaller", needed=False),
     worst=text("what a missing response counts as", needed=False),
+    low=number("of the interval over videos", needed=False), high=number(needed=False),
+    df=number("degrees of freedom of the interval", needed=False),
+    effective_videos=number("videos of equal size that would carry as much", needed=False),
+    method=text("that gave the interval; none where the data carry none", needed=False),
+)  # fmt: skip
+OOD_GAP = Table(
+    "ood_gap", "Accuracy out of distribution against in distribution: means over capabilities, then each capability.",
+    capability=text("a group of capabilities, or in brackets the mean over some"),
+    id_accuracy=number("in distribution"), ood_accuracy=number("out of distribution"), gap=number("ood minus id"),
+    low=number("of the interval of the gap over videos"), high=number, df=number("degrees of freedom of the interval"),
+    questions_id=whole, videos_id=whole, questions_ood=whole, videos_ood=whole,
+    method=text("that gave the interval; none where the data carry none"),
+    note=text("why a number or an interval is not there"),
 )  # fmt: skip
 COUNTS = Table(
     "counts", "One counting question.", case=text, video=text, reference=whole, response=whole("empty where unusable"),
@@ -97,6 +114,8 @@ REHEARSE = Table(
     outcome=text("ok, timeout, crashed, invalid, ..."), questions=whole,
 )  # fmt: skip
 
-SCORE = (SUMMARY, TARGETED, COUNTS, LEVERAGE_QUESTIONS, LEVERAGE_VIDEOS, JUDGES, JUDGE_AGREEMENT, RESULTS)
+SCORE = (
+    SUMMARY, OOD_GAP, TARGETED, COUNTS, LEVERAGE_QUESTIONS, LEVERAGE_VIDEOS, JUDGES, JUDGE_AGREEMENT, RESULTS,
+)  # fmt: skip
 FLOOR = (FLOORS, TEMPLATES, MARGINS, UNSEEN_TEMPLATES)
 DIFF = (MOVED, CHANGES, SETTINGS)

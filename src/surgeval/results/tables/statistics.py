@@ -23,6 +23,7 @@ _SD = {"sd": number("of the value: standard error by the jackknife, or over resa
 _DF = {**_SD, "df": number("degrees of freedom of the interval; empty where a method draws", needed=False)}
 _SIZE = {"cases": whole(needed=False), "videos": whole(needed=False)}
 _EFFECTIVE = {**_SIZE, "effective_videos": number("videos of equal size that would carry as much", needed=False)}
+_BESIDE = {"baseline_videos": whole("of what it is compared with", needed=False)}
 
 INTERVAL = Table(
     "result", "One model, overall or in one slice; the columns of --by come first.", "more",
@@ -33,7 +34,7 @@ COMPARE = Table(
     "result", "One pair of models, overall or in one slice; the columns of --by come first.", "more",
     model_a=text, model_b=text, metric=text(needed=False), **_WHAT, value_a=number(needed=False),
     value_b=number(needed=False), difference=number("first minus second"), low=number, high=number, **_DF,
-    favours=text("the model that looks better; empty below six videos", needed=False),
+    favours=text("the model with the better value; empty where nothing could be significant", needed=False),
     p_value=number(
         "of the sign-flip test over videos, two-sided; of the jackknife's t where the metric is no mean", needed=False
     ),
@@ -45,7 +46,7 @@ COMPARE = Table(
 )  # fmt: skip
 STRATA = Table(
     "result", "One model in one stratum beside the whole or the rest.",
-    column=text, stratum=text, model=text("or the median of all"), **_WHAT, **_EFFECTIVE,
+    column=text, stratum=text, model=text("or the median of all"), **_WHAT, **_EFFECTIVE, **_BESIDE,
     value=number("in the stratum"), baseline=number("in the whole, or in the rest", needed=False),
     delta=number("value minus baseline"),
     low=number("of the difference"), high=number, **_DF, **_METHOD,
@@ -59,6 +60,14 @@ AGREEMENT = Table(
     coefficient=text, rater_a=text("empty where all raters are meant", needed=False), rater_b=text(needed=False),
     value=number, low=number("of the interval over videos", needed=False), high=number(needed=False), **_SD,
     units=number(needed=False), videos=whole(needed=False), note=text(needed=False),
+)  # fmt: skip
+TOLERANCE = Table(
+    "tolerance", "How far apart the numbers of two raters of one unit lie.",
+    chance=number("that two raters lie within the tolerance"),
+    tolerance=number("in the unit of the labels; times in s"),
+    low=number("of the interval over videos"), high=number, rater_sd=number("of one rater around the mean of a unit"),
+    largest=number("difference that occurs"), units=whole("rated by two raters or more"), pairs=whole("of raters"),
+    raters=whole, videos=whole,
 )  # fmt: skip
 PROFILES = Table(
     "result", "One model and one threshold, overall or in one slice; the columns of --by come first.", "more",
@@ -82,9 +91,16 @@ ADJUSTED = Table(
 COOCCURRENCE = Table(
     "result", "One model on the cases with one label, or with one label given another.",
     kind=text("marginal, primary or conditional"), label=text, given=text("the secondary label", needed=False),
-    model=text("or the median of all"), **_WHAT, **_EFFECTIVE, value=number,
+    model=text("or the median of all"), **_WHAT, **_EFFECTIVE, **_BESIDE, value=number,
     baseline=number("that it is compared with"), delta=number("value minus baseline"),
     low=number("of the difference"), high=number, **_DF, **_METHOD,
+)  # fmt: skip
+VARIABILITY = Table(
+    "variability", "How the videos of one model are spread, overall or in one slice.", "more",
+    model=text, cases=whole, videos=whole, mean=number("over videos of their means"),
+    sd=number("over videos; empty below three"), lowest=number("video"),
+    whisker_low=number("lowest video within 1.5 boxes of the quartile"), q25=number, median=number, q75=number,
+    whisker_high=number("highest video within 1.5 boxes of the quartile"), highest=number("video"),
 )  # fmt: skip
 DEPENDENCE = Table(
     "result", "How strongly the scores of one model hang together within videos.",
@@ -105,7 +121,7 @@ ENSEMBLES = Table(
     "result", "One ensemble, overall or in one bucket; the columns of --by come first.", "more",
     ensemble=text, value=number, low=number, high=number, **_SD, best_model=text("of the bucket"),
     best_value=number, gain=number("over the best model; positive is better"), gain_low=number, gain_high=number,
-    gain_p=number("of the sign-flip test over videos, two-sided; empty where there is none", needed=False),
+    gain_p=number("of the sign-flip test over videos, two-sided; empty for the oracle", needed=False),
     **_SIZE, method=_METHOD["method"], gain_method=text("that gave the interval of the gain", needed=False),
     note=_HOW["note"],
 )  # fmt: skip

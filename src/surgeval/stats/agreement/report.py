@@ -7,16 +7,18 @@ the table names no video each unit stands for itself, and the report says so.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 
 from surgeval.errors import Misuse, UnknownName
 from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, rows_of
-from surgeval.results.tables.statistics import AGREEMENT
+from surgeval.results.tables.statistics import AGREEMENT, TOLERANCE
+from surgeval.schema.question_files import Sources
 from surgeval.stats.agreement.coefficients import (
     KAPPA_WEIGHTS,
     SCALES,
@@ -29,6 +31,7 @@ from surgeval.stats.agreement.coefficients import (
     percent_agreement,
 )
 from surgeval.stats.agreement.ratings import Ratings, segment_ratings, unit_ratings
+from surgeval.stats.agreement.tolerance import tolerance_prose, tolerance_row, with_tolerance
 from surgeval.stats.draws import check_replicates, check_seed, stream, video_counts
 from surgeval.stats.interval import replicate_sd
 from surgeval.stats.intervals import bounds, check_level, percent
@@ -40,8 +43,13 @@ class AgreementResult(TableResult):
 
     stem: ClassVar[str] = "agreement"
 
+    def screen(self) -> Mapping[str, pl.DataFrame]:
+        """The coefficients, and the tolerance where one was asked for."""
+        more = {"tolerance": self.tables["tolerance"]} if "tolerance" in self.tables else {}
+        return {"": self.shown, **more}
 
-@requested("agreement")
+
+@requested("agreement", files=("table", "into"))
 def agreement(
     table: Any,
     *,
@@ -57,6 +65,9 @@ def agreement(
     scale: str = "nominal",
     order: Sequence[str] = (),
     kappa_weights: str = "none",
+    tolerance: float | None = None,
+    into: Sources | None = None,
+    answer_format: str = "time",
     level: float = 0.95,
     replicates: int = 1000,
     seed: int = 42,
@@ -78,6 +89,11 @@ def agreement(
         scale: `nominal`, `ordinal` or `interval`; ICC is added for `interval`.
         order: The labels in order, where they are not numbers and the scale is `ordinal`.
         kappa_weights: Weights of Cohen's kappa: `none`, `linear` or `quadratic`.
+        tolerance: The chance, such as 0.95, with which two raters are to lie within a tolerance; labels are numbers, or
+            times such as 00:12:05. The table `tolerance` says how far that is.
+        into: Reference answers (or their files) that are to be given the tolerance; the result carries them as
+            `references`.
+        answer_format: Which of these questions: `time` (`threshold_seconds`) or `percentage` (`threshold_pp`).
         level: Coverage asked for.
         replicates: How many resamples of videos.
         seed: Seed of the stream.
@@ -94,9 +110,13 @@ def agreement(
     for kind, got, known in (("scale", scale, SCALES), ("kappa weights", kappa_weights, KAPPA_WEIGHTS)):
         if got not in known:
             raise UnknownName(kind, got, known)
+    if into is not None and tolerance is None:
+        raise Misuse("into names references for a tolerance; say with which chance raters are to lie within it")
     segments = start is not None or end is not None
     if segments and (start is None or end is None or video is None):
         raise Misuse("segments need the columns video, start and end")
+    if segments and tolerance is not None:
+        raise Misuse("a tolerance needs one number per unit and rater; name a unit column, such as the question")
     if segments == (unit is not None):
         raise Misuse("name either a unit column, or start and end of segments")
     if start is not None and end is not None and video is not None:
@@ -114,9 +134,17 @@ def agreement(
         )
     else:
         ratings = unit_ratings(table, unit=str(unit), rater=rater, label=label, video=video, order=order)
-    return agreement_of(
+    result = agreement_of(
         ratings, scale=scale, ordered=bool(order), kappa_weights=kappa_weights, level=level, replicates=replicates,
         seed=seed, segments=segments, step_s=step_s,
+    )  # fmt: skip
+    if tolerance is None:
+        return result
+    row, said = tolerance_row(ratings, tolerance, level)
+    records = {} if into is None else {"references": with_tolerance(into, answer_format, row["tolerance"])}
+    return replace(
+        result, tables={**result.tables, "tolerance": TOLERANCE.frame([row])}, records=records,
+        findings=(*result.findings, *said), prose=f"{result.prose} {tolerance_prose(row)}",
     )  # fmt: skip
 
 

@@ -47,7 +47,7 @@ class Cell(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
-class FailureTable(TableResult):
+class FailureTableResult(TableResult):
     """Effects of properties by outcome and group; one row per fit and coefficient."""
 
     stem: ClassVar[str] = "failure_table"
@@ -88,7 +88,7 @@ def failure_table(
     columns: Mapping[str, str] | None = None,
     engine: Engine = "auto",
     where: str = "table",
-) -> FailureTable:
+) -> FailureTableResult:
     """Which properties make models fail, for several outcomes and groups of rows at once.
 
     Args:
@@ -179,7 +179,7 @@ def _groups(
         yield f"{name} = {value}", frame.filter(pl.col(name) == value)
 
 
-def _result(made: Mapping[Cell, FailuresResult | TableInvalid], fixed: Sequence[str], where: str) -> FailureTable:
+def _result(made: Mapping[Cell, FailuresResult | TableInvalid], fixed: Sequence[str], where: str) -> FailureTableResult:
     fitted = {cell: found for cell, found in made.items() if isinstance(found, FailuresResult)}
     refused = {cell: error for cell, error in made.items() if isinstance(error, TableInvalid)}
     if not fitted:
@@ -187,7 +187,7 @@ def _result(made: Mapping[Cell, FailuresResult | TableInvalid], fixed: Sequence[
     rows = [row for cell, found in made.items() for row in _rows(cell, found, fixed)]
     notes = [Finding("not-fitted", Severity.WARNING, "; ".join(error.problems), subject=str(cell))
              for cell, error in refused.items()]  # fmt: skip
-    return FailureTable.of(tables.FAILURE_TABLE.frame(rows), _prose(fitted), [*notes, *_shared(fitted)])
+    return FailureTableResult.of(tables.FAILURE_TABLE.frame(rows), _prose(fitted), [*notes, *_shared(fitted)])
 
 
 def _rows(cell: Cell, found: FailuresResult | TableInvalid, fixed: Sequence[str]) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ from surgeval.schema.table_facts import Directions
 from surgeval.stats.mixed.design import Design, Separation, design_of
 from surgeval.stats.mixed.diagnostics import diagnose
 from surgeval.stats.mixed.fit import Engine, fit
-from surgeval.stats.mixed.formula import FamilyName, fixed_terms, random_terms
+from surgeval.stats.mixed.formula import FamilyName, column_of, fixed_terms, random_terms
 from surgeval.stats.mixed.inference import Ratio, likelihood_ratio
 from surgeval.stats.mixed.influence import leave_one_out
 from surgeval.stats.mixed.report import FailuresResult, Specifications, effects_table, unassessed
@@ -139,7 +139,7 @@ def failures(
     named = [name for name in columns or () if any(name in term for term in terms)]
     stated, called = stated_facts(table), (columns or {}).get("value", "value")
     frame = of_metric(
-        rows_of(table, columns, where=where, roles=named), metric, outcome, where, main=stated.main, own=called
+        rows_of(table, columns, where=where, roles=named), metric, outcome, where, main=stated.main, called=called
     )
     told: tuple[Finding, ...] = ()
     scored = metric_in(frame, called) if outcome == "value" else ""
@@ -239,7 +239,7 @@ def _asked_for(frame: pl.DataFrame, request: Request, work: Workflow, wanted: bo
     if wanted and request.random and not request.roles.model:
         yield Finding("no-model", Severity.WARNING, "no random effect is called model, so nothing absorbs what single "
                       "models do on single units; name the column (columns: model=COLUMN)")  # fmt: skip
-    named = {part for name in request.random for part in name.split(":")}
+    named = {column_of(part) for name in (*request.random, *request.fixed) for part in name.split(":")}
     if request.random and (beside := [name for name in VIDEO_NAMES if name in frame.columns and name not in named]):
         yield Finding("video-not-modelled", Severity.WARNING, f"column {beside[0]!r} is no random effect, so rows of "
                       f"one {beside[0]} count as independent; add it to the random effects")  # fmt: skip

@@ -46,15 +46,15 @@ class Family(Protocol):
     start: np.ndarray
     """Where the search for the parameters beyond the linear predictor begins; empty where there are none."""
 
-    def value(self, eta: np.ndarray, own: np.ndarray, /) -> float:
-        """Log-likelihood relative to the saturated model, `own` being the parameters beyond the linear predictor."""
+    def value(self, eta: np.ndarray, nuisance: np.ndarray, /) -> float:
+        """Log-likelihood relative to the saturated model; `nuisance` are the parameters beyond the linear predictor."""
         ...
 
-    def terms(self, eta: np.ndarray, own: np.ndarray, /) -> Terms:
+    def terms(self, eta: np.ndarray, nuisance: np.ndarray, /) -> Terms:
         """Score and weight."""
         ...
 
-    def slope(self, eta: np.ndarray, own: np.ndarray, /) -> np.ndarray:
+    def slope(self, eta: np.ndarray, nuisance: np.ndarray, /) -> np.ndarray:
         """Derivative of the weight."""
         ...
 
@@ -78,19 +78,19 @@ class Binomial:
         self.hits, self.draws = w * k, w * n
         self.noise = EPSILON * _length(self.draws)
 
-    def value(self, eta: np.ndarray, _own: np.ndarray = NONE, /) -> float:
+    def value(self, eta: np.ndarray, _nuisance: np.ndarray = NONE, /) -> float:
         """Log-likelihood relative to the saturated model."""
         soft = np.maximum(eta, 0.0) + np.log1p(np.exp(-np.abs(eta)))
         return float(np.sum(self.hits * eta - self.draws * soft - self.base))
 
-    def terms(self, eta: np.ndarray, _own: np.ndarray = NONE, /) -> Terms:
+    def terms(self, eta: np.ndarray, _nuisance: np.ndarray = NONE, /) -> Terms:
         """Score and weight."""
         small = np.exp(-np.abs(eta))
         share = 1.0 / (1.0 + small)
         probability = np.where(eta >= 0, share, small * share)
         return Terms(self.hits - self.draws * probability, self.draws * small * share * share)
 
-    def slope(self, eta: np.ndarray, _own: np.ndarray = NONE, /) -> np.ndarray:
+    def slope(self, eta: np.ndarray, _nuisance: np.ndarray = NONE, /) -> np.ndarray:
         """Derivative of the weight."""
         small = np.exp(-np.abs(eta))
         share = 1.0 / (1.0 + small)
@@ -117,17 +117,17 @@ class Poisson:
         self.saturated = float(np.sum(self.base) - np.sum(w * special.gammaln(y + 1)))
         self.noise = EPSILON * _length(w * y)
 
-    def value(self, eta: np.ndarray, _own: np.ndarray = NONE, /) -> float:
+    def value(self, eta: np.ndarray, _nuisance: np.ndarray = NONE, /) -> float:
         """Log-likelihood relative to the saturated model."""
         rate = self.weights * np.exp(np.minimum(eta, 700.0))
         return float(np.sum(self.weights * self.counts * eta - rate - self.base))
 
-    def terms(self, eta: np.ndarray, _own: np.ndarray = NONE, /) -> Terms:
+    def terms(self, eta: np.ndarray, _nuisance: np.ndarray = NONE, /) -> Terms:
         """Score and weight."""
         rate = self.weights * np.exp(np.minimum(eta, 700.0))
         return Terms(self.weights * self.counts - rate, rate)
 
-    def slope(self, eta: np.ndarray, _own: np.ndarray = NONE, /) -> np.ndarray:
+    def slope(self, eta: np.ndarray, _nuisance: np.ndarray = NONE, /) -> np.ndarray:
         """Derivative of the weight."""
         return np.asarray(self.weights * np.exp(np.minimum(eta, 700.0)))
 
@@ -149,24 +149,24 @@ class BetaBinomial:
         self.noise = 1e-9 + EPSILON * _length(self.weights * n)
         self.choose = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
 
-    def value(self, eta: np.ndarray, own: np.ndarray, /) -> float:
+    def value(self, eta: np.ndarray, nuisance: np.ndarray, /) -> float:
         """Log-likelihood."""
-        phi, p = np.exp(own[0]), np.clip(special.expit(eta), 1e-12, 1 - 1e-12)
+        phi, p = np.exp(nuisance[0]), np.clip(special.expit(eta), 1e-12, 1 - 1e-12)
         k, n, a, b = self.successes, self.trials, p * phi, (1 - p) * phi
         return float(np.sum(self.weights * (self.choose + special.betaln(k + a, n - k + b) - special.betaln(a, b))))
 
-    def terms(self, eta: np.ndarray, own: np.ndarray, /) -> Terms:
+    def terms(self, eta: np.ndarray, nuisance: np.ndarray, /) -> Terms:
         """Score and observed weight."""
-        phi, p = np.exp(own[0]), np.clip(special.expit(eta), 1e-12, 1 - 1e-12)
+        phi, p = np.exp(nuisance[0]), np.clip(special.expit(eta), 1e-12, 1 - 1e-12)
         k, n, w = self.successes, self.trials, self.weights
         a, b, dp = p * phi, (1 - p) * phi, p * (1 - p)
         first = phi * (special.digamma(k + a) - special.digamma(a) - special.digamma(n - k + b) + special.digamma(b))
         second = phi**2 * self._polygamma(1, a, b)
         return Terms(w * first * dp, -w * (second * dp**2 + first * dp * (1 - 2 * p)))
 
-    def slope(self, eta: np.ndarray, own: np.ndarray, /) -> np.ndarray:
+    def slope(self, eta: np.ndarray, nuisance: np.ndarray, /) -> np.ndarray:
         """Derivative of the observed weight."""
-        phi, p = np.exp(own[0]), np.clip(special.expit(eta), 1e-12, 1 - 1e-12)
+        phi, p = np.exp(nuisance[0]), np.clip(special.expit(eta), 1e-12, 1 - 1e-12)
         k, n, w = self.successes, self.trials, self.weights
         a, b, dp, skew = p * phi, (1 - p) * phi, p * (1 - p), 1 - 2 * p
         first = phi * (special.digamma(k + a) - special.digamma(a) - special.digamma(n - k + b) + special.digamma(b))

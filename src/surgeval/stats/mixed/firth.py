@@ -24,12 +24,12 @@ def firth_tested(design: Design, *, level: float = 0.95) -> tuple[MixedFit, Term
     """
     if design.factors:
         raise Misuse("Firth's fit knows no random effects; leave them out, or use the normal penalty")
-    found = firth_fit(design)
-    tests = term_tests(found, None, inference="wald-z", level=level)
+    mixed_fit = firth_fit(design)
+    tests = term_tests(mixed_fit, None, inference="wald-z", level=level)
     bound = float(stats.chi2.ppf(level, 1))
-    rows = [_profiled(found, j, bound) for j in range(len(found.names))]
+    rows = [_profiled(mixed_fit, j, bound) for j in range(len(mixed_fit.names))]
     p = np.array([row[0] for row in rows])
-    counted = np.where([name == INTERCEPT for name in found.names], np.nan, p)
+    counted = np.where([name == INTERCEPT for name in mixed_fit.names], np.nan, p)
     table = tests.table.with_columns(
         pl.Series("p_value", p),
         pl.Series("low", [row[1] for row in rows]),
@@ -38,29 +38,29 @@ def firth_tested(design: Design, *, level: float = 0.95) -> tuple[MixedFit, Term
         pl.Series("p_bh", adjusted(counted, "bh")).fill_nan(None),
         pl.lit("chi-squared, Firth's profile").alias("method"),
     )
-    return found, TermTests(table, (), tests.findings, tests.inference, tests.video)
+    return mixed_fit, TermTests(table, (), tests.findings, tests.inference, tests.video)
 
 
 def firth_fit(design: Design) -> MixedFit:
     """The fit in the form that every table of a failure analysis is made from."""
     hits, draws = design.weights * design.response, design.weights * design.trials
-    found = fit_firth(design.fixed, hits, draws, offset=design.offset)
-    predictor = design.fixed @ found.coefficients + design.offset
+    penalised = fit_firth(design.fixed, hits, draws, offset=design.offset)
+    predictor = design.fixed @ penalised.coefficients + design.offset
     family = Binomial(design.response, design.trials, design.weights)
-    smallest = float(np.linalg.eigvalsh(found.covariance)[0])
+    smallest = float(np.linalg.eigvalsh(penalised.covariance)[0])
     return MixedFit(
-        design=design, method="firth", family="binomial", beta=found.coefficients, covariance=found.covariance,
+        design=design, method="firth", family="binomial", beta=penalised.coefficients, covariance=penalised.covariance,
         groups=(), log_likelihood=family.value(predictor) + family.saturated, parameters=len(design.names),
-        convergence=Convergence(found.converged, (), found.steps, found.steps, 0.0, smallest, "numpy"),
+        convergence=Convergence(penalised.converged, (), penalised.steps, penalised.steps, 0.0, smallest, "numpy"),
         linear_predictor=predictor,
     )  # fmt: skip
 
 
-def _profiled(found: MixedFit, j: int, bound: float) -> tuple[float, float, float]:
+def _profiled(fitted: MixedFit, j: int, bound: float) -> tuple[float, float, float]:
     """The p value of a coefficient and its limits."""
-    design = found.design
+    design = fitted.design
     hits, draws = design.weights * design.response, design.weights * design.trials
     drop = profile_drop(design.fixed, hits, draws, j, offset=design.offset)
-    estimate, step = float(found.beta[j]), float(np.sqrt(bound) * found.standard_errors[j])
+    estimate, step = float(fitted.beta[j]), float(np.sqrt(bound) * fitted.standard_errors[j])
     low, high = (crossing(drop, estimate, side * step, bound) for side in (-1, 1))
     return float(stats.chi2.sf(max(drop(0.0), 0.0), 1)), low, high

@@ -75,16 +75,16 @@ def fit(
         table = design_of(table, model, where=where)
     ready, back = conditioned(table)
     if table.model.family == "gaussian":
-        found = _fit_linear(ready, restricted=restricted is not False, engine=engine, errors=errors)
+        mixed_fit = _fit_linear(ready, restricted=restricted is not False, engine=engine, errors=errors)
     else:
         kind = family_of(ready, overdispersed=family == "beta-binomial")
         weights = _penalties(table, penalty or {}, back)
         fitted = _fit_restricted if restricted else _fit_laplace
-        found = fitted(ready, kind, weights, start, engine=engine, errors=errors)
-        found = replace(found, penalty=dict(penalty or {}))
-    found = found if back is None else _unscaled(found, back)
-    groups = tuple(map(_in_units, found.groups, table.factors, ready.factors))
-    return replace(found, design=table, groups=groups)
+        mixed_fit = fitted(ready, kind, weights, start, engine=engine, errors=errors)
+        mixed_fit = replace(mixed_fit, penalty=dict(penalty or {}))
+    mixed_fit = mixed_fit if back is None else _unscaled(mixed_fit, back)
+    groups = tuple(map(_in_units, mixed_fit.groups, table.factors, ready.factors))
+    return replace(mixed_fit, design=table, groups=groups)
 
 
 def _penalties(design: Design, penalty: Mapping[str, float], back: np.ndarray | None) -> np.ndarray:
@@ -110,14 +110,14 @@ def conditioned(design: Design) -> tuple[Design, np.ndarray | None]:
     return replace(design, fixed=fixed), back
 
 
-def _unscaled(found: MixedFit, back: np.ndarray) -> MixedFit:
+def _unscaled(fitted: MixedFit, back: np.ndarray) -> MixedFit:
     """The fit in the units of the table; a restricted likelihood depends on them."""
-    shift = float(np.log(np.diag(back)).sum()) if found.method.endswith("reml") else 0.0
-    spread, wobble = back @ found.covariance @ back.T, found.covariance_spread
+    shift = float(np.log(np.diag(back)).sum()) if fitted.method.endswith("reml") else 0.0
+    spread, wobble = back @ fitted.covariance @ back.T, fitted.covariance_spread
     if wobble is not None:
         wobble = wobble._replace(covariance=back @ wobble.covariance @ back.T, slopes=back @ wobble.slopes @ back.T)
-    return replace(found, beta=back @ found.beta, covariance=spread, covariance_spread=wobble,
-                   log_likelihood=found.log_likelihood + shift)  # fmt: skip
+    return replace(fitted, beta=back @ fitted.beta, covariance=spread, covariance_spread=wobble,
+                   log_likelihood=fitted.log_likelihood + shift)  # fmt: skip
 
 
 def _unit_slope(factor: Factor) -> Factor:
@@ -225,8 +225,8 @@ def _fit_restricted(
     smallest = np.nan if wobble is None else float(np.linalg.eigvalsh(np.linalg.inv(spread))[0]) if len(spread) else 1.0
     best = Optimum(point, value, np.zeros(len(point)), linalg.block_diag(spread[:q, :q], covariance), iterations,
                    distance, smallest)  # fmt: skip
-    found = _laplace_result(design, family, factors, tuple(singular), deviance, best, errors)
-    return replace(found, method="laplace-reml", covariance_spread=wobble)
+    fitted = _laplace_result(design, family, factors, tuple(singular), deviance, best, errors)
+    return replace(fitted, method="laplace-reml", covariance_spread=wobble)
 
 
 def _restricted_start(
@@ -245,8 +245,8 @@ def _restricted_start(
         begin[i] = np.log(0.3 / slope_size(factor) if group is None else max(group.sd, 2 * SMALL_SD))
         if group is not None and np.isfinite(group.log_sd_error):
             errors[i] = min(group.log_sd_error, 1.0)
-    search.begin(known.linear_predictor[search.plain.kernel.layout.order], known.own)
-    return np.append(begin, known.own), np.diag(errors)
+    search.begin(known.linear_predictor[search.plain.kernel.layout.order], known.nuisance)
+    return np.append(begin, known.nuisance), np.diag(errors)
 
 
 def _coefficients_given(
@@ -260,8 +260,8 @@ def _coefficients_given(
     q = deviance.factors
     root = _lower_root(solution.covariance)
     if deviance.extra:
-        own = np.eye(deviance.extra) * 0.2 if wobble is None else _lower_root(wobble.deviations[q:, q:])
-        root = linalg.block_diag(root, own)
+        nuisance = np.eye(deviance.extra) * 0.2 if wobble is None else _lower_root(wobble.deviations[q:, q:])
+        root = linalg.block_diag(root, nuisance)
 
     def given(rest: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = deviance(np.append(at[:q], rest))
@@ -288,10 +288,10 @@ def grows(base: MixedFit, factor: Factor, *, engine: Engine = "auto") -> bool:
     family = family_of(base.design, overdispersed=base.family == "beta-binomial")
     deviance = laplace_deviance(base.design, family, (*factors, factor), engine, penalty)
     search = RestrictedDeviance(deviance)
-    search.begin(base.linear_predictor[deviance.kernel.layout.order], base.own)
+    search.begin(base.linear_predictor[deviance.kernel.layout.order], base.nuisance)
     sd = [group.sd for group in base.groups if group.sd > 0]
-    found = search.solution(np.append(np.log([*sd, SMALL_SD / slope_size(factor)]), base.own))
-    return found is None or bool(found.gradient[len(factors)] < 0)
+    solution = search.solution(np.append(np.log([*sd, SMALL_SD / slope_size(factor)]), base.nuisance))
+    return solution is None or bool(solution.gradient[len(factors)] < 0)
 
 
 def _lower_root(covariance: np.ndarray) -> np.ndarray:
@@ -357,23 +357,24 @@ def _laplace_result(
     design: Design, family: Family, factors: tuple[Factor, ...], singular: tuple[str, ...],
     deviance: LaplaceDeviance, best: Optimum, errors: bool,
 ) -> MixedFit:  # fmt: skip
-    found = deviance.evaluate(best.parameters)
-    if found is None:
+    evaluation = deviance.evaluate(best.parameters)
+    if evaluation is None:
         raise Misuse("the likelihood is not finite at its own optimum; rescale numeric properties or drop outliers")
     q, p = deviance.factors, deviance.coefficients
-    sd, beta, own = deviance.split(best.parameters)
+    sd, beta, nuisance = deviance.split(best.parameters)
     groups = _groups(design, factors, deviance.kernel.layout, sd, np.sqrt(np.diag(best.covariance))[:q],
-                     found.mode.effects, found.spread.effects)  # fmt: skip
+                     evaluation.mode.effects, evaluation.spread.effects)  # fmt: skip
     predictor = np.empty(design.rows)
-    predictor[deviance.kernel.layout.order] = found.mode.eta
+    predictor[deviance.kernel.layout.order] = evaluation.mode.eta
     return MixedFit(
         design=design, method="laplace", family=family.name, beta=beta.copy(),
         covariance=best.covariance[q : q + p, q : q + p], groups=groups,
-        log_likelihood=family.saturated - best.value, parameters=p + len(design.factors) + len(own),
+        log_likelihood=family.saturated - best.value, parameters=p + len(design.factors) + len(nuisance),
         convergence=Convergence(_converged(best, errors), singular, best.iterations, deviance.evaluations,
                                 best.newton_decrement, best.smallest_eigenvalue, deviance.engine),
-        linear_predictor=predictor, own=own.copy(), precision=float(np.exp(own[0])) if len(own) else None,
-        cutpoints=family.cutpoints(own) if isinstance(family, OrderedBeta) else None,
+        linear_predictor=predictor, nuisance=nuisance.copy(),
+        precision=float(np.exp(nuisance[0])) if len(nuisance) else None,
+        cutpoints=family.cutpoints(nuisance) if isinstance(family, OrderedBeta) else None,
     )  # fmt: skip
 
 
@@ -390,7 +391,7 @@ def _groups(
             groups.append(Group(factor.name, 0.0, float("nan"), factor.labels, zero, zero, factor.slope))
             continue
         i = names.index(factor.name)
-        modes, spreads = (_by_level(layout, i, factor.levels, part, factor.codes) for part in (mean, variance))
+        modes, spreads = (_by_level(layout, i, factor.levels, moments, factor.codes) for moments in (mean, variance))
         groups.append(Group(factor.name, float(sd[i]), float(errors[i]), factor.labels,
                             sd[i] * modes, sd[i] * np.sqrt(np.maximum(spreads, 0.0)), factor.slope))  # fmt: skip
     return tuple(groups)
@@ -402,11 +403,11 @@ def _by_level(layout: Layout, factor: int, levels: int, effects: Effects, codes:
     if factor == layout.row_factor:
         result[codes[layout.order]] = effects.rows
     elif factor in layout.border:
-        own = layout.column_factor == factor
-        result[layout.column_level[own]] = effects.border[own]
+        members = layout.column_factor == factor
+        result[layout.column_level[members]] = effects.border[members]
     else:
-        own = layout.node_factor == factor
-        result[layout.node_level[own]] = effects.nodes[own]
+        members = layout.node_factor == factor
+        result[layout.node_level[members]] = effects.nodes[members]
     return result
 
 
@@ -448,22 +449,22 @@ def _linear_result(
     best = optimum(deviance.unprofiled, np.append(log_theta + log_sigma, log_sigma), full_scale,
                    curvature=deviance.hessian if errors else _no_curvature)  # fmt: skip
     log_sd, log_sigma = best.parameters[:-1], float(best.parameters[-1])
-    found = deviance.solution(log_sd - log_sigma)
+    solution = deviance.solution(log_sd - log_sigma)
     sigma = float(np.exp(log_sigma))
-    wobble = CovarianceSpread(sigma**2 * found.unscaled, deviance.slopes, best.covariance) if errors else None
+    wobble = CovarianceSpread(sigma**2 * solution.unscaled, deviance.slopes, best.covariance) if errors else None
     units = np.eye(len(design.names))
     freedom = np.array([wobble.satterthwaite(unit) for unit in units]) if wobble is not None else None
     spread = deviance.kernel.spread()
     log_errors = np.sqrt(np.diag(best.covariance))
     theta = np.exp(log_sd - log_sigma)
-    variance = Effects(*(part * sigma**2 for part in spread.effects))
-    groups = _groups(design, factors, deviance.kernel.layout, theta, log_errors[:-1], found.effects, variance)
+    variance = Effects(*(effect * sigma**2 for effect in spread.effects))
+    groups = _groups(design, factors, deviance.kernel.layout, theta, log_errors[:-1], solution.effects, variance)
     groups = tuple(replace(group, sd=group.sd * sigma) for group in groups)
     predictor = np.empty(design.rows)
-    predictor[deviance.kernel.layout.order] = deviance.fitted(found)
+    predictor[deviance.kernel.layout.order] = deviance.fitted(solution)
     return MixedFit(
-        design=design, method="reml" if deviance.restricted else "ml", family="gaussian", beta=found.beta,
-        covariance=sigma**2 * found.unscaled, groups=groups, log_likelihood=-best.value,
+        design=design, method="reml" if deviance.restricted else "ml", family="gaussian", beta=solution.beta,
+        covariance=sigma**2 * solution.unscaled, groups=groups, log_likelihood=-best.value,
         parameters=len(design.names) + len(design.factors) + 1,
         convergence=Convergence(_converged(best, errors), singular, iterations + best.iterations, deviance.evaluations,
                                 best.newton_decrement, best.smallest_eigenvalue, engine),

@@ -44,21 +44,21 @@ class Ratio(NamedTuple):
     p_value: float
 
 
-def wald_table(found: MixedFit, *, level: float = 0.95) -> pl.DataFrame:
+def wald_table(fitted: MixedFit, *, level: float = 0.95) -> pl.DataFrame:
     """Every coefficient: estimate, std_error, z, p_value, p_holm, p_bh, low, high.
 
     Adjusted p values count the properties, not the intercept. In linear models `z` is a t statistic.
     """
-    z = found.beta / found.standard_errors
-    freedom = np.full(len(z), np.inf) if found.freedom is None else found.freedom
+    z = fitted.beta / fitted.standard_errors
+    freedom = np.full(len(z), np.inf) if fitted.freedom is None else fitted.freedom
     p = 2 * stats.t.sf(np.abs(z), freedom)
-    width = stats.t.ppf(0.5 + level / 2, freedom) * found.standard_errors
-    tested = np.array([name != INTERCEPT for name in found.names])
+    width = stats.t.ppf(0.5 + level / 2, freedom) * fitted.standard_errors
+    tested = np.array([name != INTERCEPT for name in fitted.names])
     asked = np.where(tested, p, np.nan)
     return pl.DataFrame({
-        "term": list(found.names), "estimate": found.beta, "std_error": found.standard_errors, "z": z, "p_value": p,
-        "p_holm": adjusted(asked, "holm"), "p_bh": adjusted(asked, "bh"), "low": found.beta - width,
-        "high": found.beta + width,
+        "term": list(fitted.names), "estimate": fitted.beta, "std_error": fitted.standard_errors, "z": z, "p_value": p,
+        "p_holm": adjusted(asked, "holm"), "p_bh": adjusted(asked, "bh"), "low": fitted.beta - width,
+        "high": fitted.beta + width,
     }).fill_nan(None)  # fmt: skip
 
 
@@ -94,9 +94,9 @@ def likelihood_ratio(larger: MixedFit, smaller: MixedFit, *, variances: int = 0)
     return Ratio(statistic, freedom, p_value)
 
 
-def drop_one(found: MixedFit) -> pl.DataFrame:
+def drop_one(fitted: MixedFit) -> pl.DataFrame:
     """Likelihood-ratio test of every coefficient and every variance, each left out in turn."""
-    design = found.design
+    design = fitted.design
     whole = fit(design, restricted=False, errors=False)
     rows = []
     for j, name in enumerate(design.names[1:], start=1):
@@ -109,15 +109,15 @@ def drop_one(found: MixedFit) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["term", "statistic", "freedom", "p_value"], orient="row")
 
 
-def profile_interval(found: MixedFit, term: str, *, level: float = 0.95) -> Interval:
+def profile_interval(fitted: MixedFit, term: str, *, level: float = 0.95) -> Interval:
     """Interval for a coefficient by profiling the likelihood.
 
     Raises:
         UnknownName: There is no such coefficient.
     """
-    if term not in found.names:
-        raise UnknownName("coefficient", term, found.names)
-    j, design = found.names.index(term), found.design
+    if term not in fitted.names:
+        raise UnknownName("coefficient", term, fitted.names)
+    j, design = fitted.names.index(term), fitted.design
     rest = replace(design, fixed=np.delete(design.fixed, j, axis=1), names=_without(design.names, j))
     best = fit(design, restricted=False, errors=False)
 
@@ -125,7 +125,7 @@ def profile_interval(found: MixedFit, term: str, *, level: float = 0.95) -> Inte
         moved = replace(rest, offset=design.offset + value * design.fixed[:, j])
         return 2 * (best.log_likelihood - fit(moved, restricted=False, errors=False).log_likelihood)
 
-    return _inverted(drop, float(best.beta[j]), float(found.standard_errors[j]), level)
+    return _inverted(drop, float(best.beta[j]), float(fitted.standard_errors[j]), level)
 
 
 def _inverted(drop: Callable[[float], float], center: float, error: float, level: float) -> Interval:
@@ -144,63 +144,63 @@ def crossing(drop: Callable[[float], float], center: float, step: float, bound: 
     return float(np.sign(step) * np.inf)
 
 
-def simulate(found: MixedFit, rng: np.random.Generator) -> np.ndarray:
+def simulate(fitted: MixedFit, rng: np.random.Generator) -> np.ndarray:
     """An outcome per row drawn from the fitted model, with new random effects."""
-    design, eta = found.design, found.fixed_predictor.copy()
+    design, eta = fitted.design, fitted.fixed_predictor.copy()
     factors = {factor.name: factor for factor in design.factors}
-    for group in found.groups:
+    for group in fitted.groups:
         factor = factors[group.name]
         effect = rng.normal(0.0, 1.0, len(group.labels))[factor.codes] * group.sd
         eta += effect if factor.values is None else factor.values * effect
-    return draw_outcome(found, eta, rng)
+    return draw_outcome(fitted, eta, rng)
 
 
-def draw_outcome(found: MixedFit, eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def draw_outcome(fitted: MixedFit, eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """An outcome per row given its linear predictor."""
-    design = found.design
-    if found.family == "gaussian":
-        return np.asarray(eta + rng.normal(0.0, found.sigma or 0.0, len(eta)) / np.sqrt(design.weights))
-    if found.family == "poisson":
+    design = fitted.design
+    if fitted.family == "gaussian":
+        return np.asarray(eta + rng.normal(0.0, fitted.sigma or 0.0, len(eta)) / np.sqrt(design.weights))
+    if fitted.family == "poisson":
         return np.asarray(rng.poisson(np.exp(np.minimum(eta, 20.0))), dtype=float)
-    if found.cutpoints is not None and found.precision is not None:
-        return drawn_scores(eta, found.cutpoints, found.precision, rng)
+    if fitted.cutpoints is not None and fitted.precision is not None:
+        return drawn_scores(eta, fitted.cutpoints, fitted.precision, rng)
     probability = 1 / (1 + np.exp(-eta))
-    if found.precision is not None:
-        probability = rng.beta(found.precision * probability, found.precision * (1 - probability))
+    if fitted.precision is not None:
+        probability = rng.beta(fitted.precision * probability, fitted.precision * (1 - probability))
     return np.asarray(rng.binomial(design.trials.astype(np.int64), probability), dtype=float)
 
 
-def bootstrap(found: MixedFit, *, replicates: int = 200, level: float = 0.95, seed: int = 0) -> pl.DataFrame:
+def bootstrap(fitted: MixedFit, *, replicates: int = 200, level: float = 0.95, seed: int = 0) -> pl.DataFrame:
     """Parametric bootstrap of every coefficient and deviation: value, std_error, low, high, replicates.
 
     Replicates whose refit fails (an outcome that never varies) are left out and show in the count.
     """
     rng = stream(seed, "parametric-bootstrap")
-    kind: Literal["beta-binomial"] | None = "beta-binomial" if found.family == "beta-binomial" else None
+    kind: Literal["beta-binomial"] | None = "beta-binomial" if fitted.family == "beta-binomial" else None
     draws = []
     for _ in range(replicates):
-        design = replace(found.design, response=simulate(found, rng))
+        design = replace(fitted.design, response=simulate(fitted, rng))
         if _degenerate(design):
             continue
-        again = fit(design, family=kind, restricted=found.method.endswith("reml"), errors=False)
+        again = fit(design, family=kind, restricted=fitted.method.endswith("reml"), errors=False)
         draws.append(np.r_[again.beta, _deviations(again)])
     if len(draws) < 2:
         raise Misuse("no bootstrap replicate could be fitted; the outcome hardly varies")
     values = np.array(draws)
     low, high = np.quantile(values, [0.5 - level / 2, 0.5 + level / 2], axis=0)
     return pl.DataFrame({
-        "term": [*found.names, *(f"sd({name})" for name in _deviation_names(found))],
-        "value": np.r_[found.beta, _deviations(found)],
+        "term": [*fitted.names, *(f"sd({name})" for name in _deviation_names(fitted))],
+        "value": np.r_[fitted.beta, _deviations(fitted)],
         "std_error": values.std(axis=0, ddof=1), "low": low, "high": high, "replicates": len(draws),
     })  # fmt: skip
 
 
-def _deviation_names(found: MixedFit) -> list[str]:
-    return [group.name for group in found.groups] + ([] if found.sigma is None else ["Residual"])
+def _deviation_names(fitted: MixedFit) -> list[str]:
+    return [group.name for group in fitted.groups] + ([] if fitted.sigma is None else ["Residual"])
 
 
-def _deviations(found: MixedFit) -> list[float]:
-    return [group.sd for group in found.groups] + ([] if found.sigma is None else [found.sigma])
+def _deviations(fitted: MixedFit) -> list[float]:
+    return [group.sd for group in fitted.groups] + ([] if fitted.sigma is None else [fitted.sigma])
 
 
 def _degenerate(design: Design) -> bool:

@@ -139,16 +139,16 @@ class CompiledBinomial(Binomial):
     def __init__(self, plain: Binomial) -> None:
         vars(self).update(vars(plain))
 
-    def value(self, eta: np.ndarray, _own: np.ndarray = NONE, /) -> float:
+    def value(self, eta: np.ndarray, _nuisance: np.ndarray = NONE, /) -> float:
         """Log-likelihood relative to the saturated model."""
         soft = np.log1p(np.exp(-np.abs(eta)))
         return float(_binomial_value(eta, soft, self.hits, self.draws, self.base))
 
-    def terms(self, eta: np.ndarray, _own: np.ndarray = NONE, /) -> Terms:
+    def terms(self, eta: np.ndarray, _nuisance: np.ndarray = NONE, /) -> Terms:
         """Score and weight."""
         return Terms(*_binomial_terms(eta, np.exp(-np.abs(eta)), self.hits, self.draws))
 
-    def slope(self, eta: np.ndarray, _own: np.ndarray = NONE, /) -> np.ndarray:
+    def slope(self, eta: np.ndarray, _nuisance: np.ndarray = NONE, /) -> np.ndarray:
         """Derivative of the weight."""
         return np.asarray(_binomial_slope(eta, np.exp(-np.abs(eta)), self.draws))
 

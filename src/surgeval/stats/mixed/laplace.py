@@ -108,8 +108,8 @@ class LaplaceDeviance:
 
     def __call__(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient at `parameters`; infinite where the approximation breaks down."""
-        found = self.evaluate(parameters)
-        return (np.inf, np.zeros(self.size)) if found is None else (found.value, found.gradient)
+        evaluation = self.evaluate(parameters)
+        return (np.inf, np.zeros(self.size)) if evaluation is None else (evaluation.value, evaluation.gradient)
 
     def evaluate(self, parameters: np.ndarray, guess: np.ndarray | None = None) -> Evaluation | None:
         """Value, gradient, mode and spread at `parameters`, or None where they are not finite."""
@@ -118,39 +118,39 @@ class LaplaceDeviance:
         self.evaluations += 1
         guess = self._guess(parameters) if guess is None else guess
         self._kernel_at = None
-        sd, beta, own = self.split(parameters)
+        sd, beta, nuisance = self.split(parameters)
         try:
             mode = self.mode(parameters, guess)
             self.kernel.factorise(mode.terms.weight, sd)
         except linalg.LinAlgError:
             return None
         norm = trace_of(self.kernel.layout, product_of(mode.effects, mode.effects))
-        value = -self.family.value(mode.eta, own) + 0.5 * norm.sum() + 0.5 * self.kernel.log_determinant
+        value = -self.family.value(mode.eta, nuisance) + 0.5 * norm.sum() + 0.5 * self.kernel.log_determinant
         value += 0.5 * dot(self.penalty, beta**2)
         if not np.isfinite(value):
             return None
         if self._best is None or value < self._best[0]:
             self._best = (float(value), parameters.copy(), mode.predictor)
         spread = self.kernel.spread()
-        gradient, curved = self._gradient(mode, spread, norm, beta, own)
-        found = Evaluation(float(value), gradient, curved, mode, spread)
-        self._kernel_at, self._last = parameters.copy(), found
+        gradient, curved = self._gradient(mode, spread, norm, beta, nuisance)
+        evaluation = Evaluation(float(value), gradient, curved, mode, spread)
+        self._kernel_at, self._last = parameters.copy(), evaluation
         if value <= self._best[0]:
-            self._known = (self._kernel_at, found)
-        return found
+            self._known = (self._kernel_at, evaluation)
+        return evaluation
 
     def _gradient(
-        self, mode: Mode, spread: Spread, norm: np.ndarray, beta: np.ndarray, own: np.ndarray
+        self, mode: Mode, spread: Spread, norm: np.ndarray, beta: np.ndarray, nuisance: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         layout = self.kernel.layout
-        change = spread.predictor * self.family.slope(mode.eta, own)
+        change = spread.predictor * self.family.slope(mode.eta, nuisance)
         moved, pull = self.kernel.solve(change)
         inner = trace_of(layout, product_of(mode.effects, pull))
         by_sd = layout.sizes - spread.trace - norm + inner
         curved = 0.5 * pulled(self.fixed, change - mode.terms.weight * moved)
         by_beta = curved - pulled(self.fixed, mode.terms.score) + self.penalty * beta
-        by_own = own_gradient(self.family, mode.eta, own, spread.predictor, moved)
-        return np.concatenate([by_sd, by_beta, by_own]), curved
+        by_nuisance = nuisance_gradient(self.family, mode.eta, nuisance, spread.predictor, moved)
+        return np.concatenate([by_sd, by_beta, by_nuisance]), curved
 
     def hessian(self, point: np.ndarray, scale: np.ndarray) -> np.ndarray:
         """The Hessian in whitened coordinates (`scale` must not mix coefficients with the rest).
@@ -213,20 +213,20 @@ class LaplaceDeviance:
 
     def _bent(self, point: np.ndarray, predictors: np.ndarray) -> np.ndarray:
         """The part of the coefficients' gradient that stems from log|H|, for each column of linear predictors."""
-        sd, _, own = self.split(point)
-        found = []
+        sd, _, nuisance = self.split(point)
+        terms = []
         for start in range(0, predictors.shape[1], _TOGETHER):
             some = np.ascontiguousarray(predictors[:, start : start + _TOGETHER].T)
-            weights = np.column_stack([self.family.terms(eta, own).weight for eta in some])
-            slopes = np.column_stack([self.family.slope(eta, own) for eta in some])
-            found.append(0.5 * inner(self.fixed, self.kernel.bend(weights, slopes, sd)))
-        return np.hstack(found)
+            weights = np.column_stack([self.family.terms(eta, nuisance).weight for eta in some])
+            slopes = np.column_stack([self.family.slope(eta, nuisance) for eta in some])
+            terms.append(0.5 * inner(self.fixed, self.kernel.bend(weights, slopes, sd)))
+        return np.hstack(terms)
 
     def _tangents(self, center: Evaluation, point: np.ndarray) -> list[np.ndarray]:
         """How the random part moves with the logarithm of each standard deviation."""
         parts = parts_of(self.kernel.layout, center.mode.effects, self.split(point)[0])
         weight = center.mode.terms.weight
-        return [2 * (part - self.kernel.solve(weight * part)[0]) for part in parts]
+        return [2 * (direction - self.kernel.solve(weight * direction)[0]) for direction in parts]
 
     def _gradient_at(self, parameters: np.ndarray, guess: np.ndarray) -> np.ndarray:
         """The gradient for central differences, with the mode one Newton step from `guess`, its tangent.
@@ -234,8 +234,8 @@ class LaplaceDeviance:
         What one step and one factorisation leave out is of second order and equal on both sides, so it cancels.
         """
         if self.extra:
-            found = self.evaluate(parameters, guess)
-            return np.full(self.size, np.nan) if found is None else found.gradient
+            evaluation = self.evaluate(parameters, guess)
+            return np.full(self.size, np.nan) if evaluation is None else evaluation.gradient
         self.evaluations += 1
         sd, beta, _ = self.split(parameters)
         mode = self._step(None, times(self.fixed, beta) + self.offset, guess, sd, NONE)
@@ -244,11 +244,11 @@ class LaplaceDeviance:
 
     def mode(self, parameters: np.ndarray, guess: np.ndarray | None = None, *, limit: int = 100) -> Mode:
         """The most likely random effects, by Newton steps (halved where long) from `guess` or from none."""
-        sd, beta, own = self.split(parameters)
+        sd, beta, nuisance = self.split(parameters)
         base = times(self.fixed, beta) + self.offset
-        mode = self._step(None, base, np.zeros(len(base)) if guess is None else guess, sd, own)
+        mode = self._step(None, base, np.zeros(len(base)) if guess is None else guess, sd, nuisance)
         while mode.decrement > self.mode_tolerance and mode.steps < limit:
-            mode = self._step(mode, base, mode.predictor, sd, own)
+            mode = self._step(mode, base, mode.predictor, sd, nuisance)
         self.newton_steps += mode.steps
         return mode
 
@@ -260,13 +260,13 @@ class LaplaceDeviance:
         if not np.abs(move[: self.factors]).max(initial=0.0) < 0.5:
             return mode.predictor
         growth = 2 * move[: self.factors] * self.split(self._kernel_at)[0]
-        own = predictor_of(self.kernel.layout, mode.effects, growth)
+        moved = predictor_of(self.kernel.layout, mode.effects, growth)
         direct = times(self.fixed, move[self.factors : self.factors + self.coefficients])
-        return np.asarray(mode.predictor + own - self.kernel.solve(mode.terms.weight * (direct + own))[0])
+        return np.asarray(mode.predictor + moved - self.kernel.solve(mode.terms.weight * (direct + moved))[0])
 
-    def _step(self, mode: Mode | None, base: np.ndarray, at: np.ndarray, sd: np.ndarray, own: np.ndarray) -> Mode:
+    def _step(self, mode: Mode | None, base: np.ndarray, at: np.ndarray, sd: np.ndarray, nuisance: np.ndarray) -> Mode:
         """One Newton step from the predictor `at`; steps that move a row far are halved until they improve."""
-        terms = self.family.terms(base + at, own) if mode is None else mode.terms
+        terms = self.family.terms(base + at, nuisance) if mode is None else mode.terms
         weight = np.maximum(terms.weight, LEAST_WEIGHT) if self.extra else terms.weight
         self.kernel.factorise(weight, sd)
         predictor, effects = self.kernel.solve(weight * at + terms.score)
@@ -274,12 +274,18 @@ class LaplaceDeviance:
         decrement = dot(weight, move**2)
         steps = 1 if mode is None else mode.steps + 1
         if np.max(np.abs(move), initial=0.0) > 0.5:
-            predictor, effects = self._halved(mode, base, at, predictor, effects, own)
+            predictor, effects = self._halved(mode, base, at, predictor, effects, nuisance)
         eta = base + predictor
-        return Mode(eta, predictor, effects, self.family.terms(eta, own), steps, decrement)
+        return Mode(eta, predictor, effects, self.family.terms(eta, nuisance), steps, decrement)
 
     def _halved(
-        self, mode: Mode | None, base: np.ndarray, at: np.ndarray, to: np.ndarray, effects: Effects, own: np.ndarray
+        self,
+        mode: Mode | None,
+        base: np.ndarray,
+        at: np.ndarray,
+        to: np.ndarray,
+        effects: Effects,
+        nuisance: np.ndarray,
     ) -> tuple[np.ndarray, Effects]:
         """The farthest point towards the full step that improves on where it began.
 
@@ -287,21 +293,21 @@ class LaplaceDeviance:
         from where every later step can be halved.
         """
         if mode is None:
-            at, old = np.zeros_like(at), Effects(*(np.zeros_like(part) for part in effects))
+            at, old = np.zeros_like(at), Effects(*(np.zeros_like(effect) for effect in effects))
         else:
             old = mode.effects
-        before, size = self._objective(base + at, old, own), 1.0
+        before, size = self._objective(base + at, old, nuisance), 1.0
         while size > 1e-6:
             moved = Effects(*(a + size * (b - a) for a, b in zip(old, effects, strict=True)))
             shift = at + size * (to - at)
-            if self._objective(base + shift, moved, own) <= before + 1e-9 + 1e-13 * abs(before):
+            if self._objective(base + shift, moved, nuisance) <= before + 1e-9 + 1e-13 * abs(before):
                 return shift, moved
             size /= 2
         return at, old
 
-    def _objective(self, eta: np.ndarray, effects: Effects, own: np.ndarray) -> float:
+    def _objective(self, eta: np.ndarray, effects: Effects, nuisance: np.ndarray) -> float:
         """Penalised negative log-likelihood, which the mode minimises."""
-        return -self.family.value(eta, own) + 0.5 * sum(dot(part, part) for part in effects)
+        return -self.family.value(eta, nuisance) + 0.5 * sum(dot(effect, effect) for effect in effects)
 
     def start(self, *, rounds: int = 15) -> Start:
         """A start near the optimum: joint mode of effects and coefficients, variances by Schall's update.
@@ -312,10 +318,10 @@ class LaplaceDeviance:
         layout, sd = self.kernel.layout, np.full(self.factors, 0.7)
         eta, predictor = self._first_guess(), np.zeros(len(self.offset))
         beta, covariance = np.zeros(self.coefficients), np.eye(self.coefficients)
-        freedom, own = np.ones(self.factors), self.family.start
+        freedom, nuisance = np.ones(self.factors), self.family.start
         both = np.column_stack([self.fixed, eta])
         for _ in range(rounds):
-            beta_new, covariance, predictor, effects = self._joint_step(eta, sd, own, both)
+            beta_new, covariance, predictor, effects = self._joint_step(eta, sd, nuisance, both)
             spread = self.kernel.spread(rows=layout.row_factor >= 0)
             freedom = np.maximum(layout.sizes - spread.trace, 1e-8)
             ratio = np.sqrt(trace_of(layout, product_of(effects, effects)) / freedom)
@@ -326,9 +332,9 @@ class LaplaceDeviance:
             eta = np.clip(times(self.fixed, beta) + self.offset + predictor, -30.0, 30.0)
             if moved < 0.5 and shifted < 0.5:
                 break
-        parameters = np.concatenate([np.log(sd), beta, own])
+        parameters = np.concatenate([np.log(sd), beta, nuisance])
         self._best = (np.inf, parameters, predictor)
-        known = trace_of(layout, Effects(*((1 - part) ** 2 for part in spread.effects)))
+        known = trace_of(layout, Effects(*((1 - share) ** 2 for share in spread.effects)))
         rough = np.concatenate([1 / np.sqrt(2 * np.maximum(known, 0.5)), np.ones(self.extra)])
         scale = linalg.block_diag(np.diag(rough[: self.factors]), _root(covariance), np.diag(rough[self.factors :]))
         return Start(parameters, scale)
@@ -339,10 +345,10 @@ class LaplaceDeviance:
         return np.asarray(np.clip(0.5 * terms.score / np.maximum(terms.weight, 1e-8), -3.0, 3.0))
 
     def _joint_step(
-        self, eta: np.ndarray, sd: np.ndarray, own: np.ndarray, both: np.ndarray
+        self, eta: np.ndarray, sd: np.ndarray, nuisance: np.ndarray, both: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, Effects]:
         """One Newton step for coefficients and effects together; `both` has room beside the coefficients' columns."""
-        terms = self.family.terms(eta, own)
+        terms = self.family.terms(eta, nuisance)
         weight = np.maximum(terms.weight, LEAST_WEIGHT if self.extra else 1e-10)
         self.kernel.factorise(weight, sd)
         working = eta - self.offset + terms.score / weight
@@ -355,22 +361,22 @@ class LaplaceDeviance:
         return beta, covariance, predictor, effects
 
 
-def own_gradient(
-    family: Family, eta: np.ndarray, own: np.ndarray, variance: np.ndarray, moved: np.ndarray
+def nuisance_gradient(
+    family: Family, eta: np.ndarray, nuisance: np.ndarray, variance: np.ndarray, moved: np.ndarray
 ) -> np.ndarray:
     """The derivative of a deviance by the family's own parameters, the mode moving with them.
 
     Args:
         family: The outcome.
         eta: Linear predictors at the mode.
-        own: The parameters.
+        nuisance: The parameters.
         variance: Of the linear predictors given the data.
         moved: How the linear predictors respond to `variance` times the slope of the weights.
     """
-    slopes = np.zeros(len(own))
-    for k, step in enumerate(np.eye(len(own)) * _OWN_STEP):
-        high, low = (family.terms(eta, own + h) for h in (step, -step))
-        value = family.value(eta, own - step) - family.value(eta, own + step)
+    slopes = np.zeros(len(nuisance))
+    for k, step in enumerate(np.eye(len(nuisance)) * _OWN_STEP):
+        high, low = (family.terms(eta, nuisance + h) for h in (step, -step))
+        value = family.value(eta, nuisance - step) - family.value(eta, nuisance + step)
         value += 0.5 * (dot(variance, high.weight - low.weight) + dot(moved, high.score - low.score))
         slopes[k] = value / (2 * _OWN_STEP)
     return slopes

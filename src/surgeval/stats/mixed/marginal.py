@@ -30,7 +30,7 @@ COLUMNS = ("term", "value", "scale", "mean", "std_error", "low", "high")
 
 
 def marginal_means(
-    found: MixedFit,
+    fitted: MixedFit,
     column: str,
     *,
     values: Sequence[str | float] | None = None,
@@ -40,7 +40,7 @@ def marginal_means(
     """Rows `term, value, scale, mean, std_error, low, high`, two scales per value of the property.
 
     Args:
-        found: The fitted model.
+        fitted: The fitted model.
         column: A property of the model, by its column.
         values: Values to set it to; by default all levels of a category, else 0 and 1.
         level: Of the intervals.
@@ -49,16 +49,16 @@ def marginal_means(
     Raises:
         UnknownName: The model has no such property.
     """
-    known = [column_of(part) for term in found.design.model.fixed for part in term.split(":")]
+    known = [column_of(variable) for term in fitted.design.model.fixed for variable in term.split(":")]
     if column not in known:
         raise UnknownName("property", column, list(dict.fromkeys(known)))
     if values is None:
-        values = grid_values(found, {})[column] if is_category(found, column) else [0.0, 1.0]
+        values = grid_values(fitted, {})[column] if is_category(fitted, column) else [0.0, 1.0]
     quantile, rows = float(stats.t.ppf(0.5 + level / 2, df)), list[tuple[Any, ...]]()
     for scale in ("conditional", "population"):
-        means, spread = averaged(found, column, values, population=scale == "population")
+        means, spread = averaged(fitted, column, values, population=scale == "population")
         for value, mean, error in zip(values, means, np.sqrt(np.diag(spread)), strict=True):
-            low, high = (_back(found, _link(found, mean) + sign * quantile * error / _steepness(found, mean))
+            low, high = (_back(fitted, _link(fitted, mean) + sign * quantile * error / _steepness(fitted, mean))
                          for sign in (-1, 1))  # fmt: skip
             rows.append((column, value, scale, mean, error, low, high))
     rows.sort(key=lambda row: list(values).index(row[1]))
@@ -66,57 +66,57 @@ def marginal_means(
 
 
 def averaged(
-    found: MixedFit, column: str, values: Sequence[str | float], *, population: bool = False
+    fitted: MixedFit, column: str, values: Sequence[str | float], *, population: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean outcome with the column set to each value in all rows, and the covariance of these means."""
     means, slopes = [], []
-    spread = _random_sd(found) if population else 0.0
+    spread = _random_sd(fitted) if population else 0.0
     for value in values:
         kind = pl.String() if isinstance(value, str) else pl.Float64()
-        frame = found.design.frame.with_columns(pl.lit(value, kind).alias(column))
-        matrix = design_rows(found, frame)
-        mean, slope = _averaged(found, matrix, spread)
+        frame = fitted.design.frame.with_columns(pl.lit(value, kind).alias(column))
+        matrix = design_rows(fitted, frame)
+        mean, slope = _averaged(fitted, matrix, spread)
         means.append(mean)
         slopes.append(slope)
     jacobian = np.array(slopes)
-    return np.array(means), jacobian @ found.covariance @ jacobian.T
+    return np.array(means), jacobian @ fitted.covariance @ jacobian.T
 
 
-def _random_sd(found: MixedFit) -> np.ndarray | float:
+def _random_sd(fitted: MixedFit) -> np.ndarray | float:
     """Deviation of the random part, of every row where slopes make it differ."""
     total: np.ndarray | float = 0.0
-    for group, factor in zip(found.groups, found.design.factors, strict=True):
+    for group, factor in zip(fitted.groups, fitted.design.factors, strict=True):
         total = total + group.sd**2 * (1.0 if factor.values is None else factor.values**2)
     return np.sqrt(total)
 
 
-def _averaged(found: MixedFit, matrix: np.ndarray, spread: np.ndarray | float) -> tuple[float, np.ndarray]:
+def _averaged(fitted: MixedFit, matrix: np.ndarray, spread: np.ndarray | float) -> tuple[float, np.ndarray]:
     """Mean response over the rows, and its derivative by the coefficients."""
-    eta = matrix @ found.beta + found.design.offset
+    eta = matrix @ fitted.beta + fitted.design.offset
     nodes, weights = np.polynomial.hermite_e.hermegauss(_POINTS if np.any(np.asarray(spread) > 0) else 1)
     weights = weights / weights.sum()
     response, slope = np.zeros(len(eta)), np.zeros(len(eta))
     for node, weight in zip(nodes, weights, strict=True):
-        response += weight * found.expected(eta + spread * node)
-        slope += weight * found.expected_slope(eta + spread * node)
+        response += weight * fitted.expected(eta + spread * node)
+        slope += weight * fitted.expected_slope(eta + spread * node)
     return float(response.mean()), np.asarray(slope @ matrix) / len(eta)
 
 
-def _steepness(found: MixedFit, mean: float) -> float:
+def _steepness(fitted: MixedFit, mean: float) -> float:
     """How fast a mean grows along the scale that its interval is made on."""
-    if found.family == "gaussian":
+    if fitted.family == "gaussian":
         return 1.0
-    return mean if found.family == "poisson" else mean * (1 - mean)
+    return mean if fitted.family == "poisson" else mean * (1 - mean)
 
 
-def _link(found: MixedFit, mean: float) -> float:
+def _link(fitted: MixedFit, mean: float) -> float:
     """A mean on the scale that its interval is made on: as it is, its logarithm or its logit."""
-    if found.family == "gaussian":
+    if fitted.family == "gaussian":
         return mean
-    return float(np.log(mean) if found.family == "poisson" else special.logit(mean))
+    return float(np.log(mean) if fitted.family == "poisson" else special.logit(mean))
 
 
-def _back(found: MixedFit, value: float) -> float:
-    if found.family == "gaussian":
+def _back(fitted: MixedFit, value: float) -> float:
+    if fitted.family == "gaussian":
         return value
-    return float(np.exp(min(value, 700.0)) if found.family == "poisson" else special.expit(value))
+    return float(np.exp(min(value, 700.0)) if fitted.family == "poisson" else special.expit(value))

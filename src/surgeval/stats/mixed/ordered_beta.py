@@ -49,16 +49,18 @@ class OrderedBeta:
         cuts = [-2.0] * self.has_zeros + [(np.log(4.0) if self.has_zeros else 2.0)] * self.has_ones
         self.start = np.array([1.0, *cuts])
 
-    def cutpoints(self, own: np.ndarray) -> Cutpoints:
+    def cutpoints(self, nuisance: np.ndarray) -> Cutpoints:
         """The cutpoints that parameters stand for."""
         if self.has_zeros and self.has_ones:
-            return Cutpoints(float(own[1]), float(own[1] + np.exp(own[2])))
-        return Cutpoints(float(own[1]) if self.has_zeros else -np.inf, float(own[1]) if self.has_ones else np.inf)
+            return Cutpoints(float(nuisance[1]), float(nuisance[1] + np.exp(nuisance[2])))
+        return Cutpoints(
+            float(nuisance[1]) if self.has_zeros else -np.inf, float(nuisance[1]) if self.has_ones else np.inf
+        )
 
-    def value(self, eta: np.ndarray, own: np.ndarray, /) -> float:
+    def value(self, eta: np.ndarray, nuisance: np.ndarray, /) -> float:
         """Log-likelihood (density of the scores inside)."""
-        low, high = self.cutpoints(own)
-        phi, middle = np.exp(own[0]), eta[self.inside]
+        low, high = self.cutpoints(nuisance)
+        phi, middle = np.exp(nuisance[0]), eta[self.inside]
         rows = np.zeros(len(eta))
         rows[self.zero] = special.log_expit(low - eta[self.zero])
         rows[self.one] = special.log_expit(eta[self.one] - high)
@@ -68,37 +70,37 @@ class OrderedBeta:
         rows[self.inside] = between + beta - special.betaln(mu * phi, (1 - mu) * phi)
         return float(np.sum(self.weights * rows))
 
-    def terms(self, eta: np.ndarray, own: np.ndarray, /) -> Terms:
+    def terms(self, eta: np.ndarray, nuisance: np.ndarray, /) -> Terms:
         """Score and observed weight."""
-        a, b = self._bounds(eta, own)
+        a, b = self._bounds(eta, nuisance)
         score = np.where(self.zero, -a, 1.0 - b)
         weight = np.where(self.zero, a * (1 - a), b * (1 - b))
-        mu, d, pull, curve, _ = self._beta(eta, own, order=1)
+        mu, d, pull, curve, _ = self._beta(eta, nuisance, order=1)
         inner_a, inner_b = a[self.inside], b[self.inside]
         score[self.inside] = 1 - inner_a - inner_b + d * pull
         bounds = inner_a * (1 - inner_a) + inner_b * (1 - inner_b)
         weight[self.inside] = bounds - d * (1 - 2 * mu) * pull + d**2 * curve
         return Terms(self.weights * score, self.weights * weight)
 
-    def slope(self, eta: np.ndarray, own: np.ndarray, /) -> np.ndarray:
+    def slope(self, eta: np.ndarray, nuisance: np.ndarray, /) -> np.ndarray:
         """Derivative of the observed weight."""
-        a, b = self._bounds(eta, own)
+        a, b = self._bounds(eta, nuisance)
         by_a, by_b = (share * (1 - share) * (1 - 2 * share) for share in (a, b))
         slope = np.where(self.zero, by_a, by_b)
-        mu, d, pull, curve, third = self._beta(eta, own, order=2)
+        mu, d, pull, curve, third = self._beta(eta, nuisance, order=2)
         skew = 1 - 2 * mu
         bounds = (by_a + by_b)[self.inside]
         slope[self.inside] = bounds - d * (skew**2 - 2 * d) * pull + 3 * d**2 * skew * curve + d**3 * third
         return np.asarray(self.weights * slope)
 
-    def _bounds(self, eta: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _bounds(self, eta: np.ndarray, nuisance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Probabilities of a score above 0, and of a score of 1."""
-        low, high = self.cutpoints(own)
+        low, high = self.cutpoints(nuisance)
         return special.expit(eta - low), special.expit(eta - high)
 
-    def _beta(self, eta: np.ndarray, own: np.ndarray, *, order: int) -> tuple[np.ndarray, ...]:
+    def _beta(self, eta: np.ndarray, nuisance: np.ndarray, *, order: int) -> tuple[np.ndarray, ...]:
         """Of rows inside: mean, its slope; first, minus second, minus third derivative of the beta part by the mean."""
-        phi, mu = np.exp(own[0]), _mean(eta[self.inside])
+        phi, mu = np.exp(nuisance[0]), _mean(eta[self.inside])
         p, q = mu * phi, (1 - mu) * phi
         pull = phi * (self.log_y - self.log_rest - special.digamma(p) + special.digamma(q))
         curve = phi**2 * (special.polygamma(1, p) + special.polygamma(1, q))

@@ -30,7 +30,7 @@ FEWEST_OUTCOMES = 5
 """Successes, and failures, that each value of a 0/1 property needs before its coefficient is left free."""
 LARGEST_EFFECT = 4.0
 LARGEST_ERROR = 2.0
-_OWN_SCALE = 0.2
+_NUISANCE_SCALE = 0.2
 """Rough standard error of a family's own parameters, to scale the search by."""
 
 
@@ -58,36 +58,36 @@ def _scarce(design: Design, j: int) -> bool:
     return any(min(hits, tries - hits) < FEWEST_OUTCOMES for hits, tries in sides)
 
 
-def runaway(found: MixedFit) -> set[str]:
+def runaway(fitted: MixedFit) -> set[str]:
     """Coefficients of a fit that are too large or too uncertain to be what the data say."""
-    if found.family not in ("binomial", "beta-binomial", "ordered-beta"):
+    if fitted.family not in ("binomial", "beta-binomial", "ordered-beta"):
         return set()
-    scale = np.array([penalty_scale(column) for column in found.design.fixed.T])
-    wild = (np.abs(found.beta) * scale > LARGEST_EFFECT) | ~(found.standard_errors * scale <= LARGEST_ERROR)
-    return {name for j, name in enumerate(found.names) if j and wild[j] and found.design.fixed[:, j].any()}
+    scale = np.array([penalty_scale(column) for column in fitted.design.fixed.T])
+    wild = (np.abs(fitted.beta) * scale > LARGEST_EFFECT) | ~(fitted.standard_errors * scale <= LARGEST_ERROR)
+    return {name for j, name in enumerate(fitted.names) if j and wild[j] and fitted.design.fixed[:, j].any()}
 
 
 def profile_test(
-    found: MixedFit, j: int, df: float, *, level: float = 0.95, engine: Engine = "auto"
+    fitted: MixedFit, j: int, df: float, *, level: float = 0.95, engine: Engine = "auto"
 ) -> tuple[float, Interval]:
     """The p value of a coefficient and its interval, by the penalised profile with the variances held."""
-    drop = _drop(found, j, engine)
-    estimate, error = float(found.beta[j]), float(found.standard_errors[j])
+    drop = _drop(fitted, j, engine)
+    estimate, error = float(fitted.beta[j]), float(fitted.standard_errors[j])
     p_value = 2 * float(stats.t.sf(np.sqrt(max(drop(0.0), 0.0)), df))
     bound = float(stats.t.ppf(0.5 + level / 2, df)) ** 2
     low, high = (crossing(drop, estimate, side * np.sqrt(bound) * error, bound) for side in (-1, 1))
     return p_value, Interval(estimate, low, high)
 
 
-def _drop(found: MixedFit, j: int, engine: Engine) -> Callable[[float], float]:
+def _drop(fitted: MixedFit, j: int, engine: Engine) -> Callable[[float], float]:
     """Twice the rise of the deviance where coefficient `j` is held at a value, the others free."""
-    design = found.design
+    design = fitted.design
     keep = [k for k in range(len(design.names)) if k != j]
-    weights = np.array([found.penalty.get(name, 0.0) for name in design.names])
-    factors = tuple(f for f, group in zip(design.factors, found.groups, strict=True) if group.sd > 0)
-    log_sd = np.log([group.sd for group in found.groups if group.sd > 0]) if factors else np.zeros(0)
-    own = np.eye(len(found.own)) * _OWN_SCALE
-    root = linalg.block_diag(np.linalg.cholesky(found.covariance[np.ix_(keep, keep)]), own)
+    weights = np.array([fitted.penalty.get(name, 0.0) for name in design.names])
+    factors = tuple(f for f, group in zip(design.factors, fitted.groups, strict=True) if group.sd > 0)
+    log_sd = np.log([group.sd for group in fitted.groups if group.sd > 0]) if factors else np.zeros(0)
+    nuisance = np.eye(len(fitted.nuisance)) * _NUISANCE_SCALE
+    root = linalg.block_diag(np.linalg.cholesky(fitted.covariance[np.ix_(keep, keep)]), nuisance)
 
     def least(value: float) -> float:
         moved = replace(
@@ -96,15 +96,15 @@ def _drop(found: MixedFit, j: int, engine: Engine) -> Callable[[float], float]:
             names=tuple(design.names[k] for k in keep),
             offset=design.offset + value * design.fixed[:, j],
         )
-        family = family_of(moved, overdispersed=found.family == "beta-binomial")
+        family = family_of(moved, overdispersed=fitted.family == "beta-binomial")
         deviance = laplace_deviance(moved, family, factors, engine, weights[keep])
 
         def given(rest: np.ndarray) -> tuple[float, np.ndarray]:
             height, gradient = deviance(np.append(log_sd, rest))
             return height, gradient[len(log_sd) :]
 
-        lowest = minimise(given, np.append(found.beta[keep], found.own), root, noise=deviance.family.noise)[1]
+        lowest = minimise(given, np.append(fitted.beta[keep], fitted.nuisance), root, noise=deviance.family.noise)[1]
         return lowest + float(weights[j]) * value**2 / 2
 
-    best = least(float(found.beta[j]))
+    best = least(float(fitted.beta[j]))
     return lambda value: 2 * (least(value) - best)

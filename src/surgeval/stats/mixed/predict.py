@@ -27,11 +27,11 @@ class Prediction(NamedTuple):
     """Rows per random effect whose level the model has not seen."""
 
 
-def predict(found: MixedFit, table: pl.DataFrame, *, random: bool = True, where: str = "table") -> Prediction:
+def predict(fitted: MixedFit, table: pl.DataFrame, *, random: bool = True, where: str = "table") -> Prediction:
     """The expected outcome of every row of `table`.
 
     Args:
-        found: The fitted model.
+        fitted: The fitted model.
         table: Rows with the model's properties, and its groups if `random`.
         random: Whether known levels bring their predicted effects.
         where: What to call the table in error messages.
@@ -39,24 +39,24 @@ def predict(found: MixedFit, table: pl.DataFrame, *, random: bool = True, where:
     Raises:
         TableInvalid: Columns are missing, or properties have categories the model does not know.
     """
-    named = [part for group in found.groups for part in (group.slope or (group.name,))]
-    groups = {part for name in named for part in name.split(":")} if random else set()
-    needed = [*dict.fromkeys(column_of(part) for term in found.design.model.fixed for part in term.split(":"))]
+    named = [name for group in fitted.groups for name in (group.slope or (group.name,))]
+    groups = {variable for name in named for variable in name.split(":")} if random else set()
+    needed = [*dict.fromkeys(column_of(variable) for term in fitted.design.model.fixed for variable in term.split(":"))]
     absent = [name for name in (*needed, *sorted(groups)) if name not in table.columns]
     if absent:
         raise TableInvalid(where, [f"column {name!r} does not exist" for name in absent])
-    columns = design_rows(found, table, where=where)
-    eta = columns @ found.beta
+    columns = design_rows(fitted, table, where=where)
+    eta = columns @ fitted.beta
     unseen: dict[str, int] = {}
-    for group in found.groups if random else ():
+    for group in fitted.groups if random else ():
         effect, new = _effects(group.labels, group.mean, table, group.slope.group if group.slope else group.name)
         eta = eta + (effect * table[group.slope.column].cast(pl.Float64).to_numpy() if group.slope else effect)
         if new:
             unseen[group.name] = new
-    return Prediction(found.expected(eta), unseen)
+    return Prediction(fitted.expected(eta), unseen)
 
 
-def design_rows(found: MixedFit, table: pl.DataFrame, *, where: str = "table") -> np.ndarray:
+def design_rows(mixed_fit: MixedFit, table: pl.DataFrame, *, where: str = "table") -> np.ndarray:
     """The design matrix of a fit for the rows of another table, in the order of its coefficients.
 
     Raises:
@@ -64,12 +64,12 @@ def design_rows(found: MixedFit, table: pl.DataFrame, *, where: str = "table") -
     """
     known: dict[str, np.ndarray] = {INTERCEPT: np.ones(table.height)}
     problems = []
-    for term in found.design.model.fixed:
+    for term in mixed_fit.design.model.fixed:
         parts: list[list[Column]] = []
-        for part in term.split(":"):
-            name = column_of(part)
-            fitted, new = found.design.frame[name], table[name]
-            if part == name and (fitted.dtype.is_numeric() or fitted.dtype == pl.Boolean):
+        for variable in term.split(":"):
+            name = column_of(variable)
+            fitted, new = mixed_fit.design.frame[name], table[name]
+            if variable == name and (fitted.dtype.is_numeric() or fitted.dtype == pl.Boolean):
                 parts.append([(name, new.cast(pl.Float64, strict=False).to_numpy())])
                 continue
             levels, text = fitted.cast(pl.String).unique().sort().to_list(), new.cast(pl.String)
@@ -82,12 +82,12 @@ def design_rows(found: MixedFit, table: pl.DataFrame, *, where: str = "table") -
         known |= dict(combined)
     if problems:
         raise TableInvalid(where, problems)
-    return np.column_stack([known[name] for name in found.names])
+    return np.column_stack([known[name] for name in mixed_fit.names])
 
 
 def _effects(labels: pl.Series, mean: np.ndarray, table: pl.DataFrame, name: str) -> tuple[np.ndarray, int]:
-    text = pl.concat_str([pl.col(part).cast(pl.String) for part in name.split(":")], separator=":")
+    text = pl.concat_str([pl.col(variable).cast(pl.String) for variable in name.split(":")], separator=":")
     wanted = table.select(text.alias("level"))
     effects = pl.DataFrame({"level": labels.cast(pl.String), "effect": mean})
-    found = wanted.join(effects, on="level", how="left", maintain_order="left")["effect"]
-    return found.fill_null(0.0).to_numpy(), int(found.null_count())
+    effect = wanted.join(effects, on="level", how="left", maintain_order="left")["effect"]
+    return effect.fill_null(0.0).to_numpy(), int(effect.null_count())

@@ -42,22 +42,22 @@ class Problem(NamedTuple):
     noise: float
 
 
-def profile_deviation(found: MixedFit, name: str, *, level: float = 0.95) -> Interval:
+def profile_deviation(fitted: MixedFit, name: str, *, level: float = 0.95) -> Interval:
     """Interval for the standard deviation of a random effect (or of the `Residual`) by profiling the likelihood.
 
     Args:
-        found: The fitted model.
+        fitted: The fitted model.
         name: The random effect, such as `patient` or `algorithm:instance`.
         level: Of the interval.
 
     Raises:
         UnknownName: The model has no such random effect.
     """
-    names = [group.name for group in found.groups] + ([RESIDUAL] if found.sigma is not None else [])
+    names = [group.name for group in fitted.groups] + ([RESIDUAL] if fitted.sigma is not None else [])
     if name not in names:
         raise UnknownName("random effect", name, names)
-    index, factors = names.index(name), found.design.factors
-    whole = _problem(found, factors)
+    index, factors = names.index(name), fitted.design.factors
+    whole = _problem(fitted, factors)
     bound = float(stats.chi2.ppf(level, 1))
     drop = _drop(whole, index)
     center = float(np.exp(whole.best[index]))
@@ -65,19 +65,19 @@ def profile_deviation(found: MixedFit, name: str, *, level: float = 0.95) -> Int
     step = float(np.sqrt(bound)) * float(whole.scale[index, index])
     high = float(np.exp(crossing(drop, start, step, bound)))
     if name != RESIDUAL:
-        without = _problem(found, factors[:index] + factors[index + 1 :])
+        without = _problem(fitted, factors[:index] + factors[index + 1 :])
         if 2 * (without.value - whole.value) <= bound:
             return Interval(center, 0.0, high)
     return Interval(center, float(np.exp(crossing(drop, start, -step, bound))), high)
 
 
 def variance_intervals(
-    found: MixedFit, *, method: Method = "profile", level: float = 0.95, replicates: int = 200, seed: int = 0
+    fitted: MixedFit, *, method: Method = "profile", level: float = 0.95, replicates: int = 200, seed: int = 0
 ) -> pl.DataFrame:
     """Every standard deviation with its limits: group, sd, low, high, method.
 
     Args:
-        found: The fitted model.
+        fitted: The fitted model.
         method: `wald` (on the log scale, free), `profile` (some refits per limit) or parametric `bootstrap`.
         level: Of the intervals.
         replicates: Of the bootstrap.
@@ -88,12 +88,12 @@ def variance_intervals(
     """
     if method not in ("wald", "profile", "bootstrap"):
         raise UnknownName("method of intervals", method, ["wald", "profile", "bootstrap"])
-    table = variance_table(found, level=level).select("group", "sd", "low", "high")
+    table = variance_table(fitted, level=level).select("group", "sd", "low", "high")
     if method == "profile":
-        limits = [profile_deviation(found, name, level=level) for name in table["group"]]
+        limits = [profile_deviation(fitted, name, level=level) for name in table["group"]]
         table = table.with_columns(low=pl.Series([x.low for x in limits]), high=pl.Series([x.high for x in limits]))
     if method == "bootstrap":
-        drawn = bootstrap(found, replicates=replicates, level=level, seed=seed)
+        drawn = bootstrap(fitted, replicates=replicates, level=level, seed=seed)
         drawn = drawn.select(pl.col("term").str.extract(r"^sd\((.*)\)$").alias("group"), "low", "high")
         table = table.select("group", "sd").join(drawn, on="group", how="left", maintain_order="left")
     return table.with_columns(method=pl.lit(method))
@@ -118,12 +118,12 @@ def _drop(problem: Problem, index: int) -> Callable[[float], float]:
     return drop
 
 
-def _problem(found: MixedFit, factors: tuple[Factor, ...]) -> Problem:
-    design, _ = conditioned(found.design)
-    if found.family == "gaussian":
+def _problem(fitted: MixedFit, factors: tuple[Factor, ...]) -> Problem:
+    design, _ = conditioned(fitted.design)
+    if fitted.family == "gaussian":
         return _linear_problem(design, factors)
-    family = family_of(design, overdispersed=found.family == "beta-binomial")
-    deviance = laplace_deviance(design, family, factors, _engine(found))
+    family = family_of(design, overdispersed=fitted.family == "beta-binomial")
+    deviance = laplace_deviance(design, family, factors, _engine(fitted))
     start = deviance.start()
     best, value, _, _ = minimise(deviance, start.parameters, start.scale, noise=family.noise)
     return Problem(deviance, best, value, start.scale, family.noise)
@@ -140,5 +140,5 @@ def _linear_problem(design: Design, factors: tuple[Factor, ...]) -> Problem:
     return Problem(deviance.unprofiled, best, value, scale, 0.0)
 
 
-def _engine(found: MixedFit) -> Literal["numpy", "numba"]:
-    return "numba" if found.convergence.engine == "numba" else "numpy"
+def _engine(fitted: MixedFit) -> Literal["numpy", "numba"]:
+    return "numba" if fitted.convergence.engine == "numba" else "numpy"

@@ -172,7 +172,7 @@ def _findings(result: FailuresResult) -> Iterator[Finding]:
 
 
 def effects_table(
-    found: MixedFit,
+    fitted: MixedFit,
     tests: TermTests | None = None,
     *,
     level: float = 0.95,
@@ -183,17 +183,17 @@ def effects_table(
 
     Symbols of penalised coefficients stand in brackets; coefficients among `withheld` are shown without p values.
     """
-    table = (tests or term_tests(found, None, inference="wald-z", level=level)).table
-    ratio = found.family != "gaussian"
+    table = (tests or term_tests(fitted, None, inference="wald-z", level=level)).table
+    ratio = fitted.family != "gaussian"
     rows = []
     for row in table.drop("p_bh").iter_rows(named=True):
         row |= {"p_value": None, "p_holm": None} if row["term"] in withheld else {}
         size = float(np.exp(min(row["estimate"], 700.0))) if ratio else None
         ends = {end: _exp(row[end]) if ratio else row[end] for end in ("low", "high")}
         mark = "" if row["term"] == INTERCEPT else _mark(row, size, symmetric)
-        mark = f"({mark})" if mark and row["term"] in found.penalty else mark
+        mark = f"({mark})" if mark and row["term"] in fitted.penalty else mark
         rows.append({**row, "odds_ratio": size, **ends, "symbol": mark})
-    return tables_of.EFFECTS.frame(rows + unassessed(found.design.not_assessable))
+    return tables_of.EFFECTS.frame(rows + unassessed(fitted.design.not_assessable))
 
 
 def _withheld(result: FailuresResult) -> Container[str]:
@@ -236,36 +236,36 @@ def _mark(row: dict[str, Any], size: float | None, symmetric: bool) -> str:
 
 
 def _record(result: FailuresResult) -> dict[str, Any]:
-    found, design = result.fit, result.fit.design
-    shares, spread = explained(found), variance_table(found, level=result.level)
-    wald = result.tests.table if result.tests else wald_table(found, level=result.level)
-    full = found.log_likelihood if result.full_likelihood is None else result.full_likelihood
+    fitted, design = result.fit, result.fit.design
+    shares, spread = explained(fitted), variance_table(fitted, level=result.level)
+    wald = result.tests.table if result.tests else wald_table(fitted, level=result.level)
+    full = fitted.log_likelihood if result.full_likelihood is None else result.full_likelihood
     record: dict[str, Any] = {
         "log_likelihood": full, "rows": design.rows,
-        "log_likelihood_reml": found.log_likelihood if found.method.endswith("reml") else None,
-        "levels": {group.name: len(group.labels) for group in found.groups},
-        "converged": found.convergence.converged, "singular": bool(found.convergence.singular),
-        "singular_groups": list(found.convergence.singular), "spec": result.spec,
-        "formula": str(design.model), "family": found.family, "method": found.method, "transform": result.transform,
-        "aic": 2 * found.parameters - 2 * full, "bic": math.log(design.rows) * found.parameters - 2 * full,
-        "parameters": found.parameters, "residual_sd": found.sigma, "precision": found.precision,
-        "cutpoints": found.cutpoints and list(found.cutpoints),
+        "log_likelihood_reml": fitted.log_likelihood if fitted.method.endswith("reml") else None,
+        "levels": {group.name: len(group.labels) for group in fitted.groups},
+        "converged": fitted.convergence.converged, "singular": bool(fitted.convergence.singular),
+        "singular_groups": list(fitted.convergence.singular), "spec": result.spec,
+        "formula": str(design.model), "family": fitted.family, "method": fitted.method, "transform": result.transform,
+        "aic": 2 * fitted.parameters - 2 * full, "bic": math.log(design.rows) * fitted.parameters - 2 * full,
+        "parameters": fitted.parameters, "residual_sd": fitted.sigma, "precision": fitted.precision,
+        "cutpoints": fitted.cutpoints and list(fitted.cutpoints),
         "r2_marginal": shares.marginal, "r2_conditional": shares.conditional,
         "sd_intervals": {row["group"]: [row["low"], row["high"]] for row in spread.iter_rows(named=True)},
         "p_bh": dict(zip(wald["term"], wald["p_bh"], strict=True)), "level": result.level,
         "excluded": dict(design.excluded), "excluded_by_model": result.excluded_by_model,
         "not_assessable": dict(design.not_assessable), "dropped_random_effects": dict(design.dropped_factors),
         "role_of_models": result.role, "decisions": [str(decision) for decision in result.decisions],
-        "convergence": {"iterations": found.convergence.iterations, "evaluations": found.convergence.evaluations,
-                        "distance_in_standard_errors": found.convergence.distance,
-                        "smallest_eigenvalue": found.convergence.smallest_eigenvalue,
-                        "engine": found.convergence.engine},
+        "convergence": {"iterations": fitted.convergence.iterations, "evaluations": fitted.convergence.evaluations,
+                        "distance_in_standard_errors": fitted.convergence.distance,
+                        "smallest_eigenvalue": fitted.convergence.smallest_eigenvalue,
+                        "engine": fitted.convergence.engine},
         "vif": result.diagnostics.vif, "condition_number": result.diagnostics.condition,
         "prevalence": result.diagnostics.prevalence.to_dicts(),
         "co_occurrence": result.diagnostics.co_occurrence.to_dicts(), "qq_random_effects": result.diagnostics.qq,
         "findings": [finding.as_dict() for finding in result.findings if finding.code != "decision"],
-        "warnings": list(result.warnings), "separation": result.separation, "penalised": dict(found.penalty),
-        **_tests_record(result.tests, found.method),
+        "warnings": list(result.warnings), "separation": result.separation, "penalised": dict(fitted.penalty),
+        **_tests_record(result.tests, fitted.method),
     }  # fmt: skip
     if result.specifications is not None:
         record["pearson_dispersion"] = result.specifications.dispersion
@@ -295,38 +295,38 @@ def _finite(value: Any) -> Any:
 
 
 def _prose(result: FailuresResult) -> str:
-    found, table = result.fit, result.table.filter(pl.col("term") != INTERCEPT)
+    fitted, table = result.fit, result.table.filter(pl.col("term") != INTERCEPT)
     kinds = {"binomial": "binomial mixed model (logit link, Laplace approximation)", "gaussian": "linear mixed model",
              "poisson": "Poisson mixed model (log link, Laplace approximation)",
              "ordered-beta": "ordered beta mixed model (logit link, Laplace approximation; exact 0 and 1 by cutpoints)",
              }  # fmt: skip
     how = "z tests and full likelihood"
-    if found.method == "firth":
+    if fitted.method == "firth":
         how = "Firth's penalised likelihood, tests and intervals by its profile"
     if result.tests is not None and result.tests.inference == "reml-t":
         how = ("restricted likelihood and t tests whose degrees of freedom count levels of "
                f"{result.tests.video}, effects that change inside them free to vary between them")  # fmt: skip
-    groups = ", ".join(f"{group.name} ({len(group.labels)})" for group in found.groups)
+    groups = ", ".join(f"{group.name} ({len(group.labels)})" for group in fitted.groups)
     groups = f"with random intercepts for {groups}" if groups else "without random effects, rows taken as independent"
-    kind = kinds.get(found.family, found.family) if found.groups else _FLAT.get(found.family, found.family)
+    kind = kinds.get(fitted.family, fitted.family) if fitted.groups else _FLAT.get(fitted.family, fitted.family)
     assessed = table.filter(~pl.col("symbol").str.contains(NOT_ASSESSABLE))
     raw, kept = (assessed.filter(pl.col(p) <= ALPHA) for p in ("p_value", "p_holm"))
     parts = [
-        f"{'An' if kind[0] in 'aeiou' else 'A'} {kind} of {result.metric or found.design.model.outcome} was fitted to "
-        f"{found.design.rows:,} rows {groups}; specification {result.spec}, {how}.",
+        f"{'An' if kind[0] in 'aeiou' else 'A'} {kind} of {result.metric or fitted.design.model.outcome} was fitted to "
+        f"{fitted.design.rows:,} rows {groups}; specification {result.spec}, {how}.",
         f"Of {table.height} properties {assessed.height} could be assessed; {raw.height} had p <= {ALPHA:g}, "
         f"{kept.height} after Holm's correction.",
     ]
     ordered = raw.sort("estimate")
-    if found.family == "binomial" and ordered.height:
+    if fitted.family == "binomial" and ordered.height:
         worst, best = ordered.row(0, named=True), ordered.row(-1, named=True)
         if worst["estimate"] < 0:
             parts.append(f"Most harmful: {_spoken(worst, result.level)}.")
         if best["estimate"] > 0:
             parts.append(f"Most helpful: {_spoken(best, result.level)}.")
-        if found.groups:
+        if fitted.groups:
             parts.append("Odds ratios compare cases with equal random effects (conditional).")
-    if not found.convergence.converged:
+    if not fitted.convergence.converged:
         parts.append("The fit did not converge; its numbers must not be used.")
     return " ".join(parts)
 
@@ -362,15 +362,15 @@ def _contrasts(result: FailuresResult) -> pl.DataFrame:
 def _model_effects(result: FailuresResult) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Effect of every model and its covariance, the first being the reference where models are fixed."""
     column = result.model_column
-    found = result.fit if result.tests is None else result.tests.fit_of(column, result.fit)
-    for group in found.groups:
+    fitted = result.fit if result.tests is None else result.tests.fit_of(column, result.fit)
+    for group in fitted.groups:
         if group.name == column:
             return group.labels.to_list(), group.mean, np.diag(group.spread**2)
     prefix = f"{column}["
-    own = [j for j, name in enumerate(found.names) if name.startswith(prefix) and ":" not in name]
-    if not own:
+    positions = [j for j, name in enumerate(fitted.names) if name.startswith(prefix) and ":" not in name]
+    if not positions:
         raise Misuse("models are not part of this fit, so they cannot be compared; give them a random or fixed role")
-    levels = found.design.frame[column].cast(pl.String).unique().sort().to_list()
-    covariance = np.zeros((len(own) + 1, len(own) + 1))
-    covariance[1:, 1:] = found.covariance[np.ix_(own, own)]
-    return levels, np.r_[0.0, found.beta[own]], covariance
+    levels = fitted.design.frame[column].cast(pl.String).unique().sort().to_list()
+    covariance = np.zeros((len(positions) + 1, len(positions) + 1))
+    covariance[1:, 1:] = fitted.covariance[np.ix_(positions, positions)]
+    return levels, np.r_[0.0, fitted.beta[positions]], covariance

@@ -24,7 +24,7 @@ from scipy import linalg
 
 from surgeval.stats.mixed.families import Terms
 from surgeval.stats.mixed.kernels import Effects, predictor_of, product_of, share_of, trace_of
-from surgeval.stats.mixed.laplace import LEAST_WEIGHT, LaplaceDeviance, own_gradient
+from surgeval.stats.mixed.laplace import LEAST_WEIGHT, LaplaceDeviance, nuisance_gradient
 from surgeval.stats.mixed.products import dot, outer, pulled, times
 
 _STEP = 0.02
@@ -79,29 +79,29 @@ class RestrictedDeviance:
 
     def __init__(self, deviance: LaplaceDeviance) -> None:
         self.plain = deviance
-        self._own = deviance.family.start
+        self._nuisance = deviance.family.start
         self._least = LEAST_WEIGHT if deviance.extra else _LEAST_WEIGHT
         self._joint: JointMode | None = None
         self._both = np.column_stack([deviance.fixed, np.zeros(len(deviance.offset))])
 
-    def begin(self, eta: np.ndarray, own: np.ndarray) -> None:
+    def begin(self, eta: np.ndarray, nuisance: np.ndarray) -> None:
         """Take the linear predictors of the sorted rows, and the family's own parameters, as the first guess."""
-        self._own = own
+        self._nuisance = nuisance
         beta = np.zeros(self.plain.coefficients)
         self._joint = JointMode(eta, beta, eta - self.plain.offset, Effects(*[np.zeros(0)] * 3), self._terms(eta))
 
     def __call__(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient; infinite where the approximation breaks down."""
-        found = self.solution(parameters)
-        return (np.inf, np.zeros(len(parameters))) if found is None else (found.value, found.gradient)
+        solution = self.solution(parameters)
+        return (np.inf, np.zeros(len(parameters))) if solution is None else (solution.value, solution.gradient)
 
     def solution(self, parameters: np.ndarray) -> RestrictedSolution | None:
         """Value, gradient and the covariance of the coefficients, or None where they are not finite."""
         plain = self.plain
-        sd, own = np.exp(np.minimum(parameters[: plain.factors], 50.0)), parameters[plain.factors :]
-        if self._joint is not None and not np.array_equal(own, self._own):
-            self._joint = self._joint._replace(terms=plain.family.terms(self._joint.eta, own))
-        self._own = own
+        sd, nuisance = np.exp(np.minimum(parameters[: plain.factors], 50.0)), parameters[plain.factors :]
+        if self._joint is not None and not np.array_equal(nuisance, self._nuisance):
+            self._joint = self._joint._replace(terms=plain.family.terms(self._joint.eta, nuisance))
+        self._nuisance = nuisance
         plain.evaluations += 1
         try:
             joint = self._mode(sd)
@@ -127,7 +127,7 @@ class RestrictedDeviance:
             rest /= (1.0 + row_sd**2 * weight)[:, None]
         share = np.einsum("ij,ij->i", outer(rest, inverse), rest)
         spread = plain.kernel.spread()
-        change = (spread.predictor + share) * plain.family.slope(joint.eta, self._own)
+        change = (spread.predictor + share) * plain.family.slope(joint.eta, self._nuisance)
         move = inverse @ pulled(rest, change)
         _, pull = plain.kernel.solve(change)
         pull = Effects(pull.rows, pull.nodes - columns.nodes @ move, pull.border - columns.border @ move)
@@ -140,12 +140,14 @@ class RestrictedDeviance:
         if not plain.extra:
             return by_sd
         moved = times(plain.fixed, move) + predictor_of(layout, pull, sd)
-        return np.append(by_sd, own_gradient(plain.family, joint.eta, self._own, spread.predictor + share, moved))
+        return np.append(
+            by_sd, nuisance_gradient(plain.family, joint.eta, self._nuisance, spread.predictor + share, moved)
+        )
 
     def _mode(self, sd: np.ndarray) -> JointMode:
         """The joint minimiser, by Newton steps that are halved where they would make things worse."""
         if self._joint is None:
-            self.begin(self.plain.offset + 0.0, self._own)
+            self.begin(self.plain.offset + 0.0, self._nuisance)
         at: JointMode = self._joint._replace(effects=Effects(*[np.zeros(0)] * 3))  # type: ignore[union-attr]
         for step in range(_MOST_STEPS):
             new, decrement = self._newton(at, sd)
@@ -177,7 +179,7 @@ class RestrictedDeviance:
         A first step begins at a predictor without effects for these deviations; it is compared with no effects at all.
         """
         if not len(at.effects.nodes):
-            at = at._replace(effects=Effects(*(np.zeros_like(part) for part in to.effects)),
+            at = at._replace(effects=Effects(*(np.zeros_like(effect) for effect in to.effects)),
                              eta=times(self.plain.fixed, at.beta) + self.plain.offset,
                              predictor=np.zeros(len(at.eta)))  # fmt: skip
         before, size = self._objective(at.eta, at.beta, at.effects), 1.0
@@ -192,11 +194,15 @@ class RestrictedDeviance:
         return at
 
     def _terms(self, eta: np.ndarray) -> Terms:
-        return self.plain.family.terms(eta, self._own)
+        return self.plain.family.terms(eta, self._nuisance)
 
     def _objective(self, eta: np.ndarray, beta: np.ndarray, effects: Effects) -> float:
         penalty = 0.5 * dot(self.plain.penalty, beta**2)
-        return -self.plain.family.value(eta, self._own) + penalty + 0.5 * sum(dot(part, part) for part in effects)
+        return (
+            -self.plain.family.value(eta, self._nuisance)
+            + penalty
+            + 0.5 * sum(dot(effect, effect) for effect in effects)
+        )
 
     def spread(self, at: np.ndarray, center: RestrictedSolution) -> CovarianceSpread | None:
         """How the covariance of the coefficients moves with the variances; None where there is no proper optimum."""

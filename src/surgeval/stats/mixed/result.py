@@ -73,7 +73,7 @@ class MixedFit:
     """Of a beta-binomial or ordered beta model."""
     cutpoints: Cutpoints | None = None
     """Of an ordered beta model: where scores become exactly 0 and 1."""
-    own: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    nuisance: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """The parameters of the family beyond the linear predictor, as they are searched."""
     covariance_spread: CovarianceSpread | None = None
     """How sure `covariance` itself is, where the variances are restricted estimates."""

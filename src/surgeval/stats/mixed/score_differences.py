@@ -23,21 +23,21 @@ from surgeval.stats.mixed.result import MixedFit
 from surgeval.stats.mixed.term_tests import TermTests
 
 
-def score_differences(found: MixedFit, tests: TermTests, *, level: float = 0.95) -> pl.DataFrame:
+def score_differences(fitted: MixedFit, tests: TermTests, *, level: float = 0.95) -> pl.DataFrame:
     """Every category against the first, and one unit more of every number."""
-    return tables.SCORE_DIFFERENCES.frame(list(_rows(found, tests, level)))
+    return tables.SCORE_DIFFERENCES.frame(list(_rows(fitted, tests, level)))
 
 
-def _rows(found: MixedFit, tests: TermTests, level: float) -> Iterator[dict[str, Any]]:
-    for term in found.design.model.fixed:
+def _rows(fitted: MixedFit, tests: TermTests, level: float) -> Iterator[dict[str, Any]]:
+    for term in fitted.design.model.fixed:
         if ":" in term:
             continue
-        column, own = column_of(term), tests.fit_of(term, found)
-        for name, low, high in _changes(found, column):
-            df = tests.freedom(name) if name in found.names else None
-            if name not in found.names:
+        column, term_fit = column_of(term), tests.fit_of(term, fitted)
+        for name, low, high in _changes(fitted, column):
+            df = tests.freedom(name) if name in fitted.names else None
+            if name not in fitted.names:
                 continue
-            means, spread = averaged(own, column, [low, high], population=True)
+            means, spread = averaged(term_fit, column, [low, high], population=True)
             error = float(np.sqrt(max(spread[0, 0] + spread[1, 1] - 2 * spread[0, 1], 0.0)))
             difference = float(means[1] - means[0])
             width = None if df is None else float(stats.t.ppf(0.5 + level / 2, df)) * error
@@ -47,12 +47,12 @@ def _rows(found: MixedFit, tests: TermTests, level: float) -> Iterator[dict[str,
                    "df": df if df is None or np.isfinite(df) else None}  # fmt: skip
 
 
-def _changes(found: MixedFit, column: str) -> Iterator[tuple[str, Value, Value]]:
+def _changes(fitted: MixedFit, column: str) -> Iterator[tuple[str, Value, Value]]:
     """Coefficient, and the two values of the column that it stands between."""
-    if not is_category(found, column):
-        mean = float(found.design.frame[column].cast(pl.Float64).mean())  # type: ignore[arg-type]
+    if not is_category(fitted, column):
+        mean = float(fitted.design.frame[column].cast(pl.Float64).mean())  # type: ignore[arg-type]
         yield column, mean - 0.5, mean + 0.5
         return
-    first, *others = grid_values(found, {})[column]
+    first, *others = grid_values(fitted, {})[column]
     for other in others:
-        yield column if column in found.names else f"{column}[{other}]", first, other
+        yield column if column in fitted.names else f"{column}[{other}]", first, other

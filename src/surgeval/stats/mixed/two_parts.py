@@ -58,7 +58,8 @@ def two_parts(design: Design, video: str, rule: Rule) -> TwoParts | None:
         for term in sorted(opposed)
     )  # fmt: skip
     rows = pl.concat(frame.with_columns(pl.lit(part).alias("part")) for part, frame in parts.items())
-    return TwoParts(tables.PARTS.frame(rows.select(*tables.PARTS.columns)), frozenset(opposed), findings)
+    shown = rows.select("part", "term", "estimate", "std_error", "df", "p_value", "low", "high")
+    return TwoParts(tables.PARTS.frame(shown), frozenset(opposed), findings)
 
 
 def _part(frame: pl.DataFrame, design: Design, family: FamilyName, video: str, rule: Rule) -> pl.DataFrame:

@@ -18,6 +18,7 @@ from surgeval.errors import TableInvalid, UnknownName
 from surgeval.results.tables import ranking as tables
 from surgeval.schema.findings import Finding, Severity, as_findings
 from surgeval.schema.score_table import ScoreTable
+from surgeval.stats.few_videos import first_open
 from surgeval.stats.paired_tests import pair_indices
 from surgeval.stats.rank_sets import RankSets, rank_sets
 from surgeval.stats.ranking._consensus import LEVEL, consensus_sets, drawn_mean_ranks, mean_ranks
@@ -164,10 +165,15 @@ def _firmness(found: Tasks, sets: list[RankSets | None], together: RankSets | No
     if len(sets) > 1 and together is not None and not together.better.any():
         text = f"no two of the {len(found.models)} models can be told apart, so their order is open"
         out.append(Finding("order-open", Severity.WARNING, text, subject="consensus"))
+    elif len(sets) > 1 and together is not None:
+        out += [one for one in [first_open(found.models, together.low == 1, where="consensus")] if one is not None]
     for task, own in zip(found.tasks, sets, strict=True):
+        subject = None if task.name == ONE_TASK else f"task {task.name!r}"
+        if own is not None and (open_first := first_open(found.models, own.low == 1, where=subject)) is not None:
+            out.append(open_first)
         if own is None or own.better.any():
             continue
-        units, subject = len(np.unique(task.units)), None if task.name == ONE_TASK else f"task {task.name!r}"
+        units = len(np.unique(task.units))
         text = f"no two of the {len(found.models)} models can be told apart, so their order is open"
         if units < FEWEST_TESTED:
             many = f"{units} {found.unit}{'' if units == 1 else 's'}"

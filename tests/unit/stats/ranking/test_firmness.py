@@ -340,3 +340,12 @@ def test_influence_does_not_depend_on_the_order_of_models_or_rows() -> None:
     first = rank(frame, "focus", replicates=0, board="technical").influence
     again = rank(frame.sample(fraction=1.0, shuffle=True, seed=1), "focus", replicates=0, board="technical").influence
     assert first.equals(again)
+
+
+def test_several_models_that_can_be_first_are_named_where_others_cannot() -> None:
+    values = np.random.default_rng(1).normal(0, 0.2, (12, 4)) + np.array([1.0, 1.0, 0.0, 0.0])
+    table = long_table(values, np.arange(12)).with_columns(metric=pl.lit("score"))
+    found = rank(table, "mean-then-rank", better="larger", replicates=0)
+    assert "2 of 4 models can be first by these data: A, B." in [one.message for one in found.findings]
+    clear = rank(_tasks({"x": 2.0, "y": 2.0}), "mean-then-rank", better="larger", replicates=0)
+    assert "first-open" not in [one.code for one in clear.findings]

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from surgeval.schema.findings import Finding, Severity
-from surgeval.stats.few_videos import correction_unreachable
+from surgeval.stats.few_videos import correction_unreachable, first_open
 from surgeval.stats.rank_sets import RankSets, rank_sets
 from surgeval.stats.ranking._focus.buckets import Board
 from surgeval.stats.ranking._focus.merge import preferred
@@ -47,10 +47,12 @@ def contributions(board: Board) -> np.ndarray:
 
 def firmness_findings(standing: Standing, sets: RankSets, options: RankOptions) -> list[Finding]:
     """What the places rest on, where that is less than they seem to say."""
+    able = first_open(standing.names, sets.low == 1, where=f"{standing.board.name} board, by macro accuracy")
     return [
         *_thin_buckets(standing, options),
         *_tie_breaks(standing, options),
         *_contradictions(standing, sets, options),
+        *([] if able is None else [able]),
     ]
 
 

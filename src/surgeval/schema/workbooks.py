@@ -11,12 +11,12 @@ import zlib
 from pathlib import Path
 from xml.etree import ElementTree
 
-from surgeval.datasets._folder import whole_number
 from surgeval.errors import FileUnreadable
 
 _SPACE = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _MOST_BYTES = 64 << 20
 _MOST_COLUMNS = 16_384
+_MOST_DIGITS = 12
 _UNUSABLE = (NotImplementedError, RuntimeError, OSError)
 """What `zipfile` raises on methods it lacks, encrypted members and damaged archives."""
 _SHEET = "xl/worksheets/sheet1.xml"
@@ -80,6 +80,6 @@ def _text(cell: ElementTree.Element, shared: list[str]) -> str:
         return "".join(run.text or "" for run in cell.iter(f"{_SPACE}t")).strip()
     value = (cell.findtext(f"{_SPACE}v") or "").strip()
     if cell.get("t") == "s":
-        place = whole_number(value)
-        return shared[place].strip() if place is not None and place < len(shared) else ""
+        place = int(value) if value.isascii() and value.isdecimal() and len(value) < _MOST_DIGITS else len(shared)
+        return shared[place].strip() if place < len(shared) else ""
     return value

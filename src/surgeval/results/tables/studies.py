@@ -1,0 +1,24 @@
+"""Tables of `study`."""
+
+from __future__ import annotations
+
+from surgeval.results.tables import statistics
+from surgeval.results.tables.table import Table, number, text, whole
+
+VALUES = Table("values", statistics.INTERVAL.about, "more", **statistics.INTERVAL.columns)
+PAIRS = Table(
+    "pairs", "The model with the best value and another one, the next best first.",
+    **{name: column for name, column in statistics.COMPARE.columns.items() if name not in ("p_false_claim", "favours")},
+    p_corrected=number("of all pairs of models", needed=False), tests=whole("pairs that were corrected for"),
+)  # fmt: skip
+PATIENTS = Table(
+    "patients", "One model and one patient (or video).",
+    model=text, video=text, value=number("mean over the cases", needed=False), cases=whole,
+)  # fmt: skip
+HARD_CASES = Table(
+    "hard_cases", "The cases that are worst for the typical model, the worst first.",
+    case=text, video=text, value=number("median over models"), worst=text("the model that fails most"),
+)  # fmt: skip
+STRATA = Table("strata", statistics.STRATA.about, **statistics.STRATA.columns)
+READINGS = Table("readings", "What was taken for what.", sentence=text)
+STUDY = (VALUES, PAIRS, PATIENTS, HARD_CASES, STRATA, READINGS)

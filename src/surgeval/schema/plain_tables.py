@@ -1,0 +1,310 @@
+"""A score table from a plain one: which column names models, patients and cases, and which columns are scores.
+
+Long tables have a row per model and case, wide ones a row per case and a column per model; a file of one model has
+neither. Columns are taken by their names, then by what only one reading of them allows, and every choice is told.
+Where two readings fit, none is taken: the error lists them with the option that chooses.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import polars as pl
+
+from surgeval.errors import TableInvalid
+from surgeval.schema.metric_facts import known_as
+from surgeval.schema.table_files import OURS
+
+MODELS = {
+    "model", "algorithm", "method", "team", "network", "net", "system", "approach", "architecture", "submission",
+    "entrant", "classifier", "participant model",
+}  # fmt: skip
+PATIENTS = ("patient", "subject", "participant", "procedure", "surgery", "operation", "intervention", "video")
+"""From the coarsest to the finest."""
+CASES = {
+    "case", "frame", "image", "img", "question", "slice", "clip", "sample", "file", "filename", "item", "instance",
+    "qid", "q", "time", "timestamp", "second",
+}  # fmt: skip
+_METRICS = {"metric", "measure"}
+_VALUES = {"value", "score"}
+_NUMBERING = {"", "index", "row", "unnamed 0", "column1"}
+_FILLERS = {"id", "name", "no", "nr", "number", "identifier"}
+_MOST_LEVELS = 30
+"""Different values of a text column that may name models by its shape alone, or describe cases."""
+_FAR = 20.0
+"""A numeric column whose typical value is so many times another's is not taken for a score of the same kind."""
+
+
+class PlainTable(NamedTuple):
+    """The rows under our names, and what was taken for what."""
+
+    frame: pl.DataFrame
+    taken: tuple[str, ...]
+    """One sentence per choice."""
+
+
+class _Roles(NamedTuple):
+    """Columns by what they are."""
+
+    model: str | None
+    patient: str | None
+    case: tuple[str, ...]
+    metric: str | None
+    scores: tuple[str, ...]
+    models: tuple[str, ...]
+    """Columns that are models, in a wide table."""
+
+
+def plain_table(
+    frames: Mapping[str, pl.DataFrame],
+    *,
+    columns: Mapping[str, str] | None = None,
+    models: Sequence[str] = (),
+    scores: Sequence[str] = (),
+    measured: str | None = None,
+) -> PlainTable:
+    """The rows of one or several plain tables as one long table with `model`, `video`, `case`, `metric` and `value`.
+
+    Args:
+        frames: By the name of their file; it becomes the name of the model where nothing else names one.
+        columns: Our names to theirs, as for `read_score_table`; what is said here is not guessed.
+        models: Columns that are models (a wide table).
+        scores: Columns that are metrics.
+        measured: The metric whose values the columns of a wide table hold.
+
+    Raises:
+        TableInvalid: Columns that do not exist, no score, or several readings; each with what to say.
+
+    Example:
+        >>> wide = pl.DataFrame({"patient": ["p1", "p2"], "unet": [0.8, 0.7], "swin": [0.9, 0.6]})
+        >>> plain_table({"dice.csv": wide}).frame.columns
+        ['model', 'video', 'case', 'metric', 'value']
+    """
+    read = [
+        _read(name, frame, dict(columns or {}), tuple(models), tuple(scores), measured)
+        for name, frame in frames.items()
+    ]
+    long = pl.concat([one.frame for one in read], how="diagonal_relaxed")
+    return PlainTable(long, tuple(dict.fromkeys(sentence for one in read for sentence in one.taken)))
+
+
+def _read(
+    name: str, frame: pl.DataFrame, columns: dict[str, str], models: tuple[str, ...], scores: tuple[str, ...],
+    measured: str | None,
+) -> PlainTable:  # fmt: skip
+    named = [*columns.values(), *models, *scores]
+    if absent := [one for one in named if one not in frame.columns]:
+        has = ", ".join(map(repr, frame.columns))
+        raise TableInvalid(name, [f"column {one!r} does not exist; the table has {has}" for one in absent])
+    taken: list[str] = []
+    roles = _scored(name, frame, _identified(name, frame, columns, taken), columns, models, scores, taken)
+    return PlainTable(_long(name, frame, roles, measured, taken), tuple(taken))
+
+
+def plain_name(column: str) -> str:
+    """A column's name in small words, without those that only say that it is a name.
+
+    Example:
+        >>> plain_name("PatientID"), plain_name("video_name"), plain_name("Frame No.")
+        ('patient', 'video', 'frame')
+    """
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", column)
+    kept = [word for word in re.split(r"[\W_]+", words.casefold()) if word]
+    return " ".join([word for word in kept if word not in _FILLERS] or kept)
+
+
+def _identified(name: str, frame: pl.DataFrame, columns: dict[str, str], taken: list[str]) -> _Roles:
+    """The columns that say whose and which row it is."""
+    by_name: dict[str, list[str]] = {}
+    for column in frame.columns:
+        by_name.setdefault(plain_name(column), []).append(column)
+
+    def one_of(ours: str, words: set[str]) -> str | None:
+        if ours in columns:
+            return columns[ours]
+        fitting = [column for word in words for column in by_name.get(word, ())]
+        if len(fitting) > 1:
+            raise TableInvalid(name, [_choice(ours, fitting)])
+        return fitting[0] if fitting else None
+
+    patient = columns.get("video") or _patient(name, frame, by_name, taken)
+    finer = {*CASES, *PATIENTS} if "video" not in columns else CASES
+    rest = [column for word, named in by_name.items() if word in finer for column in named if column != patient]
+    case = (columns["case"],) if "case" in columns else tuple(rest)
+    if patient is None and "case" not in columns and len(case) > 1 and (whole := _holding(frame, case)):
+        patient, case = whole, tuple(column for column in case if column != whole)
+        taken.append(f"{whole!r} names what belongs together (a patient or a video): it holds several {case[0]!r}")
+    return _Roles(one_of("model", MODELS), patient, case, one_of("metric", _METRICS), (), ())
+
+
+def _patient(name: str, frame: pl.DataFrame, by_name: Mapping[str, list[str]], taken: list[str]) -> str | None:
+    """The coarsest column that names patients or videos; several must lie within one another."""
+    fitting = [column for word in PATIENTS for column in by_name.get(word, ())]
+    for coarse, fine in itertools.pairwise(fitting):
+        if frame.select(coarse, fine).unique().height != frame[fine].n_unique():
+            raise TableInvalid(name, [_choice("video", fitting)])
+    if len(fitting) > 1:
+        taken.append(f"{fitting[0]!r} is what is independent: {', '.join(map(repr, fitting[1:]))} lies within it")
+    return fitting[0] if fitting else None
+
+
+def _holding(frame: pl.DataFrame, cases: Sequence[str]) -> str | None:
+    """The one of some columns of which each value holds several of another's."""
+    coarse = [one for one in cases if plain_name(one) == "case" and frame[one].n_unique() * 2 <= frame.height]
+    return coarse[0] if len(coarse) == 1 else None
+
+
+def _choice(ours: str, fitting: Sequence[str]) -> str:
+    shown = " or ".join(f"--columns {ours}={column}" for column in fitting)
+    return f"several columns may be the {'patient or video' if ours == 'video' else ours}; say which: {shown}"
+
+
+def _scored(
+    name: str, frame: pl.DataFrame, roles: _Roles, columns: dict[str, str], models: tuple[str, ...],
+    scores: tuple[str, ...], taken: list[str],
+) -> _Roles:  # fmt: skip
+    """The roles with the columns that hold scores, and with the models where these are columns."""
+    if models:
+        return roles._replace(models=models, model=None)
+    if "value" in columns or scores:
+        return _with_model(name, frame, roles._replace(scores=scores or (columns["value"],)), taken)
+    used = {roles.model, roles.patient, roles.metric, *roles.case}
+    numeric = [c for c in frame.columns if _is_score(frame[c]) and c not in used and plain_name(c) not in _NUMBERING]
+    plain = [c for c in numeric if plain_name(c) in _VALUES]
+    known = [c for c in numeric if known_as(c)]
+    if not numeric:
+        shown = ", ".join(map(repr, frame.columns))
+        raise TableInvalid(name, [f"no column of numbers that could be a score; the table has {shown}"])
+    if len(plain) == 1 and (roles.metric or not known):
+        return _with_model(name, frame, roles._replace(scores=(plain[0],)), taken)
+    if known:
+        left = [column for column in numeric if column not in known]
+        if roles.model is None and len(left) > 1:
+            raise TableInvalid(name, [_two_readings(known, left)])
+        return _with_model(name, frame, roles._replace(scores=tuple(known)), taken)
+    if len(numeric) == 1:
+        return _with_model(name, frame, roles._replace(scores=(numeric[0],)), taken)
+    if roles.model is not None or _model_by_shape(frame, roles):
+        listed = ", ".join(map(repr, numeric))
+        raise TableInvalid(name, [f"several columns may hold the score ({listed}); say which: --scores {numeric[0]}"])
+    if alien := _alien(frame, numeric):
+        listed = ",".join(column for column in numeric if column not in alien)
+        message = f"{', '.join(map(repr, alien))} is on another scale than the rest; say which columns are models"
+        raise TableInvalid(name, [f"{message}: --models {listed}"])
+    taken.append(f"each of the columns {', '.join(map(repr, numeric))} is a model, each row a case")
+    return roles._replace(models=tuple(numeric))
+
+
+def _two_readings(known: Sequence[str], left: Sequence[str]) -> str:
+    return (
+        f"two readings fit: {', '.join(map(repr, known))} as metrics of one model (--scores {','.join(known)}), or "
+        f"columns as models (--models {','.join([*known, *left])})"
+    )
+
+
+def _is_score(column: pl.Series) -> bool:
+    return column.dtype.is_numeric() or column.dtype == pl.Boolean
+
+
+def _alien(frame: pl.DataFrame, numeric: Sequence[str]) -> list[str]:
+    """Columns whose typical value is far from that of the smallest."""
+    typical = {column: float(frame[column].cast(pl.Float64).abs().median() or 0.0) for column in numeric}  # type: ignore[arg-type]
+    least = min((value for value in typical.values() if value > 0), default=0.0)
+    return [column for column, value in typical.items() if least and value > _FAR * least]
+
+
+def _model_by_shape(frame: pl.DataFrame, roles: _Roles) -> list[str]:
+    """Text columns with few values that tell rows of the same case apart."""
+    keys = [column for column in (roles.patient, *roles.case, roles.metric) if column]
+    if not keys or frame.select(keys).is_unique().all():
+        return []
+    return [
+        column
+        for column in frame.columns
+        if column not in keys
+        and frame[column].dtype in (pl.String, pl.Categorical, pl.Enum)
+        and 2 <= frame[column].n_unique() <= _MOST_LEVELS
+        and frame.select(*keys, column).is_unique().all()
+    ]
+
+
+def _with_model(name: str, frame: pl.DataFrame, roles: _Roles, taken: list[str]) -> _Roles:
+    if roles.model is not None:
+        return roles
+    shaped = _model_by_shape(frame, roles)
+    if len(shaped) > 1:
+        raise TableInvalid(name, [_choice("model", shaped)])
+    if shaped:
+        taken.append(f"{shaped[0]!r} names the models: it alone tells rows of one case apart")
+        return roles._replace(model=shaped[0])
+    return roles
+
+
+def _long(name: str, frame: pl.DataFrame, roles: _Roles, measured: str | None, taken: list[str]) -> pl.DataFrame:
+    """The long table under our names."""
+    stem = name.rpartition(".")[0] or name
+    scores = roles.models or roles.scores
+    identity = {roles.model, roles.patient, roles.metric, *roles.case, *scores}
+    strata = [c for c in frame.columns if c not in identity and 1 < frame[c].n_unique() <= _MOST_LEVELS]
+    rows = frame.with_columns(_case(name, frame, roles, taken).alias("__case__"))
+    keys = [pl.col("__case__"), *(pl.col(column) for column in strata)]
+    keys += [pl.col(roles.patient).cast(pl.String).alias("__video__")] if roles.patient else []
+    keys += [pl.col(roles.model).cast(pl.String).alias("__model__")] if roles.model else []
+    keys += [pl.col(roles.metric).cast(pl.String).alias("__metric__")] if roles.metric else []
+    numbers = [pl.col(column).cast(pl.Float64) for column in scores]
+    selected = rows.select(*keys, *numbers)
+    index = [column for column in selected.columns if column not in scores]
+    long = selected.unpivot(on=list(scores), index=index, variable_name="__column__", value_name="__value__")
+    prefix = _common_metric(roles.models)
+    model = pl.col("__model__") if roles.model else pl.lit(stem)
+    metric = pl.col("__metric__") if roles.metric else pl.col("__column__")
+    if roles.models:
+        model = (
+            pl.col("__column__").str.strip_prefix(prefix).str.strip_chars("_-. ") if prefix else pl.col("__column__")
+        )
+        metric = pl.lit(measured or (prefix or (stem if known_as(stem) else "score")).strip("_-. "))
+    elif not roles.model:
+        taken.append(f"no column names a model: the table is one, called {stem!r} after its file")
+    taken += _told(roles, metric_name=prefix.strip("_-. ") if prefix else "")
+    video = [pl.col("__video__").alias("video")] if roles.patient else []
+    wanted = [model.alias("model"), *video, pl.col("__case__").alias("case"), metric.alias("metric")]
+    wanted.append(pl.col("__value__").alias("value"))
+    return long.select(*wanted, *(pl.col(column) for column in strata if column not in OURS))
+
+
+def _common_metric(models: Sequence[str]) -> str:
+    """The name of a metric that all columns begin with, such as `dice_` of `dice_unet`; empty where there is none."""
+    heads = {re.split(r"(?<=[_\-. ])", column, maxsplit=1)[0] for column in models}
+    head = heads.pop() if len(heads) == 1 else ""
+    return head if head and known_as(head.strip("_-. ")) else ""
+
+
+def _case(name: str, frame: pl.DataFrame, roles: _Roles, taken: list[str]) -> pl.Expr:
+    """What tells the cases of one patient apart, the patient's name included."""
+    given = [column for column in (roles.patient, *roles.case) if column]
+    others = [column for column in (roles.model, roles.metric) if column]
+    if given and frame.select(*given, *others).is_unique().all():
+        return pl.concat_str([pl.col(column).cast(pl.String).fill_null("") for column in given], separator="/")
+    if roles.model is None and roles.metric is None:
+        taken.append("each row is a case of its own" if not roles.case else "rows with one name of a case count apart")
+        return pl.int_range(pl.len()).cast(pl.String).str.zfill(len(str(frame.height)))
+    shown = ", ".join(map(repr, given)) or "no column"
+    raise TableInvalid(
+        name,
+        [
+            f"{shown} does not say which rows of the models belong together (rows repeat): "
+            "name the column that tells cases of one patient apart, --columns case=COLUMN"
+        ],
+    )
+
+
+def _told(roles: _Roles, metric_name: str) -> list[str]:
+    told = [f"models are named by {roles.model!r}"] if roles.model else []
+    told += [f"patients (or videos) by {roles.patient!r}"] if roles.patient else []
+    told += [f"cases by {', '.join(map(repr, roles.case))}"] if roles.case else []
+    told += [f"scores stand in {', '.join(map(repr, roles.scores))}"] if roles.scores else []
+    told += [f"the metric is {metric_name!r}, which all these columns begin with"] if metric_name else []
+    return told

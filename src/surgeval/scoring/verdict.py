@@ -1,0 +1,123 @@
+"""Sentences on who is better, each made by a rule from the table of pairs; nothing is said that it does not carry.
+
+The pairs are those of the model with the best value with every other one. Which model that is was found on the same
+data, so p-values are corrected over all pairs of models, not over these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from surgeval.schema.metric_facts import MetricFacts
+
+ALPHA = 0.05
+
+
+def verdict(values: pl.DataFrame, pairs: pl.DataFrame, facts: MetricFacts, *, unit: str = "video") -> list[str]:
+    """Who is better and how sure, by how much, and what more data would show; one sentence each.
+
+    Args:
+        values: The table of `interval`, the best model first.
+        pairs: The rows of `compare` of the best model (`model_a`) with each other one, the next best first, with
+            `p_corrected` and the number of `tests` it was corrected for.
+        facts: Of the metric.
+        unit: What is independent, such as `patient`.
+    """
+    if values.height == 1:
+        return [_value(values.row(0, named=True), facts, unit)]
+    rows = pairs.to_dicts()
+    return [_lead(values, rows, facts), _margin(rows, facts), *_power(rows, unit)]
+
+
+def _value(row: Mapping[str, Any], facts: MetricFacts, unit: str) -> str:
+    value = f"{row['model']} reaches {facts.name} {amount(row['value'], facts)}"
+    if row["low"] is None:
+        return f"{value}; {_units(row, unit)} do not carry an interval, so nothing can be said about other {unit}s."
+    ends = f"{amount(row['low'], facts)} to {amount(row['high'], facts)}"
+    return (
+        f"{value} ({row['level']:.0%} interval {ends}, {_units(row, unit)}); there is no other model to compare with."
+    )
+
+
+def _lead(values: pl.DataFrame, rows: Sequence[Mapping[str, Any]], facts: MetricFacts) -> str:
+    best, others = values["model"][0], [row["model_b"] for row in rows]
+    beaten = [row["model_b"] for row in rows if row["p_corrected"] is not None and row["p_corrected"] < ALPHA]
+    open_ = [name for name in others if name not in beaten]
+    best_value = f"the {'highest' if facts.sign > 0 else 'lowest'} {facts.name}"
+    if values["value"].n_unique() == 1:
+        return f"All models have the same {facts.name}; nothing can be concluded about who is better."
+    if not open_:
+        return f"{best} is better than {listed(beaten) if len(beaten) < 4 else 'every other model'}."
+    if not beaten:
+        return (
+            f"{best} has {best_value}, but cannot be told apart from {listed(open_)}: "
+            "nothing can be concluded about who is better."
+        )
+    return (
+        f"{best} has {best_value} and is better than {listed(beaten)}, but cannot be told apart from {listed(open_)}."
+    )
+
+
+def _margin(rows: Sequence[Mapping[str, Any]], facts: MetricFacts) -> str:
+    """The difference to the next model, which is the first of the rows."""
+    row = rows[0]
+    size = abs(row["difference"])
+    head = f"The next is {row['model_b']}, {amount(size, facts)} {'lower' if facts.sign > 0 else 'higher'}"
+    if row["low"] is None:
+        return f"{head}; so few data carry no interval of the difference."
+    ends = sorted(float(facts.sign) * row[end] for end in ("low", "high"))
+    return (
+        f"{head} ({row['level']:.0%} interval of the advantage {amount(ends[0], facts)} to {amount(ends[1], facts)})."
+    )
+
+
+def _power(rows: Sequence[Mapping[str, Any]], unit: str) -> list[str]:
+    """What so many units could show at most, and roughly how many would be needed."""
+    row, tests = rows[0], rows[0]["tests"]
+    if row["smallest_p"] is not None and row["smallest_p"] * tests >= ALPHA:
+        return [
+            f"With {_units(row, unit)} no difference could reach significance, however large: "
+            f"the smallest p-value possible is {row['smallest_p'] * tests:.2g}."
+        ]
+    if row["p_corrected"] is None or row["p_corrected"] < ALPHA or not row["min_detectable"] or not row["difference"]:
+        return []
+    times = (row["min_detectable"] / abs(row["difference"])) ** 2
+    wanted = max(round(row["videos"] * times), row["videos"] + 1)
+    if times > 100:
+        return [
+            f"The difference to {row['model_b']} is so small that a hundred times as many {unit}s might not show it."
+        ]
+    return [
+        f"If the true difference to {row['model_b']} is what was seen, a study that shows it four times in five needs "
+        f"roughly {wanted:,} {unit}s like these {row['videos']:,}."
+    ]
+
+
+def _units(row: Mapping[str, Any], unit: str) -> str:
+    return f"{row['videos']:,} {unit}{'' if row['videos'] == 1 else 's'}"
+
+
+def amount(value: float, facts: MetricFacts) -> str:
+    """A number with the digits that its metric's range asks for, and its unit.
+
+    Example:
+        >>> amount(0.81234, MetricFacts("dsc")), amount(6.5, MetricFacts("hd95", 0, float("inf"), "smaller", unit="px"))
+        ('0.812', '6.5 px')
+    """
+    digits = 3 if max(abs(facts.low), abs(facts.high)) <= 1 or abs(value) < 1 else 3 - min(len(str(int(abs(value)))), 2)
+    return f"{value:.{digits}f}{' ' + facts.unit if facts.unit else ''}"
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """Names in a sentence.
+
+    Example:
+        >>> listed(["a", "b", "c"]), listed(list("abcdef"))
+        ('a, b and c', 'a, b, c and 3 others')
+    """
+    if len(names) > most:
+        return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} others"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -1,0 +1,138 @@
+"""Plain tables are read as they are meant, or not at all."""
+
+import polars as pl
+import pytest
+
+from data_set_files import put_workbook
+from surgeval.errors import TableInvalid
+from surgeval.schema.plain_tables import plain_table
+from surgeval.schema.table_files import read_frame
+
+PATIENTS = [f"p{patient}" for patient in range(4) for _ in range(3)]
+FRAMES = [f"f{frame}" for _ in range(4) for frame in range(3)]
+A, B = [row / 20 for row in range(12)], [row / 30 for row in range(12)]
+
+
+def read(data: dict, name: str = "table.csv", **said) -> pl.DataFrame:
+    return plain_table({name: pl.DataFrame(data)}, **said).frame
+
+
+def names(frame: pl.DataFrame, column: str) -> set:
+    return set(frame[column].to_list())
+
+
+def test_columns_of_a_wide_table_are_models_and_rows_are_cases():
+    frame = read({"PatientID": PATIENTS, "Frame": FRAMES, "unet": A, "swin": B})
+    assert names(frame, "model") == {"unet", "swin"}
+    assert names(frame, "video") == {"p0", "p1", "p2", "p3"}
+    kept = frame.filter(model="swin").sort("case")
+    assert dict(zip(kept["case"], kept["value"], strict=True))["p3/f2"] == B[-1]
+
+
+def test_a_metric_that_all_columns_begin_with_names_the_metric():
+    frame = read({"patient": PATIENTS, "dice_unet": A, "dice_swin": B})
+    assert names(frame, "metric") == {"dice"}
+    assert names(frame, "model") == {"unet", "swin"}
+
+
+def test_the_file_of_a_wide_table_names_the_metric_if_it_is_one():
+    columns = {"patient": PATIENTS, "unet": A, "swin": B}
+    assert names(read(columns, "hd95.csv"), "metric") == {"hd95"}
+    assert names(read(columns, "results.csv"), "metric") == {"score"}
+    assert names(read(columns, measured="nsd"), "metric") == {"nsd"}
+
+
+def test_a_long_table_is_read_by_the_names_of_its_columns():
+    long = {"Algorithm": ["a"] * 12 + ["b"] * 12, "patient": PATIENTS * 2, "image": FRAMES * 2, "DSC": A + B}
+    frame = read({**long, "smoke": ["yes", "no"] * 12})
+    assert names(frame, "model") == {"a", "b"}
+    assert names(frame, "metric") == {"DSC"}
+    assert "smoke" in frame.columns
+
+
+def test_several_known_metrics_of_a_long_table_are_all_taken():
+    long = {
+        "model": ["a"] * 12 + ["b"] * 12,
+        "patient": PATIENTS * 2,
+        "image": FRAMES * 2,
+        "dice": A + B,
+        "hd95": B + A,
+    }
+    assert names(read(long), "metric") == {"dice", "hd95"}
+
+
+def test_a_column_of_metrics_is_kept():
+    long = {
+        "model": ["a"] * 24,
+        "metric": ["dice"] * 12 + ["nsd"] * 12,
+        "case": [*map(str, range(12))] * 2,
+        "value": A + B,
+    }
+    assert names(read(long), "metric") == {"dice", "nsd"}
+
+
+def test_models_are_found_by_shape_where_only_one_column_can_be_them():
+    frame = read({"who": ["a"] * 12 + ["b"] * 12, "patient": PATIENTS * 2, "frame": FRAMES * 2, "agreement": A + B})
+    assert names(frame, "model") == {"a", "b"}
+
+
+def test_a_file_of_one_model_is_named_after_the_file():
+    one = pl.DataFrame({"patient": PATIENTS, "frame": FRAMES, "dice": A})
+    other = one.with_columns(dice=pl.Series(B))
+    frame = plain_table({"unet.csv": one, "swin.csv": other}).frame
+    assert names(frame, "model") == {"unet", "swin"}
+    assert frame.height == 24
+
+
+def test_patients_hold_videos_and_are_what_is_independent():
+    videos = [f"{patient}-{frame}" for patient, frame in zip(PATIENTS, FRAMES, strict=True)]
+    assert names(read({"video": videos, "patient": PATIENTS, "unet": A, "swin": B}), "video") == set(PATIENTS)
+
+
+def test_a_case_that_holds_several_frames_is_the_patient():
+    assert names(read({"case": PATIENTS, "frame": FRAMES, "unet": A, "swin": B}), "video") == set(PATIENTS)
+
+
+def test_what_is_said_is_not_guessed():
+    columns = {"centre": PATIENTS, "shot": FRAMES, "x1": A, "x2": B, "age": [60.0] * 12}
+    frame = read(columns, models=["x1", "x2"], columns={"video": "centre", "case": "shot"})
+    assert names(frame, "model") == {"x1", "x2"}
+    assert names(frame, "video") == set(PATIENTS)
+
+
+MANY = {"patient": PATIENTS * 2, "frame": FRAMES * 2}
+
+
+@pytest.mark.parametrize(
+    ("columns", "asks"),
+    [
+        ({"patient": PATIENTS, "unet": A, "swin": B, "age": [61.0] * 12}, "--models unet,swin"),
+        ({"patient": PATIENTS, "dice": A, "swin": B, "unet": B}, "--scores dice"),
+        ({**MANY, "model": ["a"] * 12 + ["b"] * 12, "x": A + B, "y": B + A}, "--scores x"),
+        (
+            {**MANY, "who": ["a"] * 12 + ["b"] * 12, "how": ["c"] * 12 + ["d"] * 12, "x": A + B},
+            "--columns model=who or",
+        ),
+        ({"model": ["a"] * 24, "patient": PATIENTS * 2, "dice": A + B}, "--columns case=COLUMN"),
+        ({"model": ["a"] * 12, "method": ["b"] * 12, "case": FRAMES, "dice": A}, "--columns model="),
+        ({"patient": PATIENTS, "video": ["v1", "v2"] * 6, "unet": A, "swin": B}, "--columns video=patient or"),
+        ({"a": ["x"], "b": ["y"]}, "no column of numbers"),
+    ],
+)
+def test_where_two_readings_fit_none_is_taken_and_the_option_is_named(columns, asks):
+    with pytest.raises(TableInvalid, match=r"table\.csv") as refused:
+        read(columns)
+    assert asks in str(refused.value)
+
+
+def test_every_column_that_does_not_exist_is_named():
+    with pytest.raises(TableInvalid) as refused:
+        read({"patient": ["a"], "x": [1.0]}, models=["y"], columns={"case": "z"})
+    assert "'y' does not exist" in str(refused.value)
+    assert "'z' does not exist" in str(refused.value)
+
+
+def test_the_first_sheet_of_a_workbook_is_a_table(tmp_path):
+    put_workbook(tmp_path / "scores.xlsx", [["patient", "unet", "swin"], ["p1", 0.5, 0.75], ["p2", 1, 0.25]])
+    frame = read_frame(tmp_path / "scores.xlsx")
+    assert frame.to_dict(as_series=False) == {"patient": ["p1", "p2"], "unet": [0.5, 1.0], "swin": [0.75, 0.25]}

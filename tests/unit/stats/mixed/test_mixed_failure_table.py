@@ -1,0 +1,90 @@
+"""Table 2 of seed 001: every cell is the separate fit of its outcome and group."""
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from typer.testing import CliRunner
+
+from surgeval.cli import build_app
+from surgeval.errors import Misuse, TableInvalid
+from surgeval.stats.mixed.failure_table import failure_table
+from surgeval.stats.mixed.failures import failures
+from surgeval.stats.mixed.simulated import Simulation
+
+OPTIONS = {"fixed": ["i_dark", "i_instrument", "b_smoke"], "random": ["algorithm", "patient", "image", "instance"],
+           "slopes": False}  # fmt: skip
+OUTCOMES = {"precision": "tp / predicted", "recall": "tp / reference"}
+
+
+def instruments(seed: int = 1) -> pl.DataFrame:
+    """Simulated instances with the number of instruments of their image; only several can cover each other."""
+    frame = Simulation(patients=5, images=50, instances=80, algorithms=3).frame(seed)
+    count = frame.select("image", "instance").unique().group_by("image").len("instruments")
+    several = pl.col("instruments") > 1
+    return frame.join(count, on="image", maintain_order="left").with_columns(
+        i_instrument=pl.when(several).then(pl.col("i_instrument")).otherwise(0)
+    )
+
+
+def test_every_cell_is_the_separate_fit_of_its_rows() -> None:
+    frame = instruments()
+    result = failure_table(frame, outcomes=OUTCOMES, split="instruments > 1", **OPTIONS)
+    groups = {"instruments > 1": pl.col("instruments") > 1, "instruments <= 1": pl.col("instruments") <= 1}
+    assert result.shown.columns == ["term", *(f"{o}, {g}" for o in OUTCOMES for g in groups)]
+    for outcome, trials in (("precision", "predicted"), ("recall", "reference")):
+        for group, rows in groups.items():
+            alone = failures(frame.filter(rows), successes="tp", trials=trials, **OPTIONS).table
+            cell = result.table.filter(outcome=outcome, group=group)
+            assert_frame_equal(cell.select(alone.columns), alone, check_exact=True)
+    single = result.table.filter(pl.col("term") == "i_instrument", pl.col("group") == "instruments <= 1")
+    assert single["symbol"].to_list() == ["x", "x"]
+    assert any("i_instrument is 0 in every row" in text for text in result.warnings)
+    assert sum("i_instrument is 0 in every row" in text for text in result.warnings) == 1
+
+
+def test_the_verb_writes_the_table_and_shows_it_in_symbols(tmp_path) -> None:
+    instruments().write_csv(tmp_path / "scores.csv")
+    words = ["failure-table", str(tmp_path / "scores.csv"), "--outcomes", "precision=tp/predicted,recall=tp/reference",
+             "--split", "instruments>1", "--fixed", ",".join(OPTIONS["fixed"]), "--random",
+             ",".join(OPTIONS["random"]), "--slopes", "none", "--out", str(tmp_path / "out")]  # fmt: skip
+    done = CliRunner().invoke(build_app(), words)
+    assert done.exit_code == 0, done.output
+    assert "recall, instruments <= 1" in done.stdout
+    written = pl.read_csv(tmp_path / "out" / "failure_table.csv")
+    made = failure_table(instruments(), outcomes=OUTCOMES, split="instruments>1", **OPTIONS).table
+    assert_frame_equal(written.select("estimate", "p_value"), made.select("estimate", "p_value"), rel_tol=1e-9)
+
+
+def test_a_group_that_cannot_be_fitted_is_crosses_and_a_warning() -> None:
+    frame = instruments().with_columns(
+        tp=pl.when(pl.col("instruments") > 1).then(pl.col("reference")).otherwise(pl.col("tp"))
+    )
+    result = failure_table(frame, outcomes={"recall": "tp/reference"}, split="instruments>1", **OPTIONS)
+    assert set(result.table.filter(group="instruments > 1")["symbol"]) == {"x"}
+    assert any("recall, instruments > 1" in text and "always a success" in text for text in result.warnings)
+    with pytest.raises(TableInvalid, match=r"recall, instruments = 1: .*always a success"):
+        failure_table(frame.with_columns(tp=pl.col("reference")), outcomes={"recall": "tp/reference"},
+                      split="instruments", **OPTIONS)  # fmt: skip
+
+
+def test_columns_are_renamed_in_every_option() -> None:
+    frame = instruments().rename({"algorithm": "network", "patient": "operation"})
+    names = {"model": "network", "video": "operation"}
+    options = OPTIONS | {"random": ["network", "operation", "image", "instance"]}
+    renamed = failure_table(frame, outcomes={"recall": "tp/reference"}, columns=names, **options)
+    plain = failure_table(instruments(), outcomes={"recall": "tp/reference"}, **OPTIONS)
+    assert renamed.table["p_value"].to_list() == pytest.approx(plain.table["p_value"].to_list(), nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"outcomes": {}}, "no outcome"),
+        ({"outcomes": {"a": "b/c/d"}}, "neither a column nor"),
+        ({"split": "instance"}, "80 values"),
+        ({"split": "image > 3"}, "no numbers"),
+    ],
+)
+def test_what_makes_no_table_is_refused(options: dict, message: str) -> None:
+    with pytest.raises(Misuse, match=message):
+        failure_table(instruments(), **({"outcomes": OUTCOMES} | OPTIONS | options))
