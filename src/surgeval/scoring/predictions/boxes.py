@@ -96,16 +96,18 @@ def read_boxes(
 
 
 def _is_plain(source: Any, dataset: Mapping[str, Any]) -> bool:
-    """COCO results by ids that the references have, which need nothing found out; the usual and the fastest case."""
-    if not isinstance(source, list):
-        return False
-    known = {str(record.get("id")) for record in _records(dataset, "images")}
-    return all(
-        not isinstance(one, Mapping)
-        or ("file_name" not in one and not isinstance(one.get("image_id"), str))
-        or str(one.get("image_id")) in known
-        for one in source
-    ) and not any(isinstance(one, Mapping) and {"boxes", "box", "x_min", "x1"} & set(one) for one in source[:1])
+    """COCO results by ids that the references have, which need nothing found out; the usual and the fastest case.
+
+    The first entry tells; if others differ from it, they are refused by name when they are compared.
+    """
+    if not isinstance(source, list) or (source and not isinstance(source[0], Mapping)):
+        return isinstance(source, list)
+    first = source[0] if source else {}
+    if "image_id" not in first or "boxes" in first or "keypoints" in first:
+        return not source
+    if "file_name" not in first and not isinstance(first["image_id"], str):
+        return True
+    return any(record.get("id") == first["image_id"] for record in _records(dataset, "images"))
 
 
 def _records(dataset: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:

@@ -112,7 +112,7 @@ def _text(path: Path) -> Labels:
         return Labels(frame, "frame and label per line")
     if all(len(row) == 1 for row in rows):
         return _in_order(video, [row[0] for row in rows], "one label per line")
-    shown = next(line for line in lines if len(re.split(r"[\t,; ]+", line)) not in (1, 2))
+    shown = next((line for line in lines if len(re.split(r"[\t,; ]+", line)) not in (1, 2)), lines[0])
     raise FileUnreadable(str(path), [f"expected a frame number and a label, or a label, per line; got {shown[:60]!r}"])
 
 
