@@ -155,6 +155,8 @@ class _Images:
         self._names: dict[Key, Any] = {}
         for spell in _SPELLINGS:
             self._add(spell, records)
+        if len({str(one.get("video")) for one in records}) == 1:
+            self._add(_frame, records)
         some = next(iter(records), {})
         self.shown = repr(some.get("file_name") or some.get("id"))
 
@@ -200,6 +202,10 @@ def _stem(text: str) -> str:
     return PurePosixPath(text).stem
 
 
+def _frame(one: Mapping[str, Any]) -> int | None:
+    return one["frame"] if isinstance(one.get("frame"), int) else None
+
+
 _SPELLINGS: tuple[Callable[[Mapping[str, Any]], Key | None], ...] = (
     lambda one: one["id"],
     _name,
@@ -208,7 +214,6 @@ _SPELLINGS: tuple[Callable[[Mapping[str, Any]], Key | None], ...] = (
     lambda one: (name := _name(one)) and _base(name),
     lambda one: (name := _name(one)) and _stem(name),
     lambda one: (str(one["video"]), one["frame"]) if "video" in one and isinstance(one.get("frame"), int) else None,
-    lambda one: one["frame"] if isinstance(one.get("frame"), int) else None,
 )
 
 
@@ -237,13 +242,12 @@ def _numbering(
     """What each class number stands for."""
     names = tuple(classes) or raw.class_names
     if names and stated != IDS:
-        first = 1 if stated == FROM_1 or (stated is None and raw.class_numbers == (IDS, FROM_1)) else 0
-        found = {n: ids.get(_spelt(names[n - first])) for n in numbers if 0 <= n - first < len(names)}
-        if len(found) < len(numbers) or None in found.values():
-            raise InputInvalid(
-                "predictions", [f"class numbers {numbers[0]} to {numbers[-1]} do not fit the names {', '.join(names)}"]
-            )
-        return found, f"classes by the names {', '.join(names)}, counted from {first}"
+        return _by_names(numbers, names, ids, raw, stated)
+    if not all(isinstance(one, int) for one in known):
+        raise Misuse(
+            f"class numbers {', '.join(map(str, numbers[:10]))}: the references have names and no numbers "
+            f"({', '.join(known.values())}); name yours in the model's order with --prediction-labels"
+        )
     ordered = list(known)
     readings: dict[str, dict[int, Any]] = {}
     for reading in (stated,) if stated else raw.class_numbers:
@@ -260,6 +264,30 @@ def _numbering(
         f"class numbers {', '.join(map(str, numbers[:10]))} {what} (references: {listed}); say --class-numbers "
         f"{' or '.join(readings or CLASS_NUMBERS)}, or name the classes in the model's order with --prediction-labels"
     )
+
+
+def _by_names(
+    numbers: list[int], names: Sequence[str], ids: Mapping[str, Any], raw: RawBoxes, stated: str | None
+) -> tuple[dict[int, Any], str]:
+    """What each class number stands for, by names whose first is that of 0 or of 1."""
+    counted = {FROM_0: 0, FROM_1: 1}
+    allowed = (stated,) if stated else (FROM_0,) if raw.class_numbers[0] == FROM_0 else (FROM_0, FROM_1)
+    readings: dict[str, dict[int, Any]] = {}
+    for reading in allowed:
+        places = {n: n - counted[reading] for n in numbers}
+        if all(0 <= place < len(names) for place in places.values()):
+            readings[reading] = {n: ids.get(_spelt(names[place])) for n, place in places.items()}
+    readings = {reading: mapping for reading, mapping in readings.items() if None not in mapping.values()}
+    if not readings:
+        message = f"class numbers {numbers[0]} to {numbers[-1]} do not fit the names {', '.join(names)}"
+        raise InputInvalid("predictions", [message])
+    if len(readings) > 1:
+        raise Misuse(
+            f"class numbers {', '.join(map(str, numbers[:10]))} fit the names {', '.join(names)} from 0 and from 1; "
+            "say --class-numbers from-0 or from-1"
+        )
+    ((reading, mapping),) = readings.items()
+    return mapping, f"classes by the names {', '.join(names)}, counted from {counted[reading]}"
 
 
 def _at(number: int, reading: str, ordered: list[Any], known: Mapping[Any, str]) -> Any:
