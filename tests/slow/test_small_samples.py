@@ -14,7 +14,9 @@ REPETITIONS = 2_000
 @pytest.mark.parametrize("kind", ["acc", "high", "cont"])
 @pytest.mark.parametrize(("unequal", "estimand"), [(True, "rows"), (False, "rows"), (True, "videos")])
 def test_intervals_of_one_value_keep_their_level(kind: str, videos: int, unequal: bool, estimand: str) -> None:
-    covered = value_coverage(kind, videos, unequal=unequal, estimand=estimand, repetitions=REPETITIONS)
+    # Three videos cover up to 99.3 %, so close to the upper bar that 2,000 repetitions would decide by luck.
+    number = 3 * REPETITIONS if videos == 3 else REPETITIONS
+    covered = value_coverage(kind, videos, unequal=unequal, estimand=estimand, repetitions=number)
     assert 0.92 <= covered <= 0.995
 
 

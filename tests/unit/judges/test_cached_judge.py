@@ -114,7 +114,8 @@ def test_a_line_cut_by_an_interruption_is_named_and_the_others_are_read(tmp_path
 
 
 def test_a_file_of_cut_lines_alone_is_refused(tmp_path: Path) -> None:
-    assert len(problems_of(a_file(tmp_path, "{", '{"judge'))) == 2
+    (problem,) = problems_of(a_file(tmp_path, "{", '{"judge'))
+    assert problem.startswith("none of 2 lines is a JSON object; give a verdict file in JSON Lines (first: ")
 
 
 def test_a_store_is_read_as_a_verdict_file_and_its_first_line_counts(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def said(result: SupplementResult, section: str) -> str:
     """Every sentence of a section."""
     blocks = next(one for one in result.sections if one.name == section).blocks
     return " ".join(
-        block.said if isinstance(block, Note) else block.text for block in blocks if isinstance(block, Note | Prose)
+        block.sentence if isinstance(block, Note) else block.text for block in blocks if isinstance(block, Note | Prose)
     )
 
 

