@@ -205,7 +205,7 @@ class Check:
     def _other_questions(self) -> None:
         answered = sum(t.responses for t in self.formats.values()) if self.has_references else self.all.responses
         expected = self._expected()
-        if answered or not self.seen or not expected or self.log.broken or self.log.is_of_wrong_files:
+        if answered or not self.seen or not expected or self.log.explains or "half-character" in self.log.counts:
             return
         near = next((found for found in self.log.kept if found.code == "id-spelling"), None)
         case, asked = (min(self.seen), next(iter(expected))) if near is None else (near.case or "", near.nearest or "")
