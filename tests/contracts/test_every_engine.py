@@ -8,9 +8,11 @@ from __future__ import annotations
 import errno
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -20,8 +22,8 @@ from pathlib import Path
 import pytest
 
 from sandbox_engines import ENGINES, SMALL, Bench, bench, processes_with, until
-from surgeval.errors import EngineFailed, OutputRefused
-from surgeval.sandbox import Engine, Guarantee, Launch, Limits, MountKind, open_engine, trial_run
+from surgeval.errors import EngineFailed, OutputRefused, ProgramMissing
+from surgeval.sandbox import WEIGHTS_TARGET, Engine, Guarantee, Launch, Limits, Mount, MountKind, open_engine, trial_run
 from surgeval.sandbox._kernel import OwnGroup, host_mark
 from surgeval.testing._engines import ENGINE_RULES
 from syscall_probes import ABSTRACT_NAME, REFUSED_CALLS
@@ -48,6 +50,12 @@ say found_in_output "$($b ls -A /output | $b wc -l)"
 can write_output $b touch /output/x
 can write_sockets $b touch /run/surgeval/x
 can write_tmp $b touch /tmp/x
+$b cp /bin/busybox /tmp/busybox && $b chmod 755 /tmp/busybox
+can execute_scratch /tmp/busybox true
+$b rm /tmp/busybox
+can read_weights $b grep -q weights /opt/ml/model/w
+can write_weights $b touch /opt/ml/model/x
+say home "$HOME"
 can read_input $b grep -q data /input/given
 can read_host_file $b cat SECRET
 can read_shadow $b cat /etc/shadow
@@ -98,7 +106,14 @@ def survey(closed_engine: Bench, tmp_path_factory: pytest.TempPathFactory) -> di
         listener.bind(b"\0" + ABSTRACT_NAME)
         listener.listen()
         script = SURVEY.replace("SECRET", str(secret)).replace("HOSTPID", str(os.getpid()))
-        printed = closed_engine.output_of(script, env={"SURG_SOCKET": "/run/surgeval/model.sock"})
+        weights = tmp_path_factory.mktemp("weights")
+        weights.chmod(0o755)
+        (weights / "w").write_text("weights")
+        launch = closed_engine.launch(script, env={"SURG_SOCKET": "/run/surgeval/model.sock"})
+        mounts = (*launch.mounts, Mount.input(weights, WEIGHTS_TARGET))
+        with closed_engine.engine.start(replace(launch, mounts=mounts)) as running:
+            until(lambda: not running.alive(), 60, "the survey did not end")
+            printed = running.logs(1 << 20).decode("utf-8", "replace")
     finally:
         listener.close()
         del os.environ["SURGEVAL_TEST_SECRET"]
@@ -149,6 +164,12 @@ def test_19_nothing_but_its_own_folders_can_be_written(survey: dict[str, str]) -
 def test_its_own_folders_are_empty_and_open_to_it_whatever_the_image_has_in_their_place(survey: dict[str, str]) -> None:
     assert [survey[f"write_{place}"] for place in ("output", "sockets", "tmp")] == ["yes"] * 3
     assert survey["found_in_output"] == "0"
+
+
+def test_scratch_is_executable_and_weights_are_read_only_in_every_engine(survey: dict[str, str]) -> None:
+    """Triton, torch.compile and vLLM compile into their home; engines must not differ in that."""
+    wanted = {"execute_scratch": "yes", "read_weights": "yes", "write_weights": "no", "home": "/tmp"}
+    assert {key: survey[key] for key in wanted} == wanted
 
 
 def test_28_files_and_processes_of_the_host_are_not_there(survey: dict[str, str]) -> None:
@@ -280,6 +301,79 @@ def test_25_no_run_outlives_a_host_that_is_killed(any_engine: Bench) -> None:
     any_engine.engine.sweep()
 
 
+def test_25_no_run_outlives_host_and_watchdog_killed_together_beyond_the_next_sweep(any_engine: Bench) -> None:
+    """A plain process is not promised to end; bubblewrap ends by itself, containers with the next sweep."""
+    if any_engine.engine.guarantees != frozenset(Guarantee):
+        pytest.skip("the process engine does not promise it")
+    mark = f"{uuid.uuid4().int % 10**8 + 10**8}"
+    child = _host_of_a_run(any_engine, f"/bin/busybox sleep {mark} & /bin/busybox sleep {mark}")
+    try:
+        until(lambda: len(processes_with(mark)) == 2, 60, "it did not start")
+        watchdogs = subprocess.check_output(["pgrep", "-P", str(child.pid), "-f", "_watchdog"], text=True).split()
+    finally:
+        child.send_signal(signal.SIGSTOP)
+        for number in watchdogs:
+            os.kill(int(number), signal.SIGKILL)
+        child.kill()
+        child.communicate()
+    assert watchdogs
+    if any_engine.engine.takes_images:
+        any_engine.engine.sweep()
+    until(lambda: not processes_with(mark), 60, "it lives on")
+
+
+def test_25_a_run_that_is_frozen_does_not_outlive_its_host_either(any_engine: Bench) -> None:
+    mark = f"{uuid.uuid4().int % 10**8 + 10**8}"
+    child = _host_of_a_run(any_engine, f"/bin/busybox sleep {mark} & /bin/busybox sleep {mark}", FROZEN)
+    try:
+        until(lambda: len(processes_with(mark)) == 2, 60, "it did not start")
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"ready\n"
+    finally:
+        child.kill()
+        child.communicate()
+    until(lambda: not processes_with(mark), 60, "it lives on")
+    any_engine.engine.sweep()
+
+
+FROZEN = "time.sleep(2)\nassert running.freeze()"
+"""After it had time to start its children."""
+
+
+def _host_of_a_run(engine: Bench, script: str, then: str = "") -> subprocess.Popen[bytes]:
+    host = (
+        "import time; from surgeval.sandbox import Launch, Limits, open_engine\n"
+        f"command = ('/bin/busybox', 'sh', '-c', {script!r})\n"
+        f"launch = Launch(image={engine.image!r}, command=command, limits=Limits(memory_mb=64))\n"
+        f"running = open_engine({engine.engine.name!r}).start(launch)\n"
+        f"{then}\nprint('ready', flush=True)\ntime.sleep(600)"
+    )
+    source = str(Path(__file__).resolve().parents[2] / "src")
+    env = {**os.environ, "PYTHONPATH": source}
+    return subprocess.Popen([sys.executable, "-c", host], env=env, stdout=subprocess.PIPE)
+
+
+def test_36_a_run_can_be_frozen_goes_on_and_dies_frozen(any_engine: Bench) -> None:
+    launch = any_engine.launch("true")
+    output = any_engine.engine.inside(launch.mount(MountKind.OUTPUT))  # type: ignore[arg-type]
+    script = f"i=0; while true; do i=$((i+1)); echo $i > {output}/count; done"
+    with any_engine.engine.start(replace(launch, command=(*launch.command[:3], script))) as running:
+
+        def count() -> str:
+            return running.read_output("count", max_bytes=100).decode() if "count" in running.output_names() else ""
+
+        until(lambda: bool(count()), 60, "it did not start")
+        assert running.freeze()
+        seen = count()
+        time.sleep(0.5)
+        assert count() == seen
+        running.thaw()
+        until(lambda: count() not in ("", seen), 60, "it does not go on")
+        assert running.freeze()
+        assert running.kill().evidence
+        assert not running.alive()
+
+
 def test_25_the_lifetime_ends_a_run_that_nobody_ends(any_engine: Bench) -> None:
     brief = Limits(memory_mb=64, pids=32, lifetime_s=2.5, output_mb=1)
     with any_engine.start("/bin/busybox sleep 600", limits=brief) as running:
@@ -327,10 +421,32 @@ def _refuses(running: object) -> bool:
 # what an honest run needs
 
 
+def test_an_image_without_the_program_that_it_starts_is_its_own_fault(any_engine: Bench) -> None:
+    if not any_engine.engine.takes_images:
+        pytest.skip("a command that is not there is refused, or ends, in engines without images")
+    for command in (("/no/such/program",), ("no-such-program",), ("/probe",)):
+        with pytest.raises(ProgramMissing, match="cannot be started"):
+            any_engine.engine.start(replace(any_engine.launch("true"), command=command))
+
+
+def test_a_run_may_be_kept_on_some_processors(closed_engine: Bench) -> None:
+    printed = closed_engine.output_of(
+        "/bin/busybox grep Cpus_allowed_list /proc/self/status", limits=replace(SMALL, cpuset="0")
+    )
+    assert printed.split()[-1] == "0"
+
+
 def test_the_trial_proves_the_death_of_an_isolating_engine_threefold(any_engine: Bench) -> None:
     assert len(trial_run(any_engine.engine).evidence) == (
         3 if any_engine.engine.guarantees == frozenset(Guarantee) else 2
     )
+
+
+def test_what_a_run_uses_is_counted(closed_engine: Bench) -> None:
+    with closed_engine.start("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; /bin/busybox sleep 600") as running:
+        before = running.usage()
+        until(lambda: running.usage().since(before).get("cpu_s", 0) > 0.05, 60, "no processor time is counted")
+        assert set(running.usage().since(before)) >= {"cpu_s", "throttled_s"}
 
 
 def test_a_file_that_comes_late_is_seen_and_goes_again(any_engine: Bench) -> None:

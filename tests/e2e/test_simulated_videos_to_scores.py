@@ -102,6 +102,23 @@ def test_a_starter_pack_answers_questions_about_simulated_videos_in_podman_and_i
     assert "engine podman" in done.stdout
 
 
+def test_the_script_of_a_pack_can_be_run_again_after_an_edit_and_tells_of_the_edited_program(
+    tools: Path, tag: str, tmp_path: Path
+) -> None:
+    pack = tmp_path / "pack"
+    assert call("submission", "new", pack)[0] == 0
+    first = rehearsed(pack, pack / "example_input", tools, tag)
+    assert first.returncode == 0, first.stdout + first.stderr
+    app = pack / "app.py"
+    app.write_text(app.read_text().replace("serve(answer, name", "serve(lambda question: 'edited', name"))
+    again = rehearsed(pack, pack / "example_input", tools, tag)
+    assert again.returncode == 0, again.stdout + again.stderr
+    for way in ("command", "image"):
+        answers = load_responses(pack / "rehearsal" / way / "answer.json").responses
+        assert {answer.content for answer in answers} == {"edited"}, way
+    assert "nothing was run" not in again.stdout
+
+
 def test_an_image_can_be_rehearsed_again_by_hand_and_leaves_nothing_in_the_engine(
     data: Path, tools: Path, tag: str, tmp_path: Path
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,20 @@ from typing import Any
 import pytest
 
 from hostile_programs import raw, script
+from python_image import python_archive
 from sandbox_engines import ENGINES
 from submission_places import LIMITS, Place, leftovers, submission_place
 from submission_runs import events, outcomes, records, rules, tasks
 from surgeval.asking.driver import run_tasks
+from surgeval.asking.journal import forget_run
 from surgeval.asking.plan import State
+from surgeval.errors import Misuse
 from surgeval.sandbox._watchdog import kill_marked
 from surgeval.submissions.batch import BatchRules, run_batches
 from surgeval.submissions.gc_invoke import open_invoke_session
-from surgeval.submissions.rehearsal import Settings, rehearse
+from surgeval.submissions.phase_run import _linked
+from surgeval.submissions.rehearsal import Rehearsal, Settings, rehearse
+from surgeval.submissions.starter import new_pack
 from unit.submissions.test_batch import READ, WRITE, inputs
 from unit.submissions.test_gc_invoke import SERVER, free_port
 from waiting import until
@@ -57,6 +63,31 @@ def test_the_starter_pack_is_rehearsed_and_scored(place: Place, tmp_path: Path) 
     assert found.score.headline["accuracy"] == pytest.approx(0.75)
     assert found.run.peak_memory_mb is not None
     assert not leftovers(place, tmp_path / "out")
+
+
+def test_a_rehearsal_after_an_edit_is_another_run_and_without_one_runs_nothing(place: Place, tmp_path: Path) -> None:
+    pack, app = tmp_path / "pack", tmp_path / "pack" / "app.py"
+    new_pack(pack)
+
+    def again() -> Rehearsal:
+        what: dict[str, Any] = {"command": ("/usr/bin/python3", str(app))}
+        if place.archive:
+            what = {"image": python_archive(tmp_path / "image.tar", pack, unique="pack")}
+        elif place.engine.name != "process":
+            what = {"command": ("/usr/bin/python3", "/app/app.py"), "code": pack}
+        return rehearse(
+            pack / "example_input", out=tmp_path / "out", engine=place.engine, limits=LIMITS,
+            settings=Settings(state=State.FREE, replicates=10, budget_s=60.0), **what,
+        )  # fmt: skip
+
+    assert "nothing was run" not in again().prose
+    assert "nothing was run: answers of" in again().prose
+    app.write_text(app.read_text().replace("serve(answer, name", "serve(lambda question: 'edited', name"))
+    with pytest.raises(Misuse, match="holds another run: entrant"):
+        again()
+    forget_run(tmp_path / "out")
+    assert again().run.distinct == 1
+    assert {record.content for record in records(tmp_path / "out").values()} == {"edited"}
 
 
 def test_every_kind_of_misbehaviour_costs_its_own_question_only(place: Place, tmp_path: Path) -> None:
@@ -108,6 +139,27 @@ def test_a_container_killed_behind_our_back_is_a_crash_and_the_run_goes_on(place
     )  # fmt: skip
     assert sorted(outcomes(records(out)).values()) == ["crashed", "ok", "ok"]
     assert not leftovers(place, out)
+
+
+def test_names_of_the_host_are_not_seen_inside(place: Place, tmp_path: Path) -> None:
+    """Neither among what is mounted nor on the command line of the first process; a plain process sees everything."""
+    if place.engine.name == "process":
+        pytest.skip("a plain process sees the host's own files")
+    body = (
+        "seen = open('/proc/self/mountinfo').read() + open('/proc/1/cmdline').read()\n"
+        "names = [word for word in ('team', 'weights') if 'secret-' + word in seen]\n"
+        "names += ['flags'] if '--ro-' + 'bind' in seen else []\n"
+        "reply(connection, good.replace(b'yes', ' '.join(names).encode() or b'none'))"
+    )
+    weights = tmp_path / "secret-weights"
+    weights.mkdir()
+    with _linked(weights) as linked:
+        entrant = replace(place.entrant(raw(tmp_path / "programs", body)), weights=linked)
+        out = run_tasks(
+            tasks(tmp_path / "media", 2), engine=place.engine, entrant=entrant, rules=rules(budget_s=60.0, stop_s=0.3),
+            out=tmp_path / "secret-team" / "out",
+        )  # fmt: skip
+    assert {record.content for record in records(out).values()} == {"none"}
 
 
 def test_a_batch_is_answered(place: Place, tmp_path: Path) -> None:

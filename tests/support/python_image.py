@@ -34,14 +34,16 @@ def reason_not_to_build() -> str | None:
     return None if PYTHON.exists() else f"there is no {PYTHON} to put into an image"
 
 
-def python_archive(path: Path, app: Path, *, command: tuple[str, ...] = ("/usr/bin/python3", "/app/app.py")) -> Path:
+def python_archive(
+    path: Path, app: Path, *, command: tuple[str, ...] = ("/usr/bin/python3", "/app/app.py"), unique: str = ""
+) -> Path:
     """An archive as `docker save` writes it: Python, and the files of `app` in /app."""
     files = [entry(f"app/{one.name}", one.read_bytes()) for one in sorted(app.glob("*.py"))]
     layers = [layer(_python()), layer([folder("app"), *files])]
 
     def change(config: dict[str, Any]) -> None:
-        unique = f"UNIQUE={uuid.uuid4()}"  # workers of one test run must not remove each other's image
-        config["config"] = {"User": "65534:65534", "Env": ["PATH=/usr/bin", unique], "Entrypoint": list(command)}
+        named = f"UNIQUE={unique or uuid.uuid4()}"  # workers of one test run must not remove each other's image
+        config["config"] = {"User": "65534:65534", "Env": ["PATH=/usr/bin", named], "Entrypoint": list(command)}
 
     return archive(path, docker_members(layers, config=config_bytes(layers, change), tags=("mine:1",)))
 

@@ -8,6 +8,7 @@ __all__ = [
     "chat",
     "driver",
     "exchange",
+    "fingerprint",
     "journal",
     "lines",
     "messages",

@@ -10,28 +10,32 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from surgeval.asking.fingerprint import media_mark
 from surgeval.asking.journal import Journal, Record, stored_run
 from surgeval.asking.messages import Outcome
 from surgeval.asking.meter import Progress, advance, expect
 from surgeval.asking.plan import Aliases, Rules, Task, sessions_of, uses_of
-from surgeval.asking.session import Answered, Entrant, OpenSession, Session, Workplace, open_session
+from surgeval.asking.restarts import GAVE_UP, START_FAILED, STARTED, Restarts
+from surgeval.asking.session import Answered, Entrant, OpenSession, Session, StartUp, Workplace, open_session
 from surgeval.asking.shelf import Shelf
-from surgeval.errors import EngineFailed, Misuse, RunInterrupted
-from surgeval.sandbox import Engine, Mount
+from surgeval.errors import EngineFailed, Misuse, ProgramMissing, RunInterrupted
+from surgeval.sandbox import Engine, Mount, Running, Usage
 from surgeval.schema.questions import Request
 
 WORK = ".work"
 _MOST_SOCKET_PATH = 90
-_SOCKETS, _SOCKETS_NOTE = "sg-", "sockets"
+_SOCKETS, _NOTE = "sg-", "folders"
+_NEUTRAL = ("/var/tmp", "/tmp")
 _MOST_FAILURES_IN_A_ROW = 3
 
 
@@ -44,6 +48,7 @@ def run_tasks(
     out: Path,
     open_with: OpenSession = open_session,
     dialect: str = "1",
+    warm_up: Task | None = None,
     progress: Progress = None,
 ) -> Path:
     """The folder with the journal of the run: one final outcome per task.
@@ -56,6 +61,7 @@ def run_tasks(
         out: Of this run alone. If it holds the same run already, that run goes on.
         open_with: How a container is started and spoken to.
         dialect: The name of that way, for the description of the run.
+        warm_up: Asked first in every container, on the start-up clock; its answer counts for nothing.
         progress: Called with the number of further questions that have an outcome; a `Meter` hears of failures too.
 
     Raises:
@@ -63,29 +69,33 @@ def run_tasks(
         RunInterrupted: The run had to stop (full disk, engine gone); it can go on later.
     """
     known = list(tasks)
+    engine.check(entrant.launch((), {}))
     aliases = aliases_of(out)
     identity = {
         "dialect": dialect, "engine": engine.name, "entrant": entrant.as_dict(), "rules": asdict(rules),
         "questions": digest_of([task.request for task in known]), "alias_key": aliases.key.hex(),
+        "media": media_mark((task.request.case, task.media) for task in known),
+        "warm_up": None if warm_up is None else media_mark([(warm_up.request.question, warm_up.media)]),
     }  # fmt: skip
     with Journal(out, identity) as journal, working_folders(out) as (root, sockets):
         done = journal.done()
-        todo = [
-            [task for task in group if task.request.case not in done]
-            for group in sessions_of(known, state=rules.state, seed=rules.seed)
-        ]
+        groups = sessions_of(known, state=rules.state, seed=rules.seed)
+        todo = [[task for task in group if task.request.case not in done] for group in groups]
+        current = next((group for group, left in zip(groups, todo, strict=True) if left), [])
+        restarts = Restarts(most=rules.most_restarts, most_unready=rules.most_unready)
+        restarts.restore(out, {task.request.case for task in current})
         todo = [group for group in todo if group]
         _announce(journal, engine, len(known), len(done), todo)
         expect(progress, len(known))
         if done:
             advance(progress, len(done), reused=True)
-        host = _Host(engine, entrant, rules, journal, aliases, root, sockets, open_with)
+        host = _Host(engine, entrant, rules, journal, restarts, aliases, root, sockets, open_with, warm_up)
         host.run(todo, progress)
     return out
 
 
 class _Host:
-    """The state of a run: which container is up, and how often one had to be restarted."""
+    """The state of a run: which container is up, and what became of it."""
 
     def __init__(
         self,
@@ -93,20 +103,19 @@ class _Host:
         entrant: Entrant,
         rules: Rules,
         journal: Journal,
+        restarts: Restarts,
         aliases: Aliases,
         root: Path,
         sockets: Path,
         open_with: OpenSession,
+        warm_up: Task | None,
     ) -> None:
         self.engine, self.entrant, self.rules, self.journal = engine, entrant, rules, journal
-        self.aliases, self.open_with = aliases, open_with
+        self.restarts, self.aliases, self.open_with, self.warm_up = restarts, aliases, open_with, warm_up
         self.shelf = Shelf(root)
         self.root, self.sockets = root, sockets
         self.inside = engine.inside(Mount.input(self.shelf.input))
         self.session: Session | None = None
-        self.sessions, self.restarts = 0, 0
-        self.start_is_planned = True
-        self.gave_up = ""
         self.failures_in_a_row = 0
         self.in_trouble = False
         """Whether the container that is up has lost an answer, or given an empty one."""
@@ -115,7 +124,6 @@ class _Host:
         uses = dict(uses_of(groups))
         try:
             for group in groups:
-                self.start_is_planned = True
                 for task in group:
                     record = self._outcome_of(task)
                     self.journal.add(record)
@@ -123,10 +131,11 @@ class _Host:
                     advance(progress, failed=record.outcome is not Outcome.OK)
                     self._stop_when_we_keep_failing(record)
                 self._end_session(grace_s=self.rules.stop_s)
+                self.restarts.next_group()
         finally:
             self._end_session()
             self.shelf.clear()
-        self.journal.event("finished", sessions=self.sessions, restarts=self.restarts)
+        self.journal.event("finished", sessions=self.restarts.sessions, restarts=self.restarts.spent.total())
 
     def _outcome_of(self, task: Task) -> Record:
         if task.media is None:
@@ -146,48 +155,82 @@ class _Host:
         assert task.media is not None
         name = self.aliases.file_name(task.media)
         self.shelf.stage(task.media, name)
-        session = self._ready_session()
+        session = self._ready_session(task.request)
         if session is None:
-            return self._record(task, Outcome.CRASHED, self.gave_up, attempt)
+            return self._record(task, Outcome.CRASHED, self.restarts.refusal(task.request.video), attempt)
         question = self.aliases.question(task, self.rules, self.inside)
+        before = session.running.usage()
         given = session.ask(question, before=lambda: self.shelf.show(name))
-        record = self._record(task, given.outcome, given.detail, attempt, given)
+        used = _used(session.running, before)
+        record = self._record(task, given.outcome, given.detail, attempt, given, used)
         self.in_trouble |= not (given.content or "").strip()
-        if not given.usable:
-            self.journal.event("unusable", session=self.sessions, after=task.request.case, detail=given.detail)
+        if not given.usable or given.replace:
+            what, why = ("replaced", given.replace) if given.usable else ("unusable", given.detail)
+            self.journal.event(what, session=self.sessions, after=task.request.case, detail=why)
             self._end_session()
+        if record.broke:
+            self.restarts.lost_in = task.request.video
         return record
 
-    def _ready_session(self) -> Session | None:
-        """A container that reports ready, started if need be; None when no restart is left."""
-        while self.session is None and not self.gave_up:
-            if not self.start_is_planned and self.restarts >= self.rules.most_restarts:
-                self.gave_up = f"no restart is left after {self.restarts}"
-                self.journal.event("gave_up", restarts=self.restarts)
+    @property
+    def sessions(self) -> int:
+        """Containers so far."""
+        return self.restarts.sessions
+
+    def _ready_session(self, request: Request) -> Session | None:
+        """A container that reports ready, started if need be; None when no restart is left for this video."""
+        while self.session is None:
+            if why := self.restarts.refusal(request.video):
+                if self.restarts.give_up(request.video):
+                    self.journal.event(GAVE_UP, video=request.video, detail=why)
                 break
-            self.restarts += not self.start_is_planned
-            self._start()
+            self._start(request)
         return self.session
 
-    def _start(self) -> None:
-        planned = self.start_is_planned
+    def _start(self, request: Request) -> None:
+        planned = self.restarts.is_planned(request.video)
         self.shelf.withdraw()
-        self.sessions += 1
+        self.restarts.sessions += 1
         place = self._workplace()
         asked_at = time.monotonic()
-        self.session = self.open_with(self.engine, self.entrant, self.rules, place)
+        try:
+            self.session = self.open_with(self.engine, self.entrant, self.rules, place)
+        except ProgramMissing as error:
+            self._note_start(request, planned, StartUp(False, 0.0, str(error)), time.monotonic() - asked_at)
+            return
         engine_s = time.monotonic() - asked_at
-        self.start_is_planned = False
-        report = self.session.wait_until_ready()
-        self.journal.event(
-            "started" if report.ready else "start_failed", session=self.sessions, id=self.session.running.id,
-            planned=planned, engine_s=round(engine_s, 4), seconds=round(report.seconds, 4),
-            detail=report.detail, name=report.name,
-            unenforced=[str(lack) for lack in self.session.running.unenforced],
-        )  # fmt: skip
+        report = self._warmed_up(self.session.wait_until_ready())
+        self._note_start(request, planned, report, engine_s)
         self.in_trouble = not report.ready
         if not report.ready:
             self._end_session()
+
+    def _note_start(self, request: Request, planned: bool, report: StartUp, engine_s: float) -> None:
+        running = None if self.session is None else self.session.running
+        self.journal.event(
+            STARTED if report.ready else START_FAILED, session=self.sessions, id=running and running.id,
+            case=request.case, video=request.video, planned=planned,
+            engine_s=round(engine_s, 4), seconds=round(report.seconds, 4), detail=report.detail, name=report.name,
+            unenforced=[str(lack) for lack in running.unenforced] if running else [],
+        )  # fmt: skip
+        self.restarts.note_start(request.video, ready=report.ready, planned=planned)
+
+    def _warmed_up(self, report: StartUp) -> StartUp:
+        """How the start went with the warm-up question, where there is one; it is answered on the same clock."""
+        if self.warm_up is None or self.warm_up.media is None or self.session is None or not report.ready:
+            return report
+        name = self.aliases.file_name(self.warm_up.media)
+        self.shelf.stage(self.warm_up.media, name)
+        left_s = max(self.rules.start_up_s - report.seconds, self.rules.budget_s)
+        question = replace(self.aliases.question(self.warm_up, self.rules, self.inside), budget_s=left_s)
+        try:
+            given = self.session.ask(question, before=lambda: self.shelf.show(name))
+        finally:
+            self.shelf.hide(name)
+        self.journal.event("warmed_up", session=self.sessions, outcome=given.outcome.value, seconds=given.latency_s)
+        if given.usable and not given.replace:
+            return report
+        return report._replace(ready=False, detail=f"the warm-up question ended it: {given.detail}")
 
     def _workplace(self) -> Workplace:
         output, sockets = self.root / f"output-{self.sessions}", self.sockets / str(self.sessions)
@@ -219,7 +262,6 @@ class _Host:
             self._end_session()
         except EngineFailed as error:
             raise RunInterrupted(f"a container may still run: {error}. Answers so far are in {self.journal.folder}")
-        self.start_is_planned = True
 
     def _stop_when_we_keep_failing(self, record: Record) -> None:
         failed = record.outcome is Outcome.INFRA_ERROR
@@ -239,7 +281,13 @@ class _Host:
             del uses[task.media]
 
     def _record(
-        self, task: Task, outcome: Outcome, detail: str, attempt: int = 1, given: Answered | None = None
+        self,
+        task: Task,
+        outcome: Outcome,
+        detail: str,
+        attempt: int = 1,
+        given: Answered | None = None,
+        used: Mapping[str, float] | None = None,
     ) -> Record:
         return Record(
             case=task.request.case,
@@ -251,7 +299,15 @@ class _Host:
             extra=None if given is None else given.extra,
             session=self.sessions,
             attempt=attempt,
+            usage=used or None,
+            broke=given is not None and not given.usable,
         )
+
+
+def _used(running: Running, before: Usage) -> dict[str, float]:
+    """What a container used for an answer, as far as the kernel says; its peak of memory is that since its start."""
+    used, peak_mb = running.usage().since(before), running.peak_memory_mb() if before.cpu_s is not None else None
+    return used if peak_mb is None else {**used, "peak_memory_mb": round(peak_mb, 1)}
 
 
 def _announce(journal: Journal, engine: Engine, known: int, done: int, todo: Sequence[Sequence[Task]]) -> None:
@@ -280,27 +336,44 @@ def digest_of(requests: Sequence[Request]) -> str:
 
 @contextmanager
 def working_folders(out: Path) -> Iterator[tuple[Path, Path]]:
-    """The working folder beside the answers (videos are linked there), and a short one for sockets."""
-    root = out / WORK
-    _clear_after_a_killed_host(root)
-    root.mkdir(parents=True)
+    """The working folder (videos are linked there), and a short one for sockets.
+
+    What is mounted shows inside by the name that it has here, so both have names that say nothing of team, phase or
+    place, where the disk of the answers has such a place. They are noted beside the answers.
+    """
+    notes = out / WORK
+    _clear_after_a_killed_host(notes)
+    notes.mkdir(parents=True)
+    root = neutral_folder(notes)
     sockets = Path(tempfile.mkdtemp(prefix=_SOCKETS))
     if len(str(sockets)) > _MOST_SOCKET_PATH:
         sockets.rmdir()
         sockets = Path(tempfile.mkdtemp(prefix=_SOCKETS, dir="/tmp"))
     sockets.chmod(0o755)
-    (root / _SOCKETS_NOTE).write_text(str(sockets), encoding="utf-8")
+    (notes / _NOTE).write_text(f"{sockets}\n{root}", encoding="utf-8")
     try:
         yield root, sockets
     finally:
-        shutil.rmtree(sockets, ignore_errors=True)
-        shutil.rmtree(root, ignore_errors=True)
+        for folder in (sockets, root, notes):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
-def _clear_after_a_killed_host(root: Path) -> None:
-    """Remove what a host that was killed could not: its working folder, and the sockets that it noted there."""
-    with suppress(OSError, UnicodeDecodeError):
-        noted = Path((root / _SOCKETS_NOTE).read_text(encoding="utf-8"))
-        if noted.name.startswith(_SOCKETS) and noted.parent in (Path(tempfile.gettempdir()), Path("/tmp")):
-            shutil.rmtree(noted, ignore_errors=True)
-    shutil.rmtree(root, ignore_errors=True)
+def neutral_folder(beside: Path) -> Path:
+    """A folder on the disk of another one, so that files can be linked, under a name that says nothing."""
+    for place in _NEUTRAL:
+        with suppress(OSError):
+            if os.stat(place).st_dev == beside.stat().st_dev:
+                made = Path(tempfile.mkdtemp(prefix=_SOCKETS, dir=place))
+                made.chmod(0o755)
+                return made
+    return beside
+
+
+def _clear_after_a_killed_host(notes: Path) -> None:
+    """Remove what a host that was killed could not: its working folder and its sockets, as it noted them."""
+    allowed = {Path(tempfile.gettempdir()), *map(Path, _NEUTRAL)}
+    with suppress(OSError, UnicodeDecodeError, ValueError):
+        for line in (notes / _NOTE).read_text(encoding="utf-8").splitlines():
+            if Path(line).name.startswith(_SOCKETS) and Path(line).parent in allowed:
+                shutil.rmtree(line, ignore_errors=True)
+    shutil.rmtree(notes, ignore_errors=True)

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,8 @@ from surgeval.schema.documents import json_text
 
 ANSWERS, EVENTS, RUN, RESERVE = "answers.jsonl", "events.jsonl", "run.json", "reserve"
 LOG, TROUBLE_LOG = "log.txt", "log-of-trouble.txt"
+_LOCK = ".lock"
+_NAMED = 5
 _RESERVE_BYTES = 256 * 1024
 _FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 
@@ -42,10 +46,14 @@ class Record:
     """Number of the container within the run, from 1."""
     attempt: int = 1
     """Above 1 when it was asked again after a failure on our side."""
+    usage: Mapping[str, float] | None = None
+    """What the container used for this answer, as the kernel counts it."""
+    broke: bool = False
+    """Whether the container was lost with this question."""
 
     def as_line(self) -> bytes:
         """The line of the journal, empty fields left out."""
-        row = {key: value for key, value in asdict(self).items() if value not in (None, "")}
+        row = {key: value for key, value in asdict(self).items() if value not in (None, "") and value is not False}
         return json_text(row).encode("utf-8") + b"\n"
 
     @classmethod
@@ -62,12 +70,17 @@ class Journal:
         """Open the journal of the run with this identity; an earlier part of it is kept.
 
         Raises:
-            Misuse: The folder holds another run.
+            Misuse: The folder holds another run, or another process is at work in it.
             FileUnreadable: The folder holds a journal that cannot be read.
         """
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
-        self.resumed = _claim(folder / RUN, identity)
+        self._lock = _locked(folder)
+        try:
+            self.resumed = _claim(folder / RUN, identity)
+        except BaseException:
+            os.close(self._lock)
+            raise
         self._answers = LineFile(folder / ANSWERS, sync=True)
         self._events = LineFile(folder / EVENTS, sync=True)
         self._reserve = folder / RESERVE
@@ -93,9 +106,8 @@ class Journal:
         self._write(self._answers, record.as_line(), f"the answer to {record.case}")
 
     def event(self, what: str, **facts: Any) -> None:
-        """Store what happened besides answers."""
-        line = json_text({"event": what, **facts}).encode() + b"\n"
-        self._write(self._events, line, f"the event {what!r}")
+        """Store what happened besides answers, and when."""
+        self._write(self._events, _event_line(what, facts), f"the event {what!r}")
 
     def keep_log(self, printed: bytes, *, in_trouble: bool) -> None:
         """Keep the end of what the last container printed, and of the last one in which an answer was lost.
@@ -112,6 +124,7 @@ class Journal:
         self._events.close()
         with suppress(OSError):
             self._reserve.unlink(missing_ok=True)
+        os.close(self._lock)
 
     def _write(self, lines: LineFile, line: bytes, what: str) -> None:
         try:
@@ -133,6 +146,20 @@ class Journal:
         )
 
 
+def append_event(folder: Path, what: str, **facts: Any) -> None:
+    """Store something about a run that has ended."""
+    lines = LineFile(folder / EVENTS, sync=True)
+    try:
+        lines.add(_event_line(what, facts))
+    finally:
+        lines.close()
+
+
+def _event_line(what: str, facts: Mapping[str, Any]) -> bytes:
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return json_text({"event": what, "at": now, **facts}).encode() + b"\n"
+
+
 def read_journal(folder: str | Path) -> Iterator[Record]:
     """The records of a run, one by one, whether it has ended or not.
 
@@ -148,6 +175,14 @@ def read_journal(folder: str | Path) -> Iterator[Record]:
                 yield Record.from_row(json.loads(line))
             except (ValueError, KeyError, TypeError):
                 raise FileUnreadable(str(path), [f"line {number} is no record of an answer"]) from None
+
+
+def read_events(folder: str | Path) -> Iterator[dict[str, Any]]:
+    """What happened in a run besides answers, in order; nothing where there is no run."""
+    with suppress(FileNotFoundError), open(Path(folder) / EVENTS, encoding="utf-8") as handle:
+        for line in handle:
+            if line.endswith("\n"):
+                yield json.loads(line)
 
 
 def final_records(folder: str | Path) -> Iterator[Record]:
@@ -182,9 +217,39 @@ def stored_run(folder: str | Path) -> dict[str, Any] | None:
 
 
 def forget_run(folder: Path) -> None:
-    """Remove the journal in a folder, so that another run can begin there; other files stay."""
+    """Remove the journal in a folder, so that another run can begin there; other files stay.
+
+    Raises:
+        Misuse: Another process is at work in it.
+    """
+    if not folder.is_dir():
+        return
+    lock = _locked(folder)
     for name in (ANSWERS, EVENTS, RUN, RESERVE, LOG, TROUBLE_LOG, ANSWERS + DAMAGED, EVENTS + DAMAGED):
         (folder / name).unlink(missing_ok=True)
+    os.close(lock)
+
+
+def is_at_work(folder: Path) -> bool:
+    """Whether a process is at work in the folder of a run."""
+    try:
+        os.close(_locked(folder))
+    except Misuse:
+        return True
+    return False
+
+
+def _locked(folder: Path) -> int:
+    """The descriptor that keeps others out of a run's folder until it is closed, or this process ends."""
+    import fcntl  # only what runs programs needs it, and that is no Windows machine
+
+    lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise Misuse(f"{folder}: another process is at work in it; wait for it, or choose another folder") from None
+    return lock
 
 
 def _claim(path: Path, identity: Mapping[str, Any]) -> bool:
@@ -196,13 +261,23 @@ def _claim(path: Path, identity: Mapping[str, Any]) -> bool:
         draft.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
         draft.rename(path)
         return False
-    different = sorted(key for key in {*wanted, *stored} if wanted.get(key) != stored.get(key))
-    if different:
+    if different := list(_differences(wanted, stored)):
+        more = f" and {len(different) - _NAMED} more" if len(different) > _NAMED else ""
         raise Misuse(
-            f"{path.parent} holds another run: {', '.join(different)} differ; "
+            f"{path.parent} holds another run: {', '.join(different[:_NAMED])}{more} differ; "
             "choose another folder, or pass --force to start over"
         )
     return True
+
+
+def _differences(wanted: Mapping[str, Any], found: Mapping[str, Any], above: str = "") -> Iterator[str]:
+    """What differs between two descriptions, by name, down to the entry."""
+    for key in sorted({*wanted, *found}):
+        one, other = wanted.get(key), found.get(key)
+        if isinstance(one, dict) and isinstance(other, dict):
+            yield from _differences(one, other, f"{above}{key}: ")
+        elif one != other:
+            yield f"{above}{key}"
 
 
 def _reserve(path: Path) -> None:

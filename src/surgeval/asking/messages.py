@@ -137,6 +137,14 @@ def read_health(body: bytes) -> str:
     return name[:200] if isinstance(name, str) else ""
 
 
+def says_busy(body: bytes) -> bool:
+    """Whether a health message says that the program is still at work on a question."""
+    try:
+        return strict_object(body).get("busy") is True
+    except NotAnAnswer:
+        return False
+
+
 def strict_object(body: bytes) -> dict[str, Any]:
     """The JSON object in `body`, read strictly.
 

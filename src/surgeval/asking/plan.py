@@ -52,7 +52,9 @@ class Rules:
     poll_s: float = 1.0
     """Between two probes while a container starts."""
     most_restarts: int = 3
-    """Restarts that were not planned, over the whole run."""
+    """Restarts that were not planned, for each video."""
+    most_unready: int = 1
+    """Videos for which no container becomes ready before the rest is given up, where none ever was."""
     most_repeats: int = 2
     """How often a question is asked again after a failure on our side."""
     stop_s: float = 10.0
@@ -65,8 +67,8 @@ class Rules:
         for name, value in times.items():
             if not 0 < value < float("inf"):
                 raise Misuse(f"{name} must be a number of seconds above 0, got {value!r}")
-        if self.most_restarts < 0 or self.most_repeats < 0:
-            raise Misuse("most_restarts and most_repeats must not be negative")
+        if self.most_restarts < 0 or self.most_repeats < 0 or self.most_unready < 1:
+            raise Misuse("most_restarts and most_repeats must not be negative, most_unready not below 1")
 
     @classmethod
     def of_track(cls, track: str, **changes: object) -> Rules:

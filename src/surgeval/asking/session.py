@@ -12,12 +12,15 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from surgeval.asking.exchange import Address, Clock, Contact, Reply, TcpAddress, exchange, request_bytes
-from surgeval.asking.messages import PROTOCOL, NotAnAnswer, Outcome, Question, read_answer, read_health
+from surgeval.asking.fingerprint import command_marks, folder_mark
+from surgeval.asking.messages import PROTOCOL, NotAnAnswer, Outcome, Question, read_answer, read_health, says_busy
 from surgeval.asking.plan import Rules
 from surgeval.errors import Misuse, OutputRefused
-from surgeval.sandbox import SOCKET_NAME, Death, Engine, Guarantee, Launch, Limits, Mount, Running
+from surgeval.sandbox import SOCKET_NAME, WEIGHTS_TARGET, Death, Engine, Guarantee, Launch, Limits, Mount, Running
 
 CODE_TARGET = "/app"
+PROMPT_S = 1.0
+"""A sign of life that takes longer than this is no reason to kill, and time that nobody may profit from."""
 _FIRST_POLL_S = 0.02
 _HEALTH = request_bytes("GET", "/health")
 
@@ -35,20 +38,33 @@ class Entrant:
     code: Path | None = None
     """A folder that a command needs, read-only at /app in engines that show nothing else of this machine."""
 
-    def launch(self, mounts: tuple[Mount, ...], env: Mapping[str, str]) -> Launch:
-        """The order to an engine."""
+    weights: Path | None = None
+    """A folder with the model's weights, read-only; SURG_WEIGHTS says where."""
+
+    def launch(
+        self,
+        mounts: tuple[Mount, ...],
+        env: Mapping[str, str],
+        inside: Callable[[Mount], str] = lambda mount: mount.target,
+    ) -> Launch:
+        """The order to an engine; `inside` says where it shows a mount."""
         if self.code is not None:
             mounts = (*mounts, Mount.input(self.code, CODE_TARGET))
+        if self.weights is not None:
+            weights = Mount.input(self.weights, WEIGHTS_TARGET)
+            mounts, env = (*mounts, weights), {**env, "SURG_WEIGHTS": inside(weights)}
         return Launch(
             image=self.image, command=self.command, mounts=mounts, env=env, gpu=self.gpu, limits=self.limits,
             hidden=self.hidden,
         )  # fmt: skip
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain data, for the description of a run."""
+        """As plain data, for the description of a run: what is run, by its content."""
         return {
             "image": self.image, "command": list(self.command), "gpu": self.gpu, "hidden": self.hidden,
-            "limits": asdict(self.limits),
+            "limits": asdict(self.limits), "files": command_marks(self.command),
+            "code": None if self.code is None else folder_mark(self.code),
+            "weights": None if self.weights is None else folder_mark(self.weights),
         }  # fmt: skip
 
 
@@ -81,6 +97,8 @@ class Answered:
     extra: Any = None
     usable: bool = True
     """Whether the container can be asked the next question."""
+    replace: str = ""
+    """Why it must not be asked although it could: another one takes its place, which is no restart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +139,7 @@ class Session:
         """
         self.rules, self.clock = rules, clock
         self.peak_memory_mb: float | None = None
-        self.memory_mb = launch.limits.memory_mb
+        self.memory_mb, self._has_gpu = launch.limits.memory_mb, launch.gpu is not None
         self.running = engine.start(launch)
         try:
             self.address = address(self.running)
@@ -172,6 +190,7 @@ class Session:
     def ask(self, question: Question, *, before: Callable[[], None] | None = None) -> Answered:
         """What became of the question; `before` is called when its clock has just started."""
         request = request_bytes("POST", "/answer", question.as_bytes())
+        self.running.thaw()
         reply = exchange(self.address, request, budget_s=question.budget_s, clock=self.clock, before=before)
         if reply.contact is Contact.REPLY:
             return _read(reply, question.case)
@@ -179,27 +198,43 @@ class Session:
 
     def without_reply(self, reply: Reply, budget_s: float) -> Answered:
         """The outcome where no reply came; looks whether the program can go on."""
-        usable = self.is_healthy()
+        start = self.clock()
+        sign = self.sign_of_life()
         if reply.contact is Contact.LATE:
             late_s = max(reply.latency_s, math.nextafter(budget_s, math.inf))
-            return Answered(Outcome.TIMEOUT, late_s, detail=reply.detail, usable=usable)
-        if usable:
+            why = "" if sign is None else self._held(sign, self.clock() - start)
+            return Answered(Outcome.TIMEOUT, late_s, detail=reply.detail, usable=sign is not None, replace=why)
+        if sign is not None:
             return Answered(Outcome.INVALID, reply.latency_s, detail=reply.detail)
         detail = f"{reply.detail}; {self.obituary()}"
         return Answered(Outcome.CRASHED, reply.latency_s, detail=detail, usable=False)
 
-    def is_healthy(self) -> bool:
-        """Whether the program answers GET /health within the time given for that."""
+    def _held(self, sign: Reply, waited_s: float) -> str:
+        """Nothing, when the container is frozen until it is asked again; otherwise why it must be replaced.
+
+        Whoever is late has lost that answer. The time until the next question is nobody's budget, so nothing may
+        be computed in it that the next question could use.
+        """
+        if self._has_gpu:
+            return "it was late, and work on a GPU cannot be frozen"
+        if says_busy(sign.body):
+            return "it was late and is still at work on that question"
+        if waited_s > PROMPT_S:
+            return f"it was late and took {waited_s:.1f} s for a sign of life"
+        return "" if self.running.freeze() else "it was late and cannot be frozen here"
+
+    def sign_of_life(self) -> Reply | None:
+        """The reply to GET /health within the time given for that, or None."""
         start, pause_s = self.clock(), _FIRST_POLL_S
         while (left := self.rules.health_s - (self.clock() - start)) > 0:
             reply = self._probe(left)
             if reply.contact is Contact.REPLY and reply.status == 200:
-                return True
+                return reply
             if not self.running.alive():
-                return False
+                return None
             time.sleep(min(pause_s, left))
             pause_s *= 2
-        return False
+        return None
 
     def obituary(self) -> str:
         """How the container ended, in the words of the system and never in its own."""
@@ -226,7 +261,7 @@ def open_session(engine: Engine, entrant: Entrant, rules: Rules, place: Workplac
     sockets = Mount.socket(place.sockets)
     mounts = (Mount.input(place.input), Mount.output(place.output), sockets)
     env = {"SURG_SOCKET": f"{engine.inside(sockets)}/{SOCKET_NAME}", "SURG_PROTOCOL": PROTOCOL}
-    return Session(engine, entrant.launch(mounts, env), rules)
+    return Session(engine, entrant.launch(mounts, env, engine.inside), rules)
 
 
 def open_tcp_session(engine: Engine, entrant: Entrant, rules: Rules, place: Workplace) -> Session:
@@ -241,7 +276,7 @@ def open_tcp_session(engine: Engine, entrant: Entrant, rules: Rules, place: Work
         port = free.getsockname()[1]
     mounts = (Mount.input(place.input), Mount.output(place.output))
     env = {"SURG_SOCKET": f"127.0.0.1:{port}", "SURG_PROTOCOL": PROTOCOL}
-    return Session(engine, entrant.launch(mounts, env), rules, address=lambda _: TcpAddress(port))
+    return Session(engine, entrant.launch(mounts, env, engine.inside), rules, address=lambda _: TcpAddress(port))
 
 
 OpenSession = Callable[[Engine, Entrant, Rules, Workplace], Session]

@@ -145,6 +145,17 @@ JudgeTimeout = Annotated[
 ]
 
 # Sandboxes.
+Image = Annotated[Path | None, typer.Option("--image", help="Archive from docker save, or an OCI archive.")]
+Command = Annotated[str | None, typer.Option("--command", help="Instead of an image: a command of this machine.")]
+Code = Annotated[
+    Path | None, typer.Option("--code", help="Folder that the command needs; read-only at /app in bubblewrap.")
+]
+Weights = Annotated[
+    Path | None,
+    typer.Option("--weights", help="Folder with the model's weights, apart from the image; read-only inside."),
+]
+Engine = Annotated[str | None, typer.Option("--engine", help="One of {engines}.")]
+Gpu = Annotated[str | None, typer.Option("--gpu", help="One GPU by index or UUID.")]
 Runtime = Annotated[
     str | None, typer.Option("--runtime", help="Of podman and docker, instead of the usual one: runc or crun.")
 ]
@@ -158,7 +169,7 @@ LOCAL: dict[str, str] = {
     "--cluster": "adjusted: always, by default videos; failures: marginal odds ratios beside the mixed model",
     "--clock": "simulate writes the clock, rehearse shows it",
     "--columns": "evaluate: columns of predictions, not of a score table",
-    "--engine": "doctor looks at several, rehearse runs in one",
+    "--engine": "doctor looks at several, others run in one",
     "--fps": "simulate: of the videos to paint; evaluate phases, annotate reviewed: of frame numbers, no file to ask",
     "--judge": "judge check asks one",
     "--missing": "score: what a question without response is",
@@ -174,7 +185,8 @@ LOCAL: dict[str, str] = {
     "--task": "check: repeatable",
     "--title": "report: the folder's name when left out",
     "--track": "questions makes several; rehearse and score take one",
-    "--weights": "aggregate: of phases; ensembles: of models",
+    "--phase": "rehearse can do without one",
+    "--weights": "aggregate: of phases; ensembles: of models; rehearse and submission: files of a model",
     "--unit": "agreement: what was rated; failures: the finest unit",
     "--video": "agreement: a column; simulate: a switch; annotate: a film",
     "--video-column": "evaluate detection: a key of images",

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from surgeval.cli import _options as o
 from surgeval.cli._console import asking_line, emit, emit_json, talk
 from surgeval.errors import Misuse, UnknownName
+
+_MEMORY_MB = 8192
 
 
 def register(app: typer.Typer) -> None:
@@ -18,10 +21,12 @@ def register(app: typer.Typer) -> None:
 
 
 def rehearse(
-    image: Path | None = typer.Option(None, "--image", help="Archive from docker save, or an OCI archive."),
-    command: str | None = typer.Option(None, "--command", help="Instead of an image: a command of this machine."),
-    code: Path | None = typer.Option(
-        None, "--code", help="Folder that the command needs; read-only at /app in bubblewrap."
+    image: o.Image = None,
+    command: o.Command = None,
+    code: o.Code = None,
+    weights: o.Weights = None,
+    phase: Path | None = typer.Option(
+        None, "--phase", help="Phase file of the organisers: its limits, budget and rules instead of the options here."
     ),
     input_folder: Path = typer.Option(
         ..., "--input", help="Folder with request.json, media (folders or archives) and, for scores, references."
@@ -40,10 +45,10 @@ def rehearse(
         "per_video", "--state", help="What may be remembered: per_question, per_video (a new container each) or free."
     ),
     clock: bool = typer.Option(False, "--clock", help="Show videos with a burned-in clock where there are both."),
-    engine: str | None = typer.Option(None, "--engine", help="One of {engines}."),
+    engine: o.Engine = None,
     runtime: o.Runtime = None,
-    gpu: str | None = typer.Option(None, "--gpu", help="One GPU by index or UUID."),
-    memory_mb: int = typer.Option(8192, "--memory", min=16, help="Memory limit in MB."),
+    gpu: o.Gpu = None,
+    memory_mb: int = typer.Option(_MEMORY_MB, "--memory", min=16, help="Memory limit in MB."),
     start_up_s: float = typer.Option(600.0, "--start-up", help="Seconds until the container must report ready."),
     batch_size: int | None = typer.Option(None, "--batch-size", min=1, help="Questions per batch; all without it."),
     judge: list[str] = typer.Option([], "--judge", help="Judges of free text, as in surgeval score."),
@@ -57,7 +62,8 @@ def rehearse(
     from surgeval.asking.journal import forget_run
     from surgeval.asking.plan import State
     from surgeval.sandbox import Limits
-    from surgeval.submissions.rehearsal import Settings
+    from surgeval.submissions.phase import read_phase
+    from surgeval.submissions.rehearsal import Settings, phase_settings
     from surgeval.submissions.rehearsal import rehearse as run
 
     if state not in set(State):
@@ -72,12 +78,20 @@ def rehearse(
         budget_s=budget_s, state=State(state), seed=seed, start_up_s=start_up_s, batch_size=batch_size, clock=clock,
         replicates=boot, judges=judge, store=store,
     )  # fmt: skip
+    limits, image_limits = Limits(memory_mb=memory_mb), None
+    if phase is not None:
+        local: dict[str, Any] = {"clock": clock, "replicates": boot, "judges": judge, "store": store}
+        if settings != Settings(**local) or memory_mb != _MEMORY_MB:
+            raise Misuse("limits, budget and protocol come from --phase; leave out the options that set them")
+        organised = read_phase(phase)
+        settings, limits, image_limits = phase_settings(organised, **local), organised.run, organised.image
     if force:
         forget_run(out)
     with asking_line("asking") as meter:
         rehearsal = run(
-            input_folder, out=out, image=image, command=shlex.split(command or ""), code=code, engine=engine, gpu=gpu,
-            runtime=runtime, limits=Limits(memory_mb=memory_mb), settings=settings, progress=meter,
+            input_folder, out=out, image=image, command=shlex.split(command or ""), code=code, weights=weights,
+            engine=engine, gpu=gpu, runtime=runtime, limits=limits, image_limits=image_limits, settings=settings,
+            progress=meter,
         )  # fmt: skip
     if as_json:
         emit_json(rehearsal.as_dict())

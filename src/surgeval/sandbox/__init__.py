@@ -13,14 +13,17 @@ from surgeval.sandbox._engine import Guarantee as Guarantee
 from surgeval.sandbox._engine import Problem as Problem
 from surgeval.sandbox._engine import Running as Running
 from surgeval.sandbox._engine import Severity as Severity
+from surgeval.sandbox._engine import Usage as Usage
 from surgeval.sandbox._intake import ImageFacts as ImageFacts
 from surgeval.sandbox._intake import ImageLimits as ImageLimits
 from surgeval.sandbox._intake import inspect_image as inspect_image
 from surgeval.sandbox._intake import write_clean_image as write_clean_image
+from surgeval.sandbox._launch import WEIGHTS_TARGET as WEIGHTS_TARGET
 from surgeval.sandbox._launch import Launch as Launch
 from surgeval.sandbox._launch import Limits as Limits
 from surgeval.sandbox._launch import Mount as Mount
 from surgeval.sandbox._launch import MountKind as MountKind
+from surgeval.sandbox._leases import held_image as held_image
 from surgeval.sandbox._open import ENGINES as ENGINES
 from surgeval.sandbox._open import engine_takes_images as engine_takes_images
 from surgeval.sandbox._open import open_engine as open_engine
@@ -30,6 +33,7 @@ from surgeval.sandbox._trial import trial_run as trial_run
 __all__ = [
     "ENGINES",
     "SOCKET_NAME",
+    "WEIGHTS_TARGET",
     "Death",
     "Engine",
     "Guarantee",
@@ -43,7 +47,9 @@ __all__ = [
     "Running",
     "Severity",
     "Trial",
+    "Usage",
     "engine_takes_images",
+    "held_image",
     "inspect_image",
     "open_engine",
     "process",

@@ -8,7 +8,7 @@ import subprocess
 from contextlib import suppress
 
 from surgeval.errors import EngineFailed
-from surgeval.sandbox._engine import Death, Guarantee, Running
+from surgeval.sandbox._engine import Death, Guarantee, Running, Usage
 from surgeval.sandbox._folders import Folder
 from surgeval.sandbox._kernel import OwnGroup, Watched
 from surgeval.sandbox._launch import Launch, MountKind
@@ -63,9 +63,22 @@ class BubblewrapRun(Running):
         """The most memory its control group has held, or None without one."""
         return self._group.peak_mb() if self._group else None
 
+    def usage(self) -> Usage:
+        """What its control group has used."""
+        return self._group.usage() if self._group else Usage()
+
     def host_pid(self) -> int | None:
         """The first process."""
         return self._first.pid if self.alive() else None
+
+    def freeze(self) -> bool:
+        """Whether the kernel says that its control group stands still."""
+        return self._group is not None and self._group.freeze()
+
+    def thaw(self) -> None:
+        """Let its control group go on."""
+        if self._group is not None:
+            self._group.thaw()
 
     def _end(self, grace_s: float) -> Death:
         self.peak_memory_mb()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 import time
 import uuid
@@ -12,15 +13,15 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
 
-from surgeval.errors import EngineFailed, HiddenDataRefused, Misuse
+from surgeval.errors import EngineFailed, HiddenDataRefused, Misuse, ProgramMissing
 from surgeval.sandbox._cli import Cli
 from surgeval.sandbox._container_checks import GPU_VOID, declared_problems, rights_problems, world_problems
 from surgeval.sandbox._container_run import UNFORGOTTEN, ContainerRun
 from surgeval.sandbox._engine import Guarantee, Problem, Running
 from surgeval.sandbox._folders import Folder
 from surgeval.sandbox._intake import ImageLimits, write_clean_image
-from surgeval.sandbox._kernel import host_lives, host_mark
-from surgeval.sandbox._launch import Launch, Mount, MountKind
+from surgeval.sandbox._launch import SCRATCH, SCRATCH_HOME, Launch, Mount, MountKind
+from surgeval.sandbox._leases import host_lives, host_mark
 from surgeval.sandbox._machine import first_blocking, gpu_request_problem
 from surgeval.sandbox._seccomp import oci_profile
 from surgeval.sandbox._sized_folder import SOCKET_MB
@@ -28,6 +29,11 @@ from surgeval.sandbox._watchdog import Watchdog
 
 LABEL = "surgeval.host"
 _SETTLE_S = 5.0
+_NO_PROGRAM = re.compile(
+    r"exec: .{1,300}?(?:executable file not found|no such file or directory|permission denied|is a directory)"
+    r"|exec .{1,300}?(?:exec format error|no such file or directory|permission denied)", re.IGNORECASE | re.DOTALL
+)  # fmt: skip
+"""How runtimes say that the program of an image is not there, not executable or not for this machine."""
 
 
 class ContainerEngine:
@@ -93,11 +99,11 @@ class ContainerEngine:
         """Remove a stored image, unless a run uses it."""
         self._cli.attempt("rmi", image)
 
-    def start(self, launch: Launch) -> Running:
-        """A container whose limits were checked before and after it started.
+    def check(self, launch: Launch) -> None:
+        """Nothing, when a launch can be asked of this engine on this machine.
 
         Raises:
-            EngineFailed: It could not start, or something is not as asked for; nothing is left running.
+            Misuse: With the reason.
         """
         if not launch.image:
             raise Misuse(f"the {self.name} engine runs images; store one and name it in the launch")
@@ -105,6 +111,14 @@ class ContainerEngine:
             raise HiddenDataRefused(self.name, [Guarantee.OUTPUT_QUOTA])
         if launch.gpu is not None and (problem := gpu_request_problem(launch.gpu)):
             raise Misuse(f"GPU {launch.gpu!r} was asked for, and {problem}")
+
+    def start(self, launch: Launch) -> Running:
+        """A container whose limits were checked before and after it started.
+
+        Raises:
+            EngineFailed: It could not start, or something is not as asked for; nothing is left running.
+        """
+        self.check(launch)
         name = f"surgeval-{uuid.uuid4().hex}"
         watchdog = Watchdog(self._ender(name), lifetime_s=launch.limits.lifetime_s)
         try:
@@ -135,7 +149,7 @@ class ContainerEngine:
         run = ContainerRun(self.name, self._cli, str(record["Id"]), pid, launch, self.removal, watchdog, folders)
         try:
             if self.bring_up != ("start",):
-                self._cli("start", name)
+                self._told_to("start", name)
             _fail_on(self.name, _settled(pid))
         except BaseException:
             run.close()
@@ -151,8 +165,22 @@ class ContainerEngine:
             self._cli(*self._create(name, launch, profile.name))
         declared = self._record(name)
         _fail_on(self.name, declared_problems(declared, launch))
-        self._cli(*self.bring_up, name, folder=_own_folder(declared))
+        self._told_to(*self.bring_up, name, folder=_own_folder(declared))
         return self._record(name)
+
+    def _told_to(self, *arguments: str, folder: str | None = None) -> None:
+        """Have the engine start something; that there is nothing to start is the image's fault.
+
+        Raises:
+            ProgramMissing: What the image starts is not in it, or is no program.
+            EngineFailed: Anything else.
+        """
+        code, _, error = self._cli.attempt(*arguments, folder=folder)
+        said = error.decode("utf-8", "replace")
+        if code != 0 and (found := _NO_PROGRAM.search(said)):
+            raise ProgramMissing(f"what the image starts cannot be started: {found.group()[-200:]}")
+        if code != 0:
+            raise EngineFailed(self.name, f"`{arguments[0]}` failed: {' '.join(said.split())[-400:]}")
 
     def _folders(self, launch: Launch) -> AbstractContextManager[tuple[Launch, Mapping[MountKind, Folder] | None]]:
         """The launch with folders that the host made for it, where the engine makes none that can be opened in time."""
@@ -177,9 +205,10 @@ class ContainerEngine:
             flags += ["--ulimit", f"{what}={most}:{most}"]
         flags += ["--ipc", "private", "--cgroupns", "private", "--hostname", "sandbox", "--no-healthcheck"]
         flags += ["--restart", "no", "--env", GPU_VOID]
-        for variable, value in launch.env.items():
+        flags += ["--cpuset-cpus", limits.cpuset] if limits.cpuset else []
+        for variable, value in (SCRATCH_HOME | dict(launch.env)).items():
             flags += ["--env", f"{variable}={value}"]
-        flags += self._tmpfs("/tmp", limits.tmp_mb)
+        flags += self._tmpfs(SCRATCH, limits.tmp_mb, "exec")
         for mount in launch.mounts:
             flags += self._mounted(mount, launch)
         if launch.gpu is not None:
@@ -198,8 +227,8 @@ class ContainerEngine:
             return ["--volume", f"{mount.source}:{mount.target}:rw{self._volume_options()}"]
         return self._tmpfs(mount.target, launch.limits.output_mb if mount.kind is MountKind.OUTPUT else SOCKET_MB)
 
-    def _tmpfs(self, target: str, size_mb: int) -> list[str]:
-        return ["--tmpfs", f"{target}:rw,size={size_mb}m,noexec,nosuid,nodev,mode=1777"]
+    def _tmpfs(self, target: str, size_mb: int, execution: str = "noexec") -> list[str]:
+        return ["--tmpfs", f"{target}:rw,size={size_mb}m,{execution},nosuid,nodev,mode=1777"]
 
 
 def _own_folder(record: dict[str, Any]) -> str | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from surgeval.sandbox._intake_config import is_dangerous
 from surgeval.sandbox._kernel import ControlGroup, interfaces_of, is_over, mounts_of, status_of
-from surgeval.sandbox._launch import Launch, MountKind
+from surgeval.sandbox._launch import SCRATCH, Launch, MountKind
 
 GPU_VOID = "NVIDIA_VISIBLE_DEVICES=void"
 _GOING_S = 5.0
@@ -31,6 +31,7 @@ def declared_problems(record: dict[str, Any], launch: Launch) -> list[str]:
         "PidsLimit": limits.pids,
         "NanoCpus": round(limits.cpus * 1e9),
         "ShmSize": limits.shm_mb << 20,
+        "CpusetCpus": limits.cpuset,
     }
     wrong = [f"{key} is {host.get(key)!r}, not {value!r}" for key, value in wanted.items() if host.get(key) != value]
     if (host.get("CapAdd") or []) or not host.get("CapDrop"):
@@ -116,9 +117,9 @@ def _kernel_mount_problems(pid: int, launch: Launch) -> Iterator[str]:
     for point in read_only:
         if "ro" not in mounts.get(point, (frozenset(), ""))[0]:
             yield f"{point} is not mounted read-only"
-    for point in ("/tmp", *(m.target for m in launch.mounts if m.kind is not MountKind.INPUT)):
+    for point in (SCRATCH, *(m.target for m in launch.mounts if m.kind is not MountKind.INPUT)):
         options, kind = mounts.get(point, (frozenset(), ""))
-        flags = {"nosuid", "nodev", "noexec"}
+        flags = {"nosuid", "nodev"} | ({"noexec"} if point != SCRATCH else set())
         if kind != "tmpfs" or not flags <= options or not any(o.startswith("size=") for o in options):
             yield f"{point} is no folder with a size limit"
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from surgeval.errors import EngineFailed
 from surgeval.sandbox._cli import Cli
-from surgeval.sandbox._engine import Death, Guarantee, Running
+from surgeval.sandbox._engine import Death, Guarantee, Running, Usage
 from surgeval.sandbox._folders import Folder
 from surgeval.sandbox._kernel import ControlGroup, Watched
 from surgeval.sandbox._launch import Launch, MountKind
@@ -94,9 +94,22 @@ class ContainerRun(Running):
         """The most memory its control group has held."""
         return self._group.peak_mb() if self._group else None
 
+    def usage(self) -> Usage:
+        """What its control group has used."""
+        return self._group.usage() if self._group else Usage()
+
     def host_pid(self) -> int | None:
         """The first process."""
         return self._process.pid if self._process is not None and self.alive() else None
+
+    def freeze(self) -> bool:
+        """Whether the kernel says that its control group stands still."""
+        return self._group is not None and self._group.freeze()
+
+    def thaw(self) -> None:
+        """Let its control group go on."""
+        if self._group is not None:
+            self._group.thaw()
 
     def _end(self, grace_s: float) -> Death:
         self.peak_memory_mb()

@@ -11,6 +11,7 @@ from typing import ClassVar, Protocol, Self
 
 from surgeval.errors import HiddenDataRefused
 from surgeval.sandbox._folders import Folder
+from surgeval.sandbox._intake import ImageLimits
 from surgeval.sandbox._launch import Launch, Mount, MountKind
 
 SOCKET_NAME = "model.sock"
@@ -54,6 +55,22 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """What a run has used since its start, as the kernel counts it; None where it does not say."""
+
+    cpu_s: float | None = None
+    throttled_s: float | None = None
+    """Time in which it wanted to run and its limit of processors did not let it."""
+    pressure_s: float | None = None
+    """Time in which something in it waited for a processor."""
+
+    def since(self, earlier: Usage) -> dict[str, float]:
+        """What was used between two looks, by name; left out where nothing is known."""
+        pairs = {name: (getattr(earlier, name), getattr(self, name)) for name in self.__slots__}
+        return {name: round(b - a, 6) for name, (a, b) in pairs.items() if a is not None and b is not None}
+
+
+@dataclass(frozen=True, slots=True)
 class Death:
     """Proof that a run is over: what was looked at, and that nothing was left there."""
 
@@ -93,9 +110,21 @@ class Running(ABC):
     def peak_memory_mb(self) -> float | None:
         """The most memory it has used so far, or None where that cannot be read."""
 
+    def usage(self) -> Usage:
+        """What it has used since its start; nothing where this engine does not count."""
+        return Usage()
+
     def host_pid(self) -> int | None:
         """A process inside, by its number on the host, where there is one: its namespaces are those of the run."""
         return None
+
+    def freeze(self) -> bool:
+        """Whether nothing of it runs any more until `thaw`; False where this engine or machine cannot do that."""
+        return False
+
+    def thaw(self) -> None:
+        """Let a frozen run go on; nothing happens to one that is not."""
+        return
 
     @abstractmethod
     def _end(self, grace_s: float) -> Death: ...
@@ -107,6 +136,7 @@ class Running(ABC):
             EngineFailed: Something of the run is still there.
         """
         if self._death is None:
+            self.thaw()
             self._death = self._end(grace_s)
         return self._death
 
@@ -177,7 +207,7 @@ class Engine(Protocol):
         """Where a mount appears to the submission: what to write into its environment."""
         ...
 
-    def store(self, archive: Path) -> str:
+    def store(self, archive: Path, limits: ImageLimits | None = None) -> str:
         """The identifier of an image archive after intake, for `Launch.image`."""
         ...
 
@@ -187,6 +217,10 @@ class Engine(Protocol):
 
     def forget(self, image: str) -> None:
         """Remove a stored image, unless a run uses it."""
+        ...
+
+    def check(self, launch: Launch) -> None:
+        """Nothing, when a launch can be asked of this engine on this machine; raises `Misuse` with the reason."""
         ...
 
     def start(self, launch: Launch) -> Running:

@@ -27,8 +27,8 @@ from surgeval.sandbox._intake_tar import BLOCK
 class ImageLimits:
     """What an image may be."""
 
-    archive_mb: int = 12_000
-    unpacked_mb: int = 30_000
+    archive_mb: int = 40_000
+    unpacked_mb: int = 80_000
     files: int = 500_000
     layers: int = 124
     """One less than docker stores: the last layer of a clean image is ours."""

@@ -11,6 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from surgeval.sandbox._engine import Usage
+from surgeval.sandbox._leases import host_lives, host_mark
+from surgeval.sandbox._watchdog import OWN_GROUP
+
 _GROUPS = Path("/sys/fs/cgroup")
 _UNLIMITED = 1 << 60
 
@@ -153,6 +157,26 @@ class ControlGroup:
         self._peak = max([self._peak, *seen])
         return self._peak / 2**20 or None
 
+    def usage(self) -> Usage:
+        """Processor time, time held back by the limit, and time spent waiting for a processor."""
+        counts = self._counts("cpu", "cpu.stat")
+        if self._unified:
+            pressure = self._counts("cpu", "cpu.pressure").get("some total")
+            return Usage(
+                *(_seconds(n, 1e6) for n in (counts.get("usage_usec"), counts.get("throttled_usec"), pressure))
+            )
+        used = self._number("cpuacct", "cpuacct.usage") if "cpuacct" in self._folders else None
+        return Usage(_seconds(used, 1e9), _seconds(counts.get("throttled_time"), 1e9))
+
+    def _counts(self, controller: str, name: str) -> dict[str, int]:
+        """The numbers in a file of the group, by name; of a pressure file its totals."""
+        found: dict[str, int] = {}
+        with suppress(OSError, KeyError, ValueError):
+            for line in (self._folders[controller] / name).read_text().splitlines():
+                words = line.replace("=", " ").split()
+                found[words[0] if len(words) == 2 else f"{words[0]} total"] = int(words[-1])
+        return found
+
     def oom_kills(self) -> int:
         """How often the memory limit killed something."""
         file = self._folders["memory"] / ("memory.events" if self._unified else "memory.oom_control")
@@ -178,6 +202,44 @@ class ControlGroup:
             time.sleep(0.01)
         return True
 
+    def freeze(self, *, within_s: float = 2.0) -> bool:
+        """Whether everything in it stands still; where that cannot be had it goes on."""
+        if not self._write_freezer(frozen=True):
+            return False
+        deadline = time.monotonic() + within_s
+        while not self.is_frozen():
+            if time.monotonic() > deadline:
+                self.thaw()
+                return False
+            time.sleep(0.002)
+        return True
+
+    def thaw(self) -> None:
+        """Let everything in it go on."""
+        self._write_freezer(frozen=False)
+
+    def is_frozen(self) -> bool:
+        """Whether the kernel says that everything in it stands still."""
+        name, wanted = ("cgroup.events", "frozen 1") if self._unified else ("freezer.state", "FROZEN")
+        with suppress(OSError, KeyError):
+            return wanted in (self._folders[self._freezer] / name).read_text().splitlines()
+        return False
+
+    @property
+    def _freezer(self) -> str:
+        return "memory" if self._unified else "freezer"
+
+    def _write_freezer(self, *, frozen: bool) -> bool:
+        """Whether the kernel took the order; never given to a group that others are in."""
+        if self._freezer not in self._folders or self._is_root(self._freezer):
+            return False
+        name, words = ("cgroup.freeze", "01") if self._unified else ("freezer.state", ("THAWED", "FROZEN"))
+        try:
+            (self._folders[self._freezer] / name).write_text(words[frozen])
+        except OSError:
+            return False
+        return True
+
     def _is_root(self, controller: str) -> bool:
         return self._folders.get(controller) in (_GROUPS, _GROUPS / controller)
 
@@ -193,11 +255,15 @@ class ControlGroup:
         return None if text == "max" else int(text)
 
 
+def _seconds(count: int | None, per_second: float) -> float | None:
+    return None if count is None else count / per_second
+
+
 class OwnGroup(ControlGroup):
     """A control group made for one run, where this process may make one."""
 
     CONTROLLERS = ("memory", "pids", "cpu")
-    PREFIX = "surgeval-"
+    PREFIX = OWN_GROUP
 
     @classmethod
     def possible(cls) -> bool:
@@ -211,16 +277,23 @@ class OwnGroup(ControlGroup):
             delegated = (_GROUPS / "cgroup.subtree_control").read_text().split()
             ready = set(cls.CONTROLLERS) <= set(delegated)
             return dict.fromkeys(cls.CONTROLLERS, _GROUPS if ready else Path("/nonexistent"))
-        return {name: _GROUPS / name for name in cls.CONTROLLERS}
+        further = [name for name in ("freezer", "cpuacct") if os.access(_GROUPS / name, os.W_OK)]
+        return {name: _GROUPS / name for name in (*cls.CONTROLLERS, *further)}
 
-    def __init__(self, name: str, *, memory_bytes: int, pids: int, cpus: float) -> None:
+    def __init__(self, name: str, *, memory_bytes: int, pids: int, cpus: float, cpuset: str = "") -> None:
         roots = self._roots()
+        if cpuset:
+            roots["cpuset"] = roots["memory"] if len(set(roots.values())) == 1 else _GROUPS / "cpuset"
         super().__init__(
             {key: root / f"{self.PREFIX}{host_mark()}-{name}" for key, root in roots.items()},
             len(set(roots.values())) == 1,
         )
         for folder in set(self._folders.values()):
             folder.mkdir()
+        if cpuset:
+            memories = "cpuset.mems.effective" if self._unified else "cpuset.mems"
+            self._set("cpuset", "cpuset.mems", (roots["cpuset"] / memories).read_text().strip())
+            self._set("cpuset", "cpuset.cpus", cpuset)
         period = 100_000
         quota = int(cpus * period)
         self._set("pids", "pids.max", str(pids))
@@ -252,6 +325,8 @@ class OwnGroup(ControlGroup):
                 if host_lives(folder.name.removeprefix(cls.PREFIX).rpartition("-")[0]):
                     continue
                 with suppress(OSError):
+                    (folder / "freezer.state").write_text("THAWED")  # so that what was killed in it can end
+                with suppress(OSError):
                     folder.rmdir()  # refused by the kernel while anything runs in it
                     gone.add(folder.name)
         return tuple(sorted(gone))
@@ -268,23 +343,3 @@ class OwnGroup(ControlGroup):
         except OSError:
             if needed:
                 raise
-
-
-def host_mark() -> str:
-    """This process, named so that no later one is taken for it."""
-    return _mark(os.getpid()) or ""
-
-
-def host_lives(mark: str) -> bool:
-    """Whether the process of a mark still runs."""
-    pid = mark.partition(".")[0]
-    return pid.isdigit() and _mark(int(pid)) == mark
-
-
-def _mark(pid: int) -> str | None:
-    try:
-        started = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return None
-    return f"{pid}.{started}.{boot}"

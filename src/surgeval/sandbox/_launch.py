@@ -12,16 +12,21 @@ from surgeval.errors import Misuse
 
 NOBODY = "65534:65534"
 INPUT_TARGET, OUTPUT_TARGET, SOCKET_TARGET = "/input", "/output", "/run/surgeval"
+WEIGHTS_TARGET = "/opt/ml/model"
+"""Where weights that come apart from the image are shown, read-only; grand-challenge's place."""
+SCRATCH, SCRATCH_HOME = "/tmp", {"HOME": "/tmp"}
+"""The one place from which files that were written can be executed: compilers of kernels keep their caches there."""
 
 _USER = re.compile(r"[1-9][0-9]{0,8}:[1-9][0-9]{0,8}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TARGET = re.compile(r"(/[A-Za-z0-9._-]+)+")
+_CPUSET = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
 _GPU = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a run may use. Memory includes swap, /tmp, /dev/shm and the output folder."""
+    """What a run may use. Memory includes swap, /tmp (the scratch folder), /dev/shm and the output folder."""
 
     memory_mb: int = 8192
     pids: int = 256
@@ -31,11 +36,15 @@ class Limits:
     output_mb: int = 64
     log_mb: int = 4
     open_files: int = 1024
+    cpuset: str = ""
+    """Processors of the machine that it may use, as `0-3,8`; empty: any."""
     lifetime_s: float = 24 * 3600.0
     """The engine ends the run after this time even when nobody asks it to."""
 
     def __post_init__(self) -> None:
-        wrong = [name for name in self.__slots__ if not getattr(self, name) > 0]
+        if self.cpuset and not _CPUSET.fullmatch(self.cpuset):
+            raise Misuse(f"cpuset names processors, as '0-3,8'; got {self.cpuset!r}")
+        wrong = [name for name in self.__slots__ if name != "cpuset" and not getattr(self, name) > 0]
         if wrong:
             raise Misuse(f"limits must be positive; got {', '.join(f'{n}={getattr(self, n)}' for n in wrong)}")
 

@@ -13,7 +13,7 @@ ENGINES: Catalogue[Any] = Catalogue(
     "engine",
     "engines",
     Files("surgeval.sandbox", "ENGINE"),
-    take=with_attributes(["name", "guarantees", "takes_images", "problems", "start"]),
+    take=with_attributes(["name", "guarantees", "takes_images", "problems", "check", "start"]),
 )
 """The class of every engine by name."""
 

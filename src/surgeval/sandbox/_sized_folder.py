@@ -19,12 +19,13 @@ from pathlib import Path
 
 from surgeval.errors import EngineFailed
 from surgeval.sandbox._folders import Folder
-from surgeval.sandbox._kernel import host_lives, host_mark, mounts_of
+from surgeval.sandbox._kernel import mounts_of
 from surgeval.sandbox._launch import Launch, MountKind
+from surgeval.sandbox._leases import host_lives, host_mark
 
 SOCKET_MB = 1
 _PREFIX = "surgeval-folder-"
-_NAME = re.compile(rf"{_PREFIX}(?P<host>[0-9]+\.[0-9]+\.[0-9a-f-]+)_[0-9a-f]+")
+_NAME = re.compile(rf"{_PREFIX}(?P<host>[0-9a-f.-]+)_[0-9a-f]+")
 _NOSUID, _NODEV, _NOEXEC, _DETACH = 2, 4, 8, 2
 
 

@@ -16,15 +16,16 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
 from surgeval.errors import EngineFailed, HiddenDataRefused, Misuse
 from surgeval.sandbox import _machine as machine
 from surgeval.sandbox._bubblewrap_run import BubblewrapRun
 from surgeval.sandbox._engine import Guarantee, Problem, Running, Severity
+from surgeval.sandbox._intake import ImageLimits
 from surgeval.sandbox._kernel import OwnGroup, mounts_of
-from surgeval.sandbox._launch import Launch, Mount, MountKind
+from surgeval.sandbox._launch import SCRATCH, SCRATCH_HOME, Launch, Mount, MountKind
 from surgeval.sandbox._seccomp import bpf_program
 from surgeval.sandbox._sized_folder import SOCKET_MB
 from surgeval.sandbox._watchdog import MARK, Watchdog, by_mark, kill_marked
@@ -72,7 +73,7 @@ class BubblewrapEngine:
         """The place inside."""
         return mount.target
 
-    def store(self, archive: Path) -> str:
+    def store(self, archive: Path, limits: ImageLimits | None = None) -> str:  # noqa: ARG002
         """Nothing: it runs commands of this machine."""
         raise Misuse(f"the bubblewrap engine runs commands, not images; got {archive}; use podman or docker")
 
@@ -87,26 +88,33 @@ class BubblewrapEngine:
         """Names of empty control groups that dead hosts left behind, now removed; their runs died with them."""
         return OwnGroup.sweep()
 
+    def check(self, launch: Launch) -> None:
+        """Nothing, when a launch can be asked of this engine on this machine.
+
+        Raises:
+            Misuse: With the reason.
+        """
+        if launch.image or not launch.command:
+            raise Misuse("the bubblewrap engine runs commands, not images; use podman or docker for an image")
+        if launch.gpu is not None:
+            raise Misuse("the bubblewrap engine gives no GPU; use podman or docker")
+        if launch.hidden and not OwnGroup.possible():
+            raise HiddenDataRefused(self.name, sorted(BY_GROUP))
+
     def start(self, launch: Launch) -> Running:
         """The command in its namespaces, held back until it is in its control group.
 
         Raises:
             EngineFailed: It could not be started; nothing is left running.
         """
-        if launch.image or not launch.command:
-            raise Misuse("the bubblewrap engine runs commands, not images; use podman or docker for an image")
-        if launch.gpu is not None:
-            raise Misuse("the bubblewrap engine gives no GPU; use podman or docker")
-        grouped = OwnGroup.possible()
-        if launch.hidden and not grouped:
-            raise HiddenDataRefused(self.name, sorted(BY_GROUP))
+        self.check(launch)
         run_id = uuid.uuid4().hex
         limits = launch.limits
-        group = (
-            OwnGroup(run_id, memory_bytes=limits.memory_mb << 20, pids=limits.pids, cpus=limits.cpus)
-            if grouped
-            else None
-        )
+        group = None
+        if OwnGroup.possible():
+            group = OwnGroup(
+                run_id, memory_bytes=limits.memory_mb << 20, pids=limits.pids, cpus=limits.cpus, cpuset=limits.cpuset
+            )
         try:
             return self._held_back(run_id, launch, group)
         except BaseException:
@@ -118,13 +126,14 @@ class BubblewrapEngine:
         filter_read, filter_write = os.pipe()
         info_read, info_write = os.pipe()
         block_read, block_write = os.pipe()
-        inherited = (filter_read, info_write, block_read)
+        inherited = (os.memfd_create("arguments", 0), filter_read, info_write, block_read)
         watchdog = Watchdog(by_mark(run_id), lifetime_s=launch.limits.lifetime_s)
         try:
             os.set_blocking(filter_write, False)
             os.write(filter_write, bpf_program())
             os.close(filter_write)
-            child = _spawn(run_id, [*_flags(launch, inherited), *_command(launch)], inherited)
+            arguments = _unseen(inherited[0], _flags(launch, inherited[1:]))
+            child = _spawn(run_id, [*arguments, *_command(launch)], inherited)
         except BaseException:
             watchdog.release()
             raise
@@ -152,6 +161,14 @@ class BubblewrapEngine:
         finally:
             os.close(info_read)
             os.close(block_write)
+
+
+def _unseen(file: int, flags: list[str]) -> list[str]:
+    """The call of bubblewrap with its flags in a file: the first process shows its call to everyone inside, and the
+    flags name folders of the host."""
+    os.write(file, b"".join(os.fsencode(flag) + b"\0" for flag in flags))
+    os.lseek(file, 0, os.SEEK_SET)
+    return ["bwrap", "--args", str(file), "--"]
 
 
 def _spawn(run_id: str, arguments: list[str], inherited: tuple[int, ...]) -> subprocess.Popen[bytes]:
@@ -213,7 +230,7 @@ def _sized(first: int) -> set[str]:
 def _flags(launch: Launch, descriptors: tuple[int, ...]) -> list[str]:
     program, info, block = (str(descriptor) for descriptor in descriptors)
     flags = [
-        "bwrap",
+        "--die-with-parent",  # of the thread that starts it: should the watchdog be killed together with the host
         *(f"--unshare-{kind}" for kind in _NAMESPACES),
         "--new-session",
         "--hostname",
@@ -229,14 +246,16 @@ def _flags(launch: Launch, descriptors: tuple[int, ...]) -> list[str]:
         flags += ["--unshare-user", "--disable-userns", "--uid", uid, "--gid", gid]
     for name, value in _environment(launch).items():
         flags += ["--setenv", name, value]
-    flags += ["--perms", "0755", "--dir", "/etc", "--perms", "0755", "--dir", "/run"]
+    above = {str(parent) for mount in launch.mounts for parent in PurePosixPath(mount.target).parents} - {"/"}
+    for folder in sorted({"/etc", "/run"} | above):
+        flags += ["--perms", "0755", "--dir", folder]
     for place in _HOST_PLACES:
         flags += _host_place(Path(place))
     flags += ["--proc", "/proc", "--dev", "/dev", *_tmpfs("/dev/shm", launch.limits.shm_mb)]
-    flags += _tmpfs("/tmp", launch.limits.tmp_mb)
+    flags += _tmpfs(SCRATCH, launch.limits.tmp_mb)
     for mount in launch.mounts:
         flags += _mounted(mount, launch)
-    return [*flags, "--remount-ro", "/", "--chdir", "/tmp", "--"]
+    return [*flags, "--remount-ro", "/", "--chdir", "/tmp"]
 
 
 def _host_place(place: Path) -> list[str]:
@@ -258,7 +277,7 @@ def _tmpfs(target: str, size_mb: int) -> list[str]:
 
 
 def _environment(launch: Launch) -> dict[str, str]:
-    return {"PATH": "/usr/bin:/bin", "HOME": "/tmp", **launch.env}
+    return {"PATH": "/usr/bin:/bin", **SCRATCH_HOME, **launch.env}
 
 
 def _command(launch: Launch) -> list[str]:

@@ -68,8 +68,8 @@ class PodmanEngine(ContainerEngine):
     def _volume_options(self) -> str:
         return ",noexec,nosuid,nodev,rprivate"
 
-    def _tmpfs(self, target: str, size_mb: int) -> list[str]:
-        option, value = super()._tmpfs(target, size_mb)
+    def _tmpfs(self, target: str, size_mb: int, execution: str = "noexec") -> list[str]:
+        option, value = super()._tmpfs(target, size_mb, execution)
         return [option, f"{value},notmpcopyup"]
 
 

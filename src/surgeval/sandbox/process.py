@@ -1,13 +1,14 @@
 """A plain process on this machine: for participants at home and for tests. It keeps nothing in.
 
 The command sees the host's files and network under the caller's own user. Hidden data is refused.
-What it does give: a clean environment, bounded logs, and an end of everything that was started, also
-of children that left the process group (found by a mark in their environment).
+What it does give: a clean environment, bounded logs, and an end of everything that was started and did not hide:
+children that left the process group are found by a mark in their environment, which a program can take off.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -19,6 +20,7 @@ from typing import ClassVar
 from surgeval.errors import EngineFailed, Misuse
 from surgeval.sandbox._engine import Death, Guarantee, Problem, Running, Severity, refuse_hidden
 from surgeval.sandbox._folders import Folder
+from surgeval.sandbox._intake import ImageLimits
 from surgeval.sandbox._launch import Launch, Mount, MountKind
 from surgeval.sandbox._log_tail import LogTail
 from surgeval.sandbox._watchdog import MARK as MARK
@@ -31,9 +33,7 @@ class ProcessEngine:
     """Starts a command as it is."""
 
     name: ClassVar[str] = "process"
-    guarantees: ClassVar[frozenset[Guarantee]] = frozenset(
-        {Guarantee.CLEAN_ENVIRONMENT, Guarantee.LOG_CAP, Guarantee.DEATH}
-    )
+    guarantees: ClassVar[frozenset[Guarantee]] = frozenset({Guarantee.CLEAN_ENVIRONMENT, Guarantee.LOG_CAP})
     takes_images: ClassVar[bool] = False
 
     def available(self) -> Problem | None:
@@ -49,7 +49,7 @@ class ProcessEngine:
         """The host's own path."""
         return str(mount.source)
 
-    def store(self, archive: Path) -> str:
+    def store(self, archive: Path, limits: ImageLimits | None = None) -> str:  # noqa: ARG002
         """Nothing: a plain process cannot run an image."""
         raise Misuse(f"the process engine runs commands, not images; got {archive}; use podman or docker")
 
@@ -60,12 +60,25 @@ class ProcessEngine:
     def forget(self, image: str) -> None:
         """Nothing to remove."""
 
+    def check(self, launch: Launch) -> None:
+        """Nothing, when a launch can be asked of a plain process.
+
+        Raises:
+            Misuse: With the reason.
+        """
+        self._refuse(launch)
+        if shutil.which(launch.command[0]) is None:
+            raise Misuse(f"{launch.command[0]!r} is no program of this machine; name one on the PATH, or its path")
+
     def start(self, launch: Launch) -> Running:
         """The command, running in its own session."""
+        self._refuse(launch)
+        return _Process(launch)
+
+    def _refuse(self, launch: Launch) -> None:
         refuse_hidden(self, launch)
         if launch.image or not launch.command:
             raise Misuse("the process engine runs commands, not images; use podman or docker for an image")
-        return _Process(launch)
 
     def sweep(self) -> tuple[str, ...]:
         """Nothing: the watchdog of each run ends it with its host."""
@@ -78,6 +91,7 @@ class _Process(Running):
         self.id = uuid.uuid4().hex
         self.unenforced = tuple(sorted(set(Guarantee) - ProcessEngine.guarantees))
         self._peak_kb = 0
+        self._frozen = False
         self._watchdog = Watchdog(by_mark(self.id), lifetime_s=launch.limits.lifetime_s)
         try:
             self._child = subprocess.Popen(
@@ -116,6 +130,20 @@ class _Process(Running):
         self._peak_kb = max(self._peak_kb, total)
         return self._peak_kb / 1024 or None
 
+    def freeze(self) -> bool:
+        """Whether its processes were told to stand still; a program that wants to can undo that."""
+        for pid in marked(self.id):
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGSTOP)
+        self._frozen = True
+        return self.alive()
+
+    def thaw(self) -> None:
+        for pid in marked(self.id) if self._frozen else ():
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGCONT)
+        self._frozen = False
+
     def _end(self, grace_s: float) -> Death:
         self.peak_memory_mb()
         if grace_s > 0:
@@ -132,7 +160,10 @@ class _Process(Running):
             _wait(self._child, 0.01)
         self._watchdog.release()
         self._log.close()
-        evidence = ("the process was reaped", "no process carries the mark of the run")
+        evidence = (
+            "the process was reaped",
+            "no process carries the mark of the run, which one that hides can take off",
+        )
         return Death(self.id, self.exit_code(), evidence)
 
     def _signal_group(self, number: signal.Signals) -> None:

@@ -5,4 +5,17 @@ from surgeval.asking.plan import Rules as Rules
 from surgeval.asking.plan import State as State
 from surgeval.submissions.serve import serve as serve
 
-__all__ = ["Outcome", "Rules", "State", "rehearsal", "results", "serve", "starter"]
+__all__ = [
+    "Outcome",
+    "Rules",
+    "State",
+    "compliance",
+    "phase",
+    "phase_run",
+    "phase_scores",
+    "phase_status",
+    "rehearsal",
+    "results",
+    "serve",
+    "starter",
+]

@@ -15,15 +15,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from surgeval.asking.driver import aliases_of, digest_of, working_folders
+from surgeval.asking.fingerprint import media_mark
 from surgeval.asking.journal import Journal, Record
 from surgeval.asking.messages import Outcome
 from surgeval.asking.meter import Progress, advance, expect
 from surgeval.asking.session import Entrant
-from surgeval.errors import EngineFailed, FileUnreadable, Misuse, OutputRefused, UnknownName
+from surgeval.errors import EngineFailed, Misuse, OutputRefused, ProgramMissing, UnknownName
 from surgeval.sandbox import Engine, Mount, Running
 from surgeval.schema.documents import is_whole
-from surgeval.schema.question_files import load_responses
 from surgeval.schema.questions import Request, Response
+from surgeval.submissions.batch_answers import most_bytes, read_answers
 from surgeval.submissions.batch_budget import SATURATION, SETUP_S, allowance_s, forfeited
 from surgeval.submissions.batch_layout import LAYOUTS, batch_names, write_batch
 from surgeval.submissions.inputs import Inputs
@@ -64,7 +65,7 @@ class _Ended(NamedTuple):
     used_s: float
     detail: str
     """Empty when the container ended by itself with exit code 0."""
-    answers: Path | None
+    answers: bytes | None
     why_no_answers: str
 
 
@@ -89,10 +90,13 @@ def run_batches(
         buckets: The bucket of each case, over which forfeits are spread; the procedure without one.
         progress: Called with the number of further questions that have an outcome.
     """
+    engine.check(entrant.launch((), {}))
     aliases = aliases_of(out)
     identity = {
         "dialect": "batch", "engine": engine.name, "entrant": entrant.as_dict(), "rules": asdict(rules),
         "questions": digest_of(inputs.requests), "alias_key": aliases.key.hex(),
+        "media": media_mark((f"{case}/{kind}", path) for case, kinds in inputs.media.items()
+                            for kind, path in kinds.items()),
     }  # fmt: skip
     with Journal(out, identity) as journal, working_folders(out) as (root, _):
         done = journal.done()
@@ -140,7 +144,12 @@ def _run(
     env = {name: place for name, place in places.items() if place != f"/{name[5:].lower()}"}
     allowed_s = allowance_s(questions, rules.share_s, setup_s=rules.setup_s)
     start = time.monotonic()
-    with engine.start(entrant.launch(mounts, env)) as running:
+    try:
+        running = engine.start(entrant.launch(mounts, env, engine.inside))
+    except ProgramMissing as error:
+        journal.event("batch", number=number, questions=questions, used_s=0.0, allowed_s=allowed_s, detail=str(error))
+        return _Ended(0.0, str(error), None, "it was never started")
+    with running:
         in_time = _wait(running, start + allowed_s * (1 + rules.saturation))
         used_s = time.monotonic() - start
         detail = "" if in_time else f"stopped after {used_s:.1f} s, {rules.saturation:.0%} beyond its {allowed_s:g} s"
@@ -150,7 +159,7 @@ def _run(
         elif in_time and running.exit_code() != 0:
             detail = f"ended with exit code {running.exit_code()}"
         death = running.kill()
-        answers, why = _fetched(running, journal.folder / f"answer-{number}.json")
+        answers, why = _fetched(running, journal.folder / f"answer-{number}.json", most_bytes(questions))
     journal.keep_log(logs, in_trouble=bool(detail) or answers is None)
     journal.event(
         "batch", number=number, questions=questions, used_s=round(used_s, 3), allowed_s=allowed_s, detail=detail,
@@ -175,15 +184,16 @@ def _wait(running: Running, deadline: float) -> bool:
     return True
 
 
-def _fetched(running: Running, target: Path) -> tuple[Path | None, str]:
-    """A copy of the answer file among our own files, or why there is none."""
+def _fetched(running: Running, target: Path, max_bytes: int) -> tuple[bytes | None, str]:
+    """The answer file, copied among our own files, or why there is none."""
     try:
-        target.write_bytes(running.read_output(_ANSWER, max_bytes=_MOST_ANSWER_BYTES))
+        data = running.read_output(_ANSWER, max_bytes=min(max_bytes, _MOST_ANSWER_BYTES))
+        target.write_bytes(data)
     except FileNotFoundError:
         return None, _without_answer(running)
     except (OutputRefused, EngineFailed) as error:
         return None, str(error)
-    return target, ""
+    return data, ""
 
 
 def _without_answer(running: Running) -> str:
@@ -202,7 +212,7 @@ def _records(
     buckets: Mapping[str, str],
     journal: Journal,
 ) -> list[Record]:
-    by_name, why = _answers(ended, journal)
+    by_name, why = _answers(ended, frozenset(names[request.case] for request in batch), journal)
     lost = _forfeits(batch, ended, rules, buckets)
     if lost:
         journal.event("forfeited", cases=sorted(lost))
@@ -213,19 +223,15 @@ def _records(
     return records
 
 
-def _answers(ended: _Ended, journal: Journal) -> tuple[dict[str, list[Response]], str]:
+def _answers(ended: _Ended, names: frozenset[str], journal: Journal) -> tuple[dict[str, list[Response]], str]:
     if ended.answers is None:
         return {}, ended.why_no_answers
-    try:
-        loaded = load_responses(ended.answers)
-    except FileUnreadable as error:
-        return {}, f"{_ANSWER}: {'; '.join(error.problems)}"
-    if loaded.findings:
-        journal.event("answer_file", findings=[str(finding)[:300] for finding in loaded.findings[:50]])
-    by_name: dict[str, list[Response]] = {}
-    for response in loaded.responses:
-        by_name.setdefault(response.case, []).append(response)
-    return by_name, f"{_ANSWER} has no answer to it"
+    found = read_answers(ended.answers, names)
+    if found.complaints or found.strange:
+        journal.event("answer_file", findings=found.complaints, strange_rows=found.strange)
+    if found.problem:
+        return {}, f"{_ANSWER}: {found.problem}"
+    return found.by_name, f"{_ANSWER} has no answer to it"
 
 
 def _forfeits(batch: Sequence[Request], ended: _Ended, rules: BatchRules, buckets: Mapping[str, str]) -> frozenset[str]:

@@ -7,6 +7,7 @@ in a browser, so they are not. What is let in is still to be sent as a download,
 
 from __future__ import annotations
 
+import html
 import io
 import re
 import zipfile
@@ -17,6 +18,7 @@ from pathlib import Path, PurePosixPath
 
 from surgeval.errors import InputInvalid
 from surgeval.schema.archives import ArchiveLimits, archive_problems
+from surgeval.submissions.pdf_streams import Unusual, names_in, unpacked_streams
 
 LIMITS = ArchiveLimits(members=200, unpacked_bytes=100 << 20, ratio=100)
 _STARTS = {".pdf": b"%PDF-", ".png": b"\x89PNG\r\n\x1a\n", ".jpg": b"\xff\xd8\xff", ".jpeg": b"\xff\xd8\xff"}
@@ -25,12 +27,17 @@ _ACTS = frozenset(
     "JavaScript Rendition Launch EmbeddedFile EmbeddedFiles RichMedia XFA SubmitForm ImportData GoToR GoToE".split()
 )
 """Long enough not to turn up by chance in a picture; a plain view to open at, as LaTeX writes it, is none."""
-_PDF_NAME = re.compile(rb"/((?:[^\x00-\x20()<>\[\]{}/%#]|#[0-9A-Fa-f]{2})+)")
-_PDF_STREAM = re.compile(rb"stream\r?\n(.*?)\r?\n?endstream", re.DOTALL)
 _PDF_UNPACKED = 200 << 20
-_MARKUP = re.compile(
-    r"<\s*(?:script|iframe|object|embed|svg|html|!doctype)\b|<[a-z][^<>]*\bon\w+\s*=|javascript:", re.IGNORECASE
-)
+_TAG = re.compile(
+    r"<(?!(?:https?|mailto):[^\s<>]*>|[^\s<>@]+@[^\s<>]+>)[/!?]?[a-z][^<>]*>|<[!?]"
+    r"|<\s*(?:script|iframe|object|embed|svg|html|meta|form|style|link|base|img|a)\b", re.IGNORECASE
+)  # fmt: skip
+"""HTML of any kind; addresses in angle brackets are Markdown."""
+_LINK = re.compile(r"(?:\]\(\s*<?|^\s*\[(?!\^)[^\]]*\]:\s*<?|<)([a-z][a-z0-9+.-]*):", re.IGNORECASE | re.MULTILINE)
+_LINKED = frozenset(("http", "https", "mailto"))
+_ACTS_ANYWHERE = re.compile(r"(?:javascript|vbscript)\s*:|data:[a-z]+/", re.IGNORECASE)
+_UNSEEN = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]")
+_DEEP = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,44 +99,32 @@ def _text_problems(document: Document) -> Iterator[str]:
         return
     if "\0" in text:
         yield f"{document.name!r} is not plain text"
-    elif match := _MARKUP.search(text):
-        yield f"{document.name!r} holds HTML that acts ({match.group()[:20]!r}); write it as plain Markdown"
+    elif acting := _acting(text):
+        yield f"{document.name!r} holds a link or HTML that acts ({acting[:30]!r}); write it as plain Markdown"
+
+
+def _acting(text: str) -> str:
+    """The first HTML tag, or link to anything but a page or an address; read as a browser would, entities resolved."""
+    if tag := _TAG.search(text):
+        return tag.group()
+    for _ in range(_DEEP):
+        text = html.unescape(text)
+    text = _UNSEEN.sub("", text)
+    if found := _ACTS_ANYWHERE.search(text):
+        return found.group()
+    return next((found.group() for found in _LINK.finditer(text) if found.group(1).lower() not in _LINKED), "")
 
 
 def _pdf_problems(document: Document) -> Iterator[str]:
-    """Names of actions anywhere in the file, also spelled with escapes or packed into object streams."""
+    """Names of actions anywhere in the file, also spelled with escapes or packed into streams."""
+    names = names_in(document.data)
     try:
-        pieces = [document.data, *_unpacked(document.data)]
-    except _TooMuch:
-        yield f"{document.name!r} unpacks to more than {_PDF_UNPACKED >> 20} MB"
+        for piece in unpacked_streams(document.data, most_bytes=_PDF_UNPACKED):
+            names |= names_in(piece)
+    except Unusual as error:
+        yield f"{document.name!r}: {error} (at most {_PDF_UNPACKED >> 20} MB); print it to a plain PDF"
         return
-    names = {_plain(name) for piece in pieces for name in _PDF_NAME.findall(piece)}
     if acts := sorted(names & _ACTS):
         yield f"{document.name!r} acts when it is opened ({', '.join(acts)}); print it to a plain PDF"
     if "Encrypt" in names:
         yield f"{document.name!r} is encrypted; hand in one that can be read"
-
-
-class _TooMuch(Exception):
-    """A PDF that unpacks to more than anyone wants to look through."""
-
-
-def _unpacked(data: bytes) -> Iterator[bytes]:
-    """The streams that are packed with zlib, which may hold objects."""
-    left = _PDF_UNPACKED
-    for match in _PDF_STREAM.finditer(data):
-        reader = zlib.decompressobj()
-        try:
-            piece = reader.decompress(match.group(1), left)
-        except zlib.error:
-            continue  # a picture, or packed in a way that cannot hold objects
-        left -= len(piece)
-        if reader.unconsumed_tail:
-            raise _TooMuch
-        yield piece
-
-
-def _plain(name: bytes) -> str:
-    """A PDF name without its escapes: `J#61vaScript` means `JavaScript`."""
-    spelled = re.sub(rb"#([0-9A-Fa-f]{2})", lambda match: bytes([int(match.group(1), 16)]), name)
-    return spelled.decode("latin-1")

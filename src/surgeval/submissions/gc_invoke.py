@@ -92,6 +92,7 @@ class InvokeSession(Session):
             if before is not None:
                 before()
 
+        self.running.thaw()
         try:
             reply = exchange(
                 self.address, _INVOKE, budget_s=question.budget_s, clock=self.clock, before=hand_over,
@@ -145,7 +146,7 @@ def open_invoke_session(
     env = {} if Guarantee.NO_NETWORK in engine.guarantees else {**places, "SURG_PORT": str(port)}
     if Guarantee.NO_NETWORK in engine.guarantees:
         port = PORT
-    return InvokeSession(engine, entrant.launch(mounts, env), rules, place.input, port)
+    return InvokeSession(engine, entrant.launch(mounts, env, engine.inside), rules, place.input, port)
 
 
 def _address(engine: Engine, running: Running, port: int) -> Address:

@@ -8,8 +8,11 @@ one stopped.
 from __future__ import annotations
 
 import math
+import os
 import shutil
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
@@ -17,7 +20,7 @@ from typing import Any
 
 from surgeval.asking.driver import run_tasks
 from surgeval.asking.journal import LOG, TROUBLE_LOG
-from surgeval.asking.plan import Rules, State
+from surgeval.asking.plan import Rules, State, Task
 from surgeval.asking.session import Entrant, OpenSession, open_session, open_tcp_session
 from surgeval.errors import Misuse, UnknownName
 from surgeval.judges import Judge
@@ -25,19 +28,21 @@ from surgeval.results.manifest import MANIFEST, manifest_of, write_manifest
 from surgeval.results.request import Request, plain_value
 from surgeval.results.result import Result
 from surgeval.results.tables.scoring import REHEARSE
-from surgeval.sandbox import Engine, Limits, open_engine
+from surgeval.sandbox import Engine, ImageLimits, Launch, Limits, held_image, open_engine
 from surgeval.schema.findings import Severity
-from surgeval.schema.question_files import load_questions
 from surgeval.schema.questions import TRACK_LIMITS_S
 from surgeval.scoring.result import ScoreResult
 from surgeval.scoring.run import score
 from surgeval.submissions.batch import BUDGETS, BatchRules, run_batches
 from surgeval.submissions.gc_invoke import PORT, open_invoke_session
 from surgeval.submissions.inputs import Inputs, read_inputs
+from surgeval.submissions.phase import Phase
 from surgeval.submissions.rehearsal_report import findings_of, report_text
 from surgeval.submissions.results import RunFacts, run_facts, write_records, write_responses
 
 PROTOCOLS = ("server", "server-tcp", "batch", "gc-invoke")
+_SCRATCH = ".unpacked-"
+_RULED = ("rules", "warm_up")
 _IMAGE_ENGINES = ("podman", "docker")
 
 
@@ -62,6 +67,9 @@ class Settings:
     health_s: float = 10.0
     port: int = PORT
     replicates: int = 1000
+    rules: Rules | None = None
+    """The rules of a phase, instead of `track`, `budget_s`, `state`, `seed`, `start_up_s` and `health_s`."""
+    warm_up: Task | None = None
     judges: Sequence[str | Judge] = field(default=())
     store: str | Path | None = None
     """Keeps verdicts between runs, as in `score`."""
@@ -126,9 +134,11 @@ def rehearse(
     image: str | Path | None = None,
     command: Sequence[str] = (),
     code: str | Path | None = None,
+    weights: str | Path | None = None,
     engine: str | Engine | None = None,
     runtime: str | None = None,
     limits: Limits | None = None,
+    image_limits: ImageLimits | None = None,
     gpu: str | None = None,
     settings: Settings | None = None,
     progress: Callable[[int], None] | None = None,
@@ -141,9 +151,11 @@ def rehearse(
         image: An archive from `docker save` or an OCI archive.
         command: Instead of an image, a command of this machine.
         code: A folder that the command needs, read-only at /app in engines that show nothing else.
+        weights: A folder with the model's weights, read-only where SURG_WEIGHTS says.
         engine: By name; `process` for a command, podman or docker for an image without one.
         runtime: Of podman or docker, instead of the usual one: `runc` or `crun`.
         limits: Memory, processes and so on.
+        image_limits: Of the archive.
         gpu: One GPU by index or UUID.
         settings: Protocol, layout, budget and the rest.
         progress: Called with the number of further questions that have an outcome.
@@ -155,23 +167,44 @@ def rehearse(
     chosen, settings, folder = _engine(engine, image, runtime), settings or Settings(), Path(out)
     if (image is None) == (not command):
         raise Misuse("give either an image or a command")
-    if command and chosen.name == "process" and shutil.which(command[0]) is None:
-        raise Misuse(f"{command[0]!r} is no program of this machine; name one on the PATH, or its path")
-    scratch, held, stored = folder / ".unpacked", chosen.images(), None
-    try:
-        inputs = read_inputs(Path(input_folder), scratch=scratch)
-        stored = None if image is None else chosen.store(Path(image))
+    chosen.check(Launch(image=None if image is None else str(image), command=tuple(command), gpu=gpu))
+    with ExitStack() as stack:
+        inputs = read_inputs(Path(input_folder), scratch=stack.enter_context(_scratch(folder)))
+        stored = None if image is None else stack.enter_context(held_image(chosen, Path(image), image_limits))
         entrant = Entrant(
             image=stored, command=tuple(command), gpu=gpu, limits=limits or Limits(),
-            code=None if code is None else Path(code),
+            code=None if code is None else Path(code), weights=None if weights is None else Path(weights),
         )  # fmt: skip
         rules = _rules(inputs, settings)
         _run(inputs, chosen, entrant, rules, settings, folder, progress)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-        if stored is not None and stored not in held:
-            chosen.forget(stored)
     return _rehearsed(inputs, rules, settings, chosen, folder, limits or Limits())
+
+
+@contextmanager
+def _scratch(folder: Path) -> Iterator[Path]:
+    """A folder of this call alone; what calls left that were killed is removed, for nobody holds its lock."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for left in folder.glob(f"{_SCRATCH}*"):
+        with suppress(OSError), _held(left):
+            shutil.rmtree(left)
+    made = Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=folder))
+    with _held(made):
+        try:
+            yield made
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    import fcntl  # only what runs programs needs it, and that is no Windows machine
+
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _engine(engine: str | Engine | None, image: str | Path | None, runtime: str | None) -> Engine:
@@ -188,7 +221,14 @@ def _engine(engine: str | Engine | None, image: str | Path | None, runtime: str 
     raise Misuse(f"no engine can be used here: {'; '.join(problems)}")
 
 
+def phase_settings(phase: Phase, **changes: Any) -> Settings:
+    """The settings of a rehearsal as organisers would run it in a phase; `changes` are of judges and scores."""
+    return Settings(protocol=phase.protocol, rules=phase.budget, warm_up=phase.warm_up_task(), **changes)
+
+
 def _rules(inputs: Inputs, settings: Settings) -> Rules:
+    if settings.rules is not None:
+        return settings.rules
     track = settings.track or ("frame" if inputs.has_only_frames else "procedure")
     return Rules.of_track(
         track, budget_s=settings.budget_s or TRACK_LIMITS_S[track], state=settings.state, seed=settings.seed,
@@ -221,16 +261,14 @@ def _run(
     }
     run_tasks(
         inputs.tasks(clock=settings.clock), engine=engine, entrant=entrant, rules=rules, out=out,
-        open_with=ways[settings.protocol], dialect=settings.protocol, progress=progress,
+        open_with=ways[settings.protocol], dialect=settings.protocol,
+        warm_up=settings.warm_up, progress=progress,
     )  # fmt: skip
 
 
 def _buckets(inputs: Inputs) -> dict[str, str]:
     """The bucket of each case, where references tell."""
-    if inputs.references_file is None:
-        return {}
-    questions = load_questions(inputs.requests_file, inputs.references_file)
-    return {case: f"{ref.capability.group}/{bool(ref.ood)}" for case, ref in questions.references.items()}
+    return {known.case: f"{known.capability.group}/{bool(known.ood)}" for known in inputs.references}
 
 
 def _rehearsed(
@@ -255,7 +293,7 @@ def _rehearsed(
         engine=engine.name, memory_mb=limits.memory_mb, score=result,
     )  # fmt: skip
     files = [path for path in (inputs.requests_file, inputs.references_file) if path is not None]
-    options = {field.name: plain_value(getattr(settings, field.name)) for field in fields(settings)}
+    options = {one.name: plain_value(getattr(settings, one.name)) for one in fields(settings) if one.name not in _RULED}
     settled = {"track": rules.track, "budget_s": rules.budget_s, "state": rules.state.value, "engine": engine.name}
     request = Request("rehearse", options, inputs={"input_folder": files}, settled=settled)
     write_manifest(folder / MANIFEST, manifest_of(request, findings=findings))

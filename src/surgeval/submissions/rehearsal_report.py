@@ -101,6 +101,8 @@ def report_text(
         ("rehearsed", f"{facts.questions} questions, protocol {protocol}, engine {engine}, track {rules.track}"),
         ("outcomes", ", ".join(f"{name} {count}" for name, count in facts.outcomes.items()) or "none"),
     ]
+    if facts.answers_of is not None:
+        rows.insert(0, ("unchanged", f"nothing was run: answers of {facts.answers_of}; --force asks again"))
     rows += _batch_rows(facts, rules, setup_s, pooled) if protocol == "batch" else _clock_rows(facts, rules, setup_s)
     if facts.peak_memory_mb is not None:
         rows.append(("memory", f"peak {facts.peak_memory_mb:.0f} MB of {memory_mb:g} MB"))
@@ -118,13 +120,22 @@ def _clock_rows(facts: RunFacts, rules: Rules, setup_s: float) -> list[tuple[str
     """Latency on the host's clock, what is left of the budget, and what the pooled rule would say."""
     rows = []
     if facts.answered:
-        rows.append(("latency", f"p50 {facts.p50_s:.3f} s, p95 {facts.p95_s:.3f} s, max {facts.max_s:.3f} s"))
+        most = "" if math.isnan(facts.p95_most_s) else f" (below {facts.p95_most_s:.3f} s at 95 % confidence)"
+        rows.append(("latency", f"p50 {facts.p50_s:.3f} s, p95 {facts.p95_s:.3f} s{most}, max {facts.max_s:.3f} s"))
+        if facts.first_s:
+            text = (
+                f"up to {max(facts.first_s):.3f} s for the first answer of a container ({len(facts.first_s)} of them)"
+            )
+            rows.append(("first", text))
         left = rules.budget_s - facts.max_s
         text = f"{left:.3f} s of {rules.budget_s:g} s at the slowest answer ({facts.slowest})"
         late = facts.outcomes.get(Outcome.TIMEOUT.value, 0)
         rows.append(("headroom", f"none: {late} late" if late else text))
     if facts.starts_s:
-        rows.append(("start-up", f"{max(facts.starts_s):.1f} s of {rules.start_up_s:g} s, {facts.restarts} restarts"))
+        exchanged = f", {facts.replaced} exchanged after a late answer" if facts.replaced else ""
+        rows.append(
+            ("start-up", f"{max(facts.starts_s):.1f} s of {rules.start_up_s:g} s, {facts.restarts} restarts{exchanged}")
+        )
     late = facts.outcomes.get(Outcome.TIMEOUT.value, 0)
     used_s = facts.total_s + late * rules.budget_s + max(facts.starts_s, default=0.0)
     allowed_s = allowance_s(facts.questions, rules.budget_s, setup_s=setup_s)

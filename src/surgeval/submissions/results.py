@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from surgeval.asking.journal import EVENTS, Record, final_records
+from surgeval.asking.journal import Record, final_records, read_events
 from surgeval.asking.messages import Outcome
 from surgeval.schema.questions import Response
 from surgeval.scoring.official import official_row
@@ -37,11 +38,20 @@ class RunFacts:
     """Answers that count and have no text."""
     distinct: int
     """Different answers among those that count, up to a few."""
+    p95_most_s: float = float("nan")
+    """The 95th percentile is below this at 95 % confidence, were latencies drawn one by one; NaN below 59 answers."""
+    first_s: tuple[float, ...] = ()
+    """Latencies of the first answer of each container, where it counts; they are among the others too."""
+    answers_of: str | None = None
+    """When the answers were given, where the last call found nothing left to ask."""
     starts_s: tuple[float, ...] = ()
     """From the running container until it reported ready."""
     engine_s: tuple[float, ...] = ()
     """What the engine needed before, until the container ran and was checked."""
     restarts: int = 0
+    """Containers started because one was lost."""
+    replaced: int = 0
+    """Containers that were exchanged after a late answer; no restart is counted for them."""
     peak_memory_mb: float | None = None
     batches: tuple[Mapping[str, Any], ...] = ()
     start_problems: tuple[str, ...] = field(default=())
@@ -65,7 +75,9 @@ def run_facts(folder: Path) -> RunFacts:
     lost: list[Record] = []
     texts: set[str] = set()
     empty = 0
+    first: dict[int, float | None] = {}
     for record in final_records(folder):
+        first.setdefault(record.session, record.latency_s if record.outcome is Outcome.OK else None)
         counts[record.outcome.value] += 1
         if record.outcome is Outcome.OK:
             latencies.append(record.latency_s)
@@ -75,14 +87,17 @@ def run_facts(folder: Path) -> RunFacts:
                 texts.add(record.content or "")
         elif len(lost) < _SHOWN:
             lost.append(record)
-    events = list(_events(folder))
+    events = list(read_events(folder))
     p50, p95, top = np.quantile(latencies, (0.5, 0.95, 1.0)).tolist() if latencies else (float("nan"),) * 3
     peaks = [event["peak_memory_mb"] for event in events if event.get("peak_memory_mb") is not None]
     starts = [event for event in events if event["event"] in ("started", "start_failed")]
     return RunFacts(
         outcomes={outcome.value: counts[outcome.value] for outcome in Outcome if counts[outcome.value]},
-        p50_s=p50, p95_s=p95, max_s=top, total_s=float(sum(latencies)), slowest=slowest[1], lost=tuple(lost),
-        empty=empty, distinct=len(texts),
+        p50_s=p50, p95_s=p95, max_s=top, p95_most_s=p95_bound(latencies),
+        total_s=float(sum(latencies)), slowest=slowest[1], lost=tuple(lost),
+        empty=empty, distinct=len(texts), answers_of=_answers_of(events),
+        first_s=tuple(latency for latency in first.values() if latency is not None),
+        replaced=sum(event["event"] == "replaced" for event in events),
         starts_s=tuple(event["seconds"] for event in starts if event["event"] == "started"),
         engine_s=tuple(event["engine_s"] for event in starts if event["event"] == "started"),
         restarts=sum(not event["planned"] for event in starts),
@@ -138,8 +153,29 @@ def responses_of(folder: Path) -> Iterator[Response]:
         )
 
 
-def _events(folder: Path) -> Iterator[dict[str, Any]]:
-    with open(folder / EVENTS, encoding="utf-8") as handle:
-        for line in handle:
-            if line.endswith("\n"):
-                yield json.loads(line)
+def p95_bound(latencies: Sequence[float], *, quantile: float = 0.95, level: float = 0.95) -> float:
+    """The smallest latency that lies above the quantile with this confidence, by order statistics; NaN for too few.
+
+    Of n independent draws the number below the quantile is binomial, so the k-th smallest lies above it with the
+    probability that at most k - 1 do. Answers about one video are not independent; then the bound is too small.
+    """
+    count = len(latencies)
+    logs = [
+        math.lgamma(count + 1) - math.lgamma(k + 1) - math.lgamma(count - k + 1) + k * math.log(quantile)
+        + (count - k) * math.log(1 - quantile) for k in range(count)
+    ]  # fmt: skip
+    chance = 0.0
+    for k, term in enumerate(logs):
+        chance += math.exp(term)
+        if chance >= level:
+            return float(sorted(latencies)[k])
+    return math.nan
+
+
+def _answers_of(events: Sequence[Mapping[str, Any]]) -> str | None:
+    """When the run before the last call ended, where that call had nothing left to do."""
+    calls = [number for number, event in enumerate(events) if event["event"] in ("begun", "resumed")]
+    last = events[calls[-1]] if calls else {}
+    if not calls or last["event"] == "begun" or last["done"] < last["questions"]:
+        return None
+    return str(events[calls[-1] - 1]["at"])

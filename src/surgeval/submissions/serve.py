@@ -10,7 +10,8 @@
 `question` is a dictionary: qID, videoID, video (a path that is there from this moment on), start_time,
 end_time, procedure_type, question, track, budget_s. Load the model before you call `serve`: until then the
 host waits, on the start-up clock. Questions come one at a time; the host's clock runs until the last byte of
-your answer. An exception in `answer` loses that question only, and its traceback goes to stderr.
+your answer. `answer` is called on the thread that called `serve`; others say meanwhile that the program is
+alive, and busy. An exception in `answer` loses that question only, and its traceback goes to stderr.
 
 Needs nothing but Python 3.9. SURG_SOCKET says where to listen: the path of a Unix socket, or HOST:PORT.
 """
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import json
 import os
+import queue
 import signal
 import socket
 import sys
@@ -27,7 +29,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
-from socketserver import BaseServer, TCPServer
+from socketserver import TCPServer, ThreadingMixIn
 from typing import Any
 
 PROTOCOL = "1"
@@ -49,12 +51,32 @@ def serve(answer: Callable[[Question], str | dict[str, Any]], *, name: str = "",
     if not where:
         sys.exit("serve: SURG_SOCKET is not set; run this under `surgeval rehearse` (no batch), or pass listen=")
     server = _server(where)
-    server.answer, server.name = answer, name  # type: ignore[attr-defined]
+    server.name = name
     _end_on_signals()
+    threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True).start()
     try:
-        server.serve_forever(poll_interval=0.1)
+        while True:
+            server.jobs.get().run(answer)
     finally:
+        server.shutdown()
         server.server_close()
+
+
+class _Job:
+    """A question on its way to the thread that answers, and back."""
+
+    def __init__(self, question: Question) -> None:
+        self.question, self.failed = question, False
+        self.given: Any = None
+        self.done = threading.Event()
+
+    def run(self, answer: Callable[[Question], Any]) -> None:
+        try:
+            self.given = answer(self.question)
+        except Exception:  # noqa: BLE001  (whatever a model raises must cost one question, not the container)
+            traceback.print_exc()
+            self.failed = True
+        self.done.set()  # not when the program ends: then nothing is sent
 
 
 def _end_on_signals() -> None:
@@ -68,19 +90,31 @@ def _end_on_signals() -> None:
         signal.signal(number, end)
 
 
-def _server(where: str) -> BaseServer:
+def _server(where: str) -> _TcpServer:
     host, colon, port = where.rpartition(":")
     if colon and port.isdigit() and not where.startswith("/"):
         return _TcpServer((host or "127.0.0.1", int(port)), _Conversation)
     with suppress(FileNotFoundError):
         os.unlink(where)
-    server = _UnixServer(where, _Conversation)  # type: ignore[arg-type]
+    server = _UnixServer(where, _Conversation)
     os.chmod(where, 0o666)
     return server
 
 
-class _TcpServer(TCPServer):
+class _TcpServer(ThreadingMixIn, TCPServer):
     allow_reuse_address = True
+    daemon_threads = True
+    name = ""
+
+    def __init__(self, *arguments: Any) -> None:
+        self.jobs: queue.Queue[_Job] = queue.Queue()
+        self.unfinished: list[_Job] = []
+        super().__init__(*arguments)
+
+    def is_busy(self) -> bool:
+        """Whether a question is being answered."""
+        self.unfinished = [job for job in self.unfinished if not job.done.is_set()]
+        return bool(self.unfinished)
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002
         """A host that hung up is no news; anything else goes to stderr."""
@@ -105,7 +139,8 @@ class _Conversation(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self.path == "/health":
-            self._reply(200, {"protocol": PROTOCOL, "name": self.server.name})
+            busy = {"busy": True} if self.server.is_busy() else {}
+            self._reply(200, {"protocol": PROTOCOL, "name": self.server.name, **busy})
         else:
             self._reply(404, {"error": "only GET /health and POST /answer"})
 
@@ -114,13 +149,14 @@ class _Conversation(BaseHTTPRequestHandler):
         if self.path != "/answer" or question is None:
             self._reply(400, {"error": "expected POST /answer with a JSON object"})
             return
-        try:
-            given = self.server.answer(question)
-        except Exception:  # noqa: BLE001  (whatever a model raises must cost one question, not the container)
-            traceback.print_exc()
+        job = _Job(question)
+        self.server.unfinished.append(job)
+        self.server.jobs.put(job)
+        job.done.wait()
+        if job.failed:
             self._reply(500, {"error": "the model failed; see its log"})
             return
-        message = dict(given) if isinstance(given, dict) else {"content": given}
+        message = dict(job.given) if isinstance(job.given, dict) else {"content": job.given}
         message["qID"] = question.get("qID")
         self._reply(200, message)
 

@@ -31,7 +31,7 @@ _CHUNK = 1 << 20
 class UploadLimits:
     """What may be uploaded."""
 
-    most_bytes: int = 12_000 << 20
+    most_bytes: int = 40_000 << 20
     most_piece_bytes: int = 64 << 20
     most_open: int = 2
     """Unfinished uploads of one owner."""
@@ -66,14 +66,35 @@ class Uploads:
             raise UploadRefused(f"it announces {size_bytes:,} bytes; allowed are 1 to {self._limits.most_bytes:,}")
         if not _DIGEST.fullmatch(digest):
             raise UploadRefused("its digest is not a SHA-256 in 64 small hexadecimal digits")
-        known = [self._announced(path.stem) for path in self._folder.glob("*.json")]
-        if sum(one is not None and one.owner == owner for one in known) >= self._limits.most_open:
-            raise UploadRefused(f"{self._limits.most_open} uploads are unfinished; finish or abandon one first")
-        name = secrets.token_hex(16)
-        self._part(name).touch(mode=0o600, exist_ok=False)
-        told = _Announced(owner, size_bytes, digest)._asdict()
-        (self._folder / f"{name}.json").write_text(json.dumps(told), encoding="utf-8")
+        with self._alone():
+            known = [self._announced(path.stem) for path in self._folder.glob("*.json")]
+            if sum(one is not None and one.owner == owner for one in known) >= self._limits.most_open:
+                raise UploadRefused(f"{self._limits.most_open} uploads are unfinished; finish or abandon one first")
+            name = secrets.token_hex(16)
+            self._part(name).touch(mode=0o600, exist_ok=False)
+            self._announce(name, _Announced(owner, size_bytes, digest))
         return name
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Nobody else begins an upload meanwhile: of several at once only as many as are allowed come through."""
+        import fcntl  # as below
+
+        lock = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(lock)
+
+    def _announce(self, name: str, announced: _Announced) -> None:
+        """Store the announcement whole or not at all."""
+        draft = self._folder / f"{name}.draft"
+        with open(draft, "x", encoding="utf-8") as handle:
+            json.dump(announced._asdict(), handle)
+            handle.flush()
+            os.fsync(handle.fileno())
+        draft.rename(self._folder / f"{name}.json")
 
     def received_bytes(self, name: str, owner: str) -> int:
         """Where the next piece begins."""
@@ -121,7 +142,11 @@ class Uploads:
             if not hmac.compare_digest(_digest(file), told.digest):
                 self._remove(name)
                 raise UploadRefused("its bytes are not those announced (another SHA-256); begin again")
-            os.link(self._part(name), target)
+            try:
+                os.link(self._part(name), target)
+            except FileExistsError:
+                if not os.path.samestat(os.fstat(file), os.lstat(target)):  # moved, then interrupted
+                    raise
             self._remove(name)
         return target
 
@@ -138,9 +163,10 @@ class Uploads:
         return known
 
     def _announced(self, name: str) -> _Announced | None:
+        """What an upload announced; None where there is none, or one that nobody can read."""
         try:
             return _Announced(**json.loads((self._folder / f"{name}.json").read_text(encoding="utf-8")))
-        except FileNotFoundError:
+        except (FileNotFoundError, ValueError, TypeError):
             return None
 
     def _part(self, name: str) -> Path:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -141,11 +142,58 @@ def test_a_late_answer_to_an_earlier_question_is_no_answer_to_this_one(tmp_path:
     assert len(events(tmp_path / "out", "started")) == 1
 
 
-def test_a_slow_program_gets_time_to_recover_before_it_is_restarted(tmp_path: Path) -> None:
-    body = "if state['asked'] == 1: time.sleep(4.5)\nreturn str(state['asked'])"
-    found = run(tmp_path, good(tmp_path, body), budget_s=4.0)
+def test_a_slow_answer_is_no_dead_program_and_costs_itself_alone(tmp_path: Path) -> None:
+    """The starter says that it lives and is busy; it is exchanged, which spends none of its restarts."""
+    body = "if not os.path.exists(MARK):\n    open(MARK, 'w').close(); time.sleep(600)\nreturn str(state['asked'])"
+    command = good(tmp_path, body.replace("MARK", repr(str(tmp_path / "slept"))))
+    found = run(tmp_path, command, budget_s=4.0, most_restarts=0)
     assert sorted(outcomes(found).values()) == ["ok", "ok", "timeout"]
-    assert {r.content for r in found.values()} == {None, "2", "3"}
+    assert {r.content for r in found.values()} == {None, "1", "2"}
+    assert "still at work" in events(tmp_path / "out", "replaced")[0]["detail"]
+
+
+def test_a_program_that_was_late_stands_still_until_it_is_asked_again(tmp_path: Path) -> None:
+    """A thread of it ticks every ten milliseconds; meanwhile the host takes four seconds until its next question."""
+    body = (
+        "if count == 1:\n    ticks = [0]; connection.recv(1)  # until the host cuts it\n"
+        "    def tick():\n        while True: time.sleep(0.01); ticks[0] += 1\n"
+        "    __import__('threading').Thread(target=tick, daemon=True).start()\n"
+        "else:\n    reply(connection, good.replace(b'yes', b'%d' % ticks[0]))"
+    )
+    waited: list[int] = []
+
+    def wait(_: int) -> None:
+        waited.append(1)
+        if len(waited) == 1:
+            time.sleep(4.0)
+
+    found = run(tmp_path, raw(tmp_path, body), tasks(tmp_path / "media", 2), budget_s=1.0, progress=wait)
+    assert sorted(outcomes(found).values()) == ["ok", "timeout"]
+    assert int(next(str(r.content) for r in found.values() if r.outcome == "ok")) < 130
+    assert len(events(tmp_path / "out", "started")) == 1
+
+
+def test_a_late_sign_of_life_buys_no_time_either(tmp_path: Path) -> None:
+    """It answers GET /health only after it has thought for three seconds more; then it is another that is asked."""
+    once = f"if not os.path.exists({str(tmp_path / 'seen')!r}):\n    open({str(tmp_path / 'seen')!r}, 'w').close()"
+    command = raw(tmp_path, f"{once}; time.sleep(4.0)\nreply(connection, good.replace(b'yes', b'%d' % count))")
+    found = run(tmp_path, command, tasks(tmp_path / "media", 2), budget_s=1.0)
+    assert sorted(outcomes(found).values()) == ["ok", "timeout"]
+    assert {r.content for r in found.values()} == {None, "1"}
+    assert "for a sign of life" in events(tmp_path / "out", "replaced")[0]["detail"]
+    assert all(e["planned"] for e in events(tmp_path / "out", "started"))
+
+
+def test_a_warm_up_question_is_asked_first_and_counts_for_nothing(tmp_path: Path) -> None:
+    (tmp_path / "warm.mp4").write_bytes(b"warm")
+    warm = Task(Request("warm", "warm", 0, 1, "p", "Is this a warm-up?"), tmp_path / "warm.mp4")
+    command = good(tmp_path, "return str(state['asked']) + ' ' + open(question['video']).read()")
+    out = driver.run_tasks(
+        tasks(tmp_path / "media", 2), engine=open_engine("process"), entrant=Entrant(command=command), rules=rules(),
+        out=tmp_path / "out", warm_up=warm,
+    )  # fmt: skip
+    assert sorted(str(r.content) for r in records(out).values()) == ["2 video 0", "3 video 0"]
+    assert events(out, "warmed_up")[0]["outcome"] == "ok"
 
 
 def test_a_crash_costs_its_question_and_the_rest_is_answered(tmp_path: Path) -> None:
@@ -231,7 +279,7 @@ def test_no_video_is_there_while_a_container_starts(tmp_path: Path) -> None:
     """Pre-computation finds nothing: not at the start, not of other videos, not during a restart."""
     seen = str(tmp_path / "seen.txt")
     look = f"""
-folder = os.path.join(os.path.dirname(__import__('glob').glob({str(tmp_path)!r} + '/out/.work/input')[0]), 'input')
+folder = os.path.join(open({str(tmp_path)!r} + '/out/.work/folders').read().splitlines()[1], 'input')
 open({seen!r}, 'a').write('start ' + str(len(os.listdir(folder))) + chr(10))
 """
     body = (
@@ -374,11 +422,11 @@ run(Path({str(tmp_path)!r}), {command!r}, tasks(Path({str(tmp_path / "media")!r}
     assert 2 <= len(first) <= 4
     pid = int(next(iter(first.values()))["content"])
     until(lambda: not os.path.exists(f"/proc/{pid}"), 60, "the program outlived its host")
-    sockets = Path((tmp_path / "out" / driver.WORK / "sockets").read_text())
-    assert sockets.is_dir()
+    left = [Path(line) for line in (tmp_path / "out" / driver.WORK / "folders").read_text().splitlines()]
+    assert all(folder.is_dir() for folder in left)
     go_on.touch()
     found = run(tmp_path, command, asked, budget_s=600.0)
-    assert not sockets.exists()
+    assert not any(folder.exists() for folder in left)
     assert set(outcomes(found).values()) == {"ok"}
     assert len(found) == 12
     assert all(found[case].content == row["content"] for case, row in first.items())
@@ -391,7 +439,7 @@ def test_a_note_of_sockets_that_are_not_ours_removes_nothing(tmp_path: Path, pla
     for name in ("kept", "sg-kept"):
         (tmp_path / name).mkdir()
     note = str(tmp_path / place).encode("utf-8", "surrogateescape")
-    (tmp_path / "out" / driver.WORK / "sockets").write_bytes(note)
+    (tmp_path / "out" / driver.WORK / "folders").write_bytes(note)
     with driver.working_folders(tmp_path / "out"):
         pass
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "out", "sg-kept"]
@@ -400,7 +448,7 @@ def test_a_note_of_sockets_that_are_not_ours_removes_nothing(tmp_path: Path, pla
 def test_other_questions_are_another_run(tmp_path: Path) -> None:
     command = good(tmp_path)
     run(tmp_path, command, tasks(tmp_path / "media", 2))
-    with pytest.raises(Misuse, match="holds another run: questions differ"):
+    with pytest.raises(Misuse, match="holds another run: media, questions differ"):
         run(tmp_path, command, tasks(tmp_path / "media", 3))
 
 
@@ -411,3 +459,4 @@ def test_the_engine_of_hidden_data_must_keep_it_in(tmp_path: Path) -> None:
             tasks(tmp_path / "media"), engine=open_engine("process"), entrant=entrant, rules=rules(),
             out=tmp_path / "out",
         )  # fmt: skip
+    assert not (tmp_path / "out").exists(), "a folder is claimed only when the launch is possible"

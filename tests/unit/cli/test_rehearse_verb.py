@@ -59,7 +59,7 @@ def test_what_loses_a_score_is_an_exit_code(pack: Path) -> None:
 
 def test_another_run_in_the_folder_needs_force(pack: Path) -> None:
     assert rehearse(pack)[0] == 0
-    with pytest.raises(Misuse, match="rules differ"):
+    with pytest.raises(Misuse, match="rules: seed differ"):
         rehearse(pack, "--seed", "5")
     assert rehearse(pack, "--seed", "5", "--force")[0] == 0
 

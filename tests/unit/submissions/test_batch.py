@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from surgeval.sandbox import Launch, Running, open_engine
 from surgeval.sandbox.process import ProcessEngine
 from surgeval.schema.questions import Request
 from surgeval.submissions.batch import NOT_VERIFIED, BatchRules, run_batches
+from surgeval.submissions.batch_answers import read_answers
 from surgeval.submissions.batch_budget import allowance_s, forfeited, forfeited_count
 from surgeval.submissions.inputs import Inputs
 from surgeval.submissions.starter import plain_png
@@ -208,3 +210,47 @@ def test_half_characters_in_an_answer_file_spoil_their_own_answer_alone(tmp_path
     spoil = "\nanswers[0]['content'] = answers[1]['note'] = chr(0xD800)\nanswers.append({'qID': chr(0xDC00)})"
     found = run(tmp_path, spoil + WRITE)
     assert outcomes(found) == {"q0": "invalid", "q1": "ok", "q2": "ok", "q3": "ok"}
+
+
+HOSTILE = {
+    "many rows": b"[" + b'{"qID":"x","content":{"a":[]}},' * 120_000 + b"{}]",
+    "one huge row": b'[{"qID":"q0","content":"' + b"a" * 3_800_000 + b'"}]',
+    "deep": b'[{"qID":"q0","content":' + b"[" * 1_900_000,
+    "many keys": b'[{"qID":"q0",' + b",".join(b'"%d":1' % n for n in range(400_000)) + b"}]",
+    "digits": b'[{"qID":"q0","content":"y","latency":' + b"9" * 3_800_000 + b"}]",
+    "backslashes": b'[{"qID":"q0","content":"' + b"\\\\" * 1_900_000 + b'"}]',
+    "brackets in text": b'[{"qID":"q0","content":"' + b"[{" * 30_000 + b'","latency":0.1}]',
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_answer_file_costs_little_memory(kind: str) -> None:
+    """Rows for nobody, and things of the megabytes allowed; half a gigabyte was spent on such a file."""
+    tracemalloc.start()
+    try:
+        found = read_answers(HOSTILE[kind], {"q0", "q1"})
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 25_000_000
+    assert set(found.by_name) <= {"q0"}
+    assert (found.problem == "") == (kind == "brackets in text")
+
+
+@given(
+    st.lists(st.fixed_dictionaries({"qID": st.sampled_from(["q0", "q1", "other"]), "content": st.text()}), max_size=9)
+)
+def test_rows_are_read_as_json_reads_them(rows: list[dict[str, str]]) -> None:
+    found = read_answers(json.dumps(rows, indent=1).encode(), {"q0", "q1"})
+    assert found.problem == ""
+    assert {name: [one.content for one in given_] for name, given_ in found.by_name.items()} == {
+        name: [row["content"] for row in rows if row["qID"] == name]
+        for name in ("q0", "q1") if any(row["qID"] == name for row in rows)
+    }  # fmt: skip
+    assert found.strange == sum(row["qID"] == "other" for row in rows)
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_answers_or_a_problem(data: bytes) -> None:
+    read_answers(b"[" + data, {"q0"})
+    read_answers(data, {"q0"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import stat
 import tempfile
@@ -114,6 +115,70 @@ def test_17_another_kind_under_an_honest_name_is_refused(name: str, data: bytes,
 )
 def test_17_markdown_that_acts_is_refused(text: str, tmp_path: Path) -> None:
     assert "HTML that acts" in refused(single(tmp_path, "notes.md", f"# Method\n{text}".encode()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[x](javascript&#58;alert(1))", "[x](java&#x09;script:alert(1))", "[x](<java\tscript:alert(1)>)",
+        "[x](javascript&amp;#58;alert(1))", "![x](data:image/svg+xml;base64,AAAA)", "[x]( data:text/html,hi)",
+        "<meta http-equiv=refresh content='0;url=//evil'>", "<form action=//evil><input></form>",
+        "<style>*{background:url(//evil)}</style>", "<b>bold</b>", "[a]: vbscript:x", "[a]: file:///etc/passwd",
+        "<img\nsrc=//evil>", "<a\u0020href=//evil", "[x](ja\u200bvascript:alert(1))", "<!--x-->", "[x](blob:y)",
+    ],
+)  # fmt: skip
+def test_17_markdown_that_acts_by_another_spelling_is_refused(text: str, tmp_path: Path) -> None:
+    assert "that acts" in refused(single(tmp_path, "notes.md", f"# Method\n{text}".encode()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2 < 3 and x <y", "[paper](https://doi.org/10.1/x)", "<https://example.org>", "<me@example.org>",
+        "[^1]: Note: as above", "a &lt; b", "[here](#section) and [there](figures/a.png)", "ratio 1:2, time 12:30",
+        "| a | b |\n|---|---|", "mail [us](mailto:me@example.org)",
+    ],
+)  # fmt: skip
+def test_17_plain_markdown_is_taken(text: str, tmp_path: Path) -> None:
+    assert read_description(single(tmp_path, "notes.md", text.encode()))
+
+
+def object_stream(data: bytes, filters: bytes, extra: bytes = b"") -> bytes:
+    return b"<< /N 1 /First 4 /Filter " + filters + extra + b" >> stream\n" + data + b"\nendstream"
+
+
+ACTION = b"<< /S /JavaScript /JS (app.alert(1)) >>"
+PREDICTED = zlib.compress(b"".join(b"\x02" + bytes(row) for row in [ACTION[:10], bytes(10), bytes(10)]))
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        object_stream(ACTION.hex().encode() + b">", b"/ASCIIHexDecode"),
+        object_stream(base64.a85encode(ACTION) + b"~>", b"/ASCII85Decode"),
+        object_stream(zlib.compress(ACTION).hex().encode() + b">", b"[/ASCIIHexDecode /FlateDecode]"),
+        object_stream(base64.a85encode(zlib.compress(ACTION)) + b"~>", b"[ /A85 /Fl ]"),
+        object_stream(PREDICTED, b"/FlateDecode", b" /DecodeParms << /Predictor 12 /Columns 10 >>"),
+        object_stream(ACTION.hex().encode() + b">", b"/ASCII#48exDecode"),
+        object_stream(zlib.compress(ACTION), b"7 0 R"),
+        object_stream(b"\x80\x0b", b"/LZWDecode"),
+        object_stream(zlib.compress(ACTION + b"endstream"), b"/FlateDecode"),
+        b"<< /Title (never closed \\) 9 0 obj << /N 1 /First 4 /Filter /ASCIIHexDecode >> stream\n"
+        + ACTION.hex().encode()
+        + b">",
+        b"<< /N 1 % 1 0 obj <<\n /X (2 0 obj << ) /First 4 /Filter /LZWDecode >> stream\n\x80\x0b\nendstream",
+        b"(stream\n) endobj 3 %x\n0 obj " + object_stream(zlib.compress(ACTION), b"/FlateDecode"),
+        b"<< /Filter /ASCIIHexDecode >> stream\n" + ACTION.hex().encode() + b">\nendstream",
+    ],
+)
+def test_17_an_action_packed_in_any_way_is_refused(inside: bytes, tmp_path: Path) -> None:
+    text = refused(single(tmp_path, "method.pdf", pdf(inside)))
+    assert "acts when it is opened" in text or "its objects" in text
+
+
+def test_17_objects_packed_as_programs_do_are_taken(tmp_path: Path) -> None:
+    usual = object_stream(zlib.compress(b"<< /Type /Font /BaseFont /Helvetica >>"), b"/FlateDecode")
+    assert read_description(single(tmp_path, "method.pdf", pdf(usual)))
 
 
 @pytest.mark.parametrize("data", [b"a\0b", b"\xff\xfe"])

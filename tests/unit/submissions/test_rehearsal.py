@@ -13,10 +13,12 @@ import pytest
 from hostile_programs import SERVE, good, script
 from submission_runs import events
 from surgeval import results
+from surgeval.asking.journal import forget_run
 from surgeval.asking.plan import Rules, State
 from surgeval.asking.session import Entrant, Workplace, open_tcp_session
 from surgeval.errors import Misuse, UnknownName
-from surgeval.sandbox import open_engine
+from surgeval.sandbox import Launch, open_engine
+from surgeval.sandbox.process import ProcessEngine
 from surgeval.submissions.rehearsal import Rehearsal, Settings, rehearse
 from surgeval.submissions.results import run_facts
 from surgeval.submissions.starter import KINDS, new_pack
@@ -279,3 +281,78 @@ def test_a_pack_is_not_written_over(pack: Path) -> None:
     assert (pack / "app.py").read_text() != "mine"
     with pytest.raises(UnknownName):
         new_pack(pack, kind="rust")
+
+
+def test_a_program_that_was_edited_is_another_run_and_one_that_was_not_is_not_run_again(
+    pack: Path, tmp_path: Path
+) -> None:
+    command = (sys.executable, str(pack / "app.py"))
+    first = go(pack, command)
+    assert "nothing was run" not in first.prose
+    again = go(pack, command)
+    assert "nothing was run: answers of 20" in again.prose
+    assert again.score is not None
+    (pack / "model.py").write_text("ANSWER = 'no'\n")
+    with pytest.raises(Misuse, match=r"holds another run: entrant: files: .*model\.py differ"):
+        go(pack, command)
+    (pack / "model.py").unlink()
+    (pack / "app.py").write_text((pack / "app.py").read_text().replace("def answer", "# better\ndef answer"))
+    with pytest.raises(Misuse, match=r"app\.py differ"):
+        go(pack, command)
+
+
+def test_other_videos_or_another_code_folder_are_another_run(pack: Path, tmp_path: Path) -> None:
+    command = good(tmp_path / "program")
+    go(pack, command)
+    frame = next((pack / "example_input" / "frames").iterdir())
+    frame.write_bytes(frame.read_bytes() + b" ")
+    with pytest.raises(Misuse, match="holds another run: media differ"):
+        go(pack, command)
+
+
+def test_what_a_rehearsal_writes_into_the_code_folder_is_no_part_of_the_code(pack: Path) -> None:
+    def mark() -> object:
+        return Entrant(command=("true",), code=pack).as_dict()["code"]
+
+    before = mark()
+    rehearse(
+        pack / "example_input", out=pack / "rehearsal", command=(sys.executable, str(pack / "app.py")),
+        settings=Settings(state=State.FREE, replicates=10),
+    )  # fmt: skip
+    assert mark() == before
+    (pack / "app.py").write_text("other")
+    assert mark() != before
+
+
+def test_a_folder_is_claimed_only_when_the_launch_is_possible(pack: Path, tmp_path: Path) -> None:
+    class NoGpu(ProcessEngine):
+        def check(self, launch: Launch) -> None:
+            if launch.gpu is not None:
+                raise Misuse("no NVIDIA GPU is here")
+
+    program = good(tmp_path / "program")
+    common: dict[str, Any] = {"out": tmp_path / "out", "command": program, "engine": NoGpu()}
+    with pytest.raises(Misuse, match="no NVIDIA GPU"):
+        rehearse(pack / "example_input", gpu="0", **common)
+    found = rehearse(pack / "example_input", settings=Settings(state=State.FREE, replicates=10), **common)
+    assert found.run.outcomes == {"ok": 3}
+
+
+def test_a_second_start_in_one_folder_is_refused_and_harms_nothing(pack: Path, tmp_path: Path) -> None:
+    """The second one comes while the first is asking; before, it removed the sockets of the first."""
+    program = good(tmp_path / "program")
+    tried: list[str] = []
+
+    def start_another(_: int) -> None:
+        with pytest.raises(Misuse, match="another process is at work"):
+            go(pack, program)
+        with pytest.raises(Misuse, match="another process is at work"):
+            forget_run(tmp_path / "out")
+        tried.append("yes")
+
+    chosen = Settings(state=State.FREE, replicates=20, budget_s=20.0)
+    found = rehearse(
+        pack / "example_input", out=tmp_path / "out", command=program, settings=chosen, progress=start_another
+    )
+    assert found.run.outcomes == {"ok": 3}
+    assert len(tried) == 3

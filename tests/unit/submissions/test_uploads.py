@@ -194,3 +194,52 @@ def test_whatever_order_pieces_come_in_only_a_prefix_of_the_file_is_kept(tries: 
                 continue
         have = uploads.received_bytes(name, "a")
         assert (Path(folder) / f"{name}.part").read_bytes() == DATA[:have]
+
+
+def test_a_record_that_was_cut_off_blocks_nobody(uploads: Uploads, tmp_path: Path) -> None:
+    """A host that was killed while it wrote, or a disk that was full, must not stop every team."""
+    (tmp_path / "uploads" / f"{'0' * 32}.json").write_text('{"owner": "team')
+    (tmp_path / "uploads" / f"{'1' * 32}.json").write_text("[]")
+    name = begun(uploads)
+    send(uploads, name)
+    assert uploads.finish(name, "team a", tmp_path / "image.tar").read_bytes() == DATA
+    with pytest.raises(UploadRefused, match="no such upload"):
+        uploads.add("0" * 32, "team", offset=0, piece=b"x")
+
+
+def test_a_record_is_there_whole_or_not_at_all(
+    uploads: Uploads, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError):
+            begun(uploads)
+    assert not list((tmp_path / "uploads").glob("*.json"))
+    begun(uploads), begun(uploads)
+
+
+def test_16_of_many_that_begin_at_once_as_many_come_through_as_are_allowed(tmp_path: Path) -> None:
+    def begin(_: int) -> bool:
+        try:
+            begun(Uploads(tmp_path / "uploads", SMALL))
+        except UploadRefused:
+            return False
+        return True
+
+    with ThreadPoolExecutor(20) as pool:
+        assert sum(pool.map(begin, range(40))) == SMALL.most_open
+
+
+def test_an_upload_that_was_moved_and_not_yet_forgotten_can_be_finished_again(uploads: Uploads, tmp_path: Path) -> None:
+    name = begun(uploads)
+    send(uploads, name)
+    (part,) = (tmp_path / "uploads").glob("*.part")
+    os.link(part, tmp_path / "image.tar")
+    assert uploads.finish(name, "team a", tmp_path / "image.tar").read_bytes() == DATA
+    other = begun(uploads)
+    send(uploads, other)
+    with pytest.raises(FileExistsError):
+        uploads.finish(other, "team a", tmp_path / "image.tar")

@@ -1,0 +1,349 @@
+"""The phase file: every limit in one checked place, and a submission run, scored and watched as it says."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import shutil
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from hostile_programs import good
+from submission_runs import events, rules, tasks
+from surgeval.asking.driver import run_tasks
+from surgeval.asking.plan import Rules
+from surgeval.asking.session import Entrant
+from surgeval.cli import build_app
+from surgeval.errors import HiddenDataRefused, ImageRefused, InputInvalid, Misuse
+from surgeval.sandbox import ENGINES, ImageLimits, Limits, open_engine
+from surgeval.sandbox.process import ProcessEngine
+from surgeval.submissions import phase_scores
+from surgeval.submissions.compliance import compliance_of, doubled
+from surgeval.submissions.phase import SECTIONS, Phase, phase_of, read_phase
+from surgeval.submissions.phase_run import Shard, check_submission, run_submission
+from surgeval.submissions.phase_scores import score_submission
+from surgeval.submissions.phase_status import status_of
+from surgeval.submissions.rehearsal import phase_settings, rehearse
+from surgeval.submissions.results import p95_bound
+from surgeval.submissions.starter import new_pack
+from surgeval.submissions.uploads import UploadLimits
+
+TOML = """
+name = "preliminary"
+track = "frame"
+engines = ["process"]
+[run]
+memory_mb = 4096
+scratch_mb = 512
+[weights]
+size_mb = 1
+[budget]
+seconds = 20
+restarts = 1
+state = "free"
+"""
+
+
+@pytest.fixture
+def phase_file(tmp_path: Path) -> Path:
+    (tmp_path / "phase.toml").write_text(TOML)
+    return tmp_path / "phase.toml"
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    """The questions of the starter pack without references, which lie elsewhere."""
+    new_pack(tmp_path / "pack")
+    shutil.move(tmp_path / "pack" / "example_input" / "references.json", tmp_path / "references.json")
+    return tmp_path / "pack" / "example_input"
+
+
+def scored(phase: Phase, questions: Path, run: Path) -> Any:
+    return score_submission(
+        phase, run, requests=questions / "request.json", references=questions.parents[1] / "references.json",
+        replicates=10,
+    )  # fmt: skip
+
+
+def codes(status: dict[str, Any]) -> list[str]:
+    """What a status says of the submission; how busy the machine is that tests it is another matter."""
+    return [code for code in status["codes"] if code != "machine-slower"]
+
+
+def test_every_limit_can_be_set_and_only_those() -> None:
+    for kind, left_out in ((Limits, set()), (ImageLimits, {"architecture"}), (UploadLimits, set()),
+                           (Rules, {"track", "poll_s"})):  # fmt: skip
+        (section,) = (one for one in SECTIONS.values() if one.kind is kind)
+        assert set(section.names.values()) == {one.name for one in fields(kind)} - left_out
+
+
+def test_what_is_read_is_what_holds(phase_file: Path) -> None:
+    phase = read_phase(phase_file)
+    assert (phase.run.memory_mb, phase.run.tmp_mb, phase.budget.budget_s) == (4096, 512, 20.0)
+    assert phase.budget.most_restarts == 1
+    given = {key: value for key, value in phase.as_dict().items() if value is not None}
+    assert phase_of(json.loads(json.dumps(given))) == phase
+
+
+def test_every_problem_is_listed() -> None:
+    with pytest.raises(InputInvalid) as caught:
+        phase_of({
+            "nam": "x", "track": "film", "hidden": "yes", "engines": ["vm"], "protocol": "batch", "warm_up": "gone.mp4",
+            "run": {"memory_mb": "4", "scratch": 3, "cpuset": "all"}, "budget": {"restarts": -1, "state": "none"},
+            "gpu": {"count": 2}, "image": 7, "upload": {"most_open": True},
+        })  # fmt: skip
+    text = " ".join(caught.value.problems)
+    for word in ("'name'?", "name is missing", "track must", "hidden must", "engines must", "protocol must", "warm_up",
+                 "[run] memory_mb", "'scratch_mb'?", "restarts must", "state must", "count must be 0 or 1",
+                 "image must be a table", "most_open must"):  # fmt: skip
+        assert word in text, word
+
+
+def test_hidden_questions_and_an_engine_that_keeps_nothing_in_contradict_each_other() -> None:
+    with pytest.raises(InputInvalid, match="keeps nothing in"):
+        phase_of({"name": "x", "track": "frame", "hidden": True, "engines": ["process"]})
+
+
+def test_a_scratch_folder_that_could_never_be_filled_is_refused() -> None:
+    with pytest.raises(InputInvalid, match=r"\[run\] scratch_mb is above memory_mb"):
+        phase_of({"name": "x", "track": "frame", "run": {"memory_mb": 100, "scratch_mb": 200, "shm_mb": 10}})
+
+
+def test_shards_share_out_all_videos_once() -> None:
+    videos = [f"video {number}" for number in range(200)]
+    parts = [[video for video in videos if Shard(number, 4).holds(video)] for number in range(1, 5)]
+    assert sorted(video for part in parts for video in part) == sorted(videos)
+    assert min(map(len, parts)) > 25
+    for wrong in ("0/4", "5/4", "1", "a/b", "1/0"):
+        with pytest.raises(Misuse, match="a shard is I/N"):
+            Shard.read(wrong)
+
+
+def test_shards_together_score_as_the_whole(phase_file: Path, questions: Path, tmp_path: Path) -> None:
+    phase = read_phase(phase_file)
+    command = good(tmp_path / "program", "return 'yes' if 'sponge' in question['question'] else '1'")
+    run_submission(phase, questions, out=tmp_path / "whole", command=command)
+    whole = scored(phase, questions, tmp_path / "whole")
+    for number in range(1, 5):
+        run_submission(phase, questions, out=tmp_path / "parts", command=command, shard=Shard(number, 5))
+    with pytest.raises(InputInvalid, match="shards 5 of 5 are missing"):
+        scored(phase, questions, tmp_path / "parts")
+    run_submission(phase, questions, out=tmp_path / "parts", command=command, shard=Shard(5, 5))
+    assert repr(scored(phase, questions, tmp_path / "parts").headline) == repr(whole.headline)
+    status = status_of(tmp_path / "whole")
+    assert (status["stage"], codes(status)) == ("scored", [])
+    assert [row["stage"] for row in status["history"]] == ["running", "inferred", "scored"]
+    assert all(row["at"] for row in status["history"])
+
+
+def test_a_run_never_sees_references(phase_file: Path, questions: Path, tmp_path: Path) -> None:
+    shutil.copy(tmp_path / "references.json", questions / "references.json")
+    with pytest.raises(Misuse, match="no references where submissions run"):
+        run_submission(read_phase(phase_file), questions, out=tmp_path / "out", command=good(tmp_path / "program"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_scoring_never_opens_an_engine(
+    phase_file: Path, questions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    phase = read_phase(phase_file)
+    run_submission(phase, questions, out=tmp_path / "out", command=good(tmp_path / "program"))
+
+    def forbidden(*_: object, **__: object) -> None:
+        raise AssertionError("an engine was opened")
+
+    for name in ENGINES:
+        monkeypatch.setattr(ENGINES[name], "start", forbidden)
+        monkeypatch.setattr(ENGINES[name], "check", forbidden)
+    assert scored(phase, questions, tmp_path / "out").headline["accuracy"] >= 0
+    assert "sandbox" not in Path(phase_scores.__file__).read_text()
+
+
+def test_other_settings_are_another_run_and_are_not_scored_as_this_one(
+    phase_file: Path, questions: Path, tmp_path: Path
+) -> None:
+    phase, command = read_phase(phase_file), good(tmp_path / "program")
+    run_submission(phase, questions, out=tmp_path / "out", command=command)
+    phase_file.write_text(TOML.replace("seconds = 20", "seconds = 21"))
+    other = read_phase(phase_file)
+    with pytest.raises(Misuse, match="other settings"):
+        run_submission(other, questions, out=tmp_path / "out", command=command)
+    with pytest.raises(InputInvalid, match="other settings"):
+        scored(other, questions, tmp_path / "out")
+    assert codes(status_of(tmp_path / "out", other)) == ["other-settings"]
+
+
+def test_the_refusal_of_weak_engines_is_reachable(phase_file: Path, questions: Path, tmp_path: Path) -> None:
+    phase_file.write_text(TOML.replace('engines = ["process"]', 'engines = ["bubblewrap"]\nhidden = true'))
+    phase = read_phase(phase_file)
+    with pytest.raises(HiddenDataRefused):
+        run_submission(
+            phase, questions, out=tmp_path / "out", command=good(tmp_path / "program"), engine=ProcessEngine()
+        )
+    with pytest.raises(Misuse, match="runs in bubblewrap"):
+        run_submission(phase, questions, out=tmp_path / "out", command=("true",), engine="process")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_that_was_stopped_goes_on_and_its_stage_says_so(
+    phase_file: Path, questions: Path, tmp_path: Path
+) -> None:
+    phase, command = read_phase(phase_file), good(tmp_path / "program")
+    seen: list[str] = []
+
+    def stop(_: int) -> None:
+        seen.append(status_of(tmp_path / "out")["stage"])
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_submission(phase, questions, out=tmp_path / "out", command=command, progress=stop)
+    assert seen == ["running"]
+    assert status_of(tmp_path / "out")["stage"] == "failed_infra"
+    with pytest.raises(InputInvalid, match="is not finished"):
+        scored(phase, questions, tmp_path / "out")
+    run_submission(phase, questions, out=tmp_path / "out", command=command)
+    assert status_of(tmp_path / "out")["stage"] == "inferred"
+
+
+def test_a_program_that_never_becomes_ready_is_the_participants_failure(
+    phase_file: Path, questions: Path, tmp_path: Path
+) -> None:
+    run_submission(read_phase(phase_file), questions, out=tmp_path / "out", command=("/bin/false",))
+    status = status_of(tmp_path / "out")
+    assert status["stage"] == "failed_participant"
+    assert codes(status) == ["answers-crashed", "never-ready", "no-restart-left"]
+
+
+def test_an_image_that_intake_refuses_is_a_stage(phase_file: Path, questions: Path, tmp_path: Path) -> None:
+    class Strict(ProcessEngine):
+        def check(self, launch: object) -> None:
+            return None
+
+        def store(self, archive: Path, limits: ImageLimits | None = None) -> str:
+            raise ImageRefused(archive.name, ["it starts nothing"])
+
+    with pytest.raises(ImageRefused):
+        run_submission(
+            read_phase(phase_file), questions, out=tmp_path / "out", image=tmp_path / "image.tar", engine=Strict()
+        )
+    assert status_of(tmp_path / "out")["stage"] == "intake_refused"
+    assert status_of(tmp_path / "out")["codes"] == ["image-refused"]
+
+
+def test_what_a_run_was_measured_on_is_kept(phase_file: Path, questions: Path, tmp_path: Path) -> None:
+    place = run_submission(read_phase(phase_file), questions, out=tmp_path / "out", command=good(tmp_path / "program"))
+    (kept,) = events(place, "evidence")
+    assert kept["kernel"]
+    assert kept["canary_before_s"] > 0
+    assert kept["verdict"] in ("ok", "slower")
+
+
+def test_weights_are_mounted_measured_and_part_of_the_run(phase_file: Path, questions: Path, tmp_path: Path) -> None:
+    weights, phase = tmp_path / "weights", read_phase(phase_file)
+    weights.mkdir()
+    (weights / "w.bin").write_text("0.5")
+    command = good(tmp_path / "program", "return open(os.environ['SURG_WEIGHTS'] + '/w.bin').read()")
+    place = run_submission(phase, questions, out=tmp_path / "out", command=command, weights=weights)
+    assert '"content":"0.5"' in (place / "answers.jsonl").read_text().replace(": ", ":")
+    (weights / "w.bin").write_text("0.7")
+    with pytest.raises(Misuse, match="entrant: weights differ"):
+        run_submission(phase, questions, out=tmp_path / "out", command=command, weights=weights)
+    (weights / "w.bin").write_bytes(bytes(2 << 20))
+    (weights / "link").symlink_to("/etc/passwd")
+    (weights / "w.bin").chmod(0o600)
+    found = check_submission(phase, weights=weights)
+    assert [f.code for f in found if f.severity == "error"] == ["weights-refused"] * 3
+
+
+def test_a_participant_rehearses_under_the_same_file(phase_file: Path, questions: Path, tmp_path: Path) -> None:
+    phase = read_phase(phase_file)
+    found = rehearse(
+        questions, out=tmp_path / "rehearsal", command=good(tmp_path / "program"), limits=phase.run,
+        settings=phase_settings(phase, replicates=10),
+    )  # fmt: skip
+    assert found.run.outcomes == {"ok": 3}
+    assert json.loads((tmp_path / "rehearsal" / "run.json").read_text())["rules"]["most_restarts"] == 1
+
+
+def verb(*words: object) -> tuple[int, str]:
+    done = CliRunner().invoke(build_app(), ["submission", *map(str, words)], catch_exceptions=False)
+    return done.exit_code, done.output
+
+
+def test_the_organisers_verbs_in_a_row(phase_file: Path, questions: Path, tmp_path: Path) -> None:
+    (tmp_path / "method.md").write_text("# Ours\n\nA very good method.\n")
+    code, text = verb("check", "--phase", phase_file, "--description", tmp_path / "method.md", "--json")
+    assert (code, json.loads(text)["stage"]) == (0, "intake_ok")
+    (tmp_path / "bad.md").write_text("<script>alert(1)</script>")
+    code, text = verb("check", "--phase", phase_file, "--description", tmp_path / "bad.md")
+    assert code == 1
+    assert text.startswith("intake_refused")
+    run = ["--run", tmp_path / "run"]
+    words = " ".join(good(tmp_path / "program"))
+    code, text = verb("run", "--phase", phase_file, "--questions", questions, *run, "--command", words)
+    assert code == 0
+    assert "inferred" in text
+    code, text = verb(
+        "score", "--phase", phase_file, *run, "--requests", questions / "request.json", "--references",
+        tmp_path / "references.json", "--boot", 10,
+    )  # fmt: skip
+    assert code == 0
+    code, text = verb("status", "--phase", phase_file, *run, "--json")
+    assert json.loads(text)["stage"] == "scored"
+
+
+def test_the_page_shows_every_setting_with_its_default() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "run-a-phase.md").read_text(encoding="utf-8")
+    shown = tomllib.loads(page.split("```toml\n")[1].split("```")[0])
+    assert phase_of(shown) == phase_of({"name": shown["name"], "track": shown["track"]})
+    assert {name: set(table) for name, table in shown.items() if isinstance(table, dict)} == {
+        name: set(section.names) for name, section in SECTIONS.items()
+    }
+
+
+@pytest.mark.parametrize(("remembers", "verdict"), [(True, "quicker"), (False, "ok")])
+def test_a_compliance_run_tells_who_remembers_answers(
+    remembers: bool, verdict: str, phase_file: Path, tmp_path: Path
+) -> None:
+    asked = tasks(tmp_path / "media", 8, 2)
+    body = (
+        "kept = state.setdefault('kept', {})\nkey = question['question']\n"
+        f"if {remembers} and key in kept: return kept[key]\n"
+        "time.sleep(0.4)\nkept[key] = key\nreturn key"
+    )
+    links = tmp_path / "links"
+    links.mkdir()
+    twice = doubled(asked, 6, links, seed=1)
+    assert len({task.request.case for task in twice}) == 12
+    out = run_tasks(
+        twice, engine=open_engine("process"), entrant=Entrant(command=good(tmp_path / "program", body)), rules=rules(),
+        out=tmp_path / "out",
+    )  # fmt: skip
+    found = compliance_of(out)
+    assert (found.pairs, found.changed, found.verdict) == (6, 0, verdict)
+
+
+def test_the_verb_of_a_compliance_run_says_too_few_where_there_are_few(
+    phase_file: Path, questions: Path, tmp_path: Path
+) -> None:
+    words = " ".join(good(tmp_path / "program"))
+    code, text = verb(
+        "run", "--phase", phase_file, "--questions", questions, "--run", tmp_path / "run", "--command", words,
+        "--compliance", 3,
+    )  # fmt: skip
+    assert (code, json.loads(text)["verdict"], json.loads(text)["pairs"]) == (0, "too few", 3)
+
+
+def test_a_bound_on_the_slow_end_needs_59_answers_and_covers() -> None:
+    assert math.isnan(p95_bound([1.0] * 58))
+    assert p95_bound([float(n) for n in range(59)]) == 58.0
+    chance, covered = random.Random(3), 0
+    for _ in range(2000):
+        covered += p95_bound([chance.random() for _ in range(200)]) >= 0.95
+    assert 0.95 <= covered / 2000 <= 0.985  # the coverage of whole order statistics at 200 is 0.973
