@@ -84,7 +84,7 @@ def _coco_data_set(content: Mapping[str, Any]) -> RawBoxes:
     """Predictions as a COCO data set: ids are those of its own images and categories, which are known by name."""
     images = _names(content.get("images"), "file_name")
     classes = _names(content.get("categories"), "name")
-    records = []
+    records: list[Mapping[str, Any]] = []
     for one in content["annotations"]:
         if not isinstance(one, Mapping):
             continue
