@@ -95,10 +95,16 @@ def measured_by(task: Task) -> str:
         return "none"
     from importlib import import_module
 
-    kind = task.compared.kind
-    module = import_module(f"surgeval.scoring.evaluate.{kind}")
-    usual = task.compared.metrics or getattr(module, "DEFAULT", ())
-    return f"{kind}: {', '.join(usual)}" if usual else kind
+    compared = task.compared
+    module = import_module(f"surgeval.scoring.evaluate.{compared.kind}")
+    form = "LABEL_DEFAULT" if compared.label else "SET_DEFAULT"
+    if compared.kind == "segmentation":
+        binary = len(compared.options.get("classes", ())) == 1 and "ignore" not in compared.options
+        form = (
+            "INSTANCE_DEFAULT" if compared.options.get("instances") else "BINARY_DEFAULT" if binary else "CLASS_DEFAULT"
+        )
+    usual = compared.metrics or getattr(module, "DEFAULT", None) or getattr(module, form, ())
+    return f"{compared.kind}: {', '.join(usual)}" if usual else compared.kind
 
 
 def _engine(kind: type[Engine]) -> dict[str, str]:

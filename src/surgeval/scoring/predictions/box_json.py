@@ -48,7 +48,7 @@ def _of_object(content: Mapping[str, Any], name: str) -> RawBoxes:
     if content.get("type") == _GRAND_CHALLENGE:
         return _grand_challenge(content)
     if isinstance(content.get("annotations"), list):
-        return _coco_results([one for one in content["annotations"] if isinstance(one, Mapping)])
+        return _coco_data_set(content)
     if isinstance(content.get("shapes"), list):
         return labelme_boxes({name: content})
     if {"labels", "bboxes"} <= set(content):
@@ -78,6 +78,35 @@ def _coco_results(records: list[Mapping[str, Any]]) -> RawBoxes:
         found.add(image if isinstance(image, int | str) else str(image), label, one.get("bbox"), one.get("score"),
                   one.get("segmentation"))  # fmt: skip
     return found
+
+
+def _coco_data_set(content: Mapping[str, Any]) -> RawBoxes:
+    """Predictions as a COCO data set: ids are those of its own images and categories, which are known by name."""
+    images = _names(content.get("images"), "file_name")
+    classes = _names(content.get("categories"), "name")
+    records: list[Mapping[str, Any]] = []
+    for one in content["annotations"]:
+        if not isinstance(one, Mapping):
+            continue
+        record = dict(one)
+        if str(one.get("image_id")) in images:
+            record["file_name"] = images[str(one["image_id"])]
+        if str(one.get("category_id")) in classes:
+            record["category_id"] = classes[str(one["category_id"])]
+        records.append(record)
+    found = _coco_results(records)
+    found.form, found.class_numbers = "a COCO data set with images and categories of its own", (IDS,)
+    return found
+
+
+def _names(records: Any, key: str) -> dict[str, str]:
+    """The names in some records by their ids."""
+    listed = records if isinstance(records, list) else []
+    return {
+        str(one["id"]): one[key]
+        for one in listed
+        if isinstance(one, Mapping) and "id" in one and isinstance(one.get(key), str)
+    }
 
 
 def _of_images(content: Mapping[Any, Any], form: str) -> RawBoxes:

@@ -308,3 +308,16 @@ def test_a_frame_number_alone_names_an_image_of_a_single_video_only() -> None:
     both = {**row, "video": ["v"], "frame": [26]}
     del both["image"]
     assert read_boxes(pl.DataFrame(both), dataset).results[0]["image_id"] == "image 0"
+
+
+def test_predictions_with_images_of_their_own_are_mapped_by_name(tmp_path: Path) -> None:
+    content = {
+        "images": [{"id": 51, "file_name": "video01_000026.jpg"}],  # another image has this id in the references
+        "categories": [{"id": 2, "name": "grasper"}],
+        "annotations": [{"id": 1, "image_id": 51, "category_id": 2, "bbox": BOXES[0], "score": 0.9}],
+    }
+    path = tmp_path / "predicted.json"
+    path.write_text(json.dumps(content))
+    read = read_boxes(path, references())
+    assert boxes_of(read) == EXPECTED[:1]
+    assert "a COCO data set with images and categories of its own" in read.form
