@@ -1,12 +1,20 @@
-"""The official summary and the native one against the official toolkit's own code, at FOCUS size."""
+"""Scoring against the official toolkit's own code at FOCUS size, files included, and a million responses alone."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from bench.bench_lint import write_files
 from bench.harness import Row, cpu_seconds, peak_memory_mb
+from surgeval import score
 from surgeval.schema.formats import Rules
 from surgeval.schema.taxonomy import Capability
 from surgeval.scoring.official import decide, results_csv, summarise, summary_csv
@@ -15,6 +23,8 @@ from surgeval.scoring.slices import rows_of
 from surgeval.scoring.summary import summarise as summarise_native
 
 QUESTIONS, VIDEOS, REPLICATES, MODELS = 20_000, 200, 1_000, 20
+MANY, MANY_S, MANY_MB = 1_000_000, 40.0, 1_500.0
+"""Responses scored at once, and the CPU time and memory they may take."""
 FORMATS = {"binary": "yes", "number": "3", "fo_class": "Clip", "time": "00:00:10", "percentage": "40%"}
 
 
@@ -43,10 +53,57 @@ def rows() -> list[Row]:
         equal = "equal bytes" if ours == theirs else "BYTES DIFFER"
         work = f"official profile: {QUESTIONS:,} questions decided, 26 slices, {REPLICATES:,} replicates ({kernel})"
         table.append(Row(work, seconds, "orena-focus 0.4.0", peer_s, 30, equal))
+    table += _whole_calls(data)
     native_s = _native(data) / MODELS
     note = f"{MODELS} models at once; peak memory {peak_memory_mb():.0f} MB (the peer's run included)"
     table.append(Row("native summary, per model", native_s, "orena-focus 0.4.0", peer_s, 1000, note))
+    return [*table, _many()]
+
+
+def _whole_calls(data: tuple[Any, Any, Any]) -> list[Row]:
+    """The whole of `score`, from files to results, beside the toolkit's loaders and evaluator."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / f"{name}.json" for name in ("requests", "references", "responses")]
+        for path, rows in zip(paths, data, strict=True):
+            path.write_text(json.dumps(rows, indent=2), encoding="utf-8")
+        peer_s = _official_files(paths)
+        table = []
+        for profile in ("orena-focus-0.4.0", "native"):
+            work = f"score(), files included, profile {profile}: {QUESTIONS:,} questions"
+            seconds = cpu_seconds(partial(score, *paths, profile=profile, replicates=REPLICATES), repeat=2)
+            table.append(Row(work, seconds, "orena-focus 0.4.0", peer_s, 25))
     return table
+
+
+def _official_files(paths: list[Path]) -> float:
+    from bench.official_toolkit import import_focus
+
+    focus = import_focus()
+    from focus.evaluation.evaluator import Evaluator
+
+    def work() -> None:
+        loaders = (focus.load_requests, focus.load_references, focus.load_responses)
+        items = [load(path) for load, path in zip(loaders, paths, strict=True)]
+        Evaluator(judges=[], n_boot=REPLICATES).run(*items)
+
+    return cpu_seconds(work, repeat=1, warm_up=False)
+
+
+def _many() -> Row:
+    """A million responses in a process of its own, whose memory the kernel counts."""
+    code = (
+        "import sys, time; from surgeval import score; start = time.process_time();"
+        "score(*sys.argv[1:], missing='not_judged=worst'); print(time.process_time() - start,"
+        "next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        requests, responses, references = write_files(Path(folder), MANY)
+        command = [sys.executable, "-c", code, *map(str, (requests, references, responses))]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    seconds, memory = map(float, done.stdout.split())
+    kept = "kept" if seconds <= MANY_S and memory / 1024 <= MANY_MB else "NOT kept"
+    note = f"goal: {MANY_S:g} s and {MANY_MB:,.0f} MB; {kept}; peak memory {memory / 1024:,.0f} MB"
+    return Row(f"score(), files included, native: {MANY:,} responses", seconds, "-", None, note=note)
 
 
 def _official(data: tuple[Any, Any, Any]) -> tuple[float, tuple[str, str]]:

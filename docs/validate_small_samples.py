@@ -40,14 +40,16 @@ PRESENCE, RECALL = np.linspace(1.0, 0.12, 7), np.linspace(0.85, 0.51, 7)
 # --- one value -----------------------------------------------------------------------------------
 
 
-def value_hit(kind: str, videos: int, unequal: bool, estimand: str, *, repetition: int) -> bool:
-    """Whether the interval of one value contains the truth."""
+def value_hit(kind: str, videos: int, unequal: bool, estimand: str, *, repetition: int) -> float:
+    """Whether the interval of one value contains the truth; NaN where the data carry none."""
     rng = stream(17, "small-samples", kind, str(videos), str(unequal), str(repetition))
     length = rng.normal(size=videos)
     sizes = lengths(length) if unequal else np.full(videos, 20)
     table = scores({"model": _rows(kind, length, sizes, rng)}, sizes)
-    found = surgeval.interval(table, estimand=estimand).table
-    return bool(found["low"][0] <= truth(kind, estimand) <= found["high"][0])
+    row = surgeval.interval(table, estimand=estimand).table.row(0, named=True)
+    if row["low"] is None:
+        return float("nan")
+    return float(row["low"] <= truth(kind, estimand) <= row["high"])
 
 
 def value_coverage(kind: str, videos: int, *, unequal: bool, estimand: str = "rows", repetitions: int) -> float:

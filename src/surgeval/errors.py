@@ -9,6 +9,7 @@
     │   └── WouldOverwrite     an output exists and --force was not given, or is not ours
     ├── InputInvalid           a file or table that cannot be used; lists every problem
     │   ├── ImageRefused       an image archive that intake does not let in
+    │   ├── WrongFile          a file that is recognisably another one, or answers other questions
     │   ├── FileUnreadable     not the format it claims to be (JSON, CSV, Parquet, encoding)
     │   ├── ProcedureInvalid   annotations of a procedure that cannot be true
     │   ├── QuestionsInvalid   requests or references that contradict themselves
@@ -30,11 +31,16 @@ A message says what is wrong, where, what was got and what to do.
 from __future__ import annotations
 
 import difflib
+import re
 import shlex
 from collections.abc import Iterable, Sequence
 
-SHOWN_PROBLEMS = 20
-"""Problems spelled out in a message; the rest are counted, and all stay in `.problems`."""
+SHOWN_PROBLEMS = 9
+"""Problems that a message lists one by one; more are counted by kind, and all stay in `.problems`."""
+SHOWN_EXAMPLES = 3
+SHOWN_KINDS = 20
+_VARIES = re.compile(r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\S*\d\S*")
+"""What differs between two problems of one kind: quoted words, identifiers in brackets, whatever has a digit."""
 
 
 class SurgevalError(Exception):
@@ -100,15 +106,22 @@ class InputInvalid(SurgevalError):
 
     def __init__(self, where: str, problems: Sequence[str]) -> None:
         self.where, self.problems = where, list(problems)
-        shown = "; ".join(self.problems[:SHOWN_PROBLEMS])
-        more = len(self.problems) - SHOWN_PROBLEMS
-        tail = f"; and {more} more" if more > 0 else ""
-        count = "" if len(self.problems) == 1 else f"{len(self.problems)} problems: "
-        super().__init__(f"{where}: {count}{shown}{tail}")
+        count = len(self.problems)
+        if count <= SHOWN_PROBLEMS:
+            numbered = "" if count == 1 else f"{count} problems: "
+            super().__init__(f"{where}: {numbered}{'; '.join(self.problems)}")
+        else:
+            lines = by_kind(self.problems)
+            kinds = f"{len(lines)} kinds" if len(lines) > 1 else "one kind"
+            super().__init__("\n  ".join([f"{where}: {count:,} problems of {kinds}:", *_cut(lines, SHOWN_KINDS)]))
 
 
 class ImageRefused(InputInvalid):
     """An image archive that intake does not let in."""
+
+
+class WrongFile(InputInvalid):
+    """A file that is recognisably another one than it was given as, or whose identifiers all are others."""
 
 
 class FileUnreadable(InputInvalid):
@@ -181,6 +194,26 @@ class RunInterrupted(SurgevalError):
 
 class TooFewVideos(SurgevalError):
     """With so few videos the spread between videos cannot be known."""
+
+
+def by_kind(problems: Iterable[str]) -> list[str]:
+    """One line for each kind of problem: how many there are, and the first of them.
+
+    Example:
+        >>> by_kind(["row 1: no id", "[q7] no question", "row 4: no id", "row 8: no id", "row 9: no id"])
+        ['4 like: row 1: no id; row 4: no id; row 8: no id', '[q7] no question']
+    """
+    kinds: dict[str, list[str]] = {}
+    for problem in problems:
+        kinds.setdefault(_VARIES.sub("", problem), []).append(problem)
+    return [
+        alike[0] if len(alike) == 1 else f"{len(alike):,} like: {'; '.join(alike[:SHOWN_EXAMPLES])}"
+        for alike in kinds.values()
+    ]
+
+
+def _cut(lines: list[str], most: int) -> list[str]:
+    return lines if len(lines) <= most else [*lines[:most], f"and {len(lines) - most:,} more kinds"]
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

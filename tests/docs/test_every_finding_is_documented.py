@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import surgeval
-from surgeval.scoring.lint_rules import OFFICIAL_ABORTS, RULES
+from surgeval.schema.finding_rules import OFFICIAL_ABORTS, RULES
 
 SOURCE = Path(surgeval.__file__).parent
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "lint-an-answer-file.md"
@@ -13,7 +13,7 @@ PLACES = [*sorted((SOURCE / "schema").glob("*.py")), *sorted((SOURCE / "scoring"
 ELSEWHERE = ("findings.py", "missing.py", "score_matrix.py", "score_table.py", "statistics_table.py")
 FILES = [path for path in PLACES if path.name not in ELSEWHERE]
 """Where answers are checked: `findings.py` only says what a finding is, the others look at tables of scores."""
-SPEAKERS = {"Finding", "complain", "note"}
+SPEAKERS = {"Finding", "complain", "note", "noticed"}
 """Functions whose first argument is the code of a finding."""
 
 

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builders import reference_row, request_row, response_row
+from surgeval.schema.finding_rules import RULES
 from surgeval.scoring.injection import official_signal
 from surgeval.scoring.lint import lint
-from surgeval.scoring.lint_rules import RULES
 
 focus = import_focus()
 from focus.evaluation.adversarial import AdversarialDetector  # noqa: E402
@@ -39,6 +39,10 @@ def changed(rows: list[dict[str, Any]], **changes: Any) -> str:
 
 CASES: list[tuple[str, dict[str, str], float | None, bool]] = [
     # code, files that differ from the good ones, latency limit, whether the official toolkit stops
+    ("another-file", {"responses": text(REFERENCES)}, None, True),
+    ("another-file", {"references": text(RESPONSES)}, None, True),
+    ("another-file", {"requests": text(RESPONSES)}, None, True),
+    ("nothing-matches", {"responses": text([response_row("q8"), response_row("q9")])}, None, False),
     ("file-unreadable", {"responses": text(RESPONSES)[:-5]}, None, True),
     ("no-responses", {"responses": "[]"}, None, False),
     ("all-empty", {"responses": text([{**row, "content": ""} for row in RESPONSES])}, None, False),

@@ -12,8 +12,8 @@ from typing import NoReturn
 import typer
 
 from surgeval.cli._catalogues import CatalogueHelp
-from surgeval.cli._console import talk
-from surgeval.errors import SurgevalError
+from surgeval.cli._console import emit_json, talk
+from surgeval.errors import InputInvalid, SurgevalError
 
 __all__ = ["main"]
 
@@ -91,6 +91,8 @@ def main() -> None:
     try:
         build_app()()
     except SurgevalError as error:
+        if "--json" in sys.argv and isinstance(error, InputInvalid):
+            emit_json({"error": type(error).__name__, "where": error.where, "problems": error.problems})
         _stop(f"{type(error).__name__}: {error}")
     except OSError as error:
         where = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)

@@ -131,9 +131,7 @@ def detection(
     class_numbers: Annotated[
         str, typer.Option("--class-numbers", help="What class numbers are: ids, from-0 or from-1.")
     ] = "",
-    classes: Annotated[
-        str, typer.Option("--classes", metavar="A,B,...", help="Names of class numbers in the model's order.")
-    ] = "",
+    prediction_labels: PredictionLabelsOption = "",
     columns: ColumnsOption = "",
     video_column: VideoKeyOption = "",
     video_pattern: PatternOption = "",

@@ -1,7 +1,7 @@
 """Videos that two public data sets share, so that nothing is tested on what it was trained on.
 
-Counts are from a secondary source; where both data sets use the Cholec80 numbers the shared videos follow
-from the names and are listed.
+Counts are from a secondary source. Where both data sets use the Cholec80 numbers, or a table of numbers is known (the
+tools of M2CAI16, Endoscapes), the shared videos follow from the names and are listed.
 """
 
 from __future__ import annotations
@@ -22,11 +22,29 @@ _SHARED_COUNTS = (
     ("cholect50", "cholectrack20", 14),
 )
 _UNSHARED = ("cholec80", "heichole")
-_SAME_VIDEOS = (("cholec80", "cholect45", 45), ("cholec80", "cholec80_cvs", 80), ("cholect45", "cholect50", 45))
+_SAME_VIDEOS = (
+    ("cholec80", "cholect45", 45),
+    ("cholec80", "cholec80_cvs", 80),
+    ("cholec80", "cholec80_vqa", 40),
+    ("cholec80", "m2cai16", 15),
+    ("cholect45", "cholect50", 45),
+    ("cholect45", "ssg_vqa", 45),
+    ("grasp", "psi_ava", 8),
+    ("endovis18_vqa", "endovis2018", 14),
+)
 """Overlaps that follow from how the data set was made."""
 
-CHOLEC80_NUMBERED = ("cholec80", "cholect45", "cholect50", "cholecseg8k", "cholectrack20", "cholec80_cvs")
+CHOLEC80_NUMBERED = (
+    *("cholec80", "cholect45", "cholect50", "cholecseg8k", "cholectrack20", "cholec80_cvs", "cholec80_vqa"),
+    *("cholecinstanceseg", "ssg_vqa"),
+)
 """Data sets whose videos carry Cholec80 numbers."""
+ENDOSCAPES_NUMBERS = {1: 67, 2: 68, 3: 70, 4: 71, 7: 72, 10: 96, 33: 110, 121: 66, 127: 103}
+"""Videos of Endoscapes that are in Cholec80 or CholecT50, by the numbers of these; none is in its test part."""
+M2CAI16_NUMBERS = {**{n: n + 66 for n in range(1, 11)}, 11: 61, 12: 62, 13: 64, 14: 65, 15: 66}
+"""Videos of the tool set of M2CAI16 by their Cholec80 numbers."""
+_TRANSLATED = {"endoscapes2023": ENDOSCAPES_NUMBERS, "m2cai16": M2CAI16_NUMBERS}
+"""Data sets with numbers of their own -> the Cholec80 numbers of the videos that they share."""
 
 
 def leakage_table() -> pl.DataFrame:
@@ -39,7 +57,8 @@ def leakage_table() -> pl.DataFrame:
     rows += [(*_UNSHARED, 0, "secondary source")]
     rows += [(*row, "how the data set was made") for row in _SAME_VIDEOS]
     table = pl.DataFrame(rows, schema=["data_set_a", "data_set_b", "shared_videos", "source"], orient="row")
-    both = pl.col("data_set_a").is_in(CHOLEC80_NUMBERED) & pl.col("data_set_b").is_in(CHOLEC80_NUMBERED)
+    known = [*CHOLEC80_NUMBERED, *_TRANSLATED]
+    both = pl.col("data_set_a").is_in(known) & pl.col("data_set_b").is_in(known)
     return table.with_columns(both.alias("by_number")).sort("data_set_a", "data_set_b")
 
 
@@ -53,19 +72,22 @@ def shared_videos(data_set_a: str, videos_a: Iterable[str], data_set_b: str, vid
         >>> shared_videos("cholec80", ["video01", "video03"], "cholect50", ["VID01", "VID02"])
         ['video01']
     """
-    if data_set_a != data_set_b:
-        for name in (data_set_a, data_set_b):
-            if name not in CHOLEC80_NUMBERED:
-                known = ", ".join(CHOLEC80_NUMBERED)
-                raise Misuse(f"videos of {name!r} carry no Cholec80 numbers; overlap is known by name for {known}")
-    else:
+    if data_set_a == data_set_b:
         return sorted(set(videos_a) & set(videos_b))
-    numbers = {_number(video) for video in videos_b}
-    return [video for video in videos_a if _number(video) in numbers]
+    for name in (data_set_a, data_set_b):
+        if name not in CHOLEC80_NUMBERED and name not in _TRANSLATED:
+            known = ", ".join((*CHOLEC80_NUMBERED, *_TRANSLATED))
+            raise Misuse(f"videos of {name!r} carry no Cholec80 numbers; overlap is known by name for {known}")
+    numbers = {_number(data_set_b, video) for video in videos_b} - {None}
+    return [video for video in videos_a if _number(data_set_a, video) in numbers]
 
 
-def _number(video: str) -> int:
+def _number(data_set: str, video: str) -> int | None:
+    """The Cholec80 number of a video; None for one of another data set that is known not to be shared."""
     match = re.search(r"([0-9]{1,12})$", video)
     if match is None:
         raise Misuse(f"video {video!r} ends in no number")
-    return int(match[1])
+    if data_set == "m2cai16" and "workflow" in video:
+        return None
+    table = _TRANSLATED.get(data_set)
+    return int(match[1]) if table is None else table.get(int(match[1]))

@@ -21,6 +21,7 @@ from xml.etree.ElementTree import Element
 from xml.sax.saxutils import quoteattr
 
 from surgeval.datasets._about import About, Annotations
+from surgeval.datasets._cvat_projects import task_elements, tasks_of
 from surgeval.datasets._cvat_shapes import NOT_HELD, CvatShape, mask_from_runs, more_than_boxes, runs_of_mask, shapes_of
 from surgeval.datasets._cvat_text import attributes_text, escaped, xml_text
 from surgeval.datasets._draft import INSTRUMENT, LONGEST_S, ROLE, TrackDraft, VideoDraft, finish
@@ -56,7 +57,7 @@ def recognises(path: Path, head: str) -> bool:
 
 
 def read(path: str | Path, about: About | None = None) -> Annotations:
-    """The procedure in the file.
+    """The procedure in the file; of a project, one per task.
 
     Raises:
         FileUnreadable: Not such XML.
@@ -65,11 +66,33 @@ def read(path: str | Path, about: About | None = None) -> Annotations:
     draft = VideoDraft(str(path), about or About(), video=Path(path).stem)
     reader = _Reader(draft)
     for element in elements(path, ("meta", "track", "image")):
+        if element.tag == "meta" and element.find("project/tasks/task") is not None:
+            return _project(path, about or About(), element)
         reader.take(element)
     if not reader.seen:
         raise FileUnreadable(str(path), ["holds no <meta>, <track> or <image>; export as CVAT 1.1"])
     reader.conclude()
     return Annotations(*finish([draft], str(path)))
+
+
+def _project(path: str | Path, about: About, meta: Element) -> Annotations:
+    """The procedures of a project's tasks."""
+    tasks = tasks_of(meta)
+    readers = {task.number: _Reader(VideoDraft(str(path), about, video=f"task {task.number}")) for task in tasks}
+    for task in tasks:
+        readers[task.number].take(task.meta)
+    strays = 0
+    for number, element in task_elements(path, tasks):
+        if number in readers:
+            readers[number].take(element)
+        else:
+            strays += 1
+    drafts = [reader.draft for reader in readers.values()]
+    if strays:
+        drafts[0].problems.append(f"{strays} tracks or images belong to none of the project's tasks")
+    for reader in readers.values():
+        reader.conclude()
+    return Annotations(*finish(drafts, str(path)))
 
 
 class _Reader:
@@ -100,9 +123,12 @@ class _Reader:
 
     def _take_meta(self, element: Element) -> None:
         draft = self.draft
-        if element.find("task") is not None or element.find("job") is not None:
-            draft.video = _text_of(element, "name") or draft.video
         job = element.find("job")
+        name = (element.findtext("task/name") or element.findtext("job/name") or "").strip()
+        draft.video = name or draft.video
+        if job is not None and not name and not draft.about.video:
+            message = f"exports of a job do not name their video; it is called {draft.video!r} after the file"
+            draft.note("no-video-name", message)
         self.job = (job.findtext("id") or "").strip() if job is not None else ""
         size = element.find(".//original_size")
         if size is not None:

@@ -4,7 +4,8 @@ Read: a list of tasks; every annotation that was not cancelled is the work of on
 its own (the fact `annotator` names who, and with several the video's name too). Rectangles are in percent of the
 frame, turned about their top left corner; frames count from 1. Between two entries of a sequence the box is
 interpolated while the first is enabled; a disabled entry is the last of its stretch. Frame counts come from the
-browser, so the rate is `framesCount / duration` unless `About(fps=...)` tells better.
+browser, so the rate is `framesCount / duration` unless `About(fps=...)` tells better. The smaller export (JSON_MIN),
+whose tasks list values by the name of their control, is read as the full one.
 
 Written: one rectangle per object and phases as timeline labels. What the tool has no words for is carried in the
 task's data under `surgeval`; only whether a box is occluded is lost, and said.
@@ -37,7 +38,7 @@ Keyframe = tuple[int, tuple[float, float, float, float], bool]
 
 def recognises(path: Path, head: str) -> bool:
     """Whether a file that begins with `head` is one of this tool."""
-    keys = ('"annotations"', '"completions"', '"data"', '"predictions"')
+    keys = ('"annotations"', '"completions"', '"data"', '"predictions"', '"framesCount"')
     return path.suffix.lower() == ".json" and head.lstrip().startswith("[") and any(key in head for key in keys)
 
 
@@ -63,7 +64,22 @@ def read(path: str | Path, about: About | None = None) -> Annotations:
     return Annotations(*finish(drafts, str(path)))
 
 
+def _full_task(task: dict[str, Any]) -> dict[str, Any]:
+    """A task of the smaller export as the full one has it; any other as it is."""
+    values = [(control, value) for control, listed in task.items() for value in rows(listed)]
+    results = [
+        {"id": f"{control} {place}", "type": kind, "value": value}
+        for place, (control, value) in enumerate(values, start=1)
+        if (kind := "videorectangle" if "sequence" in value else "timelinelabels" if "ranges" in value else "")
+    ]
+    if "annotations" in task or not results:
+        return task
+    annotation = {"completed_by": task.get("annotator"), "result": results}
+    return {"id": task.get("id"), "data": {"video": task.get("video")}, "annotations": [annotation]}
+
+
 def _task_drafts(task: dict[str, Any], position: int, path: Path, about: About) -> list[VideoDraft]:
+    task = _full_task(task)
     given = task.get("data")
     data = given if isinstance(given, dict) else {}
     annotations = rows(task.get("annotations"))

@@ -13,8 +13,6 @@ from surgeval.datasets.cholec80 import PHASES as CHOLEC80_PHASES
 
 KIND = "data set"
 PHASES = ("TrocarPlacement", *CHOLEC80_PHASES)
-SAME_AS_CHOLEC80 = {**{n: n + 66 for n in range(1, 11)}, 11: 61, 12: 62, 13: 64, 14: 65, 15: 66}
-"""Video of the tool set -> video of Cholec80."""
 _LAST = {"workflow_video": 27, "test_workflow_video": 14, "tool_video": 15}
 
 

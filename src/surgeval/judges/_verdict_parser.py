@@ -151,7 +151,8 @@ def _final_words(reply: str) -> tuple[str | None, str | None]:
 
 def _speaks_against(before: str, word: str) -> bool:
     prose = "\n".join(line for line in before.splitlines() if not _LINE.match(line.strip()))
-    prose = prose.rstrip(" \t\n.,:;!?-*_`\"'()")
+    end = next((i for i in range(len(prose), 0, -1) if prose[i - 1].isalnum()), 0)
+    prose = prose[:end]
     ended = not prose or before.rstrip(" \t").endswith(_ENDS)
     if not ended and not _LINE.match(before.rpartition("\n")[2].strip()):
         return True

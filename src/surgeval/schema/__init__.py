@@ -3,6 +3,9 @@
 __all__ = [
     "archives",
     "documents",
+    "file_kinds",
+    "finding_log",
+    "finding_rules",
     "findings",
     "foreign_objects",
     "formats",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -51,7 +51,8 @@ class Finding:
 
     def as_dict(self) -> dict[str, Any]:
         """The finding as plain data, without empty fields."""
-        return {key: str(value) for key, value in asdict(self).items() if value is not None}
+        values = ((name, getattr(self, name)) for name in self.__slots__)
+        return {name: str(value) for name, value in values if value is not None}
 
     def __str__(self) -> str:
         place = " ".join(place for place in (self.where, f"[{self.case}]" if self.case else None) if place)

@@ -1,22 +1,27 @@
-"""Reading whole question sets and answer files, with every problem found at once.
+"""Reading whole question sets and answers, once, with every problem found at once.
 
 A source is a path, or `NAME=PATH`: everything in that file is then filed under the namespace NAME, so
-that data sets whose identifiers collide (HeiCo and LapChole do) can be scored together.
+that data sets whose identifiers collide (HeiCo and LapChole do) can be scored together. Tables of polars, pandas or
+Arrow, dictionaries and `Request`, `Reference` and `Response` objects are taken in place of files.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from surgeval.errors import FileUnreadable, Misuse, QuestionsInvalid, UnknownName
+from surgeval.schema import file_kinds
+from surgeval.schema.file_kinds import LOOKED_AT, mistaken
+from surgeval.schema.finding_log import FindingLog, short
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.foreign_objects import CLASS_NAMES
-from surgeval.schema.formats import AnswerFormat, BadParameters, Rules, build_format
+from surgeval.schema.formats import AnswerFormat, BadParameters, Rules, build_format, shown
 from surgeval.schema.questions import (
     Complain,
     Reference,
@@ -26,18 +31,16 @@ from surgeval.schema.questions import (
     request_from_row,
     response_from_row,
 )
-from surgeval.schema.rows import Report, read_rows
+from surgeval.schema.rows import Report, Row, TooDeep, frame_rows, read_rows
+from surgeval.schema.tabular import as_frame, is_frame
 
 Item = TypeVar("Item", Request, Reference, Response)
 Source = str | Path
-Sources = Source | Iterable[Source] | Iterable[Request] | Iterable[Reference] | Iterable[Response]
+Sources = Any
+"""A path, `NAME=PATH`, a table (polars, pandas, Arrow), or several of these, dictionaries or objects of ours."""
 
-_NOTES = {"no-video", "unknown-secondary", "id-not-text", "extra-keys", "extra-request-keys", "content-not-text"}
-_FATAL_IN_QUESTIONS = {
-    "no-id", "no-question", "unknown-capability", "answer-not-text", "bad-parameters", "bad-time",
-    "window-reversed", "bad-flag", "not-an-object", "repeated-key", "too-many-cells", "half-character",
-}  # fmt: skip
 _REMEMBERED_FORMATS = 4096
+_JSON = (".json", ".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +62,18 @@ class QuestionSet:
             UnknownName: No such format.
             BadParameters: The parameters cannot be used.
         """
-        key = (reference.format, _spelt(reference), rules)
+        key = (reference.format, _spelt(reference, repr), rules)
         if (known := self._formats.get(key)) is None:
-            known = _built(key[0], key[1], self.class_names, rules or Rules())
+            parameters = _spelt(reference, partial(json.dumps, sort_keys=True))
+            known = _built(reference.format, parameters, self.class_names, rules or Rules())
             if len(self._formats) < _REMEMBERED_FORMATS:
                 self._formats[key] = known
         return known
 
 
-def _spelt(reference: Reference) -> str:
-    if not reference.parameters:
-        return "{}"
+def _spelt(reference: Reference, spell: Callable[[Any], str]) -> str:
     try:
-        return json.dumps(dict(reference.parameters), sort_keys=True)
+        return spell(reference.parameters) if reference.parameters else "{}"
     except (TypeError, ValueError, RecursionError):
         raise BadParameters(f"answer format {reference.format!r}: parameters must be plain data") from None
 
@@ -81,12 +83,7 @@ def _built(name: str, parameters: str, class_names: tuple[str, ...], rules: Rule
     return build_format(name, json.loads(parameters), class_names=class_names, rules=rules)
 
 
-@dataclass(slots=True)
-class Loaded:
-    """Responses as read, with what was noticed on the way."""
-
-    responses: list[Response] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+# --- sources -------------------------------------------------------------------------------------
 
 
 def split_source(source: Source) -> tuple[str | None, Path]:
@@ -102,11 +99,141 @@ def split_source(source: Source) -> tuple[str | None, Path]:
     return None, Path(source)
 
 
-def load_responses(source: Sources) -> Loaded:
-    """The responses of one or more answer files; nothing is dropped without a finding."""
-    loaded = Loaded()
-    loaded.responses = _load(source, Response, response_from_row, loaded.findings, set())
-    return loaded
+@dataclass(slots=True)
+class RowSource:
+    """Rows or objects from one place. What `keep` asks for is still there after it was read, so it is read once."""
+
+    name: str
+    namespace: str | None = None
+    path: Path | None = None
+    rows: list[Any] = field(default_factory=list)
+    """What was given in place of a path, or was read from it."""
+    is_table: bool = False
+    """Whether the rows were given as a table, which has a cell for every column."""
+    keep: bool = False
+    findings: list[Finding] = field(default_factory=list)
+    """What the reader of the file noticed; like `broken` and `rows`, where they are kept."""
+    broken: FileUnreadable | None = None
+    is_read: bool = False
+
+    @property
+    def is_official(self) -> bool:
+        """Whether the official toolkit would take it: JSON values, all identifiers as they are."""
+        if self.path is None:
+            return not self.is_table
+        return self.namespace is None and self.path.suffix.lower() == ".json"
+
+    def read(self, report: Report) -> Iterator[Any]:
+        """Rows and objects, one after the other.
+
+        Raises:
+            FileUnreadable: The file is missing, truncated, wrongly encoded or of an unknown kind.
+        """
+        if self.path is None:
+            return iter(self.rows)
+        return self._kept(self.path, report) if self.keep else read_rows(self.path, report=report)
+
+    def _kept(self, path: Path, report: Report) -> Iterator[Row]:
+        def both(finding: Finding) -> None:
+            self.findings.append(finding)
+            report(finding)
+
+        self.is_read = True
+        try:
+            for row in read_rows(path, report=both, deep=True):
+                self.rows.append(row)
+                if type(row) is not TooDeep:
+                    yield row
+        except FileUnreadable as error:
+            self.broken = error
+            raise
+
+
+def opened(sources: Sources, part: Part, *, keep: bool = False) -> list[RowSource]:
+    """What was given as one part of a question set, place by place; no file is read yet.
+
+    Raises:
+        Misuse: It is no source.
+    """
+    name, kinds = part.role.name, (part.kind, dict)
+    found: list[RowSource] = []
+    is_several = isinstance(sources, Iterable) and not isinstance(sources, str | dict) and not is_frame(sources)
+    for member in sources if is_several else [sources]:
+        if isinstance(member, RowSource):
+            found.append(member)
+        elif isinstance(member, str | Path):
+            namespace, path = split_source(member)
+            found.append(RowSource(path.name, namespace, path, keep=keep))
+        elif is_frame(member):
+            found.append(RowSource(name, rows=list(frame_rows(as_frame(member))), is_table=True))
+        elif not isinstance(member, kinds):
+            wanted = f"a path, a table, a dictionary or a {part.kind.__name__}"
+            raise Misuse(f"{name}: expected {wanted}, got {type(member).__name__}")
+        elif found and found[-1].path is None and not found[-1].is_table:
+            found[-1].rows.append(member)
+        else:
+            found.append(RowSource(name, rows=[member]))
+    return found
+
+
+class Part(NamedTuple):
+    """How files of one role are read."""
+
+    role: file_kinds.Role
+    kind: type[Any]
+    from_row: Callable[[Mapping[str, Any], str | None, Complain], Any]
+
+
+REQUESTS = Part(file_kinds.REQUESTS, Request, request_from_row)
+REFERENCES = Part(file_kinds.REFERENCES, Reference, reference_from_row)
+RESPONSES = Part(file_kinds.RESPONSES, Response, response_from_row)
+
+
+def items_of(sources: Sources, part: Part, log: FindingLog) -> Iterator[Any]:
+    """Requests, references or responses, one after the other; what is odd about them goes into the log.
+
+    Nothing stops it: a file that cannot be read gives what stands before the broken place, and a file that is
+    recognisably another one gives nothing.
+    """
+    for source in opened(sources, part):
+        try:
+            yield from _items(source, part, log)
+            log.leave()
+        except FileUnreadable as error:
+            before = [f"the {log.number} rows before it were checked"] if log.number else []
+            log.leave()
+            log.unreadable(error, *before)
+
+
+def _items(source: RowSource, part: Part, log: FindingLog) -> Iterator[Any]:
+    rows = source.read(log.add)
+    first, broken = _first(rows)
+    if why := mistaken({str(key) for row in first if isinstance(row, dict) for key in row}, part.role):
+        log.note("another-file", why, where=source.name)
+        return
+    log.source = source.name if first and isinstance(first[0], dict) else ""
+    for log.number, row in enumerate(chain(first, rows), start=1):
+        if isinstance(row, dict):
+            log.row = row
+            row = part.from_row(row, source.namespace, log.complain)
+        if row is not None:
+            yield row
+    if broken is not None:
+        raise broken
+
+
+def _first(rows: Iterator[Any]) -> tuple[list[Any], FileUnreadable | None]:
+    """The first rows, and the reason where there are no more."""
+    first: list[Any] = []
+    try:
+        for row in islice(rows, LOOKED_AT):
+            first.append(row)
+    except FileUnreadable as error:
+        return first, error
+    return first, None
+
+
+# --- questions -----------------------------------------------------------------------------------
 
 
 def load_questions(
@@ -115,145 +242,142 @@ def load_questions(
     """The question set, checked as a whole.
 
     Raises:
+        WrongFile: A file is recognisably another one, or nothing in one belongs to the other.
         FileUnreadable: A file is missing, truncated, wrongly encoded or of an unknown kind.
         QuestionsInvalid: Anything that would make a score wrong: repeated or unmatched identifiers,
             unknown capabilities or formats, unusable parameters. Every problem is listed.
     """
-    questions = _collected(requests, references, class_names, [])
-    if errors := [f for f in questions.findings if f.severity is Severity.ERROR]:
-        raise QuestionsInvalid("questions", [_short(f) for f in errors])
+    log = FindingLog()
+    questions = collect_questions(requests, references, class_names=class_names, log=log)
+    log.refuse_files()
+    refuse_errors(questions.findings)
     return questions
+
+
+def refuse_errors(findings: Iterable[Finding], where: str = "questions") -> None:
+    """Refuse a question set with errors.
+
+    Raises:
+        QuestionsInvalid: With all of them.
+    """
+    if errors := [short(finding) for finding in findings if finding.severity is Severity.ERROR]:
+        raise QuestionsInvalid(where, errors)
 
 
 def load_references(references: Sources) -> list[Reference]:
     """The reference answers by themselves, for those who need no questions.
 
     Raises:
+        WrongFile: A file is recognisably another one.
         FileUnreadable: A file is missing, truncated, wrongly encoded or of an unknown kind.
         QuestionsInvalid: Rows that are no reference, or identifiers that repeat; every problem is listed.
     """
-    findings: list[Finding] = []
-    known = _load(references, Reference, reference_from_row, findings, _FATAL_IN_QUESTIONS)
-    by_case = _unique(known, "reference", findings)
-    if errors := [f for f in findings if f.severity is Severity.ERROR]:
-        raise QuestionsInvalid("references", [_short(f) for f in errors])
+    log = FindingLog()
+    by_case = _unique(items_of(references, REFERENCES, log), "reference", log)
+    log.refuse_files()
+    refuse_errors(log.kept, "references")
     return list(by_case.values())
 
 
 def collect_questions(
-    requests: Sources, references: Sources, *, class_names: tuple[str, ...] | None = None
+    requests: Sources,
+    references: Sources,
+    *,
+    class_names: tuple[str, ...] | None = None,
+    log: FindingLog | None = None,
 ) -> QuestionSet:
     """The question set with its findings; used where nothing may stop (lint).
 
     A file that cannot be read is a finding too, and what stands before the broken place is kept.
     """
-    findings: list[Finding] = []
-    return _collected(requests, references, class_names, findings, findings.append)
+    log = FindingLog() if log is None else log
+    asked = _unique(items_of(requests, REQUESTS, log), "request", log)
+    known = _unique(items_of(references, REFERENCES, log), "reference", log)
+    questions = QuestionSet(asked, known, class_names or CLASS_NAMES)
+    _cross_check(questions, log)
+    return QuestionSet(asked, known, questions.class_names, tuple(log.kept))
 
 
-def _collected(
-    requests: Sources,
-    references: Sources,
-    class_names: tuple[str, ...] | None,
-    findings: list[Finding],
-    on_broken: Report | None = None,
-) -> QuestionSet:
-    asked = _load(requests, Request, request_from_row, findings, _FATAL_IN_QUESTIONS, on_broken)
-    known = _load(references, Reference, reference_from_row, findings, _FATAL_IN_QUESTIONS, on_broken)
-    by_case = _unique(asked, "request", findings)
-    references_by_case = _unique(known, "reference", findings)
-    questions = QuestionSet(by_case, references_by_case, class_names or CLASS_NAMES)
-    findings += _cross_checks(questions)
-    return QuestionSet(by_case, references_by_case, questions.class_names, tuple(findings))
+def _cross_check(questions: QuestionSet, log: FindingLog) -> None:
+    asked, known = questions.requests, questions.references
+    is_other = bool(known) and known.keys().isdisjoint(asked) and (len(known) > 1 or not asked)
+    if is_other and not log.explains:
+        what = f"none of the {len(known):,} references (first: {shown(next(iter(known)))}) has a request"
+        if asked:
+            cure = "they seem to belong to other questions; pass the references of these as --references"
+            message, where = f"{what} (first: {shown(next(iter(asked)))}); {cure}", "references"
+        else:
+            message, where = f"{what}: there is not a single one; pass the questions as --requests", "requests"
+        log.note("nothing-matches", message, where=where)
+    for case, reference in known.items():
+        if case not in asked and not is_other:
+            log.note("no-request", "the reference has no matching request", case=case)
+        _check_reference(questions, reference, log)
+    unasked = [case for case in asked if case not in known]
+    if unasked and known and not is_other:
+        log.note(
+            "no-reference", f"{len(unasked)} requests have no reference (first: {unasked[0]}); they are not scored"
+        )
 
 
-def _cross_checks(questions: QuestionSet) -> list[Finding]:
-    findings = []
-    for case, reference in questions.references.items():
-        if case not in questions.requests:
-            findings.append(Finding("no-request", Severity.ERROR, "the reference has no matching request", case=case))
-        try:
-            answer_format = questions.format_of(reference)
-        except UnknownName as error:
-            findings.append(Finding("unknown-format", Severity.ERROR, str(error), case=case))
-            continue
-        except BadParameters as error:
-            findings.append(Finding("bad-parameters", Severity.ERROR, str(error), case=case))
-            continue
+def _check_reference(questions: QuestionSet, reference: Reference, log: FindingLog) -> None:
+    try:
+        answer_format = questions.format_of(reference)
+    except UnknownName as error:
+        log.note("unknown-format", str(error), case=reference.case)
+    except BadParameters as error:
+        log.note("bad-parameters", str(error), case=reference.case)
+    else:
         if why := answer_format.why(reference.answer):
             message = f"the reference breaks its own format ({why.message}); the question cannot be scored"
-            findings.append(Finding("reference-unreadable", Severity.WARNING, message, case=case, nearest=why.nearest))
-    unasked = [case for case in questions.requests if case not in questions.references]
-    if unasked and questions.references:
-        message = f"{len(unasked)} requests have no reference (first: {unasked[0]}); they are not scored"
-        findings.append(Finding("no-reference", Severity.NOTE, message))
-    return findings
+            log.note("reference-unreadable", message, case=reference.case, nearest=why.nearest)
 
 
-def _load(
-    source: Sources,
-    kind: type[Item],
-    from_row: Callable[[Mapping[str, Any], str | None, Complain], Item | None],
-    findings: list[Finding],
-    fatal: set[str],
-    on_broken: Report | None = None,
-) -> list[Item]:
-    sources = [source] if isinstance(source, str | Path) else list(source)
-    items: list[Item] = []
-    for member in sources:
-        if isinstance(member, kind):
-            items.append(member)
-            continue
-        if not isinstance(member, str | Path):
-            raise Misuse(f"expected a path or a {kind.__name__}, got {type(member).__name__}")
-        namespace, path = split_source(member)
-        place = _Place(findings, path, fatal)
-        try:
-            for place.number, place.row in enumerate(read_rows(path, report=findings.append), start=1):
-                if (item := from_row(place.row, namespace, place.complain)) is not None:
-                    items.append(item)
-        except FileUnreadable as error:
-            if on_broken is None:
-                raise
-            on_broken(unreadable(error))
-    return items
-
-
-def unreadable(error: FileUnreadable) -> Finding:
-    """The finding that a file cannot be read, or not to its end."""
-    return Finding("file-unreadable", Severity.ERROR, "; ".join(error.problems), where=error.where)
-
-
-@dataclass(slots=True)
-class _Place:
-    """Where the reading is, so that a complaint can say it."""
-
-    findings: list[Finding]
-    path: Path
-    fatal: set[str]
-    number: int = 0
-    row: Mapping[str, Any] = field(default_factory=dict)
-
-    def complain(self, code: str, text: str) -> None:
-        severity = Severity.NOTE if code in _NOTES else Severity.WARNING
-        severity = Severity.ERROR if code in self.fatal else severity
-        raw = self.row.get("qID", self.row.get("id"))
-        case, where = None if raw is None else str(raw)[:80], f"{self.path.name} row {self.number}"
-        self.findings.append(Finding(code, severity, text, case=case, where=where))
-
-
-def _unique(items: list[Item], what: str, findings: list[Finding]) -> dict[str, Item]:
+def _unique(items: Iterable[Item], what: str, log: FindingLog) -> dict[str, Item]:
     by_case: dict[str, Item] = {}
     code = "duplicate-request" if what == "request" else "duplicate-reference"
     for item in items:
         if item.case in by_case:
             message = f"the {what} appears twice; if two data sets are merged, give each a namespace (NAME=PATH)"
-            findings.append(Finding(code, Severity.ERROR, message, case=item.case))
+            log.note(code, message, case=item.case)
         else:
             by_case[item.case] = item
     return by_case
 
 
-def _short(finding: Finding) -> str:
-    place = f"{finding.where} " if finding.where else ""
-    return f"{place}{f'[{finding.case}] ' if finding.case else ''}{finding.message}"
+# --- responses -----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Loaded:
+    """Responses as read, with what was noticed on the way."""
+
+    responses: list[Response] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+
+def load_responses(source: Sources) -> Loaded:
+    """The responses of one or more answer files; nothing is dropped without a finding.
+
+    Raises:
+        WrongFile: A file is recognisably another one.
+        FileUnreadable: A file is missing, truncated, wrongly encoded or of an unknown kind.
+    """
+    log = FindingLog()
+    responses = list(responses_of(source, log))
+    log.refuse_files()
+    return Loaded(responses, log.kept)
+
+
+def responses_of(sources: Sources, log: FindingLog) -> Iterator[Response]:
+    """The responses of one or more answer files, one after the other, as `items_of` gives them."""
+    for source in opened(sources, RESPONSES):
+        ending = "" if source.path is None else source.path.suffix.lower()
+        rows = 0
+        for response in items_of([source], RESPONSES, log):
+            rows += 1
+            if ending in _JSON and type(log.row.get("latency")) is str and response.latency_s == response.latency_s:
+                log.complain("latency-is-text", f"the latency is the text {shown(log.row['latency'])}")
+            yield response
+        if ending not in ("", ".json") and rows:
+            log.note("not-json", f"the answers are {ending}, not .json", where=source.name)

@@ -41,12 +41,16 @@ STRATA_COLUMNS = ("track", "generation", "center", "phase", "decision_impact", "
 """Columns beyond the official ones that are carried along as strata."""
 _STRATA = frozenset(STRATA_COLUMNS)
 
-_SHARED = 40
-"""Answers up to this length repeat so often that equal ones are kept once."""
-_REQUEST_KEYS = frozenset(("qID", "videoID", "start_time", "end_time", "procedure_type", "question"))
+_SHARED = 80
+"""Questions and answers up to this length repeat so often that equal ones are kept once."""
+_NOTHING: dict[str, Any] = {}
+"""No parameters, or no strata: one for all, never changed."""
+REQUEST_KEYS = frozenset(("qID", "videoID", "start_time", "end_time", "procedure_type", "question"))
+"""What the official toolkit allows in a request, and demands."""
 _OFFICIAL_RESPONSE_KEYS = frozenset(("qID", "id", "content", "latency"))
 _RECORD_KEYS = ("status", "detail", "cost", "tokens", "attempts")
-_RESPONSE_KEYS = _OFFICIAL_RESPONSE_KEYS | set(_RECORD_KEYS)
+RESPONSE_KEYS = _OFFICIAL_RESPONSE_KEYS | set(_RECORD_KEYS)
+"""What a response may have here: the official keys, and what became of the question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +155,7 @@ def case_of(row: Mapping[str, Any], namespace: str | None, complain: Complain) -
     """The identifier of a row, within its namespace; None when there is none."""
     raw = row.get("qID")
     if type(raw) is str and raw.strip():
-        return f"{namespace}/{raw}" if namespace else raw
+        return sys.intern(f"{namespace}/{raw}" if namespace else raw)
     raw = row.get("qID", row.get("id"))
     if raw is None or isinstance(raw, list | dict) or (text := str(raw)).strip() == "":
         complain("no-id", f"no usable qID (got {_shown(raw)})")
@@ -169,8 +173,8 @@ def request_from_row(row: Mapping[str, Any], namespace: str | None, complain: Co
     data_set = is_data_set_row(row)
     keys = ("video", "timestamp_start", "timestamp_end") if data_set else ("videoID", "start_time", "end_time")
     video = row.get(keys[0])
-    if video is None:
-        complain("no-video", f"{keys[0]!r} is missing; the question is its own video")
+    if video is None or video == "" or not str(video).strip():
+        complain("no-video", f"{keys[0]!r} is missing or empty; the question is its own video")
         video = case
     elif namespace:
         video = f"{namespace}/{video}"
@@ -180,13 +184,13 @@ def request_from_row(row: Mapping[str, Any], namespace: str | None, complain: Co
     question = row.get("question")
     if not isinstance(question, str) or not question.strip():
         complain("no-question", "the question has no text")
-    if not data_set and not row.keys() <= _REQUEST_KEYS:
-        extra = [key for key in row if key not in _REQUEST_KEYS]
+    if not data_set and not row.keys() <= REQUEST_KEYS:
+        extra = [key for key in row if key not in REQUEST_KEYS]
         complain("extra-request-keys", f"unexpected keys {', '.join(map(shown, extra[:5]))} (ignored)")
     procedure = sys.intern(str(row.get("procedure_type") or ""))
     if not f"{case}{video}{procedure}{question}".isascii():
         _complain_of_halves(row, complain)
-    return Request(case, sys.intern(str(video)), start, end, procedure, str(question or ""))
+    return Request(case, sys.intern(str(video)), start, end, procedure, _shared(str(question or "")))
 
 
 def reference_from_row(row: Mapping[str, Any], namespace: str | None, complain: Complain) -> Reference | None:
@@ -207,19 +211,23 @@ def reference_from_row(row: Mapping[str, Any], namespace: str | None, complain: 
     parameters = _parameters(row.get("format_kwargs"), complain)
     if data_set and format_name == "time":
         window = [_seconds(row.get(key), key, _quiet) for key in ("timestamp_start", "timestamp_end")]
-        parameters.setdefault("threshold_seconds", time_tolerance_s(window[1] - window[0]))
+        parameters = {"threshold_seconds": time_tolerance_s(window[1] - window[0]), **parameters}
     listed = row.get("secondary_capabilities" if data_set else "secondaries")
     return Reference(
         case=case,
         capability=capability,
         format=format_name,
-        answer=sys.intern(answer) if type(answer) is str and len(answer) <= _SHARED else answer,
+        answer=_shared(answer),
         parameters=parameters,
         secondaries=_secondaries(listed, complain),
         ood=_flag(row.get("ood"), "ood", complain),
         clinical=bool(_flag(row.get("clinical_relevance" if data_set else "clinical"), "clinical", complain)),
         strata=strata,
     )
+
+
+def _shared(text: str) -> str:
+    return sys.intern(text) if type(text) is str and len(text) <= _SHARED else text
 
 
 def _complain_of_halves(row: Mapping[str, Any], complain: Complain) -> None:
@@ -235,7 +243,7 @@ def response_from_row(row: Mapping[str, Any], namespace: str | None, complain: C
         return None
     if row.keys() <= _OFFICIAL_RESPONSE_KEYS:
         return Response(case, _content(row, complain), _latency(row, complain))
-    if extra := [key for key in row if key not in _RESPONSE_KEYS]:
+    if extra := [key for key in row if key not in RESPONSE_KEYS]:
         complain("extra-keys", f"unexpected keys {', '.join(map(shown, extra[:5]))} (ignored)")
     status = _status(row.get("status"), complain)
     silent = row.get("content") is None and status not in (None, Status.ANSWERED)
@@ -277,8 +285,8 @@ def _amount(row: Mapping[str, Any], key: str, complain: Complain) -> float | Non
 def _content(row: Mapping[str, Any], complain: Complain) -> str | None:
     content = row.get("content")
     if isinstance(content, str) and _is_text(content):
-        return content
-    if content is None:
+        return _shared(content)
+    if content is None or content != content:  # a table writes an empty cell as a number that is none
         complain("no-content", "the content is null or absent; counted as unanswered")
         return None
     if isinstance(content, list | dict):
@@ -342,7 +350,7 @@ def _seconds_in(text: str) -> float | None:
 
 def _strata(row: Mapping[str, Any]) -> dict[str, str]:
     if _STRATA.isdisjoint(row):
-        return {}
+        return _NOTHING
     return {key: str(row[key]) for key in STRATA_COLUMNS if row.get(key) is not None}
 
 
@@ -382,12 +390,12 @@ def _parameters(value: Any, complain: Complain) -> dict[str, Any]:
     if isinstance(value, str):
         with suppress(ValueError, RecursionError):
             value = json.loads(value)
-    if value is None:
-        return {}
+    if value is None or value == {}:
+        return _NOTHING
     if isinstance(value, dict):
-        return dict(value)
+        return value
     complain("bad-parameters", f"format_kwargs must be an object, got {_shown(value)}")
-    return {}
+    return _NOTHING
 
 
 def _flag(value: Any, key: str, complain: Complain) -> bool | None:

@@ -10,36 +10,46 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from surgeval.errors import FileUnreadable
 from surgeval.schema.documents import json_text
-from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.finding_rules import noticed
+from surgeval.schema.findings import Finding
 from surgeval.schema.formats import shown
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Row = dict[str, Any]
 Report = Callable[[Finding], None]
 
 _CHUNK = 1 << 20
+_OTHERS = {";": "semicolons", "\t": "tabs"}
 _SPACE = " \t\n\r"
 _SPACES = re.compile(f"[{_SPACE}]*")
 _NESTS = (list, dict)
 _DEEPEST = 32
+_ENDS_TRIED = 50
 _LONGEST_TOKEN = 16
 """No JSON word or escape is longer, so an error further from the end of the window is a real one."""
 
 
-def read_rows(path: str | Path, *, report: Report | None = None) -> Iterator[Row]:
+class TooDeep(dict[str, Any]):
+    """A row nested beyond any use."""
+
+
+def read_rows(path: str | Path, *, report: Report | None = None, deep: bool = False) -> Iterator[Row]:
     """The rows of the file at `path`, one dictionary each; the format follows from its ending.
 
     Args:
         path: `.json` (array), `.jsonl` or `.ndjson`, `.csv`, `.parquet`.
         report: Receives findings that do not stop the reading (a byte-order mark, a key written
             twice, an element that is no object).
+        deep: Whether rows that are nested beyond any use come too, as `TooDeep`.
 
     Raises:
         FileUnreadable: The file is missing, truncated, wrongly encoded or of an unknown kind.
@@ -53,13 +63,16 @@ def read_rows(path: str | Path, *, report: Report | None = None) -> Iterator[Row
         ".parquet": _parquet_rows,
     }
     reader = readers.get(path.suffix.lower())
+    if path.is_dir():
+        raise FileUnreadable(str(path), ["a folder; name the file in it"])
     if reader is None:
         known = ", ".join(readers)
         raise FileUnreadable(str(path), [f"unknown kind of file {path.suffix!r}; expected one of {known}"])
     if not path.is_file():
         raise FileUnreadable(str(path), ["no such file"])
     try:
-        yield from reader(path, report or _ignore)
+        rows = reader(path, report or _ignore)
+        yield from rows if deep else (row for row in rows if type(row) is not TooDeep)
     except UnicodeDecodeError:
         raise FileUnreadable(str(path), [not_utf8(path)]) from None
     except OSError as error:
@@ -78,8 +91,11 @@ def _ignore(_: Finding) -> None:
 def not_utf8(path: Path) -> str:
     """The place of the first byte that is not UTF-8, and the encoding that is more likely."""
     with open(path, "rb") as handle:
-        if handle.read(2) in (b"\xff\xfe", b"\xfe\xff"):
+        start = handle.read(2)
+        if start in (b"\xff\xfe", b"\xfe\xff"):
             return "not UTF-8 text but UTF-16; save it as UTF-8"
+        if start in (b"\x1f\x8b", b"PK"):
+            return "not text but a compressed file; unpack it first"
         handle.seek(0)
         for number, line in enumerate(handle, start=1):
             try:
@@ -174,8 +190,8 @@ def _json_rows(path: Path, report: Report) -> Iterator[Row]:
         window = _Buffer(handle)
         _skip_mark(window, path, report)
         if (first := window.peek()) != "[":
-            start = f"it starts with {first!r}" if first else "it is empty"
-            raise FileUnreadable(str(path), [f"expected a JSON array of objects, but {start}"])
+            got = f"it starts with {first!r}{_document(window.text)}" if first else "it is empty"
+            raise FileUnreadable(str(path), [f"expected a JSON array of objects, but {got}"])
         window.at += 1
         yield from _elements(window, path, report)
         if window.peek():
@@ -183,11 +199,20 @@ def _json_rows(path: Path, report: Report) -> Iterator[Row]:
             raise FileUnreadable(str(path), [f"line {line} column {column}: text after the end of the array"])
 
 
+def _document(text: str) -> str:
+    """What a JSON file that is no array may be."""
+    if any(f'"{key}":' in text for key in ("images", "annotations", "categories")):
+        return "; it seems to be a COCO file, which surgeval evaluate detection or segmentation reads"
+    if text.startswith("PK\x03\x04"):
+        return "; it seems to be a compressed file: unpack it first"
+    return "; name it .jsonl if each line is an object" if text.lstrip().startswith("{") else ""
+
+
 def _skip_mark(window: _Buffer, path: Path, report: Report) -> None:
     window.peek()
     if window.text.startswith("\ufeff"):
         window.at = 1
-        report(Finding("byte-order-mark", Severity.WARNING, "the file starts with a byte-order mark", where=str(path)))
+        report(noticed("byte-order-mark", "the file starts with a byte-order mark", where=str(path)))
 
 
 def _elements(window: _Buffer, path: Path, report: Report) -> Iterator[Row]:
@@ -226,26 +251,48 @@ def _elements(window: _Buffer, path: Path, report: Report) -> Iterator[Row]:
 def _batch(window: _Buffer, decoder: _Decoder) -> tuple[list[Any], bool]:
     """The elements that stand complete in the window, and whether all are objects without nesting.
 
-    None when that is not plain sailing. The text is cut after the last `},`. If that is inside a
-    string or a nested object, what precedes it is no list of values and the decoder says so; then,
+    None when that is not plain sailing. The text is cut after the last `},` that an object follows. If that is
+    inside a string or a nested list, what precedes it is no list of values and the decoder says so; then,
     and for anything odd, elements are read one by one, which knows their places. One attempt per
     filling of the window keeps the time linear.
     """
-    cut = window.text.rfind("},", window.at) if window.fresh else -1
+    cut = _last_end(window) if window.fresh else -1
     window.fresh = False
     if cut < 0:
         return [], False
     text = window.text[window.at : cut + 1]
     try:
-        values: list[Any] = decoder.decode(f"[{text}]")
-    except (json.JSONDecodeError, RecursionError):
-        values = []
+        values: list[Any] = json.loads(f"[{text}]")
+        are_flat = "[" not in text and text.count("{") == len(values) and all(type(value) is dict for value in values)
+        if not _is_plain(text, sum(map(len, values)) if are_flat else _key_count(values)):
+            values = decoder.decode(f"[{text}]")
+    except (ValueError, RecursionError):
+        values, are_flat = [], False
     if decoder.noticed:
         decoder.forget()
         values = []
     window.at = cut + 2 if values else window.at
-    are_flat = "[" not in text and text.count("{") == len(values) and all(type(value) is dict for value in values)
     return values, are_flat
+
+
+def _last_end(window: _Buffer) -> int:
+    """The place of the last `}` that ends an element, as far as can be told from what follows it."""
+    cut = window.text.rfind("},", window.at)
+    for _ in range(_ENDS_TRIED):
+        if cut < 0 or window.text[cut + 2 : cut + 200].lstrip(_SPACE).startswith("{"):
+            break
+        cut = window.text.rfind("},", window.at, cut)
+    return cut
+
+
+def _is_plain(text: str, keys: int) -> bool:
+    """Whether no key is written twice: as many were read as there are quotation marks with a colon after them."""
+    return text.count('":') == keys and not any(f"{space}:" in text for space in _SPACE)
+
+
+def _key_count(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value
+    return (len(value) if isinstance(value, dict) else 0) + sum(_key_count(v) for v in inner if type(v) in _NESTS)
 
 
 def _next_value(window: _Buffer, decoder: _Decoder, path: Path) -> Any:
@@ -280,17 +327,18 @@ def _row_of(value: Any, decoder: _Decoder, path: Path, what: str, number: int, r
     where = f"{path} {what} {number}"
     if decoder.repeated:
         keys = ", ".join(shown(key) for key in decoder.repeated[:5])
-        report(Finding("repeated-key", Severity.ERROR, f"{keys} is written twice; the last one is read", where=where))
+        report(noticed("repeated-key", f"{keys} is written twice; the last one is read", where=where))
     if decoder.longest_digits:
         message = f"a number of {decoder.longest_digits} digits is more than JSON readers convert; kept as text"
-        report(Finding("huge-number", Severity.WARNING, message, where=where))
+        report(noticed("huge-number", message, where=where))
     decoder.forget()
     if not isinstance(value, dict):
         kind = type(value).__name__
-        report(Finding("not-an-object", Severity.ERROR, f"expected an object, got {kind}", where=where))
+        report(noticed("not-an-object", f"expected an object, got {kind}", where=where))
     elif _is_too_deep(value):
         message = f"values are nested more than {_DEEPEST} deep; the element is left out"
-        report(Finding("nested-too-deeply", Severity.ERROR, message, where=where))
+        report(noticed("nested-too-deeply", message, where=where))
+        return TooDeep(value)
     else:
         return value
     return None
@@ -332,13 +380,18 @@ def _csv_rows(path: Path, report: Report) -> Iterator[Row]:
     with open(path, encoding="utf-8-sig", newline="") as handle:
         reader = csv.DictReader(handle, strict=True)
         try:
-            repeated = {name for name in reader.fieldnames or () if (reader.fieldnames or []).count(name) > 1}
+            if len(header := reader.fieldnames or []) == 1 and (
+                other := next((m for m in _OTHERS if m in header[0]), "")
+            ):
+                problem = f"its columns are separated by {_OTHERS[other]}; save it with commas instead"
+                raise FileUnreadable(str(path), [problem])
+            repeated = {name for name in header if header.count(name) > 1}
             if repeated:
                 raise FileUnreadable(str(path), [f"column {name!r} appears twice" for name in sorted(repeated)])
             for row in reader:
                 if None in row:
                     where = f"{path} line {reader.line_num}"
-                    report(Finding("too-many-cells", Severity.ERROR, "more cells than columns", where=where))
+                    report(noticed("too-many-cells", "more cells than columns", where=where))
                     row.pop(None)
                 yield {key: value for key, value in row.items() if value not in (None, "")}
         except csv.Error as error:
@@ -349,8 +402,13 @@ def _parquet_rows(path: Path, _: Report) -> Iterator[Row]:
     import polars as pl
 
     try:
-        frame = pl.read_parquet(path)
+        yield from frame_rows(pl.read_parquet(path))
     except (pl.exceptions.PolarsError, OSError) as error:
         raise FileUnreadable(str(path), [f"not a Parquet file ({str(error).splitlines()[0]})"]) from None
-    for row in frame.iter_rows(named=True):
-        yield {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in row.items()}
+
+
+def frame_rows(frame: pl.DataFrame) -> Iterator[Row]:
+    """The rows of a table; a number that is none is an empty cell."""
+    import polars as pl
+
+    yield from frame.with_columns(pl.col(pl.Float32, pl.Float64).fill_nan(None)).iter_rows(named=True)

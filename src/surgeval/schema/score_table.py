@@ -265,7 +265,7 @@ def _completed(frame: pl.DataFrame, where: str, name: str) -> tuple[pl.DataFrame
         pl.col("case").cast(pl.String),
         (pl.col("video") if has_videos else pl.col("case").alias("video")).cast(pl.String),
         value.cast(pl.Float64) if frame.schema["value"] == pl.Boolean else number.cast(pl.Float64, strict=False),
-        number.cast(pl.String).alias("__printed__"),
+        (pl.lit(None, pl.String) if number is value else number).alias("__printed__"),
     ]
     frame = frame.with_columns(additions)
     frame = frame.with_columns(pl.col("value").fill_nan(None))
@@ -320,7 +320,8 @@ def _unknown_statuses(frame: pl.DataFrame) -> list[str]:
 
 def _repeats(frame: pl.DataFrame) -> list[str]:
     key = [name for name in KEY if name in frame.columns]
-    repeated = frame.group_by(key, maintain_order=True).agg(pl.col("row")).filter(pl.col("row").list.len() > 1)
+    again = frame.select(*key, "row").filter(frame.select(key).is_duplicated())
+    repeated = again.group_by(key, maintain_order=True).agg(pl.col("row"))
     problems = []
     for row in repeated.head(20).iter_rows(named=True):
         rows = row.pop("row")
@@ -342,8 +343,8 @@ def _several_centers(frame: pl.DataFrame) -> list[str]:
 
 
 def _several(frame: pl.DataFrame, key: Sequence[str], column: str, what: str) -> list[str]:
-    counted = frame.group_by(key, maintain_order=True).agg(pl.col(column).drop_nulls().unique(maintain_order=True))
-    bad = counted.filter(pl.col(column).list.len() > 1)
+    pairs = frame.select(*key, column).drop_nulls(column).unique(maintain_order=True)
+    bad = pairs.filter(pairs.select(key).is_duplicated()).group_by(key, maintain_order=True).agg(pl.col(column))
     return [
         f"{what} {row[key[0]]!r} has {len(row[column])} different {column}s ({', '.join(map(str, row[column][:3]))})"
         for row in bad.head(20).iter_rows(named=True)
@@ -352,7 +353,7 @@ def _several(frame: pl.DataFrame, key: Sequence[str], column: str, what: str) ->
 
 def _out_of_range(frame: pl.DataFrame, facts: Mapping[str, MetricFacts]) -> list[str]:
     problems = []
-    for (metric,), rows in frame.group_by("metric", maintain_order=True):
+    for (metric,), rows in frame.select("metric", "row", "value").group_by("metric", maintain_order=True):
         low, high = facts[str(metric)].low, facts[str(metric)].high
         bad = rows.filter((pl.col("value") < low) | (pl.col("value") > high) | pl.col("value").is_infinite())
         if bad.height:

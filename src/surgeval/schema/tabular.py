@@ -29,6 +29,11 @@ def as_frame(data: Any) -> pl.DataFrame:
     raise Misuse(f"expected a table (polars, pandas, Arrow, dictionary of columns), got {type(data).__name__}")
 
 
+def is_frame(data: Any) -> bool:
+    """Whether something is a table of polars, pandas, Arrow or whoever offers Arrow's stream of columns."""
+    return isinstance(data, pl.LazyFrame) or hasattr(data, "__arrow_c_stream__") or _is_pandas(data)
+
+
 def _is_pandas(data: Any) -> bool:
     return hasattr(data, "to_numpy") and hasattr(data, "columns") and hasattr(data, "index")
 

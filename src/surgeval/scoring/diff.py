@@ -16,7 +16,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -114,11 +113,16 @@ class DiffResult(Result):
 
 
 @requested("diff", files=("results_a", "results_b"))
-def diff(results_a: str | Path, results_b: str | Path) -> DiffResult:
+def diff(results_a: Any, results_b: Any) -> DiffResult:
     """What differs between two results files (or folders written by `surgeval score`), and why numbers moved.
+
+    Args:
+        results_a: A file, a folder, a table of polars, pandas or Arrow, or dictionaries.
+        results_b: The other one, given alike.
 
     Raises:
         FileUnreadable: A file is missing or no CSV.
+        WrongFile: A file is recognisably another one.
         TableInvalid: With every problem found in a file.
     """
     a, b = read_results(results_a), read_results(results_b)
@@ -131,7 +135,7 @@ def diff(results_a: str | Path, results_b: str | Path) -> DiffResult:
         questions_a=len(a.rows),
         questions_b=len(b.rows),
         findings=as_findings(_notes(a, b)),
-        request=Request(inputs={"results_a": [a.path], "results_b": [b.path]}),
+        request=Request(inputs={name: [run.path] for name, run in (("results_a", a), ("results_b", b)) if run.path}),
     )
 
 
@@ -261,7 +265,8 @@ def _flat(manifest: dict[str, Any]) -> dict[str, str]:
 def _notes(a: ScoredRun, b: ScoredRun) -> Iterator[str]:
     for name, run in (("A", a), ("B", b)):
         if not run.manifest:
-            yield f"{name} ({run.path.name}) has no manifest beside it, so its profile and judge are not known"
+            given = "a table" if run.path is None else run.path.name
+            yield f"{name} ({given}) has no manifest beside it, so its profile and judge are not known"
         if unscored := sum(row.correct is None for row in run.rows.values()):
             yield f"{name}: {unscored} questions were not scored; they are left out of every mean"
         if unstated := sum(row.ood is None for row in run.rows.values()):

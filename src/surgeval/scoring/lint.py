@@ -2,25 +2,24 @@
 
 Reading is a stream: each response is looked at once and not kept, so a million of them need little
 more memory than their identifiers. Nothing here stops on bad input; an unreadable file is a finding
-too, and what stands before its broken place is still checked.
+too, and what stands before its broken place is still checked. `score` reads through `checked` as well, so both say
+the same of the same files.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-from surgeval.errors import FileUnreadable, Misuse
+from surgeval.errors import FileUnreadable
 from surgeval.results.request import requested
+from surgeval.schema.finding_log import FindingLog
 from surgeval.schema.foreign_objects import read_definitions
-from surgeval.schema.formats import shown
-from surgeval.schema.question_files import Source, Sources, collect_questions, split_source, unreadable
-from surgeval.schema.questions import Response, response_from_row
-from surgeval.schema.rows import read_rows
+from surgeval.schema.question_files import QuestionSet, Sources, collect_questions, responses_of
+from surgeval.schema.questions import Response
 from surgeval.scoring.lint_checks import Check
-from surgeval.scoring.lint_report import FindingLog, LintReport
+from surgeval.scoring.lint_report import LintReport
 
 KEPT_PER_CODE = 10_000
 
@@ -38,7 +37,7 @@ def lint(
     """Everything noticed about an answer file; never stops on what the files contain.
 
     Args:
-        requests: The questions: a path, `NAME=PATH`, several of these, or `Request` objects.
+        requests: The questions: a path, `NAME=PATH`, a table, several of these, dictionaries or `Request` objects.
         responses: The answers, given alike.
         references: The reference answers. Without them the answer formats are unknown, so only
             identifiers, content and latency are checked, and the report says so.
@@ -54,61 +53,45 @@ def lint(
         'yes'
     """
     log = FindingLog(keep_per_code)
-    sources = {"requests": requests, "responses": responses, "references": references}
-    listed = {name: _listed(given) for name, given in sources.items() if given is not None}
     if definitions is not None:
-        class_names = _class_names(definitions, log) or class_names
-    questions = collect_questions(listed["requests"], listed.get("references", []), class_names=class_names)
-    for finding in questions.findings:
-        log.add(finding)
-    check = Check(questions, log, has_references=references is not None)
-    for where, response in _stream(listed["responses"], log):
-        check.response(response, where)
+        try:
+            class_names = tuple(kind.name for kind in read_definitions(definitions)) or class_names
+        except FileUnreadable as error:
+            log.unreadable(error)
+    return checked(requests, responses, references, class_names=class_names, log=log).report
+
+
+class Checked(NamedTuple):
+    """Questions and responses that were read once and compared with each other once."""
+
+    questions: QuestionSet
+    responses: Mapping[str, Response | None]
+    """The first response to each question, where they are kept."""
+    report: LintReport
+
+
+def checked(
+    requests: Sources,
+    responses: Sources,
+    references: Sources | None = None,
+    *,
+    class_names: tuple[str, ...] | None = None,
+    log: FindingLog,
+    keep: bool = False,
+) -> Checked:
+    """Questions and responses with what was noticed about them, in the log and in a report.
+
+    Args:
+        requests: As for `lint`.
+        responses: As for `lint`.
+        references: As for `lint`.
+        class_names: As for `lint`.
+        log: Takes what is noticed; asked afterwards, it refuses what cannot be used.
+        keep: Whether the responses are wanted, and not only what is odd about them.
+    """
+    questions = collect_questions(requests, () if references is None else references, class_names=class_names, log=log)
+    check = Check(questions, log, has_references=references is not None, keep=keep)
+    for response in responses_of(responses, log):
+        check.response(response)
     check.whole()
-    return check.report()
-
-
-def _listed(given: Sources) -> list[Any]:
-    return [given] if isinstance(given, str | Path) else list(given)
-
-
-def _class_names(definitions: str | Path, log: FindingLog) -> tuple[str, ...] | None:
-    try:
-        return tuple(kind.name for kind in read_definitions(definitions))
-    except FileUnreadable as error:
-        log.add(unreadable(error))
-        return None
-
-
-def _stream(sources: Iterable[Any], log: FindingLog) -> Iterator[tuple[str | None, Response]]:
-    for source in sources:
-        if isinstance(source, Response):
-            yield None, source
-        elif isinstance(source, str | Path):
-            yield from _stream_file(source, log)
-        else:
-            raise Misuse(f"expected a path or a Response, got {type(source).__name__}")
-
-
-def _stream_file(source: Source, log: FindingLog) -> Iterator[tuple[str | None, Response]]:
-    namespace, path = split_source(source)
-    name, number, is_json = path.name, 0, path.suffix.lower() in (".json", ".jsonl", ".ndjson")
-    row: Mapping[str, Any] = {}
-
-    def complain(code: str, text: str) -> None:
-        raw = row.get("qID", row.get("id"))
-        log.note(code, text, case=None if raw is None else str(raw)[:80], where=f"{name} row {number}")
-
-    try:
-        for number, row in enumerate(read_rows(path, report=log.add), start=1):
-            response = response_from_row(row, namespace, complain)
-            if response is None:
-                continue
-            if is_json and type(row.get("latency")) is str and not math.isnan(response.latency_s):
-                complain("latency-is-text", f"the latency is the text {shown(row['latency'])}")
-            yield f"{name} row {number}", response
-    except FileUnreadable as error:
-        before = [f"the {number} rows before it were checked"] if number else []
-        log.note("file-unreadable", "; ".join([*error.problems, *before]), where=error.where)
-    if path.suffix.lower() != ".json" and number:
-        log.note("not-json", f"the answers are {path.suffix}, not .json", where=name)
+    return Checked(questions, check.seen, check.report())

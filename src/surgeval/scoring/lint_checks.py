@@ -6,16 +6,18 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from surgeval.errors import UnknownName
+from surgeval.schema.finding_log import FindingLog
 from surgeval.schema.formats import JUDGED, AnswerFormat, BadParameters, Time, Unreadable, shown
 from surgeval.schema.question_files import QuestionSet
 from surgeval.schema.questions import TRACK_LIMITS_S, Reference, Response
 from surgeval.scoring.injection import official_signal, signals
-from surgeval.scoring.lint_report import FindingLog, FormatCount, LintReport, ordered_counts
+from surgeval.scoring.lint_report import FormatCount, LintReport
 
 LONGEST_ANSWER = 300
 """Characters that free-text formats read where a reference does not say otherwise."""
@@ -49,7 +51,10 @@ class Check:
     questions: QuestionSet
     log: FindingLog
     has_references: bool
-    seen: set[str] = field(default_factory=set)
+    keep: bool = False
+    """Whether the responses are wanted, and not only what is odd about them."""
+    seen: dict[str, Response | None] = field(default_factory=dict)
+    """The first response to each question, where they are kept."""
     responses: int = 0
     late: Counter[str] = field(default_factory=Counter)
     slowest: tuple[float, str] = (0.0, "")
@@ -58,20 +63,20 @@ class Check:
 
     # --- one response -----------------------------------------------------------------------------
 
-    def response(self, response: Response, where: str | None) -> None:
+    def response(self, response: Response) -> None:
         """Check one response, as it comes by."""
         self.responses += 1
         case = response.case
         if response.latency_s > _SHORTEST_LIMIT_S:
             self._latency(response)
         if case in self.seen:
-            self.log.note("duplicate-response", "the question was answered before", case=case, where=where)
+            self.log.note("duplicate-response", "the question was answered before", case=case)
             return
-        self.seen.add(case)
+        self.seen[case] = response if self.keep else None
         if self._is_asked(case):
-            self._answer(response, where)
+            self._answer(response)
         elif self.has_questions:
-            self._unknown(case, where)
+            self._unknown(case)
 
     @cached_property
     def has_questions(self) -> bool:
@@ -87,12 +92,12 @@ class Check:
         self.late.update(track for track, limit in TRACK_LIMITS_S.items() if response.latency_s > limit)
         self.slowest = max(self.slowest, (response.latency_s, response.case))
 
-    def _unknown(self, case: str, where: str | None) -> None:
+    def _unknown(self, case: str) -> None:
         if (near := self._folded_ids.get(folded_id(case))) and near != case:
             message = "no such question, but one that differs only in spelling"
-            self.log.note("id-spelling", message, case=case, where=where, nearest=near)
+            self.log.note("id-spelling", message, case=case, nearest=near)
         else:
-            self.log.note("unknown-id", "no such question; the response is ignored", case=case, where=where)
+            self.log.note("unknown-id", "no such question; the response is ignored", case=case)
 
     @cached_property
     def _folded_ids(self) -> dict[str, str]:
@@ -104,7 +109,7 @@ class Check:
                 known.setdefault(folded_id(rest), case)
         return known
 
-    def _answer(self, response: Response, where: str | None) -> None:
+    def _answer(self, response: Response) -> None:
         reference, content = self.questions.references.get(response.case), response.content
         tallies = (self.all,) if reference is None else (self.all, self._tally(reference.format))
         is_empty = content is None or not content.strip()
@@ -113,41 +118,41 @@ class Check:
         if content is None:
             return
         if is_empty:
-            self.log.note("empty-answer", _empty_message(reference), case=response.case, where=where)
-        is_legal = None if is_empty else self._is_legal(content, reference, response.case, where)
+            self.log.note("empty-answer", _empty_message(reference), case=response.case)
+        is_legal = None if is_empty else self._is_legal(content, reference, response.case)
         for tally in tallies:
             tally.unreadable += is_legal is False
         closed = is_legal and reference is not None and reference.format not in JUDGED
         if not (closed and content.isascii() and content.isprintable()):  # a closed format leaves no room to talk
-            self._injection(content, response.case, where)
+            self._injection(content, response.case)
 
     def _tally(self, name: str) -> Tally:
         if (found := self.formats.get(name)) is None:
             found = self.formats[name] = Tally()
         return found
 
-    def _injection(self, content: str, case: str, where: str | None) -> None:
+    def _injection(self, content: str, case: str) -> None:
         if phrase := official_signal(content):
-            self.log.note("official-injection", f"contains {phrase!r}", case=case, where=where)
+            self.log.note("official-injection", f"contains {phrase!r}", case=case)
         if found := signals(content):
             listed = ", ".join(f"{signal.name} ({signal.excerpt})" for signal in found)
-            self.log.note("injection", listed, case=case, where=where)
+            self.log.note("injection", listed, case=case)
 
-    def _is_legal(self, content: str, reference: Reference | None, case: str, where: str | None) -> bool | None:
+    def _is_legal(self, content: str, reference: Reference | None, case: str) -> bool | None:
         """Whether the format reads the answer; None where the format is not known."""
         answer_format = None if reference is None else self._format_of(reference)
         if answer_format is None:
-            return False if self._is_long(content, case, where) else None
+            return False if self._is_long(content, case) else None
         try:
             value = answer_format.parse(content)
         except Unreadable:
             why = answer_format.explain(content)
             code = "over-long" if why.rule == "over-long" else "unreadable-answer"
             message = f"{answer_format.name}: {why.message}"
-            self.log.note(code, message, case=case, where=where, nearest=why.nearest)
+            self.log.note(code, message, case=case, nearest=why.nearest)
             return False
         if isinstance(answer_format, Time) and reference is not None:
-            self._outside_window(answer_format, value, reference, where)
+            self._outside_window(answer_format, value, reference)
         return True
 
     def _format_of(self, reference: Reference) -> AnswerFormat | None:
@@ -156,14 +161,14 @@ class Check:
         except (UnknownName, BadParameters):
             return None
 
-    def _is_long(self, content: str, case: str, where: str | None) -> bool:
+    def _is_long(self, content: str, case: str) -> bool:
         length = len(content.strip())
         if length > LONGEST_ANSWER:
             message = f"{length} characters; formats read at most {LONGEST_ANSWER} unless a reference says otherwise"
-            self.log.note("over-long", message, case=case, where=where)
+            self.log.note("over-long", message, case=case)
         return length > LONGEST_ANSWER
 
-    def _outside_window(self, stamps: Time, value: tuple[int, ...], reference: Reference, where: str | None) -> None:
+    def _outside_window(self, stamps: Time, value: tuple[int, ...], reference: Reference) -> None:
         request = self.questions.requests.get(reference.case)
         if request is None:
             return
@@ -175,25 +180,44 @@ class Check:
             return  # the reference lies outside too: the question asks beyond its window
         window = f"{clock(request.start_s)} to {clock(request.end_s)}"
         message = f"the stretch shown is {window}; times count from the start of the whole video, not of the clip"
-        self.log.note("time-outside-window", message, case=reference.case, where=where)
+        self.log.note("time-outside-window", message, case=reference.case)
 
     # --- the answers as a whole -------------------------------------------------------------------
 
     def whole(self) -> None:
-        """Check what only the whole file can tell: what is missing, alike, empty or late."""
+        """Check what only the whole file can tell: that it is another one, or what is missing, alike, empty or late."""
+        self._other_questions()
+        if self.log.is_of_wrong_files:
+            self.log.drop(["unknown-id"])
+            return
         if not self.has_questions:
             self.log.note("ids-unchecked", "no request or reference could be read")
         if not self.has_references:
             self.log.note("formats-unchecked", "pass the references to check each answer against its format")
         if not self.responses:
             self.log.note("no-responses", "there is not a single response")
-        for case in self._expected():
+        for case in self._expected() if self.responses or not self.log.broken else ():
             if case not in self.seen:
                 self.log.note("missing-response", "no response; it counts as wrong", case=case)
         self._silent_zeros()
         self._lateness()
 
-    def _expected(self) -> Iterable[str]:
+    def _other_questions(self) -> None:
+        answered = sum(t.responses for t in self.formats.values()) if self.has_references else self.all.responses
+        expected = self._expected()
+        if answered or not self.seen or not expected or self.log.broken or self.log.is_of_wrong_files:
+            return
+        near = next((found for found in self.log.kept if found.code == "id-spelling"), None)
+        case, asked = (min(self.seen), next(iter(expected))) if near is None else (near.case or "", near.nearest or "")
+        space, slash, rest = asked.partition("/")
+        cure = "they seem to answer others, such as another track's; pass the answers to these as --responses"
+        if near is not None:
+            option = f" (--responses {space}=PATH)" if slash and folded_id(rest) == folded_id(case) else ""
+            cure = f"the identifiers differ in spelling; write them as in the questions{option}"
+        what = f"none of the {len(self.seen):,} responses ({shown(case)}) is to one of the {len(expected):,} questions"
+        self.log.note("nothing-matches", f"{what} ({shown(asked)}); {cure}", where="responses")
+
+    def _expected(self) -> Mapping[str, Any]:
         return self.questions.references if self.has_references else self.questions.requests
 
     def _silent_zeros(self) -> None:
@@ -235,7 +259,7 @@ class Check:
         """What was found."""
         return LintReport(
             findings=self.log.ordered(),
-            counts=ordered_counts(self.log.counts),
+            counts=self.log.ordered_counts(),
             formats=tuple(self._format_counts()),
             responses=self.responses,
             questions=len(self.questions.references if self.has_references else self.questions.requests),

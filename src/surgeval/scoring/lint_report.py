@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from surgeval.results.result import Result
+from surgeval.schema.finding_rules import OFFICIAL_ABORTS, RULES
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.formats import shown
-from surgeval.scoring.lint_rules import OFFICIAL_ABORTS, RULES, Rule
 
 SHOWN_EXAMPLES = 3
-_UNRULED = Rule(Severity.WARNING, "")
 
 
 class FormatCount(NamedTuple):
@@ -31,35 +29,6 @@ class FormatCount(NamedTuple):
     """Empty, null or nested content."""
     unreadable: int
     """Text that its format does not read, over-long ones included."""
-
-
-@dataclass(slots=True)
-class FindingLog:
-    """Collects findings: counts all, keeps the first of each code so that memory stays bounded."""
-
-    keep_per_code: int
-    counts: Counter[str] = field(default_factory=Counter)
-    kept: dict[str, list[Finding]] = field(default_factory=dict)
-
-    def note(
-        self, code: str, message: str, *, case: str | None = None, where: str | None = None, nearest: str | None = None
-    ) -> None:
-        """Record a finding with the severity of its rule."""
-        self.counts[code] += 1
-        kept = self.kept.setdefault(code, [])
-        if len(kept) < self.keep_per_code:
-            severity = RULES.get(code, _UNRULED).severity
-            texts = (None if text is None else printable(text) for text in (case, where, nearest))
-            kept.append(Finding(code, severity, printable(message), *texts))
-
-    def add(self, finding: Finding) -> None:
-        """Record a finding made elsewhere."""
-        self.note(finding.code, finding.message, case=finding.case, where=finding.where, nearest=finding.nearest)
-
-    def ordered(self) -> tuple[Finding, ...]:
-        """The kept findings: errors first, then in the order of the rules."""
-        codes = sorted(self.kept, key=_place_of)
-        return tuple(finding for code in codes for finding in self.kept[code])
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -82,7 +51,7 @@ class LintReport(Result):
 
     def number(self, severity: Severity) -> int:
         """How many findings have this severity."""
-        return sum(n for code, n in self.counts.items() if RULES.get(code, _UNRULED).severity is severity)
+        return sum(n for code, n in self.counts.items() if RULES[code].severity is severity)
 
     @property
     def clean(self) -> bool:
@@ -122,7 +91,7 @@ class LintReport(Result):
         """The report to read: counts per format, then each code with its first examples."""
         blocks = [f"{self.responses:,} responses, {self.questions:,} questions", _format_table(self.formats)]
         for severity in Severity:
-            codes = [code for code in self.counts if RULES.get(code, _UNRULED).severity is severity]
+            codes = [code for code in self.counts if RULES[code].severity is severity]
             if codes:
                 blocks.append(_heading(severity, self.number(severity)))
                 blocks += [self._block(code, examples) for code in codes]
@@ -143,7 +112,7 @@ class LintReport(Result):
         return mend
 
     def _block(self, code: str, examples: int) -> str:
-        rule, total = RULES.get(code, _UNRULED), self.counts[code]
+        rule, total = RULES[code], self.counts[code]
         condition = "" if rule.official == "yes" else f" {rule.official}"
         official = f" The official toolkit stops here{condition}." if rule.aborts else ""
         lines = [f"  {code} ({total:,}): {rule.meaning}{official}"]
@@ -157,24 +126,8 @@ class LintReport(Result):
         return self.summary(examples=1)
 
 
-def printable(text: str) -> str:
-    """The text without lone surrogates, which no file and no table can hold."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
 def _plain(value: Any) -> str | None:
     return None if value is None else str(value)
-
-
-def _place_of(code: str) -> tuple[int, int]:
-    order = list(RULES)
-    severity = RULES.get(code, _UNRULED).severity
-    return list(Severity).index(severity), order.index(code) if code in RULES else len(order)
-
-
-def ordered_counts(counts: Mapping[str, int]) -> dict[str, int]:
-    """Counts per code, most severe first."""
-    return {code: counts[code] for code in sorted(counts, key=_place_of)}
 
 
 def _example(finding: Finding) -> str:

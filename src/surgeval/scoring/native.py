@@ -123,7 +123,7 @@ class Outcome:
 
 def decide_all(
     questions: QuestionSet,
-    responses: Mapping[str, Response],
+    responses: Mapping[str, Response | None],
     *,
     limit_s: float | None,
     panel: Panel,

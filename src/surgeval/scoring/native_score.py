@@ -11,19 +11,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from surgeval.errors import QuestionsInvalid, ResponsesMissing
+from surgeval.errors import ResponsesMissing
 from surgeval.judges import Panel, verdict_row
 from surgeval.results.tables import scoring as tables
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.missing import Rule
 from surgeval.schema.outcomes import Status
-from surgeval.schema.question_files import QuestionSet, Sources, load_responses
-from surgeval.schema.questions import Response
 from surgeval.schema.score_table import ScoreTable
 from surgeval.schema.taxonomy import Capability
 from surgeval.scoring.counted import MissingRules, as_counted, counted, stopped, without_blocked
 from surgeval.scoring.leverage import bucket_warnings, question_weights, video_influence
-from surgeval.scoring.lint_report import LintReport
+from surgeval.scoring.lint import Checked
 from surgeval.scoring.native import Outcome, Reason, decide_all, judge_case
 from surgeval.scoring.ood import Seen, derived_ood
 from surgeval.scoring.ood_gap import ood_gap
@@ -53,39 +51,32 @@ class NativeOptions:
     progress: Callable[[int], None] | None = None
 
 
-def score_native(
-    questions: QuestionSet,
-    responses: Sources,
-    *,
-    panel: Panel,
-    options: NativeOptions,
-    report: LintReport,
-) -> ScoreResult:
+def score_native(read: Checked, *, panel: Panel, options: NativeOptions) -> ScoreResult:
     """The result of one model under our own rules.
 
     Raises:
-        QuestionsInvalid: No question has a reference.
         ResponsesMissing: Questions have no response, where that was declared an error.
     """
-    if not questions.references:
-        raise QuestionsInvalid("questions", ["none has a reference, so there is nothing to score"])
-    answers = _answers(questions, responses, refuses_absent=options.missing.refuses_absent)
+    questions, report = read.questions, read.report
+    if options.missing.refuses_absent:
+        _refuse_absent(read)
     outcomes = decide_all(
         questions,
-        answers,
+        read.responses,
         limit_s=options.limit_s,
         panel=panel,
         definitions=options.definitions,
         progress=options.progress,
     )
-    ood = derived_ood(questions, options.ood, options.seen)
-    frame = _frame(outcomes, ood, questions.class_names)
+    frame = _frame(outcomes, derived_ood(questions, options.ood, options.seen), questions.class_names)
+    warnings, verdicts = _warnings(outcomes, frame, options), _verdicts(outcomes, options.definitions)
+    settings = Settings(method=options.method, replicates=options.replicates, seed=options.seed)
+    targeted = targeted_scores([_targeted(outcome) for outcome in outcomes], settings=settings)
+    del read, questions, outcomes  # a million of each need more than all that follows
     values, blocked = counted(frame, options.missing)
     names, codes = np.unique(frame["video"].to_numpy().astype(str), return_inverse=True)
     slices = question_slices(frame, options.context_s)
     buckets = {name: rows for (level, name), rows in slices.items() if level == "bucket"}
-    settings = Settings(method=options.method, replicates=options.replicates, seed=options.seed)
-    targeted = targeted_scores([_targeted(outcome) for outcome in outcomes], settings=settings)
     summary, spoken = summarise(
         values[:, None], codes, [options.model], slices, method=options.method, replicates=options.replicates,
         seed=options.seed,
@@ -98,10 +89,10 @@ def score_native(
         profile="native",
         scores=_table(frame, targeted.cases, options.model),
         lint=report,
-        records={"lint": report.as_dict()},
+        records=report.records,
         findings=(
             *stopped(frame, blocked),
-            *_warnings(outcomes, frame, options),
+            *warnings,
             *bucket_warnings(buckets, codes, _expected_buckets()),
             *slice_findings(slices, _expected_buckets()),
             *([] if blocked.any() else gap.findings),
@@ -119,49 +110,44 @@ def score_native(
             "targeted": targeted.summary,
             **({} if targeted.counts.is_empty() else {"counts": targeted.counts}),
         },
-        verdicts=tuple(_verdicts(outcomes, options.definitions)),
+        verdicts=tuple(verdicts),
     )
 
 
-def _answers(questions: QuestionSet, responses: Sources, *, refuses_absent: bool) -> dict[str, Response]:
-    answers: dict[str, Response] = {}
-    for response in load_responses(responses).responses:
-        answers.setdefault(response.case, response)
-    absent = [case for case in questions.references if case not in answers]
-    if absent and refuses_absent:
-        text = f"{len(absent)} of {len(questions.references)} questions have no response (first: {absent[0]})"
+def _refuse_absent(read: Checked) -> None:
+    absent = [case for case in read.questions.references if case not in read.responses]
+    if absent:
+        text = f"{len(absent)} of {len(read.questions.references)} questions have no response (first: {absent[0]})"
         raise ResponsesMissing("responses", [text])
-    return answers
 
 
 def _frame(outcomes: Sequence[Outcome], ood: Mapping[str, bool | None], class_names: tuple[str, ...]) -> pl.DataFrame:
     """One row per question: the official columns, then ours."""
-    templates = templates_of((o.request.question for o in outcomes), class_names=class_names)
-    rows = [
+    known, asked = [o.reference for o in outcomes], [o.request for o in outcomes]
+    strata = dict.fromkeys(name for reference in known if reference.strata for name in reference.strata)
+    return tables.RESULTS.frame(
         {
-            "qID": o.reference.case,
-            "video": o.request.video,
-            "ood": bool(ood[o.reference.case]),
-            "clinical": o.reference.clinical,
-            "primary": o.reference.capability.value,
-            "answer_format": o.reference.format,
-            "latency": o.latency_s,
-            "timed_out": o.reason is Reason.LATE,
-            "correctness": o.correct,
-            "reason": o.reason.value,
-            "status": o.status.value,
-            "flags": ";".join(o.flags),
-            "group": o.reference.capability.group.value,
-            "ood_stated": o.reference.ood,
-            "procedure": o.request.procedure,
-            "window_s": o.request.window_s,
-            "secondaries": ";".join(c.value for c in o.reference.secondaries),
-            "template": template,
-            **o.reference.strata,
+            "qID": [r.case for r in known],
+            "video": [r.video for r in asked],
+            "ood": [bool(ood[r.case]) for r in known],
+            "clinical": [r.clinical for r in known],
+            "primary": [r.capability.value for r in known],
+            "answer_format": [r.format for r in known],
+            "latency": [o.latency_s for o in outcomes],
+            "timed_out": [o.reason is Reason.LATE for o in outcomes],
+            "correctness": [o.correct for o in outcomes],
+            "reason": [o.reason.value for o in outcomes],
+            "status": [o.status.value for o in outcomes],
+            "flags": [";".join(o.flags) for o in outcomes],
+            "group": [r.capability.group.value for r in known],
+            "ood_stated": [r.ood for r in known],
+            "procedure": [r.procedure for r in asked],
+            "window_s": [r.window_s for r in asked],
+            "secondaries": [";".join(c.value for c in r.secondaries) for r in known],
+            "template": templates_of((r.question for r in asked), class_names=class_names),
+            **{name: [r.strata.get(name) for r in known] for name in strata},
         }
-        for o, template in zip(outcomes, templates, strict=True)
-    ]
-    return tables.RESULTS.frame(rows)
+    )
 
 
 def _expected_buckets() -> list[str]:

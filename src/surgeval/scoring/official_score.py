@@ -57,7 +57,7 @@ def score_official(
         main="summary",
         scores=_table(rows, model, {row["qID"] for row in answers}, stated),
         lint=report,
-        records={"lint": report.as_dict()},
+        records=report.records,
         findings=votes.warnings(),
         verdicts=tuple(votes.verdicts),
         exact=texts,

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from surgeval.errors import TableInvalid
+from surgeval.errors import TableInvalid, WrongFile
+from surgeval.schema.file_kinds import RESULTS, kind_of
 from surgeval.schema.findings import Finding, Severity
-from surgeval.schema.rows import Row, read_rows
+from surgeval.schema.rows import Row, frame_rows, read_rows
+from surgeval.schema.tabular import as_frame
 from surgeval.schema.taxonomy import Capability
 from surgeval.scoring.slices import bucket_name
 
@@ -54,26 +56,30 @@ class Scored:
 class ScoredRun:
     """One results file and the manifest beside it."""
 
-    where: str
-    path: Path
+    path: Path | None
+    """None where it was given as a table."""
     rows: dict[str, Scored]
     manifest: dict[str, Any]
     """Empty where there is none that can be read."""
 
 
-def read_results(source: str | Path) -> ScoredRun:
-    """The scoring in a results.csv, or in a folder that holds one.
+def read_results(source: Any) -> ScoredRun:
+    """The scoring in a results.csv, in a folder that holds one, in a table or in dictionaries.
 
     Raises:
         FileUnreadable: There is no such file, or it is no CSV.
+        WrongFile: It is recognisably another file.
         TableInvalid: With every problem found in it.
     """
-    path = Path(source)
-    path = path / "results.csv" if path.is_dir() else path
     findings: list[Finding] = []
-    rows = list(read_rows(path, report=findings.append))
+    if isinstance(source, str | Path):
+        path = Path(source) / "results.csv" if Path(source).is_dir() else Path(source)
+        rows, header, where = list(read_rows(path, report=findings.append)), _header(path), str(path)
+    else:
+        frame = as_frame(source)
+        path, rows, header, where = None, list(frame_rows(frame)), frame.columns, "results"
     problems = [finding.message for finding in findings if finding.severity is Severity.ERROR]
-    problems += _column_problems(path, rows)
+    problems += _column_problems(where, rows, header)
     scored: dict[str, Scored] = {}
     for number, row in enumerate(rows if not problems else (), start=1):
         question = _scored(row, number, problems)
@@ -82,18 +88,21 @@ def read_results(source: str | Path) -> ScoredRun:
         elif question is not None:
             scored[question.case] = question
     if problems:
-        raise TableInvalid(str(path), problems)
-    return ScoredRun(str(source), path, scored, _manifest_beside(path))
+        raise TableInvalid(where, problems)
+    return ScoredRun(path, scored, {} if path is None else _manifest_beside(path))
 
 
-def _column_problems(path: Path, rows: Iterable[Row]) -> list[str]:
+def _column_problems(where: str, rows: Iterable[Row], header: Iterable[str]) -> list[str]:
     """Columns that no row fills; an empty cell and an absent column read the same."""
     filled = {name for row in rows for name in row}
     if not filled:
         return ["there is no scored question in it"]
-    optional = {"correctness"} & set(_header(path))
+    lacking = [name for name in REQUIRED if name not in filled | ({"correctness"} & set(header))]
     names = ", ".join(map(repr, sorted(filled)))
-    return [f"column {n!r} is missing; it has {names}" for n in REQUIRED if n not in filled | optional]
+    if lacking and (kind := kind_of(filled)) and kind.words != RESULTS:
+        cure = "pass the results.csv that surgeval score wrote, or its folder"
+        raise WrongFile(where, [f"it seems to be {kind.words}, not {RESULTS} (it has {names}); {cure}"])
+    return [f"column {name!r} is missing; it has {names}" for name in lacking]
 
 
 def _header(path: Path) -> list[str]:

@@ -7,16 +7,25 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from surgeval.errors import Misuse, UnknownName
+from surgeval.errors import Misuse, QuestionsInvalid, ResponsesMissing, UnknownName
 from surgeval.judges import Judge, Panel, VerdictStore, in_official_protocol, open_judges
 from surgeval.results.request import Request, requested
 from surgeval.schema.documents import is_whole
+from surgeval.schema.finding_log import NO_ROWS, FindingLog, short
 from surgeval.schema.foreign_objects import definitions_text, read_definitions
 from surgeval.schema.missing import Missing
-from surgeval.schema.question_files import Sources, load_questions
+from surgeval.schema.question_files import (
+    REFERENCES,
+    REQUESTS,
+    RESPONSES,
+    Sources,
+    load_questions,
+    opened,
+    refuse_errors,
+)
 from surgeval.scoring.counted import MissingRules
 from surgeval.scoring.judge_tables import check_prices, check_share, with_judges
-from surgeval.scoring.lint import lint
+from surgeval.scoring.lint import KEPT_PER_CODE, Checked, checked
 from surgeval.scoring.native_score import NativeOptions, score_native
 from surgeval.scoring.official_score import score_official
 from surgeval.scoring.ood import Seen
@@ -59,7 +68,8 @@ def score(
     """The scores of one model's responses.
 
     Args:
-        requests: The questions: a path, `NAME=PATH` (a namespace), several of these, or `Request`s.
+        requests: The questions: a path, `NAME=PATH` (a namespace), a table of polars, pandas or Arrow, several of
+            these, dictionaries or `Request`s.
         references: The reference answers, given alike.
         responses: The model's answers, given alike.
         model: The model's name in tables.
@@ -92,9 +102,10 @@ def score(
 
     Raises:
         Misuse: An option that cannot mean anything.
+        WrongFile: A file is recognisably another one, or answers none of the questions.
         QuestionsInvalid: The question set contradicts itself.
         OfficialAborts: The official toolkit would stop (official profiles only).
-        ResponsesMissing: Questions have no response and `missing="error"`.
+        ResponsesMissing: Questions have no response and `missing="error"`, or there is none at all.
     """
     chosen = profile_named(profile)
     if not model.strip() or not is_whole(model):
@@ -120,8 +131,12 @@ def score(
         "profile": chosen.name, "max_latency_s": limit, "judges": [judge.name for judge in asked],
         "quorum": panel.quorum if asked else None,
     }  # fmt: skip
-    report = lint(requests, responses, references, class_names=class_names)
+    given = zip((REQUESTS, REFERENCES, RESPONSES), (requests, references, responses), strict=True)
+    requests, references, responses = (opened(sources, part, keep=chosen.official) for part, sources in given)
+    log = FindingLog(KEPT_PER_CODE)
     if chosen.official:
+        report = checked(requests, responses, references, class_names=class_names, log=log).report
+        log.refuse_wrong_files()
         with closing(panel):
             result = score_official(
                 requests, references, responses, model=model, profile=chosen, limit_s=limit, panel=panel,
@@ -139,13 +154,29 @@ def score(
         progress=progress, seen=_seen(train_requests, train_references, class_names),
         definitions=definitions_text() if kinds is None else definitions_text(kinds), context_s=context_s,
     )  # fmt: skip
-    questions = load_questions(requests, references, class_names=class_names)
     with closing(panel):
-        result = score_native(questions, responses, panel=panel, options=options, report=report)
+        # Nothing here holds on to what was read, so that it is gone once it is scored.
+        result = score_native(
+            _usable(checked(requests, responses, references, class_names=class_names, log=log, keep=True), log),
+            panel=panel,
+            options=options,
+        )
     return replace(
         with_judges(result, panel, prices=prices, most_failures=max_judge_failures, replicates=replicates, seed=seed),
         request=Request(settled=settled),
     )
+
+
+def _usable(read: Checked, log: FindingLog) -> Checked:
+    """What was read, unless it has no score: an unreadable file, a question set with errors, no response at all."""
+    log.refuse_files()
+    refuse_errors(read.questions.findings)
+    if not read.questions.references:
+        raise QuestionsInvalid("questions", ["none has a reference, so there is nothing to score"])
+    if not read.responses:
+        noticed = [short(finding) for finding in log.kept if finding.code in NO_ROWS]
+        raise ResponsesMissing("responses", ["there is not a single response, so there is nothing to score", *noticed])
+    return read
 
 
 def _seen(

@@ -22,7 +22,7 @@ import polars as pl
 from surgeval.metrics.counts import count_errors
 from surgeval.metrics.sets import exact, jaccard, memberships, set_f1
 from surgeval.metrics.shares import percentage_points_errors
-from surgeval.metrics.time_points import matched_errors_s, share_within, worst_error_s
+from surgeval.metrics.time_points import matched_errors_s, worst_error_s
 from surgeval.results.tables import scoring as tables
 from surgeval.schema.metric_facts import TIME_TOLERANCES_S
 from surgeval.scoring.targeted_summary import summary_rows
@@ -82,10 +82,12 @@ def targeted_scores(items: Sequence[TargetedItem], *, settings: Settings = SETTI
         if not chosen:
             continue
         columns = columns_of(chosen)
+        names = pl.Series("case", [item.case for item in chosen], dtype=pl.String)
         cases += [
-            (item.case, metric, float(value))
+            pl.DataFrame(
+                [names, pl.repeat(metric, len(chosen), eager=True).alias("metric"), pl.Series("value", values)]
+            )
             for metric, values in columns.items()
-            for item, value in zip(chosen, values, strict=True)
         ]
         counts = _count_arrays(chosen) if name == "number" else None
         missing = sum(item.response is None for item in chosen)
@@ -93,7 +95,7 @@ def targeted_scores(items: Sequence[TargetedItem], *, settings: Settings = SETTI
         summary += [{**where, **row} for row in summary_rows([i.video for i in chosen], columns, counts, settings)]
     schema = {"case": pl.String, "metric": pl.String, "value": pl.Float64}
     return TargetedResult(
-        pl.DataFrame(cases, schema=schema, orient="row"),
+        pl.concat([pl.DataFrame(schema=schema), *cases]),
         tables.TARGETED.frame(summary),
         count_table(items),
     )
@@ -140,11 +142,12 @@ def _set_columns(items: Sequence[TargetedItem]) -> Columns:
 def _time_columns(items: Sequence[TargetedItem]) -> Columns:
     latest = max(max(item.reference) for item in items)
     errors, shares = np.empty(len(items)), np.empty((len(TIME_TOLERANCES_S), len(items)))
+    tolerances = np.array(TIME_TOLERANCES_S, dtype=np.float64)[:, None]
     for row, item in enumerate(items):
         worst = worst_error_s(item.reference, window_s=item.window_s or (0.0, latest))
         each = matched_errors_s(item.reference, item.response or (), worst_s=worst)
         errors[row] = each.mean()
-        shares[:, row] = [share_within(each, tolerance_s=t, worst_s=worst) for t in TIME_TOLERANCES_S]
+        shares[:, row] = ((each <= tolerances) & (each < worst)).mean(axis=1)
     within = {f"time_within_{t}s": row for t, row in zip(TIME_TOLERANCES_S, shares, strict=True)}
     return {"time_error_s": errors, **within}
 

@@ -42,6 +42,14 @@ from surgeval.stats.logistic import (
 from surgeval.stats.separation import separation
 
 INTERCEPT = "(Intercept)"
+FEW = 10
+"""Clusters below which a warning says what cluster-robust tests are worth (simulated: docs/validation-mixed.md)."""
+_FEW_CLUSTERS = (
+    "few clusters ({}): cluster-robust tests then call more than 5 % of absent effects significant, of properties of "
+    "whole videos up to a third with five; surgeval failures counts the videos of every effect"
+)
+_ROUNDING = 1e-9
+"""A standard error below this share of an estimate is none: the scores of every cluster add up to zero."""
 COVARIANCES = ("auto", *KINDS, "bootstrap")
 
 
@@ -115,6 +123,8 @@ def adjusted_effects(
         chosen = [codes[use] for codes in groupings]
         more, findings = _model_rows(model, names, design[use], matrix.values[use, place], chosen, how)
         rows, notes = rows + more, notes + findings
+    if fewest < FEW:
+        notes.append(Finding("few-videos", Severity.WARNING, _FEW_CLUSTERS.format(fewest)))
     if not complete.all():
         notes.append(f"{int((~complete).sum())} cases without a value for some effect were left out.")
     prose = (
@@ -140,10 +150,12 @@ def design_of(
         raise Misuse("no effect to adjust; name at least one column")
     names, columns = [INTERCEPT], [np.ones(cases.height)]
     complete = np.ones(cases.height, dtype=bool)
-    for effect in effects:
+    for effect in dict.fromkeys(effects):
         if effect not in cases.columns:
             raise UnknownName("column", effect, cases.columns)
-        column = cases[effect]
+        if effect == INTERCEPT:
+            raise Misuse(f"a column called {INTERCEPT!r} cannot be an effect: every fit has that term; rename it")
+        column = _finite_or_null(cases[effect])
         several = holds_several(column, separator)
         if not several:
             complete &= column.is_not_null().to_numpy()
@@ -160,6 +172,19 @@ def design_of(
         names += [name for name, _ in parts]
         columns += [values for _, values in parts]
     return names, np.column_stack(columns), complete
+
+
+def _finite_or_null(column: pl.Series) -> pl.Series:
+    """The column without NaN.
+
+    Raises:
+        Misuse: It has infinite values, which no effect per unit is defined for.
+    """
+    if not column.dtype.is_float():
+        return column
+    if column.is_infinite().any():
+        raise Misuse(f"column {column.name!r} has infinite values; they have no effect per unit. Empty them first")
+    return column.fill_nan(None)
 
 
 def _clusters(matrix: ScoreMatrix, name: str) -> np.ndarray:
@@ -199,7 +224,33 @@ def _model_rows(
         terms = _terms(fit, model, clusters, how, notes)
         notes += _fit_notes(fit, model, runaway)
     shown = [name for name in names if name in runaway or name in terms or not terms]
-    return [_row(model, name, terms, how, clusters, separated=name in runaway) for name in shown], notes
+    seen = {name: _clusters_with(design[rest, j], clusters) for j, name in enumerate(names)}
+    lone = {name for name, count in seen.items() if count is not None and count < 2 and name in terms}
+    notes += _thin_notes(model, {name: count for name, count in seen.items() if count == 2 and name in terms})
+    rows = [_row(model, name, terms, how, clusters, separated=name in runaway) for name in shown]
+    return [_untested(row) if row["term"] in lone else row for row in rows], notes
+
+
+def _clusters_with(column: np.ndarray, clusters: list[np.ndarray]) -> int | None:
+    """The fewest clusters in which a 0/1 column has one of its values; None for other columns and constants."""
+    if not np.isin(column, (0.0, 1.0)).all() or len(np.unique(column)) < 2:
+        return None
+    return min(len(np.unique(codes[column == value])) for codes in clusters for value in (0.0, 1.0))
+
+
+def _untested(row: dict[str, Any]) -> dict[str, Any]:
+    """A term that one cluster alone has, or lacks: the estimate stands, what is said of its certainty does not."""
+    empty = dict.fromkeys(("std_error", "z", "p_value", "low", "high"))
+    return {**row, **empty, "note": "only one cluster has it or lacks it: it cannot be told from that cluster"}
+
+
+def _thin_notes(model: str, thin: Mapping[str, int]) -> list[Finding]:
+    if not thin:
+        return []
+    text = (
+        f"{model}: {', '.join(thin)} differ in two clusters only; the effect may be theirs rather than the property's"
+    )
+    return [Finding("differs-in-few-videos", Severity.WARNING, text)]
 
 
 def _terms(
@@ -218,7 +269,9 @@ def _terms(
         sd = np.sqrt(np.maximum(np.diag(cluster_covariance(fit, clusters, kind=how.kind)), 0.0))
         reach = stdtrit(freedom, 1 - (1 - how.level) / 2) * sd
         low, high = beta - reach, beta + reach
-    z = np.divide(beta, sd, out=np.full_like(beta, np.nan), where=sd > 0)
+    sd = np.where(sd > _ROUNDING * np.maximum(np.abs(beta), 1.0), sd, np.nan)
+    low, high = np.where(np.isnan(sd), np.nan, low), np.where(np.isnan(sd), np.nan, high)
+    z = beta / sd
     p = 2 * stdtr(freedom, -np.abs(z))
     with np.errstate(over="ignore"):
         odds = np.exp(np.stack([beta, low, high]))

@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from surgeval.asking.plan import Task
-from surgeval.errors import FileUnreadable, QuestionsInvalid
-from surgeval.schema.findings import Severity
-from surgeval.schema.question_files import collect_questions
-from surgeval.schema.questions import Request
+from surgeval.errors import FileUnreadable
+from surgeval.schema.question_files import load_questions
+from surgeval.schema.questions import Reference, Request
 from surgeval.video.batch_files import archive_name
 from surgeval.video.pictures import Pictures, pictures_in_archive
 
@@ -54,6 +53,7 @@ class Inputs:
     problems: dict[str, str] = field(default_factory=dict)
     """By case: why it has no usable media."""
     notes: tuple[str, ...] = ()
+    references: tuple[Reference, ...] = ()
 
     def tasks(self, *, clock: bool = False) -> list[Task]:
         """One task per question. Where both are there, `clock` prefers the video with a burned-in clock."""
@@ -75,15 +75,14 @@ def read_inputs(folder: Path, *, scratch: Path) -> Inputs:
 
     Raises:
         FileUnreadable: There is no readable requests file, or an archive is broken.
+        WrongFile: Requests or references are recognisably another file.
         QuestionsInvalid: The requests or references contradict themselves.
     """
     requests_file = _named(folder, ("request", "requests"))
     if requests_file is None:
         raise FileUnreadable(str(folder), ["no request.json (or requests.json, .jsonl, .csv, .parquet) in it"])
     references_file = _named(folder, ("reference", "references"))
-    questions = collect_questions(requests_file, () if references_file is None else references_file)
-    if errors := [str(found) for found in questions.findings if found.severity is Severity.ERROR]:
-        raise QuestionsInvalid(str(folder), errors)
+    questions = load_questions(requests_file, () if references_file is None else references_file)
     requests = tuple(questions.requests.values())
     wanted = {name for request in requests for name in (request.case, request.video)}
     found, notes = _collect(folder, scratch, wanted)
@@ -91,7 +90,7 @@ def read_inputs(folder: Path, *, scratch: Path) -> Inputs:
     definitions = folder / "FO_definitions.json"
     return Inputs(
         requests, requests_file, references_file, definitions if definitions.is_file() else None, media, problems,
-        tuple(notes),
+        tuple(notes), tuple(questions.references.values()),
     )  # fmt: skip
 
 

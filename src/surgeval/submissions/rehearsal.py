@@ -30,7 +30,6 @@ from surgeval.results.result import Result
 from surgeval.results.tables.scoring import REHEARSE
 from surgeval.sandbox import Engine, ImageLimits, Launch, Limits, held_image, open_engine
 from surgeval.schema.findings import Severity
-from surgeval.schema.question_files import load_questions
 from surgeval.schema.questions import TRACK_LIMITS_S
 from surgeval.scoring.result import ScoreResult
 from surgeval.scoring.run import score
@@ -269,10 +268,7 @@ def _run(
 
 def _buckets(inputs: Inputs) -> dict[str, str]:
     """The bucket of each case, where references tell."""
-    if inputs.references_file is None:
-        return {}
-    questions = load_questions(inputs.requests_file, inputs.references_file)
-    return {case: f"{ref.capability.group}/{bool(ref.ood)}" for case, ref in questions.references.items()}
+    return {known.case: f"{known.capability.group}/{bool(known.ood)}" for known in inputs.references}
 
 
 def _rehearsed(

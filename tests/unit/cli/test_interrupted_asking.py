@@ -43,7 +43,7 @@ def test_a_check_that_is_interrupted_shows_what_was_answered_and_goes_on(tmp_pat
         ended = interrupted(server, *words, after=16)
         kept = len(VerdictStore(store))
     assert ended.returncode == 130
-    assert 10 <= kept < check_size()
+    assert 1 <= kept < check_size()
     assert f"interrupted after {kept} of {check_size()} cases" in ended.stdout
     assert "acceptance" in ended.stdout
     assert f"nothing is said about its fitness; answers are kept in {store}" in ended.stderr
@@ -65,7 +65,7 @@ def test_a_scoring_that_is_interrupted_says_how_far_it_came_and_goes_on(tmp_path
         )
         kept = len(VerdictStore(store))
     assert ended.returncode == 130
-    assert 4 <= kept < 10
+    assert 1 <= kept < 10
     assert re.search(rf"interrupted, judging: {kept} of \d+, 0 failed, ", ended.stderr)
     assert f"verdicts are kept in {store}: run again to go on" in ended.stderr
     assert "Traceback" not in ended.stderr

@@ -148,3 +148,52 @@ def test_hostile_files_are_refused(tmp_path: Path, content: bytes, message: str)
     (tmp_path / "a.xml").write_bytes(content)
     with pytest.raises(FileUnreadable, match=message):
         read(tmp_path / "a.xml")
+
+
+REAL = Path(__file__).parents[4] / "shared" / "data" / "real_formats"
+
+
+def real(place: str) -> Path:
+    if not (REAL / place).exists():
+        pytest.skip(f"real file {place} is not beside the checkout")
+    return REAL / place
+
+
+def test_a_real_job_is_not_named_after_its_first_label() -> None:
+    annotations = read(real("cvat/real_video_job/annotations.xml"), About(fps=30))
+    assert [one.video for one in annotations.procedures] == ["annotations"]
+    assert "no-video-name" in {finding.code for finding in annotations.findings}
+    named = read(real("cvat/real_video_job/annotations.xml"), About(fps=30, video="case 7"))
+    assert "no-video-name" not in {finding.code for finding in named.findings}
+
+
+@pytest.mark.parametrize("name", ["annotations_images.xml", "annotations_video.xml"])
+def test_a_project_gives_one_procedure_per_task_with_its_own_frames(name: str) -> None:
+    annotations = read(real(f"surgical/lookalike/cvat_project/{name}"))  # the second task's frames begin at 50
+    assert [one.video for one in annotations.procedures] == ["case_A", "case_B"]
+    for one in annotations.procedures:
+        assert one.duration_s == 50
+        assert max(int(track.seconds.max()) for track in one.tracks) < 50
+
+
+def project(tmp_path: Path, second: int) -> Path:
+    tasks = "".join(
+        f"<task><id>{n}</id><name>case {n}</name><size>10</size><start_frame>0</start_frame><stop_frame>9</stop_frame>"
+        "<original_size><width>64</width><height>48</height></original_size></task>"
+        for n in (1, 2)
+    )
+    images = "".join(
+        f'<image id="{frame}" name="a" task_id="{n}" width="64" height="48">'
+        '<box label="clip" occluded="0" xtl="1" ytl="1" xbr="9" ybr="9"></box></image>'
+        for n, frame in ((1, 3), (2, second))
+    )
+    path = tmp_path / "annotations.xml"
+    meta = f"<meta><project><name>ward</name><tasks>{tasks}</tasks></project></meta>"
+    path.write_text(f"<annotations>{meta}{images}</annotations>")
+    return path
+
+
+@pytest.mark.parametrize("second", [3, 13])
+def test_frames_of_a_project_are_read_whether_they_are_numbered_through_or_not(second: int, tmp_path: Path) -> None:
+    procedures = read(project(tmp_path, second)).procedures
+    assert [[int(track.seconds[0]) for track in one.tracks] for one in procedures] == [[3], [3]]

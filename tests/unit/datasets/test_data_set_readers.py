@@ -219,9 +219,21 @@ def test_known_overlaps_agree_with_the_videos_themselves():
     assert told["cholec80", "heichole"] == 0
 
 
+def test_videos_with_numbers_of_their_own_are_translated():
+    endoscapes, cholec80 = [str(n) for n in range(1, 202)], [f"video{n:02}" for n in range(1, 81)]
+    assert shared_videos("endoscapes2023", endoscapes, "cholec80", cholec80) == ["1", "2", "3", "4", "7", "121"]
+    t50 = [f"VID{n:02}" for n in videos_of(outside_cholec80=True)]
+    assert shared_videos("endoscapes2023", endoscapes, "cholect50", t50) == ["2", "3", "10", "33", "121", "127"]
+    test = [str(n) for n in range(162, 202)]
+    assert shared_videos("endoscapes2023", test, "cholec80", cholec80) == []
+    tools = [f"tool_video_{n:02}" for n in range(1, 16)]
+    assert len(shared_videos("m2cai16", tools, "cholec80", cholec80)) == 15
+    assert shared_videos("m2cai16", ["workflow_video_01"], "cholec80", cholec80) == []
+
+
 def test_overlap_is_not_guessed_from_names_that_say_nothing():
     with pytest.raises(Misuse, match="carry no Cholec80 numbers"):
-        shared_videos("cholec80", ["video01"], "endoscapes2023", ["1"])
+        shared_videos("cholec80", ["video01"], "heichole", ["Hei-Chole1"])
     with pytest.raises(Misuse, match="ends in no number"):
         shared_videos("cholec80", ["x"], "cholect50", ["VID01"])
 

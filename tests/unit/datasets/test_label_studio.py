@@ -96,3 +96,18 @@ def test_other_json_is_refused(tmp_path: Path, content: Any, message: str) -> No
 def test_tasks_without_annotations_are_told(tmp_path: Path) -> None:
     with pytest.raises(ProcedureInvalid, match="no task has an annotation"):
         read(saved(tmp_path, [{"id": 1, "data": {}, "annotations": []}]))
+
+
+def test_the_smaller_export_is_read_as_the_full_one() -> None:
+    folder = Path(__file__).parents[4] / "shared" / "data" / "real_formats" / "label_studio" / "api_1.23.2"
+    if not folder.exists():
+        pytest.skip("real exports are not beside the checkout")
+    about = About(width_px=640, height_px=480)
+    full, small = (read(folder / f"ls_export_{kind}.json", about).procedures[0] for kind in ("JSON", "JSON_MIN"))
+    assert [track.class_name for track in small.tracks] == [track.class_name for track in full.tracks]
+    for ours, theirs in zip(small.tracks, full.tracks, strict=True):
+        assert ours.seconds.tolist() == theirs.seconds.tolist()
+        assert ours.boxes.tolist() == theirs.boxes.tolist()
+    assert small.phases == full.phases
+    assert small.duration_s == full.duration_s
+    assert small.facts == full.facts

@@ -149,8 +149,8 @@ def test_classes_of_a_definitions_file_are_legal_answers() -> None:
 
 
 def test_something_that_is_neither_path_nor_question_is_misuse() -> None:
-    with pytest.raises(Misuse, match="expected a path or a Request, got int"):
-        load_questions([5], [])  # type: ignore[list-item]
+    with pytest.raises(Misuse, match="requests: expected a path, a table, a dictionary or a Request, got int"):
+        load_questions([5], [])
 
 
 def test_responses_are_loaded_with_what_was_noticed(tmp_path: Path) -> None:

@@ -146,3 +146,41 @@ def test_what_cannot_be_adjusted_is_refused() -> None:
         adjusted_effects(FRAME.filter(pl.col("video") == "v00"), ["smoke"])
     with pytest.raises(Misuse, match="at least one"):
         adjusted_effects(FRAME, [])
+
+
+def _answers(videos: int = 8, rows: int = 20) -> pl.DataFrame:
+    rng = np.random.default_rng(3)
+    video = np.repeat(np.arange(videos), rows)
+    return pl.DataFrame({
+        "model": "A", "case": np.arange(videos * rows).astype(str), "video": np.char.add("v", video.astype(str)),
+        "smoke": rng.integers(0, 2, videos * rows), "lone": (video == 0).astype(int), "two": (video < 2).astype(int),
+        "value": rng.integers(0, 2, videos * rows).astype(float),
+    })  # fmt: skip
+
+
+def test_a_property_of_one_video_has_no_p_value() -> None:
+    """It had p = 0.04 of nothing, and the videos themselves p = 1e-103."""
+    lone = adjusted_effects(_answers(), ["lone", "smoke"]).table.filter(pl.col("term") == "lone").row(0, named=True)
+    assert (lone["p_value"], lone["low"], lone["std_error"]) == (None, None, None)
+    assert lone["estimate"] is not None
+    assert "cannot be told from that cluster" in lone["note"]
+    assert adjusted_effects(_answers(), ["video"]).table["p_value"].null_count() == 8
+    two = adjusted_effects(_answers(), ["two"])
+    assert any("differ in two clusters only" in text for text in two.warnings)
+
+
+def test_few_clusters_are_warned_of() -> None:
+    assert any(finding.code == "few-videos" for finding in adjusted_effects(_answers(5), ["smoke"]).findings)
+    assert not any(finding.code == "few-videos" for finding in adjusted_effects(_answers(12), ["smoke"]).findings)
+
+
+def test_odd_columns_are_refused_or_counted() -> None:
+    odd = _answers().with_columns(
+        smoke=pl.when(pl.col("case") == "3").then(float("nan")).otherwise(pl.col("smoke").cast(pl.Float64))
+    )
+    assert any("1 cases without a value" in note for note in adjusted_effects(odd, ["smoke"]).notes)
+    with pytest.raises(Misuse, match="infinite values"):
+        adjusted_effects(odd.with_columns(smoke=pl.col("smoke") / 0), ["smoke"])
+    with pytest.raises(Misuse, match="rename it"):
+        adjusted_effects(_answers().rename({"smoke": "(Intercept)"}), ["(Intercept)"])
+    assert adjusted_effects(_answers(), ["smoke", "smoke"]).table["term"].to_list() == ["(Intercept)", "smoke"]

@@ -107,12 +107,12 @@ def places(study: Study) -> list[Block]:
             )
         )  # fmt: skip
     about = {
-        "places": "The places under the rule of the challenge.",
+        "places": f"The places under the rule of the challenge. {analysis.prose}",
         "stability": f"Mean, SD and 95 % range of the place of every model over {evidence}.",
         "place_frequencies": f"How often each place was taken in {evidence}.",
     }
     blocks += [
-        Table(_FILES.get(name, name), text.rstrip("."), analysis.tables[name], f"{text} {analysis.prose}")
+        Table(_FILES.get(name, name), text.partition(".")[0], analysis.tables[name], text)
         for name, text in about.items()
     ]
     return [*blocks, *limits(analysis.findings)]
@@ -177,7 +177,7 @@ def _apart(main: pl.DataFrame) -> str:
     clear = main.filter((pl.col("low") > 0) | (pl.col("high") < 0)).height
     known = main.filter(pl.col("low").is_not_null()).height
     row = extreme(main.with_columns(size=pl.col("difference").abs()), "size", largest=True)
-    text = f"{count_of(main.height, 'pair')} of models; {known} have an interval, and {clear} of these exclude 0."
+    text = f"{count_of(main.height, 'pair')} of models; intervals: {known}, of which {clear} exclude 0."
     if row is None:
         return text
     return (

@@ -18,8 +18,8 @@ import polars as pl
 from surgeval.datasets import STRATA, Comparison, DataSet, References, open_data_set, sampled
 from surgeval.errors import InputInvalid, Misuse, UnknownName
 from surgeval.schema.findings import Finding, Severity
-from surgeval.scoring.evaluate.mask_files import PngFiles
 from surgeval.scoring.evaluate.tracking import Tracks
+from surgeval.scoring.predictions.mask_files import PngFiles
 
 OPTIONS = ("data_set", "task", "split", "videos", "rate_hz", "perspective")
 """What `references_of` takes; none of them reaches the kind."""
@@ -302,12 +302,15 @@ def _tracks(table: pl.DataFrame, identity: str) -> Mapping[str, Tracks]:
 
 
 def coco_of_boxes(found: References, compared: Comparison) -> dict[str, Any]:
-    """The references of a table of boxes as a COCO data set: images by their names, classes by theirs."""
+    """The references of a table of boxes as a COCO data set.
+
+    Images and classes have the ids that the data set gives them; where it gives none their names are the ids, so that
+    numbers of whoever predicts never meet numbers that were made up here.
+    """
     table = found.table
     images = table.unique("case", maintain_order=True)
-    own = "image_id" in images.columns and images["image_id"].is_unique().all()
-    numbers = images["image_id"] if own else pl.Series(range(1, images.height + 1))
-    keys = dict(zip(images["case"], numbers, strict=True))
+    numbered = "image_id" in images.columns and images["image_id"].is_unique().all()
+    keys = dict(zip(images["case"], images["image_id" if numbered else "case"], strict=True))
     strata = [name for name in STRATA if name in table.columns]
     records = []
     for row in images.iter_rows(named=True):
@@ -333,11 +336,11 @@ def coco_of_boxes(found: References, compared: Comparison) -> dict[str, Any]:
     return {"images": records, "annotations": boxes, "categories": categories}
 
 
-def _box_classes(table: pl.DataFrame, compared: Comparison) -> dict[str, int]:
-    """Every class of the boxes and its number: that of the data set, or its place from 1."""
+def _box_classes(table: pl.DataFrame, compared: Comparison) -> dict[str, int | str]:
+    """Every class of the boxes and its id: the number that the data set gives it, or its name."""
     if "category_id" in table.columns:
         pairs = table.select(compared.boxes, "category_id").drop_nulls().unique().sort("category_id").rows()
         return {str(name): int(number) for name, number in pairs}
     seen = table[compared.boxes].drop_nulls().unique().sort().to_list()
     declared = [str(name) for name in compared.options.get("classes", seen)]
-    return {name: place for place, name in enumerate(declared, start=1)}
+    return {name: name for name in declared}

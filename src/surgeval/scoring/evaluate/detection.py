@@ -25,9 +25,9 @@ from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.scoring.evaluate.measure import Job, Material, Part, open_chosen, record_columns
 from surgeval.scoring.evaluate.per_class import ClassJob
-from surgeval.scoring.evaluate.records import read_json
 from surgeval.scoring.evaluate.video_names import videos_of_records
 from surgeval.scoring.predictions.boxes import Read, read_boxes
+from surgeval.scoring.predictions.documents import read_json
 
 Overlap = Literal["box", "mask"]
 Confidence = Literal["scores", "none"]
@@ -45,7 +45,7 @@ def material(
     by: Sequence[str] = (),
     box_format: str | None = None,
     class_numbers: str | None = None,
-    classes: Sequence[str] = (),
+    prediction_labels: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
 ) -> Material:
     """What a COCO data set and the boxes of a model offer for measuring.
@@ -60,14 +60,19 @@ def material(
         by: Keys of images whose values are reported one by one.
         box_format: What the four numbers of a box are, where the predictions leave it open.
         class_numbers: What class numbers stand for, where the predictions leave it open.
-        classes: Names of the class numbers, in the model's order.
+        prediction_labels: Names of the class numbers, in the model's order.
         columns: Our names of the columns of a table to theirs: `image`, `label`, `score`, `box`.
 
     Raises:
         InputInvalid: With every problem of either file.
         Misuse: Two readings of the predictions fit; names the option that decides.
     """
-    readings = {"box_format": box_format, "class_numbers": class_numbers, "classes": classes, "columns": columns}
+    readings: dict[str, Any] = {
+        "box_format": box_format,
+        "class_numbers": class_numbers,
+        "prediction_labels": prediction_labels,
+        "columns": columns,
+    }
     detections = read_detections(
         predictions,
         references,

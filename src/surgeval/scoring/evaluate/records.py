@@ -7,7 +7,6 @@ of one table or two tables that are joined. Only equal sets of moments are joine
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import polars as pl
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse, TableInvalid
 from surgeval.schema.table_files import ROLES, names_unknown, read_frame
 from surgeval.schema.tabular import as_frame
+from surgeval.scoring.predictions.documents import read_json
 
 MOMENTS = ("frame", "second", "case")
 """The columns that can say which moment of a video a row is about; the first that exists is used."""
@@ -57,23 +57,6 @@ def read_records(source: Any, columns: Mapping[str, str] | None = None, *, roles
         return _renamed(as_frame(read_json(path)), columns or {})
     except Misuse as error:
         raise FileUnreadable(path.name, [str(error)]) from None
-
-
-def read_json(path: Path) -> Any:
-    """What a JSON file holds; the list of the records of a JSON Lines file.
-
-    Raises:
-        FileUnreadable: Missing, or no JSON.
-    """
-    if not path.is_file():
-        raise FileUnreadable(str(path), ["no such file"])
-    try:
-        text = path.read_text(encoding="utf-8")
-        if path.suffix.lower() == ".jsonl":
-            return [json.loads(line) for line in text.splitlines() if line.strip()]
-        return json.loads(text)
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise FileUnreadable(str(path), [f"no JSON: {error}"]) from None
 
 
 def _renamed(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:

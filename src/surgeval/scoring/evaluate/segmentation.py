@@ -25,12 +25,12 @@ from surgeval.results.tables.evaluation import INSTANCES
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.scoring.evaluate.class_overlaps import overlap_jobs
-from surgeval.scoring.evaluate.colour_tables import Colours, read_colours
-from surgeval.scoring.evaluate.mask_files import Chosen, Recoded, read_label_maps, under_names_of
 from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_of
-from surgeval.scoring.evaluate.nifti import AXES
 from surgeval.scoring.evaluate.records import with_properties
 from surgeval.scoring.evaluate.video_names import videos_of_paths
+from surgeval.scoring.predictions.colour_tables import Colours, read_colours
+from surgeval.scoring.predictions.mask_files import Chosen, Recoded, read_label_maps, under_names_of
+from surgeval.scoring.predictions.nifti import AXES
 
 BINARY_DEFAULT = ("dsc", "iou")
 INSTANCE_DEFAULT = ("mi_dsc", "dsc")

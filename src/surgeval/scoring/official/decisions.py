@@ -13,14 +13,13 @@ from typing import Any, NamedTuple
 from surgeval.errors import Misuse, OfficialAborts
 from surgeval.judges import JudgeCase
 from surgeval.schema.formats import AnswerFormat, Rules, Unreadable, build_format
+from surgeval.schema.questions import REQUEST_KEYS
 from surgeval.schema.rows import Row
 from surgeval.schema.taxonomy import Capability
 from surgeval.scoring.injection import official_signal
 
 JudgeAll = Callable[[Sequence[JudgeCase]], Sequence[bool]]
 """Asks the judges about several cases at once; True where a majority says right."""
-
-_REQUEST_KEYS = {"qID", "videoID", "start_time", "end_time", "procedure_type", "question"}
 
 
 class OfficialRow(NamedTuple):
@@ -89,8 +88,8 @@ class _Run:
         """Rows by identifier: later requests and references replace earlier ones, in their place."""
         asked: dict[Any, Row] = {}
         for row in requests:
-            if set(row) != _REQUEST_KEYS:
-                self.abort(row.get("qID"), f"a request must have exactly the keys {', '.join(sorted(_REQUEST_KEYS))}")
+            if set(row) != REQUEST_KEYS:
+                self.abort(row.get("qID"), f"a request must have exactly the keys {', '.join(sorted(REQUEST_KEYS))}")
             elif self._is_key(row["qID"]):
                 asked[row["qID"]] = row
         known: dict[Any, Row] = {}

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
+from collections import deque
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
-from surgeval.errors import OfficialAborts
+from surgeval.errors import FileUnreadable, OfficialAborts
 from surgeval.results.tables import OFFICIAL_SUMMARY
 from surgeval.schema.documents import is_whole
 from surgeval.schema.formats import time_tolerance_s
 from surgeval.schema.outcomes import Status
-from surgeval.schema.question_files import Source, load_responses, split_source
-from surgeval.schema.questions import Reference, Request, Response, reference_from_row, request_from_row
-from surgeval.schema.rows import Row, read_rows
+from surgeval.schema.question_files import REFERENCES, REQUESTS, RESPONSES, Part, RowSource, Sources, opened
+from surgeval.schema.questions import Response, response_from_row
+from surgeval.schema.rows import Row, TooDeep
 from surgeval.schema.taxonomy import Capability
 
 if TYPE_CHECKING:
@@ -29,32 +29,28 @@ if TYPE_CHECKING:
     from surgeval.scoring.official.summary import SummaryRow
 
 Kind = Literal["request", "reference", "response"]
+_PARTS: dict[Kind, Part] = {"request": REQUESTS, "reference": REFERENCES, "response": RESPONSES}
+_STOPS = ("byte-order-mark", "not-an-object", "huge-number")
+"""What the toolkit's reader cannot read, and ours can."""
 RESULT_COLUMNS = ("qID", "video", "ood", "clinical", "primary", "answer_format", "latency", "timed_out", "correctness")
 
 
 # --- reading -------------------------------------------------------------------------------------
 
 
-def load_rows(sources: Any, kind: Kind) -> list[Row]:
+def load_rows(sources: Sources, kind: Kind) -> list[Row]:
     """The rows of official files, values untouched; other layouts are brought into that form first.
 
     Raises:
         OfficialAborts: The official toolkit cannot load the file.
     """
-    rows: list[Row] = []
-    for member in _members(sources):
-        if isinstance(member, Request | Reference | Response):
-            rows.append(member.as_row())
-        elif isinstance(member, dict):
-            rows.append(member)
-        else:
-            rows += _rows_in_file(member, kind)
+    rows = [row for source in opened(sources, _PARTS[kind], keep=True) for row in _rows_of(source, kind)]
     if kind != "response":
         _check_names(rows)
     return rows
 
 
-def load_answers(sources: Any) -> tuple[list[Row], dict[Any, Status]]:
+def load_answers(sources: Sources) -> tuple[list[Row], dict[Any, Status]]:
     """The rows of official answer files, and what our own files say became of a question.
 
     Where a file says that nothing came back, there is no row, as in an official file; a late answer is
@@ -62,16 +58,16 @@ def load_answers(sources: Any) -> tuple[list[Row], dict[Any, Status]]:
     """
     rows: list[Row] = []
     stated: dict[Any, Status] = {}
-    for member in _members(sources):
-        if isinstance(member, str | Path) and not _is_official(member):
-            responses = list(load_responses([member]).responses)
-        elif isinstance(member, Response):
-            responses = [member]
-        else:
-            rows += load_rows([member], "response")
-            continue
-        stated |= {response.case: response.status for response in responses if response.status is not None}
-        rows += [row for response in responses if (row := official_row(response)) is not None]
+    for source in opened(sources, RESPONSES, keep=True):
+        for member in _members(source):
+            if isinstance(member, dict) and source.is_official:
+                rows.append(member)
+                continue
+            response = member if isinstance(member, Response) else response_from_row(member, source.namespace, _quiet)
+            if response is not None and response.status is not None:
+                stated[response.case] = response.status
+            if response is not None and (row := official_row(response)) is not None:
+                rows.append(row)
     return rows, stated
 
 
@@ -82,13 +78,24 @@ def official_row(response: Response) -> Row | None:
     return response.as_row() | {"content": ""} if response.status is Status.TIMED_OUT else None
 
 
-def _members(sources: Any) -> list[Any]:
-    return [sources] if isinstance(sources, str | Path) else list(sources)
+def _members(source: RowSource) -> list[Any]:
+    """Everything in a source, which is read now unless it was before."""
+    if source.path is not None and not source.is_read:
+        with suppress(FileUnreadable):
+            deque(source.read(_quiet), maxlen=0)
+    if source.broken is not None and not source.is_official:
+        raise source.broken
+    if not source.is_official:
+        return [row for row in source.rows if type(row) is not TooDeep]
+    problems = [finding.message for finding in source.findings if finding.code in _STOPS]
+    problems += [] if source.broken is None else source.broken.problems
+    if problems:
+        raise OfficialAborts(source.broken.where if source.broken else str(source.path), problems)
+    return source.rows
 
 
-def _is_official(source: Source) -> bool:
-    namespace, path = split_source(source)
-    return path.suffix.lower() == ".json" and namespace is None
+def _quiet(*_: Any) -> None:
+    return None
 
 
 def _check_names(rows: Sequence[Row]) -> None:
@@ -98,33 +105,14 @@ def _check_names(rows: Sequence[Row]) -> None:
         raise OfficialAborts("results.csv cannot be written", bad)
 
 
-def _rows_in_file(source: Source, kind: Kind) -> list[Row]:
-    namespace, path = split_source(source)
-    if _is_official(source):
-        return _json_document(path)
-    if kind == "response":
-        return [response.as_row() for response in load_responses([source]).responses]
-    rows = list(read_rows(path))
-    if rows and "qID" not in rows[0] and namespace is None:
-        return [_data_set_row(row, kind) for row in rows]
-    read = request_from_row if kind == "request" else reference_from_row
-    problems: list[str] = []
-    items = [read(row, namespace, lambda _code, text: problems.append(text)) for row in rows]
+def _rows_of(source: RowSource, kind: Kind) -> list[Row]:
+    members = _members(source)
+    if source.is_official:
+        return [member if isinstance(member, dict) else member.as_row() for member in members]
+    if kind != "response" and members and source.namespace is None and "qID" not in members[0]:
+        return [_data_set_row(row, kind) for row in members]
+    items = [_PARTS[kind].from_row(row, source.namespace, _quiet) for row in members]
     return [item.as_row() for item in items if item is not None]
-
-
-def _json_document(path: Path) -> list[Row]:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise OfficialAborts(str(path), ["no such file"]) from None
-    except UnicodeDecodeError as error:
-        raise OfficialAborts(str(path), [f"not UTF-8 text (byte {error.start})"]) from None
-    except (ValueError, RecursionError) as error:
-        raise OfficialAborts(str(path), [f"the toolkit cannot read this JSON: {error}"]) from None
-    if not isinstance(document, list) or not all(isinstance(row, dict) for row in document):
-        raise OfficialAborts(str(path), ["the toolkit expects a JSON array of objects"])
-    return document
 
 
 def _data_set_row(row: Row, kind: Kind) -> Row:

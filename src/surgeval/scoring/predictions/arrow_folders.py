@@ -12,7 +12,7 @@ import polars as pl
 
 from surgeval.errors import FileUnreadable
 from surgeval.schema.tabular import first_line
-from surgeval.scoring.evaluate.records import read_json
+from surgeval.scoring.predictions.documents import read_json
 
 _INFORMATION, _STATE, _PARTS = "dataset_info.json", "state.json", "dataset_dict.json"
 

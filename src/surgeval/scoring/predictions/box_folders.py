@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import numpy as np
 
 from surgeval.errors import FileUnreadable, Misuse
-from surgeval.scoring.evaluate.npz import read_npz
-from surgeval.scoring.evaluate.records import read_json
 from surgeval.scoring.predictions.box_json import boxes_of_json
+from surgeval.scoring.predictions.documents import read_json
+from surgeval.scoring.predictions.npz import read_npz
 from surgeval.scoring.predictions.raw_boxes import FROM_0, FROM_1, IDS, XYXY, RawBoxes
 
 NAME_FILES = ("classes.txt", "obj.names", "labels.txt", "data.yaml", "dataset.yaml", "data.yml")

@@ -15,11 +15,11 @@ import polars as pl
 
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse, UnknownName
 from surgeval.schema.tabular import first_line
-from surgeval.scoring.evaluate.records import read_json
 from surgeval.scoring.predictions.arrow_folders import is_saved_data_set, read_saved_data_set
 from surgeval.scoring.predictions.box_folders import boxes_of_folder
 from surgeval.scoring.predictions.box_json import boxes_of_json
 from surgeval.scoring.predictions.box_tables import boxes_of_table
+from surgeval.scoring.predictions.documents import read_json
 from surgeval.scoring.predictions.raw_boxes import (
     BOX_FORMATS,
     CLASS_NUMBERS,
@@ -48,7 +48,7 @@ def read_boxes(
     *,
     box_format: str | None = None,
     class_numbers: str | None = None,
-    classes: Sequence[str] = (),
+    prediction_labels: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
 ) -> Read:
     """The detections of a file, folder or table as COCO results.
@@ -58,7 +58,7 @@ def read_boxes(
         dataset: The COCO data set of the references.
         box_format: One of `BOX_FORMATS`, where the file leaves it open.
         class_numbers: One of `CLASS_NUMBERS`, where the file leaves it open.
-        classes: Names of the class numbers in the model's order.
+        prediction_labels: Names of the class numbers in the model's order.
         columns: Our names of columns to theirs.
 
     Raises:
@@ -69,7 +69,7 @@ def read_boxes(
     for name, value, known in (("box format", box_format, BOX_FORMATS), ("numbering", class_numbers, CLASS_NUMBERS)):
         if value is not None and value not in known:
             raise UnknownName(f"{name} of predictions", value, known)
-    if _is_plain(source, dataset) and not (box_format or class_numbers or classes):
+    if _is_plain(source, dataset) and not (box_format or class_numbers or prediction_labels):
         return Read(source, "")
     try:
         raw = _raw(source, columns or {})
@@ -82,7 +82,7 @@ def read_boxes(
     if lost := [str(key) for key, number in zip(raw.images, numbers, strict=True) if number is None]:
         first = f"{len(lost)} boxes are of images that the references do not have (first: {lost[0]!r})"
         raise InputInvalid("predictions", [f"{first}; references call theirs {images.shown}"])
-    labels, how = _categories(raw, dataset, class_numbers, classes)
+    labels, how = _categories(raw, dataset, class_numbers, prediction_labels)
     corners, form = _in_pixels(raw, [images.size(number) for number in numbers], box_format)
     results = []
     for row, (number, label) in enumerate(zip(numbers, labels, strict=True)):
@@ -96,16 +96,18 @@ def read_boxes(
 
 
 def _is_plain(source: Any, dataset: Mapping[str, Any]) -> bool:
-    """COCO results by ids that the references have, which need nothing found out; the usual and the fastest case."""
-    if not isinstance(source, list):
-        return False
-    known = {str(record.get("id")) for record in _records(dataset, "images")}
-    return all(
-        not isinstance(one, Mapping)
-        or ("file_name" not in one and not isinstance(one.get("image_id"), str))
-        or str(one.get("image_id")) in known
-        for one in source
-    ) and not any(isinstance(one, Mapping) and {"boxes", "box", "x_min", "x1"} & set(one) for one in source[:1])
+    """COCO results by ids that the references have, which need nothing found out; the usual and the fastest case.
+
+    The first entry tells; if others differ from it, they are refused by name when they are compared.
+    """
+    if not isinstance(source, list) or (source and not isinstance(source[0], Mapping)):
+        return isinstance(source, list)
+    first = source[0] if source else {}
+    if "image_id" not in first or "boxes" in first or "keypoints" in first:
+        return not source
+    if "file_name" not in first and not isinstance(first["image_id"], str):
+        return True
+    return any(record.get("id") == first["image_id"] for record in _records(dataset, "images"))
 
 
 def _records(dataset: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
@@ -114,7 +116,7 @@ def _records(dataset: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
 
 
 def _raw(source: Any, columns: Mapping[str, str]) -> RawBoxes:
-    if isinstance(source, list | Mapping) and not isinstance(source, pl.DataFrame):
+    if isinstance(source, list | dict):
         return boxes_of_json(source, "predictions")
     if not isinstance(source, str | Path):
         return boxes_of_table(source, "predictions", columns)
@@ -153,6 +155,8 @@ class _Images:
         self._names: dict[Key, Any] = {}
         for spell in _SPELLINGS:
             self._add(spell, records)
+        if len({str(one.get("video")) for one in records}) == 1:
+            self._add(_frame, records)
         some = next(iter(records), {})
         self.shown = repr(some.get("file_name") or some.get("id"))
 
@@ -182,8 +186,8 @@ class _Images:
     def size(self, number: Any) -> tuple[float, float] | None:
         """Width and height, where the data set states them."""
         one = self._records[number]
-        sides = one.get("width"), one.get("height")
-        return (float(sides[0]), float(sides[1])) if all(sides) else None
+        width, height = one.get("width"), one.get("height")
+        return (float(width), float(height)) if width and height else None
 
 
 def _name(one: Mapping[str, Any]) -> str | None:
@@ -198,6 +202,10 @@ def _stem(text: str) -> str:
     return PurePosixPath(text).stem
 
 
+def _frame(one: Mapping[str, Any]) -> int | None:
+    return one["frame"] if isinstance(one.get("frame"), int) else None
+
+
 _SPELLINGS: tuple[Callable[[Mapping[str, Any]], Key | None], ...] = (
     lambda one: one["id"],
     _name,
@@ -206,7 +214,6 @@ _SPELLINGS: tuple[Callable[[Mapping[str, Any]], Key | None], ...] = (
     lambda one: (name := _name(one)) and _base(name),
     lambda one: (name := _name(one)) and _stem(name),
     lambda one: (str(one["video"]), one["frame"]) if "video" in one and isinstance(one.get("frame"), int) else None,
-    lambda one: one["frame"] if isinstance(one.get("frame"), int) else None,
 )
 
 
@@ -235,13 +242,12 @@ def _numbering(
     """What each class number stands for."""
     names = tuple(classes) or raw.class_names
     if names and stated != IDS:
-        first = 1 if stated == FROM_1 or (stated is None and raw.class_numbers == (IDS, FROM_1)) else 0
-        found = {n: ids.get(_spelt(names[n - first])) for n in numbers if 0 <= n - first < len(names)}
-        if len(found) < len(numbers) or None in found.values():
-            raise InputInvalid(
-                "predictions", [f"class numbers {numbers[0]} to {numbers[-1]} do not fit the names {', '.join(names)}"]
-            )
-        return found, f"classes by the names {', '.join(names)}, counted from {first}"
+        return _by_names(numbers, names, ids, raw, stated)
+    if not all(isinstance(one, int) for one in known):
+        raise Misuse(
+            f"class numbers {', '.join(map(str, numbers[:10]))}: the references have names and no numbers "
+            f"({', '.join(known.values())}); name yours in the model's order with --prediction-labels"
+        )
     ordered = list(known)
     readings: dict[str, dict[int, Any]] = {}
     for reading in (stated,) if stated else raw.class_numbers:
@@ -256,8 +262,32 @@ def _numbering(
     what = "fit no reading" if not readings else f"can be {' or '.join(readings)}"
     raise Misuse(
         f"class numbers {', '.join(map(str, numbers[:10]))} {what} (references: {listed}); say --class-numbers "
-        f"{' or '.join(readings or CLASS_NUMBERS)}, or name the classes in the model's order with --classes"
+        f"{' or '.join(readings or CLASS_NUMBERS)}, or name the classes in the model's order with --prediction-labels"
     )
+
+
+def _by_names(
+    numbers: list[int], names: Sequence[str], ids: Mapping[str, Any], raw: RawBoxes, stated: str | None
+) -> tuple[dict[int, Any], str]:
+    """What each class number stands for, by names whose first is that of 0 or of 1."""
+    counted = {FROM_0: 0, FROM_1: 1}
+    allowed = (stated,) if stated else (FROM_0,) if raw.class_numbers[0] == FROM_0 else (FROM_0, FROM_1)
+    readings: dict[str, dict[int, Any]] = {}
+    for reading in allowed:
+        places = {n: n - counted[reading] for n in numbers}
+        if all(0 <= place < len(names) for place in places.values()):
+            readings[reading] = {n: ids.get(_spelt(names[place])) for n, place in places.items()}
+    readings = {reading: mapping for reading, mapping in readings.items() if None not in mapping.values()}
+    if not readings:
+        message = f"class numbers {numbers[0]} to {numbers[-1]} do not fit the names {', '.join(names)}"
+        raise InputInvalid("predictions", [message])
+    if len(readings) > 1:
+        raise Misuse(
+            f"class numbers {', '.join(map(str, numbers[:10]))} fit the names {', '.join(names)} from 0 and from 1; "
+            "say --class-numbers from-0 or from-1"
+        )
+    ((reading, mapping),) = readings.items()
+    return mapping, f"classes by the names {', '.join(names)}, counted from {counted[reading]}"
 
 
 def _at(number: int, reading: str, ordered: list[Any], known: Mapping[Any, str]) -> Any:

@@ -20,8 +20,8 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse
-from surgeval.scoring.evaluate.npz import read_npy, read_npz
 from surgeval.scoring.predictions.arrow_folders import is_saved_data_set, read_saved_data_set
+from surgeval.scoring.predictions.npz import read_npy, read_npz
 
 _ENDINGS = re.compile(
     r"([-_](phase|phases|pred|preds|prediction|predictions|label|labels|scores|result))+$", re.IGNORECASE
@@ -112,7 +112,7 @@ def _text(path: Path) -> Labels:
         return Labels(frame, "frame and label per line")
     if all(len(row) == 1 for row in rows):
         return _in_order(video, [row[0] for row in rows], "one label per line")
-    shown = next(line for line in lines if len(re.split(r"[\t,; ]+", line)) not in (1, 2))
+    shown = next((line for line in lines if len(re.split(r"[\t,; ]+", line)) not in (1, 2)), lines[0])
     raise FileUnreadable(str(path), [f"expected a frame number and a label, or a label, per line; got {shown[:60]!r}"])
 
 

@@ -126,7 +126,7 @@ def failure_table(
     frame = with_properties(rows_of(table, columns, where=where), properties, where)
     facts = stated_facts(table)
     metric = metric if "metric" in frame.columns else None
-    terms = {"fixed": renamed_terms(fixed, ours), "random": renamed_terms(random, ours)}
+    fixed, random = renamed_terms(fixed, ours), renamed_terms(random, ours)
     unit = renamed_term(unit, ours) if unit else None
     made: dict[Cell, FailuresResult | TableInvalid] = {}
     groups = list(_groups(frame, split, ours, where))
@@ -134,24 +134,32 @@ def failure_table(
         for group, rows in groups:
             cell = Cell(label, group)
             try:
-                scores = bool(facts.metrics) and "value" in what.values()
+                scores = bool(facts.metrics) and what.outcome == "value"
                 source = ScoreTable.of(rows, facts=facts.metrics) if scores else rows
                 made[cell] = failures(
-                    source, **what, **terms, spec=spec, family=family, metric=metric, better=better, missing=missing,
+                    source, outcome=what.outcome, successes=what.successes, trials=what.trials, fixed=fixed,
+                    random=random, spec=spec, family=family, metric=metric, better=better, missing=missing,
                     symmetric=symmetric, unit=unit, inference=inference, slopes=slopes, separation=separation,
                     level=level, engine=engine, where=f"{where} ({cell})",
                 )  # fmt: skip
             except TableInvalid as error:
                 made[cell] = error
-    return _result(made, terms["fixed"], where)
+    return _result(made, fixed, where)
 
 
-def _outcome(label: str, text: str, ours: Mapping[str, str]) -> dict[str, str]:
+class _Outcome(NamedTuple):
     """The options of `failures` that an outcome stands for."""
+
+    outcome: str | None = None
+    successes: str | None = None
+    trials: str | None = None
+
+
+def _outcome(label: str, text: str, ours: Mapping[str, str]) -> _Outcome:
     parts = [renamed_term(part.strip(), ours) for part in text.split("/")]
     if not label or len(parts) > 2 or not all(parts):
         raise Misuse(f"outcome {label!r}: {text!r} is neither a column nor successes / trials")
-    return {"outcome": parts[0]} if len(parts) == 1 else {"successes": parts[0], "trials": parts[1]}
+    return _Outcome(parts[0]) if len(parts) == 1 else _Outcome(None, *parts)
 
 
 def _groups(

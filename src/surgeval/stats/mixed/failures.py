@@ -169,6 +169,7 @@ def failures(
     design = design_of(rows, own.model(extra=wanted), where=where, also=own.also, separation=rule.separation)
     design = replace(design, excluded={**left_out, **design.excluded})
     video = _video(own, design)
+    _check_slopes(slopes, design)
     found, tests = tested(design, video, rule)
     if found.family == "gaussian":
         check_residuals(work, found.design.response - found.linear_predictor)
@@ -195,6 +196,14 @@ def _check_rule(inference: str, separation: str) -> None:
         raise UnknownName("inference", inference, ["auto", "reml-t", "wald-z"])
     if separation not in get_args(SeparationRule):
         raise UnknownName("treatment of separation", separation, get_args(SeparationRule))
+
+
+def _check_slopes(slopes: bool | Sequence[str], design: Design) -> None:
+    """Refuse slopes of what is no property: the others would silently count as equal in all videos."""
+    known = {*design.terms, *design.terms.values()}
+    for name in () if isinstance(slopes, bool) else slopes:
+        if name not in known:
+            raise UnknownName("property to vary between videos", name, sorted(known))
 
 
 def _check_firth(request: Request) -> None:

@@ -283,13 +283,16 @@ def _coefficients_given(
 
 def grows(base: MixedFit, factor: Factor, *, engine: Engine = "auto") -> bool:
     """Whether a small variance of one more random effect raises the restricted likelihood; else it is zero."""
-    factors = tuple(f for f, group in zip(base.design.factors, base.groups, strict=True) if group.sd > 0)
-    penalty = np.array([base.penalty.get(name, 0.0) for name in base.names])
-    family = family_of(base.design, overdispersed=base.family == "beta-binomial")
-    deviance = laplace_deviance(base.design, family, (*factors, factor), engine, penalty)
+    ready, back = conditioned(replace(base.design, factors=(*base.design.factors, factor)))
+    *others, factor = ready.factors
+    factors = tuple(f for f, group in zip(others, base.groups, strict=True) if group.sd > 0)
+    penalty = _penalties(base.design, base.penalty, back)
+    family = family_of(ready, overdispersed=base.family == "beta-binomial")
+    deviance = laplace_deviance(ready, family, (*factors, factor), engine, penalty)
     search = RestrictedDeviance(deviance)
     search.begin(base.linear_predictor[deviance.kernel.layout.order], base.nuisance)
-    sd = [group.sd for group in base.groups if group.sd > 0]
+    sized = zip(base.groups, base.design.factors, others, strict=True)
+    sd = [group.sd * (1.0 if given is used else slope_size(given)) for group, given, used in sized if group.sd > 0]
     solution = search.solution(np.append(np.log([*sd, SMALL_SD / slope_size(factor)]), base.nuisance))
     return solution is None or bool(solution.gradient[len(factors)] < 0)
 

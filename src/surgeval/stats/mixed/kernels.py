@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy import linalg, sparse
 
-from surgeval.stats.mixed.products import inner
+from surgeval.stats.mixed.products import inner, outer
 from surgeval.stats.mixed.structure import Layout
 
 
@@ -46,6 +46,15 @@ class Spread(NamedTuple):
     """Posterior variance of every spherical effect."""
 
 
+class Remainder(NamedTuple):
+    """What of the columns of a matrix is left where the random effects that they stand for are taken off."""
+
+    rest: np.ndarray
+    """M - Z L H^-1 L Z' W M, divided by 1 + s^2 w where rows have effects of their own."""
+    square: np.ndarray
+    """Per row r of `rest`: r' middle r."""
+
+
 class Kernel(Protocol):
     """Factorises H for given weights, then solves with it and inverts what is needed of it."""
 
@@ -72,9 +81,23 @@ class Kernel(Protocol):
         """Posterior variances of the effects and, if `rows`, of the rows' predictors and row effects."""
         ...
 
+    def remainder(self, matrix: np.ndarray, effects: Effects, sd: np.ndarray, middle: np.ndarray) -> Remainder:
+        """What of a matrix its effects leave over, and per row r of that r' middle r."""
+        ...
+
     def bend(self, weights: np.ndarray, slopes: np.ndarray, sd: np.ndarray) -> np.ndarray:
         """c - W Z L H^-1 L Z' c with c = v * slope, v the posterior variance of the predictor; for every column."""
         ...
+
+
+def remainder_of(
+    layout: Layout, matrix: np.ndarray, effects: Effects, sd: np.ndarray, weight: np.ndarray, middle: np.ndarray
+) -> Remainder:
+    """What of a matrix its effects leave over, and per row r of that r' middle r."""
+    rest = matrix - predictor_of(layout, effects, sd, rows=False)
+    if layout.row_factor >= 0:
+        rest /= (1.0 + float(sd[layout.row_factor]) ** 2 * weight)[:, None]
+    return Remainder(rest, np.einsum("ij,ij->i", outer(rest, middle), rest))
 
 
 class NumpyKernel:
@@ -251,6 +274,10 @@ class NumpyKernel:
         effects = Effects(rows, nodes, np.diag(inverse).copy())
         return Spread(predictor, trace_of(lay, effects), effects)
 
+    def remainder(self, matrix: np.ndarray, effects: Effects, sd: np.ndarray, middle: np.ndarray) -> Remainder:
+        """What of a matrix its effects leave over, and per row r of that r' middle r."""
+        return remainder_of(self.layout, matrix, effects, sd, self._weight, middle)
+
     def bend(self, weights: np.ndarray, slopes: np.ndarray, sd: np.ndarray) -> np.ndarray:
         """How log|H| bends the gradient, for every column of weights and slopes of weights."""
         return bent_one_by_one(self, weights, slopes, sd)
@@ -291,16 +318,22 @@ def trace_of(layout: Layout, effects: Effects) -> np.ndarray:
     return np.asarray(total)
 
 
+def path_of(layout: Layout, effects: Effects, sd: np.ndarray) -> np.ndarray:
+    """Per node, what it and all nodes above it add to the linear predictor; effects may have several columns."""
+    wide = (slice(None), *[None] * (effects.border.ndim - 1))
+    path = np.append(sd, 0.0)[layout.node_factor][wide] * effects.nodes
+    for start, stop in reversed(layout.spans[:-1]):
+        path[start:stop] += path[layout.node_parent[start:stop]]
+    return np.asarray(path)
+
+
 def predictor_of(layout: Layout, effects: Effects, sd: np.ndarray, *, rows: bool = True) -> np.ndarray:
     """What all factors together add to the linear predictor of the sorted rows; not the row effects if `rows` is off.
 
     Effects may have several columns, which then give as many predictors.
     """
     wide = (slice(None), *[None] * (effects.border.ndim - 1))
-    path = np.append(sd, 0.0)[layout.node_factor][wide] * effects.nodes
-    for start, stop in reversed(layout.spans[:-1]):
-        path[start:stop] += path[layout.node_parent[start:stop]]
-    result = path[layout.leaf]
+    result = path_of(layout, effects, sd)[layout.leaf]
     border = sd[layout.column_factor][wide] * effects.border
     for column, value in zip(layout.columns.T, layout.values.T, strict=True):
         result += value[wide] * border[column]

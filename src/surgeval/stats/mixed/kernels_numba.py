@@ -13,7 +13,7 @@ from scipy import linalg
 
 from surgeval.stats.mixed import loops
 from surgeval.stats.mixed.families import NONE, Binomial, Family, Terms
-from surgeval.stats.mixed.kernels import Effects, Spread, Sums, bent_one_by_one, trace_of
+from surgeval.stats.mixed.kernels import Effects, Remainder, Spread, Sums, bent_one_by_one, path_of, trace_of
 from surgeval.stats.mixed.lanes import LANES, bend
 from surgeval.stats.mixed.products import inner
 from surgeval.stats.mixed.structure import Layout
@@ -108,6 +108,14 @@ class NumbaKernel:
         )  # fmt: skip
         effects = Effects(row_effects, nodes, np.diag(inverse).copy())
         return Spread(predictor, trace_of(lay, effects), effects)
+
+    def remainder(self, matrix: np.ndarray, effects: Effects, sd: np.ndarray, middle: np.ndarray) -> Remainder:
+        """What of a matrix its effects leave over, and per row r of that r' middle r."""
+        lay = self.layout
+        border = sd[lay.column_factor][:, None] * effects.border
+        path = path_of(lay, effects, sd)
+        return Remainder(*loops.remainder(np.ascontiguousarray(matrix), path, border, self._weight, self._row_sd,
+                                          lay.leaf, lay.columns, lay.values, middle))  # fmt: skip
 
     def bend(self, weights: np.ndarray, slopes: np.ndarray, sd: np.ndarray) -> np.ndarray:
         """How log|H| bends the gradient, for every column of weights and slopes of weights."""

@@ -131,6 +131,33 @@ def collect(matrix, thin, leaf, columns, values, leaves, width):  # type: ignore
 
 
 @njit(cache=True, error_model="numpy")
+def remainder(matrix, path, border, weight, row_sd, leaf, columns, values, middle):  # type: ignore[no-untyped-def]
+    """Rows less what nodes and border add to them, thinned by row effects, and r' middle r of every row r."""
+    many, per_row = matrix.shape[1], columns.shape[1]
+    rest, square = np.empty_like(matrix), np.empty(len(leaf))
+    for i in range(len(leaf)):
+        row, thin = rest[i], 1.0 / (1.0 + row_sd * row_sd * weight[i])
+        own = path[leaf[i]]
+        for j in range(many):
+            row[j] = matrix[i, j] - own[j]
+        for f in range(per_row):
+            value, side = values[i, f], border[columns[i, f]]
+            if value != 0.0:
+                for j in range(many):
+                    row[j] -= value * side[j]
+        total = 0.0
+        for j in range(many):
+            row[j] *= thin
+        for j in range(many):
+            part = 0.0
+            for k in range(j):
+                part += middle[j, k] * row[k]
+            total += row[j] * (2.0 * part + middle[j, j] * row[j])
+        square[i] = total
+    return rest, square
+
+
+@njit(cache=True, error_model="numpy")
 def ascend(leaves, columns, node_var, scale, column_sd, coupling, parent, pair_start, pair_column):  # type: ignore[no-untyped-def]  # fmt: skip
     """Sums per node with what its children pass on, and the right-hand side left for the border."""
     nodes, many = len(parent), leaves.shape[1]

@@ -113,7 +113,7 @@ class OrderedBeta:
 
 
 def _mean(eta: np.ndarray) -> np.ndarray:
-    return np.clip(special.expit(eta), _EDGE, 1 - _EDGE)
+    return np.asarray(np.clip(special.expit(eta), _EDGE, 1 - _EDGE))
 
 
 def expected_score(eta: np.ndarray, cutpoints: Cutpoints) -> np.ndarray:

@@ -25,12 +25,14 @@ from scipy import linalg
 from surgeval.stats.mixed.families import Terms
 from surgeval.stats.mixed.kernels import Effects, predictor_of, product_of, share_of, trace_of
 from surgeval.stats.mixed.laplace import LEAST_WEIGHT, LaplaceDeviance, nuisance_gradient
-from surgeval.stats.mixed.products import dot, outer, pulled, times
+from surgeval.stats.mixed.products import dot, pulled, times
 
 _STEP = 0.02
 """On the log scale of a standard deviation: how far differences of gradients and covariances reach."""
 _LEAST_WEIGHT = 1e-10
 _MOST_STEPS = 60
+_NEAR = 0.1
+"""Squared Newton decrement below which a step improves for certain, short as it is."""
 
 
 class CovarianceSpread(NamedTuple):
@@ -120,12 +122,8 @@ class RestrictedDeviance:
 
     def _gradient(self, sd: np.ndarray, joint: JointMode, columns: Effects, inverse: np.ndarray) -> np.ndarray:
         plain, layout = self.plain, self.plain.kernel.layout
-        rest = plain.fixed - predictor_of(layout, columns, sd, rows=False)
-        weight, row_sd = joint.terms.weight, 0.0
-        if layout.row_factor >= 0:
-            row_sd = float(sd[layout.row_factor])
-            rest /= (1.0 + row_sd**2 * weight)[:, None]
-        share = np.einsum("ij,ij->i", outer(rest, inverse), rest)
+        weight = joint.terms.weight
+        rest, share = plain.kernel.remainder(plain.fixed, columns, sd, inverse)
         spread = plain.kernel.spread()
         change = (spread.predictor + share) * plain.family.slope(joint.eta, self._nuisance)
         move = inverse @ pulled(rest, change)
@@ -133,6 +131,7 @@ class RestrictedDeviance:
         pull = Effects(pull.rows, pull.nodes - columns.nodes @ move, pull.border - columns.border @ move)
         shares = share_of(layout, columns, inverse)
         if layout.row_factor >= 0:
+            row_sd = float(sd[layout.row_factor])
             pull = pull._replace(rows=pull.rows - row_sd * weight * times(rest, move))
             shares[layout.row_factor] = dot((row_sd * weight) ** 2, share)
         norm, met = (trace_of(layout, product_of(joint.effects, other)) for other in (joint.effects, pull))
@@ -151,7 +150,7 @@ class RestrictedDeviance:
         at: JointMode = self._joint._replace(effects=Effects(*[np.zeros(0)] * 3))  # type: ignore[union-attr]
         for step in range(_MOST_STEPS):
             new, decrement = self._newton(at, sd)
-            if step or np.max(np.abs(new.eta - at.eta), initial=0.0) > 0.5:
+            if (step and decrement > _NEAR) or np.max(np.abs(new.eta - at.eta), initial=0.0) > 0.5:
                 new = self._halved(at, new)
             at = new
             if decrement < self.plain.mode_tolerance:
@@ -204,13 +203,21 @@ class RestrictedDeviance:
             + 0.5 * sum(dot(effect, effect) for effect in effects)
         )
 
+    def _mirror(self, middle: JointMode | None) -> None:
+        """Guess the mode on the other side of `middle`, as far from it as the last one."""
+        if middle is not None and self._joint is not None:
+            self.begin(2 * middle.eta - self._joint.eta, self._nuisance)
+
     def spread(self, at: np.ndarray, center: RestrictedSolution) -> CovarianceSpread | None:
         """How the covariance of the coefficients moves with the variances; None where there is no proper optimum."""
-        curvature, slopes = [], []
+        curvature, slopes, middle = [], [], self._joint
         for axis in np.eye(len(at)):
-            high, low = (self.solution(at + sign * _STEP * axis) for sign in (1, -1))
+            high = self.solution(at + _STEP * axis)
+            self._mirror(middle)
+            low = self.solution(at - _STEP * axis)
             if high is None or low is None:
                 return None
+            self._joint = middle
             curvature.append((high.gradient - low.gradient) / (2 * _STEP))
             slopes.append((high.covariance - low.covariance) / (2 * _STEP))
         matrix = np.array(curvature).reshape(len(at), len(at))

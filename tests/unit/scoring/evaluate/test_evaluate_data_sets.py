@@ -14,7 +14,7 @@ from data_set_files import BUILDERS, endoscapes_image, put_json, robust_mis, tra
 from surgeval.cli import build_app
 from surgeval.datasets import open_data_set
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse, UnknownName
-from surgeval.scoring.evaluate.png import read_label_map
+from surgeval.scoring.predictions.png import read_label_map
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surgeval.errors import FileUnreadable
-from surgeval.scoring.evaluate.png import label_map, read_label_map
+from surgeval.scoring.predictions.png import label_map, read_label_map
 from surgeval.video.images import png_bytes
 
 

@@ -10,8 +10,8 @@ from sklearn import metrics as sk
 
 import surgeval
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse, UnknownName
-from surgeval.scoring.evaluate import mask_files
-from surgeval.scoring.evaluate.png import read_label_map
+from surgeval.scoring.predictions import mask_files
+from surgeval.scoring.predictions.png import read_label_map
 from surgeval.video.images import write_png
 
 REFERENCE = {"u/0": [[1, 1, 0]], "u/1": [[0, 0, 0]], "v/0": [[1, 0, 0]]}

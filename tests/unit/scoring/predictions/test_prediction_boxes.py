@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import surgeval
+from data_set_files import BUILDERS
 from surgeval.cli import build_app
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse
 from surgeval.scoring.predictions.boxes import read_boxes
@@ -50,7 +51,11 @@ EXPECTED = [(26, 1, [100, 50, 200, 150]), (26, 2, [400, 120, 120, 180])]
     ("place", "options", "form"),
     [
         ("ultralytics/labels", {"class_numbers": "from-0"}, "YOLO text files (shares of the image; confidence)"),
-        ("ultralytics/labels_track", {"classes": ["grasper", "hook"]}, "YOLO text files (shares of the image; track)"),
+        (
+            "ultralytics/labels_track",
+            {"prediction_labels": ["grasper", "hook"]},
+            "YOLO text files (shares of the image; track)",
+        ),
         ("ultralytics/labels_track_conf", {"class_numbers": "from-0"}, "confidence and track"),
         ("ultralytics/labels_noconf", {"class_numbers": "from-0"}, "no confidence"),
         ("torchvision/predictions.json", {"class_numbers": "ids"}, "torchvision"),
@@ -261,3 +266,45 @@ def test_references_that_cvat_marks_as_crowd_are_to_be_found() -> None:
     result = surgeval.evaluate("detection", guess, dataset, metrics=["detection_f1"])
     assert result.value("detection_f1") == pytest.approx(2 / 3)  # one of two is found
     assert any("2 masks of the references that CVAT marks as crowd" in note for note in result.notes)
+
+
+def test_numbers_never_meet_numbers_that_the_data_set_does_not_have(tmp_path: Path) -> None:
+    root = tmp_path / "avos"
+    BUILDERS["avos"](root)
+    options = {"data_set": "avos", "task": "tools", "metrics": ["detection_f1"]}
+    guess = [{"image_id": 1, "category_id": 2, "bbox": [60, 70, 30, 90], "score": 0.9}]
+    with pytest.raises(InputInvalid, match="records with an unknown image_id"):
+        surgeval.evaluate("detection", guess, root, **options)
+    named = [{**guess[0], "file_name": "a-b-_c-30.jpg"}]
+    with pytest.raises(
+        Misuse, match=r"names and no numbers \(bovie, needledriver, forceps\); name yours .*--prediction-lab"
+    ):
+        surgeval.evaluate("detection", named, root, **options)
+    labels = ["background", "bovie", "needledriver", "forceps"]
+    result = surgeval.evaluate("detection", named, root, prediction_labels=labels, class_numbers="from-0", **options)
+    assert result.value("detection_f1") == 1.0
+
+
+def test_names_that_can_count_from_0_and_from_1_are_asked_about() -> None:
+    lists = {"video01_000026": {"boxes": [[100, 50, 300, 200]], "labels": [1], "scores": [0.9]}}
+    options = {"prediction_labels": ["grasper", "hook"]}
+    with pytest.raises(Misuse, match=r"fit the names grasper, hook from 0 and from 1; say --class-numbers"):
+        read_boxes(lists, references(), **options)
+    found = read_boxes(lists, references(), class_numbers="from-1", **options)
+    assert found.results[0]["category_id"] == 1
+    two = {"video01_000026": {"boxes": [[100, 50, 300, 200]], "labels": [2], "scores": [0.9]}}
+    assert read_boxes(two, references(), **options).results[0]["category_id"] == 2  # only from 1 fits
+
+
+def test_a_frame_number_alone_names_an_image_of_a_single_video_only() -> None:
+    dataset = references()
+    for place, one in enumerate(dataset["images"]):
+        one |= {"id": f"image {place}", "video": "v"}
+    row = {"image": [26], "label": ["hook"], "x1": [1], "y1": [2], "x2": [3], "y2": [4]}
+    assert read_boxes(pl.DataFrame(row), dataset).results[0]["image_id"] == "image 0"
+    dataset["images"][1]["video"] = "w"
+    with pytest.raises(InputInvalid, match="images that the references do not have"):
+        read_boxes(pl.DataFrame(row), dataset)
+    both = {**row, "video": ["v"], "frame": [26]}
+    del both["image"]
+    assert read_boxes(pl.DataFrame(both), dataset).results[0]["image_id"] == "image 0"

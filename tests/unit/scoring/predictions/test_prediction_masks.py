@@ -13,8 +13,8 @@ import pytest
 import surgeval
 from data_set_files import BUILDERS, put_colours, put_png
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse
-from surgeval.scoring.evaluate.colour_tables import read_colours
-from surgeval.scoring.evaluate.nifti import read_nifti
+from surgeval.scoring.predictions.colour_tables import read_colours
+from surgeval.scoring.predictions.nifti import read_nifti
 
 LABELS = np.array([[0, 1, 1], [2, 2, 0]], np.uint8)
 REAL = Path(__file__).parents[5] / "shared" / "data" / "real_formats" / "masks"

@@ -6,7 +6,7 @@ import pytest
 from scipy import special
 
 from mixed_data import nested_table
-from surgeval.errors import Misuse, TableInvalid
+from surgeval.errors import Misuse, TableInvalid, UnknownName
 from surgeval.stats.draws import stream
 from surgeval.stats.mixed.design import design_of, factor_of
 from surgeval.stats.mixed.failures import failures
@@ -214,3 +214,30 @@ def test_a_factor_is_tested_as_a_whole_and_by_pairs() -> None:
     other = failures(table.with_columns(phase=pl.col("phase").replace({"a": "z"})), fixed=["phase", "smoke"], **OPTIONS)
     assert other.tables["joint"]["p_value"][0] == pytest.approx(joint["p_value"], abs=1e-5)
     assert "joint" not in failures(table, fixed=["smoke"], **OPTIONS).tables
+
+
+def test_slopes_of_what_is_no_property_are_refused() -> None:
+    """A name with a slip was no slope at all, and effects counted as equal in all videos."""
+    with pytest.raises(UnknownName, match="did you mean 'smoke'"):
+        failures(videos(), fixed=["smoke"], slopes=["smok"], **OPTIONS)
+
+
+def test_a_property_called_patient_is_no_forgotten_random_effect() -> None:
+    result = failures(videos().rename({"smoke": "patient"}), fixed=["patient"], **OPTIONS)
+    assert not any(finding.code == "video-not-modelled" for finding in result.findings)
+
+
+def test_a_property_in_huge_units_is_tested_without_complaint() -> None:
+    plain = row(failures(videos(), fixed=["smoke"], **OPTIONS), "smoke")
+    huge = videos().with_columns(smoke=pl.col("smoke") * 1e12 + 1e15)
+    assert row(failures(huge, fixed=["smoke"], **OPTIONS), "smoke")["p_value"] == pytest.approx(
+        plain["p_value"], abs=1e-4
+    )
+
+
+def test_both_likelihoods_are_on_record_and_criteria_are_those_of_the_full_one() -> None:
+    record = failures(videos(), fixed=["smoke"], **OPTIONS).records["fit"]
+    full = fit(videos(), "correct ~ smoke + (1 | model) + (1 | video) + (1 | frame)")
+    assert record["log_likelihood"] == pytest.approx(full.log_likelihood, abs=1e-6)
+    assert record["aic"] == pytest.approx(full.aic, abs=1e-5)
+    assert record["log_likelihood_reml"] != pytest.approx(full.log_likelihood, abs=0.1)

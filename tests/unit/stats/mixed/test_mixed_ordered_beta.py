@@ -11,6 +11,7 @@ from surgeval.stats.mixed.failures import failures
 from surgeval.stats.mixed.fit import family_of, fit, laplace_deviance
 from surgeval.stats.mixed.ordered_beta import Cutpoints, OrderedBeta, drawn_scores, expected_score, expected_slope
 from surgeval.stats.mixed.restricted import RestrictedDeviance
+from surgeval.stats.mixed.workflow import Workflow, choose_transform
 
 
 def scores(
@@ -151,7 +152,7 @@ def test_what_is_no_score_is_refused() -> None:
 
 
 def test_the_automatic_choice_names_the_family_for_scores_with_zeros() -> None:
-    table = scores().with_columns(dice=pl.when(pl.col("dice") < 0.5).then(0.0).otherwise(pl.col("dice")))
-    result = failures(table, outcome="dice", fixed=["x"], random=["video"])
-    assert result.fit.family == "gaussian"
-    assert any("ordered-beta" in str(decision) for decision in result.decisions)
+    work = Workflow()
+    choose_transform(work, scores()["dice"].to_numpy(), straight=0.9)
+    assert work.bounded
+    assert "ordered-beta" in str(work.decisions[-1])

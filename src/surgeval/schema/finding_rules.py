@@ -1,14 +1,16 @@
-"""Every code that lint can give: how much it matters, what it means, what the official toolkit does.
+"""Every code that reading questions and answers can give: how much it matters, what it means, where others stop.
 
-One place, because three things must agree: the severity in a report, the table in the documentation
-(a test compares them) and the claim on where the official toolkit 0.4.0 stops (a test asks it).
+One place, because four things must agree: the severity in every verb that reads the files (lint, score, floors,
+rehearse, ...), the table in the documentation (a test compares them), the claim on where the official toolkit 0.4.0
+stops (a test asks it), and what is refused here: an error in requests or references refuses the question set, an
+error in an answer costs that answer, and a file that is another one refuses everything.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from surgeval.schema.findings import Severity
+from surgeval.schema.findings import Finding, Severity
 
 GOES_ON = "no"
 ABORTS = "yes"
@@ -38,12 +40,14 @@ _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 RULES: dict[str, Rule] = {
     # the answer file as a whole
+    "another-file": Rule(_E, "A file is recognisably another one; nothing in it is used.", ABORTS),
+    "nothing-matches": Rule(_E, "No identifier of a file is among those asked: the file of other questions."),
     "file-unreadable": Rule(_E, "The file cannot be read, or not to its end; rows before that are checked.", ABORTS),
     "no-responses": Rule(_E, "The file holds no response at all, so every question counts as wrong."),
     "all-empty": Rule(_E, "Every answer (of a format, or of the file) is empty: the silent zero."),
     "all-identical": Rule(_W, "Every answer (of a format, or of the file) is the same text."),
     "not-json": Rule(_N, "Answers are read here, but the official toolkit reads a JSON array only.", ABORTS),
-    "byte-order-mark": Rule(_E, "The file starts with a byte-order mark; save it as plain UTF-8.", ABORTS),
+    "byte-order-mark": Rule(_W, "The file starts with a byte-order mark; save it as plain UTF-8.", ABORTS),
     # rows
     "not-an-object": Rule(_E, "An element of the array is no object and is left out.", ABORTS),
     "nested-too-deeply": Rule(_E, "An element is nested beyond any use and is left out.", "if it is a response"),
@@ -89,15 +93,25 @@ RULES: dict[str, Rule] = {
     "unknown-capability": Rule(_E, "A reference names no known capability.", ABORTS),
     "unknown-secondary": Rule(_N, "A secondary capability is unknown and ignored."),
     "answer-not-text": Rule(_E, "A reference answer is no text.", "if absent, or if the question has a response"),
-    "bad-flag": Rule(_W, "A flag (ood, clinical) is neither true nor false; read as not stated."),
-    "bad-time": Rule(_W, "The start or end of a window is no time; read as 0.", "if the key is absent"),
-    "window-reversed": Rule(_W, "A window ends before it starts."),
-    "no-question": Rule(_W, "A request has no question text.", "if the key is absent"),
+    "bad-flag": Rule(_E, "A flag (ood, clinical) is neither true nor false; read as not stated."),
+    "bad-time": Rule(_E, "The start or end of a window is no time; read as 0.", "if the key is absent"),
+    "window-reversed": Rule(_E, "A window ends before it starts."),
+    "no-question": Rule(_E, "A request has no question text.", "if the key is absent"),
     "half-character": Rule(_E, "A request or reference holds half a character (a lone surrogate); no table can."),
     "no-video": Rule(_W, "A request names no video; the question is its own video.", "if the key is absent"),
     "extra-request-keys": Rule(_W, "A request has keys beyond the official six.", ABORTS),
 }  # fmt: skip
 """Every code, in the order of a report."""
 
+WRONG_FILE = ("another-file", "nothing-matches")
+"""Codes after which nothing of the rest is worth saying."""
+
 OFFICIAL_ABORTS = frozenset(code for code, rule in RULES.items() if rule.aborts)
 """Codes on which the official toolkit stops, always or under the condition that the rule names."""
+
+
+def noticed(
+    code: str, message: str, *, case: str | None = None, where: str | None = None, nearest: str | None = None
+) -> Finding:
+    """A finding with the severity of its rule."""
+    return Finding(code, RULES[code].severity, message, case, where, nearest)

@@ -17,10 +17,10 @@ import numpy as np
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse
 from surgeval.metrics.detection.masks import Mask
 from surgeval.metrics.detection.polygons import mask_of_segmentation
-from surgeval.scoring.evaluate.nifti import NiftiFiles, is_nifti
-from surgeval.scoring.evaluate.npz import read_npy, read_npz
-from surgeval.scoring.evaluate.png import LARGEST_PIXELS, Colours, read_label_map
-from surgeval.scoring.evaluate.records import read_json
+from surgeval.scoring.predictions.documents import read_json
+from surgeval.scoring.predictions.nifti import NiftiFiles, is_nifti
+from surgeval.scoring.predictions.npz import read_npy, read_npz
+from surgeval.scoring.predictions.png import LARGEST_PIXELS, Colours, read_label_map
 
 
 class PngFiles(Mapping[str, np.ndarray]):

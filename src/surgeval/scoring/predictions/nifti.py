@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from surgeval.errors import FileUnreadable, Misuse
-from surgeval.scoring.evaluate.png import LARGEST_PIXELS
+from surgeval.scoring.predictions.png import LARGEST_PIXELS
 
 AXES = ("xy", "rows")
 """The first axis of the file runs along x, or along the rows of the picture."""

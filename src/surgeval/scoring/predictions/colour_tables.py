@@ -13,8 +13,8 @@ from typing import Any
 
 from surgeval.errors import FileUnreadable
 from surgeval.schema.documents import read_text
-from surgeval.scoring.evaluate.png import Colours as Colours
-from surgeval.scoring.evaluate.records import read_json
+from surgeval.scoring.predictions.documents import read_json
+from surgeval.scoring.predictions.png import Colours as Colours
 
 _MOST = 255
 

@@ -1,0 +1,81 @@
+"""Exports of whole CVAT projects: one procedure per task, with frame numbers brought back to those of the task.
+
+Current exports number the frames of a project through: those of a task begin after `start_frame + step * size` of every
+task before it, in the order of the file. Older ones count each task from its own start. Which of the two a file does
+follows from its numbers: a frame beyond the end of its task is numbered through, one below its offset is not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree.ElementTree import Element
+
+from surgeval.datasets._json import whole
+from surgeval.datasets._xml import elements
+
+
+class ProjectTask(NamedTuple):
+    """One task of a project."""
+
+    number: str
+    meta: Element
+    """A `<meta>` that holds this task alone, as an export of the task has it."""
+    offset: int
+    """What its frame numbers begin with where they are numbered through."""
+    last: int
+    """The last frame number of its own."""
+
+
+def tasks_of(meta: Element) -> list[ProjectTask]:
+    """The tasks of a project, in the order of the file."""
+    found, offset = [], 0
+    for task in meta.iterfind("project/tasks/task"):
+        alone = Element("meta")
+        alone.append(task)
+        start, size = whole(task.findtext("start_frame")) or 0, whole(task.findtext("size")) or 0
+        step = re.search(r"step=(\d{1,9})", task.findtext("frame_filter") or "")
+        length = start + (int(step[1]) if step else 1) * size
+        stop = whole(task.findtext("stop_frame"))
+        last = stop if stop is not None else length - 1
+        found.append(ProjectTask((task.findtext("id") or "").strip(), alone, offset, last))
+        offset += length
+    return found
+
+
+def task_elements(path: str | Path, tasks: Iterable[ProjectTask]) -> Iterator[tuple[str, Element]]:
+    """Every track and image with the number of its task, frames counted as its task does."""
+    known = {task.number: task for task in tasks}
+    through = _numbered_through(path, known)
+    for element in elements(path, ("track", "image")):
+        task = known.get(element.get("task_id", ""))
+        if task is not None and through:
+            _shift(element, task.offset)
+        yield element.get("task_id", ""), element
+
+
+def _numbered_through(path: str | Path, tasks: dict[str, ProjectTask]) -> bool:
+    """Whether the frames of all tasks are numbered through."""
+    for element in elements(path, ("track", "image")):
+        task = tasks.get(element.get("task_id", ""))
+        for frame in _frames(element) if task else ():
+            if task is not None and frame > task.last:
+                return True
+            if task is not None and frame < task.offset:
+                return False
+    return True
+
+
+def _frames(element: Element) -> list[int]:
+    texts = [element.get("id")] if element.tag == "image" else [shape.get("frame") for shape in element]
+    return [frame for text in texts if (frame := whole(text)) is not None]
+
+
+def _shift(element: Element, offset: int) -> None:
+    holders = [(element, "id")] if element.tag == "image" else [(shape, "frame") for shape in element]
+    for holder, key in holders:
+        frame = whole(holder.get(key))
+        if frame is not None:
+            holder.set(key, str(frame - offset))
