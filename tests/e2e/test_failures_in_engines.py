@@ -99,10 +99,9 @@ def test_an_oversized_answer_and_one_that_comes_late_cost_their_questions(place:
 
 
 def test_a_host_that_is_killed_loses_no_answer_leaves_nothing_and_goes_on(place: Place, tmp_path: Path) -> None:
-    """The program takes its time for the sixth question, until the video of that one says that it need not."""
+    """The program takes its time for its tenth question; after nine or fewer are left, it is never asked so many."""
     body = (
-        "slow = count == 6 and open(question['video'], 'rb').read().startswith(b'video')\n"
-        "if slow: time.sleep(600)\n"
+        "if count == 10: time.sleep(600)\n"
         "reply(connection, good.replace(b'yes', b'%d' % count))"
     )
     entrant, word = marked_entrant(place, raw(tmp_path / "programs", body))
@@ -118,10 +117,9 @@ def test_a_host_that_is_killed_loses_no_answer_leaves_nothing_and_goes_on(place:
         host.wait()
     until(lambda: processes_with(word) == [], 60, "it outlives its host")
     given = {row["case"]: row["content"] for row in map(json.loads, (out / ANSWERS).read_text().splitlines())}
-    assert 3 <= len(given) <= 5
+    assert 3 <= len(given) <= 9
     (orphan,) = (event["id"] for event in events(out, "started"))
 
-    (tmp_path / "media" / "v0.mp4").write_bytes(b"go on")
     run_tasks(asked, engine=place.engine, entrant=entrant, rules=CALM, out=out)
     found = records(out)
     assert set(outcomes(found).values()) == {"ok"}
