@@ -66,7 +66,8 @@ def test_every_verb_names_the_winner_that_the_metric_means(name: str, tmp_path: 
     found = compare(table, "poor", "fine", **few)
     row = found.table.row(0, named=True)
     assert row["difference"] * facts.sign < 0, "the poor one comes first"
-    assert row["favours"] == (best if row["videos"] >= 6 else None)
+    differing = row["videos_won"] + row["videos_lost"]
+    assert row["favours"] == best or (row["favours"] is None and (differing < 6 or row["p_value"] > 0.5))
     assert found.table["metric"].to_list() == [name]
     assert repr(name) in found.prose
     assert interval(table, **few).table["metric"].unique().to_list() == [name]
@@ -85,7 +86,13 @@ def test_the_report_names_the_same_winner_under_the_same_name(name: str, tmp_pat
     inputs = read_inputs(tmp_path)
     assert inputs.metric == name
     text = str(summary.section(inputs))
-    assert f"fine has the best mean {name}" in text
+    if "Intervals could not be computed" in text:
+        assert inputs.rows["value"].drop_nulls().len() < 2 * len(VIDEOS), (
+            "a score is not there, and nobody knows the worst"
+        )
+        assert "best mean" not in text
+    else:
+        assert f"fine has the best mean {name}" in text
 
 
 @every_metric

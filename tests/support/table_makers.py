@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,6 +25,7 @@ from surgeval.scoring.evaluate.cvs_board import boards
 from surgeval.scoring.evaluate.measure import Measured
 from surgeval.scoring.floors import floors
 from surgeval.scoring.margins import margins
+from surgeval.submissions.starter import new_pack
 
 Tables = dict[str, pl.DataFrame]
 VIDEOS = ("u", "v", "w")
@@ -148,6 +150,22 @@ def _sections() -> tuple[Section, ...]:
         return surgeval.supplement([Path(folder) / model for model in MODELS], replicates=10).sections
 
 
+def _study() -> Tables:
+    wide = {"patient": list("abcdefg"), "unet": [0.8, 0.7, 0.9, 0.8, 0.6, 0.8, 0.7], "view": ["x", "y"] * 3 + ["x"]}
+    other = [0.7, 0.6, 0.8, 0.8, 0.5, 0.6, 0.6]
+    return dict(surgeval.study(pl.DataFrame({**wide, "swin": other}), metric="dice").tables)
+
+
+def _rehearsal() -> Tables:
+    with tempfile.TemporaryDirectory() as folder:
+        pack = Path(folder) / "pack"
+        new_pack(pack)
+        command = [sys.executable, str(pack / "app.py")]
+        return dict(
+            surgeval.rehearse(pack / "example_input", out=pack / "out", command=command, engine="process").tables
+        )
+
+
 MAKERS: dict[str, Callable[[], Tables]] = {
     "score": _score,
     "floors": _floors,
@@ -171,4 +189,6 @@ MAKERS: dict[str, Callable[[], Tables]] = {
     "profiles": lambda: _named(surgeval.profiles(_labelled(), by=["view"])),
     "influence": lambda: _named(surgeval.influence(_labelled())),
     "supplement": lambda: tables_of(_sections()),
+    "study": _study,
+    "rehearse": _rehearsal,
 }

@@ -70,7 +70,7 @@ def study_of(
     matrix = whole.matrix(name, missing=missing)
     unit = "patient" if whole.has_videos else "case"
     tables = {
-        "values": ordered,
+        "values": t.VALUES.frame(ordered),
         "pairs": t.PAIRS.frame(pairs),
         "patients": t.PATIENTS.frame(_patients(matrix)),
         "hard_cases": t.HARD_CASES.frame(_hard_cases(matrix, sign)),
@@ -169,9 +169,10 @@ def _strata(table: ScoreTable, asked: Mapping[str, Any]) -> dict[str, pl.DataFra
     if not named:
         return {}
     try:
-        return {"strata": strata(table, named, **asked).table}
+        conditions = strata(table, named, **asked).table
     except SurgevalError:
         return {}
+    return {"strata": t.STRATA.frame(conditions)}
 
 
 def _unsaid(table: ScoreTable) -> list[Finding]:

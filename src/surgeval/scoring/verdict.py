@@ -107,7 +107,8 @@ def amount(value: float, facts: MetricFacts) -> str:
         >>> amount(0.81234, MetricFacts("dsc")), amount(6.5, MetricFacts("hd95", 0, float("inf"), "smaller", unit="px"))
         ('0.812', '6.5 px')
     """
-    digits = 3 if max(abs(facts.low), abs(facts.high)) <= 1 or abs(value) < 1 else 3 - min(len(str(int(abs(value)))), 2)
+    bounded = max(abs(facts.low), abs(facts.high)) <= 1
+    digits = 3 if bounded or abs(value) < 1 else 1
     return f"{value:.{digits}f}{' ' + facts.unit if facts.unit else ''}"
 
 

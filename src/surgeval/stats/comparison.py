@@ -293,6 +293,6 @@ def _auto_prose(settings: Settings, matrix: ScoreMatrix) -> str:
             "reject; with three to five videos it comes from leaving out one video at a time (jackknife). Nothing is "
             "drawn."
         )
-    by_class = ", class by class where the metric is a mean over classes" if matrix.statistics is not None else ""
+    by_class = ", class by class where the metric averages over classes" if matrix.statistics is not None else ""
     how = f"The {level} interval comes from leaving out one video at a time (jackknife){by_class}"
     return f"{head} {how}. Nothing is drawn."

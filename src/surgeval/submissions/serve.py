@@ -56,7 +56,8 @@ def serve(answer: Callable[[Question], str | dict[str, Any]], *, name: str = "",
     threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True).start()
     try:
         while True:
-            server.jobs.get().run(answer)
+            with suppress(queue.Empty):  # a signal that comes just before a wait without end would be slept through
+                server.jobs.get(timeout=0.5).run(answer)
     finally:
         server.shutdown()
         server.server_close()

@@ -56,7 +56,7 @@ def test_an_engine_whose_trial_fails_does_not_work(monkeypatch: pytest.MonkeyPat
 def test_a_trial_tells_what_could_not_be_enforced() -> None:
     """A real one: a plain process keeps nothing in."""
     result = CliRunner().invoke(build_app(), ["doctor", "--engine", "process"])
-    assert "trial: started, without memory, no-capabilities" in result.stdout
+    assert "trial: started, without death, memory, no-capabilities" in result.stdout
     assert "(the process was reaped; no process carries the mark of the run)" in result.stdout
 
 

@@ -226,6 +226,6 @@ def test_the_entrant_that_looks_can_be_rehearsed_on_video(rules: Any, tmp_path: 
     for number, arguments in enumerate(((), training)):
         out = tmp_path / f"out-{number}"
         found = rehearse(tmp_path / "in", out=out, command=with_path((*command, *arguments)), settings=SETTINGS)
-        assert found.facts.outcomes == {"ok": 2}, found.text
+        assert found.run.outcomes == {"ok": 2}, found.prose
         assert found.score is not None
         assert found.score.headline["accuracy"] == pytest.approx(1.0)

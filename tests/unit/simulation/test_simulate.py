@@ -81,7 +81,7 @@ def test_the_verb_writes_annotations_and_videos_and_prints_a_table(tmp_path):
 def test_the_verb_prints_json_and_can_leave_out_the_videos(tmp_path):
     done = run(tmp_path, "--no-video", "--procedures", 2, "--minutes", "1-2", "--json", "--workers", 1)
     assert done.exit_code == 0, done.output
-    assert [row["video"] for row in json.loads(done.stdout)] == ["sim42_0000", "sim42_0001"]
+    assert [row["video"] for row in json.loads(done.stdout)["procedures"]] == ["sim42_0000", "sim42_0001"]
     assert not (tmp_path / "videos").exists()
 
 
