@@ -100,10 +100,7 @@ def test_an_oversized_answer_and_one_that_comes_late_cost_their_questions(place:
 
 def test_a_host_that_is_killed_loses_no_answer_leaves_nothing_and_goes_on(place: Place, tmp_path: Path) -> None:
     """The program takes its time for its tenth question; after nine or fewer are left, it is never asked so many."""
-    body = (
-        "if count == 10: time.sleep(600)\n"
-        "reply(connection, good.replace(b'yes', b'%d' % count))"
-    )
+    body = "if count == 10: time.sleep(600)\nreply(connection, good.replace(b'yes', b'%d' % count))"
     entrant, word = marked_entrant(place, raw(tmp_path / "programs", body))
     asked, out = tasks(tmp_path / "media", 12), tmp_path / "out"
     told = {"tasks": asked, "entrant": entrant, "rules": CALM, "out": out}

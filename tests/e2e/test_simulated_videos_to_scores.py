@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import uuid
@@ -21,6 +20,7 @@ from submission_runs import events
 from surgeval import score
 from surgeval.cli import build_app
 from surgeval.sandbox import inspect_image, open_engine
+from surgeval.schema.formats import JUDGED
 from surgeval.schema.question_files import load_responses
 
 SOURCE = Path(__file__).parents[2] / "src"
@@ -41,8 +41,12 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert call("simulate", home / "data", *size, "--seed", "7")[0] == 0
     asked = ("--track", "procedure", "--per-video", "6", "--test-share", "0.5", "--seed", "1")
     assert call("questions", home / "data" / "procedures", "--out", home / "questions", *asked)[0] == 0
+    made = home / "questions" / "train" / "procedure"
+    references = json.loads((made / "references.json").read_text())
+    closed = {row["qID"] for row in references if row["format"] not in JUDGED}
     for name in ("requests.json", "references.json"):
-        shutil.copy(home / "questions" / "train" / "procedure" / name, home / "data" / name)
+        rows = [row for row in json.loads((made / name).read_text()) if row["qID"] in closed]
+        (home / "data" / name).write_text(json.dumps(rows))
     return home / "data"
 
 

@@ -31,9 +31,10 @@ def declared_problems(record: dict[str, Any], launch: Launch) -> list[str]:
         "PidsLimit": limits.pids,
         "NanoCpus": round(limits.cpus * 1e9),
         "ShmSize": limits.shm_mb << 20,
-        "CpusetCpus": limits.cpuset,
     }
     wrong = [f"{key} is {host.get(key)!r}, not {value!r}" for key, value in wanted.items() if host.get(key) != value]
+    if (host.get("CpusetCpus") or "") != limits.cpuset:
+        wrong.append(f"CpusetCpus is {host.get('CpusetCpus')!r}, not {limits.cpuset!r}")
     if (host.get("CapAdd") or []) or not host.get("CapDrop"):
         wrong.append("capabilities are not dropped")
     security = [str(option) for option in host.get("SecurityOpt") or []]

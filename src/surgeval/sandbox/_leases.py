@@ -7,7 +7,6 @@ be seen from here, because its host has other files, is left alone; only another
 
 from __future__ import annotations
 
-import atexit
 import os
 import re
 import tempfile
@@ -90,18 +89,15 @@ def _let_go(engine: Engine, image: str, hold: int) -> None:
 
 
 @cache
-def _lease_of(pid: int) -> str:
-    """The name of a lock that this process holds until it ends; a forked child takes one of its own."""
+def _lease_of(_pid: int) -> str:
+    """The name of a lock that this process holds until it ends; a forked child takes one of its own.
+
+    The file stays: what a host leaves behind is swept because its lock is there and free.
+    """
     folder, name = lease_folder(), uuid.uuid4().hex
     _remove_forgotten(folder)
     _locked(folder / f"{name}.lease", fcntl.LOCK_EX)
-    atexit.register(_end_lease, folder / f"{name}.lease", pid)
     return name
-
-
-def _end_lease(path: Path, pid: int) -> None:
-    if os.getpid() == pid:
-        path.unlink(missing_ok=True)
 
 
 def _locked(path: Path, kind: int) -> int:

@@ -225,11 +225,22 @@ class BucketMean:
 
     def by_bucket(self, counts: np.ndarray, values: np.ndarray) -> np.ndarray:
         """The mean of every bucket under each weighting, `[weighting, bucket]`; NaN for one without scored rows."""
-        weights, support = counts.astype(np.float64), self.support(values)
-        return divided(weights @ (support * np.nan_to_num(values)), weights @ support)
+        return self._means(counts.astype(np.float64) @ self.summands(values))
 
     def weighted(self, counts: np.ndarray, values: np.ndarray) -> np.ndarray:
         """The mean over buckets under each weighting; buckets that it misses are left out."""
-        means = self.by_bucket(counts, values)
+        return self.of_sums(counts.astype(np.float64) @ self.summands(values))
+
+    def summands(self, values: np.ndarray) -> np.ndarray:
+        """Right answers and scored rows of each bucket."""
+        support = self.support(values)
+        return np.concatenate([support * np.nan_to_num(values), support], axis=1)
+
+    def _means(self, sums: np.ndarray) -> np.ndarray:
+        return divided(sums[:, : self.buckets], sums[:, self.buckets :])
+
+    def of_sums(self, sums: np.ndarray) -> np.ndarray:
+        """The mean over the buckets that have scored rows."""
+        means = self._means(sums)
         there = np.isfinite(means)
         return divided(np.where(there, means, 0.0).sum(axis=1), there.sum(axis=1).astype(np.float64))[:, None]

@@ -108,8 +108,9 @@ def profiles(
     rows: list[dict[str, Any]] = []
     pairs: list[dict[str, Any]] = []
     notes: list[Finding | str] = matrix_notes(matrix, has_videos=scores.has_videos)
+    parts = list(slices(matrix, by, separator=separator))
     notes += split_notes(matrix.cases, by, separator=separator)
-    for part in slices(matrix, by, separator=separator):
+    for part in parts:
         rows += _profile_rows(part, marks, estimand, level)
         pairs += _pair_rows(part, estimand, level)
         notes += _few(part)

@@ -21,7 +21,7 @@ from surgeval.stats.draws import blocks, picks, unit_keys
 from surgeval.stats.nesting import ROWS, VIDEO, Nest, Resample, nest_of
 from surgeval.stats.pooled import PooledStatistic
 from surgeval.stats.resampling import Engine, drawn_sums, equal_runs, row_count_blocks, unit_counts
-from surgeval.stats.statistic import Statistic, Weighted, divided, unweighted
+from surgeval.stats.statistic import Statistic, Summed, Weighted, divided, unweighted
 
 Estimand = Literal["rows", "videos"]
 ESTIMANDS = ("rows", "videos")
@@ -86,6 +86,9 @@ class Sample:
         return self._by_video(keys, engine)
 
     def _pooled(self, keys: np.ndarray, engine: Engine) -> np.ndarray:
+        if isinstance(self.statistic, Summed) and not self.nest.draws_rows:
+            per_unit = np.add.reduceat(self.statistic.summands(self.values), self.nest.row_starts[:-1], axis=0)
+            return self.statistic.of_sums(unit_counts(self.nest, keys, engine=engine).astype(np.float64) @ per_unit)
         if not self.statistic.is_mean:
             out = np.empty((len(keys), self.columns))
             for rows, counts in row_count_blocks(self.nest, keys, engine=engine):

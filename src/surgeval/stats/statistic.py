@@ -39,6 +39,17 @@ class Weighted(Protocol):
 
 
 @runtime_checkable
+class Summed(Weighted, Protocol):
+    """A statistic that sums over rows tell: where whole units are drawn, each is summed once."""
+
+    def summands(self, values: np.ndarray) -> np.ndarray:
+        """What is summed, `[row, sum]`."""
+
+    def of_sums(self, sums: np.ndarray) -> np.ndarray:
+        """The values of sums `[weighting, sum]`: `[weighting, column]`."""
+
+
+@runtime_checkable
 class OfMetric(Weighted, Protocol):
     """A statistic whose columns are values of one metric on prepared cases."""
 

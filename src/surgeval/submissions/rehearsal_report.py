@@ -110,6 +110,8 @@ def report_text(
         value = score.headline
         interval = "" if math.isnan(value["low"]) else f" [{value['low']:.3f}, {value['high']:.3f}]"
         rows.append(("score", f"{value['accuracy']:.4f}{interval}"))
+        if math.isnan(value["accuracy"]):
+            rows[-1] = ("score", "none: free text was not judged; name judges with --judge")
     else:
         rows.append(("score", "none: there are no references beside the requests"))
     lines = [f"{name:<10} {text}" for name, text in rows]

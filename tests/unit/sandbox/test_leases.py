@@ -39,6 +39,12 @@ def test_a_host_lives_until_it_is_killed() -> None:
     assert not host_lives(mark)
 
 
+def test_what_a_host_leaves_that_ended_by_itself_can_be_swept() -> None:
+    env = {**os.environ, "PYTHONPATH": str(Path(surgeval.__file__).parents[1])}
+    mark = subprocess.check_output([sys.executable, "-c", HOST.replace("time.sleep(600)", "0")], env=env, text=True)
+    assert not host_lives(mark.strip())
+
+
 def test_a_live_host_of_another_process_namespace_is_left_alone() -> None:
     """Its number here means nothing, or another process; it used to be swept."""
     if os.geteuid() != 0 or shutil.which("unshare") is None:
