@@ -149,7 +149,7 @@ class Panel:
             if tally.abstained > MANY_ABSTENTIONS * tally.cases:
                 text = (
                     f"judge {name} gave no clear verdict on {tally.abstained} of {tally.cases} answers (first reply: "
-                    f"{tally.first_abstention!r}), and they count as wrong; surgeval judge check measures it"
+                    f"{tally.first_abstention!r}); surgeval judge check measures it"
                 )
                 yield Finding("judge-abstained", Severity.WARNING, text)
 

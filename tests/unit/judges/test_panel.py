@@ -157,6 +157,7 @@ def test_a_judge_that_often_has_no_verdict_is_named_with_what_it_says(abstains_o
     assert [finding.code for finding in panel.warnings()] == ["judge-abstained"] * warned
     told = f"no clear verdict on {abstains_on} of 20 answers (first reply: 'I would say yes.')"
     assert all(told in finding.message for finding in panel.warnings())
+    assert not any("wrong" in finding.message for finding in panel.warnings()), "the other judges may have decided"
 
 
 @pytest.mark.parametrize(
