@@ -28,8 +28,12 @@ _REFUSES_SCHEMA = (400, 422)
 _PASSING = frozenset({408, 409, 425, 429, *range(500, 600)})
 _TOO_MUCH = frozenset({429, 503, 529})
 _CUT = frozenset({"length", "max_tokens"})
-_FILTERED = frozenset({"content_filter", "safety"})
-_CLOSING = frozenset({401, 403, 404})
+_CONTENT_FILTER = "content_filter"
+_FILTERED = frozenset({_CONTENT_FILTER, "safety"})
+_FORBIDDEN = 403
+"""No access; or, from a server that has answered before, a gateway that dislikes this one text."""
+_FILTERS = frozenset({400, _FORBIDDEN})
+_CLOSING = frozenset({401, _FORBIDDEN, 404})
 _LONGEST_WAIT_S = 30.0
 _UNREACHED_BEFORE_CLOSING = 8
 _UNANSWERED_BEFORE_CLOSING = 5
@@ -100,11 +104,13 @@ class ChatServer:
         self._key = api_key
         self._closed: Trouble | None = None
         self._unreached = self._unanswered = 0
+        self._has_answered = False
         self._pause_until = 0.0
 
     def client(self) -> httpx.AsyncClient:
         """A client for one run; earlier closings are forgotten, what was learnt is not."""
         self._closed, self._unreached, self._unanswered, self._pause_until = None, 0, 0, 0.0
+        self._has_answered = False
         self.pace = Pace(self.limits.concurrency, first=self.pace.at_once)
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         limits = httpx.Limits(max_connections=self.limits.concurrency)
@@ -143,7 +149,7 @@ class ChatServer:
         """The reply to the messages, or the trouble that remained; a time-out is not asked again here."""
         outcome = await self._asked(client, messages)
         if isinstance(outcome, Reply):
-            self._unanswered = 0
+            self._unanswered, self._has_answered = 0, True
         elif outcome.passing:
             self._unanswered += 1
             if self._unanswered == _UNANSWERED_BEFORE_CLOSING:
@@ -231,7 +237,9 @@ class ChatServer:
             reading = reply_in(response.content)
             return reading if isinstance(reading, Reply) else reading._replace(text=self.clean(reading.text))
         text = self.clean(f"HTTP {status}: {response.text}").rstrip(": ")
-        if status in _CLOSING:
+        if status in _FILTERS and f'"{_CONTENT_FILTER}"' in response.text:
+            return Reply(text, _CONTENT_FILTER, refused=True)
+        if status in _CLOSING and not (status == _FORBIDDEN and self._has_answered):
             self._closed = Trouble(f"{text}; {self._advice(status)}")
             return self._closed
         wait_s = retry_after_s(response.headers.get("Retry-After"))

@@ -37,8 +37,14 @@ class Calibration(NamedTuple):
 
     @property
     def corrected(self) -> Share | None:
-        """The share of right answers behind its opinions; None where it does no better than chance."""
+        """The share of right answers behind its opinions; None where it does no better than chance, or nobody knows."""
         return corrected_share(self.accepted, self.judged, right=self.right, wrong=self.wrong)
+
+    @property
+    def why_open(self) -> str:
+        """Why there is no corrected share, where there is none."""
+        absent = [kind for kind, hits in (("right", self.right), ("wrong", self.wrong)) if not hits.cases]
+        return f"no {' or '.join(absent)} gold answer has its opinion" if absent else "no better than chance"
 
     @property
     def beyond(self) -> str:
@@ -83,7 +89,7 @@ class CalibrationReport(NamedTuple):
             for one in self.judges
             if min(one.right.cases, one.wrong.cases) < FEW
         ]
-        told += [f"{one.judge}: no better than chance, so nothing can be corrected" for one in self.judges
+        told += [f"{one.judge}: {one.why_open}, so nothing can be corrected" for one in self.judges
                  if one.corrected is None]  # fmt: skip
         told += [f"{one.judge}: accepts {kind} answers than its errors on the gold answers allow, so the corrected "
                  "share is at its limit; were they a random sample of the judged ones?"

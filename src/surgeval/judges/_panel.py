@@ -3,9 +3,10 @@
 Only opinions count (True or False), and a decision needs a quorum of them: by default more than half of the
 judges on the panel, so that one judge does not decide alone while the others cannot be reached. More of one
 than of the other decides; equally many are a `tie`; too few are `abstained` when somebody answered without an
-opinion, else `not_judged`. A tie and an abstention are outcomes of their own, never a silent "wrong". A judge
-that breaks down has failed on what it left open; the run goes on. Every judge is asked about every case:
-stopping once two agree would save a third of the questions and lose the agreement between judges.
+opinion, else `not_judged`. Where a judge that failed might have decided it, it is `not_judged` all the same. A
+tie and an abstention are outcomes of their own, never a silent "wrong". A judge that breaks down has failed on
+what it left open; the run goes on. Every judge is asked about every case: stopping once two agree would save a
+third of the questions and lose the agreement between judges.
 """
 
 from __future__ import annotations
@@ -148,7 +149,7 @@ class Panel:
             if tally.abstained > MANY_ABSTENTIONS * tally.cases:
                 text = (
                     f"judge {name} gave no clear verdict on {tally.abstained} of {tally.cases} answers (first reply: "
-                    f"{tally.first_abstention!r}), and they count as wrong; surgeval judge check measures it"
+                    f"{tally.first_abstention!r}); surgeval judge check measures it"
                 )
                 yield Finding("judge-abstained", Severity.WARNING, text)
 
@@ -240,9 +241,12 @@ def decision_of(votes: tuple[Vote, ...], *, quorum: int = 1) -> Decision:
     """
     opinions = [vote.verdict.opinion for vote in votes]
     right, wrong = opinions.count(True), opinions.count(False)
+    failed = sum(vote.verdict.state == FAILED for vote in votes)
     enough = right + wrong >= quorum
     if enough and right != wrong:
         return Decision(right > wrong, JUDGED, votes)
+    if failed and right + wrong + failed >= quorum:
+        return Decision(None, NOT_JUDGED, votes)  # a judge that could not be asked might have decided it
     if enough and right:
         return Decision(None, TIE, votes)
     spoke = any(vote.verdict.state == ABSTAINED for vote in votes)

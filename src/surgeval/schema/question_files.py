@@ -87,14 +87,14 @@ def _built(name: str, parameters: str, class_names: tuple[str, ...], rules: Rule
 
 
 def split_source(source: Source) -> tuple[str | None, Path]:
-    """Namespace and path of a source.
+    """Namespace and path of a source; a name may hold everything but what paths are made of.
 
     Example:
         >>> split_source("heico=frame/test.parquet")[0]
         'heico'
     """
     name, equals, rest = str(source).partition("=")
-    if equals and rest and name.replace("-", "").replace("_", "").isalnum() and not Path(str(source)).exists():
+    if equals and rest and name.strip() and not set("/\\:") & set(name) and not Path(str(source)).exists():
         return name, Path(rest)
     return None, Path(source)
 

@@ -151,7 +151,7 @@ def _findings(rows: _Rows, whole: BalancedGap) -> list[Finding]:
         )
         findings.append(Finding("ood-gap-shared", Severity.NOTE, text))
     if (why := _why_none(rows, whole)) is not None:
-        text = f"The out-of-distribution gap has no interval: {why}."
+        text = f"The out-of-distribution gap has no interval: {why.removesuffix('.')}."
         findings.append(Finding("ood-gap-open", Severity.WARNING, text))
     elif min(whole.videos) < FEWEST_TESTED:
         text = (

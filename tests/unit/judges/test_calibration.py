@@ -70,6 +70,12 @@ def test_a_share_that_the_errors_do_not_allow_is_said(tmp_path: Path) -> None:
     assert "accepts fewer answers" in caution
 
 
+def test_a_judge_without_wrong_gold_answers_is_not_called_a_guesser(tmp_path: Path) -> None:
+    gold = a_file(tmp_path / "gold.jsonl", "people", dict.fromkeys(range(40), True))
+    cautions = calibrate(gold, [a_file(tmp_path / "j.jsonl", "j", dict.fromkeys(range(40), True))]).cautions
+    assert cautions[-1] == "j: no wrong gold answer has its opinion, so nothing can be corrected"
+
+
 def test_the_verb_warns_of_few_gold_answers_and_of_judges_that_guess(tmp_path: Path) -> None:
     gold = a_file(tmp_path / "gold.jsonl", "people", {0: True, 1: False})
     judge = a_file(tmp_path / "j.jsonl", "j", {0: False, 1: True})

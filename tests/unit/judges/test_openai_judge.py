@@ -254,6 +254,21 @@ def test_a_lasting_refusal_is_met_once(status: int) -> None:
     assert f"HTTP {status}: no; {advice}" in verdicts[29].text
 
 
+def test_an_answer_that_a_gateway_forbids_costs_its_own_verdict_and_no_other() -> None:
+    verdicts, _ = asked(
+        in_turn(*[verdict("CORRECT")] * 3, Answer(b"flagged", 403), verdict("CORRECT")), cases=some_cases(9)
+    )
+    assert [v.state for v in verdicts].count("failed") == 1
+    assert [v.correct for v in verdicts].count(True) == 8
+
+
+def test_an_answer_that_a_content_filter_stops_before_the_model_is_refused_not_failed() -> None:
+    body = b'{"error": {"code": "content_filter", "message": "The prompt was filtered"}}'
+    verdicts, requests = asked(says(Answer(body, 400)))
+    assert (verdicts[0].correct, verdicts[0].state, verdicts[0].finish) == (None, "abstained", "content_filter")
+    assert requests == 2, "once with and once without a schema"
+
+
 SILENCES = {
     "500": Answer(b"oops", 500),
     "a page": Answer(b"<html><title>Sign in</title>"),

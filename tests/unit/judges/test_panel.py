@@ -23,7 +23,9 @@ FAILED, OPEN = Verdict(None, "failed"), Verdict(None, "not_judged")
         ((YES, ABSTAINED, FAILED), True, "judged"),
         ((NO, OPEN), False, "judged"),
         ((ABSTAINED, ABSTAINED), None, "abstained"),
-        ((ABSTAINED, FAILED), None, "abstained"),
+        ((ABSTAINED, FAILED), None, "not_judged"),
+        ((YES, NO, FAILED), None, "not_judged"),
+        ((ABSTAINED, OPEN), None, "abstained"),
         ((FAILED, FAILED), None, "not_judged"),
         ((OPEN,), None, "not_judged"),
     ],
@@ -32,6 +34,21 @@ def test_the_majority_of_opinions_decides(votes: tuple[Verdict, ...], correct: b
     for order in itertools.permutations(votes):
         decision = decision_of(tuple(Vote(str(i), verdict) for i, verdict in enumerate(order)))
         assert (decision.correct, decision.state) == (correct, state)
+
+
+@pytest.mark.parametrize(
+    ("votes", "state"),
+    [
+        ((FAILED, FAILED, ABSTAINED), "not_judged"),
+        ((YES, FAILED, ABSTAINED), "not_judged"),
+        ((FAILED, ABSTAINED, ABSTAINED), "abstained"),
+        ((YES, ABSTAINED, ABSTAINED), "abstained"),
+    ],
+)
+def test_what_a_failed_judge_could_have_decided_is_not_judged(votes: tuple[Verdict, ...], state: str) -> None:
+    for order in itertools.permutations(votes):
+        decision = decision_of(tuple(Vote(str(i), verdict) for i, verdict in enumerate(order)), quorum=2)
+        assert (decision.correct, decision.state) == (None, state)
 
 
 def test_a_failed_vote_that_carries_an_opinion_by_mistake_has_none() -> None:
@@ -140,17 +157,18 @@ def test_a_judge_that_often_has_no_verdict_is_named_with_what_it_says(abstains_o
     assert [finding.code for finding in panel.warnings()] == ["judge-abstained"] * warned
     told = f"no clear verdict on {abstains_on} of 20 answers (first reply: 'I would say yes.')"
     assert all(told in finding.message for finding in panel.warnings())
+    assert not any("wrong" in finding.message for finding in panel.warnings()), "the other judges may have decided"
 
 
 @pytest.mark.parametrize(
     ("verdicts", "quorum", "state"),
     [
         ((YES, FAILED, FAILED), None, "not_judged"),
-        ((YES, FAILED, ABSTAINED), None, "abstained"),
+        ((YES, FAILED, ABSTAINED), None, "not_judged"),
         ((YES, FAILED, FAILED), 1, "judged"),
         ((YES, YES, FAILED), None, "judged"),
         ((YES, YES, FAILED), 3, "not_judged"),
-        ((YES, NO, FAILED), None, "tie"),
+        ((YES, NO, FAILED), None, "not_judged"),
         ((YES, ABSTAINED), None, "abstained"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from surgeval import Capability, SupplementResult, results
 from surgeval.cli import build_app
 from surgeval.errors import Misuse
 from surgeval.report.section import Note, Prose
+from surgeval.schema.question_files import load_references
 from surgeval.schema.rows import write_json_rows
 
 AXES = ("decision_impact", "required_knowledge")
@@ -142,6 +144,20 @@ def test_one_model_has_no_rank_no_difference_and_no_ensemble(tmp_path: Path) -> 
         assert "One model" in said(found, section)
     assert {"places", "differences", "ensembles", "mixed_effects"}.isdisjoint(found.tables)
     assert "strata" in found.tables
+
+
+def test_a_model_that_knows_nothing_costs_the_others_no_adjusted_effects(folders: list[Path], tmp_path: Path) -> None:
+    root = folders[0].parent
+    rows = [{"qID": one.case, "content": "\ud83d", "latency": 1.0} for one in load_references(root / "references.json")]
+    (tmp_path / "silent.json").write_text(json.dumps(rows))
+    surgeval.score(
+        root / "requests.json", root / "references.json", tmp_path / "silent.json", model="silent 2.5", judges=["exact"]
+    ).to_dir(tmp_path / "silent")
+    found = surgeval.supplement(
+        [*folders, tmp_path / "silent"], answers=[f"silent 2.5={tmp_path / 'silent.json'}"], replicates=20
+    )
+    assert set(found.tables["adjusted"].drop_nulls("odds_ratio")["model"]) == set(MODELS)
+    assert "silent 2.5" in said(found, "adjusted")
 
 
 def test_scores_of_an_official_profile_lack_headlines_and_it_is_said(tmp_path: Path) -> None:

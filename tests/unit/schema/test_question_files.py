@@ -57,6 +57,7 @@ def test_a_path_with_an_equals_sign_that_exists_is_a_path(tmp_path: Path, monkey
     Path("a=b.json").write_text("[]")
     assert split_source("a=b.json") == (None, Path("a=b.json"))
     assert split_source("a=c.json") == ("a", Path("c.json"))
+    assert split_source("qwen2.5 (7B)=c.json") == ("qwen2.5 (7B)", Path("c.json"))
     assert split_source("runs/seed=3.json") == (None, Path("runs/seed=3.json"))
 
 

@@ -116,8 +116,10 @@ def adjusted(study: Study) -> list[Block]:
     if not effects:
         return [Note("The questions do not differ in any property that could be adjusted for.", "missing")]
     analysis = adjusted_effects(study.table, effects, level=study.level, **study.how)
-    frame, terms = analysis.table, analysis.table.filter(pl.col("term") != INTERCEPT)["term"].n_unique()
-    fewest = min(frame["clusters"], default=0)
+    frame = analysis.table
+    fitted = frame.filter(pl.col("clusters") > 0)  # nothing is fitted to a model that is always right or always wrong
+    terms = fitted.filter(pl.col("term") != INTERCEPT)["term"].n_unique()
+    fewest = min(fitted["clusters"], default=0)
     if fewest <= terms:
         why = (
             f"No adjusted effects: {count_of(terms, 'effect')} cannot be told apart on "

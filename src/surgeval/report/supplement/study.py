@@ -16,6 +16,7 @@ from surgeval.results.reading import FolderReader, StoredResult
 from surgeval.results.request import files_of
 from surgeval.results.table_result import as_table
 from surgeval.results.tables import KINDS, TABLES, Table
+from surgeval.schema.finding_log import printable
 from surgeval.schema.missing import Missing
 from surgeval.schema.question_files import Sources, load_responses, split_source
 from surgeval.schema.score_table import ScoreTable
@@ -156,7 +157,8 @@ def _with_answers(table: ScoreTable, answers: Sequence[str]) -> ScoreTable:
         given |= {(model, one.case): one.content for one in load_responses(path).responses}
     if not given:
         return table
-    texts = [given.get(key) for key in table.frame.select("model", "case").iter_rows()]
+    contents = [given.get(key) for key in table.frame.select("model", "case").iter_rows()]
+    texts = [None if content is None else printable(content) for content in contents]
     if all(text is None for text in texts):
         raise TableInvalid("answers", ["no answer is to a question of the scores; the identifiers differ"])
     return replace(table, frame=table.frame.with_columns(pl.Series(RESPONSE, texts, dtype=pl.String)))
