@@ -115,6 +115,11 @@ class Absences:
         return {"rules": dict(self.rules), "counts": {model: dict(one) for model, one in self.counts.items()}}
 
     @property
+    def filled(self) -> bool:
+        """Whether a number stands in for some of them."""
+        return self.left_out.counts != self.counts
+
+    @property
     def left_out(self) -> Absences:
         """Those that count as nothing at all."""
         dropped = {status for status, rule in self.rules.items() if rule in ("drop-case", "drop-score")}

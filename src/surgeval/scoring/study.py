@@ -24,7 +24,7 @@ from surgeval.schema.score_table import ScoreMatrix, ScoreTable
 from surgeval.schema.table_facts import Directions
 from surgeval.schema.table_files import read_frame
 from surgeval.schema.tabular import as_frame
-from surgeval.scoring.verdict import verdict
+from surgeval.scoring.verdict import listed, verdict
 from surgeval.stats.comparison import compare
 from surgeval.stats.corrections import adjusted
 from surgeval.stats.interval import NO_VIDEO, interval
@@ -77,7 +77,7 @@ def study_of(
         **_strata(whole, asked),
         "readings": t.READINGS.frame([{"sentence": sentence} for sentence in plain.taken]),
     }
-    findings = _distinct([*_unsaid(whole), *values.findings, *spoken])
+    findings = _distinct([*_unsaid(whole), *_other_metrics(whole, name, metric), *values.findings, *spoken])
     said = tuple(verdict(ordered, tables["pairs"], facts, unit=unit))
     prose = f"{values.prose} {_pairs_prose(len(ordered), level)}"
     return Study(tables, said, prose, findings, whole, facts)
@@ -173,6 +173,18 @@ def _strata(table: ScoreTable, asked: Mapping[str, Any]) -> dict[str, pl.DataFra
     except SurgevalError:
         return {}
     return {"strata": t.STRATA.frame(conditions)}
+
+
+def _other_metrics(table: ScoreTable, name: str, asked: str | None) -> list[Finding]:
+    """A warning where nobody chose among several metrics, which may name another model."""
+    others = [one for one in table.metrics if one != name]
+    if asked is not None or not others:
+        return []
+    message = (
+        f"the verdict is about {name!r} alone; the table scores {listed([repr(one) for one in others])} too, which may "
+        "name another model: choose with --metric"
+    )
+    return [Finding("other-metrics", Severity.WARNING, message)]
 
 
 def _unsaid(table: ScoreTable) -> list[Finding]:

@@ -29,7 +29,7 @@ def verdict(values: pl.DataFrame, pairs: pl.DataFrame, facts: MetricFacts, *, un
     if values.height == 1:
         return [_value(values.row(0, named=True), facts, unit)]
     rows = pairs.to_dicts()
-    return [_lead(values, rows, facts), _margin(rows, facts), *_power(rows, unit)]
+    return [_lead(values, rows, facts), _margin(rows, facts, unit), *_power(rows, unit)]
 
 
 def _value(row: Mapping[str, Any], facts: MetricFacts, unit: str) -> str:
@@ -61,9 +61,11 @@ def _lead(values: pl.DataFrame, rows: Sequence[Mapping[str, Any]], facts: Metric
     )
 
 
-def _margin(rows: Sequence[Mapping[str, Any]], facts: MetricFacts) -> str:
+def _margin(rows: Sequence[Mapping[str, Any]], facts: MetricFacts, unit: str) -> str:
     """The difference to the next model, which is the first of the rows."""
     row = rows[0]
+    if not _differing(row):
+        return f"{row['model_a']} and {row['model_b']} are equal in every {unit}."
     size = abs(row["difference"])
     head = f"The next is {row['model_b']}, {amount(size, facts)} {'lower' if facts.sign > 0 else 'higher'}"
     if row["low"] is None:
@@ -77,10 +79,16 @@ def _margin(rows: Sequence[Mapping[str, Any]], facts: MetricFacts) -> str:
 def _power(rows: Sequence[Mapping[str, Any]], unit: str) -> list[str]:
     """What so many units could show at most, and roughly how many would be needed."""
     row, tests = rows[0], rows[0]["tests"]
-    if row["smallest_p"] is not None and row["smallest_p"] * tests >= ALPHA:
+    corrected = f" after correction over {tests} pairs of models" if tests > 1 else ""
+    if (at_most := 2.0 ** (1 - row["videos"]) * tests) >= ALPHA and row["smallest_p"] is not None:
         return [
             f"With {_units(row, unit)} no difference could reach significance, however large: "
-            f"the smallest p-value possible is {row['smallest_p'] * tests:.2g}."
+            f"the smallest p-value possible is {min(at_most, 1.0):.2g}{corrected}."
+        ]
+    if _differing(row) and row["smallest_p"] is not None and row["smallest_p"] * tests >= ALPHA:
+        return [
+            f"{row['model_a']} and {row['model_b']} differ in {_differing(row)} of {_units(row, unit)} only, too few "
+            f"to show anything: the smallest p-value possible is {min(row['smallest_p'] * tests, 1.0):.2g}{corrected}."
         ]
     if row["p_corrected"] is None or row["p_corrected"] < ALPHA or not row["min_detectable"] or not row["difference"]:
         return []
@@ -94,6 +102,11 @@ def _power(rows: Sequence[Mapping[str, Any]], unit: str) -> list[str]:
         f"If the true difference to {row['model_b']} is what was seen, a study that shows it four times in five needs "
         f"roughly {wanted:,} {unit}s like these {row['videos']:,}."
     ]
+
+
+def _differing(row: Mapping[str, Any]) -> int:
+    """In how many units the two models differ."""
+    return int(row["videos_won"] + row["videos_lost"])
 
 
 def _units(row: Mapping[str, Any], unit: str) -> str:

@@ -256,7 +256,9 @@ def _video_score(matrix: ScoreMatrix) -> dict[str, int]:
 
 def _prose(settings: Settings, matrix: ScoreMatrix) -> str:
     how = interval_prose(settings, matrix, what="values") if settings.method != AUTO else _auto_prose(settings, matrix)
-    both = f"{len(matrix.values):,} {'videos' if scores_videos(matrix) else 'cases'} both were scored on"
+    both = f"{len(matrix.values):,} {'videos' if scores_videos(matrix) else 'cases'} " + (
+        "of both, stand-ins for missing scores included" if matrix.absent.filled else "both were scored on"
+    )
     return (
         f"{matrix.models[0]!r} minus {matrix.models[1]!r} on the {both}. "
         f"{how} {_test_prose(settings, matrix)} "

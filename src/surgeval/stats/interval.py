@@ -438,7 +438,7 @@ def _row(
         "estimand": settings.estimand,
         **{name: known(number) for name, number in numbers.items()},
         "cases": scored,
-        "videos": len(part.matrix.video_names),
+        "videos": _scored_videos(part.matrix, place),
         "effective_videos": known(found.effective[place]),
         "resample": label_of(settings.resample),
         "method": settings.method if note else found.method[place],
@@ -448,6 +448,13 @@ def _row(
         "note": note or ("not scored" if scored == 0 else why_none(found, place, model)),
     }
     return labelled(part.labels, row)
+
+
+def _scored_videos(matrix: ScoreMatrix, place: int) -> int:
+    """In how many videos a model has scores."""
+    if matrix.statistics is not None:
+        return len(matrix.video_names)
+    return len(np.unique(matrix.videos[np.isfinite(matrix.values[:, place])]))
 
 
 def why_none(found: Spread, place: int, name: str) -> str | None:

@@ -50,7 +50,31 @@ def test_nothing_is_concluded_where_nothing_can_be():
 
 def test_equal_models_are_called_equal():
     frame = wide(8, one=0.0).with_columns(two=pl.col("one"))
-    assert said(frame)[0] == "All models have the same dice; nothing can be concluded about who is better."
+    assert said(frame) == [
+        "All models have the same dice; nothing can be concluded about who is better.",
+        "one and two are equal in every patient.",
+    ]
+
+
+def test_models_that_differ_in_few_patients_are_not_blamed_on_the_number_of_patients():
+    frame = wide(12, one=0.0).with_row_index("place")
+    frame = frame.with_columns(two=pl.col("one") - 0.3 * (pl.col("place") < 5)).drop("place")
+    assert said(frame)[-1] == (
+        "one and two differ in 5 of 12 patients only, too few to show anything: the smallest p-value possible is 0.062."
+    )
+
+
+def test_the_smallest_p_value_says_what_it_was_corrected_for():
+    frame = wide(8, **{name: 0.01 * place for place, name in enumerate("abcdefgh")})
+    assert said(frame)[-1].endswith("the smallest p-value possible is 0.22 after correction over 28 pairs of models.")
+
+
+def test_a_verdict_on_one_of_several_metrics_says_so():
+    long = wide(8, one=0.0, two=0.1).unpivot(index="patient", variable_name="model", value_name="value")
+    both = pl.concat([long.with_columns(metric=pl.lit(name)) for name in ("dice", "iou")])
+    codes = [finding.code for finding in surgeval.study(both).findings]
+    assert "other-metrics" in codes
+    assert "other-metrics" not in [finding.code for finding in surgeval.study(both, metric="iou").findings]
 
 
 def test_so_few_patients_that_no_test_can_show_anything():

@@ -140,6 +140,10 @@ def test_only_cases_scored_for_both_are_compared() -> None:
     )
     found = row(holed, "M2", "M0", replicates=50, missing="drop-score")
     assert found["videos"] == 13
+    assert "both were scored on" in compare(holed, "M2", "M0", missing="drop-score").prose
+    filled = compare(holed, "M2", "M0", missing="worst").prose
+    assert "cases of both, stand-ins for missing scores included." in filled
+    assert "both were scored on" not in filled
     kept = FRAME.filter(pl.col("video") != "v00")
     assert found["difference"] == pytest.approx(row(kept, "M2", "M0", replicates=50)["difference"])
 

@@ -104,6 +104,14 @@ def test_a_model_that_was_never_scored_has_no_value() -> None:
     assert (row["value"], row["low"], row["note"], row["cases"]) == (None, None, "not scored", 0)
 
 
+def test_videos_are_counted_where_the_model_has_scores() -> None:
+    gone = (pl.col("model") == "M1") & (pl.col("video") == "v00")
+    holed = FRAME.with_columns(value=pl.when(gone).then(None).otherwise(pl.col("value")))
+    table = interval(holed, missing="drop-score").table
+    videos = dict(zip(table["model"], table["videos"], strict=True))
+    assert videos["M1"] == videos["M0"] - 1 == FRAME["video"].n_unique() - 1
+
+
 def test_duplicates_are_refused() -> None:
     with pytest.raises(TableInvalid, match="repeat"):
         interval(pl.concat([FRAME, FRAME.head(1)]))

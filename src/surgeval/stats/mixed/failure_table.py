@@ -123,6 +123,7 @@ def failure_table(
         raise Misuse("no outcome; write for example {'precision': 'tp / predicted', 'recall': 'tp / reference'}")
     ours = {theirs: mine for mine, theirs in (columns or {}).items()}
     asked = {label: _outcome(label, text, ours) for label, text in outcomes.items()}
+    scored = [label for label, what in asked.items() if what.outcome == "value"]
     frame = with_properties(rows_of(table, columns, where=where), properties, where)
     facts = stated_facts(table)
     metric = metric if "metric" in frame.columns else None
@@ -138,7 +139,8 @@ def failure_table(
                 source = ScoreTable.of(rows, facts=facts.metrics) if scores else rows
                 made[cell] = failures(
                     source, outcome=what.outcome, successes=what.successes, trials=what.trials, fixed=fixed,
-                    random=random, spec=spec, family=family, metric=metric, better=better, missing=missing,
+                    random=random, spec=spec, family=family, metric=metric, better=better,
+                    missing=missing if label in scored or not scored else None,
                     symmetric=symmetric, unit=unit, inference=inference, slopes=slopes, separation=separation,
                     level=level, engine=engine, where=f"{where} ({cell})",
                 )  # fmt: skip
@@ -225,4 +227,7 @@ def _prose(fitted: Mapping[Cell, FailuresResult]) -> str:
     head = (f"{len(fitted)} failure analyses side by side, each of its own rows; Holm's correction is within each of "
             "them. Symbols: + (odds ratio up to 1.25), ++ (1.5), +++ and - (down to 0.75), --, --- (below 0.5) where "
             "p <= 0.05; blank: not significant; x: not assessable.")  # fmt: skip
+    if linear := [str(cell) for cell, found in fitted.items() if found.fit.family == "gaussian"]:
+        head += (f" In {', '.join(linear)} (linear models) + and - say only whether values are larger or smaller, not "
+                 "by how much nor whether that is good.")  # fmt: skip
     return " ".join([head, *(f"[{cell}] {found.prose}" for cell, found in fitted.items())])

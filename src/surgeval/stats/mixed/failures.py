@@ -128,13 +128,16 @@ def failures(
     if outcome is not None and successes is not None and trials is not None:
         analyse = partial(
             failures, table, fixed=fixed, random=random, spec=spec, per_model=per_model, role=role,
-            properties=properties, leave_out=leave_out, metric=metric, better=better, missing=missing,
-            symmetric=symmetric, unit=unit,
+            properties=properties, leave_out=leave_out, metric=metric, better=better, symmetric=symmetric, unit=unit,
             inference=inference, slopes=slopes, separation=separation, level=level, columns=columns, engine=engine,
             where=where,
         )  # fmt: skip
-        score = analyse(outcome=outcome, family=family, transform=transform)
+        score = analyse(outcome=outcome, family=family, transform=transform, missing=missing)
         return _score_or_counts(score, analyse, successes, trials, cluster)
+    if missing is not None and outcome != "value":
+        asked = outcome or f"{successes} of {trials}"
+        raise Misuse(f"missing is a rule for scores, and {asked!r} is not the score of the table, so it would be left "
+                     "unused" + ("" if successes else f"; call it so (columns: value={asked})"))  # fmt: skip
     terms = (*fixed, *random, *cluster, *leave_out, *(name or "" for name in (outcome, successes, trials, unit)))
     named = [name for name in columns or () if any(name in term for term in terms)]
     stated, called = stated_facts(table), (columns or {}).get("value", "value")

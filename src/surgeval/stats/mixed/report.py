@@ -294,6 +294,13 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def _outcome(result: FailuresResult) -> str:
+    """The outcome as the user calls it, on the scale that was fitted."""
+    if not result.metric:
+        return result.fit.design.model.outcome
+    return result.metric if result.transform == "none" else f"{result.transform}({result.metric})"
+
+
 def _prose(result: FailuresResult) -> str:
     fitted, table = result.fit, result.table.filter(pl.col("term") != INTERCEPT)
     kinds = {"binomial": "binomial mixed model (logit link, Laplace approximation)", "gaussian": "linear mixed model",
@@ -312,7 +319,7 @@ def _prose(result: FailuresResult) -> str:
     assessed = table.filter(~pl.col("symbol").str.contains(NOT_ASSESSABLE))
     raw, kept = (assessed.filter(pl.col(p) <= ALPHA) for p in ("p_value", "p_holm"))
     parts = [
-        f"{'An' if kind[0] in 'aeiou' else 'A'} {kind} of {result.metric or fitted.design.model.outcome} was fitted to "
+        f"{'An' if kind[0] in 'aeiou' else 'A'} {kind} of {_outcome(result)} was fitted to "
         f"{fitted.design.rows:,} rows {groups}; specification {result.spec}, {how}.",
         f"Of {table.height} properties {assessed.height} could be assessed; {raw.height} had p <= {ALPHA:g}, "
         f"{kept.height} after Holm's correction.",

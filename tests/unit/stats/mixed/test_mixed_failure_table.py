@@ -88,3 +88,10 @@ def test_columns_are_renamed_in_every_option() -> None:
 def test_what_makes_no_table_is_refused(options: dict, message: str) -> None:
     with pytest.raises(Misuse, match=message):
         failure_table(instruments(), **({"outcomes": OUTCOMES} | OPTIONS | options))
+
+
+def test_symbols_of_linear_models_are_not_explained_as_odds_ratios() -> None:
+    frame = instruments().with_columns(hd95=1.0 + pl.int_range(pl.len()).hash(seed=1) % 1000 / 100)
+    result = failure_table(frame, outcomes={"hd": "hd95", "recall": "tp / reference"}, **OPTIONS)
+    assert "In hd (linear models) + and - say only whether values are larger or smaller" in result.prose
+    assert "linear models" not in failure_table(frame, outcomes=OUTCOMES, **OPTIONS).prose

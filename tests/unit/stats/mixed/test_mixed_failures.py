@@ -323,3 +323,18 @@ def test_patients_and_models_can_be_left_out_one_by_one(tmp_path: Path) -> None:
 def test_transforms_keep_missing_values_missing() -> None:
     assert np.isnan(transformed(np.array([np.nan, 0.5]), "logit")[0])
     assert np.isfinite(transformed(np.array([0.0, 2.0]), "log")).all()
+
+
+def test_a_rule_for_missing_scores_that_would_be_left_unused_is_refused() -> None:
+    frame = nested_table()
+    with pytest.raises(Misuse, match=r"'score' is not the score of the table.*columns: value=score"):
+        failures(frame, outcome="score", fixed=["smoke"], random=UNITS, missing="error")
+    with pytest.raises(Misuse, match="'hits of total' is not the score of the table"):
+        failures(frame, **COUNTS, missing="worst")
+
+
+def test_the_paragraph_names_the_scale_that_was_fitted() -> None:
+    frame = nested_table().with_columns(hd95=pl.col("score").exp())
+    options = {"outcome": "hd95", "fixed": ["smoke"], "random": UNITS, "transform": "log"}
+    for columns in (None, {"value": "hd95"}):
+        assert "model of log(hd95) was fitted" in failures(frame, **options, columns=columns).prose
