@@ -35,7 +35,8 @@ BAD_TABLES: dict[str, tuple[bytes, str]] = {
     "semicolons.csv": (b"model;case;value\nA;q;1\n", "separated by semicolons; save it with commas instead"),
     "twice.csv": (b"model,case,value,value\nA,q,1,0\nB,q,1,0\n", "column 'value' appears twice"),
     "ragged.csv": (b"model,case,value\nA,q,1\nB,q,1,0\n", "line 3 has 4 cells, but there are 3 columns"),
-    "scores.xlsx": (b"PK", "unknown kind of file '.xlsx'"),
+    "scores.xlsx": (b"PK", "not an xlsx workbook"),
+    "scores.ods": (b"PK", "unknown kind of file '.ods'"),
 }
 
 

@@ -16,6 +16,7 @@ __all__ = [
     "metric_facts",
     "missing",
     "outcomes",
+    "plain_tables",
     "procedure_files",
     "procedure_problems",
     "question_files",
@@ -31,4 +32,5 @@ __all__ = [
     "tabular",
     "taxonomy",
     "tracks",
+    "workbooks",
 ]

@@ -15,5 +15,6 @@ __all__ = [
     "question_slices",
     "result",
     "run",
+    "study",
     "summary",
 ]

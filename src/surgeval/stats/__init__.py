@@ -9,6 +9,7 @@ __all__ = [
     "comparison",
     "contrasts",
     "cooccurrence",
+    "corrections",
     "dependence",
     "draws",
     "engine",

@@ -108,8 +108,9 @@ def profiles(
     rows: list[dict[str, Any]] = []
     pairs: list[dict[str, Any]] = []
     notes: list[Finding | str] = matrix_notes(matrix, has_videos=scores.has_videos)
+    parts = list(slices(matrix, by, separator=separator))
     notes += split_notes(matrix.cases, by, separator=separator)
-    for slice_ in slices(matrix, by, separator=separator):
+    for slice_ in parts:
         rows += _profile_rows(slice_, marks, estimand, level)
         pairs += _pair_rows(slice_, estimand, level)
         notes += _few(slice_)
