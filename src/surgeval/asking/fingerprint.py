@@ -21,17 +21,17 @@ _MOST_BESIDE = 2000
 
 def file_mark(path: Path) -> str:
     """A hash of what a file holds."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     with open(path, "rb") as handle:
         size = os.fstat(handle.fileno()).st_size
-        found.update(b"%d " % size)
+        digest.update(b"%d " % size)
         if size <= _WHOLE_BYTES:
-            found.update(handle.read())
-            return found.hexdigest()
+            digest.update(handle.read())
+            return digest.hexdigest()
         for number in range(_PIECES):
             handle.seek((size - _PIECE_BYTES) * number // (_PIECES - 1))
-            found.update(handle.read(_PIECE_BYTES))
-    return found.hexdigest()
+            digest.update(handle.read(_PIECE_BYTES))
+    return digest.hexdigest()
 
 
 def folder_mark(folder: Path) -> str:

@@ -270,10 +270,10 @@ def _claim(path: Path, identity: Mapping[str, Any]) -> bool:
     return True
 
 
-def _differences(wanted: Mapping[str, Any], found: Mapping[str, Any], above: str = "") -> Iterator[str]:
+def _differences(wanted: Mapping[str, Any], stored: Mapping[str, Any], above: str = "") -> Iterator[str]:
     """What differs between two descriptions, by name, down to the entry."""
-    for key in sorted({*wanted, *found}):
-        one, other = wanted.get(key), found.get(key)
+    for key in sorted({*wanted, *stored}):
+        one, other = wanted.get(key), stored.get(key)
         if isinstance(one, dict) and isinstance(other, dict):
             yield from _differences(one, other, f"{above}{key}: ")
         elif one != other:

@@ -1,7 +1,8 @@
 """How an asking goes, in one line: done of how many, reused, failed, how fast, how long still.
 
-The counting knows no screen. Whoever shows it brings a function that takes a line, and `told` calls it again and again,
-also while nothing happens: a server that says nothing for minutes must not look like a program that does nothing.
+The counting knows no screen. Whoever shows it brings a function that takes a line, and `reporting` calls it again and
+again, also while nothing happens: a server that says nothing for minutes must not look like a program that does
+nothing.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def advance(progress: Progress, by: int = 1, *, failed: int = 0, reused: bool = 
 
 
 @contextmanager
-def told(meter: Meter, say: Callable[[str], None], *, every_s: float) -> Iterator[Meter]:
+def reporting(meter: Meter, say: Callable[[str], None], *, every_s: float) -> Iterator[Meter]:
     """The meter, whose line is said every so many seconds for as long as the block runs."""
     ended = threading.Event()
 

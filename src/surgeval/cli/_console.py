@@ -101,12 +101,12 @@ def progress_bar(what: str, total: int | None = None) -> Iterator[Callable[[int]
 @contextmanager
 def asking_line(what: str) -> Iterator[Meter]:
     """A meter whose line stands on the terminal as it changes, or is logged twice a minute where there is none."""
-    from surgeval.asking.meter import Meter, told
+    from surgeval.asking.meter import Meter, reporting
 
     on_screen = sys.stderr.isatty()
     say, every_s = (_redraw, 0.2) if on_screen else (talk, LOGGED_EVERY_S)
     try:
-        with told(Meter(what), say, every_s=every_s) as meter:
+        with reporting(Meter(what), say, every_s=every_s) as meter:
             yield meter
     finally:
         if on_screen:

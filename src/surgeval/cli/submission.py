@@ -62,13 +62,13 @@ def check(
     from surgeval.submissions.phase import read_phase
     from surgeval.submissions.phase_run import check_submission
 
-    found = check_submission(read_phase(phase), image=image, weights=weights, description=description, engine=engine)
-    refused = any(finding.severity is Severity.ERROR for finding in found)
+    findings = check_submission(read_phase(phase), image=image, weights=weights, description=description, engine=engine)
+    refused = any(finding.severity is Severity.ERROR for finding in findings)
     stage = "intake_refused" if refused else "intake_ok"
     if as_json:
-        emit_json({"stage": stage, "findings": [finding.as_dict() for finding in found]})
+        emit_json({"stage": stage, "findings": [finding.as_dict() for finding in findings]})
     else:
-        emit("\n".join([stage, *map(str, found)]))
+        emit("\n".join([stage, *map(str, findings)]))
     if refused:
         raise typer.Exit(1)
 
@@ -102,8 +102,8 @@ def run(
             compliance=compliance, progress=step,
         )  # fmt: skip
     if compliance:
-        found = compliance_of(place)
-        emit_json(asdict(found) | {"verdict": found.verdict})
+        record = compliance_of(place)
+        emit_json(asdict(record) | {"verdict": record.verdict})
         return
     _tell(phase, folder, as_json)
 
@@ -123,14 +123,14 @@ def score(
     from surgeval.submissions.phase import read_phase
     from surgeval.submissions.phase_scores import score_submission
 
-    found = score_submission(
+    scored = score_submission(
         read_phase(phase), folder, requests=requests, references=references, judges=judge, store=store, model=model,
         replicates=boot,
     )  # fmt: skip
     if as_json:
-        emit_json(found.headline)
+        emit_json(scored.headline)
     else:
-        emit(f"{found.headline['accuracy']:.4f}")
+        emit(f"{scored.headline['accuracy']:.4f}")
     talk(f"written to {folder / 'scores'}")
 
 
@@ -143,16 +143,16 @@ def _tell(phase: Path, folder: Path, as_json: bool) -> None:
     from surgeval.submissions.phase import read_phase
     from surgeval.submissions.phase_status import status_of
 
-    found = status_of(folder, read_phase(phase))
+    status = status_of(folder, read_phase(phase))
     if as_json:
-        emit_json(found)
+        emit_json(status)
         return
-    emit("\n".join([f"stage   {found['stage']}", f"codes   {', '.join(found['codes']) or 'none'}", *_lines(found)]))
+    emit("\n".join([f"stage   {status['stage']}", f"codes   {', '.join(status['codes']) or 'none'}", *_lines(status)]))
 
 
-def _lines(found: dict[str, Any]) -> list[str]:
+def _lines(status: dict[str, Any]) -> list[str]:
     return [
         f"shard   {shard['shard']} {shard['stage']}: "
         + (", ".join(f"{name} {count}" for name, count in shard.get("outcomes", {}).items()) or "nothing yet")
-        for shard in found["shards"]
+        for shard in status["shards"]
     ]

@@ -26,7 +26,7 @@ def read_boxes(folder: Folder, files: Mapping[Path, str]) -> pl.DataFrame:
         files: Each file and the part of the split that it holds.
     """
     rows: list[tuple[object, ...]] = []
-    for path, part, content in _contents(folder, files):
+    for path, split, content in _contents(folder, files):
         names = {c["id"]: str(c["name"]) for c in _records(content, "categories") if {"id", "name"} <= set(c)}
         images = _images(folder, path, content)
         seen = set()
@@ -41,9 +41,9 @@ def read_boxes(folder: Folder, files: Mapping[Path, str]) -> pl.DataFrame:
             seen.add(one["image_id"])
             outline = json.dumps(one["segmentation"]) if one.get("segmentation") else None
             actions = [int(action) for action in one.get("actions", []) if isinstance(action, int)]
-            rows.append((*_about(image, part), kind, names[kind], actions, outline, *map(float, one["bbox"])))
+            rows.append((*_about(image, split), kind, names[kind], actions, outline, *map(float, one["bbox"])))
         rows += [
-            (*_about(image, part), None, None, None, None, *[None] * len(BOX))
+            (*_about(image, split), None, None, None, None, *[None] * len(BOX))
             for key, image in images.items()
             if key not in seen
         ]
@@ -55,7 +55,7 @@ def read_boxes(folder: Folder, files: Mapping[Path, str]) -> pl.DataFrame:
 def read_moments(folder: Folder, files: Mapping[Path, str], key: str) -> pl.DataFrame:
     """One row per image with its phase or step, which annotations call in the singular or the plural."""
     rows: dict[str, tuple[object, ...]] = {}
-    for path, part, content in _contents(folder, files):
+    for path, split, content in _contents(folder, files):
         images = _images(folder, path, content)
         for one in _records(content, "annotations"):
             image, label = images.get(one.get("image_id")), one.get(key, one.get(f"{key}s"))
@@ -63,34 +63,34 @@ def read_moments(folder: Folder, files: Mapping[Path, str], key: str) -> pl.Data
                 _problem(folder, path, f"annotation {str(one.get('id'))[:20]}: no image or no {key}")
                 continue
             case, video, frame = _case(image)
-            told = rows.setdefault(case, (case, video, frame, part, label))
-            if told[-1] != label:
-                _problem(folder, path, f"{case} has the {key}s {told[-1]} and {label}")
+            first = rows.setdefault(case, (case, video, frame, split, label))
+            if first[-1] != label:
+                _problem(folder, path, f"{case} has the {key}s {first[-1]} and {label}")
     return pl.DataFrame(list(rows.values()), schema=HEAD | {"split": pl.String, key: pl.Int64}, orient="row")
 
 
 def _contents(folder: Folder, files: Mapping[Path, str]) -> Iterator[tuple[Path, str, dict[str, Any]]]:
-    for path, part in files.items():
+    for path, split in files.items():
         content = folder.json_object(path)
         if content is not None and not _records(content, "images"):
             folder.problem("malformed", path, "lacks 'images'")
         elif content is not None:
-            yield path, part, content
+            yield path, split, content
 
 
 def _images(folder: Folder, path: Path, content: dict[str, Any]) -> dict[Any, dict[str, Any]]:
-    found = {}
+    records = {}
     for record in _records(content, "images"):
         if isinstance(record.get("id"), int) and _IMAGE.search(str(record.get("file_name"))):
-            found[record["id"]] = record
+            records[record["id"]] = record
         else:
             _problem(folder, path, f"an image without id or a name like CASE001/00001.jpg: {str(record)[:80]}")
-    return found
+    return records
 
 
-def _about(image: dict[str, Any], part: str) -> tuple[object, ...]:
+def _about(image: dict[str, Any], split: str) -> tuple[object, ...]:
     size = pixels(image.get("width")), pixels(image.get("height"))
-    return (*_case(image), part, image["id"], str(image["file_name"]), *size)
+    return (*_case(image), split, image["id"], str(image["file_name"]), *size)
 
 
 def _case(image: dict[str, Any]) -> tuple[str, str, int]:

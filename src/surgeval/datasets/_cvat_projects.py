@@ -31,7 +31,7 @@ class ProjectTask(NamedTuple):
 
 def tasks_of(meta: Element) -> list[ProjectTask]:
     """The tasks of a project, in the order of the file."""
-    found, offset = [], 0
+    tasks, offset = [], 0
     for task in meta.iterfind("project/tasks/task"):
         alone = Element("meta")
         alone.append(task)
@@ -40,9 +40,9 @@ def tasks_of(meta: Element) -> list[ProjectTask]:
         length = start + (int(step[1]) if step else 1) * size
         stop = whole(task.findtext("stop_frame"))
         last = stop if stop is not None else length - 1
-        found.append(ProjectTask((task.findtext("id") or "").strip(), alone, offset, last))
+        tasks.append(ProjectTask((task.findtext("id") or "").strip(), alone, offset, last))
         offset += length
-    return found
+    return tasks
 
 
 def task_elements(path: str | Path, tasks: Iterable[ProjectTask]) -> Iterator[tuple[str, Element]]:

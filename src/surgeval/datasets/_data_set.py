@@ -86,8 +86,8 @@ class Report:
 
     def __str__(self) -> str:
         lines = [f"{self.data_set}: {self.verdict}"]
-        for task, what, found, published in self.counts.iter_rows():
-            lines.append(f"  {task}: {found} {what}" + ("" if published is None else f" (published: {published})"))
+        for task, what, counted, published in self.counts.iter_rows():
+            lines.append(f"  {task}: {counted} {what}" + ("" if published is None else f" (published: {published})"))
         return "\n".join(lines + [f"  {finding}" for finding in self.findings])
 
 
@@ -137,19 +137,19 @@ class DataSet:
         chosen = {name: self._task(name) for name in (tasks or self.tasks)}
         tables, lacking = {}, {}
         for name, task in chosen.items():
-            own = Folder(root)
-            tables[name] = self._read(own, task)
-            if own.problems:
-                lacking[name] = own.problems[0]
-            folder.take(own.findings)
+            task_folder = Folder(root)
+            tables[name] = self._read(task_folder, task)
+            if task_folder.problems:
+                lacking[name] = task_folder.problems[0]
+            folder.take(task_folder.findings)
         counts = pl.concat([_counts(name, task, tables[name]) for name, task in chosen.items()])
         self._note_unknown_splits(folder, self._read_splits(folder))
         self.further_checks(folder, {name: table for name, table in tables.items() if table.height})
         folder.report_pickles()
         folder.report_links()
-        for task, what, found, published in counts.drop_nulls().iter_rows():
-            if found != published:
-                folder.warn("count-differs", task, f"{found:,} {what}; published: {published:,}")
+        for task, what, counted, published in counts.drop_nulls().iter_rows():
+            if counted != published:
+                folder.warn("count-differs", task, f"{counted:,} {what}; published: {published:,}")
         for text in self.disagreements:
             folder.note("published-disagreement", self.name, text)
         usable = tuple(name for name in chosen if name not in lacking)
@@ -217,7 +217,7 @@ class DataSet:
     def _note_unknown_splits(self, folder: Folder, known: pl.DataFrame) -> None:
         """Say which splits a number could come from without its videos being known here."""
         for scheme, sizes in self.split_sizes.items():
-            listed = ", ".join(f"{part} {size}" for part, size in sizes.items())
+            listed = ", ".join(f"{split} {size}" for split, size in sizes.items())
             message = f"of split {scheme!r} only sizes are known here ({listed}); state the videos that you used"
             folder.note("split-unknown", self.name, message)
         if set(known["scheme"]) <= set(self.unofficial) and not self.split_sizes:
@@ -252,15 +252,15 @@ def _absences_forgiven(findings: Sequence[Finding]) -> list[Finding]:
 
 def split_table(schemes: Schemes) -> pl.DataFrame:
     """Split schemes as a table with columns scheme, split, video."""
-    rows = [(scheme, part, video) for scheme, parts in schemes.items() for part, vs in parts.items() for video in vs]
+    rows = [(scheme, split, video) for scheme, parts in schemes.items() for split, vs in parts.items() for video in vs]
     return pl.DataFrame(rows, schema=SPLIT_COLUMNS, orient="row")
 
 
 def _counts(name: str, task: Task, table: pl.DataFrame) -> pl.DataFrame:
-    found = {"rows": table.height, "cases": table["case"].n_unique(), "videos": table["video"].n_unique()}
-    found |= task.count(table)
+    counts = {"rows": table.height, "cases": table["case"].n_unique(), "videos": table["video"].n_unique()}
+    counts |= task.count(table)
     published = task.published if table.height else {}
-    rows = [(name, what, number, published.get(what)) for what, number in found.items()]
+    rows = [(name, what, number, published.get(what)) for what, number in counts.items()]
     schema = {"task": pl.String, "what": pl.String, "found": pl.Int64, "published": pl.Int64}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -277,7 +277,7 @@ def ranges(form: str, **parts: tuple[int, int]) -> dict[str, list[str]]:
         >>> ranges("video{:02}", train=(1, 2), test=(3, 3))
         {'train': ['video01', 'video02'], 'test': ['video03']}
     """
-    return {part: [form.format(n) for n in range(first, last + 1)] for part, (first, last) in parts.items()}
+    return {split: [form.format(n) for n in range(first, last + 1)] for split, (first, last) in parts.items()}
 
 
 def listed(form: str, parts: Mapping[str, Sequence[int]]) -> dict[str, list[str]]:
@@ -287,7 +287,7 @@ def listed(form: str, parts: Mapping[str, Sequence[int]]) -> dict[str, list[str]
         >>> listed("VID{:02}", {"val": (8, 12)})
         {'val': ['VID08', 'VID12']}
     """
-    return {part: [form.format(n) for n in numbers] for part, numbers in parts.items()}
+    return {split: [form.format(n) for n in numbers] for split, numbers in parts.items()}
 
 
 def the_rest(numbers: Iterable[int], **parts: Sequence[int]) -> dict[str, list[int]]:
@@ -297,5 +297,8 @@ def the_rest(numbers: Iterable[int], **parts: Sequence[int]) -> dict[str, list[i
         >>> the_rest(range(1, 5), val=(2,), test=(4,))
         {'train': [1, 3], 'val': [2], 'test': [4]}
     """
-    held = {n for part in parts.values() for n in part}
-    return {"train": [n for n in numbers if n not in held], **{part: list(own) for part, own in parts.items()}}
+    held = {n for numbers in parts.values() for n in numbers}
+    return {
+        "train": [n for n in numbers if n not in held],
+        **{split: list(numbers) for split, numbers in parts.items()},
+    }

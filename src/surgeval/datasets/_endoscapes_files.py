@@ -45,12 +45,12 @@ def images_of(folder: Folder, place: str) -> list[Image]:
 
 def parts_here(folder: Folder, name: str) -> list[str]:
     """The parts whose file of that name is here; those that are not are noted, and all of them lacking is a problem."""
-    here = [part for part in PARTS if folder.file(f"{part}/{name}")]
+    here = [split for split in PARTS if folder.file(f"{split}/{name}")]
     if not here and folder.root.is_dir():
         folder.problem("missing", f"PART/{name}", f"no such file in any of {', '.join(PARTS)}")
-    for part in PARTS:
-        if here and part not in here:
-            folder.absent(f"{part}/{name}", f"{part} is not here; what is here is read")
+    for split in PARTS:
+        if here and split not in here:
+            folder.absent(f"{split}/{name}", f"{split} is not here; what is here is read")
     return here
 
 
@@ -67,7 +67,7 @@ def coco(folder: Folder, place: str) -> dict[str, Any]:
 
 
 def _images(folder: Folder, place: str, content: dict[str, Any]) -> list[Image]:
-    found = []
+    images = []
     for entry in content.get("images", []):
         name = entry.get("file_name") if isinstance(entry, dict) else None
         match = _FRAME_NAME.fullmatch(Path(name).name) if isinstance(name, str) else None
@@ -82,8 +82,8 @@ def _images(folder: Folder, place: str, content: dict[str, Any]) -> list[Image]:
         rated, boxed = bool(entry.get("is_ds_keyframe")), bool(entry.get("is_det_keyframe"))
         size = pixels(entry.get("width")), pixels(entry.get("height"))
         about = (entry["id"], f"{video}_{frame}", str(video), frame, rated, boxed, size)
-        found.append(Image(*about, _ratings(entry.get("ds"))))
-    return found
+        images.append(Image(*about, _ratings(entry.get("ds"))))
+    return images
 
 
 def _ratings(value: object) -> tuple[float, ...] | None:
@@ -98,15 +98,15 @@ def _ratings(value: object) -> tuple[float, ...] | None:
 
 def read_boxes(folder: Folder) -> pl.DataFrame:
     """One row per box in pixels; a boxed frame without any is a row with a null category."""
-    rows = [row for part in parts_here(folder, "annotation_coco.json") for row in _box_rows(folder, part)]
+    rows = [row for split in parts_here(folder, "annotation_coco.json") for row in _box_rows(folder, split)]
     schema: dict[str, type[pl.DataType]] = {"case": pl.String, "video": pl.String, "frame": pl.Int64}
     schema |= {"split": pl.String, "image_id": pl.Int64, "image_file": pl.String} | SIZE
     schema |= {"category_id": pl.Int64, "category": pl.String, "has_mask": pl.Boolean} | BOX
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _box_rows(folder: Folder, part: str) -> list[tuple[object, ...]]:
-    place = f"{part}/annotation_coco.json"
+def _box_rows(folder: Folder, split: str) -> list[tuple[object, ...]]:
+    place = f"{split}/annotation_coco.json"
     content = coco(folder, place)
     images = {image.number: image for image in _images(folder, place, content)}
     names = {
@@ -121,14 +121,14 @@ def _box_rows(folder: Folder, part: str) -> list[tuple[object, ...]]:
             continue
         image = images[box["image_id"]]
         kind, drawn = box["category_id"], bool(box.get("segmentation"))
-        rows.append((*_about(image, part), kind, names[kind], drawn, *map(float, box["bbox"])))
+        rows.append((*_about(image, split), kind, names[kind], drawn, *map(float, box["bbox"])))
     seen = {row[0] for row in rows}
     bare = [image for image in images.values() if image.case not in seen]
-    return rows + [(*_about(image, part), *[None] * (3 + len(BOX))) for image in bare]
+    return rows + [(*_about(image, split), *[None] * (3 + len(BOX))) for image in bare]
 
 
-def _about(image: Image, part: str) -> tuple[object, ...]:
-    return (image.case, image.video, image.frame, part, image.number, f"{image.case}.jpg", *image.size)
+def _about(image: Image, split: str) -> tuple[object, ...]:
+    return (image.case, image.video, image.frame, split, image.number, f"{image.case}.jpg", *image.size)
 
 
 def _box_problem(box: Any, images: dict[int, Image], names: dict[Any, str]) -> str:
@@ -210,9 +210,9 @@ def read_masks(folder: Folder) -> pl.DataFrame:
         _check_array(folder, path)
         if classes.is_file():
             folder.png(classes)
-        part = next((name for name, numbers in OFFICIAL.items() if int(match[1]) in numbers), None)
+        split = next((name for name, numbers in OFFICIAL.items() if int(match[1]) in numbers), None)
         files = (_inside(folder, p) for p in (path, labels, classes))
-        rows.append((path.stem, match[1], int(match[2]), part, *files))
+        rows.append((path.stem, match[1], int(match[2]), split, *files))
     schema: dict[str, type[pl.DataType]] = {"case": pl.String, "video": pl.String, "frame": pl.Int64}
     schema |= {"split": pl.String}
     schema |= dict.fromkeys(("instances_file", "labels_file", "classes_file"), pl.String)
@@ -237,9 +237,9 @@ def _inside(folder: Folder, path: Path) -> str:
     return path.relative_to(folder.root).as_posix()
 
 
-def listed_videos(folder: Folder, part: str) -> list[str]:
+def listed_videos(folder: Folder, split: str) -> list[str]:
     """The videos of `{part}_vids.txt`, whose ids are written as floats, also in scientific notation."""
-    path = folder.root / f"{part}_vids.txt"
+    path = folder.root / f"{split}_vids.txt"
     videos = []
     for line in folder.lines(path):
         if re.fullmatch(r"\d{1,9}(\.0*)?|\d\.\d{1,30}[eE]\+?\d{1,2}", line.strip()) and float(line).is_integer():

@@ -74,10 +74,10 @@ class Folder:
 
     def files(self, pattern: str, *, needed: bool = True) -> list[Path]:
         """The paths that match a glob pattern in either case, sorted; none where some are `needed` is a problem."""
-        found = sorted(self.root.glob(either_case(pattern)))
-        if needed and not found and self.root.is_dir():
+        paths = sorted(self.root.glob(either_case(pattern)))
+        if needed and not paths and self.root.is_dir():
             self.problem("missing", pattern, "no such file")
-        return found
+        return paths
 
     def file(self, place: str) -> Path | None:
         """The file at a place below the root, in either case; None where there is none."""
@@ -180,9 +180,9 @@ class Folder:
 
     def report_pickles(self) -> None:
         """Note pickles: they can run code, so they are counted and left shut."""
-        found = [path for path in self.root.rglob("*") if path.suffix.lower() in PICKLES]
-        if found:
-            self.note("pickle", found[0], f"{len(found)} pickle files, never opened: loading one can run code")
+        pickled = [path for path in self.root.rglob("*") if path.suffix.lower() in PICKLES]
+        if pickled:
+            self.note("pickle", pickled[0], f"{len(pickled)} pickle files, never opened: loading one can run code")
 
     def _raw(self, path: Path, separator: str, header: bool) -> pl.DataFrame | None:
         if not path.is_file():

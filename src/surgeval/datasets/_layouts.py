@@ -49,8 +49,8 @@ class VideoTables:
 
     def read(self, folder: Folder) -> pl.DataFrame:
         """The rows of every file as cases."""
-        found = sorted(folder.named(self.files, self.name), key=lambda one: _in_order(one[0]))
-        tables = [table for name, path in found if (table := self._table(folder, name, path)) is not None]
+        files = sorted(folder.named(self.files, self.name), key=lambda one: _in_order(one[0]))
+        tables = [table for name, path in files if (table := self._table(folder, name, path)) is not None]
         return stacked(tables)
 
     def _table(self, folder: Folder, name: str, path: Path) -> pl.DataFrame | None:

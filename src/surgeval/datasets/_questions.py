@@ -66,7 +66,7 @@ class QuestionFiles:
         return pl.DataFrame(rows, schema=HEAD | _COLUMNS, orient="row")
 
     def _lines(self, folder: Folder, path: Path, video: str, frame: int, image: str) -> list[tuple[Any, ...]]:
-        found = []
+        questions = []
         lines = folder.lines(path)[self.skipped_lines :]
         if not lines:
             folder.warn("malformed", path, "no questions")
@@ -77,8 +77,8 @@ class QuestionFiles:
                     folder.problem("malformed", path, f"question {number}: expected question|answer, got {line[:60]!r}")
             elif cells[1] not in self.dropped:
                 kind = cells[self.kind] if self.kind is not None else None
-                found.append((f"{video}/{frame}/q{number}", video, frame, image, cells[0], cells[1], kind))
-        return found
+                questions.append((f"{video}/{frame}/q{number}", video, frame, image, cells[0], cells[1], kind))
+        return questions
 
     def task(self, summary: str, clock: str, *, answers: Sequence[str] = (), **published: int) -> Task:
         """The task whose answers are compared as classes; where no list is known they are those that occur."""

@@ -45,7 +45,7 @@ ROWS = (
 _MOTION_FILE = "laparoscope_motion_label.txt"
 _VIDEOS = ranges("{:02}", train=(1, 10), val=(11, 14), test=(15, 21))
 _CLIPS = {"train": range(1, 171), "val": range(171, 228), "test": range(228, 301)}
-_CLIP_PARTS = {clip: part for part, clips in _CLIPS.items() for clip in clips}
+_CLIP_PARTS = {clip: split for split, clips in _CLIPS.items() for clip in clips}
 
 _PHASE_FILES = VideoTables(
     files="**/label_*.txt",
@@ -105,14 +105,14 @@ _MASK_FILES = MaskFiles(
 def _masks(folder: Folder) -> pl.DataFrame:
     table = _MASK_FILES.read(folder)
     number = pl.col("video").str.strip_prefix("clip").cast(pl.Int64)
-    part = number.replace_strict(_CLIP_PARTS, default=None).alias("split")
-    return table.with_columns(part, pl.format("clip{}", number).alias("video"))
+    split = number.replace_strict(_CLIP_PARTS, default=None).alias("split")
+    return table.with_columns(split, pl.format("clip{}", number).alias("video"))
 
 
 def _per_part(table: pl.DataFrame) -> dict[str, int]:
     if "split" not in table.columns:
         return {}
-    return {f"cases in {part}": table.filter(pl.col("split") == part).height for part in _CLIPS}
+    return {f"cases in {split}": table.filter(pl.col("split") == split).height for split in _CLIPS}
 
 
 _CLIP_CAUTION = (
@@ -168,7 +168,7 @@ DATA_SET = DataSet(
     },
     schemes={
         "official": _VIDEOS,
-        "official clips": {part: [f"clip{n}" for n in clips] for part, clips in _CLIPS.items()},
+        "official clips": {split: [f"clip{n}" for n in clips] for split, clips in _CLIPS.items()},
     },
     notes=(
         "Seconds count from 1, as in the label files; a prediction that counts from 0 is one second off.",

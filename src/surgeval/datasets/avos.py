@@ -69,8 +69,8 @@ def _rates(folder: Folder, table: pl.DataFrame) -> pl.DataFrame:
     """The frame rate of every video: frames by seconds of its longest interval; null where its rows disagree."""
     length = pl.col("end_seconds") - pl.col("start_seconds")
     rows = table.with_columns(((pl.col("end_frame") - pl.col("start_frame")) / length).alias("rate"), length.alias("s"))
-    told = rows.filter(pl.col("rate").is_finite()).sort("s", descending=True)
-    rates = told.group_by("video_id", maintain_order=True).agg(
+    timed = rows.filter(pl.col("rate").is_finite()).sort("s", descending=True)
+    rates = timed.group_by("video_id", maintain_order=True).agg(
         pl.col("rate").first().alias("fps"), (pl.col("rate").max() - pl.col("rate").min()).alias("apart")
     )
     for video in rates.filter(pl.col("apart") > _ROUGH_HZ)["video_id"]:
@@ -102,11 +102,11 @@ def _boxes(classes: tuple[str, ...], folder: Folder) -> pl.DataFrame:
             folder.problem("malformed", _BOX_TABLE, message)
         else:
             video, frame = place
-            own = (kind, *box) if kind in classes else (None,) * 5
-            rows.append((f"{video}/{frame}", video, frame, Path(name).name, *own))
-    found = pl.DataFrame(rows, schema=HEAD | {"image_file": pl.String, "category": pl.String} | BOX, orient="row")
-    drawn = found.drop_nulls("category")
-    bare = found.join(drawn, on="case", how="anti").unique("case", maintain_order=True)
+            annotation = (kind, *box) if kind in classes else (None,) * 5
+            rows.append((f"{video}/{frame}", video, frame, Path(name).name, *annotation))
+    boxes = pl.DataFrame(rows, schema=HEAD | {"image_file": pl.String, "category": pl.String} | BOX, orient="row")
+    drawn = boxes.drop_nulls("category")
+    bare = boxes.join(drawn, on="case", how="anti").unique("case", maintain_order=True)
     return pl.concat([drawn, bare])
 
 
@@ -119,8 +119,8 @@ def _tools(folder: Folder) -> pl.DataFrame:
 
 
 def _schemes(folder: Folder) -> Schemes:
-    found = {part: path for part in _PARTS if (path := folder.file(f"{part}.csv"))}
-    parts = {part: [line.split(",")[-1].strip() for line in folder.lines(path)[1:]] for part, path in found.items()}
+    files = {split: path for split in _PARTS if (path := folder.file(f"{split}.csv"))}
+    parts = {split: [line.split(",")[-1].strip() for line in folder.lines(path)[1:]] for split, path in files.items()}
     return {"files": parts} if parts else {}
 
 

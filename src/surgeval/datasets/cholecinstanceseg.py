@@ -44,21 +44,21 @@ def _instances(folder: Folder) -> pl.DataFrame:
         if content is None or not isinstance(content.get("shapes"), list):
             folder.problem("malformed", path, "lacks the list 'shapes'")
             continue
-        part = path.parent.parent.parent.name.lower()
-        about = (path.stem, match[1].upper(), int(number[1]), part if part in PARTS else None, match[2].lower())
+        split = path.parent.parent.parent.name.lower()
+        about = (path.stem, match[1].upper(), int(number[1]), split if split in PARTS else None, match[2].lower())
         size = pixels(content.get("imageWidth")), pixels(content.get("imageHeight"))
         image = f"{path.stem}.png"
-        found = list(_outlines(folder, path, content["shapes"]).items())
-        for (label, _), polygons in found:
+        outlines = list(_outlines(folder, path, content["shapes"]).items())
+        for (label, _), polygons in outlines:
             rows.append((*about, image, *size, TOOLS.index(label) + 1, label, json.dumps(polygons), *_box(polygons)))
-        if not found:
+        if not outlines:
             rows.append((*about, image, *size, *[None] * (3 + len(BOX))))
     return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
 
 
 def _outlines(folder: Folder, path: Path, shapes: list[Any]) -> dict[tuple[str, object], list[list[float]]]:
     """The polygons of every instance, by its class and number."""
-    found: dict[tuple[str, object], list[list[float]]] = {}
+    outlines: dict[tuple[str, object], list[list[float]]] = {}
     for place, shape in enumerate(shapes):
         label = str(shape.get("label")).lower() if isinstance(shape, dict) else ""
         points: Any = shape.get("points") if isinstance(shape, dict) else None
@@ -67,8 +67,8 @@ def _outlines(folder: Folder, path: Path, shapes: list[Any]) -> dict[tuple[str, 
             folder.problem("malformed", path, f"shape {place}: expected a polygon of a known tool, got {label[:20]!r}")
             continue
         group = shape.get("group_id")
-        found.setdefault((label, ("alone", place) if group is None else group), []).append(numbers)
-    return found
+        outlines.setdefault((label, ("alone", place) if group is None else group), []).append(numbers)
+    return outlines
 
 
 def _is_polygon(points: object) -> bool:
@@ -88,11 +88,11 @@ def _box(polygons: list[list[float]]) -> tuple[float, float, float, float]:
 
 def _schemes(folder: Folder) -> Schemes:
     """A video may be in several sources but is in one part."""
-    parts: dict[str, list[str]] = {part: [] for part in PARTS}
+    parts: dict[str, list[str]] = {split: [] for split in PARTS}
     for path in folder.files("*/VID*_*", needed=False):
         if path.parent.name.lower() in parts and (match := _FOLDER.fullmatch(path.name)):
             parts[path.parent.name.lower()].append(match[1].upper())
-    return {"folders": {part: sorted(set(videos)) for part, videos in parts.items() if videos}}
+    return {"folders": {split: sorted(set(videos)) for split, videos in parts.items() if videos}}
 
 
 DATA_SET = DataSet(

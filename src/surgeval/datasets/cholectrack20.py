@@ -79,13 +79,13 @@ def _rows(folder: Folder, video: str, path: Path) -> Iterator[tuple[object, ...]
             if problem := _problem(box):
                 folder.problem("malformed", path, f"frame {frame}: {problem}")
                 continue
-            base = (f"{video}/{number}", video, number, _part(path), _first(box, _TOOL_KEYS))
+            base = (f"{video}/{number}", video, number, _split(path), _first(box, _TOOL_KEYS))
             tracks = [_first(box, _track_keys(name)) for name in PERSPECTIVES]
             rest = [_whole(box.get(key)) for key in ("operator", "phase", *CONDITIONS)]
             yield (*base, *tracks, *map(float, box["tool_bbox"]), *size, *rest)
 
 
-def _part(path: Path) -> str:
+def _split(path: Path) -> str:
     folder = path.parent.parent.name
     return PARTS.get(folder.lower(), folder)
 
@@ -124,14 +124,14 @@ def _problem(box: Any) -> str:
 def _schemes(folder: Folder) -> Schemes:
     parts: dict[str, list[str]] = {}
     for path in folder.files("*/VID*/VID*.json", needed=False):
-        parts.setdefault(_part(path), []).append(path.stem.upper())
+        parts.setdefault(_split(path), []).append(path.stem.upper())
     return {"folders": parts}
 
 
 def _boxes_per_part(table: pl.DataFrame) -> dict[str, int]:
     if "split" not in table.columns:
         return {}
-    return {f"boxes in {part}": table.filter(pl.col("split") == part).height for part in PARTS.values()}
+    return {f"boxes in {split}": table.filter(pl.col("split") == split).height for split in PARTS.values()}
 
 
 DATA_SET = DataSet(

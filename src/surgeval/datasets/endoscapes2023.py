@@ -41,18 +41,18 @@ _SCHEMA: dict[str, type[pl.DataType]] = {
 def _cvs(folder: Folder) -> pl.DataFrame:
     """Mean of the raters and majority per criterion, one row per rated frame."""
     rows = []
-    for part in parts_here(folder, "annotation_ds_coco.json"):
-        for image in images_of(folder, f"{part}/annotation_ds_coco.json"):
+    for split in parts_here(folder, "annotation_ds_coco.json"):
+        for image in images_of(folder, f"{split}/annotation_ds_coco.json"):
             if not image.rated:
                 message = f"{image.case} is no rated frame; its label is the last one carried forward"
-                folder.problem("forward-filled", f"{part}/annotation_ds_coco.json", message)
+                folder.problem("forward-filled", f"{split}/annotation_ds_coco.json", message)
             elif image.ratings is None:
                 folder.problem(
-                    "malformed", f"{part}/annotation_ds_coco.json", f"{image.case}: 'ds' is not three thirds"
+                    "malformed", f"{split}/annotation_ds_coco.json", f"{image.case}: 'ds' is not three thirds"
                 )
             else:
                 votes = [int(mean > 0.5) for mean in image.ratings]
-                rows.append((image.case, image.video, image.frame, part, *image.ratings, *votes))
+                rows.append((image.case, image.video, image.frame, split, *image.ratings, *votes))
     schema = _SCHEMA | {f"{name}_mean": pl.Float64 for name in CRITERIA} | dict.fromkeys(CRITERIA, pl.Int64)
     return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -60,9 +60,9 @@ def _cvs(folder: Folder) -> pl.DataFrame:
 def _frames(folder: Folder) -> pl.DataFrame:
     """Every frame at 1 fps and whether it was rated or boxed; labels are left out on purpose."""
     rows = [
-        (image.case, image.video, image.frame, part, image.rated, image.boxed)
-        for part in parts_here(folder, "annotation_coco_vid.json")
-        for image in images_of(folder, f"{part}/annotation_coco_vid.json")
+        (image.case, image.video, image.frame, split, image.rated, image.boxed)
+        for split in parts_here(folder, "annotation_coco_vid.json")
+        for image in images_of(folder, f"{split}/annotation_coco_vid.json")
     ]
     schema = _SCHEMA | {"is_rated": pl.Boolean, "is_boxed": pl.Boolean}
     return pl.DataFrame(rows, schema=schema, orient="row")
@@ -72,23 +72,23 @@ def _per_part(table: pl.DataFrame) -> dict[str, int]:
     if "split" not in table.columns:
         return {}
     cases = table.unique(subset="case")
-    return {f"cases in {part}": cases.filter(pl.col("split") == part).height for part in PARTS}
+    return {f"cases in {split}": cases.filter(pl.col("split") == split).height for split in PARTS}
 
 
 def _boxes_per_part(table: pl.DataFrame) -> dict[str, int]:
     drawn = table.drop_nulls("category")
-    return _per_part(table) | {f"boxes in {part}": drawn.filter(pl.col("split") == part).height for part in PARTS}
+    return _per_part(table) | {f"boxes in {split}": drawn.filter(pl.col("split") == split).height for split in PARTS}
 
 
 def _schemes(folder: Folder) -> Schemes:
-    official = {part: [str(n) for n in numbers] for part, numbers in OFFICIAL.items()}
-    listed = {part: listed_videos(folder, part) for part in PARTS if folder.file(f"{part}_vids.txt")}
-    for part, videos in listed.items():
-        if videos and sorted(videos) != sorted(official[part]):
-            message = f"{len(videos)} videos that are not the published {len(official[part])}"
-            folder.warn("split-differs", f"{part}_vids.txt", message)
+    official = {split: [str(n) for n in numbers] for split, numbers in OFFICIAL.items()}
+    listed = {split: listed_videos(folder, split) for split in PARTS if folder.file(f"{split}_vids.txt")}
+    for split, videos in listed.items():
+        if videos and sorted(videos) != sorted(official[split]):
+            message = f"{len(videos)} videos that are not the published {len(official[split])}"
+            folder.warn("split-differs", f"{split}_vids.txt", message)
     schemes = {"files": listed}
-    schemes["seg50"] = {part: fold_videos(folder, f"{part}_seg") for part in PARTS}
+    schemes["seg50"] = {split: fold_videos(folder, f"{split}_seg") for split in PARTS}
     for share in ("12_5", "25"):
         for fold in range(3):
             schemes[f"{share}% fold {fold}"] = {"train": fold_videos(folder, f"{share}/train_{fold}")}
@@ -193,7 +193,7 @@ DATA_SET = DataSet(
             count=_per_part,
         ),
     },
-    schemes={"official": {part: [str(n) for n in numbers] for part, numbers in OFFICIAL.items()}},
+    schemes={"official": {split: [str(n) for n in numbers] for split, numbers in OFFICIAL.items()}},
     read_schemes=_schemes,
     further_checks=_reconcile,
     disagreements=(

@@ -19,7 +19,7 @@ def _files(folder: str) -> QuestionFiles:
     return QuestionFiles(
         files=f"**/seq_*/{folder}/frame*_QA.txt",
         place=rf"(?:.*/)?(?P<video>seq_\d{{1,2}})/{folder}/frame(?P<frame>\d{{1,9}})_QA\.txt",
-        video=number_of_video("seq_{}", [n for part in _SPLIT.values() for n in part]),
+        video=number_of_video("seq_{}", [n for numbers in _SPLIT.values() for n in numbers]),
         image="{video}/left_fr/frame{frame}.png",
     )
 

@@ -27,14 +27,14 @@ _PARTS = {"fold1": "train", "fold2": "train", "test": "test"}
 def _files(folder: Folder, term: str) -> dict[Path, str]:
     """The files of one term: `train` and `test`, or the folds where `train` is not here."""
     places = {name: f"**/grasp_{term}-term_{name}.json" for name in (*_WHOLE, *_PARTS)}
-    found = {name: paths[0] for name, place in places.items() if (paths := folder.files(place, needed=False))}
-    chosen = _WHOLE if "train" in found else _PARTS
-    if not found and folder.root.is_dir():
+    files = {name: paths[0] for name, place in places.items() if (paths := folder.files(place, needed=False))}
+    chosen = _WHOLE if "train" in files else _PARTS
+    if not files and folder.root.is_dir():
         folder.problem("missing", f"**/grasp_{term}-term_*.json", "no such file")
     for name in chosen:
-        if found and name not in found:
+        if files and name not in files:
             folder.absent(places[name], f"{name} is not here; what is here is read")
-    return {found[name]: part for name, part in chosen.items() if name in found}
+    return {files[name]: split for name, split in chosen.items() if name in files}
 
 
 def _moments(folder: Folder, key: str) -> pl.DataFrame:
@@ -49,7 +49,7 @@ def _per_part(table: pl.DataFrame) -> dict[str, int]:
     if "split" not in table.columns:
         return {}
     cases = table.unique("case")
-    return {f"cases in {part}": cases.filter(pl.col("split") == part).height for part in _WHOLE}
+    return {f"cases in {split}": cases.filter(pl.col("split") == split).height for split in _WHOLE}
 
 
 _CLOCK = "key frames as the files number them (1 or 30 fps)"

@@ -76,9 +76,9 @@ def _skill(folder: Folder) -> pl.DataFrame:
         elif table is not None and (table.height != 1 or not all(rating in RATINGS for rating in table.row(0))):
             folder.problem("malformed", path, f"expected one row of five ratings from 1 to 5, got {table.height} rows")
         elif table is not None:
-            part = SKILL_PARTS[(match[2] or "").lower()]
+            section = SKILL_PARTS[(match[2] or "").lower()]
             rated = zip(SKILLS, table.row(0), strict=True)
-            rows += [(f"{video}/{part}/{item}", video, None, part, item, rating) for item, rating in rated]
+            rows += [(f"{video}/{section}/{item}", video, None, section, item, rating) for item, rating in rated]
     schema = HEAD | {"part": pl.String, "item": pl.String, "rating": pl.Int64}
     return pl.DataFrame(rows, schema=schema, orient="row")
 

@@ -81,14 +81,14 @@ def _gestures(folder: Folder) -> pl.DataFrame:
 
 def _task_files(folder: Folder, pattern: str) -> list[Path]:
     """The files of every task that is here; the tasks are separate downloads."""
-    found = {task: folder.files(f"{task}/{pattern}", needed=False) for task in TASKS}
-    here = [task for task, files in found.items() if files]
+    by_task = {task: folder.files(f"{task}/{pattern}", needed=False) for task in TASKS}
+    here = [task for task, files in by_task.items() if files]
     if not here and folder.root.is_dir():
         folder.problem("missing", f"TASK/{pattern}", f"no such file for any of {', '.join(TASKS)}")
     for task in TASKS:
         if here and task not in here:
             folder.absent(f"{task}/{pattern}", f"{task} is not here; what is here is read")
-    return [path for files in found.values() for path in files]
+    return [path for files in by_task.values() for path in files]
 
 
 def gestures_per_frame(references: References) -> References:

@@ -21,7 +21,7 @@ def _named(text: str) -> str | None:
     return f"{stem}_{int(number):02}" if 1 <= int(number) <= _LAST[stem] else None
 
 
-def _part(video: str, _: Path) -> dict[str, object]:
+def _strata(video: str, _: Path) -> dict[str, object]:
     tool = re.fullmatch(r"tool_video_(\d+)", video)
     test = int(tool[1]) > 10 if tool else video.startswith("test_")
     return {"split": "test" if test else "train", "fps": FPS}
@@ -38,7 +38,7 @@ def _tables(files: str, name: str, values: dict[str, tuple[str, ...] | range], s
         header=True,
         video=_named,
         step=step,
-        strata=_part,
+        strata=_strata,
     )
 
 

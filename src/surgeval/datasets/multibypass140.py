@@ -49,8 +49,8 @@ def _segments(folder: Folder, kind: str, overlays: bool | None) -> pl.DataFrame:
             folder.absent(places[center], f"the videos of {center} are not here; what is here is read")
     for center in here:
         for video, path in folder.named(places[center], rf"({CENTERS[center]}\d+)\.mp4\.json"):
-            found = list(_entries(folder, path, kind))
-            kept = [e for e in found if overlays is None or (e["label_id"] in OVERLAYS) is overlays]
+            entries = list(_entries(folder, path, kind))
+            kept = [e for e in entries if overlays is None or (e["label_id"] in OVERLAYS) is overlays]
             for number, e in enumerate(kept):
                 case, times = f"{video}/{'overlay' if overlays else kind}{number}", (e["start"], e["end"])
                 rows.append((case, video, None, center, *times, e["label_id"], str(e["label_name"])))

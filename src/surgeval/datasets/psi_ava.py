@@ -22,13 +22,13 @@ _PARTS = ("train", "val")
 
 
 def _files(folder: Folder) -> dict[Path, str]:
-    found = {part: folder.files(f"**/{part}_coco_anns*.json", needed=False)[:1] for part in _PARTS}
-    if not any(found.values()) and folder.root.is_dir():
+    files = {split: folder.files(f"**/{split}_coco_anns*.json", needed=False)[:1] for split in _PARTS}
+    if not any(files.values()) and folder.root.is_dir():
         folder.problem("missing", "**/{train,val}_coco_anns*.json", "no such file")
-    for part, paths in found.items():
-        if any(found.values()) and not paths:
-            folder.absent(f"**/{part}_coco_anns*.json", f"{part} is not here; what is here is read")
-    return {path: part for part, paths in found.items() for path in paths}
+    for split, paths in files.items():
+        if any(files.values()) and not paths:
+            folder.absent(f"**/{split}_coco_anns*.json", f"{split} is not here; what is here is read")
+    return {path: split for split, paths in files.items() for path in paths}
 
 
 def _moments(folder: Folder, key: str) -> pl.DataFrame:

@@ -51,15 +51,15 @@ FPS, FRAMES_PER_ACTION, FRAMES_PER_MASK = 60, 6, 60
 _CLOCK = "frames at 60 fps"
 
 
-def _part(name: str) -> str | None:
+def _split(name: str) -> str | None:
     return PARTS.get(name.lower())
 
 
 def _actions(folder: Folder) -> pl.DataFrame:
     tables = []
     for path in folder.files("*/video_*/action_discrete.txt"):
-        part, video = _part(path.parent.parent.name), path.parent.name.lower()
-        if part is None:
+        split, video = _split(path.parent.parent.name), path.parent.name.lower()
+        if split is None:
             folder.warn("unexpected-file", path, f"in none of the folders {', '.join(PARTS)}; not read")
             continue
         table = folder.table(path, {"frame": pl.Int64, "action": pl.Int64}, header=False)
@@ -69,7 +69,7 @@ def _actions(folder: Folder) -> pl.DataFrame:
             folder.problem("unknown-label", path, f"an action is not within 0 and {len(ACTIONS) - 1}")
         _check_step(folder, path, table["frame"], FRAMES_PER_ACTION)
         case = pl.format("{}/{}", pl.lit(video), "frame").alias("case")
-        about = pl.lit(part).alias("split"), pl.lit(FPS, dtype=pl.Int64).alias("fps")
+        about = pl.lit(split).alias("split"), pl.lit(FPS, dtype=pl.Int64).alias("fps")
         tables.append(table.select(case, pl.lit(video).alias("video"), "frame", *about, "action"))
     return pl.concat(tables) if tables else pl.DataFrame(schema=HEAD)
 
@@ -98,8 +98,8 @@ def _check_step(folder: Folder, place: Path | str, frames: pl.Series, step: int)
 def _schemes(folder: Folder) -> Schemes:
     parts: dict[str, list[str]] = {"train": [], "test": []}
     for path in folder.files("*/video_*", needed=False):
-        if path.is_dir() and (part := _part(path.parent.name)):
-            parts[part].append(path.name.lower())
+        if path.is_dir() and (split := _split(path.parent.name)):
+            parts[split].append(path.name.lower())
     return {"folders": parts}
 
 

@@ -84,17 +84,17 @@ class CalibrationReport(NamedTuple):
     @property
     def cautions(self) -> list[str]:
         """What a reader must know before a number of the table is used."""
-        told = [
+        sentences = [
             f"{one.judge}: only {one.right.cases} right and {one.wrong.cases} wrong gold answers have its opinion"
             for one in self.judges
             if min(one.right.cases, one.wrong.cases) < FEW
         ]
-        told += [f"{one.judge}: {one.why_open}, so nothing can be corrected" for one in self.judges
-                 if one.corrected is None]  # fmt: skip
-        told += [f"{one.judge}: accepts {kind} answers than its errors on the gold answers allow, so the corrected "
-                 "share is at its limit; were they a random sample of the judged ones?"
-                 for one in self.judges if (kind := one.beyond)]  # fmt: skip
-        return told
+        sentences += [f"{one.judge}: {one.why_open}, so nothing can be corrected" for one in self.judges
+                      if one.corrected is None]  # fmt: skip
+        sentences += [f"{one.judge}: accepts {kind} answers than its errors on the gold answers allow, so the "
+                      "corrected share is at its limit; were they a random sample of the judged ones?"
+                      for one in self.judges if (kind := one.beyond)]  # fmt: skip
+        return sentences
 
 
 def calibrate(gold: str | Path, files: Sequence[str | Path]) -> CalibrationReport:
@@ -115,16 +115,16 @@ def calibrate(gold: str | Path, files: Sequence[str | Path]) -> CalibrationRepor
     by_judge: dict[str, list[FileVerdict]] = {}
     for verdict in verdicts:
         by_judge.setdefault(verdict.judge, []).append(verdict)
-    strangers = [name for name, said in by_judge.items() if not any(one.pair in known for one in said)]
+    strangers = [name for name, verdicts in by_judge.items() if not any(one.pair in known for one in verdicts)]
     if strangers or not by_judge:
         raise Misuse(f"no gold answer was judged by {', '.join(strangers) or 'anybody'}; qID, reference and candidate "
                      "must be the same in both files")  # fmt: skip
-    return CalibrationReport(tuple(_one(name, said, known) for name, said in by_judge.items()), tuple(damaged))
+    return CalibrationReport(tuple(_one(name, verdicts, known) for name, verdicts in by_judge.items()), tuple(damaged))
 
 
-def _one(judge: str, said: Sequence[FileVerdict], known: Mapping[tuple[str, str, str], bool]) -> Calibration:
-    shared = [(known[one.pair], one.verdict) for one in said if one.pair in known]
-    opinions = [one.verdict for one in said if one.verdict is not None]
+def _one(judge: str, verdicts: Sequence[FileVerdict], known: Mapping[tuple[str, str, str], bool]) -> Calibration:
+    shared = [(known[one.pair], one.verdict) for one in verdicts if one.pair in known]
+    opinions = [one.verdict for one in verdicts if one.verdict is not None]
     kinds = {
         truth: [verdict for label, verdict in shared if label is truth and verdict is not None]
         for truth in (True, False)

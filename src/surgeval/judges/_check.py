@@ -26,7 +26,7 @@ RATES = ("acceptance", "refusal", "abstention", "failure")
 class Checked(NamedTuple):
     """One case of the check with what the judge said."""
 
-    part: str
+    origin: str
     """`gold right`, `gold wrong` or `canary`."""
     kind: str
     case: JudgeCase
@@ -36,7 +36,7 @@ class Checked(NamedTuple):
     @property
     def as_expected(self) -> bool:
         """Gold pairs need the right verdict; a canary only must not be accepted."""
-        if self.part == "canary":
+        if self.origin == "canary":
             return self.verdict.opinion is not True
         return self.verdict.opinion is self.expected
 
@@ -50,13 +50,13 @@ class CheckReport(NamedTuple):
     @property
     def gold_accuracy(self) -> float:
         """The share of gold pairs with the right verdict; NaN where none was asked about."""
-        gold = [item.as_expected for item in self.checked if item.part != "canary"]
+        gold = [item.as_expected for item in self.checked if item.origin != "canary"]
         return sum(gold) / len(gold) if gold else math.nan
 
     @property
     def accepted_canaries(self) -> int:
         """Canaries the judge accepted."""
-        return sum(item.part == "canary" and not item.as_expected for item in self.checked)
+        return sum(item.origin == "canary" and not item.as_expected for item in self.checked)
 
     @property
     def failures(self) -> list[str]:
@@ -70,12 +70,12 @@ class CheckReport(NamedTuple):
     @property
     def table(self) -> pl.DataFrame:
         """Per part and kind: what became of the cases, and the acceptance rate with its interval."""
-        kinds = list(dict.fromkeys((item.part, item.kind) for item in self.checked))
+        kinds = list(dict.fromkeys((item.origin, item.kind) for item in self.checked))
         rows = []
-        for part, kind in kinds:
-            heard = [_heard(item.verdict) for item in self.checked if (item.part, item.kind) == (part, kind)]
+        for origin, kind in kinds:
+            heard = [_heard(item.verdict) for item in self.checked if (item.origin, item.kind) == (origin, kind)]
             counts = [heard.count(rate) for rate in RATES]
-            rows.append((part, kind, len(heard), *counts, *share(counts[0], len(heard))))
+            rows.append((origin, kind, len(heard), *counts, *share(counts[0], len(heard))))
         columns = ["part", "kind", "cases", "accepted", "rejected", "abstained", "failed", "acceptance", "low", "high"]
         return pl.DataFrame(rows, schema=columns, orient="row")
 
@@ -83,9 +83,9 @@ class CheckReport(NamedTuple):
     def rates(self) -> pl.DataFrame:
         """Acceptance, refusal, abstention and failure on each part with exact intervals, to lay judges side by side."""
         rows = []
-        for part in dict.fromkeys(item.part for item in self.checked):
-            heard = [_heard(item.verdict) for item in self.checked if item.part == part]
-            rows += [(self.judge, part, rate, *share(heard.count(rate), len(heard)), len(heard)) for rate in RATES]
+        for origin in dict.fromkeys(item.origin for item in self.checked):
+            heard = [_heard(item.verdict) for item in self.checked if item.origin == origin]
+            rows += [(self.judge, origin, rate, *share(heard.count(rate), len(heard)), len(heard)) for rate in RATES]
         columns = ["judge", "part", "rate", "value", "low", "high", "cases"]
         return pl.DataFrame(rows, schema=columns, orient="row")
 
@@ -93,8 +93,8 @@ class CheckReport(NamedTuple):
     def surprises(self) -> pl.DataFrame:
         """The cases that went otherwise than they should."""
         rows = [
-            (part, kind, case.case, case.reference, case.candidate, verdict.opinion, verdict.state, verdict.text)
-            for part, kind, case, _, verdict in (c for c in self.checked if not c.as_expected)
+            (origin, kind, case.case, case.reference, case.candidate, verdict.opinion, verdict.state, verdict.text)
+            for origin, kind, case, _, verdict in (c for c in self.checked if not c.as_expected)
         ]
         texts = dict.fromkeys(["part", "kind", "case", "reference", "candidate"], pl.String)
         schema = texts | {"verdict": pl.Boolean, "state": pl.String, "text": pl.String}
@@ -105,8 +105,8 @@ class CheckReport(NamedTuple):
         return {
             "judge": self.judge,
             "gold_accuracy": self.gold_accuracy,
-            "gold_pairs": sum(item.part != "canary" for item in self.checked),
-            "canaries": sum(item.part == "canary" for item in self.checked),
+            "gold_pairs": sum(item.origin != "canary" for item in self.checked),
+            "canaries": sum(item.origin == "canary" for item in self.checked),
             "accepted_canaries": self.accepted_canaries,
             "kinds": self.table.to_dicts(),
             "rates": self.rates.to_dicts(),

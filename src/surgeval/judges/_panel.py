@@ -293,7 +293,7 @@ class _Pace:
         self._cases, self._judges = cases, judges
         self._meter = progress if isinstance(progress, Meter) else None
         self._progress = None if self._meter else progress
-        self._votes = self._told = 0
+        self._votes = self._reported = 0
         if self._meter:
             self._meter.expect(cases * judges)
 
@@ -312,6 +312,6 @@ class _Pace:
         self._tell(self._cases)
 
     def _tell(self, reached: int) -> None:
-        if self._progress and reached > self._told:
-            self._progress(reached - self._told)
-            self._told = reached
+        if self._progress and reached > self._reported:
+            self._progress(reached - self._reported)
+            self._reported = reached

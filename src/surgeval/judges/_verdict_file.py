@@ -72,8 +72,10 @@ def read_verdicts(path: str | Path, damaged: list[str]) -> list[FileVerdict]:
                 _take(row, number, verdicts, problems)
         damaged += [f"{file.name} {problem}" for problem in cut]
     if damaged and not (problems or verdicts):
-        told = f"none of {len(damaged)} lines is a JSON object; give a verdict file in JSON Lines (first: {damaged[0]})"
-        raise FileUnreadable(str(path), [told])
+        refusal = (
+            f"none of {len(damaged)} lines is a JSON object; give a verdict file in JSON Lines (first: {damaged[0]})"
+        )
+        raise FileUnreadable(str(path), [refusal])
     if problems:
         raise FileUnreadable(str(path), [*problems, *damaged])
     return list(verdicts.values())

@@ -87,17 +87,17 @@ class LocalJudge:
     def _batch(self, cases: Sequence[JudgeCase]) -> list[Verdict]:
         start = time.monotonic()
         heard = self._heard([self._prompt_ids(case) for case in cases])
-        wordless = [i for i, said in enumerate(heard) if self.asks_again and said.fits and not said.has_word]
+        wordless = [i for i, reply in enumerate(heard) if self.asks_again and reply.fits and not reply.has_word]
         again = self._heard([self._prompt_ids(cases[i], heard[i].text) for i in wordless])
-        for i, said in zip(wordless, again, strict=True):
-            better = said if said.has_word else heard[i]
-            heard[i] = better._replace(tokens=heard[i].tokens + said.tokens)
+        for i, reply in zip(wordless, again, strict=True):
+            better = reply if reply.has_word else heard[i]
+            heard[i] = better._replace(tokens=heard[i].tokens + reply.tokens)
         latency_s = (time.monotonic() - start) / len(cases)
         return [
-            self._read(said.text, was_cut=not said.ended, latency_s=latency_s, tokens=said.tokens)
-            if said.fits
-            else Verdict(None, FAILED, said.text)
-            for said in heard
+            self._read(reply.text, was_cut=not reply.ended, latency_s=latency_s, tokens=reply.tokens)
+            if reply.fits
+            else Verdict(None, FAILED, reply.text)
+            for reply in heard
         ]
 
     def _heard(self, prompts: list[list[int]]) -> list[_Said]:

@@ -176,11 +176,11 @@ class ContainerEngine:
             EngineFailed: Anything else.
         """
         code, _, error = self._cli.attempt(*arguments, folder=folder)
-        said = error.decode("utf-8", "replace")
-        if code != 0 and (found := _NO_PROGRAM.search(said)):
-            raise ProgramMissing(f"what the image starts cannot be started: {found.group()[-200:]}")
+        message = error.decode("utf-8", "replace")
+        if code != 0 and (reason := _NO_PROGRAM.search(message)):
+            raise ProgramMissing(f"what the image starts cannot be started: {reason.group()[-200:]}")
         if code != 0:
-            raise EngineFailed(self.name, f"`{arguments[0]}` failed: {' '.join(said.split())[-400:]}")
+            raise EngineFailed(self.name, f"`{arguments[0]}` failed: {' '.join(message.split())[-400:]}")
 
     def _folders(self, launch: Launch) -> AbstractContextManager[tuple[Launch, Mapping[MountKind, Folder] | None]]:
         """The launch with folders that the host made for it, where the engine makes none that can be opened in time."""

@@ -170,12 +170,12 @@ class ControlGroup:
 
     def _counts(self, controller: str, name: str) -> dict[str, int]:
         """The numbers in a file of the group, by name; of a pressure file its totals."""
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         with suppress(OSError, KeyError, ValueError):
             for line in (self._folders[controller] / name).read_text().splitlines():
                 words = line.replace("=", " ").split()
-                found[words[0] if len(words) == 2 else f"{words[0]} total"] = int(words[-1])
-        return found
+                counts[words[0] if len(words) == 2 else f"{words[0]} total"] = int(words[-1])
+        return counts
 
     def oom_kills(self) -> int:
         """How often the memory limit killed something."""

@@ -49,10 +49,10 @@ def host_mark() -> str:
 
 def host_lives(mark: str) -> bool:
     """Whether the process of a mark still runs, or may do so unseen; what is no mark belongs to nobody."""
-    found = MARK.fullmatch(mark)
-    if found is None:
+    match = MARK.fullmatch(mark)
+    if match is None:
         return False
-    return found["boot"] == _boot() and not _is_free(lease_folder() / f"{found['lease']}.lease")
+    return match["boot"] == _boot() and not _is_free(lease_folder() / f"{match['lease']}.lease")
 
 
 @contextmanager

@@ -40,12 +40,12 @@ def by_mark(run: str) -> tuple[str, ...]:
 def marked(run: str) -> list[int]:
     """The live processes that carry the mark of a run."""
     wanted = f"{MARK}={run}".encode()
-    found = []
+    pids = []
     for place in glob.glob("/proc/[0-9]*"):
         with suppress(OSError):  # ended meanwhile, or another user's
             if wanted in _bytes(f"{place}/environ").split(b"\0") and not _is_dead(place):
-                found.append(int(place.rpartition("/")[2]))
-    return found
+                pids.append(int(place.rpartition("/")[2]))
+    return pids
 
 
 def _is_dead(place: str) -> bool:
@@ -59,12 +59,12 @@ def _bytes(path: str) -> bytes:
 
 def kill_marked(run: str) -> list[int]:
     """The processes of a run that were still there, each sent SIGKILL."""
-    found = marked(run)
-    for pid in found:
+    pids = marked(run)
+    for pid in pids:
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
         _thaw(pid)
-    return found
+    return pids
 
 
 def _thaw(pid: int) -> None:
@@ -118,11 +118,11 @@ class Watchdog:
 
 
 def _watch(lifetime_s: float, command: list[str]) -> None:
-    left_s, told = _STARTING_S + lifetime_s, _UP
-    while told == _UP:
+    left_s, word = _STARTING_S + lifetime_s, _UP
+    while word == _UP:
         ready, _, _ = select.select([0], [], [], left_s)
-        left_s, told = lifetime_s, os.read(0, 1) if ready else b""
-    if told != _OVER:
+        left_s, word = lifetime_s, os.read(0, 1) if ready else b""
+    if word != _OVER:
         os.execvp(command[0], command)
 
 

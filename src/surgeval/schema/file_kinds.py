@@ -75,8 +75,8 @@ def mistaken(keys: Set[str], role: Role) -> str | None:
         True
     """
     lacking = [names for names in role.needs if keys.isdisjoint(names)]
-    own = role.keys if "qID" in keys or role is RESPONSES else _DATA_SET
-    if not keys or not lacking or keys <= own:
+    allowed = role.keys if "qID" in keys or role is RESPONSES else _DATA_SET
+    if not keys or not lacking or keys <= allowed:
         return None
     listed = ", ".join(map(repr, sorted(keys)[:_SHOWN_KEYS])) + (", ..." if len(keys) > _SHOWN_KEYS else "")
     if (kind := kind_of(keys)) is not None and kind.words != role.name:

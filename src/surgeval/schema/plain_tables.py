@@ -268,7 +268,7 @@ def _long(name: str, frame: pl.DataFrame, roles: _Roles, measured: str | None, t
         metric = pl.lit(measured or (prefix or (stem if known_as(stem) else "score")).strip("_-. "))
     elif not roles.model:
         taken.append(f"no column names a model: the table is one, called {stem!r} after its file")
-    taken += _told(roles, metric_name=prefix.strip("_-. ") if prefix else "")
+    taken += _sentences(roles, metric_name=prefix.strip("_-. ") if prefix else "")
     video = [pl.col("__video__").alias("video")] if roles.patient else []
     wanted = [model.alias("model"), *video, pl.col("__case__").alias("case"), metric.alias("metric")]
     wanted.append(pl.col("__value__").alias("value"))
@@ -301,10 +301,10 @@ def _case(name: str, frame: pl.DataFrame, roles: _Roles, taken: list[str]) -> pl
     )
 
 
-def _told(roles: _Roles, metric_name: str) -> list[str]:
-    told = [f"models are named by {roles.model!r}"] if roles.model else []
-    told += [f"patients (or videos) by {roles.patient!r}"] if roles.patient else []
-    told += [f"cases by {', '.join(map(repr, roles.case))}"] if roles.case else []
-    told += [f"scores stand in {', '.join(map(repr, roles.scores))}"] if roles.scores else []
-    told += [f"the metric is {metric_name!r}, which all these columns begin with"] if metric_name else []
-    return told
+def _sentences(roles: _Roles, metric_name: str) -> list[str]:
+    sentences = [f"models are named by {roles.model!r}"] if roles.model else []
+    sentences += [f"patients (or videos) by {roles.patient!r}"] if roles.patient else []
+    sentences += [f"cases by {', '.join(map(repr, roles.case))}"] if roles.case else []
+    sentences += [f"scores stand in {', '.join(map(repr, roles.scores))}"] if roles.scores else []
+    sentences += [f"the metric is {metric_name!r}, which all these columns begin with"] if metric_name else []
+    return sentences

@@ -149,31 +149,31 @@ class RowSource:
             raise
 
 
-def opened(sources: Sources, part: Part, *, keep: bool = False) -> list[RowSource]:
+def opened(sources: Sources, reading: Part, *, keep: bool = False) -> list[RowSource]:
     """What was given as one part of a question set, place by place; no file is read yet.
 
     Raises:
         Misuse: It is no source.
     """
-    name, kinds = part.role.name, (part.kind, dict)
-    found: list[RowSource] = []
+    name, kinds = reading.role.name, (reading.kind, dict)
+    row_sources: list[RowSource] = []
     is_several = isinstance(sources, Iterable) and not isinstance(sources, str | dict) and not is_frame(sources)
     for member in sources if is_several else [sources]:
         if isinstance(member, RowSource):
-            found.append(member)
+            row_sources.append(member)
         elif isinstance(member, str | Path):
             namespace, path = split_source(member)
-            found.append(RowSource(path.name, namespace, path, keep=keep))
+            row_sources.append(RowSource(path.name, namespace, path, keep=keep))
         elif is_frame(member):
-            found.append(RowSource(name, rows=list(frame_rows(as_frame(member))), is_table=True))
+            row_sources.append(RowSource(name, rows=list(frame_rows(as_frame(member))), is_table=True))
         elif not isinstance(member, kinds):
-            wanted = f"a path, a table, a dictionary or a {part.kind.__name__}"
+            wanted = f"a path, a table, a dictionary or a {reading.kind.__name__}"
             raise Misuse(f"{name}: expected {wanted}, got {type(member).__name__}")
-        elif found and found[-1].path is None and not found[-1].is_table:
-            found[-1].rows.append(member)
+        elif row_sources and row_sources[-1].path is None and not row_sources[-1].is_table:
+            row_sources[-1].rows.append(member)
         else:
-            found.append(RowSource(name, rows=[member]))
-    return found
+            row_sources.append(RowSource(name, rows=[member]))
+    return row_sources
 
 
 class Part(NamedTuple):
@@ -189,15 +189,15 @@ REFERENCES = Part(file_kinds.REFERENCES, Reference, reference_from_row)
 RESPONSES = Part(file_kinds.RESPONSES, Response, response_from_row)
 
 
-def items_of(sources: Sources, part: Part, log: FindingLog) -> Iterator[Any]:
+def items_of(sources: Sources, reading: Part, log: FindingLog) -> Iterator[Any]:
     """Requests, references or responses, one after the other; what is odd about them goes into the log.
 
     Nothing stops it: a file that cannot be read gives what stands before the broken place, and a file that is
     recognisably another one gives nothing.
     """
-    for source in opened(sources, part):
+    for source in opened(sources, reading):
         try:
-            yield from _items(source, part, log)
+            yield from _items(source, reading, log)
             log.leave()
         except FileUnreadable as error:
             before = [f"the {log.number} rows before it were checked"] if log.number else []
@@ -205,17 +205,17 @@ def items_of(sources: Sources, part: Part, log: FindingLog) -> Iterator[Any]:
             log.unreadable(error, *before)
 
 
-def _items(source: RowSource, part: Part, log: FindingLog) -> Iterator[Any]:
+def _items(source: RowSource, reading: Part, log: FindingLog) -> Iterator[Any]:
     rows = source.read(log.add)
     first, broken = _first(rows)
-    if why := mistaken({str(key) for row in first if isinstance(row, dict) for key in row}, part.role):
+    if why := mistaken({str(key) for row in first if isinstance(row, dict) for key in row}, reading.role):
         log.note("another-file", why, where=source.name)
         return
     log.source = source.name if first and isinstance(first[0], dict) else ""
     for log.number, row in enumerate(chain(first, rows), start=1):
         if isinstance(row, dict):
             log.row = row
-            row = part.from_row(row, source.namespace, log.complain)
+            row = reading.from_row(row, source.namespace, log.complain)
         if row is not None:
             yield row
     if broken is not None:

@@ -190,8 +190,8 @@ def _json_rows(path: Path, report: Report) -> Iterator[Row]:
         window = _Buffer(handle)
         _skip_mark(window, path, report)
         if (first := window.peek()) != "[":
-            got = f"it starts with {first!r}{_document(window.text)}" if first else "it is empty"
-            raise FileUnreadable(str(path), [f"expected a JSON array of objects, but {got}"])
+            content = f"it starts with {first!r}{_document(window.text)}" if first else "it is empty"
+            raise FileUnreadable(str(path), [f"expected a JSON array of objects, but {content}"])
         window.at += 1
         yield from _elements(window, path, report)
         if window.peek():

@@ -127,15 +127,15 @@ class Check:
             self._injection(content, response.case)
 
     def _tally(self, name: str) -> Tally:
-        if (found := self.formats.get(name)) is None:
-            found = self.formats[name] = Tally()
-        return found
+        if (tally := self.formats.get(name)) is None:
+            tally = self.formats[name] = Tally()
+        return tally
 
     def _injection(self, content: str, case: str) -> None:
         if phrase := official_signal(content):
             self.log.note("official-injection", f"contains {phrase!r}", case=case)
-        if found := signals(content):
-            listed = ", ".join(f"{signal.name} ({signal.excerpt})" for signal in found)
+        if injected := signals(content):
+            listed = ", ".join(f"{signal.name} ({signal.excerpt})" for signal in injected)
             self.log.note("injection", listed, case=case)
 
     def _is_legal(self, content: str, reference: Reference | None, case: str) -> bool | None:
@@ -207,7 +207,7 @@ class Check:
         expected = self._expected()
         if answered or not self.seen or not expected or self.log.explains or "half-character" in self.log.counts:
             return
-        near = next((found for found in self.log.kept if found.code == "id-spelling"), None)
+        near = next((finding for finding in self.log.kept if finding.code == "id-spelling"), None)
         case, asked = (min(self.seen), next(iter(expected))) if near is None else (near.case or "", near.nearest or "")
         space, slash, rest = asked.partition("/")
         cure = "they seem to answer others, such as another track's; pass the answers to these as --responses"

@@ -160,21 +160,21 @@ def _variants(
     """The headline under other choices: questions without verdict wrong or right, `ood` as the file states it."""
     verdicts = frame["correctness"].cast(pl.Float64).to_numpy()
     unscored = np.isnan(verdicts)
-    found: list[tuple[str, str, np.ndarray, Mapping[str, np.ndarray]]] = []
+    variants: list[tuple[str, str, np.ndarray, Mapping[str, np.ndarray]]] = []
     if unscored.any():
-        found.append(("bound", "no verdict = wrong", np.where(unscored, 0.0, verdicts), buckets))
-        found.append(("bound", "no verdict = right", np.where(unscored, 1.0, verdicts), buckets))
+        variants.append(("bound", "no verdict = wrong", np.where(unscored, 0.0, verdicts), buckets))
+        variants.append(("bound", "no verdict = right", np.where(unscored, 1.0, verdicts), buckets))
     stated = frame["ood_stated"].fill_null(False)
     if not stated.equals(frame["ood"]):
         as_stated = bucket_rows(frame.with_columns(ood=stated))
-        found.append(("headline", "mean over buckets, ood as stated", values, as_stated))
+        variants.append(("headline", "mean over buckets, ood as stated", values, as_stated))
     template = summary.filter((pl.col("level") == "headline") & (pl.col("name") == HEADLINE[1]))
     return [
         template.with_columns(
             level=pl.lit(level), name=pl.lit(name), accuracy=pl.lit(_mean_of_buckets(column, members)),
             low=pl.lit(math.nan), high=pl.lit(math.nan), df=pl.lit(math.nan), method=pl.lit("none"),
         )
-        for level, name, column, members in found
+        for level, name, column, members in variants
     ]  # fmt: skip
 
 
@@ -228,7 +228,7 @@ def _warnings(outcomes: Sequence[Outcome], frame: pl.DataFrame, options: NativeO
         Reason.JUDGE_ABSTAINED: "free-text answers got no verdict" + rule[Status.JUDGE_ABSTAINED],
         Reason.NO_REFERENCE: "references break their own format" + rule[Status.INFRASTRUCTURE],
     }
-    found = [
+    findings = [
         Finding(reason.value.replace("_", "-"), Severity.WARNING, f"{counts[reason]} of {total} {text}")
         for reason, text in texts.items()
         if counts[reason]
@@ -236,12 +236,12 @@ def _warnings(outcomes: Sequence[Outcome], frame: pl.DataFrame, options: NativeO
     flagged = frame.filter(pl.col("flags") != "").height
     if flagged:
         text = f"{flagged} responses look like attempts to steer a judge; see the column 'flags'"
-        found.append(Finding("flagged", Severity.WARNING, text))
+        findings.append(Finding("flagged", Severity.WARNING, text))
     unstated = frame["ood_stated"].null_count()
     if unstated and options.ood == "stated":
         text = f"{unstated} of {total} references do not state 'ood'; they count as in distribution"
-        found.append(Finding("ood-not-stated", Severity.WARNING, text))
-    return found
+        findings.append(Finding("ood-not-stated", Severity.WARNING, text))
+    return findings
 
 
 def _consequence(rule: Rule) -> str:

@@ -132,7 +132,7 @@ def score(
         "quorum": panel.quorum if asked else None,
     }  # fmt: skip
     given = zip((REQUESTS, REFERENCES, RESPONSES), (requests, references, responses), strict=True)
-    requests, references, responses = (opened(sources, part, keep=chosen.official) for part, sources in given)
+    requests, references, responses = (opened(sources, reading, keep=chosen.official) for reading, sources in given)
     log = FindingLog(KEPT_PER_CODE)
     if chosen.official:
         report = checked(requests, responses, references, class_names=class_names, log=log).report

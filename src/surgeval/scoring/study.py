@@ -78,9 +78,9 @@ def study_of(
         "readings": t.READINGS.frame([{"sentence": sentence} for sentence in plain.taken]),
     }
     findings = _distinct([*_unsaid(whole), *_other_metrics(whole, name, metric), *values.findings, *spoken])
-    said = tuple(verdict(ordered, tables["pairs"], facts, unit=unit))
+    verdicts = tuple(verdict(ordered, tables["pairs"], facts, unit=unit))
     prose = f"{values.prose} {_pairs_prose(len(ordered), level)}"
-    return Study(tables, said, prose, findings, whole, facts)
+    return Study(tables, verdicts, prose, findings, whole, facts)
 
 
 def _read(

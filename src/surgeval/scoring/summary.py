@@ -80,11 +80,11 @@ def summarise(
     spoken: list[Finding] = []
     for board, names in BOARDS.items():
         buckets = {name: rows for (kind, name), rows in slices.items() if kind == board}
-        found, findings = _headline(matrix, buckets, names, settings) if buckets else ([], [])
-        lines, spoken = lines + found, spoken + findings
+        more, findings = _headline(matrix, buckets, names, settings) if buckets else ([], [])
+        lines, spoken = lines + more, spoken + findings
     for name, rows in slices.items():
-        found, findings = _slice_lines(matrix.where(rows), name, settings)
-        lines += found
+        more, findings = _slice_lines(matrix.where(rows), name, settings)
+        lines += more
         spoken += findings if name[0] == OVERALL else []
     whose = pl.Series("model", [line.pop("model") for line in lines], dtype=pl.String)
     return Summary(SUMMARY.frame(lines).insert_column(0, whose), tuple(gathered(spoken)))
@@ -98,33 +98,37 @@ def _matrix(values: np.ndarray, videos: np.ndarray, models: Sequence[str]) -> Sc
 
 def _slice_lines(matrix: ScoreMatrix, name: Slice, settings: Settings) -> tuple[list[dict[str, Any]], list[Finding]]:
     """The lines of one slice under both estimands, model by model; findings about the first."""
-    part = Rows({} if name[0] == OVERALL else {name[0]: name[1]}, matrix)
-    found = {one: slice_spread(part, settings._replace(estimand=one)) for one in ESTIMANDS}
+    slice_ = Rows({} if name[0] == OVERALL else {name[0]: name[1]}, matrix)
+    spreads = {one: slice_spread(slice_, settings._replace(estimand=one)) for one in ESTIMANDS}
     lines = [
         _line(matrix, place, name, estimand, _numbers(spread_, place))
         for place in range(len(matrix.models))
-        for estimand, spread_ in found.items()
+        for estimand, spread_ in spreads.items()
     ]
-    return lines, of_slice(Rows({}, matrix), found["rows"].findings, matrix.models)
+    return lines, of_slice(Rows({}, matrix), spreads["rows"].findings, matrix.models)
 
 
-def slice_spread(part: Rows, settings: Settings) -> Spread:
+def slice_spread(slice_: Rows, settings: Settings) -> Spread:
     """The values and intervals of a slice; no ends where nothing can be drawn."""
     try:
         if settings.replicates or not settings.draws:
-            return spread(part.matrix, settings, part.name)
+            return spread(slice_.matrix, settings, slice_.name)
     except TooFewVideos:
         pass
-    found = spread(part.matrix, settings._replace(method=AUTO), part.name)
-    unknown = np.full(len(found.value), np.nan)
-    none = ("none",) * len(found.value)
-    return found._replace(low=unknown, high=unknown, df=unknown, method=none, findings=())
+    estimates = spread(slice_.matrix, settings._replace(method=AUTO), slice_.name)
+    unknown = np.full(len(estimates.value), np.nan)
+    none = ("none",) * len(estimates.value)
+    return estimates._replace(low=unknown, high=unknown, df=unknown, method=none, findings=())
 
 
-def _numbers(found: Spread, place: int) -> dict[str, Any]:
-    numbers = {"accuracy": found.value, "low": found.low, "high": found.high, "df": found.df}
+def _numbers(estimates: Spread, place: int) -> dict[str, Any]:
+    numbers = {"accuracy": estimates.value, "low": estimates.low, "high": estimates.high, "df": estimates.df}
     row = {name: float(column[place]) for name, column in numbers.items()}
-    return {**row, "effective_videos": float(np.nan_to_num(found.effective[place])), "method": found.method[place]}
+    return {
+        **row,
+        "effective_videos": float(np.nan_to_num(estimates.effective[place])),
+        "method": estimates.method[place],
+    }
 
 
 def _line(matrix: ScoreMatrix, place: int, name: Slice, estimand: str, numbers: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,18 +150,18 @@ def _headline(
 ) -> tuple[list[dict[str, Any]], list[Finding]]:
     """The mean over buckets, by questions, of every model; where a video fills a bucket alone, also without these."""
     rows = np.concatenate(list(buckets.values()))
-    codes = np.repeat(np.arange(len(buckets)), [len(own) for own in buckets.values()])
+    codes = np.repeat(np.arange(len(buckets)), [len(rows) for rows in buckets.values()])
     order = np.argsort(rows, kind="stable")
     inside, codes = matrix.where(rows[order]), codes[order]
     lines: list[dict[str, Any]] = []
     spoken: list[Finding] = []
     board = {} if names[0] == HEADLINE else {"board": "clinical"}
     for model in matrix.models:
-        own = inside.columns([model])
-        found, findings = _bucket_lines(own, codes, list(buckets), names, settings)
-        lines += found
+        of_model = inside.columns([model])
+        more, findings = _bucket_lines(of_model, codes, list(buckets), names, settings)
+        lines += more
         whose = {**board, **({"model": model} if len(matrix.models) > 1 else {})}
-        spoken += of_slice(Rows(whose, own), findings, [model])
+        spoken += of_slice(Rows(whose, of_model), findings, [model])
     return lines, spoken
 
 
@@ -170,14 +174,14 @@ def _bucket_lines(
     if settings.method != AUTO:
         stream = HEADLINE[0] if names[0] == HEADLINE else names[0][1]
         return [_line(matrix, 0, names[0], "rows", _numbers(_drawn(sample, matrix, settings, stream), 0))], ()
-    found, findings = macro_spread(
+    macro, findings = macro_spread(
         lambda weights: statistic.by_bucket(weights, sample.values), statistic.support(sample.values),
         row_owners(sample), FACTS, level=settings.level, classes=buckets, what="buckets",
     )  # fmt: skip
-    lines = [_macro_line(matrix, names[0], found.every)]
-    if found.single and found.repeated.classes:
-        kept = ~np.isin(codes, found.single)
-        lines.append(_macro_line(matrix.where(kept), names[1], found.repeated))
+    lines = [_macro_line(matrix, names[0], macro.every)]
+    if macro.single and macro.repeated.classes:
+        kept = ~np.isin(codes, macro.single)
+        lines.append(_macro_line(matrix.where(kept), names[1], macro.repeated))
     return lines, findings
 
 

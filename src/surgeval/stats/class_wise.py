@@ -111,18 +111,18 @@ def macro_spread(
     values = class_values(np.ones((1, len(owners)), dtype=np.int64))[0]
     without = in_blocks(class_values, owners, support.shape[1])
     if difference:
-        found = macro_difference_interval(values, without, by_video, level=level, width=facts.high - facts.low)
+        macro = macro_difference_interval(values, without, by_video, level=level, width=facts.high - facts.low)
     else:
-        found = macro_interval(values, without, by_video, level=level, low=facts.low, high=facts.high)
-    refused = math.isnan(found.every.low) and not math.isnan(found.repeated.low)
-    single = [classes[place] for place in found.single]
+        macro = macro_interval(values, without, by_video, level=level, low=facts.low, high=facts.high)
+    refused = math.isnan(macro.every.low) and not math.isnan(macro.repeated.low)
+    single = [classes[place] for place in macro.single]
     spoken = [
-        notice.few_videos(videos, found.every.df, where=name),
-        notice.single_video_classes(single, found.every.classes, refused=refused, what=what, where=name),
+        notice.few_videos(videos, macro.every.df, where=name),
+        notice.single_video_classes(single, macro.every.classes, refused=refused, what=what, where=name),
     ]
-    if _silent(found.repeated, videos):
+    if _silent(macro.repeated, videos):
         spoken.append(notice.no_variation(where=name))
-    return found, tuple(one for one in spoken if one is not None)
+    return macro, tuple(one for one in spoken if one is not None)
 
 
 def with_fixed(row: MacroRow, fixed: np.ndarray) -> MacroRow:
@@ -133,13 +133,13 @@ def with_fixed(row: MacroRow, fixed: np.ndarray) -> MacroRow:
     return MacroRow(value, low, high, share * row.sd, row.df, number)
 
 
-def p_value(found: MacroInterval, width: float) -> float:
+def p_value(macro: MacroInterval, width: float) -> float:
     """Two-sided p-value of a difference: the largest level at which its interval touches 0.
 
     Classes in one video only may lie anywhere, so they take their widest difference off the evidence of the others.
     """
-    row, single = found.repeated, len(found.single)
-    if math.isnan(found.every.low) or not row.sd > 0:
+    row, single = macro.repeated, len(macro.single)
+    if math.isnan(macro.every.low) or not row.sd > 0:
         return math.nan
     beyond = abs(row.value) - (single * width / row.classes if single else 0.0)
     return 2.0 * float(stdtr(row.df, -beyond / row.sd)) if beyond > 0 else 1.0

@@ -120,10 +120,10 @@ def compare(
     pair = pair_matrix(matrix, model_a, model_b)
     rows: list[dict[str, Any]] = []
     spoken: list[Finding] = []
-    for part in slices(pair, by, separator=separator):
-        row, findings = pair_row(part, settings, strict=not by)
+    for slice_ in slices(pair, by, separator=separator):
+        row, findings = pair_row(slice_, settings, strict=not by)
         rows.append(row)
-        spoken += [replace(one, subject=part.name if part.labels else None) for one in findings]
+        spoken += [replace(one, subject=slice_.name if slice_.labels else None) for one in findings]
     about = matrix_notes(pair, has_videos=scores.has_videos, paired=True)
     split = split_notes(pair.cases, by, separator=separator)
     notes = [*about, *split, *unused(settings, resample), *gathered(spoken)]
@@ -163,67 +163,70 @@ def min_detectable(sd: float, freedom: float, *, level: float = 0.95, power: flo
     return float((stdtrit(freedom, 1 - (1 - level) / 2) + stdtrit(freedom, power)) * sd)
 
 
-def pair_row(part: Slice, settings: Settings, *, strict: bool = False) -> tuple[dict[str, Any], tuple[Finding, ...]]:
+def pair_row(slice_: Slice, settings: Settings, *, strict: bool = False) -> tuple[dict[str, Any], tuple[Finding, ...]]:
     """The row of a pair of columns, the first minus the second, and what must be said about it.
 
     Raises:
         TooFewVideos: A single unit, where `strict`.
     """
-    matrix = part.matrix
+    matrix = slice_.matrix
     sample = Sample.of(matrix, statistic=settings.statistic, resample=settings.resample, estimand=settings.estimand)
     if strict:
-        need_units(sample.nest, part.name)
+        need_units(sample.nest, slice_.name)
     value = sample.point()
-    found = auto_difference(sample, matrix.metric, level=settings.level, approximate=settings.method != AUTO)
-    note = found.findings[0].message if np.isnan(found.low) and found.findings else None
+    difference = auto_difference(sample, matrix.metric, level=settings.level, approximate=settings.method != AUTO)
+    note = difference.findings[0].message if np.isnan(difference.low) and difference.findings else None
     if settings.method != AUTO:
-        found, note = _drawn(sample, found, settings, part.name)
+        difference, note = _drawn(sample, difference, settings, slice_.name)
     row = {
         "model_a": matrix.models[0], "model_b": matrix.models[1], "metric": matrix.metric.name,
         "statistic": settings.statistic if matrix.statistics is None else POOLED, "estimand": settings.estimand,
-        "value_a": float(value[0]), "value_b": float(value[1]), "difference": found.value,
-        **{name: known(getattr(found, name)) for name in ("low", "high", "sd", "df")},
-        "favours": (favours := _favours(found, matrix, settings.level)),
-        **{name: known(getattr(found, name)) for name in ("p_value", "smallest_p")},
-        "p_false_claim": known(found.p_value / 2),
-        "min_detectable": known(_detectable(found, settings)),
+        "value_a": float(value[0]), "value_b": float(value[1]), "difference": difference.value,
+        **{name: known(getattr(difference, name)) for name in ("low", "high", "sd", "df")},
+        "favours": (favours := _favours(difference, matrix, settings.level)),
+        **{name: known(getattr(difference, name)) for name in ("p_value", "smallest_p")},
+        "p_false_claim": known(difference.p_value / 2),
+        "min_detectable": known(_detectable(difference, settings)),
         **_video_score(matrix), "cases": len(matrix.values), "videos": len(matrix.video_names),
-        "effective_videos": known(found.effective), "resample": label_of(settings.resample), "method": found.method,
-        "level": settings.level, "replicates": settings.replicates if settings.draws else None,
+        "effective_videos": known(difference.effective), "resample": label_of(settings.resample),
+        "method": difference.method, "level": settings.level,
+        "replicates": settings.replicates if settings.draws else None,
         "seed": settings.seed if settings.draws else None, "note": note,
     }  # fmt: skip
-    said = [differing_videos(found.videos, found.smallest_p, settings.level)] if found.testable else []
+    notes = [differing_videos(difference.videos, difference.smallest_p, settings.level)] if difference.testable else []
     if favours is not None:
-        said.append(not_significant(found.p_value, settings.level))
-    return labelled(part.labels, row), (*found.findings, *(one for one in said if one is not None))
+        notes.append(not_significant(difference.p_value, settings.level))
+    return labelled(slice_.labels, row), (*difference.findings, *(one for one in notes if one is not None))
 
 
-def _favours(found: Difference, matrix: ScoreMatrix, level: float) -> str | None:
+def _favours(difference: Difference, matrix: ScoreMatrix, level: float) -> str | None:
     """The model that looks better, where so many videos can show anything and there is a test or an interval."""
-    sign = np.sign(found.value) * matrix.metric.sign
-    hopeless = not found.testable or found.smallest_p > (1 - level) * (1 + 1e-9)
-    if sign == 0 or hopeless or np.isnan([found.p_value, found.low]).all():
+    sign = np.sign(difference.value) * matrix.metric.sign
+    hopeless = not difference.testable or difference.smallest_p > (1 - level) * (1 + 1e-9)
+    if sign == 0 or hopeless or np.isnan([difference.p_value, difference.low]).all():
         return None
     return matrix.models[0 if sign > 0 else 1]
 
 
-def _detectable(found: Difference, settings: Settings) -> float:
-    if np.isnan(found.low):
+def _detectable(difference: Difference, settings: Settings) -> float:
+    if np.isnan(difference.low):
         return float("nan")
-    return min_detectable(found.sd, found.videos - 1 if np.isnan(found.df) else found.df, level=settings.level)
+    return min_detectable(
+        difference.sd, difference.videos - 1 if np.isnan(difference.df) else difference.df, level=settings.level
+    )
 
 
-def _drawn(sample: Sample, found: Difference, settings: Settings, name: str) -> tuple[Difference, str | None]:
+def _drawn(sample: Sample, difference: Difference, settings: Settings, name: str) -> tuple[Difference, str | None]:
     """The difference with the interval of a method that is asked for by name; the test stays as it is."""
     unknown = float("nan")
-    spoken = [few_videos(found.videos, unknown)] if found.videos < FEWEST_VIDEOS else []
-    spoken += [percentile_too_narrow(found.videos, found.effective)]
+    spoken = [few_videos(difference.videos, unknown)] if difference.videos < FEWEST_VIDEOS else []
+    spoken += [percentile_too_narrow(difference.videos, difference.effective)]
     findings = tuple(one for one in spoken if one is not None)
-    if found.videos < 2:
-        blank = found._replace(low=unknown, high=unknown, sd=unknown, df=unknown, method="none", findings=findings)
+    if difference.videos < 2:
+        blank = difference._replace(low=unknown, high=unknown, sd=unknown, df=unknown, method="none", findings=findings)
         return blank, "one unit only: its spread is unknowable"
-    low, high, sd = _ends(sample, found.value, settings, name)
-    return found._replace(low=low, high=high, sd=sd, df=unknown, method=settings.method, findings=findings), None
+    low, high, sd = _ends(sample, difference.value, settings, name)
+    return difference._replace(low=low, high=high, sd=sd, df=unknown, method=settings.method, findings=findings), None
 
 
 def _ends(sample: Sample, difference: float, settings: Settings, name: str) -> tuple[float, float, float]:

@@ -120,8 +120,8 @@ def auto_spread(
     if sample.estimand == "rows" and not sample.statistic.is_mean:
         if (columns := _class_terms(sample)) is not None:
             return _over_classes(sample, columns, facts, level, names)
-        found = _weighted(sample, facts, level, cases)
-        return _with_findings(found, facts, [()] * len(found.value), names)
+        jackknifed = _weighted(sample, facts, level, cases)
+        return _with_findings(jackknifed, facts, [()] * len(jackknifed.value), names)
     totals, sizes = unit_totals(sample)
     means, pooled = divided(totals, sizes), sample.estimand == "rows"
     extra = [
@@ -129,8 +129,8 @@ def auto_spread(
         for place, name in enumerate(names)
     ]
     pulled = np.array([one is not None for (one,) in extra])
-    found = mean_interval(totals, sizes, level=level, low=facts.low, high=facts.high, pulled=pulled)
-    return _with_findings(found, facts, extra, names)
+    jackknifed = mean_interval(totals, sizes, level=level, low=facts.low, high=facts.high, pulled=pulled)
+    return _with_findings(jackknifed, facts, extra, names)
 
 
 def auto_difference(
@@ -158,9 +158,9 @@ def auto_difference(
     totals, sizes = unit_totals(sample)
     gaps, sizes = totals[:, :1] - totals[:, 1:2], sizes[:, :1]
     many = int((sizes > 0).sum()) > MOST_EXACT
-    found = difference_interval(gaps, sizes, level=level, approximate=approximate or many)
-    videos, (low, high) = int(found.videos[0]), (float(found.low[0]), float(found.high[0]))
-    spoken = [notice.few_videos(videos, float(found.df[0]), where=name)]
+    jackknifed = difference_interval(gaps, sizes, level=level, approximate=approximate or many)
+    videos, (low, high) = int(jackknifed.videos[0]), (float(jackknifed.low[0]), float(jackknifed.high[0]))
+    spoken = [notice.few_videos(videos, float(jackknifed.df[0]), where=name)]
     spoken += [notice.skewed_differences(divided(gaps, sizes)[:, 0], where=name)]
     if math.isnan(low) and videos >= FEWEST_VIDEOS:
         spoken.append(notice.no_variation(where=name))
@@ -168,8 +168,9 @@ def auto_difference(
         spoken.append(notice.open_interval(videos, level, where=name))
         low, high = max(low, -width), min(high, width)
     return Difference(
-        float(found.value[0]), low, high, float(found.sd[0]), float(found.df[0]), videos, float(found.effective[0]),
-        float(found.p_value[0]), float(found.smallest_p[0]), found.method[0], _given(spoken),
+        float(jackknifed.value[0]), low, high, float(jackknifed.sd[0]), float(jackknifed.df[0]), videos,
+        float(jackknifed.effective[0]), float(jackknifed.p_value[0]), float(jackknifed.smallest_p[0]),
+        jackknifed.method[0], _given(spoken),
     )  # fmt: skip
 
 
@@ -248,10 +249,10 @@ def _quantiles(sample: Sample, quantile: float, facts: MetricFacts, level: float
     sizes = np.stack([np.bincount(owners[column], minlength=int(owners.max()) + 1) for column in scored.T], axis=1)
     videos, spoken, ends = (sizes > 0).sum(axis=0), [], np.full((2, len(value)), np.nan)
     for place, column in enumerate(sample.values.T):
-        found = pooled_quantile_interval(column, owners, quantile, level=level, low=facts.low, high=facts.high)
-        ends[:, place] = found.low, found.high
-        spoken.append(notice.thin_quantile(found.beyond, int(videos[place]), where=names[place]))
-        if found.open_low or found.open_high:
+        inverted = pooled_quantile_interval(column, owners, quantile, level=level, low=facts.low, high=facts.high)
+        ends[:, place] = inverted.low, inverted.high
+        spoken.append(notice.thin_quantile(inverted.beyond, int(videos[place]), where=names[place]))
+        if inverted.open_low or inverted.open_high:
             spoken.append(notice.open_interval(int(videos[place]), level, where=names[place]))
     unknown = np.full(len(value), np.nan)
     df, effective = degrees_of_freedom(sizes), effective_videos(sizes)
@@ -264,12 +265,12 @@ def _class_terms(sample: Sample) -> list[ClassTerms] | None:
     if not isinstance(sample.statistic, OfMetric):
         return None
     metric, values = sample.statistic.metric, sample.point().tolist()
-    found = [
+    terms = [
         class_terms(metric, statistics, value)
         for statistics, value in zip(sample.statistic.prepared_rows(sample.values), values, strict=True)
     ]
-    every = [one for one in found if one is not None]
-    return every if len(every) == len(found) else None
+    every = [one for one in terms if one is not None]
+    return every if len(every) == len(terms) else None
 
 
 def _over_classes(
@@ -279,11 +280,11 @@ def _over_classes(
     owners, rows, sizes, methods, spoken = row_owners(sample), [], [], [], []
     bounded = math.isfinite(facts.high - facts.low)
     for one, name in zip(columns, names, strict=True):
-        found, findings = macro_spread(
+        macro, findings = macro_spread(
             one.terms, one.support, owners, facts, level=level, classes=_numbered(one), name=name
         )
-        row = with_fixed(found.every, one.fixed)
-        spoken += [*findings, *_class_notes(found, one, facts, name)]
+        row = with_fixed(macro.every, one.fixed)
+        spoken += [*findings, *_class_notes(macro, one, facts, name)]
         methods.append("none" if math.isnan(row.low) else f"{LABEL}, logit" if bounded else LABEL)
         sizes.append(_by_owner(owners, one.support, one.support.sum(axis=1, keepdims=True))[1][:, 0])
         rows.append((row.low, row.high, row.sd, row.df))
@@ -301,14 +302,14 @@ def _class_difference(
     if not (np.array_equal(first.counted, second.counted) and np.array_equal(first.support, second.support)):
         return None
     owners, value = row_owners(sample), sample.point()
-    found, findings = macro_spread(
+    macro, findings = macro_spread(
         lambda weights: first.terms(weights) - second.terms(weights), first.support, owners, facts, level=level,
         classes=_numbered(first), name=name, difference=True,
     )  # fmt: skip
-    row, videos = with_fixed(found.every, first.fixed - second.fixed), int(owners.max()) + 1
+    row, videos = with_fixed(macro.every, first.fixed - second.fixed), int(owners.max()) + 1
     sizes = np.bincount(owners, weights=first.support.sum(axis=1))
-    p = _floored(p_value(found, facts.high - facts.low), videos)
-    spoken = [*findings, *_class_notes(found, first, facts, name)]
+    p = _floored(p_value(macro, facts.high - facts.low), videos)
+    spoken = [*findings, *_class_notes(macro, first, facts, name)]
     return Difference(
         float(value[0] - value[1]), row.low, row.high, row.sd, row.df, videos, float(effective_videos(sizes)), p,
         _floor(videos), "none" if math.isnan(row.low) else LABEL, _given(spoken),
@@ -319,10 +320,10 @@ def _numbered(one: ClassTerms) -> list[str]:
     return [f"number {place + 1}" for place in range(one.support.shape[1])]
 
 
-def _class_notes(found: MacroInterval, one: ClassTerms, facts: MetricFacts, name: str | None) -> list[Finding | None]:
-    repeated = found.single and not math.isnan(found.repeated.low)
+def _class_notes(macro: MacroInterval, one: ClassTerms, facts: MetricFacts, name: str | None) -> list[Finding | None]:
+    repeated = macro.single and not math.isnan(macro.repeated.low)
     return [
-        notice.repeated_classes(found.repeated, where=name) if repeated else None,
+        notice.repeated_classes(macro.repeated, where=name) if repeated else None,
         notice.classes_without_reference(len(one.fixed), int(one.counted.sum()), facts.worst, where=name),
     ]
 
@@ -336,15 +337,15 @@ def _weighted_difference(sample: Sample, width: float, level: float, name: str |
     value, (without, sizes) = sample.point(), _left_out(sample)
     sizes = sizes if sizes.ndim == 1 else sizes[:, 0]
     gap, gaps = value[:1] - value[1:2], without[:, :1] - without[:, 1:2]
-    found = jackknife_interval(gap, gaps, sizes, level=level)
-    videos, df = int(found.videos[0]), float(found.df[0])
-    sd, low, high = float(found.sd[0]), float(found.low[0]), float(found.high[0])
+    jackknifed = jackknife_interval(gap, gaps, sizes, level=level)
+    videos, df = int(jackknifed.videos[0]), float(jackknifed.df[0])
+    sd, low, high = float(jackknifed.sd[0]), float(jackknifed.low[0]), float(jackknifed.high[0])
     spoken = [notice.few_videos(videos, df, where=name)]
     if math.isnan(low) and videos >= FEWEST_VIDEOS:
         spoken.append(notice.no_variation(where=name))
     p = 2.0 * float(stdtr(df, -abs(float(gap[0])) / sd)) if sd > 0 and not math.isnan(low) else math.nan
     return Difference(
-        float(gap[0]), max(low, -width), min(high, width), sd, df, videos, float(found.effective[0]),
+        float(gap[0]), max(low, -width), min(high, width), sd, df, videos, float(jackknifed.effective[0]),
         _floored(p, videos), _floor(videos), "none" if math.isnan(low) else "jackknife", _given(spoken),
     )  # fmt: skip
 
@@ -390,18 +391,18 @@ def _width(statistic: Weighted, sample: Sample) -> int:
 
 
 def _with_findings(
-    found: Jackknifed, facts: MetricFacts, extra: Sequence[Sequence[Finding | None]], names: Sequence[str]
+    jackknifed: Jackknifed, facts: MetricFacts, extra: Sequence[Sequence[Finding | None]], names: Sequence[str]
 ) -> Spread:
     spoken: list[Finding | None] = []
     for place, name in enumerate(names):
-        videos = int(found.videos[place])
-        spoken += [notice.few_videos(videos, float(found.df[place]), where=name), *extra[place]]
-        if np.isnan(found.low[place]) and np.isfinite(found.value[place]) and videos >= FEWEST_VIDEOS:
+        videos = int(jackknifed.videos[place])
+        spoken += [notice.few_videos(videos, float(jackknifed.df[place]), where=name), *extra[place]]
+        if np.isnan(jackknifed.low[place]) and np.isfinite(jackknifed.value[place]) and videos >= FEWEST_VIDEOS:
             spoken.append(notice.no_variation(where=name))
     bounded = math.isfinite(facts.low) and math.isfinite(facts.high)
     label = "jackknife, logit" if bounded else "jackknife"
-    method = tuple("none" if np.isnan(low) else label for low in found.low)
-    return Spread(*found, method, _given(spoken))
+    method = tuple("none" if np.isnan(low) else label for low in jackknifed.low)
+    return Spread(*jackknifed, method, _given(spoken))
 
 
 def _given(spoken: Sequence[Finding | None]) -> tuple[Finding, ...]:

@@ -125,8 +125,8 @@ def ensembles(
     wide = _widened(matrix, list(kinds), np.column_stack(scored))
     rows: list[dict[str, Any]] = []
     spoken: list[Finding] = []
-    for part in slices(wide, by, separator=separator):
-        bucket, findings = _bucket_rows(part, matrix.models, list(kinds), settings)
+    for slice_ in slices(wide, by, separator=separator):
+        bucket, findings = _bucket_rows(slice_, matrix.models, list(kinds), settings)
         rows += bucket
         spoken += findings
     prose = (
@@ -246,29 +246,32 @@ def _widened(matrix: ScoreMatrix, kinds: list[str], columns: np.ndarray) -> Scor
 
 
 def _bucket_rows(
-    part: Slice, models: list[str], kinds: list[str], settings: Settings
+    slice_: Slice, models: list[str], kinds: list[str], settings: Settings
 ) -> tuple[list[dict[str, Any]], list[Finding]]:
     """The rows of one bucket, and what must be said about them."""
-    values, sign = part.matrix.values, part.matrix.metric.sign
-    every = slice_spread(part, settings._replace(method=AUTO))[0].value
+    values, sign = slice_.matrix.values, slice_.matrix.metric.sign
+    every = slice_spread(slice_, settings._replace(method=AUTO))[0].value
     best = int(np.argmax(np.where(np.isfinite(every), sign * every, -np.inf)[: len(models)]))
-    found, note = slice_spread(Slice(part.labels, _columns(part.matrix, range(len(models), len(every)))), settings)
-    rows, spoken = [], list(of_slice(part, found.findings, kinds))
+    estimates, note = slice_spread(
+        Slice(slice_.labels, _columns(slice_.matrix, range(len(models), len(every)))), settings
+    )
+    rows, spoken = [], list(of_slice(slice_, estimates.findings, kinds))
     for i, kind in enumerate(kinds):
         both = np.isfinite(values[:, [len(models) + i, best]]).all(axis=1)
-        pair = _columns(part.matrix, [len(models) + i, best]).where(both)
+        pair = _columns(slice_.matrix, [len(models) + i, best]).where(both)
         gain, findings = pair_row(Slice({}, pair), settings)
-        subject = f"{part.name}, gain of {kind}" if part.labels else f"gain of {kind}"
+        subject = f"{slice_.name}, gain of {kind}" if slice_.labels else f"gain of {kind}"
         spoken += [replace(one, subject=subject) for one in findings]
         low, high = (gain["low"], gain["high"]) if sign > 0 else (gain["high"], gain["low"])
-        rows.append(labelled(part.labels, {
-            "ensemble": kind, "value": known(found.value[i]), "low": known(found.low[i]), "high": known(found.high[i]),
-            "sd": known(found.sd[i]), "best_model": models[best], "best_value": known(every[best]),
+        rows.append(labelled(slice_.labels, {
+            "ensemble": kind, "value": known(estimates.value[i]), "low": known(estimates.low[i]),
+            "high": known(estimates.high[i]), "sd": known(estimates.sd[i]),
+            "best_model": models[best], "best_value": known(every[best]),
             "gain": _turned(gain["difference"], sign), "gain_low": _turned(low, sign), "gain_high": _turned(high, sign),
             "gain_p": None if kind == "oracle" else gain["p_value"],  # the oracle cannot lose
-            "cases": len(values), "videos": len(part.matrix.video_names),
-            "method": settings.method if note else found.method[i], "gain_method": gain["method"],
-            "note": note or why_none(found, i, kind) or gain["note"],
+            "cases": len(values), "videos": len(slice_.matrix.video_names),
+            "method": settings.method if note else estimates.method[i], "gain_method": gain["method"],
+            "note": note or why_none(estimates, i, kind) or gain["note"],
         }))  # fmt: skip
     return rows, spoken
 

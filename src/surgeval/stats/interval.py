@@ -137,13 +137,13 @@ def interval(
     matrix = verb_matrix(scores, metric, missing=missing, statistic=statistic, estimand=estimand)
     rows: list[dict[str, Any]] = []
     spoken: list[Finding] = []
-    for part in slices(matrix, by, separator=separator):
-        found, note = slice_spread(part, settings, strict=not by)
+    for slice_ in slices(matrix, by, separator=separator):
+        estimates, note = slice_spread(slice_, settings, strict=not by)
         rows += [
-            _row(part, model, matrix.metric, settings, found, place, note)
-            for place, model in enumerate(part.matrix.models)
+            _row(slice_, model, matrix.metric, settings, estimates, place, note)
+            for place, model in enumerate(slice_.matrix.models)
         ]
-        spoken += of_slice(part, found.findings, part.matrix.models)
+        spoken += of_slice(slice_, estimates.findings, slice_.matrix.models)
     split = split_notes(matrix.cases, by, separator=separator)
     about = matrix_notes(matrix, has_videos=scores.has_videos)
     notes = [*about, *split, *unused(settings, resample), *gathered(spoken)]
@@ -180,9 +180,9 @@ def metric_interval(
     settings = Settings(metric.facts.name, units, estimand, level, replicates, method, seed, "numpy")
     prepared = np.asarray(metric.prepare(cases))
     sample, whole = _prepared_sample(MetricStatistic(metric), prepared, video, settings, metric.facts)
-    found = sample_spread(sample, settings, whole.name, metric.facts, [metric.facts.name])
-    row = _row(whole, metric.facts.name, metric.facts, settings, found, 0, "")
-    notes = (*unused(settings, resample), *of_slice(whole, found.findings, [metric.facts.name]))
+    estimates = sample_spread(sample, settings, whole.name, metric.facts, [metric.facts.name])
+    row = _row(whole, metric.facts.name, metric.facts, settings, estimates, 0, "")
+    notes = (*unused(settings, resample), *of_slice(whole, estimates.findings, [metric.facts.name]))
     return IntervalResult.of(INTERVAL.frame([row]), interval_prose(settings, whole.matrix, what="values"), notes)
 
 
@@ -225,12 +225,12 @@ def prepared_spread(
     sample, whole = _prepared_sample(statistic, prepared, video, settings, facts)
     if method == AUTO:
         behind = None if cases is None else cases[sample.nest.order]
-        found = auto_spread(sample, facts, level=level, names=names, cases=behind)
-        return PreparedSpread(found, np.zeros(len(found.value), dtype=np.int64))
+        estimates = auto_spread(sample, facts, level=level, names=names, cases=behind)
+        return PreparedSpread(estimates, np.zeros(len(estimates.value), dtype=np.int64))
     value, draws = sample.point(), sample.replicates(slice_keys(settings, whole.name), engine=settings.engine)
     ends = bounds(draws, value, level=level, method=method)
-    found = drawn_spread(sample, value, ends, replicate_sd(draws), method=method, names=names)
-    return PreparedSpread(found, np.isnan(draws).sum(axis=0))
+    estimates = drawn_spread(sample, value, ends, replicate_sd(draws), method=method, names=names)
+    return PreparedSpread(estimates, np.isnan(draws).sum(axis=0))
 
 
 def _prepared_sample(
@@ -390,12 +390,12 @@ def matrix_notes(matrix: ScoreMatrix, *, has_videos: bool = True, paired: bool =
     return [*notes, *matrix.borrowed, *matrix.findings(paired=paired)]
 
 
-def of_slice(part: Slice, spoken: Sequence[Finding], names: Sequence[str]) -> list[Finding]:
+def of_slice(slice_: Slice, spoken: Sequence[Finding], names: Sequence[str]) -> list[Finding]:
     """Findings about the columns of a slice, each message once, and about whom it is as its subject."""
     whose: dict[Finding, list[str]] = {}
     for one in spoken:
         whose.setdefault(replace(one, where=None), []).append(one.where or "")
-    label = part.name if part.labels else ""
+    label = slice_.name if slice_.labels else ""
     out = []
     for one, columns in whose.items():
         subject = ", ".join(filter(None, [label, *(columns if len(columns) < len(names) else [])]))
@@ -405,49 +405,51 @@ def of_slice(part: Slice, spoken: Sequence[Finding], names: Sequence[str]) -> li
 
 def _deterministic(sample: Sample, level: float, names: Sequence[str]) -> Spread:
     tail = (1 - level) / 2
-    found = [two_stage_distribution(column, sample.nest.row_starts) for column in sample.values.T]
-    ends = np.array([one.quantiles(np.array([tail, 1 - tail])) for one in found])
-    sd = np.array([one.sd for one in found])
+    distributions = [two_stage_distribution(column, sample.nest.row_starts) for column in sample.values.T]
+    ends = np.array([one.quantiles(np.array([tail, 1 - tail])) for one in distributions])
+    sd = np.array([one.sd for one in distributions])
     return drawn_spread(sample, sample.point(), Bounds(*ends.T), sd, method=DETERMINISTIC, names=names)
 
 
-def slice_spread(part: Slice, settings: Settings, *, strict: bool = False) -> tuple[Spread, str]:
+def slice_spread(slice_: Slice, settings: Settings, *, strict: bool = False) -> tuple[Spread, str]:
     """Values and intervals of a slice, and why there is none where it is a single unit and a method draws.
 
     Raises:
         TooFewVideos: A single unit, where `strict`.
     """
     if strict:
-        need_units(nest_of(part.matrix, settings.resample), part.name)
+        need_units(nest_of(slice_.matrix, settings.resample), slice_.name)
     try:
-        return spread(part.matrix, settings, part.name), ""
+        return spread(slice_.matrix, settings, slice_.name), ""
     except TooFewVideos:
         alone = settings._replace(resample="cluster", method=AUTO)
-        return spread(part.matrix, alone, part.name)._replace(findings=()), "one unit only: its spread is unknowable"
+        return spread(slice_.matrix, alone, slice_.name)._replace(
+            findings=()
+        ), "one unit only: its spread is unknowable"
 
 
 def _row(
-    part: Slice, model: str, facts: MetricFacts, settings: Settings, found: Spread, place: int, note: str
+    slice_: Slice, model: str, facts: MetricFacts, settings: Settings, estimates: Spread, place: int, note: str
 ) -> dict[str, Any]:
-    numbers = {name: float(getattr(found, name)[place]) for name in ("value", "low", "high", "sd", "df")}
-    scored = int(np.isfinite(part.matrix.values[:, place]).sum())
+    numbers = {name: float(getattr(estimates, name)[place]) for name in ("value", "low", "high", "sd", "df")}
+    scored = int(np.isfinite(slice_.matrix.values[:, place]).sum())
     row = {
         "model": model,
         "metric": facts.name,
-        "statistic": settings.statistic if part.matrix.statistics is None else POOLED,
+        "statistic": settings.statistic if slice_.matrix.statistics is None else POOLED,
         "estimand": settings.estimand,
         **{name: known(number) for name, number in numbers.items()},
         "cases": scored,
-        "videos": _scored_videos(part.matrix, place),
-        "effective_videos": known(found.effective[place]),
+        "videos": _scored_videos(slice_.matrix, place),
+        "effective_videos": known(estimates.effective[place]),
         "resample": label_of(settings.resample),
-        "method": settings.method if note else found.method[place],
+        "method": settings.method if note else estimates.method[place],
         "level": settings.level,
         "replicates": settings.replicates if settings.draws else None,
         "seed": settings.seed if settings.draws else None,
-        "note": note or ("not scored" if scored == 0 else why_none(found, place, model)),
+        "note": note or ("not scored" if scored == 0 else why_none(estimates, place, model)),
     }
-    return labelled(part.labels, row)
+    return labelled(slice_.labels, row)
 
 
 def _scored_videos(matrix: ScoreMatrix, place: int) -> int:
@@ -457,11 +459,11 @@ def _scored_videos(matrix: ScoreMatrix, place: int) -> int:
     return len(np.unique(matrix.videos[np.isfinite(matrix.values[:, place])]))
 
 
-def why_none(found: Spread, place: int, name: str) -> str | None:
+def why_none(estimates: Spread, place: int, name: str) -> str | None:
     """Why a column has no interval, where it has none."""
-    if np.isfinite(found.low[place]):
+    if np.isfinite(estimates.low[place]):
         return None
-    return next((one.message for one in found.findings if one.where == name), None)
+    return next((one.message for one in estimates.findings if one.where == name), None)
 
 
 def known(number: float) -> float | None:

@@ -164,10 +164,10 @@ def _common_videos(statistics: StatisticsTable, name: str, models: list[str], mi
     if every == common or missing_rules(missing)[Status.MISSING] == "drop-case":
         return common
     problems = [
-        f"model {model!r} has no statistics of {len(every - own)} videos that others have "
-        f"({', '.join(sorted(every - own)[:_MOST_NAMED])})"
-        for model, own in by_model.items()
-        if every - own
+        f"model {model!r} has no statistics of {len(every - videos)} videos that others have "
+        f"({', '.join(sorted(every - videos)[:_MOST_NAMED])})"
+        for model, videos in by_model.items()
+        if every - videos
     ]
     hint = "missing='drop-case' takes the videos that all of them have; nothing can be filled in for a pooled metric"
     raise TableInvalid(f"{STATISTICS_FILE}, metric {name!r}", [*problems, hint])
@@ -181,15 +181,15 @@ def _of_videos(rows: pl.DataFrame, column: str) -> bool:
 def _prepared(
     statistics: StatisticsTable, metric: PackableMetric, model: str, name: str, videos: Sequence[str]
 ) -> np.ndarray:
-    own = statistics.of_model(model, name)
-    place = {video: row for row, video in enumerate(own.videos)}
-    return metric.unpack(own.packed)[[place[video] for video in videos]]
+    stored = statistics.of_model(model, name)
+    place = {video: row for row, video in enumerate(stored.videos)}
+    return metric.unpack(stored.packed)[[place[video] for video in videos]]
 
 
 def _cases(statistics: StatisticsTable, models: Sequence[str], name: str, videos: Sequence[str]) -> np.ndarray | None:
     """The cases of each video, as the first model has them; models share their references."""
-    own = statistics.of_model(models[0], name) if models else None
-    if own is None or not own.cases:
+    stored = statistics.of_model(models[0], name) if models else None
+    if stored is None or not stored.cases:
         return None
-    number = dict(zip(own.videos, own.cases, strict=True))
+    number = dict(zip(stored.videos, stored.cases, strict=True))
     return np.array([number[video] for video in videos], dtype=np.float64)

@@ -110,10 +110,10 @@ def profiles(
     notes: list[Finding | str] = matrix_notes(matrix, has_videos=scores.has_videos)
     parts = list(slices(matrix, by, separator=separator))
     notes += split_notes(matrix.cases, by, separator=separator)
-    for part in parts:
-        rows += _profile_rows(part, marks, estimand, level)
-        pairs += _pair_rows(part, estimand, level)
-        notes += _few(part)
+    for slice_ in parts:
+        rows += _profile_rows(slice_, marks, estimand, level)
+        pairs += _pair_rows(slice_, estimand, level)
+        notes += _few(slice_)
     prose = (
         f"The share of cases whose {matrix.metric.name!r} reaches a threshold ({len(marks)} of them), and the "
         "probability that one model does better than another on the same case (a tie counts half), "
@@ -163,37 +163,37 @@ def wins(first: np.ndarray, second: np.ndarray, sign: float) -> np.ndarray:
     return np.where(np.isnan(gap), np.nan, np.where(np.abs(gap) <= _TIED, 0.5, (gap > 0).astype(np.float64)))
 
 
-def _profile_rows(part: Slice, marks: np.ndarray, estimand: str, level: float) -> list[dict[str, Any]]:
-    matrix = part.matrix
+def _profile_rows(slice_: Slice, marks: np.ndarray, estimand: str, level: float) -> list[dict[str, Any]]:
+    matrix = slice_.matrix
     good = reached(matrix.values, marks, matrix.metric.sign)
-    found, sizes = video_shares(matrix, good.reshape(len(good), -1), estimand, level)
+    shares, sizes = video_shares(matrix, good.reshape(len(good), -1), estimand, level)
     sure = np.tile(matrix.metric.sign * (matrix.metric.worst - marks) >= -_TIED, len(matrix.models))
-    found = found._replace(low=np.where(sure & np.isfinite(found.value), 1.0, found.low))
+    shares = shares._replace(low=np.where(sure & np.isfinite(shares.value), 1.0, shares.low))
     named = itertools.product(matrix.models, marks.tolist())
     return [
-        labelled(part.labels, {
+        labelled(slice_.labels, {
             "model": model, "metric": matrix.metric.name, "estimand": estimand, "threshold": mark,
-            **_numbers(found, place), "cases": int(sizes[place]), "videos": int(found.videos[place]), "level": level,
-            "note": "every score reaches it by definition" if sure[place] else _note(found, place),
+            **_numbers(shares, place), "cases": int(sizes[place]), "videos": int(shares.videos[place]), "level": level,
+            "note": "every score reaches it by definition" if sure[place] else _note(shares, place),
         })
         for place, (model, mark) in enumerate(named)
     ]  # fmt: skip
 
 
-def _pair_rows(part: Slice, estimand: str, level: float) -> list[dict[str, Any]]:
-    matrix = part.matrix
+def _pair_rows(slice_: Slice, estimand: str, level: float) -> list[dict[str, Any]]:
+    matrix = slice_.matrix
     pairs = list(itertools.combinations(range(len(matrix.models)), 2))
     if not pairs:
         return []
     sign = matrix.metric.sign
     won = np.stack([wins(matrix.values[:, a], matrix.values[:, b], sign) for a, b in pairs], axis=1)
-    found, sizes = video_shares(matrix, won, estimand, level)
+    shares, sizes = video_shares(matrix, won, estimand, level)
     tied = (won == 0.5).sum(axis=0)
     return [
-        labelled(part.labels, {
+        labelled(slice_.labels, {
             "model_a": matrix.models[a], "model_b": matrix.models[b], "metric": matrix.metric.name,
-            "estimand": estimand, **_numbers(found, place), "tied": int(tied[place]), "cases": int(sizes[place]),
-            "videos": int(found.videos[place]), "level": level, "note": _note(found, place),
+            "estimand": estimand, **_numbers(shares, place), "tied": int(tied[place]), "cases": int(sizes[place]),
+            "videos": int(shares.videos[place]), "level": level, "note": _note(shares, place),
         })
         for place, (a, b) in enumerate(pairs)
     ]  # fmt: skip
@@ -207,22 +207,22 @@ def video_shares(matrix: ScoreMatrix, values: np.ndarray, estimand: str, level: 
     return mean_interval(totals, sizes, level=level, low=0.0, high=1.0), np.isfinite(values).sum(axis=0)
 
 
-def _numbers(found: Jackknifed, place: int) -> dict[str, float | None]:
-    columns = {"value": found.value, "low": found.low, "high": found.high, "sd": found.sd}
+def _numbers(shares: Jackknifed, place: int) -> dict[str, float | None]:
+    columns = {"value": shares.value, "low": shares.low, "high": shares.high, "sd": shares.sd}
     return {name: None if np.isnan(column[place]) else float(column[place]) for name, column in columns.items()}
 
 
-def _note(found: Jackknifed, place: int) -> str | None:
-    if np.isnan(found.value[place]):
+def _note(shares: Jackknifed, place: int) -> str | None:
+    if np.isnan(shares.value[place]):
         return "not scored"
-    if np.isnan(found.low[place]):
-        few = found.videos[place] < FEWEST_VIDEOS
+    if np.isnan(shares.low[place]):
+        few = shares.videos[place] < FEWEST_VIDEOS
         return "too few videos for an interval" if few else "all videos agree: no interval"
     return None
 
 
-def _few(part: Slice) -> list[Finding]:
-    sizes = np.bincount(part.matrix.videos).astype(np.float64)
-    where = part.name if part.labels else None
+def _few(slice_: Slice) -> list[Finding]:
+    sizes = np.bincount(slice_.matrix.videos).astype(np.float64)
+    where = slice_.name if slice_.labels else None
     finding = few_videos(len(sizes), float(degrees_of_freedom(sizes)), where=where)
     return [finding] if finding else []

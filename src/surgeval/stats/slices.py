@@ -92,7 +92,7 @@ def slices(matrix: ScoreMatrix, by: Sequence[str] = (), *, separator: str = SEPA
     for column in by:
         if holds_several(rows[column], separator):
             labels: list[list[str | None]] = [
-                [*sorted(set(own))] or [None] for own in labels_of(rows[column], separator)
+                [*sorted(set(labels))] or [None] for labels in labels_of(rows[column], separator)
             ]
             rows = rows.with_columns(pl.Series(column, labels, dtype=pl.List(pl.String))).explode(column)
     for row in rows.group_by(by).agg(pl.col("__row__")).sort(by, nulls_last=True).iter_rows(named=True):

@@ -226,12 +226,12 @@ def _records(
 def _answers(ended: _Ended, names: frozenset[str], journal: Journal) -> tuple[dict[str, list[Response]], str]:
     if ended.answers is None:
         return {}, ended.why_no_answers
-    found = read_answers(ended.answers, names)
-    if found.complaints or found.strange:
-        journal.event("answer_file", findings=found.complaints, strange_rows=found.strange)
-    if found.problem:
-        return {}, f"{_ANSWER}: {found.problem}"
-    return found.by_name, f"{_ANSWER} has no answer to it"
+    answers = read_answers(ended.answers, names)
+    if answers.complaints or answers.strange:
+        journal.event("answer_file", findings=answers.complaints, strange_rows=answers.strange)
+    if answers.problem:
+        return {}, f"{_ANSWER}: {answers.problem}"
+    return answers.by_name, f"{_ANSWER} has no answer to it"
 
 
 def _forfeits(batch: Sequence[Request], ended: _Ended, rules: BatchRules, buckets: Mapping[str, str]) -> frozenset[str]:

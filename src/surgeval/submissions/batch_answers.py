@@ -44,38 +44,38 @@ def most_bytes(questions: int) -> int:
 
 def read_answers(data: bytes, names: Collection[str]) -> Answers:
     """The answers in a file to the questions of these names; nothing that it holds is an error here."""
-    found = Answers()
+    answers = Answers()
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        found.problem = f"not UTF-8 text (byte {error.start})"
-        return found
+        answers.problem = f"not UTF-8 text (byte {error.start})"
+        return answers
     at = _SPACE.match(text).end()  # type: ignore[union-attr]
     if text[at : at + 1] != "[":
-        found.problem = "line 1: expected a list of answers, as in [{...}, ...]"
-        return found
+        answers.problem = "line 1: expected a list of answers, as in [{...}, ...]"
+        return answers
     at = _after(text, at)
     rows = 0
     while text[at : at + 1] not in ("]", ""):
         rows += 1
         if rows > len(names) + _SPARE_ROWS:
-            found.problem = f"more than {rows - 1} rows for {len(names)} questions"
-            return found
+            answers.problem = f"more than {rows - 1} rows for {len(names)} questions"
+            return answers
         try:
             row, at = _row(text, at)
         except ValueError as error:
-            found.problem = f"line {text.count(chr(10), 0, at) + 1}: {error}"
-            return found
-        _keep(row, names, found)
+            answers.problem = f"line {text.count(chr(10), 0, at) + 1}: {error}"
+            return answers
+        _keep(row, names, answers)
         at = _SPACE.match(text, at).end()  # type: ignore[union-attr]
         if text[at : at + 1] == ",":
             at = _after(text, at)
         elif text[at : at + 1] != "]":
-            found.problem = f"line {text.count(chr(10), 0, at) + 1}: expected ',' or ']' after an answer"
-            return found
+            answers.problem = f"line {text.count(chr(10), 0, at) + 1}: expected ',' or ']' after an answer"
+            return answers
     if text[at : at + 1] != "]":
-        found.problem = f"line {text.count(chr(10), 0, at) + 1}: the list is not closed"
-    return found
+        answers.problem = f"line {text.count(chr(10), 0, at) + 1}: the list is not closed"
+    return answers
 
 
 def _after(text: str, at: int) -> int:
@@ -90,11 +90,11 @@ def _row(text: str, at: int) -> tuple[Any, int]:
     """
     piece = text[at : at + ROW_BYTES]
     depth = 0
-    for found in _DEPTH.finditer(piece):
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found.group(), 0)
+    for bracket in _DEPTH.finditer(piece):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(bracket.group(), 0)
         if depth > _DEEPEST:
             raise ValueError(f"nested more than {_DEEPEST} deep")
-        if depth <= 0 and found.group() in ("]", "}"):
+        if depth <= 0 and bracket.group() in ("]", "}"):
             break
     try:
         row, end = _DECODER.raw_decode(piece)
@@ -112,15 +112,15 @@ def _whole(text: str) -> int | float:
 _DECODER = json.JSONDecoder(parse_int=_whole, parse_constant=lambda _: math.nan)
 
 
-def _keep(row: Any, names: Collection[str], found: Answers) -> None:
+def _keep(row: Any, names: Collection[str], answers: Answers) -> None:
     def complain(code: str, message: str) -> None:
-        if len(found.complaints) < _NAMED:
-            found.complaints.append(f"{code}: {message[:300]}")
+        if len(answers.complaints) < _NAMED:
+            answers.complaints.append(f"{code}: {message[:300]}")
 
     response = response_from_row(row, None, complain) if isinstance(row, dict) else None
     if response is None or response.case not in names:
-        found.strange += 1
+        answers.strange += 1
         return
     fits = response.content is None or len(response.content) <= MOST_BODY_BYTES
     kept = Response(response.case, response.content if fits else None, response.latency_s)
-    found.by_name.setdefault(response.case, []).append(kept)
+    answers.by_name.setdefault(response.case, []).append(kept)

@@ -110,9 +110,9 @@ def _acting(text: str) -> str:
     for _ in range(_DEEP):
         text = html.unescape(text)
     text = _UNSEEN.sub("", text)
-    if found := _ACTS_ANYWHERE.search(text):
-        return found.group()
-    return next((found.group() for found in _LINK.finditer(text) if found.group(1).lower() not in _LINKED), "")
+    if act := _ACTS_ANYWHERE.search(text):
+        return act.group()
+    return next((link.group() for link in _LINK.finditer(text) if link.group(1).lower() not in _LINKED), "")
 
 
 def _pdf_problems(document: Document) -> Iterator[str]:

@@ -26,8 +26,10 @@ def machine_facts(engine: str) -> dict[str, Any]:
         "memory": _field("/proc/meminfo", "MemTotal"),
         "load": [round(value, 2) for value in os.getloadavg()],
         "engine": engine,
-        "engine_version": _said(engine, "--version") if engine != "bubblewrap" else _said("bwrap", "--version"),
-        "gpu": _said("nvidia-smi", f"--query-gpu={_GPU_FACTS}", "--format=csv,noheader"),
+        "engine_version": _output_of(engine, "--version")
+        if engine != "bubblewrap"
+        else _output_of("bwrap", "--version"),
+        "gpu": _output_of("nvidia-smi", f"--query-gpu={_GPU_FACTS}", "--format=csv,noheader"),
     }
 
 
@@ -55,7 +57,7 @@ def _field(path: str, name: str) -> str | None:
     return None
 
 
-def _said(program: str, *arguments: str) -> str | None:
+def _output_of(program: str, *arguments: str) -> str | None:
     if shutil.which(program) is None:
         return None
     with suppress(OSError, subprocess.SubprocessError):

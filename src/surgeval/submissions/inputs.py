@@ -85,8 +85,8 @@ def read_inputs(folder: Path, *, scratch: Path) -> Inputs:
     questions = load_questions(requests_file, () if references_file is None else references_file)
     requests = tuple(questions.requests.values())
     wanted = {name for request in requests for name in (request.case, request.video)}
-    found, notes = _collect(folder, scratch, wanted)
-    media, problems = _matched(requests, found)
+    files, notes = _collect(folder, scratch, wanted)
+    media, problems = _matched(requests, files)
     definitions = folder / "FO_definitions.json"
     return Inputs(
         requests, requests_file, references_file, definitions if definitions.is_file() else None, media, problems,
@@ -116,18 +116,18 @@ def _named(folder: Path, stems: tuple[str, ...]) -> Path | None:
 
 def _collect(folder: Path, scratch: Path, wanted: set[str]) -> tuple[dict[tuple[str, str], Path], list[str]]:
     """Every media file by kind and name; of archives, those that a question or a video is named after."""
-    found: dict[tuple[str, str], Path] = {}
+    files: dict[tuple[str, str], Path] = {}
     notes = []
     for kind in _KINDS:
         for path in sorted((folder / kind).glob("*")) if (folder / kind).is_dir() else ():
             if path.is_file() and path.suffix.lower() in _MAGIC:
-                found[kind, path.stem] = path
+                files[kind, path.stem] = path
     for archive in sorted(folder.glob("batch-*.zip")):
         default = "frames" if archive.name == archive_name("frames") else "plain"
         pictures = pictures_in_archive(archive, dict.fromkeys(_KINDS, _MAGIC), kind=default)
         notes.append(f"{archive.name}: {sum(map(len, pictures.values()))} videos or frames")
-        found |= _unpacked(pictures, scratch / archive.stem, wanted)
-    return found, notes
+        files |= _unpacked(pictures, scratch / archive.stem, wanted)
+    return files, notes
 
 
 def _unpacked(pictures: Pictures, scratch: Path, wanted: set[str]) -> Iterator[tuple[tuple[str, str], Path]]:
@@ -145,14 +145,14 @@ def _unpacked(pictures: Pictures, scratch: Path, wanted: set[str]) -> Iterator[t
 
 
 def _matched(
-    requests: tuple[Request, ...], found: dict[tuple[str, str], Path]
+    requests: tuple[Request, ...], files: dict[tuple[str, str], Path]
 ) -> tuple[dict[str, dict[str, Path]], dict[str, str]]:
     media: dict[str, dict[str, Path]] = {}
     problems = {}
     checked: dict[Path, str | None] = {}
     for request in requests:
-        kinds = {kind: found[kind, request.video] for kind in BY_VIDEO if (kind, request.video) in found}
-        kinds |= {kind: found[kind, request.case] for kind in BY_QUESTION if (kind, request.case) in found}
+        kinds = {kind: files[kind, request.video] for kind in BY_VIDEO if (kind, request.video) in files}
+        kinds |= {kind: files[kind, request.case] for kind in BY_QUESTION if (kind, request.case) in files}
         for path in kinds.values():
             if path not in checked:
                 checked[path] = media_problem(path)

@@ -44,10 +44,10 @@ def unpacked_streams(data: bytes, *, most_bytes: int) -> Iterator[bytes]:
         Unusual: More than `most_bytes` in all, or objects packed in a way that cannot be followed.
     """
     left = most_bytes
-    for number, found in enumerate(_OBJECT.finditer(data)):
+    for number, match in enumerate(_OBJECT.finditer(data)):
         if number >= _MOST_OBJECTS:
             raise Unusual(f"it has more than {_MOST_OBJECTS:,} objects")
-        dictionary, end = _dictionary(data, found.end())
+        dictionary, end = _dictionary(data, match.end())
         if stream := _STREAM.match(data, end):
             piece = _unpacked(_without_escapes(dictionary), data, stream.end(), left)
             left -= len(piece)
@@ -57,8 +57,8 @@ def unpacked_streams(data: bytes, *, most_bytes: int) -> Iterator[bytes]:
 def _dictionary(data: bytes, start: int) -> tuple[bytes, int]:
     """A dictionary without its strings and comments, and where it ends."""
     kept, depth, nested, at = [], 0, 0, start
-    for found in _TOKEN.finditer(data, start, min(len(data), start + _DICTIONARY_BYTES)):
-        token, at = found.group(), found.end()
+    for match in _TOKEN.finditer(data, start, min(len(data), start + _DICTIONARY_BYTES)):
+        token, at = match.group(), match.end()
         if nested or token == b"(":
             nested += {b"(": 1, b")": -1}.get(token, 0)
         elif token[:1] != b"%":
@@ -72,7 +72,7 @@ def _dictionary(data: bytes, start: int) -> tuple[bytes, int]:
 def _unpacked(dictionary: bytes, data: bytes, start: int, most_bytes: int) -> bytes:
     names = names_in(dictionary)
     holds_objects = "First" in names or "ObjStm" in names
-    filters = [name for found in _FILTER.findall(dictionary) for name in names_in(found)]
+    filters = [name for entry in _FILTER.findall(dictionary) for name in names_in(entry)]
     if holds_objects and (set(filters) - {"FlateDecode", "Fl"} or len(filters) > 1 or _has_predictor(dictionary)):
         raise Unusual("it packs its objects in an unusual way")
     if holds_objects and not filters and {"Filter", "F"} & names:
@@ -85,13 +85,13 @@ def _unpacked(dictionary: bytes, data: bytes, start: int, most_bytes: int) -> by
 
 
 def _in_order(dictionary: bytes) -> list[str]:
-    found = _FILTER.search(dictionary)
-    return [_plain(name) for name in _NAME.findall(found.group(1))] if found else []
+    match = _FILTER.search(dictionary)
+    return [_plain(name) for name in _NAME.findall(match.group(1))] if match else []
 
 
 def _has_predictor(dictionary: bytes) -> bool:
-    found = re.search(rb"/Predictor\s*(\d+)", dictionary)
-    return found is not None and int(found.group(1)) > 1
+    match = re.search(rb"/Predictor\s*(\d+)", dictionary)
+    return match is not None and int(match.group(1)) > 1
 
 
 def _decoded(name: str, data: bytes, start: int, most_bytes: int) -> bytes:
@@ -126,7 +126,7 @@ def _inflated(data: bytes, start: int, most_bytes: int) -> bytes:
 
 
 def _without_escapes(data: bytes) -> bytes:
-    return re.sub(rb"#([0-9A-Fa-f]{2})", lambda found: bytes([int(found.group(1), 16)]), data)
+    return re.sub(rb"#([0-9A-Fa-f]{2})", lambda match: bytes([int(match.group(1), 16)]), data)
 
 
 def _plain(name: bytes) -> str:

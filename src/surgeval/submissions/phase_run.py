@@ -75,15 +75,15 @@ def check_submission(
 
     Nothing of the submission is run, and nothing is stored.
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     if image is not None:
-        found += _judged("image-refused", lambda: _image_notes(image, phase))
+        findings += _judged("image-refused", lambda: _image_notes(image, phase))
     if weights is not None:
-        found += _judged("weights-refused", lambda: _weights_notes(weights, phase))
+        findings += _judged("weights-refused", lambda: _weights_notes(weights, phase))
     if description is not None:
-        found += _judged("description-refused", lambda: _description_notes(description))
-    found += _judged("engine-refused", lambda: _engine_notes(phase, engine))
-    return tuple(found)
+        findings += _judged("description-refused", lambda: _description_notes(description))
+    findings += _judged("engine-refused", lambda: _engine_notes(phase, engine))
+    return tuple(findings)
 
 
 def _judged(code: str, look: Callable[[], Iterable[str]]) -> list[Finding]:
@@ -98,8 +98,8 @@ def _judged(code: str, look: Callable[[], Iterable[str]]) -> list[Finding]:
 
 def _image_notes(image: Path, phase: Phase) -> list[str]:
     facts = inspect_image(image, phase.image)
-    told = f"{facts.size_mb:.0f} MB, {facts.layers} layers, {facts.digest}; stored and run as {facts.clean_digest}"
-    return [told, *facts.notes]
+    sentence = f"{facts.size_mb:.0f} MB, {facts.layers} layers, {facts.digest}; stored and run as {facts.clean_digest}"
+    return [sentence, *facts.notes]
 
 
 def _weights_notes(weights: Path, phase: Phase) -> list[str]:

@@ -43,7 +43,7 @@ def shard_folder(out: Path, number: int, of: int) -> Path:
 def shard_folders(out: Path) -> list[tuple[int, int, Path]]:
     """Every shard of a submission: number, of how many, and its folder."""
     named = [(_SHARD.fullmatch(path.name), path) for path in sorted(out.iterdir())] if out.is_dir() else []
-    return [(int(found["number"]), int(found["of"]), path) for found, path in named if found]
+    return [(int(match["number"]), int(match["of"]), path) for match, path in named if match]
 
 
 def note_stage(out: Path, stage: Stage, **facts: Any) -> None:
@@ -114,14 +114,14 @@ def _stage(history: list[dict[str, Any]], shards: list[dict[str, Any]]) -> Stage
     last = Stage(history[-1]["stage"]) if history else Stage.QUEUED
     if last in (Stage.INTAKE_REFUSED, Stage.SCORED) or not shards:
         return last
-    found = {shard["stage"] for shard in shards}
-    if Stage.RUNNING in found:
+    stages = {shard["stage"] for shard in shards}
+    if Stage.RUNNING in stages:
         return Stage.RUNNING
-    if Stage.FAILED_INFRA in found:
+    if Stage.FAILED_INFRA in stages:
         return Stage.FAILED_INFRA
     if len(shards) < shards[0]["of"]:
         return Stage.QUEUED
-    return Stage.FAILED_PARTICIPANT if found == {Stage.FAILED_PARTICIPANT} else Stage.INFERRED
+    return Stage.FAILED_PARTICIPANT if stages == {Stage.FAILED_PARTICIPANT} else Stage.INFERRED
 
 
 def _shard(number: int, of: int, folder: Path) -> dict[str, Any]:

@@ -71,7 +71,7 @@ class Uploads:
             if sum(one is not None and one.owner == owner for one in known) >= self._limits.most_open:
                 raise UploadRefused(f"{self._limits.most_open} uploads are unfinished; finish or abandon one first")
             name = secrets.token_hex(16)
-            self._part(name).touch(mode=0o600, exist_ok=False)
+            self._draft(name).touch(mode=0o600, exist_ok=False)
             self._announce(name, _Announced(owner, size_bytes, digest))
         return name
 
@@ -99,7 +99,7 @@ class Uploads:
     def received_bytes(self, name: str, owner: str) -> int:
         """Where the next piece begins."""
         self._owned(name, owner)
-        return self._part(name).stat().st_size
+        return self._draft(name).stat().st_size
 
     def add(self, name: str, owner: str, *, offset: int, piece: bytes, length: int | None = None) -> int:
         """The number of bytes received so far, with this piece.
@@ -114,7 +114,7 @@ class Uploads:
         Raises:
             UploadRefused: Not the next piece, not the length declared, too large, or not this owner's upload.
         """
-        told = self._owned(name, owner)
+        announced = self._owned(name, owner)
         if length is not None and length != len(piece):
             raise UploadRefused(f"the piece has {len(piece):,} bytes and declares {length:,}; send it again")
         if not 0 < len(piece) <= self._limits.most_piece_bytes:
@@ -123,8 +123,8 @@ class Uploads:
             have = os.fstat(file).st_size
             if offset != have:
                 raise UploadRefused(f"the next piece begins at byte {have}; got one that begins at {offset}")
-            if have + len(piece) > told.size_bytes:
-                raise UploadRefused(f"it has more than the {told.size_bytes:,} bytes that it announced")
+            if have + len(piece) > announced.size_bytes:
+                raise UploadRefused(f"it has more than the {announced.size_bytes:,} bytes that it announced")
             _write_whole(file, piece, have)
             return have + len(piece)
 
@@ -134,16 +134,16 @@ class Uploads:
         Raises:
             UploadRefused: Bytes are missing, or they are not those that were announced; then nothing is kept.
         """
-        told = self._owned(name, owner)
+        announced = self._owned(name, owner)
         with self._locked(name) as file:
             have = os.fstat(file).st_size
-            if have != told.size_bytes:
-                raise UploadRefused(f"{told.size_bytes - have:,} bytes are missing; go on at byte {have}")
-            if not hmac.compare_digest(_digest(file), told.digest):
+            if have != announced.size_bytes:
+                raise UploadRefused(f"{announced.size_bytes - have:,} bytes are missing; go on at byte {have}")
+            if not hmac.compare_digest(_digest(file), announced.digest):
                 self._remove(name)
                 raise UploadRefused("its bytes are not those announced (another SHA-256); begin again")
             try:
-                os.link(self._part(name), target)
+                os.link(self._draft(name), target)
             except FileExistsError:
                 if not os.path.samestat(os.fstat(file), os.lstat(target)):  # moved, then interrupted
                     raise
@@ -169,14 +169,14 @@ class Uploads:
         except (FileNotFoundError, ValueError, TypeError):
             return None
 
-    def _part(self, name: str) -> Path:
+    def _draft(self, name: str) -> Path:
         return self._folder / f"{name}.part"
 
     @contextmanager
     def _locked(self, name: str) -> Iterator[int]:
         """The file received so far, held by nobody else: of two equal pieces at once only one is the next."""
         try:
-            file = os.open(self._part(name), os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+            file = os.open(self._draft(name), os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
             raise UploadRefused("there is no such upload; begin one") from None
         import fcntl  # only hosts need it, and those are no Windows machines
@@ -204,8 +204,8 @@ def _write_whole(file: int, piece: bytes, offset: int) -> None:
 
 
 def _digest(file: int) -> str:
-    found, at = hashlib.sha256(), 0
+    digest, at = hashlib.sha256(), 0
     while chunk := os.pread(file, _CHUNK, at):
-        found.update(chunk)
+        digest.update(chunk)
         at += len(chunk)
-    return found.hexdigest()
+    return digest.hexdigest()

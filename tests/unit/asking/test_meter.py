@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from surgeval.asking.meter import Meter, advance, expect, told
+from surgeval.asking.meter import Meter, advance, expect, reporting
 
 
 def ticking() -> tuple[Callable[[], float], list[float]]:
@@ -80,7 +80,7 @@ def test_the_line_is_said_again_and_again_also_while_nothing_happens() -> None:
         if len(lines) == 3:
             thrice.set()
 
-    with told(Meter("asking m"), say, every_s=0.005) as meter:
+    with reporting(Meter("asking m"), say, every_s=0.005) as meter:
         meter.expect(7)
         assert thrice.wait(10)
     said = len(lines)

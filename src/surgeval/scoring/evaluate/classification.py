@@ -112,8 +112,8 @@ def read_labelled(
 def _predicted(predictions: Any, columns: Mapping[str, str] | None, classes: Sequence[str]) -> tuple[pl.DataFrame, str]:
     """The predictions as a table, and what they were taken for where they were none."""
     if isinstance(predictions, str | Path) and holds_labels(Path(predictions)):
-        found = read_labels(Path(predictions), classes)
-        return unlisted(found.frame, classes), found.form
+        labels = read_labels(Path(predictions), classes)
+        return unlisted(labels.frame, classes), labels.form
     frame = read_records(predictions, columns)
     return unlisted(frame, classes), ""
 
@@ -123,11 +123,11 @@ def _with_names(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     if not names or "prediction" not in frame.columns:
         return frame
     by_number = {str(place): str(name) for place, name in enumerate(names)}
-    told = texts(frame["prediction"])
-    if strange := sorted(set(told.drop_nulls()) - set(by_number)):
+    predicted = texts(frame["prediction"])
+    if strange := sorted(set(predicted.drop_nulls()) - set(by_number)):
         message = f"predictions {', '.join(strange[:5])} are no numbers from 0 to {len(names) - 1}"
         raise InputInvalid("predictions", [f"{message}, which --prediction-labels names"])
-    return frame.with_columns(told.replace(by_number).alias("prediction"))
+    return frame.with_columns(predicted.replace(by_number).alias("prediction"))
 
 
 def _moments_of(ours: pl.DataFrame, frame: pl.DataFrame) -> tuple[pl.DataFrame, str]:

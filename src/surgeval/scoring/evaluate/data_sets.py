@@ -85,21 +85,21 @@ def references_of(
     read = known.references(root, task=name)
     table, which = _chosen(known, root, read.table, split, videos)
     table, left_out = _without_doubtful(table, compared, videos)
-    found = _thinned(compared.arranged(replace(read, table=table)), compared, rate_hz)
-    said = {"references": f"{known.title}, {name}", "videos": which}
+    loaded = _thinned(compared.arranged(replace(read, table=table)), compared, rate_hz)
+    facts = {"references": f"{known.title}, {name}", "videos": which}
     if rate_hz is not None:
-        said["sampling"] = f"{rate_hz:g} references per second"
+        facts["sampling"] = f"{rate_hz:g} references per second"
     if compared.cluster != "video":
-        said["independent unit"] = compared.cluster
-    files = tuple(dict.fromkeys((*found.files, *_mask_files(root, table, compared))))
+        facts["independent unit"] = compared.cluster
+    files = tuple(dict.fromkeys((*loaded.files, *_mask_files(root, table, compared))))
     prose = f" References are those of {known.title} ({known.citation}), task {name}; videos: {which}."
-    given, options = _given_to(kind, Path(root), found, compared, perspective)
+    given, options = _given_to(kind, Path(root), loaded, compared, perspective)
     if perspective is not None:
-        said["identity"] = perspective
+        facts["identity"] = perspective
     clusters = dict(table.select("video", compared.cluster).rows()) if compared.cluster != "video" else {}
     usual = {name: value for name, value in compared.options.items() if (kind, name) != ("detection", "classes")}
     return Prepared(
-        given, {**usual, **options}, said, files, prose, _notes(read, compared, left_out, clusters),
+        given, {**usual, **options}, facts, files, prose, _notes(read, compared, left_out, clusters),
         clusters, compared.metrics if kind == compared.kind else (),
     )  # fmt: skip
 
@@ -134,18 +134,18 @@ def _without_doubtful(
 
 
 def _given_to(
-    kind: str, root: Path, found: References, compared: Comparison, perspective: str | None
+    kind: str, root: Path, loaded: References, compared: Comparison, perspective: str | None
 ) -> tuple[Any, dict[str, Any]]:
     """The references in the form that the kind takes, and options that follow from them."""
     if kind == "tracking":
-        return _tracks(found.table, _identity_column(compared, perspective)), {}
+        return _tracks(loaded.table, _identity_column(compared, perspective)), {}
     if perspective is not None:
         raise Misuse(f"--perspective is for tracking; {kind} has no identities")
     if kind == "segmentation":
-        return _masks(root, found.table, compared)
+        return _masks(root, loaded.table, compared)
     if kind == "detection":
-        return coco_of_boxes(found, compared), {}
-    return _rows(found, compared), _declared(compared, kind)
+        return coco_of_boxes(loaded, compared), {}
+    return _rows(loaded, compared), _declared(compared, kind)
 
 
 def _compared_task(known: DataSet, kind: str, task: str | None) -> tuple[str, Comparison]:
@@ -203,62 +203,62 @@ def _first_few(videos: Sequence[str]) -> str:
     return ", ".join(videos[:_SHOWN]) + more
 
 
-def _thinned(found: References, compared: Comparison, rate_hz: float | None) -> References:
+def _thinned(loaded: References, compared: Comparison, rate_hz: float | None) -> References:
     """References at the rate asked for, with the frame rate of every row where it is known."""
-    if compared.fps is not None and "fps" not in found.table.columns:
-        found = replace(found, table=found.table.with_columns(pl.lit(compared.fps).alias("fps")))
+    if compared.fps is not None and "fps" not in loaded.table.columns:
+        loaded = replace(loaded, table=loaded.table.with_columns(pl.lit(compared.fps).alias("fps")))
     return (
-        found
-        if rate_hz is None or rate_hz == found.rate_hz
-        else sampled(found, rate_hz=rate_hz, first_frame=compared.first_frame)
+        loaded
+        if rate_hz is None or rate_hz == loaded.rate_hz
+        else sampled(loaded, rate_hz=rate_hz, first_frame=compared.first_frame)
     )
 
 
 def _videos_of_split(known: DataSet, root: str | Path, table: pl.DataFrame, split: str) -> list[str]:
     """The videos of a part, named with its scheme where schemes with other videos have such a part too."""
-    scheme, _, part = split.rpartition(":")
+    scheme, _, split_name = split.rpartition(":")
     stated, here = known.splits(root), table["video"].unique().implode()
     of_this_task = set(stated.filter(pl.col("video").is_in(here))["scheme"]) or set(stated["scheme"])
-    found: dict[str, list[str]] = {}
-    for (own, name), rows in stated.group_by("scheme", "split", maintain_order=True):
-        named = scheme.casefold() == str(own).casefold() or (not scheme and own in of_this_task)
-        if named and part_name(str(name)) == part_name(part):
-            found[str(own)] = rows["video"].to_list()
-    if len({frozenset(videos) for videos in found.values()}) > 1:
-        listed = ", ".join(f"{own}:{part_name(part)}" for own in found)
-        raise Misuse(f"{len(found)} splits have a part {part!r}; say {listed}")
-    if not found:
+    by_scheme: dict[str, list[str]] = {}
+    for (scheme_name, name), rows in stated.group_by("scheme", "split", maintain_order=True):
+        named = scheme.casefold() == str(scheme_name).casefold() or (not scheme and scheme_name in of_this_task)
+        if named and part_name(str(name)) == part_name(split_name):
+            by_scheme[str(scheme_name)] = rows["video"].to_list()
+    if len({frozenset(videos) for videos in by_scheme.values()}) > 1:
+        listed = ", ".join(f"{scheme_name}:{part_name(split_name)}" for scheme_name in by_scheme)
+        raise Misuse(f"{len(by_scheme)} splits have a part {split_name!r}; say {listed}")
+    if not by_scheme:
         parts = table["split"].drop_nulls().unique(maintain_order=True).to_list() if "split" in table.columns else []
         pairs = stated.select("scheme", "split").unique(maintain_order=True).rows()
-        offered = ", ".join([*parts, *(f"{own}:{name}" for own, name in pairs)]) or "none"
+        offered = ", ".join([*parts, *(f"{scheme_name}:{name}" for scheme_name, name in pairs)]) or "none"
         raise Misuse(
             f"{known.name} states no split {split!r}; it states {offered}. List the videos of another one with --videos"
         )
-    return next(iter(found.values()))
+    return next(iter(by_scheme.values()))
 
 
 def _declared(compared: Comparison, kind: str) -> dict[str, Any]:
     return {"classes": tuple(compared.members.values())} if compared.members and kind != "triplets" else {}
 
 
-def _rows(found: References, compared: Comparison) -> pl.DataFrame:
+def _rows(loaded: References, compared: Comparison) -> pl.DataFrame:
     """A row per moment: `video`, `frame` and `second`, or `case`, the reference and strata."""
-    table = found.table
+    table = loaded.table
     columns = [pl.col("video"), pl.col(compared.moment)]
-    if compared.moment == "frame" and (second := _seconds(found, compared)) is not None:
+    if compared.moment == "frame" and (second := _seconds(loaded, compared)) is not None:
         columns.append(second.alias("second"))
     columns += [pl.col(name) for name in STRATA if name in table.columns]
     if compared.label:
         return table.select(*columns, pl.col(compared.label).alias("reference"))
     members = compared.members or {name: name for name in table.columns if name not in ("case", "video", *STRATA)}
-    return table.select(*columns, *(pl.col(own).alias(f"reference:{label}") for own, label in members.items()))
+    return table.select(*columns, *(pl.col(column).alias(f"reference:{label}") for column, label in members.items()))
 
 
-def _seconds(found: References, compared: Comparison) -> pl.Expr | None:
+def _seconds(loaded: References, compared: Comparison) -> pl.Expr | None:
     frame = pl.col("frame") - compared.first_frame
-    if "fps" in found.table.columns:
+    if "fps" in loaded.table.columns:
         return frame / pl.col("fps")
-    return frame.cast(pl.Float64) if found.clock in ("seconds", "frames at 1 fps") else None
+    return frame.cast(pl.Float64) if loaded.clock in ("seconds", "frames at 1 fps") else None
 
 
 def _mask_files(root: str | Path, table: pl.DataFrame, compared: Comparison) -> list[Path]:
@@ -269,12 +269,12 @@ def _masks(root: Path, table: pl.DataFrame, compared: Comparison) -> tuple[PngFi
     """Masks under the path that they have in the folder, with their videos and strata."""
     names = [Path(name).with_suffix("").as_posix() for name in table[compared.masks]]
     strata = [name for name in STRATA if name in table.columns]
-    own = {
+    given = {
         "video_of": dict(zip(names, table["video"].to_list(), strict=True)),
         "properties": table.select(pl.Series("case", names), *strata),
         "case_of": dict(zip(names, table["case"].to_list(), strict=True)),
     }
-    return PngFiles({name: root / place for name, place in zip(names, table[compared.masks], strict=True)}), own
+    return PngFiles({name: root / place for name, place in zip(names, table[compared.masks], strict=True)}), given
 
 
 def _identity_column(compared: Comparison, perspective: str | None) -> str:
@@ -287,10 +287,10 @@ def _identity_column(compared: Comparison, perspective: str | None) -> str:
 
 
 def _tracks(table: pl.DataFrame, identity: str) -> Mapping[str, Tracks]:
-    found = {}
+    tracks = {}
     for (video,), rows in table.group_by("video", maintain_order=True):
         size = rows.select("image_width_px", "image_height_px").row(0)
-        found[str(video)] = Tracks(
+        tracks[str(video)] = Tracks(
             rows["frame"].to_numpy(),
             rows[identity].to_numpy(),
             rows.select("x", "y", "width", "height").to_numpy(),
@@ -298,16 +298,16 @@ def _tracks(table: pl.DataFrame, identity: str) -> Mapping[str, Tracks]:
             size_px=None if None in size else size,
             normalised=True,
         )
-    return found
+    return tracks
 
 
-def coco_of_boxes(found: References, compared: Comparison) -> dict[str, Any]:
+def coco_of_boxes(loaded: References, compared: Comparison) -> dict[str, Any]:
     """The references of a table of boxes as a COCO data set.
 
     Images and classes have the ids that the data set gives them; where it gives none their names are the ids, so that
     numbers of whoever predicts never meet numbers that were made up here.
     """
-    table = found.table
+    table = loaded.table
     images = table.unique("case", maintain_order=True)
     numbered = "image_id" in images.columns and images["image_id"].is_unique().all()
     keys = dict(zip(images["case"], images["image_id" if numbered else "case"], strict=True))

@@ -107,29 +107,29 @@ class Measured(NamedTuple):
     """Such metrics whose statistics cannot be written down, and why."""
 
 
-def measure(found: Material, settings: Settings, step: Step) -> Measured:
+def measure(material: Material, settings: Settings, step: Step) -> Measured:
     """The value of every metric with its interval, its values in every video and class, and its conventions."""
     rows, inside, classes, records = [], [], [], {}
     packed: dict[str, tuple[Recipe, VideoStatistics]] = {}
     unwritten: dict[str, str] = {}
-    scored = set() if found.scores is None else set(found.scores["metric"].unique())
-    for job in found.jobs:
-        videos = job.videos or found.videos
+    scored = set() if material.scores is None else set(material.scores["metric"].unique())
+    for job in material.jobs:
+        videos = job.videos or material.videos
         statistics = np.asarray(job.metric.prepare(job.cases))
-        rows.append(_job_row(job, statistics, videos, settings, found.sizes))
+        rows.append(_job_row(job, statistics, videos, settings, material.sizes))
         inside += _video_rows(job, statistics, videos)
         records[job.name] = record_of(job.metric.facts)
         if job.metric.facts.pooled and job.name not in scored:
             try:
                 if settings.clusters:
                     raise Misuse("its videos are not independent of each other, and later verbs would take them so")
-                cases = [found.sizes.get(video, 1) for video in videos] if found.sizes else []
+                cases = [material.sizes.get(video, 1) for video in videos] if material.sizes else []
                 packed[job.name] = written_down(job.name, job.metric, statistics, videos, cases)
             except Misuse as error:
                 unwritten[job.name] = str(error)
         step(1)
-    for one in found.class_jobs:
-        classes += _class_rows(one, one.videos or found.videos, settings)
+    for one in material.class_jobs:
+        classes += _class_rows(one, one.videos or material.videos, settings)
         records[f"per class: {one.name}"] = record_of(one.metric.facts)
         step(1)
     return Measured(
@@ -145,10 +145,10 @@ def measure(found: Material, settings: Settings, step: Step) -> Measured:
 def measure_parts(parts: Sequence[Part], settings: Settings, step: Step) -> pl.DataFrame:
     """One row per stratum, value and metric."""
     rows = []
-    for part in parts:
-        for job in part.jobs:
-            found = _job_row(job, np.asarray(job.metric.prepare(job.cases)), part.videos, settings, part.sizes)
-            rows.append({"stratum": part.stratum, "stratum_value": part.value, "cases": part.cases, **found})
+    for subset in parts:
+        for job in subset.jobs:
+            row = _job_row(job, np.asarray(job.metric.prepare(job.cases)), subset.videos, settings, subset.sizes)
+            rows.append({"stratum": subset.stratum, "stratum_value": subset.value, "cases": subset.cases, **row})
             step(1)
     return tables.PER_STRATUM.frame(rows)
 
@@ -179,7 +179,7 @@ def uncertain(
     value = unweighted(statistic, statistics)
     names, units = [str(place) for place in range(len(value))], settings.units(videos)
     try:
-        found, undefined = prepared_spread(
+        estimates, undefined = prepared_spread(
             statistic, statistics, video=units, facts=facts, names=names, cases=cases, level=settings.level,
             replicates=settings.replicates, method=settings.method, seed=settings.seed,
         )  # fmt: skip
@@ -188,13 +188,13 @@ def uncertain(
         rest = {**blank, "videos": 1, "method": "none", "note": "one video only: its spread is unknowable"}
         return [{"value": known(one), **rest} for one in value]
     count = len(set(units))
-    return [_spread_row(found, place, count, int(undefined[place]), settings) for place in range(len(value))]
+    return [_spread_row(estimates, place, count, int(undefined[place]), settings) for place in range(len(value))]
 
 
-def _spread_row(found: Spread, place: int, videos: int, undefined: int, settings: Settings) -> dict[str, Any]:
-    numbers = {name: known(getattr(found, name)[place]) for name in ("value", "low", "high", "sd", "df")}
-    own = [one for one in found.findings if one.where == str(place)]
-    notes = [one.message for one in own if numbers["low"] is None or one.code not in _SAID_ONCE]
+def _spread_row(estimates: Spread, place: int, videos: int, undefined: int, settings: Settings) -> dict[str, Any]:
+    numbers = {name: known(getattr(estimates, name)[place]) for name in ("value", "low", "high", "sd", "df")}
+    findings = [one for one in estimates.findings if one.where == str(place)]
+    notes = [one.message for one in findings if numbers["low"] is None or one.code not in _SAID_ONCE]
     if undefined:
         notes.append(f"undefined in {undefined:,} of {settings.replicates:,} resamples, which are left aside")
     if numbers["value"] is None:
@@ -202,8 +202,8 @@ def _spread_row(found: Spread, place: int, videos: int, undefined: int, settings
     return {
         **numbers,
         "videos": videos,
-        "effective_videos": known(found.effective[place]),
-        "method": found.method[place],
+        "effective_videos": known(estimates.effective[place]),
+        "method": estimates.method[place],
         "note": " ".join(notes) or None,
     }
 
@@ -284,12 +284,12 @@ def parts_of(
     frame: pl.DataFrame, by: Sequence[str], build: Callable[[pl.DataFrame], tuple[tuple[str, ...], tuple[Job, ...]]]
 ) -> tuple[Part, ...]:
     """The parts of every stratum column; `build` makes videos and jobs of a part of the rows."""
-    found = []
+    parts = []
     for column in by:
         if column not in frame.columns:
             raise UnknownName("stratum column", column, frame.columns)
         for (value,), rows in frame.group_by(column, maintain_order=True):
             videos, jobs = build(rows)
             text = "" if value is None else str(value)
-            found.append(Part(column, text, rows.height, videos, jobs, Counter(rows["video"].to_list())))
-    return tuple(found)
+            parts.append(Part(column, text, rows.height, videos, jobs, Counter(rows["video"].to_list())))
+    return tuple(parts)

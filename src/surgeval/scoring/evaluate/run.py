@@ -91,26 +91,26 @@ def evaluate(
         raise Misuse(f"cannot report by {', '.join(sorted(set(reserved)))}: a name of the score table, or given twice")
     predictions, references = (Path(side) if isinstance(side, str) else side for side in (predictions, references))
     prepared = _prepared(kind, references, wanted)
-    told = {**prepared.options, **{name: value for name, value in chosen.items() if name not in wanted}}
+    given = {**prepared.options, **{name: value for name, value in chosen.items() if name not in wanted}}
     metrics = tuple(metrics) or prepared.metrics
-    found: Material = build(predictions, prepared.references, metrics=metrics, by=tuple(by), **told)
+    material: Material = build(predictions, prepared.references, metrics=metrics, by=tuple(by), **given)
     if prepared.files is not None:
-        found = replace(found, files=prepared.files)
+        material = replace(material, files=prepared.files)
     settings = Settings(level, replicates, seed, method, prepared.clusters)
     step = progress or _quiet
-    measured = _saying(measure(found, settings, step), prepared.conventions)
-    flawed = compat_table(found.jobs, found.videos, settings)
+    measured = _saying(measure(material, settings, step), prepared.conventions)
+    flawed = compat_table(material.jobs, material.videos, settings)
     notes: list[Finding | str] = [
-        *prepared.notes, *found.notes, *compat_notes(flawed), *_per_video_note(found), *_few(found, settings),
-        *_unwritten_notes(measured), *_changing_note(found),
+        *prepared.notes, *material.notes, *compat_notes(flawed), *_per_video_note(material), *_few(material, settings),
+        *_unwritten_notes(measured), *_changing_note(material),
     ]  # fmt: skip
-    boards = found.finish(model, measured)
+    boards = material.finish(model, measured)
     tables = {
         "metrics": measured.metrics,
         "per_video": measured.per_video,
         "per_class": measured.per_class,
-        "per_stratum": _said(measure_parts(found.parts, settings, step), prepared.conventions),
-        **found.extra_tables,
+        "per_stratum": _with_statements(measure_parts(material.parts, settings, step), prepared.conventions),
+        **material.extra_tables,
         **boards,
         "compat": flawed,
     }
@@ -119,11 +119,11 @@ def evaluate(
         model=model,
         tables={name: frame for name, frame in tables.items() if not frame.is_empty()},
         records={"conventions": measured.conventions},
-        prose=_prose(kind, model, found, settings) + prepared.prose,
+        prose=_prose(kind, model, material, settings) + prepared.prose,
         findings=as_findings(notes),
-        scores=score_table_of(found, measured, model, metrics, prepared.clusters),
+        scores=score_table_of(material, measured, model, metrics, prepared.clusters),
         boards=tuple(boards),
-        request=Request(inputs=_files(found, predictions=predictions, references=references, **chosen)),
+        request=Request(inputs=_files(material, predictions=predictions, references=references, **chosen)),
     )
 
 
@@ -131,11 +131,11 @@ def _quiet(_: int) -> None:
     """Nobody is told."""
 
 
-def _few(found: Material, settings: Settings) -> list[Finding]:
+def _few(material: Material, settings: Settings) -> list[Finding]:
     """What few videos do to every interval of the result, said once."""
     counted: Counter[str] = Counter()
-    for unit, video in zip(settings.units(found.videos), found.videos, strict=True):
-        counted[unit] += found.sizes.get(video, 1)
+    for unit, video in zip(settings.units(material.videos), material.videos, strict=True):
+        counted[unit] += material.sizes.get(video, 1)
     videos, sizes = len(counted), np.array(list(counted.values()), dtype=np.float64)
     if settings.method == AUTO:
         finding = few_videos(videos, float(degrees_of_freedom(sizes)))
@@ -144,10 +144,10 @@ def _few(found: Material, settings: Settings) -> list[Finding]:
     return [finding] if finding else []
 
 
-def _per_video_note(found: Material) -> tuple[str, ...]:
+def _per_video_note(material: Material) -> tuple[str, ...]:
     """Which metrics change their value when the rows of the score table are averaged."""
-    scored = set() if found.scores is None else set(found.scores["metric"].unique())
-    pooled = [job.name for job in found.jobs if job.name not in scored and job.metric.facts.pooled]
+    scored = set() if material.scores is None else set(material.scores["metric"].unique())
+    pooled = [job.name for job in material.jobs if job.name not in scored and job.metric.facts.pooled]
     return (PER_VIDEO.format(", ".join(pooled)),) if pooled else ()
 
 
@@ -155,41 +155,44 @@ def _unwritten_notes(measured: Measured) -> list[str]:
     return [UNWRITTEN.format(name, why) for name, why in measured.unwritten.items()]
 
 
-def _strata_within(found: Material) -> dict[str, dict[str, list[str]]]:
+def _strata_within(material: Material) -> dict[str, dict[str, list[str]]]:
     """For each stratum column, its values within every video."""
     within: dict[str, dict[str, list[str]]] = {}
-    for part in found.parts:
-        for video in part.videos:
-            within.setdefault(part.stratum, {}).setdefault(video, []).append(part.value)
+    for subset in material.parts:
+        for video in subset.videos:
+            within.setdefault(subset.stratum, {}).setdefault(video, []).append(subset.value)
     return within
 
 
-def _strata_of_videos(found: Material) -> pl.DataFrame:
+def _strata_of_videos(material: Material) -> pl.DataFrame:
     """Every video with its strata; empty where a stratum changes within the video, or is not stated."""
-    columns = {"video": pl.Series("video", found.videos, dtype=pl.String)}
-    for stratum, within in _strata_within(found).items():
-        values = [within.get(video, []) for video in found.videos]
-        texts = [own[0] if len(own) == 1 and own[0] else None for own in values]
-        columns[stratum] = _as_in_cases(found, stratum, texts)
+    columns = {"video": pl.Series("video", material.videos, dtype=pl.String)}
+    for stratum, within in _strata_within(material).items():
+        values = [within.get(video, []) for video in material.videos]
+        texts = [levels[0] if len(levels) == 1 and levels[0] else None for levels in values]
+        columns[stratum] = _as_in_cases(material, stratum, texts)
     return pl.DataFrame(columns)
 
 
-def _as_in_cases(found: Material, stratum: str, texts: Sequence[str | None]) -> pl.Series:
+def _as_in_cases(material: Material, stratum: str, texts: Sequence[str | None]) -> pl.Series:
     """The values of a stratum in the type that rows of cases have, where there are such rows."""
-    if found.scores is None or stratum not in found.scores.columns:
+    if material.scores is None or stratum not in material.scores.columns:
         return pl.Series(stratum, texts, dtype=pl.String)
-    typed = {str(value): value for value in found.scores[stratum].unique().to_list()}
-    return pl.Series(stratum, [typed.get(text or "") for text in texts], dtype=found.scores.schema[stratum])
+    typed = {str(value): value for value in material.scores[stratum].unique().to_list()}
+    return pl.Series(stratum, [typed.get(text or "") for text in texts], dtype=material.scores.schema[stratum])
 
 
-def _changing_note(found: Material) -> list[str]:
+def _changing_note(material: Material) -> list[str]:
     """Which strata rows of whole videos cannot carry."""
-    whole = [job.name for job in found.jobs if found.scores is None or job.name not in set(found.scores["metric"])]
+    whole = [
+        job.name for job in material.jobs if material.scores is None or job.name not in set(material.scores["metric"])
+    ]
     changing = {
-        stratum: sum(len(values) > 1 for values in within.values()) for stratum, within in _strata_within(found).items()
+        stratum: sum(len(values) > 1 for values in within.values())
+        for stratum, within in _strata_within(material).items()
     }
     return [
-        f"Stratum {stratum!r} changes within {count} of {len(found.videos)} videos, so their rows under "
+        f"Stratum {stratum!r} changes within {count} of {len(material.videos)} videos, so their rows under "
         "metrics of whole videos have none."
         for stratum, count in changing.items()
         if count and whole
@@ -197,22 +200,22 @@ def _changing_note(found: Material) -> list[str]:
 
 
 def score_table_of(
-    found: Material, measured: Measured, model: str, asked: Sequence[str], clusters: Mapping[str, str] | None = None
+    material: Material, measured: Measured, model: str, asked: Sequence[str], clusters: Mapping[str, str] | None = None
 ) -> ScoreTable:
     """The score of every case, and of every video under metrics that no single case has a score of.
 
     Where a metric has no value there is no row: nothing was scored. Where videos are not independent, `video` names
     what they belong to, since that is what later verbs leave out.
     """
-    scored = [] if found.scores is None else [found.scores]
-    named = set() if found.scores is None else set(found.scores["metric"].unique())
+    scored = [] if material.scores is None else [material.scores]
+    named = set() if material.scores is None else set(material.scores["metric"].unique())
     values = measured.per_video.filter(~pl.col("metric").is_in(list(named))).select("video", "metric", "value")
-    values = values.join(_strata_of_videos(found), on="video", how="left", maintain_order="left")
+    values = values.join(_strata_of_videos(material), on="video", how="left", maintain_order="left")
     scored.append(values.with_columns(pl.col("video").alias("case"), pl.lit(Status.ANSWERED.value).alias("status")))
     rows = pl.concat(scored, how="diagonal_relaxed").with_columns(pl.col("status").fill_null(Status.ANSWERED.value))
     rows = rows.with_columns(pl.col("video").replace(clusters or {}))
     known = rows.filter(pl.col("value").is_not_nan() & pl.col("value").is_not_null())
-    facts = {job.name: job.metric.facts for job in found.jobs} | dict(found.score_facts)
+    facts = {job.name: job.metric.facts for job in material.jobs} | dict(material.score_facts)
     main = asked[0] if len(asked) == 1 else None
     whole = known if known.height else rows
     statistics = StatisticsTable.of(model, measured.statistics) if measured.statistics else None
@@ -221,7 +224,7 @@ def score_table_of(
     )
 
 
-def _prose(kind: str, model: str, found: Material, settings: Settings) -> str:
+def _prose(kind: str, model: str, material: Material, settings: Settings) -> str:
     how = (
         "intervals come from leaving out one video at a time (jackknife, Student's t with the degrees of freedom of "
         "Bell and McCaffrey, on the logit scale where a metric is bounded); nothing is drawn."
@@ -230,7 +233,7 @@ def _prose(kind: str, model: str, found: Material, settings: Settings) -> str:
         f"videos (seed {settings.seed})."
     )
     return (
-        f"{model!r} was evaluated for {kind} on {found.cases:,} cases of {len(found.videos):,} videos. "
+        f"{model!r} was evaluated for {kind} on {material.cases:,} cases of {len(material.videos):,} videos. "
         f"{percent(settings.level)} {how} Estimand and conventions of every metric are in conventions.json."
     )
 
@@ -250,26 +253,26 @@ def _prepared(kind: str, references: Any, wanted: dict[str, Any]) -> Prepared:
     return references_of(kind, references, **wanted)
 
 
-def _saying(measured: Measured, said: Mapping[str, str]) -> Measured:
+def _saying(measured: Measured, statements: Mapping[str, str]) -> Measured:
     """What was measured with the conventions of the data set in every record."""
-    if not said:
+    if not statements:
         return measured
     tables: dict[str, Any] = {
-        name: _said(getattr(measured, name), said) for name in ("metrics", "per_video", "per_class")
+        name: _with_statements(getattr(measured, name), statements) for name in ("metrics", "per_video", "per_class")
     }
     records = {
-        name: {**record, "conventions": {**record["conventions"], **said}}
+        name: {**record, "conventions": {**record["conventions"], **statements}}
         for name, record in measured.conventions.items()
     }
     return measured._replace(**tables, conventions=records)
 
 
-def _said(frame: pl.DataFrame, said: Mapping[str, str]) -> pl.DataFrame:
-    text = "".join(f"; {key}: {value}" for key, value in said.items())
-    return frame.with_columns(pl.col("conventions") + pl.lit(text)) if said else frame
+def _with_statements(frame: pl.DataFrame, statements: Mapping[str, str]) -> pl.DataFrame:
+    text = "".join(f"; {key}: {value}" for key, value in statements.items())
+    return frame.with_columns(pl.col("conventions") + pl.lit(text)) if statements else frame
 
 
-def _files(found: Material, **sources: Any) -> dict[str, list[Path]]:
+def _files(material: Material, **sources: Any) -> dict[str, list[Path]]:
     """The files read, by parameter; of a data set only what was opened."""
     read = {name: files_of(source) for name, source in sources.items() if isinstance(source, Path)}
-    return read if found.files is None else {**read, "references": list(found.files)}
+    return read if material.files is None else {**read, "references": list(material.files)}

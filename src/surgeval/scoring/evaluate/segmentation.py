@@ -87,7 +87,7 @@ def material(
         raise UnknownName("order of axes", nifti_axes, AXES)
     ours = read_label_maps(references, "references", table, nifti_axes=nifti_axes)
     theirs = read_label_maps(predictions, "predictions", table, like=ours, nifti_axes=nifti_axes)
-    theirs, said = under_names_of(ours, theirs, case_of or {})
+    theirs, matching = under_names_of(ours, theirs, case_of or {})
     if recoded:
         ours, theirs = Recoded(ours, recoded), Recoded(theirs, recoded)
     labels = _scan(ours, theirs, _whole_numbers(classes), ignore)
@@ -126,7 +126,7 @@ def material(
         extra_tables=_instances(opened, whole, rows),
         sizes=Counter(rows["video"].to_list()),
         notes=(
-            *((said,) if said else ()),
+            *((matching,) if matching else ()),
             *(() if instances else _notes(opened, labels, declared=bool(classes))),
             *_empty_notes(counts, scores),
         ),

@@ -32,7 +32,7 @@ def boxes_of_folder(folder: Path, columns: Mapping[str, str] | None = None) -> R
         if path.is_file() and path.suffix.lower() in _KINDS and path.name.lower() not in NAME_FILES:
             files.setdefault(path.suffix.lower(), []).append(path)
     if len(files) != 1:
-        listed = ", ".join(f"{len(own)} {kind}" for kind, own in files.items()) or "none"
+        listed = ", ".join(f"{len(paths)} {kind}" for kind, paths in files.items()) or "none"
         raise FileUnreadable(str(folder), [f"expected files of one kind per image ({', '.join(_KINDS)}), got {listed}"])
     ((kind, paths),) = files.items()
     if kind == ".txt":
@@ -56,15 +56,15 @@ def _joined(parts: list[RawBoxes], folder: Path) -> RawBoxes:
 
 
 def _arrays(paths: list[Path]) -> RawBoxes:
-    found = RawBoxes("arrays per image (torchvision: corners in pixels, labels from 1)", (XYXY,), (IDS, FROM_1))
+    raw = RawBoxes("arrays per image (torchvision: corners in pixels, labels from 1)", (XYXY,), (IDS, FROM_1))
     for path in paths:
         arrays = read_npz(path)
         if lacking := [name for name in ("boxes", "labels") if name not in arrays]:
-            found.problems.append(f"{path.name}: no array {', '.join(lacking)}")
+            raw.problems.append(f"{path.name}: no array {', '.join(lacking)}")
             continue
         scores = arrays.get("scores", np.full(len(arrays["boxes"]), np.nan)).tolist()
-        found.add_image(path.stem, arrays["labels"].tolist(), arrays["boxes"].tolist(), scores)
-    return found
+        raw.add_image(path.stem, arrays["labels"].tolist(), arrays["boxes"].tolist(), scores)
+    return raw
 
 
 def yolo_boxes(paths: list[Path], folder: Path, columns: Mapping[str, str]) -> RawBoxes:
@@ -82,26 +82,26 @@ def yolo_boxes(paths: list[Path], folder: Path, columns: Mapping[str, str]) -> R
             elif cells:
                 rows.append((path.stem, values))
     tail = _tail([values for _, values in rows], columns)
-    found = RawBoxes(
+    raw = RawBoxes(
         f"YOLO text files (shares of the image; {tail or 'no confidence'})", ("cxcywhn",), (FROM_0, IDS),
         names_beside(folder),
     )  # fmt: skip
-    found.problems += problems[:_SHOWN]
+    raw.problems += problems[:_SHOWN]
     extra = len(tail.split(" and ")) if tail else 0
     for image, values in rows:
         body = values[1 : len(values) - extra]
         ends = values[len(values) - extra :]
         score = ends[0] if tail.startswith("confidence") else None
         if len(body) == 4:
-            found.add(image, int(values[0]), body, score)
+            raw.add(image, int(values[0]), body, score)
         elif len(body) % 2 or len(body) < 6:
-            found.problems.append(f"{image}: {len(values)} numbers in a line fit neither a box nor a polygon")
+            raw.problems.append(f"{image}: {len(values)} numbers in a line fit neither a box nor a polygon")
         else:
             across, down = body[::2], body[1::2]
             middle = [(min(across) + max(across)) / 2, (min(down) + max(down)) / 2]
             box = [*middle, max(across) - min(across), max(down) - min(down)]
-            found.add(image, int(values[0]), box, score, {"shares": body})
-    return found
+            raw.add(image, int(values[0]), box, score, {"shares": body})
+    return raw
 
 
 def _tail(rows: list[list[float]], columns: Mapping[str, str]) -> str:
@@ -162,7 +162,7 @@ def _yaml_names(text: str) -> list[str]:
     if match is None:
         return []
     if match[1].startswith("["):
-        return [part.strip().strip("'\"") for part in match[1].strip("[]").split(",")]
+        return [name.strip().strip("'\"") for name in match[1].strip("[]").split(",")]
     return [
         re.sub(r"^\s*(?:-|\d+:)\s*", "", line).strip().strip("'\"") for line in match[1].splitlines() if line.strip()
     ]
@@ -170,7 +170,7 @@ def _yaml_names(text: str) -> list[str]:
 
 def voc_boxes(paths: list[Path]) -> RawBoxes:
     """Pascal VOC: one XML file per image, corners in pixels, names of classes, a score where a model wrote one."""
-    found = RawBoxes("Pascal VOC (corners in pixels, names of classes)", (XYXY,), (IDS,))
+    raw = RawBoxes("Pascal VOC (corners in pixels, names of classes)", (XYXY,), (IDS,))
     for path in paths:
         try:
             data = path.read_bytes()
@@ -178,11 +178,11 @@ def voc_boxes(paths: list[Path]) -> RawBoxes:
                 raise ValueError("larger than any annotation, or with a document type")
             root = ElementTree.fromstring(data)
         except (OSError, ElementTree.ParseError, ValueError) as error:
-            found.problems.append(f"{path.name}: no XML ({error})")
+            raw.problems.append(f"{path.name}: no XML ({error})")
             continue
         image = root.findtext("filename") or path.stem
         for one in root.iter("object"):
             box = [one.findtext(f"bndbox/{side}") for side in ("xmin", "ymin", "xmax", "ymax")]
             score = one.findtext("score") or one.findtext("confidence")
-            found.add(image, one.findtext("name") or "", box, score)
-    return found
+            raw.add(image, one.findtext("name") or "", box, score)
+    return raw

@@ -71,13 +71,13 @@ def _coco_results(records: list[Mapping[str, Any]]) -> RawBoxes:
     """COCO results; a file name in them, or an id that is text, is how ultralytics writes its own data sets."""
     named = any("file_name" in one or isinstance(one.get("image_id"), str) for one in records)
     form = "COCO results as ultralytics writes them" if named else "COCO results"
-    found = RawBoxes(form, (XYWH,), (IDS, FROM_1) if named else (IDS,))
+    raw = RawBoxes(form, (XYWH,), (IDS, FROM_1) if named else (IDS,))
     for one in records:
         label = one.get("category_id", one.get("category_name", ""))
         image = one.get("image_id") if not isinstance(one.get("file_name"), str) else one["file_name"]
-        found.add(image if isinstance(image, int | str) else str(image), label, one.get("bbox"), one.get("score"),
+        raw.add(image if isinstance(image, int | str) else str(image), label, one.get("bbox"), one.get("score"),
                   one.get("segmentation"))  # fmt: skip
-    return found
+    return raw
 
 
 def _coco_data_set(content: Mapping[str, Any]) -> RawBoxes:
@@ -94,9 +94,9 @@ def _coco_data_set(content: Mapping[str, Any]) -> RawBoxes:
         if str(one.get("category_id")) in classes:
             record["category_id"] = classes[str(one["category_id"])]
         records.append(record)
-    found = _coco_results(records)
-    found.form, found.class_numbers = "a COCO data set with images and categories of its own", (IDS,)
-    return found
+    raw = _coco_results(records)
+    raw.form, raw.class_numbers = "a COCO data set with images and categories of its own", (IDS,)
+    return raw
 
 
 def _names(records: Any, key: str) -> dict[str, str]:
@@ -111,36 +111,36 @@ def _names(records: Any, key: str) -> dict[str, str]:
 
 def _of_images(content: Mapping[Any, Any], form: str) -> RawBoxes:
     """Lists of boxes, labels and scores per image; torchvision counts labels from 1 and keeps 0 for the background."""
-    found = RawBoxes(f"lists per image ({form}: corners in pixels, labels from 1)", (XYXY,), (IDS, FROM_1))
+    raw = RawBoxes(f"lists per image ({form}: corners in pixels, labels from 1)", (XYXY,), (IDS, FROM_1))
     for image, one in content.items():
         boxes, labels = one.get("boxes", []), one.get("labels", [])
         scores = one.get("scores", [None] * len(boxes))
         if not len(boxes) == len(labels) == len(scores):
-            found.problems.append(f"{image}: {len(boxes)} boxes, {len(labels)} labels, {len(scores)} scores")
+            raw.problems.append(f"{image}: {len(boxes)} boxes, {len(labels)} labels, {len(scores)} scores")
             continue
-        found.add_image(image, labels, boxes, scores)
-    return found
+        raw.add_image(image, labels, boxes, scores)
+    return raw
 
 
 def mmdetection_boxes(content: Mapping[str, Mapping[str, Any]]) -> RawBoxes:
     """One object per image with `labels` (from 0), `scores` and `bboxes` (corners), as MMDetection's inferencer."""
-    found = RawBoxes("MMDetection per image (corners in pixels, labels from 0)", (XYXY,), (FROM_0,))
+    raw = RawBoxes("MMDetection per image (corners in pixels, labels from 0)", (XYXY,), (FROM_0,))
     for image, one in content.items():
         boxes = one["bboxes"]
-        found.add_image(image.removeprefix("preds_"), one["labels"], boxes, one.get("scores", [None] * len(boxes)))
-    return found
+        raw.add_image(image.removeprefix("preds_"), one["labels"], boxes, one.get("scores", [None] * len(boxes)))
+    return raw
 
 
 def _ultralytics(content: Mapping[str, list[Mapping[str, Any]]]) -> RawBoxes:
     """`to_json` of ultralytics: corners as an object; the name of the file is the image."""
-    found = RawBoxes("ultralytics to_json (corners in pixels)", (XYXY,), (FROM_0,))
+    raw = RawBoxes("ultralytics to_json (corners in pixels)", (XYXY,), (FROM_0,))
     for image, records in content.items():
         for one in records:
             box = one["box"]
             corners = [box.get(side) for side in ("x1", "y1", "x2", "y2")] if isinstance(box, Mapping) else None
             outline = _points(one.get("segments"))
-            found.add(image, one.get("name", one.get("class", "")), corners, one.get("confidence"), outline)
-    return found
+            raw.add(image, one.get("name", one.get("class", "")), corners, one.get("confidence"), outline)
+    return raw
 
 
 def _points(segments: Any) -> list[list[float]] | None:
@@ -151,33 +151,33 @@ def _points(segments: Any) -> list[list[float]] | None:
 
 def labelme_boxes(content: Mapping[str, Mapping[str, Any]]) -> RawBoxes:
     """LabelMe's shapes, with a confidence where a model wrote `score` or `confidence` into them."""
-    found = RawBoxes("LabelMe shapes (corners in pixels, names of classes)", (XYXY,), (IDS,))
+    raw = RawBoxes("LabelMe shapes (corners in pixels, names of classes)", (XYXY,), (IDS,))
     for image, one in content.items():
         image = Path(str(one.get("imagePath") or image).replace("\\", "/")).stem
         for shape in one["shapes"]:
             points = shape.get("points", []) if isinstance(shape, Mapping) else []
             if len(points) < 2:
-                found.problems.append(f"{image}: a shape without points")
+                raw.problems.append(f"{image}: a shape without points")
                 continue
             across, down = [p[0] for p in points], [p[1] for p in points]
             corners = [min(across), min(down), max(across), max(down)]
             outline = [[n for p in points for n in p]] if shape.get("shape_type") == "polygon" else None
             flags = shape.get("flags") if isinstance(shape.get("flags"), Mapping) else {}
-            told = (shape.get("score"), shape.get("confidence"), flags.get("score"))
-            score = next((one for one in told if one is not None), None)
-            found.add(image, str(shape.get("label")), corners, score, outline)
-    return found
+            scores = (shape.get("score"), shape.get("confidence"), flags.get("score"))
+            score = next((one for one in scores if one is not None), None)
+            raw.add(image, str(shape.get("label")), corners, score, outline)
+    return raw
 
 
 def _grand_challenge(content: Mapping[str, Any]) -> RawBoxes:
     """Corners of rectangles whose name holds the frame and the tool, as `slice_nr_12_needle_driver`."""
-    found = RawBoxes("grand-challenge boxes (frame and class in the name)", (XYXY,), (IDS,))
+    raw = RawBoxes("grand-challenge boxes (frame and class in the name)", (XYXY,), (IDS,))
     for one in content.get("boxes", []):
         match = _SLICE.fullmatch(str(one.get("name")))
         corners = one.get("corners") or []
         if match is None or len(corners) < 2:
-            found.problems.append(f"box {str(one.get('name'))[:40]!r}: expected slice_nr_FRAME_CLASS and corners")
+            raw.problems.append(f"box {str(one.get('name'))[:40]!r}: expected slice_nr_FRAME_CLASS and corners")
             continue
         across, down = [c[0] for c in corners], [c[1] for c in corners]
-        found.add(int(match[1]), match[2], [min(across), min(down), max(across), max(down)], one.get("probability"))
-    return found
+        raw.add(int(match[1]), match[2], [min(across), min(down), max(across), max(down)], one.get("probability"))
+    return raw

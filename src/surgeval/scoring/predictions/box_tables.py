@@ -64,25 +64,25 @@ def boxes_of_table(source: Any, where: str, columns: Mapping[str, str] | None = 
     sides, formats = _sides(small, asked)
     problems = [
         f"no column for {what}; name yours with --columns {ours}=..."
-        for what, ours, found in (
+        for what, ours, column in (
             ("the image (or video and frame)", "image", image or moment),
             ("the class", "label", label),
             ("the boxes", "box", sides),
         )
-        if not found
+        if not column
     ]
     problems += [f"column {name!r} does not exist" for name in asked.values() if name not in frame.columns]
     if problems or label is None:
-        got = ", ".join(map(repr, frame.columns[:20]))
-        raise FileUnreadable(where, [*problems, f"the columns are {got}"])
+        listed = ", ".join(map(repr, frame.columns[:20]))
+        raise FileUnreadable(where, [*problems, f"the columns are {listed}"])
     frame = _one_row_per_box(frame, [*sides, label, *([score] if score else [])])
     form = f"a table of boxes (columns {', '.join(sides)})"
-    found = RawBoxes(form, formats)
+    raw = RawBoxes(form, formats)
     for row in frame.iter_rows(named=True):
         key = row[image] if image else (str(row[moment[0]]), int(row[moment[1]])) if moment else ""
         box = _listed(row[sides[0]]) if len(sides) == 1 else [row[side] for side in sides]
-        found.add(_key(key), row[label], box, row[score] if score else None)
-    return found
+        raw.add(_key(key), row[label], box, row[score] if score else None)
+    return raw
 
 
 def _first(small: Mapping[str, str], names: Sequence[str]) -> str | None:

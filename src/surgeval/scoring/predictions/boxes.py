@@ -86,12 +86,12 @@ def read_boxes(
     corners, form = _in_pixels(raw, [images.size(number) for number in numbers], box_format)
     results = []
     for row, (number, label) in enumerate(zip(numbers, labels, strict=True)):
-        found = {"image_id": number, "category_id": label, "bbox": corners[row]}
+        record = {"image_id": number, "category_id": label, "bbox": corners[row]}
         if raw.scores[row] is not None and not np.isnan(raw.scores[row] or 0.0):
-            found["score"] = raw.scores[row]
+            record["score"] = raw.scores[row]
         if raw.outlines[row] is not None:
-            found["segmentation"] = _outline(raw.outlines[row], images.size(number))
-        results.append(found)
+            record["segmentation"] = _outline(raw.outlines[row], images.size(number))
+        results.append(record)
     return Read(results, f"Predictions were read as {raw.form}; boxes as {form}; {how}.")
 
 
@@ -111,8 +111,8 @@ def _is_plain(source: Any, dataset: Mapping[str, Any]) -> bool:
 
 
 def _records(dataset: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    found = dataset.get(key)
-    return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
+    records = dataset.get(key)
+    return [one for one in records if isinstance(one, Mapping)] if isinstance(records, list) else []
 
 
 def _raw(source: Any, columns: Mapping[str, str]) -> RawBoxes:
@@ -162,13 +162,13 @@ class _Images:
 
     def _add(self, spell: Callable[[Mapping[str, Any]], Key | None], records: list[Mapping[str, Any]]) -> None:
         """Names of one spelling; one that two images share names neither."""
-        found: dict[Key, Any] = {}
+        by_name: dict[Key, Any] = {}
         shared: set[Key] = set()
         for one in records:
             name = spell(one)
-            if name is not None and found.setdefault(name, one["id"]) != one["id"]:
+            if name is not None and by_name.setdefault(name, one["id"]) != one["id"]:
                 shared.add(name)
-        for name, number in found.items():
+        for name, number in by_name.items():
             if name not in shared:
                 self._names.setdefault(name, number)
 
@@ -251,13 +251,13 @@ def _numbering(
     ordered = list(known)
     readings: dict[str, dict[int, Any]] = {}
     for reading in (stated,) if stated else raw.class_numbers:
-        found = {n: _at(n, reading, ordered, known) for n in numbers}
-        if None not in found.values() and found not in readings.values():
-            readings[reading] = found
+        meaning = {n: _at(n, reading, ordered, known) for n in numbers}
+        if None not in meaning.values() and meaning not in readings.values():
+            readings[reading] = meaning
     if len(readings) == 1:
-        ((reading, found),) = readings.items()
+        ((reading, meaning),) = readings.items()
         words = {IDS: "as the references' own ids", FROM_0: "in the references' order from 0"}
-        return found, f"class numbers {words.get(reading, 'in the order of the references from 1')}"
+        return meaning, f"class numbers {words.get(reading, 'in the order of the references from 1')}"
     listed = ", ".join(f"{n} {name}" for n, name in known.items())
     what = "fit no reading" if not readings else f"can be {' or '.join(readings)}"
     raise Misuse(

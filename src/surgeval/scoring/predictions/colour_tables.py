@@ -26,17 +26,17 @@ def read_colours(path: Path) -> Colours:
         FileUnreadable: Missing, of no known form, or with a colour twice.
     """
     entries = _of_records(read_json(path)) if path.suffix.lower() == ".json" else _of_lines(read_text(path))
-    found: dict[tuple[int, int, int], int] = {}
+    colours: dict[tuple[int, int, int], int] = {}
     problems = []
     for number, colour in entries:
         key = _colour(colour)
         if key is None or number is None:
             problems.append(f"no colour of three numbers from 0 to {_MOST}: {str(colour)[:40]!r}")
-        elif found.setdefault(key, number) != number:
-            problems.append(f"the colour {key} stands for {found[key]} and for {number}")
-    if problems or not found:
+        elif colours.setdefault(key, number) != number:
+            problems.append(f"the colour {key} stands for {colours[key]} and for {number}")
+    if problems or not colours:
         raise FileUnreadable(str(path), problems or ["no colours; expected name:r,g,b:: lines, or a JSON list"])
-    return found
+    return colours
 
 
 def _of_records(content: Any) -> list[tuple[int | None, Any]]:
@@ -59,7 +59,7 @@ def _of_lines(text: str) -> list[tuple[int | None, Any]]:
 
 def _colour(value: Any) -> tuple[int, int, int] | None:
     try:
-        red, green, blue = (int(part) for part in value)
+        red, green, blue = (int(channel) for channel in value)
     except (TypeError, ValueError):
         return None
-    return (red, green, blue) if all(0 <= part <= _MOST for part in (red, green, blue)) else None
+    return (red, green, blue) if all(0 <= channel <= _MOST for channel in (red, green, blue)) else None

@@ -66,8 +66,8 @@ def read_labels(path: Path, classes: Sequence[str]) -> Labels:
     ]
     kinds = {one.suffix.lower() or ".txt" for one in files}
     if len(kinds) != 1:
-        found = ", ".join(sorted(kinds)) or "none"
-        raise FileUnreadable(str(path), [f"expected text or array files of one kind, one per video, got {found}"])
+        listed = ", ".join(sorted(kinds)) or "none"
+        raise FileUnreadable(str(path), [f"expected text or array files of one kind, one per video, got {listed}"])
     if kinds == {".txt"}:
         return _joined([_text(one) for one in files], path)
     parts = [_one_file(one, classes) for one in files]
@@ -265,13 +265,15 @@ def matched_videos(references: Sequence[str], predictions: pl.DataFrame) -> tupl
     plain: dict[str, list[str]] = {}
     for video in known:
         plain.setdefault(_plain(video), []).append(video)
-    found = {
+    renamed = {
         name: plain[_plain(name)][0] for name in named if name not in known and len(plain.get(_plain(name), ())) == 1
     }
-    if not found or len(set(found.values()) | (set(named) & known)) < len(found) + len(set(named) & known):
+    if not renamed or len(set(renamed.values()) | (set(named) & known)) < len(renamed) + len(set(named) & known):
         return predictions, ""
-    shown = ", ".join(f"{theirs} as {ours}" for theirs, ours in list(found.items())[:3])
-    return predictions.with_columns(pl.col("video").replace(found)), f"videos by name without case and zeros ({shown})"
+    shown = ", ".join(f"{theirs} as {ours}" for theirs, ours in list(renamed.items())[:3])
+    return predictions.with_columns(
+        pl.col("video").replace(renamed)
+    ), f"videos by name without case and zeros ({shown})"
 
 
 def _plain(video: str) -> str:

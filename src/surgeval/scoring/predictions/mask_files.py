@@ -103,12 +103,12 @@ def under_names_of(
             tails.setdefault("/".join(parts[place:]), set()).add(name)
         if name in also:
             tails.setdefault(also[name], set()).add(name)
-    found = {theirs: next(iter(tails[theirs])) for theirs in predictions if len(tails.get(theirs, ())) == 1}
-    if len(found) < len(predictions) or len(set(found.values())) < len(found):
+    matched = {theirs: next(iter(tails[theirs])) for theirs in predictions if len(tails.get(theirs, ())) == 1}
+    if len(matched) < len(predictions) or len(set(matched.values())) < len(matched):
         return predictions, ""
-    theirs, ours = next(iter(found.items()))
-    said = f"Predicted masks were matched by the end of their names, as {theirs!r} to {ours!r}."
-    return Named(predictions, {ours: theirs for theirs, ours in found.items()}), said
+    theirs, ours = next(iter(matched.items()))
+    sentence = f"Predicted masks were matched by the end of their names, as {theirs!r} to {ours!r}."
+    return Named(predictions, {ours: theirs for theirs, ours in matched.items()}), sentence
 
 
 class Recoded(Mapping[str, np.ndarray]):
@@ -118,10 +118,10 @@ class Recoded(Mapping[str, np.ndarray]):
         self._maps, self._codes = maps, codes
 
     def __getitem__(self, name: str) -> np.ndarray:
-        found = np.asarray(self._maps[name])
-        changed = found.astype(np.int64) if found.dtype == bool else found.copy()
+        labels = np.asarray(self._maps[name])
+        changed = labels.astype(np.int64) if labels.dtype == bool else labels.copy()
         for old, new in self._codes.items():
-            changed[found == old] = new
+            changed[labels == old] = new
         return changed
 
     def __iter__(self) -> Iterator[str]:
@@ -170,18 +170,18 @@ def read_label_maps(
     if isinstance(source, Mapping):
         return {str(name): np.asarray(array) for name, array in source.items()}
     path = Path(source)
-    found: Mapping[str, np.ndarray]
+    maps: Mapping[str, np.ndarray]
     if path.is_dir():
-        found = _folder(path, colours, like, nifti_axes)
+        maps = _folder(path, colours, like, nifti_axes)
     elif path.suffix.lower() == ".npz":
-        found = read_npz(path)
+        maps = read_npz(path)
     elif path.suffix.lower() in (".json", ".jsonl"):
-        found = _maps_of_records(read_json(path), path.name)
+        maps = _maps_of_records(read_json(path), path.name)
     else:
         raise FileUnreadable(str(path), ["expected a folder of PNG, NPY or NIfTI files, an .npz or a .json file"])
-    if not found:
+    if not maps:
         raise InputInvalid(where, [f"{path} holds no masks"])
-    return found
+    return maps
 
 
 def _folder(
@@ -191,7 +191,7 @@ def _folder(
     png = png_folder(folder)
     npy = {p.relative_to(folder).with_suffix("").as_posix(): p for p in sorted(folder.rglob("*.npy"))}
     nifti = {_stem(p.relative_to(folder).as_posix()): p for p in sorted(folder.rglob("*.nii*")) if is_nifti(p)}
-    kinds = [name for name, own in (("PNG", png), ("NPY", npy), ("NIfTI", nifti)) if own]
+    kinds = [name for name, files in (("PNG", png), ("NPY", npy), ("NIfTI", nifti)) if files]
     if len(kinds) > 1:
         raise FileUnreadable(str(folder), [f"masks of several kinds ({', '.join(kinds)}); keep one kind in the folder"])
     if nifti:

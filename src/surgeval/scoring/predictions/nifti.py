@@ -70,19 +70,19 @@ class NiftiFiles(Mapping[str, np.ndarray]):
         self._paths, self._like, self._axes = paths, like, axes
 
     def __getitem__(self, name: str) -> np.ndarray:
-        found = read_nifti(self._paths[name])
-        return found.T if self._along_x(name, found) else found
+        array = read_nifti(self._paths[name])
+        return array.T if self._along_x(name, array) else array
 
-    def _along_x(self, name: str, found: np.ndarray) -> bool:
+    def _along_x(self, name: str, array: np.ndarray) -> bool:
         if self._axes is not None:
             return self._axes == "xy"
         wanted = np.asarray(self._like[name]).shape if self._like is not None and name in self._like else None
-        if found.shape[0] == found.shape[1] or wanted is None:
+        if array.shape[0] == array.shape[1] or wanted is None:
             raise Misuse(
-                f"{self._paths[name].name}: {found.shape[0]} by {found.shape[1]} pixels do not say which axis runs "
+                f"{self._paths[name].name}: {array.shape[0]} by {array.shape[1]} pixels do not say which axis runs "
                 f"across; say --nifti-axes {' or '.join(AXES)}"
             )
-        return wanted != found.shape
+        return wanted != array.shape
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._paths)

@@ -46,8 +46,8 @@ def read_npy(path: Path) -> np.ndarray:
         if path.stat().st_size > LARGEST_BYTES:
             raise ValueError(f"more than {LARGEST_BYTES / 1e9:.0f} GB")
         with path.open("rb") as handle:
-            found: np.ndarray = npy.read_array(handle, allow_pickle=False)
-        return found
+            array: np.ndarray = npy.read_array(handle, allow_pickle=False)
+        return array
     except (OSError, ValueError, EOFError, MemoryError, SyntaxError, tokenize.TokenError) as error:
         raise FileUnreadable(str(path), [f"no plain array ({error})"]) from None
 

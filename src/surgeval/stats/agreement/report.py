@@ -107,9 +107,9 @@ def agreement(
     check_level(level)
     check_replicates(replicates)
     check_seed(seed)
-    for kind, got, known in (("scale", scale, SCALES), ("kappa weights", kappa_weights, KAPPA_WEIGHTS)):
-        if got not in known:
-            raise UnknownName(kind, got, known)
+    for kind, chosen, known in (("scale", scale, SCALES), ("kappa weights", kappa_weights, KAPPA_WEIGHTS)):
+        if chosen not in known:
+            raise UnknownName(kind, chosen, known)
     if into is not None and tolerance is None:
         raise Misuse("into names references for a tolerance; say with which chance raters are to lie within it")
     segments = start is not None or end is not None
@@ -140,11 +140,11 @@ def agreement(
     )  # fmt: skip
     if tolerance is None:
         return result
-    row, said = tolerance_row(ratings, tolerance, level)
+    row, findings = tolerance_row(ratings, tolerance, level)
     records = {} if into is None else {"references": with_tolerance(into, answer_format, row["tolerance"])}
     return replace(
         result, tables={**result.tables, "tolerance": TOLERANCE.frame([row])}, records=records,
-        findings=(*result.findings, *said), prose=f"{result.prose} {tolerance_prose(row)}",
+        findings=(*result.findings, *findings), prose=f"{result.prose} {tolerance_prose(row)}",
     )  # fmt: skip
 
 
@@ -169,8 +169,8 @@ def agreement_of(
     counts = video_counts(videos, replicates, stream(seed, "agreement")) if videos > 1 else None
     rows: list[dict[str, Any]] = []
     notes: list[str] = []
-    for who, found in _coefficients(ratings, scale, kappa_weights, notes):
-        rows.append(_row(who, found, ratings, counts, level))
+    for who, coefficient in _coefficients(ratings, scale, kappa_weights, notes):
+        rows.append(_row(who, coefficient, ratings, counts, level))
     frame = AGREEMENT.frame(rows)
     if counts is None:
         notes.append("There is one video only, so the spread between videos is unknowable and no interval is given.")
@@ -204,11 +204,11 @@ def _coefficients(
     yield everybody, percent_agreement(codes, units)
     for (i, first), (j, second) in combinations(enumerate(ratings.raters), 2):
         yield (first, second), cohen(codes[:, i], codes[:, j], size, units, weights=kappa_weights)
-    found = fleiss(codes, units)
-    if found is None:
+    coefficient = fleiss(codes, units)
+    if coefficient is None:
         notes.append("Fleiss' kappa is left out: units differ in how many raters they have.")
     else:
-        yield everybody, found
+        yield everybody, coefficient
     numbers = ratings.numbers if scale == "interval" else None
     values = np.array([float(name) for name in ratings.categories]) if numbers is not None else None
     yield everybody, krippendorff(codes, size, units, scale=scale, numbers=values)
@@ -222,12 +222,16 @@ def _coefficients(
 
 
 def _row(
-    who: tuple[str | None, str | None], found: Coefficient, ratings: Ratings, counts: np.ndarray | None, level: float
+    who: tuple[str | None, str | None],
+    coefficient: Coefficient,
+    ratings: Ratings,
+    counts: np.ndarray | None,
+    level: float,
 ) -> dict[str, Any]:
-    value = float(found.value(found.statistics.sum(axis=0)))
+    value = float(coefficient.value(coefficient.statistics.sum(axis=0)))
     low = high = sd = np.nan
     if counts is not None:
-        draws = found.value(counts @ found.statistics)[:, None]
+        draws = coefficient.value(counts @ coefficient.statistics)[:, None]
         ends = bounds(draws, np.array([value]), level=level)
         low, high, sd = float(ends.low[0]), float(ends.high[0]), float(replicate_sd(draws)[0])
     pair = [ratings.raters.index(name) for name in who if name is not None]
@@ -237,6 +241,6 @@ def _row(
     clean = {name: None if np.isnan(number) else number for name, number in
              {"value": value, "low": low, "high": high, "sd": sd}.items()}  # fmt: skip
     return {
-        "coefficient": found.name, "rater_a": who[0], "rater_b": who[1], **clean, "units": float(units),
+        "coefficient": coefficient.name, "rater_a": who[0], "rater_b": who[1], **clean, "units": float(units),
         "videos": len(np.unique(ratings.videos[rated.sum(axis=1) >= 2])), "note": note,
     }  # fmt: skip

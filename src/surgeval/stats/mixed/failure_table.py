@@ -43,7 +43,7 @@ class Cell(NamedTuple):
     group: str
 
     def __str__(self) -> str:
-        return ", ".join(part for part in self if part)
+        return ", ".join(text for text in self if text)
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -158,7 +158,7 @@ class _Outcome(NamedTuple):
 
 
 def _outcome(label: str, text: str, ours: Mapping[str, str]) -> _Outcome:
-    parts = [renamed_term(part.strip(), ours) for part in text.split("/")]
+    parts = [renamed_term(name.strip(), ours) for name in text.split("/")]
     if not label or len(parts) > 2 or not all(parts):
         raise Misuse(f"outcome {label!r}: {text!r} is neither a column nor successes / trials")
     return _Outcome(parts[0]) if len(parts) == 1 else _Outcome(None, *parts)
@@ -190,32 +190,32 @@ def _groups(
 
 
 def _result(made: Mapping[Cell, FailuresResult | TableInvalid], fixed: Sequence[str], where: str) -> FailureTableResult:
-    fitted = {cell: found for cell, found in made.items() if isinstance(found, FailuresResult)}
+    fitted = {cell: result for cell, result in made.items() if isinstance(result, FailuresResult)}
     refused = {cell: error for cell, error in made.items() if isinstance(error, TableInvalid)}
     if not fitted:
         raise TableInvalid(where, [f"{cell}: {text}" for cell, error in refused.items() for text in error.problems])
-    rows = [row for cell, found in made.items() for row in _rows(cell, found, fixed)]
+    rows = [row for cell, result in made.items() for row in _rows(cell, result, fixed)]
     notes = [Finding("not-fitted", Severity.WARNING, "; ".join(error.problems), subject=str(cell))
              for cell, error in refused.items()]  # fmt: skip
     return FailureTableResult.of(tables.FAILURE_TABLE.frame(rows), _prose(fitted), [*notes, *_shared(fitted)])
 
 
-def _rows(cell: Cell, found: FailuresResult | TableInvalid, fixed: Sequence[str]) -> list[dict[str, Any]]:
-    if isinstance(found, TableInvalid):
-        return [{**cell._asdict(), **row, "rows": 0, "note": "; ".join(found.problems)} for row in unassessed(fixed)]
-    more = {**cell._asdict(), "rows": found.fit.design.rows, "note": ""}
-    if found.fit.convergence.converged:
-        return [{**more, **row} for row in found.table.iter_rows(named=True)]
+def _rows(cell: Cell, result: FailuresResult | TableInvalid, fixed: Sequence[str]) -> list[dict[str, Any]]:
+    if isinstance(result, TableInvalid):
+        return [{**cell._asdict(), **row, "rows": 0, "note": "; ".join(result.problems)} for row in unassessed(fixed)]
+    more = {**cell._asdict(), "rows": result.fit.design.rows, "note": ""}
+    if result.fit.convergence.converged:
+        return [{**more, **row} for row in result.table.iter_rows(named=True)]
     more |= {"note": "the fit did not converge; its numbers must not be used"}
     return [{**more, **row, "p_value": None, "p_holm": None, "symbol": row["symbol"] and NOT_ASSESSABLE}
-            for row in found.table.iter_rows(named=True)]  # fmt: skip
+            for row in result.table.iter_rows(named=True)]  # fmt: skip
 
 
 def _shared(fitted: Mapping[Cell, FailuresResult]) -> Iterator[Finding]:
     """Every finding once, with the fits it is about in front."""
     about: dict[Finding, list[str]] = {}
-    for cell, found in fitted.items():
-        for finding in found.findings:
+    for cell, result in fitted.items():
+        for finding in result.findings:
             if finding.code != "decision":
                 about.setdefault(replace(finding, subject=None, message=finding.text), []).append(str(cell))
     for finding, cells in about.items():
@@ -227,7 +227,7 @@ def _prose(fitted: Mapping[Cell, FailuresResult]) -> str:
     head = (f"{len(fitted)} failure analyses side by side, each of its own rows; Holm's correction is within each of "
             "them. Symbols: + (odds ratio up to 1.25), ++ (1.5), +++ and - (down to 0.75), --, --- (below 0.5) where "
             "p <= 0.05; blank: not significant; x: not assessable.")  # fmt: skip
-    if linear := [str(cell) for cell, found in fitted.items() if found.fit.family == "gaussian"]:
+    if linear := [str(cell) for cell, result in fitted.items() if result.fit.family == "gaussian"]:
         head += (f" In {', '.join(linear)} (linear models) + and - say only whether values are larger or smaller, not "
                  "by how much nor whether that is good.")  # fmt: skip
-    return " ".join([head, *(f"[{cell}] {found.prose}" for cell, found in fitted.items())])
+    return " ".join([head, *(f"[{cell}] {result.prose}" for cell, result in fitted.items())])

@@ -144,12 +144,12 @@ def failures(
     frame = of_metric(
         rows_of(table, columns, where=where, roles=named), metric, outcome, where, main=stated.main, called=called
     )
-    told: tuple[Finding, ...] = ()
+    completion: tuple[Finding, ...] = ()
     scored = metric_in(frame, called) if outcome == "value" else ""
     if outcome == "value" and (missing is not None or "status" in frame.columns):
-        frame, told = completed(frame, stated.metrics, better, missing, where, metric=scored)
+        frame, completion = completed(frame, stated.metrics, better, missing, where, metric=scored)
     frame = with_properties(frame, properties, where)
-    also = tuple(part for name in (*cluster, *leave_out) for part in name.split(":"))
+    also = tuple(variable for name in (*cluster, *leave_out) for variable in name.split(":"))
     groups, varying = random_terms(random)
     roles = roles_of(frame, groups, unit=renamed_term(unit, ours) if unit else None, where=where)
     if problems := repeated_rows(frame, roles):
@@ -159,8 +159,8 @@ def failures(
         also=also, roles=roles,
     )  # fmt: skip
     frame, request, work = settle_outcome(frame, request, family, transform, where)
-    rows, own, left_out = settle_role(frame, request, work, where)
-    paper, counts = spec == "paper", _is_count(rows, own)
+    rows, settled, left_out = settle_role(frame, request, work, where)
+    paper, counts = spec == "paper", _is_count(rows, settled)
     wanted = counts and not paper
     rule = Rule(
         ("wald-z" if paper else "reml-t") if inference == "auto" else inference,
@@ -168,29 +168,29 @@ def failures(
         firth=separation == "firth",
     )  # fmt: skip
     if rule.firth:
-        _check_firth(own)
-    design = design_of(rows, own.model(extra=wanted), where=where, also=own.also, separation=rule.separation)
+        _check_firth(settled)
+    design = design_of(rows, settled.model(extra=wanted), where=where, also=settled.also, separation=rule.separation)
     design = replace(design, excluded={**left_out, **design.excluded})
-    video = _video(own, design)
+    video = _video(settled, design)
     _check_slopes(slopes, design)
-    found, tests = tested(design, video, rule)
-    if found.family == "gaussian":
-        check_residuals(work, found.design.response - found.linear_predictor)
-    full = _full_likelihood(found, engine)
-    compared = _specifications(rows, own, full, wanted, engine, where) if counts else None
+    fitted, tests = tested(design, video, rule)
+    if fitted.family == "gaussian":
+        check_residuals(work, fitted.design.response - fitted.linear_predictor)
+    full = _full_likelihood(fitted, engine)
+    compared = _specifications(rows, settled, full, wanted, engine, where) if counts else None
     each = _per_model(frame, request, rule, symmetric) if per_model else None
-    marginal = robust_logit(found.design, cluster).table(level=level) if cluster else None
+    marginal = robust_logit(fitted.design, cluster).table(level=level) if cluster else None
     influence = [
-        tables.INFLUENCE.frame(leave_one_out(found, name).with_columns(column=pl.lit(name))) for name in leave_out
+        tables.INFLUENCE.frame(leave_one_out(fitted, name).with_columns(column=pl.lit(name))) for name in leave_out
     ]
     return FailuresResult(
-        fit=found, spec=spec, model_column=own.model_column, role=own.role, level=level, symmetric=symmetric,
-        decisions=tuple(work.decisions), transform=work.transform, diagnostics=diagnose(found, unit=roles.unit),
+        fit=fitted, spec=spec, model_column=settled.model_column, role=settled.role, level=level, symmetric=symmetric,
+        decisions=tuple(work.decisions), transform=work.transform, diagnostics=diagnose(fitted, unit=roles.unit),
         specifications=compared, excluded_by_model=_excluded_by_model(frame, request), per_model=each,
-        marginal=marginal, influence=pl.concat(influence) if influence else None, absent=told, tests=tests,
-        metric=scored, more_findings=tuple(_asked_for(frame, own, work, wanted)),
+        marginal=marginal, influence=pl.concat(influence) if influence else None, absent=completion, tests=tests,
+        metric=scored, more_findings=tuple(_asked_for(frame, settled, work, wanted)),
         separation=rule.separated, full_likelihood=full.log_likelihood,
-        parts=two_parts(design, video, rule) if found.family == "ordered-beta" else None,
+        parts=two_parts(design, video, rule) if fitted.family == "ordered-beta" else None,
     )  # fmt: skip
 
 
@@ -234,13 +234,13 @@ def renamed_term(name: str, ours: Mapping[str, str]) -> str:
     """
     if not ours or "|" in name:
         return name
-    return ":".join(ours.get(part.strip(), part.strip()) for part in name.split(":"))
+    return ":".join(ours.get(variable.strip(), variable.strip()) for variable in name.split(":"))
 
 
 def _video(request: Request, design: Design) -> str:
     """The grouping that effects have to hold between; empty where the table has none left."""
     video = request.roles.video
-    return video if video and all(part in design.frame.columns for part in video.split(":")) else ""
+    return video if video and all(variable in design.frame.columns for variable in video.split(":")) else ""
 
 
 def _asked_for(frame: pl.DataFrame, request: Request, work: Workflow, wanted: bool) -> Iterator[Finding]:
@@ -251,7 +251,7 @@ def _asked_for(frame: pl.DataFrame, request: Request, work: Workflow, wanted: bo
     if wanted and request.random and not request.roles.model:
         yield Finding("no-model", Severity.WARNING, "no random effect is called model, so nothing absorbs what single "
                       "models do on single units; name the column (columns: model=COLUMN)")  # fmt: skip
-    named = {column_of(part) for name in (*request.random, *request.fixed) for part in name.split(":")}
+    named = {column_of(variable) for name in (*request.random, *request.fixed) for variable in name.split(":")}
     if request.random and (beside := [name for name in VIDEO_NAMES if name in frame.columns and name not in named]):
         yield Finding("video-not-modelled", Severity.WARNING, f"column {beside[0]!r} is no random effect, so rows of "
                       f"one {beside[0]} count as independent; add it to the random effects")  # fmt: skip
@@ -298,11 +298,11 @@ def _is_count(frame: pl.DataFrame, request: Request) -> bool:
     return kind.is_numeric() and not bool((frame[request.trials].drop_nulls() <= 1).all())
 
 
-def _full_likelihood(found: MixedFit, engine: Engine) -> MixedFit:
+def _full_likelihood(fitted: MixedFit, engine: Engine) -> MixedFit:
     """The fit by full likelihood, whose value compares between models with different properties."""
-    if not found.method.endswith("reml"):
-        return found
-    return fit(found.design, restricted=False, engine=engine, errors=False, penalty=dict(found.penalty) or None)
+    if not fitted.method.endswith("reml"):
+        return fitted
+    return fit(fitted.design, restricted=False, engine=engine, errors=False, penalty=dict(fitted.penalty) or None)
 
 
 def _specifications(
@@ -314,13 +314,13 @@ def _specifications(
     same = with_extra == request.model(extra=False)
     if wanted and (same or design.rows > COMPARED_UP_TO_ROWS):
         return None
-    found = fit(design, engine=engine, errors=False) if full.penalty or full.method == "firth" else full
+    fitted = fit(design, engine=engine, errors=False) if full.penalty or full.method == "firth" else full
     if same or design.rows > COMPARED_UP_TO_ROWS:
-        return Specifications(pearson_dispersion(found), None)
+        return Specifications(pearson_dispersion(fitted), None)
     unpenalised: Separation = "keep" if wanted else "drop"
     rows = design_of(frame, request.model(extra=not wanted), where=where, separation=unpenalised)
     other = fit(rows, engine=engine, errors=False)
-    paper, default = (other, found) if wanted else (found, other)
+    paper, default = (other, fitted) if wanted else (fitted, other)
     test: Ratio | None = None
     if default.parameters > paper.parameters:
         test = likelihood_ratio(default, paper, variances=1)

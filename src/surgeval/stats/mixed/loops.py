@@ -137,9 +137,9 @@ def remainder(matrix, path, border, weight, row_sd, leaf, columns, values, middl
     rest, square = np.empty_like(matrix), np.empty(len(leaf))
     for i in range(len(leaf)):
         row, thin = rest[i], 1.0 / (1.0 + row_sd * row_sd * weight[i])
-        own = path[leaf[i]]
+        node_row = path[leaf[i]]
         for j in range(many):
-            row[j] = matrix[i, j] - own[j]
+            row[j] = matrix[i, j] - node_row[j]
         for f in range(per_row):
             value, side = values[i, f], border[columns[i, f]]
             if value != 0.0:
@@ -149,10 +149,10 @@ def remainder(matrix, path, border, weight, row_sd, leaf, columns, values, middl
         for j in range(many):
             row[j] *= thin
         for j in range(many):
-            part = 0.0
+            lower = 0.0
             for k in range(j):
-                part += middle[j, k] * row[k]
-            total += row[j] * (2.0 * part + middle[j, j] * row[j])
+                lower += middle[j, k] * row[k]
+            total += row[j] * (2.0 * lower + middle[j, j] * row[j])
         square[i] = total
     return rest, square
 

@@ -46,8 +46,8 @@ def two_parts(design: Design, video: str, rule: Rule) -> TwoParts | None:
     hit = design.frame.with_columns((pl.col(name) > 0).cast(pl.Int8))
     try:
         parts = {
-            HIT: _part(hit, design, "binomial", video, rule),
-            OVERLAP: _part(design.frame.filter(pl.col(name) > 0), design, "ordered-beta", video, rule),
+            HIT: _effects(hit, design, "binomial", video, rule),
+            OVERLAP: _effects(design.frame.filter(pl.col(name) > 0), design, "ordered-beta", video, rule),
         }
     except TableInvalid:
         return None
@@ -57,15 +57,15 @@ def two_parts(design: Design, video: str, rule: Rule) -> TwoParts | None:
                 "hits, so its one effect on both is withheld; see the table parts", term)
         for term in sorted(opposed)
     )  # fmt: skip
-    rows = pl.concat(frame.with_columns(pl.lit(part).alias("part")) for part, frame in parts.items())
+    rows = pl.concat(frame.with_columns(pl.lit(kind).alias("part")) for kind, frame in parts.items())
     shown = rows.select("part", "term", "estimate", "std_error", "df", "p_value", "low", "high")
     return TwoParts(tables.PARTS.frame(shown), frozenset(opposed), findings)
 
 
-def _part(frame: pl.DataFrame, design: Design, family: FamilyName, video: str, rule: Rule) -> pl.DataFrame:
+def _effects(frame: pl.DataFrame, design: Design, family: FamilyName, video: str, rule: Rule) -> pl.DataFrame:
     model = replace(design.model, family=family)
-    found = tested(design_of(frame, model, where="scores", separation="keep"), video, rule)
-    return found.tests.table.filter(pl.col("term") != INTERCEPT)
+    fitted = tested(design_of(frame, model, where="scores", separation="keep"), video, rule)
+    return fitted.tests.table.filter(pl.col("term") != INTERCEPT)
 
 
 def _opposed(hit: pl.DataFrame, overlap: pl.DataFrame) -> set[str]:

@@ -24,15 +24,15 @@ from surgeval.stats.ranking._tasks import Task, Tasks
 LEVEL = 0.95
 
 
-def mean_ranks(found: Tasks, ranks: np.ndarray, weights: np.ndarray, options: RankOptions) -> np.ndarray:
+def mean_ranks(ready: Tasks, ranks: np.ndarray, weights: np.ndarray, options: RankOptions) -> np.ndarray:
     """The mean rank of each model; smaller is better."""
     if options.consensus == "euclidean":
         return consensus_ranks(ranks, weights)
-    return np.asarray(_mean_case_ranks(found, weights, lambda task: np.ones((1, len(task.values))))[0])
+    return np.asarray(_mean_case_ranks(ready, weights, lambda task: np.ones((1, len(task.values))))[0])
 
 
 def drawn_mean_ranks(
-    found: Tasks,
+    ready: Tasks,
     drawn: np.ndarray,
     counts: Callable[[Task], np.ndarray],
     weights: np.ndarray,
@@ -41,7 +41,7 @@ def drawn_mean_ranks(
     """The same in every replicate, `[replicate, model]`.
 
     Args:
-        found: The tasks.
+        ready: The tasks.
         drawn: Ranks on every task, `[task, replicate, model]`.
         counts: How often each case of a task was drawn, `[replicate, case]`.
         weights: Weights of the tasks.
@@ -49,11 +49,11 @@ def drawn_mean_ranks(
     """
     if options.consensus == "euclidean":
         return consensus_ranks(drawn, weights)
-    return _mean_case_ranks(found, weights, counts)
+    return _mean_case_ranks(ready, weights, counts)
 
 
 def consensus_sets(
-    found: Tasks,
+    ready: Tasks,
     sets: Callable[[Task, float], RankSets | None],
     weights: np.ndarray,
     options: RankOptions,
@@ -61,12 +61,12 @@ def consensus_sets(
     """The ranks that each model can have in the consensus; None where a task gives no sets.
 
     Args:
-        found: The tasks.
+        ready: The tasks.
         sets: The sets of one task at a level.
         weights: Weights of the tasks.
         options: What was asked.
     """
-    chosen = [(task, weight) for task, weight in zip(found.tasks, weights.tolist(), strict=True) if weight > 0]
+    chosen = [(task, weight) for task, weight in zip(ready.tasks, weights.tolist(), strict=True) if weight > 0]
     if options.consensus != "euclidean":
         return _case_rank_sets(chosen, options)
     share = np.array([weight for _, weight in chosen]) / sum(weight for _, weight in chosen)
@@ -81,24 +81,24 @@ def consensus_sets(
 
 def _case_rank_sets(chosen: list[tuple[Task, float]], options: RankOptions) -> RankSets | None:
     ranks = [case_ranks(task.oriented) for task, _ in chosen]
-    if not all(np.isfinite(own).all() for own in ranks):
+    if not all(np.isfinite(task_ranks).all() for task_ranks in ranks):
         return None
     names = sorted({name for task, _ in chosen for name in task.unit_names})
     place = {name: number for number, name in enumerate(names)}
     total = sum(weight * len(task.values) for task, weight in chosen)
     added = np.zeros((len(names), ranks[0].shape[1]))
-    for (task, weight), own in zip(chosen, ranks, strict=True):
+    for (task, weight), task_ranks in zip(chosen, ranks, strict=True):
         units = np.array([place[name] for name in task.unit_names])
-        np.add.at(added, units[task.units], weight * own / total)
+        np.add.at(added, units[task.units], weight * task_ranks / total)
     return rank_sets(added, level=LEVEL, larger_is_better=False, seed=options.seed, name="consensus")
 
 
-def _mean_case_ranks(found: Tasks, weights: np.ndarray, counts: Callable[[Task], np.ndarray]) -> np.ndarray:
+def _mean_case_ranks(ready: Tasks, weights: np.ndarray, counts: Callable[[Task], np.ndarray]) -> np.ndarray:
     """The mean case rank over all tasks under each row of case counts, `[row, model]`."""
     sums = []
-    for task, weight in zip(found.tasks, weights.tolist(), strict=True):
-        own, drawn = case_ranks(task.oriented), weight * counts(task).astype(float)
-        given = np.isfinite(own)
-        sums.append((drawn @ np.where(given, own, 0.0), drawn @ given))
+    for task, weight in zip(ready.tasks, weights.tolist(), strict=True):
+        ranks, drawn = case_ranks(task.oriented), weight * counts(task).astype(float)
+        given = np.isfinite(ranks)
+        sums.append((drawn @ np.where(given, ranks, 0.0), drawn @ given))
     total, number = (np.sum(parts, axis=0) for parts in zip(*sums, strict=True))
     return np.asarray(total / number)

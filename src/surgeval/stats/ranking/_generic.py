@@ -68,50 +68,50 @@ def ranked(
         cluster_warning: Said where videos have several cases.
         pooled: As for `tasks_of`.
     """
-    found = tasks_of(table, options, pooled=pooled)
-    weights = _weights(found, options)
-    point = [values(task) for task in found.tasks]
-    turn = [_direction(task, smaller_value_wins, raw_values_oriented) for task in found.tasks]
+    ready = tasks_of(table, options, pooled=pooled)
+    weights = _weights(ready, options)
+    point = [values(task) for task in ready.tasks]
+    turn = [_direction(task, smaller_value_wins, raw_values_oriented) for task in ready.tasks]
     ranks = np.stack([min_ranks(sign * value) for sign, value in zip(turn, point, strict=True)])
     if each_task is not None:
-        for task in found.tasks:
-            each_task(task, found.models)
+        for task in ready.tasks:
+            each_task(task, ready.models)
     boot = BOOT if options.replicates is None else options.replicates
     resampled = replicates is not None and boot > 0
-    mean_rank = mean_ranks(found, ranks, weights, options)
-    direction = dict(zip((task.name for task in found.tasks), turn, strict=True))
+    mean_rank = mean_ranks(ready, ranks, weights, options)
+    direction = dict(zip((task.name for task in ready.tasks), turn, strict=True))
 
     def sets_of(task: Task, level: float) -> RankSets | None:
         return _sets(task, averaged, direction[task.name], options, level)
 
-    sets = [sets_of(task, LEVEL) for task in found.tasks]
-    together = sets[0] if len(sets) == 1 else consensus_sets(found, sets_of, weights, options)
+    sets = [sets_of(task, LEVEL) for task in ready.tasks]
+    together = sets[0] if len(sets) == 1 else consensus_sets(ready, sets_of, weights, options)
     results = {
-        "ranks": _ranks_table(found, point, ranks, sets),
-        "consensus": _consensus_table(found.models, mean_rank, together),
-        **_agreement(found, ranks),
+        "ranks": _ranks_table(ready, point, ranks, sets),
+        "consensus": _consensus_table(ready.models, mean_rank, together),
+        **_agreement(ready, ranks),
         **{name: pl.concat(frames) for name, frames in (extra_tables or {}).items()},
     }
     if replicates is not None and boot:
-        drawn = _drawn(found, options, replicates, turn, boot)
-        merged = drawn_mean_ranks(found, drawn, partial(_counts, options=options, boot=boot), weights, options)
-        results |= _stability(found, ranks, drawn, min_ranks(-mean_rank), min_ranks(-merged))
+        drawn = _drawn(ready, options, replicates, turn, boot)
+        merged = drawn_mean_ranks(ready, drawn, partial(_counts, options=options, boot=boot), weights, options)
+        results |= _stability(ready, ranks, drawn, min_ranks(-mean_rank), min_ranks(-merged))
     warnings: list[Finding | str] = [
-        *found.warnings,
-        *_said(found, options, replicates is None, cluster_warning),
-        *_firmness(found, sets, together),
+        *ready.warnings,
+        *_cautions(ready, options, replicates is None, cluster_warning),
+        *_firmness(ready, sets, together),
     ]
     return RankResult(
         rule=rule,
-        main="ranks" if len(found.tasks) == 1 else "consensus",
+        main="ranks" if len(ready.tasks) == 1 else "consensus",
         tables=results,
-        prose=_prose(found, options, method, boot if resampled else 0, sets=sets, together=together),
+        prose=_prose(ready, options, method, boot if resampled else 0, sets=sets, together=together),
         findings=as_findings(warnings, severity=Severity.WARNING),
     )
 
 
-def _weights(found: Tasks, options: RankOptions) -> np.ndarray:
-    given, names = options.task_weights or {}, [task.name for task in found.tasks]
+def _weights(ready: Tasks, options: RankOptions) -> np.ndarray:
+    given, names = options.task_weights or {}, [task.name for task in ready.tasks]
     for name in given:
         if name not in names:
             raise UnknownName("task in the task weights", name, names)
@@ -128,15 +128,15 @@ def _direction(task: Task, smaller_value_wins: bool, oriented: bool) -> float:
 
 
 def _drawn(
-    found: Tasks,
+    ready: Tasks,
     options: RankOptions,
     replicates: Callable[[Task, np.ndarray], np.ndarray],
     turn: list[float],
     boot: int,
 ) -> np.ndarray:
     """Ranks under resampled cases, `[task, replicate, model]`."""
-    out = np.empty((len(found.tasks), boot, len(found.models)), dtype=np.int64)
-    for t, (task, sign) in enumerate(zip(found.tasks, turn, strict=True)):
+    out = np.empty((len(ready.tasks), boot, len(ready.models)), dtype=np.int64)
+    for t, (task, sign) in enumerate(zip(ready.tasks, turn, strict=True)):
         out[t] = min_ranks(sign * replicates(task, _counts(task, options=options, boot=boot)))
     return out
 
@@ -159,34 +159,37 @@ def _sets(
     return rank_sets(added[held], level=level, larger_is_better=turn > 0, seed=options.seed, name=task.name)
 
 
-def _firmness(found: Tasks, sets: list[RankSets | None], together: RankSets | None) -> list[Finding]:
+def _firmness(ready: Tasks, sets: list[RankSets | None], together: RankSets | None) -> list[Finding]:
     """Tasks on which no two models can be told apart, so that their order is open; the consensus likewise."""
     out = []
     if len(sets) > 1 and together is not None and not together.better.any():
-        text = f"no two of the {len(found.models)} models can be told apart, so their order is open"
+        text = f"no two of the {len(ready.models)} models can be told apart, so their order is open"
         out.append(Finding("order-open", Severity.WARNING, text, subject="consensus"))
     elif len(sets) > 1 and together is not None:
-        out += [one for one in [first_open(found.models, together.low == 1, where="consensus")] if one is not None]
-    for task, own in zip(found.tasks, sets, strict=True):
+        out += [one for one in [first_open(ready.models, together.low == 1, where="consensus")] if one is not None]
+    for task, task_set in zip(ready.tasks, sets, strict=True):
         subject = None if task.name == ONE_TASK else f"task {task.name!r}"
-        if own is not None and (open_first := first_open(found.models, own.low == 1, where=subject)) is not None:
+        if (
+            task_set is not None
+            and (open_first := first_open(ready.models, task_set.low == 1, where=subject)) is not None
+        ):
             out.append(open_first)
-        if own is None or own.better.any():
+        if task_set is None or task_set.better.any():
             continue
         units = len(np.unique(task.units))
-        text = f"no two of the {len(found.models)} models can be told apart, so their order is open"
+        text = f"no two of the {len(ready.models)} models can be told apart, so their order is open"
         if units < FEWEST_TESTED:
-            many = f"{units} {found.unit}{'' if units == 1 else 's'}"
+            many = f"{units} {ready.unit}{'' if units == 1 else 's'}"
             text += f": {many} cannot show any difference ({FEWEST_TESTED} are needed for two models)"
         out.append(Finding("order-open", Severity.WARNING, text, subject=subject))
     return out
 
 
-def _ranks_table(found: Tasks, point: list[np.ndarray], ranks: np.ndarray, sets: list[RankSets | None]) -> pl.DataFrame:
+def _ranks_table(ready: Tasks, point: list[np.ndarray], ranks: np.ndarray, sets: list[RankSets | None]) -> pl.DataFrame:
     frames = []
-    for task, value, rank, own in zip(found.tasks, point, ranks, sets, strict=True):
-        ends = _set_ends(own, len(found.models))
-        names = {"task": [task.name] * len(value), "model": found.models}
+    for task, value, rank, task_set in zip(ready.tasks, point, ranks, sets, strict=True):
+        ends = _set_ends(task_set, len(ready.models))
+        names = {"task": [task.name] * len(value), "model": ready.models}
         frames.append(tables.RANKS.frame({**names, "value": value, "rank": rank, **ends}).sort("rank", "model"))
     return pl.concat(frames)
 
@@ -201,10 +204,10 @@ def _set_ends(sets: RankSets | None, models: int) -> dict[str, Any]:
     return {"rank_low": low, "rank_high": high}
 
 
-def _agreement(found: Tasks, ranks: np.ndarray) -> dict[str, pl.DataFrame]:
+def _agreement(ready: Tasks, ranks: np.ndarray) -> dict[str, pl.DataFrame]:
     """Kendall's tau-b and the footrule between the rankings of every two tasks."""
-    first, second = pair_indices(len(found.tasks))
-    names = [task.name for task in found.tasks]
+    first, second = pair_indices(len(ready.tasks))
+    names = [task.name for task in ready.tasks]
     who = {"task_a": [names[i] for i in first], "task_b": [names[i] for i in second]}
     tau = kendall_tau_b(ranks[first], ranks[second])
     kendall = tables.KENDALL.frame({**who, "tau_b": tau}).with_columns(pl.col("tau_b").fill_nan(None))
@@ -213,15 +216,15 @@ def _agreement(found: Tasks, ranks: np.ndarray) -> dict[str, pl.DataFrame]:
 
 
 def _stability(
-    found: Tasks, ranks: np.ndarray, drawn: np.ndarray, consensus: np.ndarray, merged: np.ndarray
+    ready: Tasks, ranks: np.ndarray, drawn: np.ndarray, consensus: np.ndarray, merged: np.ndarray
 ) -> dict[str, pl.DataFrame]:
-    named = [(task.name, point, replicates) for task, point, replicates in zip(found.tasks, ranks, drawn, strict=True)]
-    if len(found.tasks) > 1:
+    named = [(task.name, point, replicates) for task, point, replicates in zip(ready.tasks, ranks, drawn, strict=True)]
+    if len(ready.tasks) > 1:
         named.append((CONSENSUS, consensus, merged))
     taus = [(name, kendall_tau_b(point[None, :], replicates)) for name, point, replicates in named]
     return {
-        "stability": pl.concat([_spread(name, found.models, replicates) for name, _, replicates in named]),
-        "frequencies": pl.concat([_frequencies(name, found.models, replicates) for name, _, replicates in named]),
+        "stability": pl.concat([_spread(name, ready.models, replicates) for name, _, replicates in named]),
+        "frequencies": pl.concat([_frequencies(name, ready.models, replicates) for name, _, replicates in named]),
         "tau": pl.concat([_tau(name, tau) for name, tau in taus]),
         "tau_frequencies": tables.TASK_TAU_FREQUENCIES.frame(
             pl.concat([tau_frequencies("task", name, tau) for name, tau in taus])
@@ -267,9 +270,9 @@ def _tau(task: str, tau: np.ndarray) -> pl.DataFrame:
     return tables.TAU.frame([{"task": task, "mean": mean, "q25": q25, "median": median, "q75": q75, **sizes}])
 
 
-def _said(found: Tasks, options: RankOptions, cannot_resample: bool, cluster_warning: str) -> list[str]:
+def _cautions(ready: Tasks, options: RankOptions, cannot_resample: bool, cluster_warning: str) -> list[str]:
     out = []
-    if cluster_warning and found.clustered:
+    if cluster_warning and ready.clustered:
         out.append(cluster_warning)
     if options.challenger_compat:
         out.append("resampling follows challengeR with its faults, for comparison only")
@@ -279,7 +282,7 @@ def _said(found: Tasks, options: RankOptions, cannot_resample: bool, cluster_war
 
 
 def _prose(
-    found: Tasks,
+    ready: Tasks,
     options: RankOptions,
     method: str,
     boot: int,
@@ -287,19 +290,19 @@ def _prose(
     sets: list[RankSets | None],
     together: RankSets | None,
 ) -> str:
-    tasks = len(found.tasks)
-    cases = sum(len(task.values) for task in found.tasks)
+    tasks = len(ready.tasks)
+    cases = sum(len(task.values) for task in ready.tasks)
     parts = [
-        f"{len(found.models)} models were ranked on {cases} cases in {tasks} task{'s' if tasks > 1 else ''}:"
+        f"{len(ready.models)} models were ranked on {cases} cases in {tasks} task{'s' if tasks > 1 else ''}:"
         f" the value of a model is {method}; equal values share the better rank.",
-        f"Missing scores: {found.treatment}",
+        f"Missing scores: {ready.treatment}",
     ]
     if tasks > 1:
         kind = "mean rank with average ties" if options.consensus == "euclidean" else "mean case rank over all tasks"
         weighted = "given task weights" if options.task_weights else "equal task weights"
         parts.append(f"The consensus over tasks is the {kind}, with {weighted}.")
-    unit = "videos" if found.unit == "video" else "cases"
-    if any(own is not None for own in sets):
+    unit = "videos" if ready.unit == "video" else "cases"
+    if any(task_set is not None for task_set in sets):
         parts.append(
             f"The ranks that a model can have come from sign flips of whole {unit}, step-down over all pairs of a task,"
             f" and hold together at level {LEVEL:g} (seed {options.seed})."
