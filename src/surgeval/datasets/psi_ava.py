@@ -15,9 +15,9 @@ from surgeval.datasets._coco_boxes import read_boxes, read_moments
 from surgeval.datasets._comparison import Comparison
 from surgeval.datasets._data_set import DataSet, Task, listed
 from surgeval.datasets._folder import Folder
+from surgeval.datasets.grasp import FOLDS
 
 KIND = "data set"
-CASES = {"fold1": (1, 4, 14, 15), "fold2": (2, 3, 7, 21)}
 _PARTS = ("train", "val")
 
 
@@ -71,8 +71,8 @@ DATA_SET = DataSet(
         ),
     },
     schemes={
-        "fold 1": listed("CASE{:03}", {"train": CASES["fold2"], "val": CASES["fold1"]}),
-        "fold 2": listed("CASE{:03}", {"train": CASES["fold1"], "val": CASES["fold2"]}),
+        "fold 1": listed("CASE{:03}", {"train": FOLDS["fold2"], "val": FOLDS["fold1"]}),
+        "fold 2": listed("CASE{:03}", {"train": FOLDS["fold1"], "val": FOLDS["fold2"]}),
     },
     notes=(
         "Which of the two folds a file called train or val holds follows from its cases; the parts are kept as named.",

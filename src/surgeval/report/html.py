@@ -25,6 +25,7 @@ import polars as pl
 from surgeval.report.chart import Chart, renderer
 from surgeval.report.section import Block, Note, Prose, Section, Sheet, Table
 from surgeval.report.words import csv_text, plain
+from surgeval.results.manifest import version_of
 from surgeval.schema.shown_tables import shown_column
 
 SAVED_ROWS = 5_000
@@ -32,6 +33,11 @@ SAVED_ROWS = 5_000
 _SHORT = 24
 """Letters of a cell that stay on one line."""
 _KIND_OF_NOTE = {"limitation": "Limitation", "missing": "Not here", "hint": "Hint"}
+
+
+def made_with() -> str:
+    """The line at the end of every page."""
+    return f"Made with surgeval {version_of('surgeval')}. Complete in itself: it asks no server for anything."
 
 
 def page(title: str, kind: str, facts: str, sections: Sequence[Section], *, footer: str = "") -> str:

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from surgeval.report.competitions import Competition, competitions, named_after
-from surgeval.report.html import page
+from surgeval.report.html import made_with, page
 from surgeval.report.inputs import Inputs, read_inputs
 from surgeval.report.record import report_manifest
 from surgeval.report.section import Note, Prose, Section
 from surgeval.report.sections._wording import count_of, is_empty
 from surgeval.report.templates import OF_A_RANKING, Template, template_for
 from surgeval.report.words import plain
-from surgeval.results.manifest import version_of
 from surgeval.schema.missing import Missing
 from surgeval.schema.table_facts import Directions
 
@@ -62,7 +61,7 @@ class Report:
     @property
     def made_with(self) -> str:
         """The line at the end."""
-        return f"Made with surgeval {version_of('surgeval')}. Complete in itself: it asks no server for anything."
+        return made_with()
 
     def to_html(self, path: str | Path) -> Path:
         """Write the page.

@@ -10,11 +10,10 @@ from typing import Any
 import polars as pl
 
 from surgeval.errors import ExtraNeeded
-from surgeval.report.chart import Chart
-from surgeval.report.charts import CHARTS
-from surgeval.report.html import page
+from surgeval.report.charts._marks import level_words
+from surgeval.report.html import made_with, page
 from surgeval.report.section import Block, Note, Prose, Section, Table
-from surgeval.results.manifest import version_of
+from surgeval.report.sections._pictures import picture
 from surgeval.results.request import requested
 from surgeval.results.result import Result
 from surgeval.schema.findings import Severity
@@ -63,8 +62,7 @@ class StudyResult(Result):
         size = self.tables["values"]
         cases = max(size["cases"].to_list())
         facts = f"{size.height:,} model{'s' if size.height > 1 else ''} · {cases:,} cases · {self._units}"
-        made = f"Made with surgeval {version_of('surgeval')}. Complete in itself: it asks no server for anything."
-        return page(self.verdict[0], "Study", facts, _sections(self), footer=made)
+        return page(self.verdict[0], "Study", facts, _sections(self), footer=made_with())
 
     @property
     def _units(self) -> str:
@@ -134,23 +132,23 @@ def _sections(result: StudyResult) -> list[Section]:
     unit = "patients" if result.scores.has_videos else "cases"
     estimand = f"{metric.name} ({'larger' if up else 'smaller'} is better)"
     first: list[Block] = [Prose(sentence) for sentence in result.verdict[1:]]
-    first += [_drawn("value_intervals", values, estimand=estimand, unit=unit, largest_is_best=up), *warned]
+    title = f"Values with {level_words(values)}"
+    shown = {"title": title, "estimand": estimand, "unit": unit, "largest_is_best": up}
+    first += [picture("value_intervals", values, **shown), *warned]
     sections = [Section("verdict", "How sure that is", tuple(first))]
     if tables["pairs"].height:
-        picture = _drawn("difference_intervals", tables["pairs"], title=f"How far {values['model'][0]} is ahead")
-        sections.append(
-            Section("differences", "By how much", (picture, _table("pairs", "Differences", tables["pairs"])))
-        )
-    patients = _drawn("patient_values", tables["patients"], metric=metric.name, unit=unit[:-1], largest_is_best=up)
+        drawn = picture("difference_intervals", tables["pairs"], title=f"How far {values['model'][0]} is ahead")
+        sections.append(Section("differences", "By how much", (drawn, _table("pairs", "Differences", tables["pairs"]))))
+    patients = picture("patient_values", tables["patients"], metric=metric.name, unit=unit[:-1], largest_is_best=up)
     sections.append(Section("patients", f"{unit.capitalize()} one by one", (patients,)))
     hard = Table(
         "hard-cases", "Hardest for the typical model", tables["hard_cases"], "Median over models, worst first."
     )
     sections.append(Section("cases", "Which cases are hard", (hard,)))
     if "strata" in tables:
-        picture = _drawn("strata_deltas", tables["strata"])
+        drawn = picture("strata_deltas", tables["strata"])
         table = _table("strata", "Values by condition", tables["strata"])
-        sections.append(Section("conditions", "Under which conditions", (picture, table)))
+        sections.append(Section("conditions", "Under which conditions", (drawn, table)))
     taken = tuple(Prose(f"{sentence[0].upper()}{sentence[1:]}.") for sentence in tables["readings"]["sentence"])
     return [
         *sections,
@@ -161,7 +159,3 @@ def _sections(result: StudyResult) -> list[Section]:
 def _table(name: str, title: str, frame: pl.DataFrame) -> Table:
     kept = [column for column in frame.columns if frame[column].null_count() < frame.height]
     return Table(name, title, frame.select(kept), folded=True)
-
-
-def _drawn(chart: str, frame: pl.DataFrame, **options: Any) -> Chart:
-    return CHARTS[chart](frame, **options)

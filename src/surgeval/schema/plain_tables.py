@@ -20,7 +20,7 @@ from surgeval.schema.table_files import OURS
 
 MODELS = {
     "model", "algorithm", "method", "team", "network", "net", "system", "approach", "architecture", "submission",
-    "entrant", "classifier", "participant model",
+    "entrant", "classifier",
 }  # fmt: skip
 PATIENTS = ("patient", "subject", "participant", "procedure", "surgery", "operation", "intervention", "video")
 """From the coarsest to the finest."""

@@ -16,7 +16,7 @@ import polars as pl
 
 from surgeval.errors import Misuse, SurgevalError
 from surgeval.results.tables import studies as t
-from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.findings import Finding, Severity, as_findings
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.schema.missing import Missing
 from surgeval.schema.plain_tables import PlainTable, plain_table
@@ -68,16 +68,17 @@ def study_of(
     ordered = values.table.sort(pl.col("value") * -sign, maintain_order=True, nulls_last=True)
     pairs, spoken = _pairs(whole, ordered["model"].to_list(), asked)
     matrix = whole.matrix(name, missing=missing)
+    conditions, unread = _strata(whole, asked)
     unit = "patient" if whole.has_videos else "case"
     tables = {
         "values": t.VALUES.frame(ordered),
         "pairs": t.PAIRS.frame(pairs),
         "patients": t.PATIENTS.frame(_patients(matrix)),
         "hard_cases": t.HARD_CASES.frame(_hard_cases(matrix, sign)),
-        **_strata(whole, asked),
+        **conditions,
         "readings": t.READINGS.frame([{"sentence": sentence} for sentence in plain.taken]),
     }
-    findings = _distinct([*_unsaid(whole), *_other_metrics(whole, name, metric), *values.findings, *spoken])
+    findings = _distinct([*_unsaid(whole), *_other_metrics(whole, name, metric), *values.findings, *spoken, *unread])
     verdicts = tuple(verdict(ordered, tables["pairs"], facts, unit=unit))
     prose = f"{values.prose} {_pairs_prose(len(ordered), level)}"
     return Study(tables, verdicts, prose, findings, whole, facts)
@@ -164,15 +165,16 @@ def _hard_cases(matrix: ScoreMatrix, sign: float) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _strata(table: ScoreTable, asked: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
+def _strata(table: ScoreTable, asked: Mapping[str, Any]) -> tuple[dict[str, pl.DataFrame], tuple[Finding, ...]]:
+    """The table of conditions where there are any, or why there is none."""
     named = [name for name in table.strata if table.frame[name].n_unique() > 1]
     if not named:
-        return {}
+        return {}, ()
     try:
         conditions = strata(table, named, **asked).table
-    except SurgevalError:
-        return {}
-    return {"strata": t.STRATA.frame(conditions)}
+    except SurgevalError as error:
+        return {}, as_findings([f"Conditions ({', '.join(named)}) could not be compared: {error}"])
+    return {"strata": t.STRATA.frame(conditions)}, ()
 
 
 def _other_metrics(table: ScoreTable, name: str, asked: str | None) -> list[Finding]:

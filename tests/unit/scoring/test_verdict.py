@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import surgeval
-from surgeval.errors import DirectionUnknown
+from surgeval.errors import DirectionUnknown, Misuse
 from surgeval.stats.corrections import adjusted
 
 
@@ -144,3 +144,24 @@ def test_the_page_says_the_verdict_and_what_was_taken_for_what(tmp_path):
     again = surgeval.interval(tmp_path / "out")
     values = [dict(table.select("model", "value").iter_rows()) for table in (again.table, result.table)]
     assert values[0] == pytest.approx(values[1])
+
+
+def test_the_page_names_the_level_that_was_asked_for(tmp_path):
+    result = surgeval.study(wide(9, good=0.1, bad=0.0), metric="dice", level=0.9)
+    result.to_dir(tmp_path / "out")
+    text = (tmp_path / "out" / "study.html").read_text()
+    assert "Values with 90 % intervals" in text
+    assert "95 %" not in text
+
+
+def test_conditions_that_cannot_be_compared_are_named(monkeypatch):
+    frame = wide(9, good=0.1, bad=0.0).with_columns(smoke=pl.Series(["yes", "no", "half"] * 3))
+    assert "strata" in surgeval.study(frame, metric="dice").tables
+
+    def refuse(*_, **__):
+        raise Misuse("too few")
+
+    monkeypatch.setattr("surgeval.scoring.study.strata", refuse)
+    result = surgeval.study(frame, metric="dice")
+    assert "strata" not in result.tables
+    assert "Conditions (smoke) could not be compared: too few" in result.notes

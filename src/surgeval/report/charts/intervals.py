@@ -6,6 +6,7 @@ import polars as pl
 
 from surgeval.report.chart import Chart, altair, drawn, nothing_to_show
 from surgeval.report.charts._encode import LABEL, chart_data, labelled, rows_axis, rows_height
+from surgeval.report.charts._marks import level_words
 from surgeval.report.theme import ACCENT, WIDTH_PX
 
 
@@ -40,7 +41,8 @@ def value_intervals(
     base = alt.Chart(width=width, height=rows_height(len(order)))
     y = rows_axis(order)
     tips = [alt.Tooltip(f"{column}:{kind}", format=form) for column, kind, form in _TIPS if column in rows.columns]
-    words = estimand if panels else f"{estimand} (bars: 95 % interval)"
+    level = level_words(frame)
+    words = estimand if panels else f"{estimand} (bars: {level.removesuffix('s')})"
     axis = alt.Axis(tickCount=4) if panels else alt.Axis(tickCount=8)
     x = alt.X("low:Q", title=words if len(panels) < 3 else None, scale=alt.Scale(zero=False, padding=8), axis=axis)
     span = base.mark_rule(strokeWidth=2, color=ACCENT).encode(y=y, x=x, x2="high:Q", tooltip=tips)
@@ -51,7 +53,7 @@ def value_intervals(
         picture = picture.facet(column=head, spacing=_GAP_PX)
     return drawn(
         name, picture, title=title, alt=_words_by_panel(rows, estimand, top, from_large=from_large),
-        caption=f"Points: {estimand}. Bars: 95 % intervals over {unit}{_units(rows, unit)}."
+        caption=f"Points: {estimand}. Bars: {level} over {unit}{_units(rows, unit)}."
         + (f" One scale for all panels; the {top} on average on top." if panels else ""),
         data=frame,
     )  # fmt: skip

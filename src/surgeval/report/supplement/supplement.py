@@ -11,13 +11,12 @@ import polars as pl
 
 from surgeval.errors import ExtraNeeded, Misuse, SurgevalError
 from surgeval.report.chart import Chart
-from surgeval.report.html import page, renamed
+from surgeval.report.html import made_with, page, renamed
 from surgeval.report.section import Block, Note, Section, Table
 from surgeval.report.sections._wording import count_of
 from surgeval.report.supplement import conditions, modes, overview, rivals
 from surgeval.report.supplement.study import CONTEXT, Study, read_study
 from surgeval.report.words import plain
-from surgeval.results.manifest import version_of
 from surgeval.results.request import Request, requested
 from surgeval.results.result import Result
 from surgeval.results.tables import supplement as tables
@@ -75,8 +74,7 @@ class SupplementResult(Result):
 
     def html(self) -> str:
         """The supplement as one page that needs nothing else."""
-        footer = f"Made with surgeval {version_of('surgeval')}. Complete in itself: it asks no server for anything."
-        return page(self.heading, "Supplement", self.size, [_on_page(one) for one in self.sections], footer=footer)
+        return page(self.heading, "Supplement", self.size, [_on_page(one) for one in self.sections], footer=made_with())
 
     def write(self, folder: Path) -> None:
         """Write the tables, the figures and the page."""
