@@ -73,14 +73,14 @@ def test_the_pack_answers_by_the_weights_beside_it(pack: Path, tmp_path: Path, f
     }  # fmt: skip
     torch.save(weights, pack / "weights.pt")
     found = rehearsed(pack, tmp_path / "data")
-    assert found.facts.outcomes == {"ok": 4}, found.text
+    assert found.run.outcomes == {"ok": 4}, found.text
     assert found.score is not None
     assert found.score.headline["accuracy"] == accuracy
 
 
 def test_without_weights_it_still_starts_and_answers(pack: Path, tmp_path: Path) -> None:
     found = rehearsed(pack, tmp_path / "data")
-    assert found.facts.outcomes == {"ok": 4}, found.text
+    assert found.run.outcomes == {"ok": 4}, found.text
 
 
 def test_frames_are_spread_over_the_video(pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,4 +108,4 @@ def test_the_example_input_of_the_pack_is_answered(pack: Path, tmp_path: Path) -
     settings = Settings(state=State.FREE, replicates=10, budget_s=60.0, start_up_s=300.0)
     command = (sys.executable, str(pack / "app.py"))
     found = rehearse(pack / "example_input", out=tmp_path / "out", command=command, settings=settings)
-    assert found.facts.outcomes == {"ok": 3}, found.text
+    assert found.run.outcomes == {"ok": 3}, found.text
