@@ -26,6 +26,7 @@ __all__ = [
     "score_table",
     "shown_tables",
     "shown_text",
+    "statistic_rules",
     "statistics_table",
     "table_facts",
     "table_files",
