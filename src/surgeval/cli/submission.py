@@ -177,7 +177,7 @@ def mark(
     as_json: o.Json = False,
 ) -> None:
     """Publish, cancel, disqualify or reinstate a submission, with a reason."""
-    from surgeval.submissions.phase_status import mark_submission
+    from surgeval.submissions.decisions import mark_submission
 
     after: dict[str, Any] = mark_submission(folder, stage, reason=reason)
     if as_json:

@@ -15,7 +15,8 @@ from surgeval.schema.findings import Severity
 from surgeval.submissions.description import KINDS
 from surgeval.submissions.intake import SubmissionCheck, checked, handed_in_findings
 from surgeval.submissions.phase import Phase
-from surgeval.submissions.phase_status import Stage, note_stage, shard_folders, status_of, why_held, write_phase
+from surgeval.submissions.phase_status import shard_folders, status_of, write_phase
+from surgeval.submissions.stages import Stage, note_stage, why_held
 from surgeval.submissions.uploads import Uploads
 
 HANDED_IN, IMAGE, INTAKE = "handed-in", "image.tar", "intake"

@@ -20,7 +20,7 @@ from surgeval.schema.shown_text import as_cell
 from surgeval.submissions.description import read_description
 from surgeval.submissions.gpu_rule import gpu_notes
 from surgeval.submissions.phase import Phase, read_phase
-from surgeval.submissions.phase_status import Stage
+from surgeval.submissions.stages import Stage
 
 _OF_THE_TEAM = ("image", "weights", "description")
 

@@ -34,8 +34,9 @@ from surgeval.submissions.handing_in import handed_in_image
 from surgeval.submissions.inputs import Inputs, read_inputs
 from surgeval.submissions.intake import phase_engine, weights_size_mb
 from surgeval.submissions.phase import Phase
-from surgeval.submissions.phase_status import PHASE, Stage, note_stage, shard_folder, why_held, write_phase
+from surgeval.submissions.phase_status import PHASE, shard_folder, write_phase
 from surgeval.submissions.results import run_facts
+from surgeval.submissions.stages import Stage, note_stage, why_held
 
 _WAYS: dict[str, OpenSession] = {"server": open_session, "gc-invoke": partial(open_invoke_session)}
 

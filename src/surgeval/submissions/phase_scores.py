@@ -13,16 +13,9 @@ from surgeval.schema.question_files import Sources, collect_questions
 from surgeval.scoring.result import ScoreResult
 from surgeval.scoring.run import score
 from surgeval.submissions.phase import Phase
-from surgeval.submissions.phase_status import (
-    SCORES,
-    Stage,
-    note_stage,
-    shard_folders,
-    status_of,
-    stored_digest,
-    why_held,
-)
+from surgeval.submissions.phase_status import shard_folders, status_of, stored_digest
 from surgeval.submissions.results import RECORDS, responses_of
+from surgeval.submissions.stages import SCORES, Stage, note_stage, why_held
 
 
 def score_submission(

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from surgeval.asking.journal import ANSWERS, EVENTS, is_at_work, read_events, stored_run
-from surgeval.asking.lines import LineFile, json_lines
 from surgeval.asking.messages import Outcome
 from surgeval.errors import FileUnreadable, Misuse
-from surgeval.results.manifest import MANIFEST, sha256_of
 from surgeval.results.request import Request, requested
 from surgeval.results.result import Result
 from surgeval.results.tables.submissions import HISTORY, SHARDS
@@ -25,44 +21,16 @@ from surgeval.schema.documents import json_text
 from surgeval.schema.shown_text import as_cell
 from surgeval.submissions.phase import Phase
 from surgeval.submissions.results import RunFacts, run_facts
+from surgeval.submissions.stages import HELD, STAGES, Stage, history_of, hold_in
 
-STAGES, PHASE, SCORES = "stages.jsonl", "phase", "scores"
+PHASE = "phase"
 _SHARD = re.compile(r"shard-(?P<number>\d+)-of-(?P<of>\d+)")
-_MOST_REASON = 1000
 _NOTED = ("stage", "at", "shard", "code", "reason")
 _COPIED = ("shard", "stage", "questions", "restarts", "exchanged", "verdict", "began", "last")
 _SHOWN = (
     "shard", "stage", "questions", "ok", "timeout", "invalid", "crashed", "not_asked", "infra_error", "restarts",
     "exchanged", "p95_s", "verdict", "codes",
 )  # fmt: skip
-
-
-class Stage(StrEnum):
-    """How far a submission came."""
-
-    UPLOADED = "uploaded"
-    """What the team handed in is stored whole; nobody has looked at it."""
-    INTAKE_OK = "intake_ok"
-    INTAKE_REFUSED = "intake_refused"
-    QUEUED = "queued"
-    RUNNING = "running"
-    INFERRED = "inferred"
-    SCORED = "scored"
-    PUBLISHED = "published"
-    FAILED_PARTICIPANT = "failed_participant"
-    """No container ever became ready."""
-    FAILED_INFRA = "failed_infra"
-    """It stopped on our side, or was killed; the same command goes on."""
-    CANCELLED = "cancelled"
-    DISQUALIFIED = "disqualified"
-    REINSTATED = "reinstated"
-    """Cancelled or disqualified no more. It is in the history alone: the stage is again the one before."""
-
-
-HELD = (Stage.CANCELLED, Stage.DISQUALIFIED)
-"""Stages in which nothing more is run, scored or published."""
-DECISIONS = (Stage.PUBLISHED, *HELD, Stage.REINSTATED)
-"""Stages that somebody decides on, with a reason."""
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -95,61 +63,6 @@ def shard_folders(out: Path) -> list[tuple[int, int, Path]]:
     """Every shard of a submission: number, of how many, and its folder."""
     named = [(_SHARD.fullmatch(path.name), path) for path in sorted(out.iterdir())] if out.is_dir() else []
     return [(int(match["number"]), int(match["of"]), path) for match, path in named if match]
-
-
-def note_stage(out: Path, stage: Stage, **facts: Any) -> None:
-    """Store that a submission reached a stage, and when."""
-    lines = LineFile(out / STAGES, alone=False, sync=True)
-    try:
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        lines.add(json_text({"stage": stage.value, "at": now, **facts}).encode() + b"\n")
-    finally:
-        lines.close()
-
-
-def mark_submission(run: str | Path, stage: str, *, reason: str) -> dict[str, Any]:
-    """The status of a submission after a decision on it was stored, with its reason.
-
-    Args:
-        run: The folder of the submission.
-        stage: `published`, `cancelled`, `disqualified`, or `reinstated`, which takes the last two back.
-        reason: Why; it stays in the history.
-
-    Raises:
-        Misuse: No such decision, no reason, or it cannot be taken now.
-    """
-    folder = Path(run)
-    if stage not in [str(one) for one in DECISIONS]:
-        raise Misuse(f"a submission is marked as one of {', '.join(DECISIONS)}; got {stage!r}")
-    if not reason.strip() or len(reason) > _MOST_REASON:
-        raise Misuse(f"a decision needs a reason of 1 to {_MOST_REASON} characters; got {len(reason.strip())}")
-    if not (folder / STAGES).exists():
-        raise Misuse(f"{folder} holds no submission; name the folder of one")
-    now = status_of(folder)["stage"]
-    if problem := _not_now(Stage(stage), now):
-        raise Misuse(f"{folder} is {now}: {problem}")
-    facts = {"scores": sha256_of(folder / SCORES / MANIFEST)} if stage == Stage.PUBLISHED else {}
-    note_stage(folder, Stage(stage), reason=reason.strip(), **facts)
-    return status_of(folder)
-
-
-def _not_now(stage: Stage, now: str) -> str:
-    """Why a submission cannot be marked so at its present stage, or nothing."""
-    if stage is Stage.PUBLISHED and now != Stage.SCORED:
-        return "only what is scored can be published"
-    if stage is Stage.REINSTATED and now not in HELD:
-        return "only what is cancelled or disqualified can be reinstated"
-    if stage is Stage.CANCELLED and now in (Stage.PUBLISHED, *HELD):
-        return "it can be disqualified, not cancelled" if now == Stage.PUBLISHED else "it is over already"
-    return "it is that already" if stage == now else ""
-
-
-def why_held(out: Path) -> str:
-    """Why nothing more may be done with a submission, or nothing."""
-    row = _hold(_history(out, []))
-    if row is None:
-        return ""
-    return f"{out} was {row['stage']} at {row['at']} ({row.get('reason', 'no reason given')})"
 
 
 def write_phase(out: Path, phase: Phase) -> None:
@@ -229,7 +142,7 @@ def status_of(out: str | Path, phase: Phase | None = None) -> dict[str, Any]:
     folder = Path(out)
     other = phase is not None and (folder / f"{PHASE}.json").exists() and stored_digest(folder) != phase.digest()
     problems: list[str] = []
-    history = _history(folder, problems)
+    history = history_of(folder, problems)
     shards = [_shard(number, of, path) for number, of, path in shard_folders(folder)]
     codes = {code for shard in shards for code in shard["codes"]}
     return {
@@ -241,26 +154,12 @@ def status_of(out: str | Path, phase: Phase | None = None) -> dict[str, Any]:
     }
 
 
-def _history(folder: Path, problems: list[str]) -> list[dict[str, Any]]:
-    """The stages as they were reached; a line that names none that is known is a problem."""
-    rows = [dict(row) for _, row in json_lines(folder / STAGES, problems)] if (folder / STAGES).exists() else []
-    known = [row for row in rows if row.get("stage") in [stage.value for stage in Stage]]
-    problems += [f"{STAGES}: no such stage: {row.get('stage')!r}" for row in rows if row not in known]
-    return known
-
-
-def _hold(history: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """The decision that a submission is out of the running, unless it was taken back."""
-    last = next((row for row in reversed(history) if row["stage"] in (*HELD, Stage.REINSTATED)), None)
-    return last if last is not None and last["stage"] in HELD else None
-
-
 def _codes_of(history: list[dict[str, Any]]) -> set[str]:
     return {str(history[-1]["code"])} if history and "code" in history[-1] else set()
 
 
 def _stage(history: list[dict[str, Any]], shards: list[dict[str, Any]]) -> Stage:
-    if (hold := _hold(history)) is not None:
+    if (hold := hold_in(history)) is not None:
         return Stage(hold["stage"])
     reached = [Stage(row["stage"]) for row in history if row["stage"] not in (*HELD, Stage.REINSTATED)]
     last = reached[-1] if reached else Stage.QUEUED

@@ -16,11 +16,13 @@ from image_archives import archive, busybox_layer, docker_members
 from surgeval import results
 from surgeval.cli import build_app
 from surgeval.errors import InputInvalid, Misuse, RunInterrupted, UploadRefused
+from surgeval.submissions.decisions import mark_submission
 from surgeval.submissions.handing_in import handed_in_image, take_submission
 from surgeval.submissions.phase import Phase, phase_of
 from surgeval.submissions.phase_run import run_submission
 from surgeval.submissions.phase_scores import score_submission
-from surgeval.submissions.phase_status import Stage, mark_submission, note_stage, status_of, submission_status
+from surgeval.submissions.phase_status import status_of, submission_status
+from surgeval.submissions.stages import Stage, note_stage
 from surgeval.submissions.starter import new_pack
 from surgeval.submissions.uploads import Uploads
 

@@ -14,9 +14,10 @@ from typer.testing import CliRunner
 from hostile_programs import script
 from surgeval.cli import build_app
 from surgeval.schema.documents import json_text
+from surgeval.submissions.decisions import mark_submission
 from surgeval.submissions.handing_in import take_submission
 from surgeval.submissions.phase import read_phase
-from surgeval.submissions.phase_status import mark_submission, submission_status
+from surgeval.submissions.phase_status import submission_status
 from surgeval.submissions.rehearsal import Settings, rehearse
 from surgeval.submissions.starter import new_pack
 
