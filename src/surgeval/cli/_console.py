@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,26 +16,13 @@ from surgeval.errors import Misuse, WouldOverwrite
 from surgeval.results.folder import check_free
 from surgeval.schema.documents import json_text
 from surgeval.schema.shown_tables import P_VALUES, p_text
+from surgeval.schema.shown_text import visible
 
 if TYPE_CHECKING:
     from surgeval.asking.meter import Meter
 
 LOGGED_EVERY_S = 30.0
 """How often a log hears of an asking that is under way."""
-_UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
-"""Kinds of characters that steer a terminal or turn text round instead of showing something."""
-
-
-def visible(text: str) -> str:
-    """The text with what a terminal would obey, hide or refuse spelled out; names and answers may be hostile.
-
-    Example:
-        >>> visible("two" + chr(27) + "[2Jlines")
-        'two\\\\x1b[2Jlines'
-    """
-    if text.isprintable():
-        return text
-    return "".join(_seen(letter) for letter in text)
 
 
 def talk(text: str) -> None:
@@ -144,11 +130,6 @@ def new_folder(path: Path | None, *, force: bool, files: tuple[str, ...] = ()) -
     why = "is a file" if not there.is_dir() else "" if os.access(there, os.W_OK) else "may not be written to"
     if why:
         raise Misuse(f"--out {path}: no folder can be made there ({there} {why}); choose another place")
-
-
-def _seen(letter: str) -> str:
-    unseen = letter not in "\n\t" and unicodedata.category(letter) in _UNSEEN
-    return letter.encode("unicode_escape", "backslashreplace").decode() if unseen else letter
 
 
 def _cell(value: Any, digits: int, column: str = "") -> str:

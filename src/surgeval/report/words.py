@@ -7,11 +7,9 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-from surgeval.schema.shown_text import ELLIPSIS, plain
+from surgeval.schema.shown_text import ELLIPSIS, FORMULA_STARTS, plain
 
 __all__ = ["ELLIPSIS", "csv_text", "plain", "short_names", "term_names", "term_words", "terms_in_words"]
-
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def short_names(names: Iterable[object], *, limit: int = 28) -> dict[str, str]:
@@ -91,7 +89,7 @@ def _guarded_heads(columns: Sequence[str]) -> dict[str, str]:
     """New names for heads that would run; a name that another column has already gets one apostrophe more."""
     taken, renamed = set(columns), {}
     for name in columns:
-        if name.startswith(_FORMULA_STARTS):
+        if name.startswith(FORMULA_STARTS):
             head = f"'{name}"
             while head in taken:
                 head = f"'{head}"
@@ -101,5 +99,5 @@ def _guarded_heads(columns: Sequence[str]) -> dict[str, str]:
 
 
 def _guarded(column: pl.Expr) -> pl.Expr:
-    starts = column.str.slice(0, 1).is_in(list(_FORMULA_STARTS))
+    starts = column.str.slice(0, 1).is_in(list(FORMULA_STARTS))
     return pl.when(starts).then("'" + column).otherwise(column)
