@@ -106,6 +106,11 @@ class RestrictedDeviance:
         beta = np.zeros(self.plain.coefficients)
         self._joint = JointMode(eta, beta, eta - self.plain.offset, Effects(*[np.zeros(0)] * 3), self._terms(eta))
 
+    @property
+    def predictor(self) -> np.ndarray:
+        """The random part of the linear predictors at the last mode."""
+        return np.zeros(len(self.plain.offset)) if self._joint is None else self._joint.predictor
+
     def __call__(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient; infinite where the approximation breaks down."""
         solution = self.solution(parameters)
