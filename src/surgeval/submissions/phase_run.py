@@ -6,7 +6,6 @@ program on another machine (`phase_scores`), so nothing here reads references: a
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,7 +14,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
 
 from surgeval.asking.driver import neutral_folder, run_tasks
 from surgeval.asking.fingerprint import folder_mark
@@ -26,6 +24,7 @@ from surgeval.asking.session import Entrant, OpenSession, open_session
 from surgeval.errors import ImageRefused, InputInvalid, Misuse, RunInterrupted, SurgevalError
 from surgeval.sandbox import Engine, Launch, held_image, inspect_image, open_engine
 from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.shard import WHOLE, Shard
 from surgeval.submissions.compliance import doubled
 from surgeval.submissions.description import read_description
 from surgeval.submissions.evidence import canary_s, canary_verdict, machine_facts
@@ -35,32 +34,6 @@ from surgeval.submissions.phase import Phase
 from surgeval.submissions.phase_status import PHASE, Stage, note_stage, shard_folder, write_phase
 
 _WAYS: dict[str, OpenSession] = {"server": open_session, "gc-invoke": partial(open_invoke_session)}
-
-
-class Shard(NamedTuple):
-    """Which part of a run: the videos of number `number` of `of`."""
-
-    number: int = 1
-    of: int = 1
-
-    @classmethod
-    def read(cls, text: str) -> Shard:
-        """The shard in a text as `2/4`.
-
-        Raises:
-            Misuse: It is none.
-        """
-        number, _, of = text.partition("/")
-        if not (number.isdigit() and of.isdigit() and 1 <= int(number) <= int(of)):
-            raise Misuse(f"a shard is I/N with I from 1 to N, as 2/4; got {text!r}")
-        return cls(int(number), int(of))
-
-    def holds(self, video: str) -> bool:
-        """Whether a video belongs to it; that depends on its name alone."""
-        return int(hashlib.sha256(video.encode()).hexdigest(), 16) % self.of == self.number - 1
-
-
-WHOLE = Shard(1, 1)
 
 
 def check_submission(

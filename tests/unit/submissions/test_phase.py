@@ -23,10 +23,11 @@ from surgeval.cli import build_app
 from surgeval.errors import HiddenDataRefused, ImageRefused, InputInvalid, Misuse
 from surgeval.sandbox import ENGINES, ImageLimits, Limits, open_engine
 from surgeval.sandbox.process import ProcessEngine
+from surgeval.schema.shard import Shard
 from surgeval.submissions import phase_scores
 from surgeval.submissions.compliance import compliance_of, doubled
 from surgeval.submissions.phase import SECTIONS, Phase, phase_of, read_phase
-from surgeval.submissions.phase_run import Shard, check_submission, run_submission
+from surgeval.submissions.phase_run import check_submission, run_submission
 from surgeval.submissions.phase_scores import score_submission
 from surgeval.submissions.phase_status import status_of
 from surgeval.submissions.rehearsal import phase_settings, rehearse
