@@ -180,6 +180,7 @@ LOCAL: dict[str, str] = {
     "--properties": "failures joins several tables, evaluate takes one keyed by case or video",
     "--references": "each kind of evaluation takes other files; lint, ensembles and supplement can do without",
     "--rule": "rank: of ranking; strata: of drawing",
+    "--shard": "submission run: of the questions, by default all; evaluate: of the predictions",
     "--store": "judge check measures now, and keeps nothing unless asked to",
     "--split": "evaluate cvs: of Endoscapes; failure-table: groups of rows",
     "--task": "check: repeatable",

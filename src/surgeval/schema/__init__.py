@@ -24,6 +24,7 @@ __all__ = [
     "rows",
     "score_matrix",
     "score_table",
+    "shard",
     "shown_tables",
     "shown_text",
     "statistics_table",
