@@ -2,6 +2,7 @@
 
 __all__ = [
     "archives",
+    "declaration",
     "documents",
     "file_kinds",
     "finding_log",
