@@ -25,11 +25,12 @@ from surgeval.cli import build_app
 from surgeval.errors import EngineFailed, HiddenDataRefused, ImageRefused, InputInvalid, Misuse
 from surgeval.sandbox import ENGINES, ImageLimits, Limits, open_engine
 from surgeval.sandbox.process import ProcessEngine
+from surgeval.schema.shard import Shard
 from surgeval.submissions import phase_run, phase_scores
 from surgeval.submissions.compliance import compliance_of, doubled
 from surgeval.submissions.intake import check_submission
 from surgeval.submissions.phase import SECTIONS, Phase, phase_of, read_phase
-from surgeval.submissions.phase_run import Shard, run_submission
+from surgeval.submissions.phase_run import run_submission
 from surgeval.submissions.phase_scores import score_submission
 from surgeval.submissions.phase_status import status_of, submission_status
 from surgeval.submissions.rehearsal import phase_settings, rehearse

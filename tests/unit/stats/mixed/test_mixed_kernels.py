@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from how_many import many
 from mixed_data import factor
 from surgeval.stats.mixed.kernels import Effects, Kernel, NumpyKernel, parts_of, predictor_of, trace_of
 from surgeval.stats.mixed.structure import Factor, Layout, layout_of
@@ -53,7 +54,7 @@ def problems(draw: st.DrawFn) -> tuple[list[Factor], int, np.random.Generator]:
 
 
 @pytest.mark.parametrize("kind", KERNELS)
-@settings(max_examples=60)
+@settings(max_examples=many(60))
 @given(problem=problems())
 def test_elimination_equals_dense_algebra(kind: type, problem: tuple[list[Factor], int, np.random.Generator]) -> None:
     factors, rows, rng = problem
