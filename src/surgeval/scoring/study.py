@@ -103,6 +103,17 @@ def _read(
     return plain, whole.directed(better, metric)
 
 
+def pairs_with_best(table: ScoreTable, models: Sequence[str], asked: Mapping[str, Any]) -> pl.DataFrame:
+    """The first model with each other one, as `verdict` takes them.
+
+    Args:
+        table: The scores.
+        models: The best first.
+        asked: `metric`, `missing` and `level` of every comparison, as `compare` takes them.
+    """
+    return t.PAIRS.frame(_pairs(table, models, asked)[0])
+
+
 def _pairs(
     table: ScoreTable, models: Sequence[str], asked: Mapping[str, Any]
 ) -> tuple[list[dict[str, Any]], list[Finding]]:
