@@ -148,7 +148,7 @@ def upright(frame: VideoFrame) -> VideoFrame:
     if not turns:
         return frame
     pixels = np.ascontiguousarray(np.rot90(frame.to_ndarray(format="rgb24"), turns))
-    return type(frame).from_ndarray(pixels, format="rgb24")
+    return type(frame).from_ndarray(pixels.astype(np.uint8, copy=False), format="rgb24")
 
 
 def _turns(frame: VideoFrame) -> int:
