@@ -65,7 +65,7 @@ def rows() -> list[Row]:
     return [
         Row("judge asked over HTTP", ours, beside, peer, note=note),
         Row("judge asked over HTTP, beside the bare HTTP client", ours, "httpx alone", bare, note="the same bodies"),
-        Row("judge asked over HTTP, beside one plain connection", ours, "http.client alone", standard, note="one by one"),
+        Row("judge asked over HTTP, beside a plain connection", ours, "http.client alone", standard, note="one by one"),
         Row("verdict reused from the store", again, "asking", ours, note="per verdict"),
     ]
 

@@ -14,14 +14,25 @@ import polars as pl
 
 from surgeval.errors import Misuse, UnknownName
 from surgeval.results.request import Request, files_of, requested
-from surgeval.schema.findings import Finding, as_findings
+from surgeval.schema.findings import Finding, Severity, as_findings
 from surgeval.schema.outcomes import Status
 from surgeval.schema.score_table import FIXED, ScoreTable
+from surgeval.schema.shard import Shard
 from surgeval.schema.statistics_table import StatisticsTable
 from surgeval.scoring.evaluate.compat_table import compat_notes, compat_table
 from surgeval.scoring.evaluate.data_sets import OPTIONS, Prepared, references_of
 from surgeval.scoring.evaluate.measure import Material, Measured, Settings, Step, measure, measure_parts
 from surgeval.scoring.evaluate.result import EvaluationResult
+from surgeval.scoring.evaluate.shards import Cut
+from surgeval.scoring.sanity.doubt import Looked, sanity_table
+from surgeval.scoring.sanity.videos import (
+    few_videos_doubt,
+    incomplete_split,
+    no_better_than_trivial,
+    one_case_per_video,
+    pooled_apart,
+    sum_elsewhere,
+)
 from surgeval.stats.engine import AUTO
 from surgeval.stats.few_videos import few_videos, percentile_too_narrow
 from surgeval.stats.intervals import percent
@@ -50,6 +61,7 @@ def evaluate(
     replicates: int = 1000,
     method: str = AUTO,
     seed: int = 42,
+    shard: str | None = None,
     progress: Step | None = None,
     **options: Any,
 ) -> EvaluationResult:
@@ -67,6 +79,8 @@ def evaluate(
         replicates: How often whole videos are drawn, where a method draws.
         method: `auto` (nothing is drawn), `percentile` or `basic`, as for `interval`.
         seed: Seed of the draws.
+        shard: `I/N`: only the videos of part I of N, which the name of a video decides. The result is of these videos;
+            its folder holds what `combine` needs.
         progress: Called with the number of further metrics that are done.
         **options: Of the kind: `classes`, `columns`, `fps`, and so on. With `data_set`, also `task`, `split`, `videos`,
             `rate_hz` and `perspective`, as `references_of` takes them.
@@ -84,8 +98,9 @@ def evaluate(
     build = import_module(f"surgeval.scoring.evaluate.{kind}").material
     chosen = {name: value for name, value in options.items() if _given(value)}
     known = set(build.__annotations__)
+    reached = known - {"cut"}
     wanted = {name: chosen[name] for name in OPTIONS if name in chosen and name not in known}
-    if strange := sorted(set(chosen) - known - set(wanted)):
+    if strange := sorted(set(chosen) - reached - set(wanted)):
         raise Misuse(f"{kind} has no option {', '.join(strange)}")
     if reserved := [name for name in by if name in FIXED or list(by).count(name) > 1]:
         raise Misuse(f"cannot report by {', '.join(sorted(set(reserved)))}: a name of the score table, or given twice")
@@ -93,20 +108,62 @@ def evaluate(
     prepared = _prepared(kind, references, wanted)
     given = {**prepared.options, **{name: value for name, value in chosen.items() if name not in wanted}}
     metrics = tuple(metrics) or prepared.metrics
+    if shard is not None:
+        if "cut" not in known:
+            raise Misuse(f"{kind} is not cut into shards; leave --shard out")
+        given["cut"] = Cut(Shard.read(shard))
     material: Material = build(predictions, prepared.references, metrics=metrics, by=tuple(by), **given)
     if prepared.files is not None:
         material = replace(material, files=prepared.files)
     settings = Settings(level, replicates, seed, method, prepared.clusters)
-    step = progress or _quiet
+    head = _head(kind, model, shard, metrics, by, settings, prepared) if material.gathered else {}
+    request = Request(inputs=_files(material, predictions=predictions, references=references, **chosen))
+    result = result_of(kind, model, material, settings, prepared, metrics, progress or _quiet)
+    return replace(result, request=request, head=head, gathered=material.gathered)
+
+
+def _head(
+    kind: str, model: str, shard: str | None, metrics: Sequence[str], by: Sequence[str], settings: Settings,
+    prepared: Prepared,
+) -> dict[str, Any]:  # fmt: skip
+    """What `combine` must know of a run beside its cases."""
+    return {
+        "kind": kind,
+        "model": model,
+        "shard": shard,
+        "metrics": list(metrics),
+        "by": list(by),
+        "settings": {name: value for name, value in settings._asdict().items() if name != "clusters"},
+        "conventions": dict(prepared.conventions),
+        "prose": prepared.prose,
+        "clusters": dict(prepared.clusters),
+        "notes": [one.as_dict() if isinstance(one, Finding) else one for one in prepared.notes],
+    }
+
+
+def result_of(
+    kind: str,
+    model: str,
+    material: Material,
+    settings: Settings,
+    prepared: Prepared,
+    metrics: Sequence[str],
+    step: Step,
+) -> EvaluationResult:
+    """Everything that can be said of some material."""
     measured = _saying(measure(material, settings, step), prepared.conventions)
     flawed = compat_table(material.jobs, material.videos, settings)
+    looked = {**material.looked, **_looked(material, measured, settings, prepared)}
     notes: list[Finding | str] = [
-        *prepared.notes, *material.notes, *compat_notes(flawed), *_per_video_note(material), *_few(material, settings),
+        *(doubt.finding for doubt in looked.values() if doubt and doubt.severity is not Severity.NOTE),
+        *prepared.notes, *material.notes, *compat_notes(flawed), *_per_video_note(material),
         *_unwritten_notes(measured), *_changing_note(material),
+        *(doubt.finding for doubt in looked.values() if doubt and doubt.severity is Severity.NOTE),
     ]  # fmt: skip
     boards = material.finish(model, measured)
     tables = {
         "metrics": measured.metrics,
+        "sanity": sanity_table(looked),
         "per_video": measured.per_video,
         "per_class": measured.per_class,
         "per_stratum": _with_statements(measure_parts(material.parts, settings, step), prepared.conventions),
@@ -123,7 +180,6 @@ def evaluate(
         findings=as_findings(notes),
         scores=score_table_of(material, measured, model, metrics, prepared.clusters),
         boards=tuple(boards),
-        request=Request(inputs=_files(material, predictions=predictions, references=references, **chosen)),
     )
 
 
@@ -131,17 +187,30 @@ def _quiet(_: int) -> None:
     """Nobody is told."""
 
 
-def _few(material: Material, settings: Settings) -> list[Finding]:
+def _looked(material: Material, measured: Measured, settings: Settings, prepared: Prepared) -> Looked:
+    """The checks of every kind of input, and what they saw."""
+    facts = {job.name: job.metric.facts for job in material.jobs}
+    sizes = material.sizes
+    looked = {
+        "few-videos": few_videos_doubt(_few(material, settings)),
+        "one-case-per-video": one_case_per_video(sizes, stated=prepared.files is not None),
+        "pooled-apart": pooled_apart(measured.metrics, measured.per_video, facts, sizes),
+        "no-better-than-trivial": no_better_than_trivial(measured.metrics, facts),
+        "sum-elsewhere": sum_elsewhere(measured.metrics, len(material.videos)),
+    }
+    lacking = {"incomplete-split": incomplete_split(prepared.lacking)} if prepared.files is not None else {}
+    return {**lacking, **looked}
+
+
+def _few(material: Material, settings: Settings) -> Finding | None:
     """What few videos do to every interval of the result, said once."""
     counted: Counter[str] = Counter()
     for unit, video in zip(settings.units(material.videos), material.videos, strict=True):
         counted[unit] += material.sizes.get(video, 1)
     videos, sizes = len(counted), np.array(list(counted.values()), dtype=np.float64)
     if settings.method == AUTO:
-        finding = few_videos(videos, float(degrees_of_freedom(sizes)))
-    else:
-        finding = percentile_too_narrow(videos, float(effective_videos(sizes)))
-    return [finding] if finding else []
+        return few_videos(videos, float(degrees_of_freedom(sizes)))
+    return percentile_too_narrow(videos, float(effective_videos(sizes)))
 
 
 def _per_video_note(material: Material) -> tuple[str, ...]:
