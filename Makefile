@@ -43,9 +43,11 @@ system:
 suite: setup system
 	$(BIN)/python -m pytest -n $(WORKERS) src tests --ignore=tests/slow
 
-# Large inputs, and every simulation behind a published table; a table that moved shows in the last line.
+# Large inputs, every property on ten times as many examples, and every simulation behind a published table; a table that
+# moved shows in the last line.
 test-slow: setup
 	$(BIN)/python -m pytest -n $(WORKERS) tests/slow
+	$(BIN)/python -m pytest -n $(WORKERS) -m hypothesis --hypothesis-profile=thorough tests --ignore=tests/slow
 	set -e; for study in docs/validate_*.py; do $(BIN)/python -m docs.$$(basename $$study .py); done
 	$(BIN)/python -m bench.coverage_mixed --sets 100
 	$(BIN)/python -m bench.property_scores

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builders import reference_row, request_row, response_row, write_json
+from how_many import many
 from surgeval import lint, score
 from surgeval.errors import FileUnreadable, OfficialAborts, QuestionsInvalid, ResponsesMissing, WrongFile
 from surgeval.schema.finding_log import short
@@ -130,7 +131,7 @@ def test_one_fault_is_called_the_same_in_lint_and_score(tmp_path: Path, fault: C
     check(tmp_path, files)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=many(60), deadline=None)
 @given(faults=st.lists(st.sampled_from(FAULTS), min_size=2, max_size=4))
 def test_several_faults_are_called_the_same_in_lint_and_score(
     tmp_path: Path, faults: list[Callable[[Files], None]]

@@ -27,6 +27,10 @@ from surgeval.scoring.evaluate.measure import Measured
 from surgeval.scoring.evaluate.result import EvaluationResult
 from surgeval.scoring.floors import floors
 from surgeval.scoring.margins import margins
+from surgeval.submissions.intake import check_submission
+from surgeval.submissions.phase import phase_of
+from surgeval.submissions.phase_run import run_submission
+from surgeval.submissions.phase_status import submission_status
 from surgeval.submissions.starter import new_pack
 
 Tables = dict[str, pl.DataFrame]
@@ -182,6 +186,16 @@ def _rehearsal() -> Tables:
         )
 
 
+def _submission() -> Tables:
+    with tempfile.TemporaryDirectory() as folder:
+        pack, run = Path(folder) / "pack", Path(folder) / "run"
+        new_pack(pack)
+        (pack / "example_input" / "references.json").unlink()
+        phase = phase_of({"name": "p", "track": "frame", "engines": ["process"], "budget": {"state": "free"}})
+        run_submission(phase, pack / "example_input", out=run, command=[sys.executable, str(pack / "app.py")])
+        return {**check_submission(phase).tables, **submission_status(run, phase).tables}
+
+
 MAKERS: dict[str, Callable[[], Tables]] = {
     "score": _score,
     "floors": _floors,
@@ -208,4 +222,5 @@ MAKERS: dict[str, Callable[[], Tables]] = {
     "supplement": lambda: tables_of(_sections()),
     "study": _study,
     "rehearse": _rehearsal,
+    "submission": _submission,
 }

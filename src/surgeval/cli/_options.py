@@ -108,6 +108,9 @@ TrainRequests = Annotated[
 TrainReferences = Annotated[
     list[str], typer.Option("--train-references", metavar="FILE", help=f"Their reference answers. {_SEVERAL}")
 ]
+ReviewHistory = Annotated[
+    Path | None, typer.Option("--history", help="History of the review: keep only what two people confirmed.")
+]
 Definitions = Annotated[
     Path | None,
     typer.Option("--definitions", help="Foreign-object definitions (text or JSON); its classes become the legal ones."),

@@ -9,7 +9,8 @@ import polars as pl
 import typer
 
 from surgeval.cli import _options as o
-from surgeval.cli._console import asking_line, emit, emit_json, emit_table, talk, visible
+from surgeval.cli._console import asking_line, emit, emit_json, emit_table, talk
+from surgeval.schema.shown_text import visible
 
 if TYPE_CHECKING:
     from surgeval.judges import CheckReport, Judge

@@ -2,6 +2,7 @@
 
 __all__ = [
     "archives",
+    "declaration",
     "documents",
     "file_kinds",
     "finding_log",
@@ -27,6 +28,7 @@ __all__ = [
     "shard",
     "shown_tables",
     "shown_text",
+    "statistic_rules",
     "statistics_table",
     "table_facts",
     "table_files",
