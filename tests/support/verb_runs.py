@@ -44,6 +44,7 @@ FOLDER_VERBS: dict[str, list[str]] = {
     "evaluate": [
         "evaluate", "classification", "--predictions", "frames.csv", "--metric", "accuracy", "--boot", "20",
     ],
+    "combine": ["combine", "shard"],
     "study": ["study", "wide.csv", "--metric", "dice"],
     "submission check": ["submission", "check", "--phase", "phase.toml", "--description", "method.md"],
     "submission status": ["submission", "status", "--phase", "phase.toml", "--run", "run"],
@@ -70,6 +71,7 @@ MADE_IN_PYTHON: dict[str, Callable[[], Any]] = {
     "lint": lambda: surgeval.lint("requests.json", "moody.json", "references.json"),
     "supplement": lambda: surgeval.supplement(["steady", "moody"], replicates=20),
     "evaluate": lambda: surgeval.evaluate("classification", "frames.csv", metrics=["accuracy"], replicates=20),
+    "combine": lambda: surgeval.combine(["shard"]),
     "study": lambda: surgeval.study("wide.csv", metric="dice"),
     "submission check": lambda: check_submission("phase.toml", description="method.md"),
     "submission status": lambda: submission_status("run", read_phase("phase.toml")),
@@ -91,6 +93,7 @@ def inputs_folder() -> Path:
         surgeval.score(*sources, model=model, judges=["exact"], replicates=20).to_dir(root / model)
     frames = {"video": list("uuvvww"), "frame": [0, 1] * 3, "reference": list("ababab"), "prediction": list("abaabb")}
     pl.DataFrame(frames).write_csv(root / "frames.csv")
+    surgeval.evaluate("classification", frames, replicates=20, shard="1/1").to_dir(root / "shard")
     wide = {
         "patient": list("abcdefg"),
         "unet": [0.8, 0.7, 0.9, 0.8, 0.6, 0.8, 0.7],

@@ -115,9 +115,10 @@ def run(
     as_json: o.Json = False,
 ) -> None:
     """Ask a submission every question of a phase, or of one shard; never sees references."""
+    from surgeval.schema.shard import Shard
     from surgeval.submissions.compliance import compliance_of
     from surgeval.submissions.phase import read_phase
-    from surgeval.submissions.phase_run import Shard, run_submission
+    from surgeval.submissions.phase_run import run_submission
 
     with asking_line("asking") as step:
         place = run_submission(

@@ -72,13 +72,11 @@ def study_of(
     ordered = values.table.sort(pl.col("value") * -sign, maintain_order=True, nulls_last=True)
     pairs, spoken = _pairs(whole, ordered["model"].to_list(), asked)
     matrix = whole.matrix(name, missing=missing)
-    for row in pairs:
-        row["difference_videos"] = _over_patients(matrix, row["model_a"], row["model_b"])
     conditions, unread = _strata(whole, asked)
     hard, tied = _hard_cases(matrix, sign)
     tables = {
         "values": t.VALUES.frame(ordered),
-        "pairs": t.PAIRS.frame(pairs),
+        "pairs": pairs,
         "patients": t.PATIENTS.frame(_patients(matrix)),
         "hard_cases": t.HARD_CASES.frame(hard),
         **conditions,
@@ -112,6 +110,17 @@ def _read(
     main = plain.frame["metric"].unique(maintain_order=True).to_list()
     whole = ScoreTable.of(plain.frame, where=", ".join(frames), main=main[0] if len(main) > 1 else None)
     return plain, whole.directed(better, metric)
+
+
+def pairs_with_best(table: ScoreTable, models: Sequence[str], asked: Mapping[str, Any]) -> pl.DataFrame:
+    """The first model with each other one, as `verdict` takes them.
+
+    Args:
+        table: The scores.
+        models: The best first.
+        asked: `metric`, `missing` and `level` of every comparison, as `compare` takes them.
+    """
+    return _pairs(table, models, asked)[0]
 
 
 def _on_common_patients(
@@ -160,9 +169,7 @@ def _over_patients(matrix: ScoreMatrix, model_a: str, model_b: str) -> float | N
     return float(np.mean(np.bincount(places, weights=gaps[scored]) / np.bincount(places, minlength=len(videos))))
 
 
-def _pairs(
-    table: ScoreTable, models: Sequence[str], asked: Mapping[str, Any]
-) -> tuple[list[dict[str, Any]], list[Finding]]:
+def _pairs(table: ScoreTable, models: Sequence[str], asked: Mapping[str, Any]) -> tuple[pl.DataFrame, list[Finding]]:
     """The best model with each other one, the next best first; p-values corrected over all pairs."""
     tests = len(models) * (len(models) - 1) // 2
     all_pairs = list(combinations(models, 2)) if len(models) <= ALL_PAIRS else [(models[0], one) for one in models[1:]]
@@ -182,7 +189,10 @@ def _pairs(
     kept = [{**row, "p_corrected": p, "tests": tests} for row, p in zip(rows, corrected, strict=True)]
     wanted = set(t.PAIRS.columns)
     ours = [{k: v for k, v in row.items() if k in wanted} for row in kept if row["model_a"] == models[0]]
-    return ours, spoken
+    matrix = table.matrix(asked["metric"], missing=asked["missing"])
+    for row in ours:
+        row["difference_videos"] = _over_patients(matrix, row["model_a"], row["model_b"])
+    return t.PAIRS.frame(ours), spoken
 
 
 def _pairs_prose(models: int, level: float) -> str:

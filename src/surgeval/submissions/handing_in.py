@@ -6,11 +6,12 @@ submissions whose folders lie side by side. Then intake looks at what arrived.
 
 from __future__ import annotations
 
-import hashlib
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 from surgeval.errors import Misuse
+from surgeval.results.manifest import sha256_of
+from surgeval.results.request import Request
 from surgeval.schema.findings import Severity
 from surgeval.submissions.description import KINDS
 from surgeval.submissions.intake import SubmissionCheck, checked, handed_in_findings
@@ -56,16 +57,18 @@ def take_submission(
         raise Misuse(f"{folder}: {problem}; hand in to another folder")
     received = Receiving(Uploads(folder.parent / _UPLOADS, phase.upload), team or folder.name, folder / HANDED_IN)
     stored: dict[str, Path] = {}
-    write_phase(folder, phase)
     if image is not None:
         stored["image"] = received.file(Path(image), IMAGE)
     if description is not None:
         stored["description"] = received.file(Path(description), f"description{_ending(Path(description))}")
+    write_phase(folder, phase)
     note_stage(folder, Stage.UPLOADED, team=received.team, files=received.digests)
     findings = handed_in_findings(
         phase, image=stored.get("image"), weights=weights, description=stored.get("description")
     )
-    result = checked(findings)
+    settled = {"files": received.digests, "phase": phase.as_dict()}
+    request = Request("submission hand-in", {"team": received.team}, settled=settled)
+    result = replace(checked(findings), request=request)
     result.to_dir(folder / INTAKE, force=True)
     problems = [finding.message for finding in findings if finding.severity is Severity.ERROR]
     note_stage(folder, result.stage, **({"code": "handed-in-refused", "problems": problems} if problems else {}))
@@ -87,17 +90,13 @@ def handed_in_image(run: Path) -> Path | None:
     return path
 
 
-class Receiving(NamedTuple):
+class Receiving:
     """A team's files on their way into the folder of a submission."""
 
-    uploads: Uploads
-    team: str
-    target: Path
-
-    @property
-    def digests(self) -> dict[str, str]:
-        """What lies in the folder, each with its SHA-256."""
-        return {path.name: _sha256(path) for path in sorted(self.target.iterdir())}
+    def __init__(self, uploads: Uploads, team: str, target: Path) -> None:
+        self.uploads, self.team, self.target = uploads, team, target
+        self.digests: dict[str, str] = {}
+        """Of what was received, by name: the SHA-256."""
 
     def file(self, source: Path, name: str) -> Path:
         """A file as it lies in the folder now, received in pieces; those that came before are not sent again.
@@ -108,7 +107,8 @@ class Receiving(NamedTuple):
         """
         if not source.is_file():
             raise Misuse(f"{source} is no file that can be handed in")
-        place, digest, size = self.target / name, _sha256(source), source.stat().st_size
+        place, digest, size = self.target / name, sha256_of(source), source.stat().st_size
+        self.digests[name] = digest
         if place.exists():
             return self._as_before(place, digest)
         self.target.mkdir(parents=True, exist_ok=True)
@@ -125,14 +125,9 @@ class Receiving(NamedTuple):
             return self._as_before(place, digest)
 
     def _as_before(self, place: Path, digest: str) -> Path:
-        if _sha256(place) != digest:
+        if sha256_of(place) != digest:
             raise Misuse(f"{place} was handed in before and is another file; hand in to another folder")
         return place
-
-
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def _ending(description: Path) -> str:

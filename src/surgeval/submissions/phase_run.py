@@ -6,7 +6,6 @@ any is refused.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 from surgeval.asking.driver import neutral_folder, run_tasks
 from surgeval.asking.journal import append_event
@@ -26,6 +25,7 @@ from surgeval.errors import EngineFailed, ImageRefused, Misuse, RunInterrupted
 from surgeval.results.manifest import MANIFEST, manifest_of, write_manifest
 from surgeval.results.request import Request, plain_value
 from surgeval.sandbox import Engine, Launch, held_image
+from surgeval.schema.shard import WHOLE, Shard
 from surgeval.submissions.compliance import doubled
 from surgeval.submissions.evidence import canary_place, canary_s, canary_verdict, image_facts, machine_facts
 from surgeval.submissions.gc_invoke import open_invoke_session
@@ -39,32 +39,6 @@ from surgeval.submissions.results import run_facts
 from surgeval.submissions.stages import Stage, note_stage, why_held
 
 _WAYS: dict[str, OpenSession] = {"server": open_session, "gc-invoke": partial(open_invoke_session)}
-
-
-class Shard(NamedTuple):
-    """Which part of a run: the videos of number `number` of `of`."""
-
-    number: int = 1
-    of: int = 1
-
-    @classmethod
-    def read(cls, text: str) -> Shard:
-        """The shard in a text as `2/4`.
-
-        Raises:
-            Misuse: It is none.
-        """
-        number, _, of = text.partition("/")
-        if not (number.isdigit() and of.isdigit() and 1 <= int(number) <= int(of)):
-            raise Misuse(f"a shard is I/N with I from 1 to N, as 2/4; got {text!r}")
-        return cls(int(number), int(of))
-
-    def holds(self, video: str) -> bool:
-        """Whether a video belongs to it; that depends on its name alone."""
-        return int(hashlib.sha256(video.encode()).hexdigest(), 16) % self.of == self.number - 1
-
-
-WHOLE = Shard(1, 1)
 
 
 def run_submission(

@@ -69,7 +69,10 @@ def test_what_arrived_is_what_was_handed_in_and_intake_has_looked_at_it(
     assert uploaded["team"] == "blue"
     assert uploaded["files"]["image.tar"] == hashlib.sha256(image.read_bytes()).hexdigest()
     assert handed_in_image(run) == run / "handed-in" / "image.tar"
-    assert set(results.read(run / "intake").tables["checks"]["about"]) == {"image", "description"}
+    intake = results.read(run / "intake")
+    assert set(intake.tables["checks"]["about"]) == {"image", "description"}
+    assert (intake.request.verb, intake.request.options) == ("submission hand-in", {"team": "blue"})
+    assert intake.request.settled["files"] == uploaded["files"]
     assert not list((tmp_path / "runs" / ".uploads").iterdir()), "no record is left of a finished upload"
 
 

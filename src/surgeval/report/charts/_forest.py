@@ -140,7 +140,7 @@ def forest_marks(base: Any, table: pl.DataFrame, y: Any, axis: str) -> list[Any]
     shape = alt.Shape("effect:N", scale=alt.Scale(domain=list(ways), range=list(shapes)), title=None,
                       legend=alt.Legend(orient="top"))  # fmt: skip
     tooltip = tips(table, "model", "term", "estimate +.3f", "std_error .3f", "odds_ratio .3f", "low .3f",
-                   "high .3f", "p_value .2g", "p_holm .2g", "symbol", "note")  # fmt: skip
+                   "high .3f", "p_value .2g", "p_corrected .2g", "p_holm .2g", "symbol", "note")  # fmt: skip
     x = alt.X("shown_low:Q", title=axis, scale=scale)
     rule = base.mark_rule(strokeWidth=2).encode(y=y, x=x, x2="shown_high:Q", color=color, tooltip=tooltip)
     point = base.mark_point(filled=True, size=55, opacity=1).encode(

@@ -20,7 +20,7 @@ from surgeval.report.charts._marks import (
     text_beside,
     tips,
 )
-from surgeval.report.theme import DIVERGING, INK, label_px, row_step_px
+from surgeval.report.theme import DIVERGING, INK, SMALLEST_PX, label_px, row_step_px
 from surgeval.report.words import plain, short_names, term_names
 from surgeval.stats.mixed.design import INTERCEPT
 from surgeval.stats.mixed.symbols import LARGER, NOT_ASSESSABLE, SMALLER
@@ -114,6 +114,7 @@ def model_effects(
     frame: pl.DataFrame,
     *,
     outcome: str = "a right answer",
+    p_column: str = "p_value",
     name: str = "model-effects",
     title: str = "Effects of properties on each model",
 ) -> Chart:
@@ -122,13 +123,14 @@ def model_effects(
     Args:
         frame: The table `per_model` of `failures`: the columns of `effects` and `model`.
         outcome: What the odds are of.
+        p_column: Which p values decide what is marked: `p_value`, or `p_corrected` where the table has such a column.
         name: Of the chart.
         title: Of the chart.
     """
     if frame.is_empty():
         return nothing_to_show(name, title, "no model was analysed by itself")
-    frame = typed_effects(frame, name, models=True)
-    table = prepared(frame.filter(pl.col("term") != INTERCEPT))
+    frame = typed_effects(frame, name, models=True, p_column=p_column)
+    table = prepared(frame.filter(pl.col("term") != INTERCEPT), p_column)
     if table.is_empty():
         return nothing_to_show(name, title, "no model was analysed by itself")
     up = helps_up(table)
@@ -154,11 +156,12 @@ def model_effects(
     picture = _panels(table, order, whose, ratio) if panels else _map(table, order, whose, ratio, up)
     counts = table.group_by("who", maintain_order=True).agg((pl.col("effect") == "harms").sum().alias("harms"))
     most = counts.sort("harms", "who", descending=[True, False]).row(0, named=True)
+    below = "p ≤ 0.05" if p_column == "p_value" else "p ≤ 0.05 after correction over all cells"
     shades = "orange below and blue above 0" if up is None else "orange harms and blue helps"
-    drawn_as = f"Shade: effect, {shades}; signs: p ≤ 0.05; x: not assessable."
+    drawn_as = f"Shade: effect, {shades}; signs: {below}; x: not assessable."
     if panels:
         drawn_as = (
-            "One panel per model; triangles point to harm (left) or help (right) where p ≤ 0.05, bars are Wald "
+            f"One panel per model; triangles point to harm (left) or help (right) where {below}, bars are Wald "
             "intervals; x: not assessable."
         )
     return drawn(
@@ -210,8 +213,10 @@ def _map(table: pl.DataFrame, order: list[str], whose: list[str], ratio: bool, u
         scale=alt.Scale(range=list(DIVERGING)[:: -1 if up is False else 1], domain=[-edge, 0, edge], clamp=True),
         title=["log odds ratio" if ratio else "estimate", f"(cut at {edge:.1f})"],
     )
-    tooltip = tips(table, "model", "term", "estimate +.3f", "odds_ratio .3f", "p_value .2g", "symbol", "note")
+    tooltip = tips(
+        table, "model", "term", "estimate +.3f", "odds_ratio .3f", "p_value .2g", "p_corrected .2g", "symbol", "note"
+    )
     base = alt.Chart(chart_data(table), width=alt.Step(column), height=alt.Step(max(step, 12)))
     squares = base.mark_rect(stroke="white", strokeWidth=0.5).encode(x=x, y=y, color=shade, tooltip=tooltip)
-    signs = cell_text(table.filter(pl.col("sign") != ""), x, y, "sign", size_px=min(13, column))
+    signs = cell_text(table.filter(pl.col("sign") != ""), x, y, "sign", size_px=max(SMALLEST_PX, min(13, column)))
     return alt.layer(squares, *signs)

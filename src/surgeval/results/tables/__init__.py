@@ -33,6 +33,7 @@ TABLES: Mapping[str, Mapping[str, Table]] = {
     "floors": _by_name(scoring.FLOOR),
     "diff": _by_name(scoring.DIFF),
     "evaluate": _by_name(evaluation.EVALUATE),
+    "combine": _by_name(evaluation.COMBINE),
     "simulate": _by_name(evaluation.SIMULATE),
     "interval": _by_name([statistics.INTERVAL]),
     "compare": _by_name([statistics.COMPARE]),
@@ -62,6 +63,7 @@ RECORDS: Mapping[str, tuple[str, ...]] = {
     "rank-tasks": (),
     "failures": ("fit",),
     "evaluate": ("conventions",),
+    "combine": ("conventions",),
     "questions": ("data_card",),
     "lint": ("lint",),
 }

@@ -141,6 +141,7 @@ def _tables(
     results["gate_evidence"] = pl.concat(
         [gate.evidence_table(f.board, f.members, options.baselines) for f in standings]
     )
+    results["leads"] = pl.concat([tables.leads_table(f) for f in standings])
     results["challenger"] = tables.challenger_table(standings[0], ready.video_names)
     notes: list[Finding] = []
     if options.prize_pool is not None:
