@@ -23,6 +23,7 @@ VERBS: tuple[str, ...] = (
     "agreement",
     "annotate",
     "check",
+    "combine",
     "compare",
     "cooccurrence",
     "demo",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-from surgeval.schema.shown_text import ELLIPSIS, plain
+from surgeval.schema.shown_text import ELLIPSIS, FORMULA_STARTS, plain
 
 __all__ = ["ELLIPSIS", "column_words", "csv_text", "plain", "short_names", "term_names", "term_words", "terms_in_words"]
 
@@ -23,8 +23,6 @@ _COLUMNS = {
     "sd": "standard deviation", "std_error": "standard error", "tau_b": "tau-b", "within_s": "within, s",
 }  # fmt: skip
 """Columns that people call otherwise than files do."""
-
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def short_names(names: Iterable[object], *, limit: int = 28) -> dict[str, str]:
@@ -114,7 +112,7 @@ def _guarded_heads(columns: Sequence[str]) -> dict[str, str]:
     """New names for heads that would run; a name that another column has already gets one apostrophe more."""
     taken, renamed = set(columns), {}
     for name in columns:
-        if name.startswith(_FORMULA_STARTS):
+        if name.startswith(FORMULA_STARTS):
             head = f"'{name}"
             while head in taken:
                 head = f"'{head}"
@@ -124,5 +122,5 @@ def _guarded_heads(columns: Sequence[str]) -> dict[str, str]:
 
 
 def _guarded(column: pl.Expr) -> pl.Expr:
-    starts = column.str.slice(0, 1).is_in(list(_FORMULA_STARTS))
+    starts = column.str.slice(0, 1).is_in(list(FORMULA_STARTS))
     return pl.when(starts).then("'" + column).otherwise(column)
