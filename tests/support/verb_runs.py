@@ -39,6 +39,7 @@ FOLDER_VERBS: dict[str, list[str]] = {
         "evaluate", "classification", "--predictions", "frames.csv", "--metric", "accuracy", "--boot", "20",
     ],
     "study": ["study", "wide.csv", "--metric", "dice"],
+    "audit tables": ["audit", "tables", "printed.md", "--kind", "multi-class"],
 }  # fmt: skip
 """The words of a run, without its output."""
 MADE_IN_PYTHON: dict[str, Callable[[], Any]] = {
@@ -63,6 +64,7 @@ MADE_IN_PYTHON: dict[str, Callable[[], Any]] = {
     "supplement": lambda: surgeval.supplement(["steady", "moody"], replicates=20),
     "evaluate": lambda: surgeval.evaluate("classification", "frames.csv", metrics=["accuracy"], replicates=20),
     "study": lambda: surgeval.study("wide.csv", metric="dice"),
+    "audit tables": lambda: surgeval.audit_tables(["printed.md"], kind="multi-class"),
 }  # fmt: skip
 """The same runs in Python."""
 
@@ -87,11 +89,12 @@ def inputs_folder() -> Path:
         "swin": [0.7, 0.6, 0.8, 0.8, 0.5, 0.6, 0.6],
     }
     pl.DataFrame(wide).write_csv(root / "wide.csv")
+    (root / "printed.md").write_text("| Model | A | wR |\n|---|---|---|\n| CLIP | 0.09 | 0.40 |\n", encoding="utf-8")
     return root
 
 
 def run_verb(name: str, out: Path, *more: str) -> None:
-    """Run a verb of `FOLDER_VERBS` on the shared inputs; `diff` and `lint` end with 1 where they found something."""
+    """Run a verb of `FOLDER_VERBS` on the shared inputs; `diff`, `lint` and `audit` end with 1 on findings."""
     here = os.getcwd()
     os.chdir(inputs_folder())
     try:
