@@ -48,6 +48,7 @@ FOLDER_VERBS: dict[str, list[str]] = {
     "study": ["study", "wide.csv", "--metric", "dice"],
     "submission check": ["submission", "check", "--phase", "phase.toml", "--description", "method.md"],
     "submission status": ["submission", "status", "--phase", "phase.toml", "--run", "run"],
+    "audit tables": ["audit", "tables", "printed.md", "--kind", "multi-class"],
 }  # fmt: skip
 """The words of a run, without its output."""
 MADE_IN_PYTHON: dict[str, Callable[[], Any]] = {
@@ -75,6 +76,7 @@ MADE_IN_PYTHON: dict[str, Callable[[], Any]] = {
     "study": lambda: surgeval.study("wide.csv", metric="dice"),
     "submission check": lambda: check_submission("phase.toml", description="method.md"),
     "submission status": lambda: submission_status("run", read_phase("phase.toml")),
+    "audit tables": lambda: surgeval.audit_tables(["printed.md"], kind="multi-class"),
 }  # fmt: skip
 """The same runs in Python."""
 
@@ -101,6 +103,7 @@ def inputs_folder() -> Path:
     }
     pl.DataFrame(wide).write_csv(root / "wide.csv")
     _submission(root)
+    (root / "printed.md").write_text("| Model | A | wR |\n|---|---|---|\n| CLIP | 0.09 | 0.40 |\n", encoding="utf-8")
     return root
 
 
@@ -115,7 +118,7 @@ def _submission(root: Path) -> None:
 
 
 def run_verb(name: str, out: Path, *more: str) -> None:
-    """Run a verb of `FOLDER_VERBS` on the shared inputs; `diff` and `lint` end with 1 where they found something."""
+    """Run a verb of `FOLDER_VERBS` on the shared inputs; `diff`, `lint` and `audit` end with 1 on findings."""
     here = os.getcwd()
     os.chdir(inputs_folder())
     try:
