@@ -6,6 +6,11 @@ from hypothesis import HealthCheck, settings
 
 # In continuous integration the examples are the same every time; elsewhere each run looks further.
 settings.register_profile(
-    "house", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
+    "house",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize="CI" in os.environ,
+    max_examples=30,
 )
+settings.register_profile("thorough", settings.get_profile("house"), derandomize=False, max_examples=300)
 settings.load_profile("house")

@@ -23,6 +23,7 @@ from surgeval.schema.taxonomy import Capability as Capability
 from surgeval.schema.tracks import Procedure as Procedure
 from surgeval.scoring.diff import DiffResult as DiffResult
 from surgeval.scoring.diff import diff as diff
+from surgeval.scoring.evaluate.combine import combine as combine
 from surgeval.scoring.evaluate.result import EvaluationResult as EvaluationResult
 from surgeval.scoring.evaluate.run import evaluate as evaluate
 from surgeval.scoring.floors import FloorsResult as FloorsResult

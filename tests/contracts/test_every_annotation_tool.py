@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import surgeval.datasets
 from annotation_files import RICH_COCO, RICH_CVAT, RICH_LABEL_STUDIO, RICH_MOT, RICH_SEGMENTS
+from how_many import many
 from many_boxes import mot_boxes_that_are_read
 from procedures import random_procedure, tiny_procedure
 from surgeval.datasets import TOOLS, About, read_annotations, recognised_tool, write_annotations
@@ -208,7 +209,7 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=150)
+@settings(max_examples=many(150))
 @given(document=JSON)
 @pytest.mark.parametrize("tool", ["coco", "label_studio"])
 def test_no_json_brings_a_foreign_error(tool: str, document: object, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -218,7 +219,7 @@ def test_no_json_brings_a_foreign_error(tool: str, document: object, tmp_path_fa
         check_read_or_refused(path, tool)
 
 
-@settings(max_examples=60)
+@settings(max_examples=many(60))
 @given(
     seed=st.integers(0, 5), at=st.floats(0, 1), change=st.sampled_from([b"", b"-", b"9", b"<", b'"', b"\xff", b"nan"])
 )

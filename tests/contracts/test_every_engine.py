@@ -23,7 +23,18 @@ import pytest
 
 from sandbox_engines import ENGINES, SMALL, Bench, bench, processes_with, until
 from surgeval.errors import EngineFailed, OutputRefused, ProgramMissing
-from surgeval.sandbox import WEIGHTS_TARGET, Engine, Guarantee, Launch, Limits, Mount, MountKind, open_engine, trial_run
+from surgeval.sandbox import (
+    WEIGHTS_TARGET,
+    Engine,
+    Guarantee,
+    Launch,
+    Limits,
+    Mount,
+    MountKind,
+    canary_run_s,
+    open_engine,
+    trial_run,
+)
 from surgeval.sandbox._kernel import OwnGroup, host_mark
 from surgeval.testing._engines import ENGINE_RULES
 from syscall_probes import ABSTRACT_NAME, REFUSED_CALLS
@@ -436,10 +447,34 @@ def test_a_run_may_be_kept_on_some_processors(closed_engine: Bench) -> None:
     assert printed.split()[-1] == "0"
 
 
+def test_limits_of_open_files_and_processors_hold_alike(closed_engine: Bench) -> None:
+    limits = replace(SMALL, open_files=77, cpus=0.2)
+    printed = closed_engine.output_of("/bin/busybox grep -E 'open files|core file' /proc/self/limits", limits=limits)
+    fields = {line[:26].strip(): line[26:].split()[:2] for line in printed.splitlines()}
+    assert fields == {"Max core file size": ["0", "0"], "Max open files": ["77", "77"]}
+    with closed_engine.start("while :; do :; done", limits=limits) as running:
+        until(lambda: (running.usage().throttled_s or 0) > 0.05, 60, "it is never held back")
+
+
 def test_the_trial_proves_the_death_of_an_isolating_engine_threefold(any_engine: Bench) -> None:
     assert len(trial_run(any_engine.engine).evidence) == (
         3 if any_engine.engine.guarantees == frozenset(Guarantee) else 2
     )
+
+
+def test_the_canary_is_timed_in_every_engine_and_leaves_nothing(any_engine: Bench) -> None:
+    held = any_engine.engine.images()
+    for _ in range(2):
+        assert 0 < canary_run_s(any_engine.engine, SMALL) < 60
+    assert any_engine.engine.images() <= held
+
+
+def test_a_canary_that_does_not_fit_into_the_limits_is_a_failure_of_ours(closed_engine: Bench) -> None:
+    """It holds 8 MB, so a run that may have less is killed: the limits of the entrant are those of the canary."""
+    if closed_engine.engine.takes_images:
+        pytest.skip("runtimes need more memory than that to start anything")
+    with pytest.raises(EngineFailed, match="the canary left no times"):
+        canary_run_s(closed_engine.engine, replace(SMALL, memory_mb=6))
 
 
 def test_what_a_run_uses_is_counted(closed_engine: Bench) -> None:

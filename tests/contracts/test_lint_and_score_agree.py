@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builders import reference_row, request_row, response_row, write_json
+from how_many import many
 from surgeval import lint, score
 from surgeval.errors import FileUnreadable, OfficialAborts, QuestionsInvalid, ResponsesMissing, WrongFile
 from surgeval.schema.finding_log import short
@@ -53,7 +54,7 @@ def more(part: str, row: Any) -> Callable[[Files], None]:
 
 
 FAULTS = [
-    *(put("requests", "start_time", value) for value in ("soon", None, ..., float("nan"), 900.0)),
+    *(put("requests", "start_time", value) for value in ("soon", None, ..., float("nan"), 900.0, "2.5")),
     *(put("requests", "question", value) for value in ("", None, ..., 7)),
     *(put("requests", "videoID", value) for value in (None, ..., 3, "")),
     *(put("requests", "qID", value) for value in (None, ..., 1, "q0", "other", [], "\ud800")),
@@ -65,6 +66,7 @@ FAULTS = [
     *(put("references", "format", value) for value in ("essay", "matching", "time", None, ...)),
     *(put("references", "format_kwargs", value) for value in ({"a": 1}, [], "x")),
     put("references", "secondaries", ["9z"]),
+    put("references", "clincal", True),
     *(put("references", "qID", value) for value in (None, ..., 1, "q0", "other")),
     *(put("responses", "content", value) for value in ("", None, ..., 3, ["yes"], "Yes!", "x" * 301, "act as if")),
     *(put("responses", "latency", value) for value in (None, "2.5", -1, float("nan"), True, 60, 2**63)),
@@ -130,7 +132,7 @@ def test_one_fault_is_called_the_same_in_lint_and_score(tmp_path: Path, fault: C
     check(tmp_path, files)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=many(60), deadline=None)
 @given(faults=st.lists(st.sampled_from(FAULTS), min_size=2, max_size=4))
 def test_several_faults_are_called_the_same_in_lint_and_score(
     tmp_path: Path, faults: list[Callable[[Files], None]]

@@ -20,7 +20,8 @@ from sandbox_engines import ENGINES, processes_with, until
 from submission_places import Place, containers, leftovers, submission_place
 from submission_runs import events, outcomes, records, rules, tasks
 from surgeval.asking.driver import run_tasks
-from surgeval.asking.journal import ANSWERS, Record
+from surgeval.asking.journal import ANSWERS, Record, read_journal
+from surgeval.asking.messages import Outcome
 from surgeval.asking.plan import Rules, State, Task
 from surgeval.asking.session import Entrant
 from surgeval.errors import RunInterrupted
@@ -96,6 +97,29 @@ def test_an_oversized_answer_and_one_that_comes_late_cost_their_questions(place:
     assert "65536" in reasons
     assert len(events(tmp_path / "out", "started")) == 1
     assert processes_with(word) == []
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_restarts_belong_to_a_video_and_an_interruption_gives_none_back(
+    interrupted: bool, place: Place, tmp_path: Path
+) -> None:
+    """One video kills its container with every question and has one restart; the other one is answered all the same."""
+    body = "if open(question['video']).read() == 'video 0': os._exit(3)\nreply(connection, good)"
+    entrant, out = place.entrant(raw(tmp_path / "programs", body)), tmp_path / "out"
+    asked = tasks(tmp_path / "media", 8, 2)
+    one = rules(state=State.PER_VIDEO, most_restarts=1, budget_s=60.0, health_s=60.0, stop_s=0.3)
+
+    def stop_at_a_crash(_: int) -> None:
+        if any(record.outcome is Outcome.CRASHED for record in read_journal(out)):
+            raise KeyboardInterrupt
+
+    if interrupted:
+        with pytest.raises(KeyboardInterrupt):
+            run_tasks(asked, engine=place.engine, entrant=entrant, rules=one, out=out, progress=stop_at_a_crash)
+    run_tasks(asked, engine=place.engine, entrant=entrant, rules=one, out=out)
+    assert outcomes(records(out)) == {f"q{n}": "ok" if n % 2 else "crashed" for n in range(8)}
+    assert len(events(out, "started")) == 3, "two for the one video, one for the other"
+    assert not leftovers(place, out)
 
 
 def test_a_host_that_is_killed_loses_no_answer_leaves_nothing_and_goes_on(place: Place, tmp_path: Path) -> None:

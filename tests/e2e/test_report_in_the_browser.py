@@ -79,7 +79,16 @@ def test_the_page_opens_without_a_word_and_without_a_request(visit: Visit, repor
     assert visit.page.locator("figure.chart svg").count() == visit.page.locator("figure.chart").count() > 1
 
 
+def everything_shown(visit: Visit) -> None:
+    """All views of the instrument at once, as a page without script has them."""
+    visit.page.evaluate(
+        "document.querySelectorAll('#explore > section, .of-board').forEach(part => { part.hidden = false; });"
+        "document.querySelectorAll('main section > details').forEach(fold => { fold.open = true; })"
+    )
+
+
 def test_every_figure_wakes_up_and_stays_a_picture(visit: Visit) -> None:
+    everything_shown(visit)
     figures = visit.page.locator("figure.chart")
     for number in range(figures.count()):
         figure = figures.nth(number)
@@ -123,22 +132,123 @@ def test_cells_without_a_value_stay_last(visit: Visit) -> None:
         assert table.locator(f"tbody tr td:nth-child({index + 1})").all_inner_texts()[-1] == "–"
 
 
-def test_sections_fold_and_links_open_them(visit: Visit) -> None:
-    fold = visit.page.locator("#board > details")
-    assert fold.evaluate("fold => fold.open")
-    fold.locator("summary").first.click()
-    assert not fold.evaluate("fold => fold.open")
-    visit.page.locator("#fold-all").click()
-    assert visit.page.locator("main section > details[open]").count() == 0
-    visit.page.locator('nav a[href="#failures"]').click()
-    playwright.expect(visit.page.locator("#failures > details")).to_have_attribute("open", "")
+def test_the_appendix_folds_and_links_open_it(visit: Visit) -> None:
+    appendix = visit.page.locator("#appendix section > details")
+    assert appendix.count() == 5
+    assert visit.page.locator("#appendix section > details[open]").count() == 0
+    visit.page.locator('nav a[href="#methods"]').click()
+    playwright.expect(visit.page.locator("#methods > details")).to_have_attribute("open", "")
     visit.page.locator("#open-all").click()
-    assert visit.page.locator("main section > details:not([open])").count() == 0
+    assert visit.page.locator("#appendix section > details[open]").count() == 5
+    visit.page.locator("#fold-all").click()
+    assert visit.page.locator("#appendix section > details[open]").count() == 0
+
+
+def test_one_view_of_one_board_is_shown_at_a_time(visit: Visit) -> None:
+    views = visit.page.locator("#explore > section")
+    assert [views.nth(n).is_visible() for n in range(views.count())].count(True) == 1
+    assert visit.page.locator('[data-board="technical"]').first.is_visible()
+    assert visit.page.locator('[data-board="clinical"]').first.is_hidden()
+    visit.page.get_by_role("button", name="clinical", exact=True).click()
+    assert visit.page.locator('#board [data-board="clinical"]').first.is_visible()
+    assert visit.page.locator('#board [data-board="technical"]').first.is_hidden()
+    visit.page.get_by_role("button", name="How firm", exact=True).click()
+    assert visit.page.locator("#stability").is_visible()
+    assert visit.page.locator("#board").is_hidden()
+    assert visit.page.locator('#stability [data-board="clinical"]').first.is_visible()
+    visit.page.locator('nav a[href="#failures"]').click()
+    playwright.expect(visit.page.locator("#failures")).to_be_visible()
+
+
+def test_a_hidden_model_leaves_every_table_and_picture(visit: Visit) -> None:
+    figure = visit.page.locator("#board figure.chart").first
+    assert "borea" in figure.locator(".picture").inner_text()
+    visit.page.locator(".models > summary").click()
+    visit.page.get_by_label("borea", exact=True).uncheck()
+    playwright.expect(figure.locator(".picture")).not_to_contain_text("borea")
+    assert "atlas" in figure.locator(".picture").inner_text()
+    rows = visit.page.locator('[data-name="places-technical"] tbody tr:visible')
+    assert not any("borea" in text for text in rows.all_inner_texts())
+    assert visit.page.locator("#why li:visible", has_text="borea:").count() == 0
+    visit.page.locator("#all-models").click()
+    playwright.expect(figure.locator(".picture")).to_contain_text("borea")
+
+
+def test_why_a_model_fails_is_two_clicks_away(visit: Visit) -> None:
+    visit.page.locator('nav a[href="#verdict"]').click()
+    visit.page.locator("#why a", has_text="baseline").click()
+    browser = visit.page.locator(".browser")
+    playwright.expect(browser.locator(".because")).to_contain_text(
+        "baseline: it is behind the other models on temporal"
+    )
+    first = browser.locator(".case").first
+    assert first.locator(".question").is_visible()
+    assert "Reference:" in first.inner_text()
+    assert first.locator("tr.chosen").inner_text().split()[:2] == ["\u2717", "baseline"]
+
+
+def test_cases_can_be_filtered(visit: Visit) -> None:
+    visit.page.locator('nav a[href="#cases"]').click()
+    browser = visit.page.locator(".browser")
+    playwright.expect(browser.locator(".case")).to_have_count(20)
+    everything = int(browser.locator(".found").inner_text().split()[0].replace(",", ""))
+    browser.locator("select[data-filter=kind]").select_option(index=1)
+    kind = browser.locator("select[data-filter=kind]").input_value()
+    playwright.expect(browser.locator(".case .about").first).to_contain_text(kind)
+    assert int(browser.locator(".found").inner_text().split()[0]) < everything
+    browser.locator("select[data-filter=video]").select_option(index=1)
+    video = browser.locator("select[data-filter=video]").input_value()
+    assert all(video in text for text in browser.locator(".case").all_inner_texts())
+
+
+def test_the_verdict_fits_two_screens_and_two_pages(browser: Any, report_file: Path) -> None:
+    visit = opened(browser, report_file, width=1440)
+    assert visit.page.evaluate("document.querySelector('#explore').getBoundingClientRect().top + scrollY") <= 1800
+    visit.page.evaluate("document.querySelectorAll('#explore, #appendix').forEach(part => part.remove())")
+    printed = visit.page.pdf(format="A4")
+    assert printed.count(b"/Type /Page\n") + printed.count(b"/Type /Page ") <= 2
+    visit.page.context.close()
+
+
+@pytest.mark.parametrize("width", [1280, 1440])
+def test_letters_in_pictures_can_be_read(browser: Any, report_file: Path, width: int) -> None:
+    visit = opened(browser, report_file, width=width)
+    everything_shown(visit)
+    smallest = visit.page.evaluate(
+        "Math.min(...[...document.querySelectorAll('figure.chart svg')].flatMap(svg => {"
+        "const scale = svg.getBoundingClientRect().width / (svg.viewBox.baseVal.width || svg.width.baseVal.value);"
+        "return [...svg.querySelectorAll('text')].filter(t => t.textContent.trim())"
+        ".map(t => scale * parseFloat(getComputedStyle(t).fontSize)); }))"
+    )
+    assert smallest >= 10.9
+    visit.page.context.close()
+
+
+def test_a_picture_that_goes_on_to_the_right_says_so_on_a_phone(browser: Any, report_file: Path) -> None:
+    visit = opened(browser, report_file, width=390)
+    wide = visit.page.locator("#board figure.chart").first
+    assert wide.locator(".picture").evaluate("p => p.scrollWidth > p.clientWidth")
+    assert wide.locator(".more-right").is_visible()
+    visit.page.context.close()
+    visit = opened(browser, report_file, width=1440)
+    assert visit.page.locator("#board figure.chart").first.locator(".more-right").is_hidden()
+    visit.page.context.close()
+
+
+def test_the_page_is_dark_where_the_reader_wants_it(browser: Any, report_file: Path) -> None:
+    lightness = {}
+    for scheme in ("light", "dark"):
+        context = browser.new_context(color_scheme=scheme, viewport={"width": 1280, "height": 900})
+        page = context.new_page()
+        page.goto(report_file.as_uri())
+        lightness[scheme] = np.asarray(Image.open(io.BytesIO(page.screenshot())).convert("L")).mean()
+        context.close()
+    assert lightness["dark"] < 110 < 200 < lightness["light"]
 
 
 @pytest.mark.parametrize("kind", ["svg", "png", "csv"])
 def test_figures_can_be_saved(visit: Visit, kind: str) -> None:
-    figure = visit.page.locator("figure.chart").first
+    figure = visit.page.locator("#board figure.chart").first
     with visit.page.expect_download() as waiting:
         figure.locator(f"button[data-save={kind}]").click()
     saved = waiting.value
@@ -150,7 +260,7 @@ def test_figures_can_be_saved(visit: Visit, kind: str) -> None:
         picture = Image.open(io.BytesIO(data)).convert("L")
         assert np.asarray(picture).std() > 5, "it is not blank"
     else:
-        assert data.startswith(b"model,")
+        assert data.startswith(b"board,model,")
 
 
 def test_tables_can_be_saved(visit: Visit) -> None:
@@ -161,7 +271,7 @@ def test_tables_can_be_saved(visit: Visit) -> None:
     assert text.count("\n") == 7
 
 
-def test_in_print_everything_is_open_and_tools_are_gone(visit: Visit) -> None:
+def test_in_print_nothing_is_folded_and_tools_are_gone(visit: Visit) -> None:
     visit.page.locator("#fold-all").click()
     visit.page.emulate_media(media="print")
     assert visit.page.locator("nav.contents").is_hidden()
@@ -195,7 +305,9 @@ def test_the_page_never_scrolls_sideways(browser: Any, report_file: Path, width:
 def test_it_can_be_read_without_script(browser: Any, report_file: Path) -> None:
     visit = opened(browser, report_file, script=False)
     assert visit.page.locator("figure.chart svg").first.is_visible()
-    assert "atlas leads" in visit.page.locator("#summary").inner_text()
+    assert "atlas comes first" in visit.page.locator("#verdict").inner_text()
+    assert visit.page.locator(".switches").first.is_hidden()
+    assert visit.page.locator("#explore > section").last.is_visible()
     visit.page.context.close()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,10 +21,15 @@ from surgeval.asking.driver import run_tasks
 from surgeval.asking.journal import forget_run
 from surgeval.asking.plan import State
 from surgeval.errors import Misuse
+from surgeval.sandbox import gpus_here, held_image, inspect_image, open_engine
 from surgeval.sandbox._watchdog import kill_marked
 from surgeval.submissions.batch import BatchRules, run_batches
 from surgeval.submissions.gc_invoke import open_invoke_session
-from surgeval.submissions.phase_run import _linked
+from surgeval.submissions.handing_in import take_submission
+from surgeval.submissions.phase import phase_of
+from surgeval.submissions.phase_run import _linked, run_submission
+from surgeval.submissions.phase_scores import score_submission
+from surgeval.submissions.phase_status import status_of
 from surgeval.submissions.rehearsal import Rehearsal, Settings, rehearse
 from surgeval.submissions.starter import new_pack
 from unit.submissions.test_batch import READ, WRITE, inputs
@@ -160,6 +166,65 @@ def test_names_of_the_host_are_not_seen_inside(place: Place, tmp_path: Path) -> 
             out=tmp_path / "secret-team" / "out",
         )  # fmt: skip
     assert {record.content for record in records(out).values()} == {"none"}
+
+
+def test_a_phase_is_run_and_its_evidence_names_machine_image_and_canary(place: Place, tmp_path: Path) -> None:
+    new_pack(tmp_path / "pack")
+    questions = tmp_path / "pack" / "example_input"
+    references = (questions / "references.json").rename(tmp_path / "references.json")
+    limits = {"memory_mb": 256, "scratch_mb": 16, "shm_mb": 16, "output_mb": 8, "cpus": 1}
+    phase = phase_of({
+        "name": "p", "track": "frame", "engines": [place.engine.name], "run": limits,
+        "budget": {"seconds": 60, "state": "free"},
+    })  # fmt: skip
+    run, what = tmp_path / "runs" / "a", _to_run(place, tmp_path / "pack")
+    if place.archive:
+        assert take_submission(phase, run, image=place.archive).stage == "intake_ok"
+        what = {}
+    out = run_submission(phase, questions, out=run, engine=place.engine, **what)
+    assert {record.outcome.value for record in records(out).values()} == {"ok"}
+    (kept,) = events(out, "evidence")
+    assert kept["canary"] == place.engine.name
+    assert kept["canary_before_s"] > 0
+    assert kept["canary_after_s"] > 0
+    assert kept["verdict"] in ("ok", "slower")
+    if place.archive:
+        facts = inspect_image(place.archive)
+        assert (kept["image"], kept["clean_image"]) == (facts.digest, facts.clean_digest)
+        assert kept["engine_version"]
+    scored = score_submission(phase, run, requests=questions / "request.json", references=references, replicates=10)
+    assert scored.headline["accuracy"] == pytest.approx(0.75)
+    assert status_of(run)["stage"] == "scored"
+
+
+def _to_run(place: Place, pack: Path) -> dict[str, Any]:
+    if place.engine.name == "process":
+        return {"command": ("/usr/bin/python3", str(pack / "app.py"))}
+    return {"command": ("/usr/bin/python3", "/app/app.py"), "code": pack}
+
+
+def test_a_gpu_that_is_not_here_is_refused_and_claims_no_folder(place: Place, tmp_path: Path) -> None:
+    if place.engine.name == "process" or gpus_here():
+        pytest.skip("a plain process has whatever the machine has, and a GPU that is here is given")
+    what = {"image": place.archive} if place.archive else _to_run(place, place.home / "pack")
+    for _ in range(2):
+        with pytest.raises(Misuse, match="GPU"):
+            rehearse(
+                place.home / "pack" / "example_input", out=tmp_path / "out", engine=place.engine, gpu="0",
+                limits=LIMITS, settings=Settings(replicates=10), **what,
+            )  # fmt: skip
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_image_stays_in_the_engine_until_the_last_run_that_needs_it_ends(place: Place, tmp_path: Path) -> None:
+    if place.archive is None:
+        pytest.skip("it runs commands, not images")
+    archive = python_archive(tmp_path / "image.tar", place.home / "pack")
+    with ExitStack() as second:
+        with held_image(place.engine, archive) as image:
+            assert second.enter_context(held_image(open_engine(place.engine.name), archive)) == image
+        assert image in place.engine.images(), "the first rehearsal took the image from the second"
+    assert image not in place.engine.images()
 
 
 def test_a_batch_is_answered(place: Place, tmp_path: Path) -> None:

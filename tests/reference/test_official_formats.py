@@ -10,6 +10,7 @@ from bench.official_toolkit import import_focus
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from how_many import many
 from surgeval.schema.formats import Unreadable, build_format
 from surgeval.schema.taxonomy import Capability
 
@@ -130,7 +131,7 @@ def test_the_generated_pairs_reach_every_outcome_of_every_format() -> None:
 
 @pytest.mark.parametrize("name", list(SEEDS))
 @given(text=st.text(max_size=30) | st.text("0123456789:%., ٣²yesno\u00a0\x1f", max_size=14), data=st.data())
-@settings(max_examples=150)
+@settings(max_examples=many(150))
 def test_any_text_is_read_or_refused_alike(name: str, text: str, data: st.DataObject) -> None:
     parameters = data.draw(st.sampled_from(PARAMETERS.get(name, [{}])))
     pair = (name, parameters, data.draw(st.sampled_from(SEEDS[name])), text)
@@ -138,7 +139,7 @@ def test_any_text_is_read_or_refused_alike(name: str, text: str, data: st.DataOb
 
 
 @given(st.one_of(st.none(), st.integers(), st.text(max_size=40), st.sampled_from([c.name for c in Capability])))
-@settings(max_examples=300)
+@settings(max_examples=many(300))
 @pytest.mark.filterwarnings("ignore:Unable to convert")
 def test_capabilities_are_recognised_alike(value: object) -> None:
     theirs = focus.Capability.from_any(value)

@@ -15,6 +15,7 @@ from bench.official_toolkit import import_focus
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from how_many import many
 from surgeval.errors import OfficialAborts
 from surgeval.schema.formats import Rules
 from surgeval.schema.questions import DATA_SET_COLUMNS
@@ -169,7 +170,7 @@ ODD = st.sampled_from(
 
 
 @given(data=st.data())
-@settings(max_examples=250)
+@settings(max_examples=many(250))
 def test_odd_values_abort_there_exactly_when_they_abort_here(data: st.DataObject, tmp_path_factory: Any) -> None:
     folder = tmp_path_factory.mktemp("odd")
     requests, references, responses = question_set(seed=data.draw(st.integers(0, 50)), questions=12, videos=3)
@@ -195,7 +196,7 @@ def test_odd_values_abort_there_exactly_when_they_abort_here(data: st.DataObject
 
 
 @given(st.lists(st.one_of(st.none(), st.booleans(), st.integers(-5, 5), st.floats(), st.text(max_size=3)), min_size=1))
-@settings(max_examples=300)
+@settings(max_examples=many(300))
 def test_columns_are_printed_as_a_data_frame_prints_them(values: list[Any]) -> None:
     frame = pd.DataFrame([{"a": value, "b": 0} for value in values])
     assert csv_text(("a", "b"), [values, [0] * len(values)]) == frame.to_csv(index=False)

@@ -136,11 +136,21 @@ def nearest_centre(p, a, b, k):
 
 
 def hidden_classes(p, a, b, k):
-    seen = p.seen(b)
-    return listed(p.class_of[n] for n in seen if p.points[n][b].visibility.name == "OCCLUDED") if seen else None
+    second = k.get("at_s", b)
+    seen = p.seen(second) if a <= second <= b else []
+    return listed(p.class_of[n] for n in seen if p.points[n][second].visibility.name == "OCCLUDED") if seen else None
+
+
+def same_object_at(p, a, b, k):
+    times = [sum(int(x) * y for x, y in zip(text.split(":"), (3600, 60, 1), strict=True)) for text in k["options"]]
+    first, *others = (single(p, second, k["object"], a, b) for second in (k["at_s"], *times))
+    if first is None or None in others or others.count(first) != 1:
+        return None
+    return k["options"][others.index(first)]
 
 
 def attribute_of(p, a, b, k):
+    b = k.get("at_s", b)
     name = single(p, b, k["object"], a, b)
     if name is None:
         return None
@@ -238,6 +248,18 @@ def time_in_body(p, a, b, k):
     return hms(back - told[0]) if told and back is not None and a <= told[0] <= back <= b else None
 
 
+def returned(p: PlainReading, a: int, b: int, name: str | None = None) -> list[int]:
+    """The seconds of the window in which an object comes to count as retrieved."""
+    back = [back_s(p, n) for n in p.named(name)]
+    return sorted(second for second in back if second is not None and a <= second <= b)
+
+
+def event_count(p, a, b, k):
+    if k["event"] == "retrieved":
+        return str(len(returned(p, a, b, k["object"])))
+    return str(len(happened(p, a, b, (k["event"],), k["object"])))
+
+
 def retrieved_count(p, a, b, k):
     used = p.introduced(b, k["object"])
     return str(sum(p.is_back(n, b) for n in used)) if used else None
@@ -247,8 +269,9 @@ def events_in_phase(p, a, b, k):
     parts = [phase for phase in p.procedure.phases if phase.name == k["phase"]]
     if not parts or max(phase.end_s for phase in parts) > b + 1:
         return None
-    told = happened(p, 0, b, (k["event"],))
-    return str(sum(p.procedure.phase_at(e.second) == k["phase"] for e in told))
+    told = [e.second for e in happened(p, 0, b, (k["event"],))]
+    told = returned(p, 0, b) if k["event"] == "retrieved" else told
+    return str(sum(p.procedure.phase_at(second) == k["phase"] for second in told))
 
 
 VERB = {"inserted": "inserted", "grasped": "grasped", "placed": "placed", "bagged": "put into a bag",
@@ -292,8 +315,24 @@ def order_of_appearance(p, a, b, k):
 
 
 def retrieved_before(p, a, b, k):
-    told, seen = happened(p, a, b, ("retrieved",), k["object"]), shown(p, a, b, k["other"])
-    return yn(told[0].second < seen[0]) if told and seen else None
+    back, seen = returned(p, a, b, k["object"]), shown(p, a, b, k["other"])
+    return yn(back[0] < seen[0]) if back and seen else None
+
+
+def match_order(p, a, b, k):
+    first = [(shown(p, a, b, name) or [None])[0] for name in k["each"]]
+    if None in first or len(set(first)) < len(first):
+        return None
+    places = ("first", "second", "third", "fourth")
+    return "; ".join(f"{n}: {places[sorted(first).index(s)]}" for n, s in zip(k["each"], first, strict=True))
+
+
+def match_states(p, a, b, k):
+    used = [p.introduced(b, name) for name in k["each"]]
+    if any(len(names) != 1 for names in used):
+        return None
+    states = ["retrieved" if p.is_back(names[0], b) else "in the body" for names in used]
+    return "; ".join(f"{name}: {state}" for name, state in zip(k["each"], states, strict=True))
 
 
 def phase_of(p, a, b, k):
@@ -356,7 +395,7 @@ def missing_last_seen(p, a, b, k):
 
 
 def balance(p, a, b, k):
-    came, went = (len(happened(p, a, b, (kind,), k["object"])) for kind in ("inserted", "retrieved"))
+    came, went = len(happened(p, a, b, ("inserted",), k["object"])), len(returned(p, a, b, k["object"]))
     if not came + went:
         return None
     return "more inserted" if came > went else "more retrieved" if went > came else "as many inserted as retrieved"
@@ -369,6 +408,7 @@ ANSWERS: dict[str, Answerer] = {
     "class-visible": lambda p, a, b, k: yn(bool(shown(p, a, b, k["object"]))),
     "together": lambda p, a, b, k: yn(any(p.seen(s, k["object"]) and p.seen(s, k["other"]) for s in span(a, b))),
     "same-object": same_object,
+    "same-object-at": same_object_at,
     "seen-again": seen_again,
     "largest-class": largest_class,
     "hidden-classes": hidden_classes,
@@ -401,7 +441,7 @@ ANSWERS: dict[str, Answerer] = {
     "still-inside": lambda p, a, b, k: str(len(inside(p, b, k["object"]))),
     "retrieved-count": retrieved_count,
     "absence-count": lambda p, a, b, k: str(len(holes(shown(p, a, b, k["object"]), k["gap_s"]))),
-    "event-count": lambda p, a, b, k: str(len(happened(p, a, b, (k["event"],), k["object"]))),
+    "event-count": event_count,
     "events-in-phase": events_in_phase,
     "what-happens": what_happens,
     "instrument-of": detail("instrument"),
@@ -411,6 +451,7 @@ ANSWERS: dict[str, Answerer] = {
     "class-for": class_for,
     "which-first": which_first,
     "order-of-appearance": order_of_appearance,
+    "match-order": match_order,
     "retrieved-before": retrieved_before,
     "phase-of": phase_of,
     "must-leave": must_leave,
@@ -419,6 +460,8 @@ ANSWERS: dict[str, Answerer] = {
     "harm-if-left": harm_if_left,
     "retained-if-closed": lambda p, a, b, k: listed(p.class_of[n] for n in p.outstanding(b)),
     "count-effect": count_effect,
+    "must-leave-count": lambda p, a, b, k: str(sum(not stays(p, n, b) for n in p.seen(b))) if p.seen(b) else None,
+    "match-states": match_states,
     "all-retrieved": all_retrieved,
     "class-all-retrieved": class_all_retrieved,
     "missing-count": lambda p, a, b, k: str(len(missing(p, b))),

@@ -6,6 +6,7 @@ import numpy as np
 
 from surgeval.schema.foreign_objects import CLASS_NAMES, FOREIGN_OBJECTS
 from surgeval.schema.tracks import (
+    EVERYTHING,
     AttributeChange,
     Box,
     Event,
@@ -72,6 +73,7 @@ def tiny_procedure() -> Procedure:
         ),
         (Phase("preparation", 0, 10), Phase("dissection", 10, 40), Phase("retraction", 40, 60)),
         masked=(Span(56, 60),),
+        declared=EVERYTHING,
     )
 
 
@@ -106,6 +108,7 @@ def random_procedure(seed: int, *, most_objects: int = 7, longest_s: int = 160) 
         tuple(Phase(n, a, b) for n, a, b in zip(names, bounds[:-1], bounds[1:], strict=False)),
         instruments=(_random_track("grasper", "Grasper", 0, duration_s - 1, draw),),
         masked=(Span(mask_start, mask_start + int(draw.integers(1, 5))),) if draw.random() < 0.3 else (),
+        declared=EVERYTHING,
     )
 
 

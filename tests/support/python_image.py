@@ -22,11 +22,21 @@ assert sys.argv[1:-1] == ["install", "--no-cache-dir", "-r"], sys.argv
 print(open(sys.argv[-1]).read())
 """
 """Stands in for pip where nothing can be downloaded: takes the call that a pack makes, and reads its file."""
-PODMAN = """#!/bin/sh
-[ "$1" = build ] || exec {podman} "$@"
+BUILDERS = {
+    "podman": """#!/bin/sh
+[ "$1" = build ] || exec {engine} "$@"
 shift
-exec {podman} build --isolation chroot --from {base} "$@"
-"""
+exec {engine} build --isolation chroot --from {base} "$@"
+""",
+    "docker": """#!/bin/sh
+[ "$1" = build ] || exec {engine} "$@"
+shift
+for last in "$@"; do :; done
+sed 's|^FROM .*|FROM {base}|' "$last/Dockerfile" > "$last/.dockerfile-offline"
+DOCKER_BUILDKIT=0 exec {engine} build --network none --file "$last/.dockerfile-offline" "$@"
+""",
+}
+"""Stand in for the engines' programs: they build on an image of ours, whatever a Dockerfile asks for."""
 
 
 def reason_not_to_build() -> str | None:
@@ -49,8 +59,8 @@ def python_archive(
 
 
 @contextmanager
-def offline_podman(folder_: Path) -> Iterator[Path]:
-    """A folder with a `podman` that builds on an image of ours, whatever a Dockerfile asks for.
+def offline_builder(engine: str, folder_: Path) -> Iterator[Path]:
+    """A folder with a `podman` or `docker` that builds on an image of ours, whatever a Dockerfile asks for.
 
     It has a shell, Python and a pip that downloads nothing. It is removed afterwards, and no other name is touched.
     """
@@ -63,13 +73,13 @@ def offline_podman(folder_: Path) -> Iterator[Path]:
 
     folder_.mkdir()
     base = archive(folder_ / "base.tar", docker_members(layers, config=config_bytes(layers, change), tags=(name,)))
-    subprocess.run(["podman", "load", "--quiet", "--input", base], check=True, capture_output=True)
-    (folder_ / "podman").write_text(PODMAN.format(podman=shutil.which("podman"), base=name))
-    (folder_ / "podman").chmod(0o755)
+    subprocess.run([engine, "load", "--quiet", "--input", base], check=True, capture_output=True)
+    (folder_ / engine).write_text(BUILDERS[engine].format(engine=shutil.which(engine), base=name))
+    (folder_ / engine).chmod(0o755)
     try:
         yield folder_
     finally:
-        subprocess.run(["podman", "rmi", "--force", name], check=True, capture_output=True)
+        subprocess.run([engine, "rmi", "--force", name], check=True, capture_output=True)
 
 
 def _python() -> list[Entry]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -23,8 +24,13 @@ from surgeval.results import TableResult
 from surgeval.schema.taxonomy import Capability
 from surgeval.scoring.evaluate.cvs_board import boards
 from surgeval.scoring.evaluate.measure import Measured
+from surgeval.scoring.evaluate.result import EvaluationResult
 from surgeval.scoring.floors import floors
 from surgeval.scoring.margins import margins
+from surgeval.submissions.intake import check_submission
+from surgeval.submissions.phase import phase_of
+from surgeval.submissions.phase_run import run_submission
+from surgeval.submissions.phase_status import submission_status
 from surgeval.submissions.starter import new_pack
 
 Tables = dict[str, pl.DataFrame]
@@ -95,25 +101,39 @@ def _failure_table() -> Tables:
     )
 
 
-def _evaluate() -> Tables:
-    """Labels with a calibration error and a stratum; boxes, of which one has the number 0; masks; and the boards."""
+def _evaluated(evaluate: Callable[..., EvaluationResult]) -> Tables:
+    """Labels with a calibration error and a stratum; boxes, of which one has the number 0; and masks."""
     rng = np.random.default_rng(1)
     at = {"video": np.repeat(VIDEOS, 20), "frame": np.tile(np.arange(20), 3)}
     labels = {**at, "smoke": [0, 1] * 30, **{f"reference:{name}": (rng.random(60) < 0.5) * 1 for name in "ab"}}
     labels |= {f"score:{name}": rng.random(60) for name in "ab"}
     metrics = ["mean_ap", "classwise_ece"]
-    tables = surgeval.evaluate("classification", labels, None, metrics=metrics, by=["smoke"], replicates=5).tables
+    tables = evaluate("classification", labels, None, metrics=metrics, by=["smoke"], replicates=5).tables
     images = [{"id": n, "video": VIDEOS[n % 3]} for n in range(6)]
     objects = [{"id": n, "image_id": n, "category_id": 1, "bbox": [n, n, 10, 10]} for n in range(6)]
     dataset = {"images": images, "categories": [{"id": 1, "name": "tool"}], "annotations": objects}
     found = [{**one, "score": 0.5} for one in objects]
-    boxes = surgeval.evaluate("detection", found, dataset, metrics=["coco_ap"], replicates=5).tables
-    tables |= {name: boxes[name] for name in ("coco_summary", "compat")}
+    boxes = evaluate("detection", found, dataset, metrics=["coco_ap"], replicates=5).tables
     masks = {f"{video}/0": rng.integers(0, 3, (6, 7)) for video in VIDEOS}
-    result = surgeval.evaluate("segmentation", masks, masks, metrics=["mi_dsc"], replicates=5)
-    measured = Measured(result.metrics, result.per_video, result.per_class, {}, {}, {})
-    tables |= {"instances": result.tables["instances"]}
+    drawn = evaluate("segmentation", masks, masks, metrics=["mi_dsc"], replicates=5).tables
+    return {**tables, **{name: boxes[name] for name in ("coco_summary", "compat")}, "instances": drawn["instances"]}
+
+
+def _evaluate() -> Tables:
+    """What every kind writes, and the boards."""
+    tables = _evaluated(surgeval.evaluate)
+    measured = Measured(tables["metrics"], tables["per_video"], tables["per_class"], {}, {}, {})
     return {**tables, **boards("mine", measured, {"cvs_map", "bbox_map", "segm_map"})}
+
+
+def _combine() -> Tables:
+    return _evaluated(_from_one_shard)
+
+
+def _from_one_shard(*given: Any, **options: Any) -> EvaluationResult:
+    with tempfile.TemporaryDirectory() as folder:
+        surgeval.evaluate(*given, shard="1/1", **options).to_dir(folder)
+        return surgeval.combine([folder])
 
 
 def _labelled() -> pl.DataFrame:
@@ -172,6 +192,16 @@ def _rehearsal() -> Tables:
         )
 
 
+def _submission() -> Tables:
+    with tempfile.TemporaryDirectory() as folder:
+        pack, run = Path(folder) / "pack", Path(folder) / "run"
+        new_pack(pack)
+        (pack / "example_input" / "references.json").unlink()
+        phase = phase_of({"name": "p", "track": "frame", "engines": ["process"], "budget": {"state": "free"}})
+        run_submission(phase, pack / "example_input", out=run, command=[sys.executable, str(pack / "app.py")])
+        return {**check_submission(phase).tables, **submission_status(run, phase).tables}
+
+
 MAKERS: dict[str, Callable[[], Tables]] = {
     "score": _score,
     "audit": _audit,
@@ -182,6 +212,7 @@ MAKERS: dict[str, Callable[[], Tables]] = {
     "failures": _failures,
     "failure-table": _failure_table,
     "evaluate": _evaluate,
+    "combine": _combine,
     "simulate": lambda: {"procedures": surgeval.simulate(1, minutes=(3, 4)).table},
     "interval": lambda: {"result": surgeval.interval(nested_frame(), by=["view"], replicates=5).table},
     "compare": lambda: {"result": surgeval.compare(nested_frame(), "M0", "M1", replicates=5).table},
@@ -198,4 +229,5 @@ MAKERS: dict[str, Callable[[], Tables]] = {
     "supplement": lambda: tables_of(_sections()),
     "study": _study,
     "rehearse": _rehearsal,
+    "submission": _submission,
 }

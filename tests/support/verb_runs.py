@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable
 from functools import cache
@@ -18,6 +19,11 @@ import surgeval
 from small_questions import MODELS, answers, questions
 from surgeval.cli import build_app
 from surgeval.schema.rows import write_json_rows
+from surgeval.submissions.intake import check_submission
+from surgeval.submissions.phase import read_phase
+from surgeval.submissions.phase_run import run_submission
+from surgeval.submissions.phase_status import submission_status
+from surgeval.submissions.starter import new_pack
 
 QUESTIONS = ["--requests", "requests.json", "--references", "references.json"]
 MIXED = ["--outcome", "value", "--fixed", "ood", "--random", "model,video", "--metric", "correct"]
@@ -38,8 +44,11 @@ FOLDER_VERBS: dict[str, list[str]] = {
     "evaluate": [
         "evaluate", "classification", "--predictions", "frames.csv", "--metric", "accuracy", "--boot", "20",
     ],
+    "combine": ["combine", "shard"],
     "study": ["study", "wide.csv", "--metric", "dice"],
     "audit tables": ["audit", "tables", "printed.md", "--kind", "multi-class"],
+    "submission check": ["submission", "check", "--phase", "phase.toml", "--description", "method.md"],
+    "submission status": ["submission", "status", "--phase", "phase.toml", "--run", "run"],
 }  # fmt: skip
 """The words of a run, without its output."""
 MADE_IN_PYTHON: dict[str, Callable[[], Any]] = {
@@ -63,8 +72,11 @@ MADE_IN_PYTHON: dict[str, Callable[[], Any]] = {
     "lint": lambda: surgeval.lint("requests.json", "moody.json", "references.json"),
     "supplement": lambda: surgeval.supplement(["steady", "moody"], replicates=20),
     "evaluate": lambda: surgeval.evaluate("classification", "frames.csv", metrics=["accuracy"], replicates=20),
+    "combine": lambda: surgeval.combine(["shard"]),
     "study": lambda: surgeval.study("wide.csv", metric="dice"),
     "audit tables": lambda: surgeval.audit_tables(["printed.md"], kind="multi-class"),
+    "submission check": lambda: check_submission("phase.toml", description="method.md"),
+    "submission status": lambda: submission_status("run", read_phase("phase.toml")),
 }  # fmt: skip
 """The same runs in Python."""
 
@@ -83,6 +95,7 @@ def inputs_folder() -> Path:
         surgeval.score(*sources, model=model, judges=["exact"], replicates=20).to_dir(root / model)
     frames = {"video": list("uuvvww"), "frame": [0, 1] * 3, "reference": list("ababab"), "prediction": list("abaabb")}
     pl.DataFrame(frames).write_csv(root / "frames.csv")
+    surgeval.evaluate("classification", frames, replicates=20, shard="1/1").to_dir(root / "shard")
     wide = {
         "patient": list("abcdefg"),
         "unet": [0.8, 0.7, 0.9, 0.8, 0.6, 0.8, 0.7],
@@ -90,7 +103,18 @@ def inputs_folder() -> Path:
     }
     pl.DataFrame(wide).write_csv(root / "wide.csv")
     (root / "printed.md").write_text("| Model | A | wR |\n|---|---|---|\n| CLIP | 0.09 | 0.40 |\n", encoding="utf-8")
+    _submission(root)
     return root
+
+
+def _submission(root: Path) -> None:
+    """A phase, a method description, and the run of a submission."""
+    (root / "phase.toml").write_text('name = "p"\ntrack = "frame"\nengines = ["process"]\n[budget]\nstate = "free"\n')
+    (root / "method.md").write_text("A very good method.\n")
+    new_pack(root / "pack")
+    (root / "pack" / "example_input" / "references.json").unlink()
+    command = [sys.executable, str(root / "pack" / "app.py")]
+    run_submission(read_phase(root / "phase.toml"), root / "pack" / "example_input", out=root / "run", command=command)
 
 
 def run_verb(name: str, out: Path, *more: str) -> None:

@@ -13,7 +13,7 @@ PUBLIC = """
     InfluenceResult IntervalResult Ledger LintReport Procedure ProfilesResult RankResult Reference Rehearsal Report
     Request Response ScoreResult ScoreTable Simulation StrataResult StudyResult SupplementResult SurgevalError
     TableAudit WidthRatioResult
-    adjusted_effects aggregate agreement audit_tables compare cooccurrence dependence diff ensembles evaluate
+    adjusted_effects aggregate agreement audit_tables combine compare cooccurrence dependence diff ensembles evaluate
     failure_table failures floors influence interval lint make_questions make_report metric_interval profiles
     rank read_procedure read_score_table rehearse score simulate strata study supplement width_ratio write_procedure
 """

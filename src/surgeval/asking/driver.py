@@ -14,7 +14,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -29,7 +29,7 @@ from surgeval.asking.restarts import GAVE_UP, START_FAILED, STARTED, Restarts
 from surgeval.asking.session import Answered, Entrant, OpenSession, Session, StartUp, Workplace, open_session
 from surgeval.asking.shelf import Shelf
 from surgeval.errors import EngineFailed, Misuse, ProgramMissing, RunInterrupted
-from surgeval.sandbox import Engine, Mount, Running, Usage
+from surgeval.sandbox import Engine, GpuWatch, Mount, Running, Usage, watched_gpu
 from surgeval.schema.questions import Request
 
 WORK = ".work"
@@ -50,6 +50,7 @@ def run_tasks(
     dialect: str = "1",
     warm_up: Task | None = None,
     progress: Progress = None,
+    stop: Callable[[], str] | None = None,
 ) -> Path:
     """The folder with the journal of the run: one final outcome per task.
 
@@ -63,10 +64,11 @@ def run_tasks(
         dialect: The name of that way, for the description of the run.
         warm_up: Asked first in every container, on the start-up clock; its answer counts for nothing.
         progress: Called with the number of further questions that have an outcome; a `Meter` hears of failures too.
+        stop: Asked before every question why the run must stop now; nothing where it may go on.
 
     Raises:
         Misuse: `out` holds another run.
-        RunInterrupted: The run had to stop (full disk, engine gone); it can go on later.
+        RunInterrupted: The run had to stop (full disk, engine gone, told to); it can go on later.
     """
     known = list(tasks)
     engine.check(entrant.launch((), {}))
@@ -77,7 +79,7 @@ def run_tasks(
         "media": media_mark((task.request.case, task.media) for task in known),
         "warm_up": None if warm_up is None else media_mark([(warm_up.request.question, warm_up.media)]),
     }  # fmt: skip
-    with Journal(out, identity) as journal, working_folders(out) as (root, sockets):
+    with Journal(out, identity) as journal, working_folders(out) as (root, sockets), watched_gpu(entrant.gpu) as gpu:
         done = journal.done()
         groups = sessions_of(known, state=rules.state, seed=rules.seed)
         todo = [[task for task in group if task.request.case not in done] for group in groups]
@@ -89,8 +91,8 @@ def run_tasks(
         expect(progress, len(known))
         if done:
             advance(progress, len(done), reused=True)
-        host = _Host(engine, entrant, rules, journal, restarts, aliases, root, sockets, open_with, warm_up)
-        host.run(todo, progress)
+        host = _Host(engine, entrant, rules, journal, restarts, aliases, root, sockets, open_with, warm_up, gpu)
+        host.run(todo, progress, stop)
     return out
 
 
@@ -109,22 +111,25 @@ class _Host:
         sockets: Path,
         open_with: OpenSession,
         warm_up: Task | None,
+        gpu: GpuWatch,
     ) -> None:
         self.engine, self.entrant, self.rules, self.journal = engine, entrant, rules, journal
         self.restarts, self.aliases, self.open_with, self.warm_up = restarts, aliases, open_with, warm_up
         self.shelf = Shelf(root)
-        self.root, self.sockets = root, sockets
+        self.root, self.sockets, self.gpu = root, sockets, gpu
         self.inside = engine.inside(Mount.input(self.shelf.input))
         self.session: Session | None = None
         self.failures_in_a_row = 0
         self.in_trouble = False
         """Whether the container that is up has lost an answer, or given an empty one."""
 
-    def run(self, groups: Sequence[Sequence[Task]], progress: Progress) -> None:
+    def run(self, groups: Sequence[Sequence[Task]], progress: Progress, stop: Callable[[], str] | None) -> None:
         uses = dict(uses_of(groups))
         try:
             for group in groups:
                 for task in group:
+                    if stop is not None and (why := stop()):
+                        raise RunInterrupted(f"{why}. Answers so far are in {self.journal.folder}")
                     record = self._outcome_of(task)
                     self.journal.add(record)
                     self._forget_media(task, uses)
@@ -160,8 +165,9 @@ class _Host:
             return self._record(task, Outcome.CRASHED, self.restarts.refusal(task.request.video), attempt)
         question = self.aliases.question(task, self.rules, self.inside)
         before = session.running.usage()
+        self.gpu.begin()
         given = session.ask(question, before=lambda: self.shelf.show(name))
-        used = _used(session.running, before)
+        used = _used(session.running, before) | self.gpu.seen()
         record = self._record(task, given.outcome, given.detail, attempt, given, used)
         self.in_trouble |= not (given.content or "").strip()
         if not given.usable or given.replace:

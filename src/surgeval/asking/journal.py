@@ -22,6 +22,7 @@ from surgeval.asking.lines import DAMAGED, LineFile
 from surgeval.asking.messages import Outcome
 from surgeval.errors import FileUnreadable, Misuse, RunInterrupted
 from surgeval.schema.documents import json_text
+from surgeval.schema.shown_text import visible_log
 
 ANSWERS, EVENTS, RUN, RESERVE = "answers.jsonl", "events.jsonl", "run.json", "reserve"
 LOG, TROUBLE_LOG = "log.txt", "log-of-trouble.txt"
@@ -112,11 +113,12 @@ class Journal:
     def keep_log(self, printed: bytes, *, in_trouble: bool) -> None:
         """Keep the end of what the last container printed, and of the last one in which an answer was lost.
 
-        These words are not worth a run: where the disk is full they are left out.
+        These words are not worth a run: where the disk is full they are left out. Nor may they steer the terminal of
+        whoever reads them.
         """
         for name in (LOG, TROUBLE_LOG) if in_trouble and printed.strip() else (LOG,):
             with suppress(OSError):
-                (self.folder / name).write_bytes(printed)
+                (self.folder / name).write_bytes(visible_log(printed))
 
     def close(self) -> None:
         """Close the files and give the reserve back."""

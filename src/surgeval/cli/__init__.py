@@ -24,6 +24,7 @@ VERBS: tuple[str, ...] = (
     "annotate",
     "audit",
     "check",
+    "combine",
     "compare",
     "cooccurrence",
     "demo",

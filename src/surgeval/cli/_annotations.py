@@ -11,6 +11,7 @@ import polars as pl
 
 from surgeval.cli._console import talk
 from surgeval.errors import FileUnreadable, Misuse
+from surgeval.schema.procedure_problems import MEASURES
 
 if TYPE_CHECKING:
     from surgeval.datasets import About
@@ -20,6 +21,8 @@ SOURCE_HELP = (
     "Boxes: a CSV or Parquet table (video, second, class_name, x, y, width, height), a file of CVAT, COCO, MOT or "
     "Label Studio, or a procedure file."
 )
+Measures = dict[str, dict[str, int]]
+"""By video, which of `duration_s`, `width_px` and `height_px` are known."""
 TABLES = (".csv", ".tsv", ".parquet")
 
 
@@ -33,9 +36,22 @@ class Boxes:
     paths: list[Path] = field(default_factory=list)
 
     @property
+    def measures(self) -> Measures:
+        """Duration and frame size of each video, as far as a file or a column of a table tells them."""
+        known: Measures = {}
+        columns = [name for name in MEASURES if name in self.table.columns]
+        for row in self.table.group_by("video").agg(pl.col(columns).max()).to_dicts() if columns else ():
+            known[row["video"]] = {name: int(row[name]) for name in columns if row[name] is not None}
+        for one in self.procedures:
+            certain = {name: getattr(one, name) for name in MEASURES if name not in one.assumed}
+            known[one.video] = {**known.get(one.video, {}), **certain}
+        return known
+
+    @property
     def sizes(self) -> dict[str, tuple[int, int]]:
         """Width and height of the videos that are known."""
-        return {one.video: (one.width_px, one.height_px) for one in self.procedures}
+        pairs = {video: (known.get("width_px"), known.get("height_px")) for video, known in self.measures.items()}
+        return {video: (width, height) for video, (width, height) in pairs.items() if width and height}
 
 
 def read_boxes(sources: Sequence[str], about: About, *, annotated: bool = False) -> Boxes:

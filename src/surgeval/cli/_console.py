@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,26 +15,14 @@ import polars as pl
 from surgeval.errors import Misuse, WouldOverwrite
 from surgeval.results.folder import check_free
 from surgeval.schema.documents import json_text
+from surgeval.schema.shown_tables import P_VALUES, p_text
+from surgeval.schema.shown_text import visible
 
 if TYPE_CHECKING:
     from surgeval.asking.meter import Meter
 
 LOGGED_EVERY_S = 30.0
 """How often a log hears of an asking that is under way."""
-_UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
-"""Kinds of characters that steer a terminal or turn text round instead of showing something."""
-
-
-def visible(text: str) -> str:
-    """The text with what a terminal would obey, hide or refuse spelled out; names and answers may be hostile.
-
-    Example:
-        >>> visible("two" + chr(27) + "[2Jlines")
-        'two\\\\x1b[2Jlines'
-    """
-    if text.isprintable():
-        return text
-    return "".join(_seen(letter) for letter in text)
 
 
 def talk(text: str) -> None:
@@ -58,7 +45,7 @@ def emit_table(frame: pl.DataFrame, *, title: str = "", digits: int = 3) -> None
     if title:
         emit(title)
     header = frame.columns
-    rows = [[visible(_cell(value, digits)) for value in row] for row in frame.iter_rows()]
+    rows = [[visible(_cell(v, digits, name)) for v, name in zip(row, header, strict=True)] for row in frame.iter_rows()]
     widths = [max(len(name), *(len(row[i]) for row in rows)) if rows else len(name) for i, name in enumerate(header)]
     right = [dtype.is_numeric() for dtype in frame.dtypes]
     for row in [header, ["-" * width for width in widths], *rows]:
@@ -145,16 +132,11 @@ def new_folder(path: Path | None, *, force: bool, files: tuple[str, ...] = ()) -
         raise Misuse(f"--out {path}: no folder can be made there ({there} {why}); choose another place")
 
 
-def _seen(letter: str) -> str:
-    unseen = letter not in "\n\t" and unicodedata.category(letter) in _UNSEEN
-    return letter.encode("unicode_escape", "backslashreplace").decode() if unseen else letter
-
-
-def _cell(value: Any, digits: int) -> str:
+def _cell(value: Any, digits: int, column: str = "") -> str:
     if value is None:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return "-" if value != value else f"{value:.{digits}f}"
+        return "-" if value != value else p_text(value) if column in P_VALUES else f"{value:.{digits}f}"
     return " ".join(str(value).split())

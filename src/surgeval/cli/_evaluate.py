@@ -20,6 +20,15 @@ MetricsOption = Annotated[
     list[str] | None, typer.Option("--metric", help="A metric of 'surgeval list metrics'; may be repeated.")
 ]
 
+ShardOption = Annotated[
+    str,
+    typer.Option("--shard", metavar="I/N", help="Only the videos of part I of N, for surgeval combine."),
+]
+
+ExecutorOption = Annotated[
+    str, typer.Option("--executor", help="local, or ray: the workers of a Ray cluster read the files.")
+]
+
 SHARED: dict[str, tuple[Any, Any]] = {
     "metric": (MetricsOption, None),
     "model": (o.Model, "model"),
@@ -27,6 +36,8 @@ SHARED: dict[str, tuple[Any, Any]] = {
     "level": (o.Level, 0.95),
     "method": (o.Method, "auto"),
     "seed": (o.Seed, 42),
+    "shard": (ShardOption, ""),
+    "executor": (ExecutorOption, "local"),
     "json": (o.Json, False),
     "out": (o.Out, None),
     "force": (o.Force, False),
@@ -99,6 +110,8 @@ def _run(
     level: float,
     method: str,
     seed: int,
+    shard: str,
+    executor: str,
     json: bool,
     out: Path | None,
     force: bool,
@@ -108,6 +121,7 @@ def _run(
     new_folder(out, force=force)
     chosen: dict[str, Any] = {
         "metrics": metric or [], "model": model, "replicates": boot, "level": level, "method": method, "seed": seed,
+        "shard": shard or None, "executor": executor,
     }  # fmt: skip
     with progress_bar(f"evaluating {kind}") as step:
         result = evaluate(kind, predictions, references, progress=step, **chosen, **options)

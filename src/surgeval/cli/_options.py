@@ -108,6 +108,9 @@ TrainRequests = Annotated[
 TrainReferences = Annotated[
     list[str], typer.Option("--train-references", metavar="FILE", help=f"Their reference answers. {_SEVERAL}")
 ]
+ReviewHistory = Annotated[
+    Path | None, typer.Option("--history", help="History of the review: keep only what two people confirmed.")
+]
 Definitions = Annotated[
     Path | None,
     typer.Option("--definitions", help="Foreign-object definitions (text or JSON); its classes become the legal ones."),
@@ -182,6 +185,7 @@ LOCAL: dict[str, str] = {
     "--properties": "failures joins several tables, evaluate takes one keyed by case or video",
     "--references": "each kind of evaluation takes other files; lint, ensembles and supplement can do without",
     "--rule": "rank: of ranking; strata: of drawing",
+    "--shard": "submission run: of the questions, by default all; evaluate: of the predictions",
     "--store": "judge check measures now, and keeps nothing unless asked to",
     "--split": "evaluate cvs: of Endoscapes; failure-table: groups of rows",
     "--task": "check: repeatable",

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from surgeval.cli._annotations import TABLES, read_plain_table
+from surgeval.cli._annotations import TABLES, Measures, read_plain_table
 from surgeval.cli._console import emit_json, emit_table, talk
 from surgeval.errors import FileUnreadable, Misuse
 from surgeval.results.request import Request
 from surgeval.results.result import Result
 from surgeval.schema.documents import read_json
+from surgeval.schema.procedure_problems import MEASURES
 
 if TYPE_CHECKING:
     from surgeval.datasets import About
@@ -31,12 +32,23 @@ def write_stage(
     inputs: Sequence[Path],
     *,
     seed: int | None = None,
+    measures: Measures | None = None,
 ) -> None:
-    """Write the tables of a stage as CSV, and the manifest."""
+    """Write the tables of a stage as CSV, and the manifest; tables of boxes carry what is known of their videos."""
+    tables = {name: _with_measures(table, measures or {}) for name, table in tables.items()}
     seeds = {} if seed is None else {"seed": seed}
     request = Request(f"annotate {stage}", {**options, **seeds}, inputs={"inputs": inputs})
     Result(tables=tables, request=request).to_dir(folder, force=True)
     talk(f"written to {folder}: {', '.join(f'{name}.csv' for name in tables)}")
+
+
+def _with_measures(table: pl.DataFrame, measures: Measures) -> pl.DataFrame:
+    """A table of boxes with the duration and frame size of each video, where they are known."""
+    if not {"video", "second", "x"} <= set(table.columns) or not any(measures.values()):
+        return table
+    rows = [{"video": video, **{name: known.get(name) for name in MEASURES}} for video, known in measures.items()]
+    facts = pl.DataFrame(rows, schema={"video": pl.String, **dict.fromkeys(MEASURES, pl.Int64)})
+    return table.drop(MEASURES, strict=False).join(facts, on="video", how="left", maintain_order="left")
 
 
 def show(tables: Mapping[str, pl.DataFrame], as_json: bool, sentence: str) -> None:
@@ -101,12 +113,19 @@ def films(options: Sequence[str]) -> dict[str, Path]:
 
 
 def procedures_of(
-    table: pl.DataFrame, procedures: Sequence[Procedure], about: About, folder: Path, *, renamed: bool
+    table: pl.DataFrame,
+    procedures: Sequence[Procedure],
+    about: About,
+    folder: Path,
+    *,
+    renamed: bool,
+    measures: Measures | None = None,
 ) -> None:
     """Write one procedure file per video with the instances of the table, for review and for questions.
 
-    What the sources told beside the boxes is kept. Where instances were renamed, events that name the old ones are
-    left out and counted, and whether a box is occluded is not kept, since tables of boxes do not tell.
+    What the sources told beside the boxes is kept. Where instances were renamed, they are marked as proposed, events
+    that name the old ones are left out and counted, and whether a box is occluded is not kept, since tables of boxes
+    do not tell.
     """
     from surgeval.schema.procedure_files import write_procedure
 
@@ -115,7 +134,7 @@ def procedures_of(
     for number, ((video,), boxes) in enumerate(table.sort("video").group_by("video", maintain_order=True), start=1):
         base = known.get(str(video))
         if base is None or renamed:
-            base = _with_instances(base or _bare(str(video), boxes, about), boxes)
+            base = _with_instances(base or _bare(str(video), boxes, about, measures or {}), boxes)
         write_procedure(base, folder / f"{number:04d}.json")
 
 
@@ -126,18 +145,20 @@ def _with_instances(base: Procedure, boxes: pl.DataFrame) -> Procedure:
     if len(events) < len(base.events):
         gone = len(base.events) - len(events)
         talk(f"{base.video}: {gone} events name instances that were renamed; tell them again for the new ones")
-    return replace(base, tracks=tracks, events=events)
+    return replace(base, tracks=tracks, events=events, declared=None, proposed=tuple(sorted(names)))
 
 
-def _bare(video: str, boxes: pl.DataFrame, about: About) -> Procedure:
-    """A procedure of which nothing but boxes is known."""
+def _bare(video: str, boxes: pl.DataFrame, about: About, measures: Measures) -> Procedure:
+    """A procedure of which nothing but boxes is known, and what the caller or the table's own columns tell."""
     from surgeval.datasets import UNKNOWN
     from surgeval.schema.tracks import Procedure as Made
 
     sides = boxes.select("x", "y", "width", "height").to_numpy()
-    width, height = np.ceil(np.maximum((sides[:, :2] + sides[:, 2:]).max(axis=0), 1)).astype(int).tolist()
-    duration = int(boxes["second"].to_numpy().max()) + 1
-    return Made(video, about.procedure_type or UNKNOWN, about.center or UNKNOWN, duration, width, height)
+    reach = np.ceil(np.maximum((sides[:, :2] + sides[:, 2:]).max(axis=0), 1)).astype(int).tolist()
+    least = dict(zip(MEASURES, (int(boxes["second"].to_numpy().max()) + 1, *reach), strict=True))
+    certain = {**measures.get(video, {}), **{name: value for name in MEASURES if (value := getattr(about, name))}}
+    names = about.procedure_type or UNKNOWN, about.center or UNKNOWN
+    return Made(video, *names, **least | certain, assumed=tuple(name for name in MEASURES if name not in certain))
 
 
 def _track(rows: pl.DataFrame) -> Track:

@@ -85,7 +85,7 @@ def boxes(
         tables["gold"] = gold_check(boxes_read.table, known, least=overlap, pass_mark=pass_mark)
     options = {"overlap": overlap, "pass_mark": pass_mark, "fps": fps, "replicates": boot}
     inputs = [*boxes_read.paths, *(path for path in (gold, shown) if path)]
-    write_stage(folder, "boxes", tables, options, inputs, seed=seed)
+    write_stage(folder, "boxes", tables, options, inputs, seed=seed, measures=boxes_read.measures)
     queued = fused.boxes.filter("queued").height
     show(
         {name: tables[name] for name in ("agreement", "gold") if name in tables},
@@ -124,7 +124,7 @@ def cross_check(
     flags = work(boxes_read.table, detections(predictions, images, about), thresholds=thresholds)
     options = {"overlap": overlap, "score": score, "fps": fps, "review_fps": review_fps}
     inputs = [*boxes_read.paths, predictions, *([images] if images else [])]
-    write_stage(folder, "cross-check", {"flags": flags}, options, inputs)
+    write_stage(folder, "cross-check", {"flags": flags}, options, inputs, measures=boxes_read.measures)
     write_review(flags, folder / "review", sizes=boxes_read.sizes, fps=review_fps)
     counted = flags.group_by("kind").agg(flags=pl.len(), strong=(pl.col("strength") >= 0.8).sum()).sort("kind")
     show({"flags": counted}, json, f"the CVAT review task is in {folder / 'review'}")
@@ -192,8 +192,9 @@ def instances(
     table = tables["boxes"] = checked_boxes(table, "boxes", extra=("instance",))
     tables["history"] = first_proposals(table, by, at=at or now()).table()
     options = {"check": check, "longest_gap_s": longest_gap, "by": by, "at": at, "fps": fps, "appearance": bool(video)}
-    write_stage(folder, "instances", tables, options, boxes_read.paths)
-    procedures_of(table, boxes_read.procedures, about, folder / "procedures", renamed=not check)
+    known = boxes_read.measures
+    write_stage(folder, "instances", tables, options, boxes_read.paths, measures=known)
+    procedures_of(table, boxes_read.procedures, about, folder / "procedures", renamed=not check, measures=known)
     named = table.group_by("video", "class_name").agg(pl.col("instance").n_unique().alias("instances"), boxes=pl.len())
     counted = tables["flags"].group_by("kind").len("flags").sort("kind")
     show({"instances": named.sort("video", "class_name"), "flags": counted}, json, "")
@@ -241,9 +242,7 @@ def experts(
     ratings: Annotated[
         Path | None, typer.Option("--ratings", help="Times of several raters (question, rater, seconds).")
     ] = None,
-    history: Annotated[
-        Path | None, typer.Option("--history", help="History of the review: keep only what two people confirmed.")
-    ] = None,
+    history: o.ReviewHistory = None,
     at: o.At = "",
     fps: o.Fps = None,
     json: o.Json = False,

@@ -1,4 +1,4 @@
-"""`surgeval submission`: make one, check it, run it as a phase says, score it, and say where it stands."""
+"""`surgeval submission`: make one, hand it in, check it, run it as a phase says, score it, and say where it stands."""
 
 from __future__ import annotations
 
@@ -11,10 +11,15 @@ import typer
 
 from surgeval.cli import _options as o
 from surgeval.cli._console import asking_line, emit, emit_json, talk
+from surgeval.cli._deliver import check_out, deliver
 
-_ABOUT = "Make a submission, or run one as an organiser: check, run, score, status."
+_ABOUT = "Make a submission, or run one as an organiser: hand-in, check, run, score, status, mark."
 Phase = Annotated[Path, typer.Option("--phase", help="Phase file (TOML) with every limit.", show_default=False)]
 Run = Annotated[Path, typer.Option("--run", help="Folder of the submission: shards, stages and scores.")]
+Description = Annotated[
+    Path | None,
+    typer.Option("--description", help="Method description: a PDF, text, picture, or a zip archive of some."),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -22,17 +27,19 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(help=_ABOUT, no_args_is_help=True)
     group.callback()(_submission)
     group.command("new", help="Write a starter pack: Dockerfile, app, requirements, README, example input.")(new)
-    group.command("check", help="Look at what a team hands in, without running it.")(check)
+    group.command("check", help="Look at what a team hands in, without running or storing it.")(check)
+    group.command("hand-in", help="Store what a team hands in, whole or not at all, and look at it.")(hand_in)
     group.command("run", help="Ask a submission every question of a phase, or of one shard; never sees references.")(
         run
     )
     group.command("score", help="Score a submission that was run; never runs anything of it.")(score)
     group.command("status", help="Say where a submission stands.")(status)
+    group.command("mark", help="Publish, cancel, disqualify or reinstate a submission, with a reason.")(mark)
     app.add_typer(group, name="submission")
 
 
 def _submission() -> None:
-    """Make a submission, or run one as an organiser: check, run, score, status."""
+    """Make a submission, or run one as an organiser: hand-in, check, run, score, status, mark."""
 
 
 def new(
@@ -51,25 +58,42 @@ def check(
     phase: Phase,
     image: o.Image = None,
     weights: o.Weights = None,
-    description: Path | None = typer.Option(
-        None, "--description", help="Method description: a PDF, text, picture, or a zip archive of some."
-    ),
+    description: Description = None,
     engine: o.Engine = None,
+    out: o.Out = None,
+    as_json: o.Json = False,
+    force: o.Force = False,
+) -> None:
+    """Look at what a team hands in, without running or storing it."""
+    from surgeval.submissions.intake import check_submission
+
+    check_out(out, force=force, inputs=[path for path in (phase, image, description) if path])
+    result = check_submission(phase, image=image, weights=weights, description=description, engine=engine)
+    deliver(result, out=out, as_json=as_json, force=force)
+    if result.is_refused:
+        raise typer.Exit(1)
+
+
+def hand_in(
+    phase: Phase,
+    folder: Run = Path("submission"),
+    image: o.Image = None,
+    weights: o.Weights = None,
+    description: Description = None,
+    team: str | None = typer.Option(
+        None, "--team", help="Whose unfinished uploads are counted; the name of --run without one."
+    ),
     as_json: o.Json = False,
 ) -> None:
-    """Look at what a team hands in, without running it."""
-    from surgeval.schema.findings import Severity
+    """Store what a team hands in, whole or not at all, and look at it."""
+    from surgeval.submissions.handing_in import take_submission
     from surgeval.submissions.phase import read_phase
-    from surgeval.submissions.phase_run import check_submission
 
-    findings = check_submission(read_phase(phase), image=image, weights=weights, description=description, engine=engine)
-    refused = any(finding.severity is Severity.ERROR for finding in findings)
-    stage = "intake_refused" if refused else "intake_ok"
-    if as_json:
-        emit_json({"stage": stage, "findings": [finding.as_dict() for finding in findings]})
-    else:
-        emit("\n".join([stage, *map(str, findings)]))
-    if refused:
+    result = take_submission(
+        read_phase(phase), folder, team=team, image=image, weights=weights, description=description
+    )
+    deliver(result, out=None, as_json=as_json)
+    if result.is_refused:
         raise typer.Exit(1)
 
 
@@ -91,9 +115,10 @@ def run(
     as_json: o.Json = False,
 ) -> None:
     """Ask a submission every question of a phase, or of one shard; never sees references."""
+    from surgeval.schema.shard import Shard
     from surgeval.submissions.compliance import compliance_of
     from surgeval.submissions.phase import read_phase
-    from surgeval.submissions.phase_run import Shard, run_submission
+    from surgeval.submissions.phase_run import run_submission
 
     with asking_line("asking") as step:
         place = run_submission(
@@ -105,7 +130,7 @@ def run(
         record = compliance_of(place)
         emit_json(asdict(record) | {"verdict": record.verdict})
         return
-    _tell(phase, folder, as_json)
+    _show_status(phase, folder, as_json=as_json)
 
 
 def score(
@@ -134,25 +159,38 @@ def score(
     talk(f"written to {folder / 'scores'}")
 
 
-def status(phase: Phase, folder: Run = Path("submission"), as_json: o.Json = False) -> None:
+def status(
+    phase: Phase,
+    folder: Run = Path("submission"),
+    out: o.Out = None,
+    as_json: o.Json = False,
+    force: o.Force = False,
+) -> None:
     """Say where a submission stands."""
-    _tell(phase, folder, as_json)
+    check_out(out, force=force, inputs=[phase])
+    _show_status(phase, folder, out=out, as_json=as_json, force=force)
 
 
-def _tell(phase: Path, folder: Path, as_json: bool) -> None:
-    from surgeval.submissions.phase import read_phase
-    from surgeval.submissions.phase_status import status_of
+def mark(
+    stage: str = typer.Argument(..., metavar="STAGE", help="published, cancelled, disqualified or reinstated."),
+    reason: str = typer.Option(..., "--reason", help="Why; it stays in the history.", show_default=False),
+    folder: Run = Path("submission"),
+    as_json: o.Json = False,
+) -> None:
+    """Publish, cancel, disqualify or reinstate a submission, with a reason."""
+    from surgeval.submissions.decisions import mark_submission
 
-    status = status_of(folder, read_phase(phase))
+    after: dict[str, Any] = mark_submission(folder, stage, reason=reason)
     if as_json:
-        emit_json(status)
-        return
-    emit("\n".join([f"stage   {status['stage']}", f"codes   {', '.join(status['codes']) or 'none'}", *_lines(status)]))
+        emit_json(after)
+    else:
+        emit(f"stage   {after['stage']}")
 
 
-def _lines(status: dict[str, Any]) -> list[str]:
-    return [
-        f"shard   {shard['shard']} {shard['stage']}: "
-        + (", ".join(f"{name} {count}" for name, count in shard.get("outcomes", {}).items()) or "nothing yet")
-        for shard in status["shards"]
-    ]
+def _show_status(
+    phase: Path, folder: Path, *, out: Path | None = None, as_json: bool = False, force: bool = False
+) -> None:
+    from surgeval.submissions.phase import read_phase
+    from surgeval.submissions.phase_status import submission_status
+
+    deliver(submission_status(folder, read_phase(phase)), out=out, as_json=as_json, force=force)

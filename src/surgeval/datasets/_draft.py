@@ -82,6 +82,8 @@ class VideoDraft:
     findings: list[Finding] = field(default_factory=list)
     between: int = 0
     """Boxes at frames between two seconds."""
+    assumed: list[str] = field(default_factory=list)
+    """Measures that neither the file nor the caller told."""
 
     def __post_init__(self) -> None:
         self.fps = self.about.fps or self.fps
@@ -117,13 +119,16 @@ class VideoDraft:
         if self.between:
             self.note("between-seconds", f"{self.between} boxes at frames between two seconds are not kept (1 fps)")
         known = [track for track in tracks.values() if track is not None]
+        duration_s = self._duration_s(known)
+        width_px = self.about.width_px or self.width_px or self._reach(known, 0)
+        height_px = self.about.height_px or self.height_px or self._reach(known, 1)
         procedure = Procedure(
             title,
             self.about.procedure_type or self.procedure_type or self._unknown("procedure_type"),
             self.about.center or self.center or self._unknown("center"),
-            self._duration_s(known),
-            self.about.width_px or self.width_px or self._reach(known, 0),
-            self.about.height_px or self.height_px or self._reach(known, 1),
+            duration_s,
+            width_px,
+            height_px,
             tuple(t for t in known if not self.tracks[t.instance].instrument),
             tuple(self.events),
             tuple(self.phases),
@@ -131,6 +136,7 @@ class VideoDraft:
             tuple(self.masked),
             self.about.patient or self.patient,
             self.facts,
+            assumed=tuple(self.assumed),
         )
         if procedure.duration_s > LONGEST_S:
             self.problems.append(f"a duration of {procedure.duration_s} s; no video lasts so long")
@@ -169,12 +175,14 @@ class VideoDraft:
         ends += [phase.end_s for phase in self.phases] + [span.end_s for span in self.masked]
         ends += [event.second + 1 for event in self.events]
         last = max(ends, default=1)
+        self.assumed.append("duration_s")
         self.note("no-duration", f"the duration is not in the file; {last} s until the last annotation are assumed")
         return last
 
     def _reach(self, tracks: list[Track], axis: int) -> int:
         reach = max((float((t.boxes[:, axis] + t.boxes[:, axis + 2]).max()) for t in tracks if len(t)), default=1.0)
         name, size = ("width", "height")[axis], max(1, math.ceil(reach))
+        self.assumed.append(f"{name}_px")
         self.note(
             f"no-{name}", f"the {name} of the frames is not in the file; {size} px, as far as boxes reach, assumed"
         )

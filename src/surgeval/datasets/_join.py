@@ -10,7 +10,8 @@ import numpy as np
 
 from surgeval.datasets._about import UNKNOWN
 from surgeval.errors import ProcedureInvalid
-from surgeval.schema.procedure_problems import procedure_problems
+from surgeval.schema.declaration import Declaration
+from surgeval.schema.procedure_problems import MEASURES, procedure_problems
 from surgeval.schema.tracks import Procedure, Track
 
 Entry = TypeVar("Entry")
@@ -19,8 +20,8 @@ Entry = TypeVar("Entry")
 def join_procedures(procedures: Iterable[Procedure]) -> list[Procedure]:
     """One procedure per video, in order of first appearance, with everything that the parts tell.
 
-    What two parts tell alike counts once. Duration and frame size are the largest told, because a file that does not
-    know them stops at its last annotation.
+    What two parts tell alike counts once. Duration and frame size are the largest told; what a part only assumes,
+    because it stops at its last annotation, counts where no other part tells it.
 
     Raises:
         ProcedureInvalid: Parts contradict each other; every contradiction is listed.
@@ -42,13 +43,19 @@ def _joined(video: str, parts: list[Procedure], problems: list[str]) -> Procedur
     facts: dict[str, str] = {}
     for procedure in parts:
         _take(facts, procedure.facts, "fact", contradictions)
+
+    def measure(name: str) -> tuple[int, bool]:
+        """The largest value that a part tells, or that one assumes where none does, and whether it is assumed."""
+        certain = [getattr(procedure, name) for procedure in parts if name not in procedure.assumed]
+        return max(certain or [getattr(procedure, name) for procedure in parts]), not certain
+
     whole = Procedure(
         video,
         _agreed("procedure_type", [procedure.procedure_type for procedure in parts], UNKNOWN, contradictions),
         _agreed("center", [procedure.center for procedure in parts], UNKNOWN, contradictions),
-        max(procedure.duration_s for procedure in parts),
-        max(procedure.width_px for procedure in parts),
-        max(procedure.height_px for procedure in parts),
+        measure("duration_s")[0],
+        measure("width_px")[0],
+        measure("height_px")[0],
         _tracks(parts, lambda procedure: procedure.tracks, contradictions),
         tuple(_once(event for procedure in parts for event in procedure.events)),
         tuple(_once(phase for procedure in parts for phase in procedure.phases)),
@@ -56,9 +63,33 @@ def _joined(video: str, parts: list[Procedure], problems: list[str]) -> Procedur
         tuple(_once(span for procedure in parts for span in procedure.masked)),
         _agreed("patient", [procedure.patient for procedure in parts], video, contradictions),
         facts,
+        declared=_declared(parts),
+        proposed=tuple(_once(instance for procedure in parts for instance in procedure.proposed)),
+        assumed=tuple(name for name in MEASURES if measure(name)[1]),
     )
     problems += [f"video {video!r}: {text}" for text in contradictions or procedure_problems(whole)]
     return whole
+
+
+def _declared(parts: list[Procedure]) -> Declaration | None:
+    """What all parts together declare; None where one of them declares nothing."""
+    known = [procedure.declared for procedure in parts if procedure.declared is not None]
+    if len(known) < len(parts):
+        return None
+    classes = [one.classes for one in known]
+    return Declaration(
+        None if None in classes else tuple(_once(name for names in classes for name in names or ())),
+        tuple(_once(kind for one in known for kind in one.events)),
+        any(one.phases for one in known),
+        any(one.attributes for one in known),
+        None if any(one.spans is None for one in known) else _once_spans(known),
+        tuple(_once(name for one in known for name in one.confirmed_by)),
+    )
+
+
+def _once_spans(known: list[Declaration]) -> tuple[tuple[int, int], ...]:
+    """The stretches that every part looked at, where parts cover different ones."""
+    return tuple(sorted(_once(span for one in known for span in one.spans or ())))
 
 
 def _once(entries: Iterable[Entry]) -> list[Entry]:

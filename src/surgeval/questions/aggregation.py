@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from surgeval.questions.answers import insertion_doubt, masked_doubt, number, proof
+from surgeval.questions.needs import COMING_AND_GOING, Needs, needed_events
 from surgeval.questions.proposals import any_class, introduced_class, nothing, seen_class, with_gap, with_told_event
 from surgeval.questions.template import FRAME, PROCEDURE, SEGMENT, Answer, Draw, Scene, Slots, Template
 from surgeval.schema.intervals import Window
@@ -89,7 +90,16 @@ def absence_count(scene: Scene, slots: Slots) -> Answer:
 
 def event_count(scene: Scene, slots: Slots) -> Answer:
     """How often something is done with objects of a class."""
-    events = scene.ledger.events(scene.window, kinds=[EventKind(slots["event"])], class_name=slots["object"])
+    return _times_done(scene, [scene.window], slots, slots["object"])
+
+
+def _times_done(scene: Scene, windows: Sequence[Window], slots: Slots, class_name: str | None) -> Answer:
+    """How often an event happens in the windows; an object is retrieved when it counts so, bagging included."""
+    kind = EventKind(slots["event"])
+    if kind is EventKind.RETRIEVED:
+        back = [entry for window in windows for entry in scene.ledger.returned_in(window, class_name)]
+        return number(len(back), proof(back, [entry.back_s for entry in back]))
+    events = [e for window in windows for e in scene.ledger.events(window, kinds=[kind], class_name=class_name)]
     return number(len(events), proof(events=events))
 
 
@@ -98,9 +108,7 @@ def events_in_phase(scene: Scene, slots: Slots) -> Answer | None:
     parts = [phase for phase in scene.ledger.procedure.phases if phase.name == slots["phase"]]
     if not parts or parts[-1].end_s - 1 > scene.second:
         return None
-    kinds = [EventKind(slots["event"])]
-    events = [e for p in parts for e in scene.ledger.events(Window(p.start_s, p.end_s - 1), kinds=kinds)]
-    return number(len(events), proof(events=events))
+    return _times_done(scene, [Window(phase.start_s, phase.end_s - 1) for phase in parts], slots, None)
 
 
 def phases_over(scene: Scene, draw: Draw) -> list[Slots]:
@@ -118,6 +126,7 @@ TEMPLATES: tuple[Template, ...] = (
         "objects-visible", A.OBJECT_AGGREGATION, (FRAME,), "number",
         ("How many foreign objects are visible {here}?", "Count all foreign objects {here}."),
         nothing, objects_visible,
+        needs=Needs(all_classes=True),
     ),
     Template(
         "class-count", A.OBJECT_AGGREGATION, (FRAME,), "number",
@@ -131,6 +140,7 @@ TEMPLATES: tuple[Template, ...] = (
             "How many kinds of foreign objects can be seen {here}?",
         ),
         nothing, classes_count, (A.OBJECT_IDENTIFICATION,),
+        needs=Needs(all_classes=True),
     ),
     Template(
         "instances-seen", A.OBJECT_AGGREGATION, (SEGMENT, PROCEDURE), "number",
@@ -149,6 +159,7 @@ TEMPLATES: tuple[Template, ...] = (
         "inserted-count", A.OBJECT_AGGREGATION, (SEGMENT, PROCEDURE), "number",
         ("How many {objects} are inserted {here}?", "How many {objects} are brought into the body {here}?"),
         insertable, inserted_count, (A.FO_INTERACTION_RECOGNITION,), clinical=True,
+        needs=needed_events(EventKind.INSERTED),
     ),
     Template(
         "still-inside", A.OBJECT_AGGREGATION, (PROCEDURE,), "number",
@@ -157,6 +168,7 @@ TEMPLATES: tuple[Template, ...] = (
             "How many {objects} of the procedure so far have not been retrieved?",
         ),
         introduced_class, still_inside, (A.MULTI_STEP_REASONING,), clinical=True,
+        needs=needed_events(*COMING_AND_GOING), bag_rule=True,
     ),
     Template(
         "retrieved-count", A.OBJECT_AGGREGATION, (PROCEDURE,), "number",
@@ -165,6 +177,7 @@ TEMPLATES: tuple[Template, ...] = (
             "Of all {objects} in the procedure so far, how many have been retrieved?",
         ),
         introduced_class, retrieved_count, (A.INSTANCE_MATCHING,), clinical=True,
+        needs=needed_events(*COMING_AND_GOING), bag_rule=True,
     ),
     Template(
         "absence-count", A.EVENT_AGGREGATION, (SEGMENT, PROCEDURE), "number",
@@ -178,6 +191,7 @@ TEMPLATES: tuple[Template, ...] = (
         "event-count", A.EVENT_AGGREGATION, (SEGMENT, PROCEDURE), "number",
         ("How many times is {an_object} {event} {here}?", "Count how often {an_object} is {event} {here}."),
         with_told_event(seen_class, COUNTED), event_count, (A.FO_INTERACTION_RECOGNITION,),
+        needs=needed_events(*COUNTED), bag_rule=True,
     ),
     Template(
         "events-in-phase", A.EVENT_AGGREGATION, (PROCEDURE,), "number",
@@ -186,5 +200,6 @@ TEMPLATES: tuple[Template, ...] = (
             "Count how often a foreign object is {event} in the phase \"{phase}\".",
         ),
         phases_over, events_in_phase, (A.FO_INTERACTION_RECOGNITION,),
+        needs=Needs(all_classes=True, events=frozenset(COUNTED), phases=True), bag_rule=True,
     ),
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from surgeval.questions.answers import classes, insertion_doubt, intent_doubt, number, proof, time, yes_no
 from surgeval.questions.knowledge import HARM, WHY
+from surgeval.questions.needs import COMING_AND_GOING, WHEREABOUTS, Needs, needed_events
 from surgeval.questions.proposals import introduced_class, nothing, seen_class, told_event
 from surgeval.questions.story import nearby, the_event
 from surgeval.questions.template import FRAME, PROCEDURE, SEGMENT, Answer, Draw, Proof, Scene, Slots, Template
@@ -14,6 +15,7 @@ from surgeval.schema.tracks import EventKind
 
 EFFECTS = ("it goes up", "it goes down", "it stays the same")
 BALANCES = ("more inserted", "more retrieved", "as many inserted as retrieved")
+STATES = ("in the body", "retrieved")
 REASONED_ABOUT = (EventKind.INSERTED, EventKind.GRASPED, EventKind.PLACED, EventKind.BAGGED, EventKind.RETRIEVED)
 
 
@@ -70,6 +72,14 @@ def harm_if_left(scene: Scene, _: Slots) -> Answer | None:
     if len(entries) != 1 or entries[0].class_name not in HARM:
         return None
     return Answer(HARM[entries[0].class_name].text, proof(entries, [scene.second]), intent_doubt(entries, scene.second))
+
+
+def must_leave_count(scene: Scene, _: Slots) -> Answer | None:
+    """How many of the objects in view have to leave the body."""
+    seen = scene.ledger.in_view(scene.second)
+    leaving = _to_leave(scene, seen)
+    doubt = intent_doubt(leaving, scene.second)
+    return number(len(leaving), proof(seen, [scene.second]), doubt=doubt) if seen else None
 
 
 def retained_if_closed(scene: Scene, _: Slots) -> Answer:
@@ -137,16 +147,36 @@ def missing_last_seen(scene: Scene, _: Slots) -> Answer | None:
     return None if last is None else time(last, proof(lost, [last]), doubt=intent_doubt(lost, scene.second))
 
 
+def match_states(scene: Scene, slots: Slots) -> Answer | None:
+    """For each class of which one object came into the body, whether it is still there."""
+    entries = [scene.ledger.introduced(name, scene.second) for name in slots["each"]]
+    if any(len(members) != 1 for members in entries):
+        return None
+    back = {entry.instance for entry in scene.ledger.retrieved(None, scene.second)}
+    states = [STATES[members[0].instance in back] for members in entries]
+    text = "; ".join(f"{name}: {state}" for name, state in zip(slots["each"], states, strict=True))
+    return Answer(text, _returns(scene, [], [members[0] for members in entries]))
+
+
+def classes_brought_once(scene: Scene, draw: Draw) -> list[Slots]:
+    """Two to four classes of which one object came into the body, in random order, with the states."""
+    names = [entry.class_name for entry in scene.ledger.introduced(None, scene.second)]
+    single = sorted(name for name in set(names) if names.count(name) == 1)
+    if len(single) < 2:
+        return []
+    return [{"each": tuple(single[at] for at in draw.permutation(len(single))[:4]), "options": STATES}]
+
+
 def balance(scene: Scene, slots: Slots) -> Answer | None:
     """Whether more objects of a class are inserted or retrieved."""
-    kinds = [EventKind.INSERTED, EventKind.RETRIEVED]
-    events = scene.ledger.events(scene.window, kinds=kinds, class_name=slots["object"])
-    if not events:
+    inserted = scene.ledger.events(scene.window, kinds=[EventKind.INSERTED], class_name=slots["object"])
+    back = scene.ledger.returned_in(scene.window, slots["object"])
+    if not inserted and not back:
         return None
-    inserted = sum(event.kind is EventKind.INSERTED for event in events)
-    step = 2 * inserted - len(events)
+    step = len(inserted) - len(back)
     text = BALANCES[0 if step > 0 else 1 if step < 0 else 2]
-    return Answer(text, proof(events=events), insertion_doubt(scene, slots["object"]))
+    why = proof(back, [entry.back_s for entry in back], inserted)
+    return Answer(text, why, insertion_doubt(scene, slots["object"]))
 
 
 def balances(scene: Scene, draw: Draw) -> list[Slots]:
@@ -154,6 +184,8 @@ def balances(scene: Scene, draw: Draw) -> list[Slots]:
     return [{**slots, "options": BALANCES} for slots in seen_class(scene, draw)]
 
 
+_STORY = Needs(all_classes=True, events=WHEREABOUTS | {EventKind.INSERTED, EventKind.PLACED})
+"""Which objects have to leave the body, and which did."""
 A = Capability
 TEMPLATES: tuple[Template, ...] = (
     Template(
@@ -163,6 +195,7 @@ TEMPLATES: tuple[Template, ...] = (
             "Of the foreign objects {here}, which classes are not meant to stay in the body?",
         ),
         nothing, must_leave, (A.OBJECT_IDENTIFICATION,), clinical=True, several=True,
+        needs=Needs(all_classes=True, events=frozenset({EventKind.LEFT_IN_SITU})),
     ),
     Template(
         "may-remain", A.FUNCTIONAL_REASONING, (FRAME,), "binary",
@@ -171,6 +204,7 @@ TEMPLATES: tuple[Template, ...] = (
             "May the only foreign object {here} be left in the body?",
         ),
         nothing, may_remain, (A.OBJECT_IDENTIFICATION,), clinical=True,
+        needs=Needs(all_classes=True, events=frozenset({EventKind.LEFT_IN_SITU})),
     ),
     Template(
         "why-event", A.FUNCTIONAL_REASONING, (SEGMENT, PROCEDURE), "open_ended",
@@ -179,6 +213,7 @@ TEMPLATES: tuple[Template, ...] = (
             "Why is the foreign object {event} at {moment}?",
         ),
         told_event(*REASONED_ABOUT, named=False), why_event, (A.FO_USAGE_PURPOSE,), clinical=True,
+        needs=needed_events(*REASONED_ABOUT),
     ),
     Template(
         "harm-if-left", A.CAUSAL_CONSEQUENCE_REASONING, (FRAME, PROCEDURE), "open_ended",
@@ -187,6 +222,7 @@ TEMPLATES: tuple[Template, ...] = (
             "Which complication may follow if the one object {here} that has to be removed is forgotten?",
         ),
         nothing, harm_if_left, (A.OBJECT_IDENTIFICATION,), clinical=True,
+        needs=_STORY,
     ),
     Template(
         "retained-if-closed", A.CAUSAL_CONSEQUENCE_REASONING, (PROCEDURE,), "fo_class",
@@ -195,6 +231,7 @@ TEMPLATES: tuple[Template, ...] = (
             "Suppose the operation ended now. Which classes of foreign objects would be retained by mistake?",
         ),
         nothing, retained_if_closed, (A.MULTI_STEP_REASONING,), clinical=True, several=True,
+        needs=_STORY, bag_rule=True,
     ),
     Template(
         "count-effect", A.CAUSAL_CONSEQUENCE_REASONING, (SEGMENT, PROCEDURE), "multiple_choice",
@@ -204,6 +241,16 @@ TEMPLATES: tuple[Template, ...] = (
             "How does what is done at {moment} change the number of foreign objects still to be retrieved?",
         ),
         effects, count_effect, (A.FO_INTERACTION_RECOGNITION,), clinical=True,
+        needs=_STORY, bag_rule=True,
+    ),
+    Template(
+        "must-leave-count", A.MULTI_STEP_REASONING, (FRAME,), "number",
+        (
+            "How many of the foreign objects {here} have to be removed before the body is closed?",
+            "Count the foreign objects {here} that are not meant to stay in the body.",
+        ),
+        nothing, must_leave_count, (A.OBJECT_AGGREGATION, A.FUNCTIONAL_REASONING), clinical=True,
+        needs=Needs(all_classes=True, events=frozenset({EventKind.LEFT_IN_SITU})),
     ),
     Template(
         "all-retrieved", A.MULTI_STEP_REASONING, (PROCEDURE,), "binary",
@@ -212,6 +259,7 @@ TEMPLATES: tuple[Template, ...] = (
             "Is every foreign object that must not stay in the body out of it now?",
         ),
         nothing, all_retrieved, (A.OBJECT_AGGREGATION,), clinical=True,
+        needs=_STORY, bag_rule=True,
     ),
     Template(
         "class-all-retrieved", A.MULTI_STEP_REASONING, (PROCEDURE,), "binary",
@@ -220,6 +268,7 @@ TEMPLATES: tuple[Template, ...] = (
             "Has every {object} of the procedure so far been retrieved?",
         ),
         introduced_class, class_all_retrieved, (A.OBJECT_AGGREGATION,), clinical=True,
+        needs=needed_events(*COMING_AND_GOING), bag_rule=True,
     ),
     Template(
         "missing-count", A.MULTI_STEP_REASONING, (PROCEDURE,), "number",
@@ -228,6 +277,7 @@ TEMPLATES: tuple[Template, ...] = (
             "How many foreign objects would have to be searched for if the body were to be closed now?",
         ),
         nothing, missing_count, (A.OBJECT_AGGREGATION,), clinical=True,
+        needs=_STORY, bag_rule=True,
     ),
     Template(
         "missing-last-seen", A.MULTI_STEP_REASONING, (PROCEDURE,), "time",
@@ -236,6 +286,16 @@ TEMPLATES: tuple[Template, ...] = (
             "At what time was the one object last visible that is still to be retrieved but not in view?",
         ),
         nothing, missing_last_seen, (A.TEMPORAL_LOCALIZATION,), clinical=True,
+        needs=_STORY, bag_rule=True,
+    ),
+    Template(
+        "match-states", A.MULTI_STEP_REASONING, (PROCEDURE,), "matching",
+        (
+            "Match each of these foreign objects with what has become of it by now.",
+            "Which of these foreign objects are in the body now, and which have been retrieved?",
+        ),
+        classes_brought_once, match_states, (A.OBJECT_IDENTIFICATION,), clinical=True,
+        needs=needed_events(*COMING_AND_GOING), bag_rule=True,
     ),
     Template(
         "balance", A.MULTI_STEP_REASONING, (SEGMENT, PROCEDURE), "multiple_choice",
@@ -244,5 +304,6 @@ TEMPLATES: tuple[Template, ...] = (
             "Compare how many {objects} are inserted and how many are retrieved {here}.",
         ),
         balances, balance, (A.EVENT_AGGREGATION,), clinical=True,
+        needs=needed_events(EventKind.INSERTED, *COMING_AND_GOING), bag_rule=True,
     ),
 )  # fmt: skip

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from surgeval.questions.blind_guesses import Leak, leak_table
 from surgeval.questions.drafts import Draft, Tally
 from surgeval.questions.selection import Selection
 from surgeval.questions.splits import Splits, VideoFacts
@@ -47,6 +48,10 @@ class DataCard:
     """Why drafts were not kept: doubts, balance, duplicates, single answers."""
     defects: Sequence[str] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+    withheld: pl.DataFrame = field(default_factory=lambda: _withheld(Tally()))
+    """Per track and template that could not be asked of some procedures: of how many, and why."""
+    leaks: pl.DataFrame = field(default_factory=lambda: leak_table(()))
+    """Per template, how often predictors are right that never look, and how often they may be."""
 
     def as_dict(self) -> dict[str, Any]:
         """The card as plain data."""
@@ -58,6 +63,8 @@ class DataCard:
             "templates": self.templates.to_dicts(),
             "videos": self.videos.to_dicts(),
             "classes": self.classes.to_dicts(),
+            "withheld": self.withheld.to_dicts(),
+            "leaks": self.leaks.to_dicts(),
             "left_out": dict(self.left_out),
             "defects": list(self.defects),
             "rules": [rule._asdict() for rule in RULES],
@@ -75,7 +82,8 @@ class DataCard:
             *(_section(title, frame) for title, frame in (
                 ("By split and track", by_track), ("By capability", by_leaf.sort("capability")),
                 ("By format", by_format), ("Classes", self.classes), ("Templates", self.templates),
-                ("Videos", self.videos),
+                ("Videos", self.videos), ("Withheld: what was not annotated", self.withheld),
+                ("Right without looking", self.leaks),
             )),
             "## Left out",
             *(f"- {name}: {value}" for name, value in self.left_out.items()),
@@ -104,6 +112,8 @@ def data_card(
     selections: Mapping[tuple[str, str], Selection],
     tally: Tally,
     options: Mapping[str, Any],
+    *,
+    leaks: Sequence[Leak] = (),
 ) -> DataCard:
     """The card of the chosen questions."""
     asked = Counter(item.draft.video for item in placed)
@@ -112,11 +122,34 @@ def data_card(
         templates=_templates(placed),
         videos=_videos(videos, splits, asked),
         classes=_classes(placed, videos),
-        floors=_floors(placed),
+        floors=_floors(placed) | _best_guesses(leaks),
         left_out=_left_out(selections, tally),
         defects=tuple(_defects(videos, splits, asked)),
         options=options,
+        withheld=_withheld(tally),
+        leaks=leak_table(leaks),
     )
+
+
+def _withheld(tally: Tally) -> pl.DataFrame:
+    kinds = {"track": pl.String, "template": pl.String, "reason": pl.String, "procedures": pl.Int64}
+    return pl.DataFrame([(*key, n) for key, n in sorted(tally.withheld.items())], schema=kinds, orient="row")
+
+
+def _best_guesses(leaks: Sequence[Leak]) -> dict[str, float]:
+    """By split, what the best predictor of each template gets right of all questions."""
+    best: dict[tuple[str, str, str], Leak] = {}
+    for leak in leaks:
+        key = leak.split, leak.track, leak.template
+        if key not in best or leak.accuracy > best[key].accuracy:
+            best[key] = leak
+    floors = {}
+    for split in dict.fromkeys(leak.split for leak in leaks):
+        leading = [leak for leak in best.values() if leak.split == split]
+        hits = sum(leak.accuracy * leak.questions for leak in leading)
+        asked = sum(leak.questions for leak in leading)
+        floors[f"{split}, best predictor of each template that never looks"] = hits / asked
+    return floors
 
 
 def _counts(placed: Sequence[Placed]) -> pl.DataFrame:
@@ -225,6 +258,9 @@ def _left_out(selections: Mapping[tuple[str, str], Selection], tally: Tally) -> 
         "drafts that were clear": sum(tally.clear.values()),
         "drafts in doubt": dict(doubts.most_common()),
         "cut so that no answer is too frequent": sum(sum(s.cut_for_balance.values()) for s in selections.values()),
+        "cut because they can be guessed without looking": sum(
+            sum(selection.guessable.values()) for selection in selections.values()
+        ),
         "near-duplicates skipped": sum(selection.skipped_duplicates for selection in selections.values()),
         "near-duplicates kept": sum(selection.near_duplicates for selection in selections.values()),
         "templates with one possible answer": {
@@ -238,6 +274,13 @@ def _left_out(selections: Mapping[tuple[str, str], Selection], tally: Tally) -> 
 def _defects(videos: Sequence[VideoFacts], splits: Splits, asked: Mapping[str, int]) -> Iterable[str]:
     for one, other, count in splits.copies:
         yield f"videos {one} and {other} share {count} frames or landmarks; they are kept on the same side"
+    if undeclared := [facts.video for facts in videos if not facts.declared]:
+        yield (
+            f"{len(undeclared)} of {len(videos)} videos do not say what was annotated (first: {undeclared[0]}); no "
+            "more than what occurs in them counts as annotated"
+        )
+    if doubtful := sum(facts.proposed for facts in videos):
+        yield f"{doubtful} instances were proposed by a program and confirmed by nobody; their questions are marked"
     for facts in videos:
         if not asked.get(facts.video):
             yield f"video {facts.video} has no question"

@@ -64,17 +64,17 @@ class Tally:
 
     clear: Counter[str] = field(default_factory=Counter)
     doubtful: Counter[tuple[str, str]] = field(default_factory=Counter)
-
-    def add(self, other: Tally) -> None:
-        """Add the counts of another tally."""
-        self.clear.update(other.clear)
-        self.doubtful.update(other.doubtful)
+    withheld: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    """By track, template and reason, in how many procedures it could not be asked."""
 
 
 def drafts_of(
     ledger: Ledger, track: QuestionTrack, templates: Sequence[Template], wanted: int, draw: Draw, tally: Tally
 ) -> Iterator[Draft]:
     """Clear drafts for one procedure and track: about `wanted`, spread over the templates."""
+    lacking = {template.name: template.needs.missing_from(ledger.procedure) for template in templates}
+    tally.withheld.update((track.value, name, why) for name, why in lacking.items() if why)
+    templates = [template for template in templates if lacking[template.name] is None]
     each = math.ceil(wanted / max(len(templates), 1))
     for template in templates:
         drawn = 0

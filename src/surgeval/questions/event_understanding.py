@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from surgeval.questions.answers import classes, proof, yes_no
 from surgeval.questions.knowledge import USE
+from surgeval.questions.needs import COMING_AND_GOING, Needs, needed_events
 from surgeval.questions.proposals import nothing, seen_class, told_event, two_classes
 from surgeval.questions.story import detail_of, nearby, the_event
 from surgeval.questions.template import FRAME, PROCEDURE, SEGMENT, VERBS, Answer, Draw, Scene, Slots, Template
@@ -14,6 +15,7 @@ from surgeval.schema.tracks import Detail, EventKind
 
 HAPPENINGS = (EventKind.INSERTED, EventKind.GRASPED, EventKind.PLACED, EventKind.BAGGED, EventKind.RETRIEVED)
 """Events one can choose from."""
+PLACES = ("first", "second", "third", "fourth")
 BORDER_S = 5
 """A phase cannot be told within so many seconds of its border."""
 
@@ -108,16 +110,36 @@ def order_of_appearance(scene: Scene, _: Slots) -> Answer | None:
     return Answer(", ".join(name for _, name in first), proof(seconds=[second for second, _ in first]), doubt)
 
 
+def match_order(scene: Scene, slots: Slots) -> Answer | None:
+    """For each class, as which of them it is first seen."""
+    seconds = [scene.ledger.class_views(name).first_in(scene.window) for name in slots["each"]]
+    known = sorted(second for second in seconds if second is not None)
+    if len(known) < len(seconds) or len(set(known)) < len(known):
+        return None
+    near = min(later - earlier for earlier, later in pairwise(known)) <= scene.tolerance_s
+    places = [PLACES[known.index(second)] for second in seconds if second is not None]
+    text = "; ".join(f"{name}: {place}" for name, place in zip(slots["each"], places, strict=True))
+    return Answer(text, proof(seconds=known), "two come into view almost together" if near else None)
+
+
+def classes_to_order(scene: Scene, draw: Draw) -> list[Slots]:
+    """Two to four classes that are seen, in random order, with their places."""
+    names = sorted({entry.class_name for entry in scene.ledger.seen_in(scene.window)})
+    if len(names) < 2:
+        return []
+    chosen = tuple(names[at] for at in draw.permutation(len(names))[:4])
+    return [{"each": chosen, "options": PLACES[: len(chosen)]}]
+
+
 def retrieved_before(scene: Scene, slots: Slots) -> Answer | None:
     """Whether an object of a class is retrieved before another class is first seen."""
-    events = scene.ledger.events(scene.window, kinds=[EventKind.RETRIEVED], class_name=slots["object"])
+    back = scene.ledger.returned_in(scene.window, slots["object"])
     seen = scene.ledger.class_views(slots["other"]).first_in(scene.window)
-    if not events or seen is None:
+    back_s = back[0].back_s if back else None
+    if back_s is None or seen is None:
         return None
-    near = abs(events[0].second - seen) <= scene.tolerance_s
-    return yes_no(
-        events[0].second < seen, proof(seconds=[seen], events=events[:1]), doubt="almost together" if near else None
-    )
+    doubt = "almost together" if abs(back_s - seen) <= scene.tolerance_s else None
+    return yes_no(back_s < seen, proof(back[:1], [back_s, seen]), doubt=doubt)
 
 
 def phase_of(scene: Scene, slots: Slots) -> Answer | None:
@@ -143,6 +165,7 @@ TEMPLATES: tuple[Template, ...] = (
         "what-happens", A.FO_INTERACTION_RECOGNITION, (SEGMENT, PROCEDURE), "multiple_choice",
         ("What happens to the {object} at {moment}?", "What is done with the {object} at {moment}?"),
         happening, what_happens, (A.TEMPORAL_LOCALIZATION,),
+        needs=needed_events(*HAPPENINGS),
     ),
     Template(
         "instrument-of", A.FO_INTERACTION_RECOGNITION, (SEGMENT, PROCEDURE), "open_ended",
@@ -151,11 +174,13 @@ TEMPLATES: tuple[Template, ...] = (
             "Which instrument is used when a foreign object is {event} at {moment}?",
         ),
         told_event(*HAPPENINGS, detail=Detail.INSTRUMENT, named=False), instrument_of,
+        needs=needed_events(*HAPPENINGS),
     ),
     Template(
         "handled-class", A.FO_INTERACTION_RECOGNITION, (SEGMENT, PROCEDURE), "fo_class",
         ("Which foreign object is {event} at {moment}?", "At {moment} a foreign object is {event}. What is it?"),
         told_event(*HAPPENINGS, named=False), handled_class, (A.OBJECT_IDENTIFICATION,),
+        needs=Needs(all_classes=True, events=frozenset(HAPPENINGS)),
     ),
     Template(
         "purpose-of", A.FO_USAGE_PURPOSE, (SEGMENT, PROCEDURE), "open_ended",
@@ -165,6 +190,7 @@ TEMPLATES: tuple[Template, ...] = (
         ),
         told_event(EventKind.PLACED, EventKind.GRASPED, detail=Detail.PURPOSE, named=False), purpose_of,
         (A.OBJECT_IDENTIFICATION,), clinical=True,
+        needs=needed_events(*HAPPENINGS),
     ),
     Template(
         "main-use", A.FO_USAGE_PURPOSE, (FRAME,), "open_ended",
@@ -173,6 +199,7 @@ TEMPLATES: tuple[Template, ...] = (
             "What is the usual purpose of the only foreign object {here}?",
         ),
         nothing, main_use, (A.OBJECT_IDENTIFICATION,),
+        needs=Needs(all_classes=True),
     ),
     Template(
         "class-for", A.FO_USAGE_PURPOSE, (SEGMENT, PROCEDURE), "fo_class",
@@ -181,6 +208,7 @@ TEMPLATES: tuple[Template, ...] = (
             "Purpose: {purpose}. Which classes of foreign objects serve it {here}?",
         ),
         purposes, class_for, (A.OBJECT_IDENTIFICATION,), several=True,
+        needs=Needs(all_classes=True, events=frozenset(HAPPENINGS)),
     ),
     Template(
         "which-first", A.TEMPORAL_ORDERING, (SEGMENT, PROCEDURE), "fo_class",
@@ -197,6 +225,15 @@ TEMPLATES: tuple[Template, ...] = (
             "List all classes of foreign objects seen {here} in the order of their first appearance.",
         ),
         nothing, order_of_appearance, (A.OBJECT_IDENTIFICATION,),
+        needs=Needs(all_classes=True),
+    ),
+    Template(
+        "match-order", A.TEMPORAL_ORDERING, (SEGMENT, PROCEDURE), "matching",
+        (
+            "As which of these foreign objects does each come into view for the first time {here}?",
+            "Match each of these foreign objects with its place in the order in which they are first seen {here}.",
+        ),
+        classes_to_order, match_order, (A.TEMPORAL_LOCALIZATION,),
     ),
     Template(
         "retrieved-before", A.TEMPORAL_ORDERING, (SEGMENT, PROCEDURE), "binary",
@@ -205,6 +242,8 @@ TEMPLATES: tuple[Template, ...] = (
             "Does the first retrieval of {an_object} come before {an_other} is first seen {here}?",
         ),
         two_classes, retrieved_before, (A.TEMPORAL_LOCALIZATION,),
+        needs=needed_events(*COMING_AND_GOING),
+        bag_rule=True,
     ),
     Template(
         "phase-of", A.TEMPORAL_ORDERING, (SEGMENT, PROCEDURE), "multiple_choice",
@@ -213,5 +252,6 @@ TEMPLATES: tuple[Template, ...] = (
             "In which phase of the procedure is {an_object} first seen {here}?",
         ),
         class_and_phases, phase_of, (A.TEMPORAL_LOCALIZATION,),
+        needs=Needs(phases=True),
     ),
 )  # fmt: skip

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from surgeval.errors import ProcedureInvalid, QuestionsInvalid, SurgevalError
 from surgeval.questions.benchmark import GENERATION, Benchmark, Question
+from surgeval.questions.blind_guesses import Leak, Types, by_template, hits_of, leaks_of, limit_for
 from surgeval.questions.catalogue import templates_for
 from surgeval.questions.data_card import Placed, data_card
 from surgeval.questions.drafts import Draft, Tally, drafts_of
 from surgeval.questions.near_copies import landmarks_of
 from surgeval.questions.options import Options, checked_options
 from surgeval.questions.selection import Selection, near_duplicates, select
+from surgeval.questions.sources import Annotations, opened, problems_of, review_states, sources_of
 from surgeval.questions.splits import Splits, VideoFacts, frame_signatures, leaks, split_videos
 from surgeval.questions.template import QuestionTrack
 from surgeval.results.request import Request as RunRequest
@@ -23,8 +27,6 @@ from surgeval.schema.foreign_objects import FOREIGN_OBJECTS, ForeignObject, read
 from surgeval.schema.formats import build_format, time_tolerance_s
 from surgeval.schema.intervals import Window
 from surgeval.schema.ledger import Ledger
-from surgeval.schema.procedure_files import procedure_paths, read_procedure
-from surgeval.schema.procedure_problems import contradictions, procedure_problems
 from surgeval.schema.questions import Reference, Request
 from surgeval.schema.tracks import Procedure
 from surgeval.stats.draws import stream
@@ -32,7 +34,6 @@ from surgeval.stats.draws import stream
 OVERSAMPLE = 2.5
 """Drafts per wanted question; the surplus is what balancing chooses from."""
 
-Annotations = str | Path | Procedure | Iterable[str | Path | Procedure]
 Progress = Callable[[int], None]
 """Called with how many procedures were drafted since the last call."""
 
@@ -42,13 +43,17 @@ def make_questions(
     annotations: Annotations,
     *,
     tracks: Iterable[str] | None = None,
-    per_video: int = 60,
+    per_video: int = 100,
     test_share: float = 0.3,
     ood_procedures: Collection[str] = (),
     ood_centers: Collection[str] = (),
     ood_templates: Collection[str] = (),
     most_common_share: float = 0.5,
     duplicate_share: float = 0.02,
+    blind_share: float = 0.25,
+    annotated: Collection[str] = (),
+    history: Any = None,
+    unverified: bool = False,
     objects: Sequence[ForeignObject] | str | Path | None = None,
     matching: bool = False,
     seed: int = 42,
@@ -67,6 +72,14 @@ def make_questions(
         most_common_share: The most frequent answer of a template, or of a wording that is asked more than once,
             makes up at most this share.
         duplicate_share: At most this share of the questions may be near-duplicates.
+        blind_share: Largest share of a template of times or percentages that predictors get right which never look;
+            for other formats, the largest share of what the most frequent answer leaves.
+        annotated: What was annotated in procedures that do not declare it: `all`, `classes`, `events`, `phases`,
+            `attributes`, or kinds of events. Where nobody says, no more than what occurs counts as annotated, and
+            templates that need more are withheld.
+        history: The history of the review of proposed instances, a table or its file; those that two people confirmed
+            are used.
+        unverified: Make questions from proposed instances that nobody confirmed; each is marked in its strata.
         objects: The foreign-object classes, or the file of their definitions; the known ones when left out.
         matching: Whether to ask questions of the format `matching` too. The official toolkit cannot load them from
             `questions.parquet`, which then has a fifteenth column with their patterns.
@@ -74,7 +87,8 @@ def make_questions(
         progress: Called with 1 after every procedure.
 
     Raises:
-        ProcedureInvalid: Annotations that are impossible or contradict themselves; all are listed.
+        ProcedureInvalid: Annotations that are impossible, contradict themselves or were confirmed by nobody; all are
+            listed.
         QuestionsInvalid: The finished set breaks one of its own promises.
 
     Example:
@@ -82,18 +96,23 @@ def make_questions(
         >>> clip = track_from_points("c", "Clip", [(t, (9, 9, 9, 9)) for t in range(50, 300)])
         >>> needle = track_from_points("n", "Needle", [(t, (40, 9, 9, 9)) for t in range(150, 220)])
         >>> procedure = Procedure("v1", "Cholecystectomy", "A", 400, 64, 48, (clip, needle))
-        >>> make_questions(procedure, tracks=["frame"], per_video=40, test_share=0).card.videos.height
+        >>> make_questions(
+        ...     procedure, tracks=["frame"], per_video=40, test_share=0, annotated=["classes"]
+        ... ).card.videos.height
         1
     """
     options = checked_options(
         Options(
             tuple(tracks or QuestionTrack), per_video, test_share, tuple(ood_procedures), tuple(ood_centers),
-            tuple(ood_templates), most_common_share, duplicate_share, seed, matching,
+            tuple(ood_templates), most_common_share, duplicate_share, seed, matching, blind_share, tuple(annotated),
+            unverified,
         )
     )  # fmt: skip
     definitions = [Path(objects)] if isinstance(objects, str | Path) else []
     known = _classes(objects)
-    videos, drafts, tally, paths = _draft_all(annotations, options, known, progress or _silent)
+    sources = sources_of(annotations)
+    procedures = opened(sources, annotated=options.annotated, states=review_states(history))
+    videos, drafts, tally = _draft_all(procedures, options, known, progress or _silent)
     splits = split_videos(
         videos,
         test_share=test_share,
@@ -104,10 +123,13 @@ def make_questions(
     placed, selections = _select_all(videos, drafts, splits, options)
     facts = {video.video: video for video in videos}
     questions = tuple(_question(item, facts[item.draft.video], known) for item in placed)
-    card = data_card(placed, videos, splits, selections, tally, asdict(options))
+    leaks = _leaks(placed, facts, options)
+    card = data_card(placed, videos, splits, selections, tally, asdict(options), leaks=leaks)
     if broken := broken_promises(questions, videos, splits, options, objects=known):
         raise QuestionsInvalid("benchmark", broken)
-    inputs = {"annotations": paths, **({"objects": definitions} if definitions else {})}
+    inputs = {"annotations": [source for source in sources if isinstance(source, Path)]}
+    inputs |= {"objects": definitions} if definitions else {}
+    inputs |= {"history": [Path(history)]} if isinstance(history, str | Path) else {}
     return Benchmark(questions=questions, card=card, request=RunRequest(inputs=inputs))
 
 
@@ -126,23 +148,18 @@ def _silent(_done: int) -> None:
 
 
 def _draft_all(
-    annotations: Annotations, options: Options, objects: tuple[ForeignObject, ...], progress: Progress
-) -> tuple[list[VideoFacts], list[Draft], Tally, list[Path]]:
+    procedures: Iterable[Procedure], options: Options, objects: tuple[ForeignObject, ...], progress: Progress
+) -> tuple[list[VideoFacts], list[Draft], Tally]:
     """The facts and drafts of every procedure; one procedure is held at a time when they come from files."""
-    sources: list[Path | Procedure] = []
-    for member in [annotations] if isinstance(annotations, str | Path | Procedure) else annotations:
-        sources += [member] if isinstance(member, Procedure) else procedure_paths(member)
     names = tuple(kind.name for kind in objects)
     videos: list[VideoFacts] = []
     drafts: list[Draft] = []
     tally, problems = Tally(), []
-    for source in sources:
-        procedure = source if isinstance(source, Procedure) else read_procedure(source)
-        wrong = procedure_problems(procedure, class_names=names) or contradictions(procedure)
-        if wrong:
+    for procedure in procedures:
+        if wrong := problems_of(procedure, names, unverified=options.unverified):
             problems += [f"{procedure.video}: {problem}" for problem in wrong]
         elif not problems:
-            ledger = Ledger(procedure, objects=objects)
+            ledger = Ledger(procedure, objects=_annotated_classes(procedure, objects))
             videos.append(_facts_of(ledger))
             for track in options.tracks:
                 drafts += _drafts(ledger, QuestionTrack(track), options, tally)
@@ -151,7 +168,13 @@ def _draft_all(
     problems += [f"video {name!r} appears more than once; every video needs a name of its own" for name in repeated]
     if problems:
         raise ProcedureInvalid("annotations", problems)
-    return videos, drafts, tally, [source for source in sources if isinstance(source, Path)]
+    return videos, drafts, tally
+
+
+def _annotated_classes(procedure: Procedure, objects: tuple[ForeignObject, ...]) -> tuple[ForeignObject, ...]:
+    """The classes that can be asked about: of others nobody knows whether they are there."""
+    names = procedure.annotated.classes
+    return objects if names is None else tuple(kind for kind in objects if kind.name in names)
 
 
 def _drafts(ledger: Ledger, track: QuestionTrack, options: Options, tally: Tally) -> list[Draft]:
@@ -172,6 +195,8 @@ def _facts_of(ledger: Ledger) -> VideoFacts:
         {name: ledger.seconds_in_view(name, whole) for name in ledger.class_names},
         ledger.masked.total_s,
         landmarks_of(procedure),
+        proposed=len(procedure.proposed),
+        declared=procedure.declared is not None,
     )
 
 
@@ -183,6 +208,8 @@ def _select_all(
 ) -> tuple[list[Placed], dict[tuple[str, str], Selection]]:
     placed: list[Placed] = []
     selections: dict[tuple[str, str], Selection] = {}
+    types = {facts.video: facts.procedure_type for facts in videos}
+    learnt: dict[tuple[str, str], list[Draft]] = {}
     for split in splits.names:
         wanted = options.per_video * sum(splits.of_video[facts.video] == split for facts in videos)
         for track in options.tracks:
@@ -195,14 +222,41 @@ def _select_all(
                 stream(options.seed, "select", split, track),
                 most_common_share=options.most_common_share,
                 duplicate_share=options.duplicate_share,
+                blind=partial(_blind, learnt=learnt, types=types),
+                blind_share=options.blind_share,
             )
             selections[split, track] = chosen
+            if split == "train":
+                learnt |= by_template(chosen.drafts)
             for draft in chosen.drafts:
                 ood = split == "test" and (splits.ood[draft.video] or draft.template.name in options.ood_templates)
                 placed.append(Placed(draft, split, ood))
     order = {name: at for at, name in enumerate(options.tracks)}
     placed.sort(key=lambda item: (item.split != "train", order[item.draft.track.value], item.draft.case))
     return placed, selections
+
+
+def _blind(
+    drafts: Sequence[Draft], learnt: dict[tuple[str, str], list[Draft]], types: Types
+) -> Mapping[str, Sequence[bool]]:
+    """By predictor, which drafts of a template it gets right, fitted on what was chosen for training."""
+    if not drafts:
+        return {}
+    return hits_of(drafts, learnt.get((drafts[0].track.value, drafts[0].template.name), []), types)
+
+
+def _leaks(placed: Sequence[Placed], facts: Mapping[str, VideoFacts], options: Options) -> list[Leak]:
+    types = {video: one.procedure_type for video, one in facts.items()}
+    train = [item.draft for item in placed if item.split == "train"]
+
+    def limit(name: str) -> float:
+        return limit_for(name, most_common_share=options.most_common_share, blind_share=options.blind_share)
+
+    return [
+        leak
+        for split in dict.fromkeys(item.split for item in placed)
+        for leak in leaks_of(split, [i.draft for i in placed if i.split == split], train, types, limit)
+    ]
 
 
 def _question(item: Placed, facts: VideoFacts, objects: tuple[ForeignObject, ...]) -> Question:
@@ -215,6 +269,7 @@ def _question(item: Placed, facts: VideoFacts, objects: tuple[ForeignObject, ...
         parameters["valid_names"] = [kind.name for kind in objects]
     strata = {"track": draft.track.value, "generation": GENERATION, "center": facts.center}
     strata |= {"phase": draft.phase} if draft.phase else {}
+    strata |= {"instances": "unverified"} if facts.proposed else {}
     return Question(
         Request(draft.case, draft.video, start, end, facts.procedure_type, draft.text),
         Reference(

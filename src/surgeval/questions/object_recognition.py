@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from surgeval.questions.answers import classes, number, places, proof, yes_no
 from surgeval.questions.knowledge import ATTRIBUTES, look_alike
+from surgeval.questions.needs import COMING_AND_GOING, Needs, needed_events
 from surgeval.questions.proposals import (
     any_class,
     inner_stretch,
     introduced_class,
+    lone_views,
     nothing,
     object_in_view,
     object_in_view_twice,
+    one_second,
+    one_seen_twice,
+    second_in_view,
     told_event,
+    two_apart,
     two_classes,
 )
 from surgeval.questions.story import detail_of
-from surgeval.questions.template import FRAME, PROCEDURE, SEGMENT, Answer, Draw, Scene, Slots, Template
+from surgeval.questions.template import (
+    FRAME,
+    PROCEDURE,
+    SEGMENT,
+    Answer,
+    Draw,
+    Scene,
+    Slots,
+    Template,
+    clock,
+    second_of,
+)
 from surgeval.schema.intervals import Spans, Window
 from surgeval.schema.ledger import Entry
 from surgeval.schema.taxonomy import Capability
@@ -97,6 +114,34 @@ def same_object(scene: Scene, slots: Slots) -> Answer | None:
     return yes_no(one is other, proof((one, other), [slots["at_s"], slots["then_s"]]))
 
 
+def same_object_at(scene: Scene, slots: Slots) -> Answer | None:
+    """At which of several times the object in view is the one that is in view at another."""
+    times = [second_of(text) for text in slots["options"]]
+    entries = [scene.the_one(slots["object"], second) for second in (slots["at_s"], *times)]
+    if None in entries:
+        return None
+    same = [second for second, entry in zip(times, entries[1:], strict=True) if entry is entries[0]]
+    if len(same) != 1:
+        return None
+    around = [scene.the_one(slots["object"], second + step) for second in times for step in (-1, 1)]
+    steady = around == [entry for entry in entries[1:] for _ in (-1, 1)]
+    why = proof([entry for entry in entries if entry], [slots["at_s"], *times])
+    return Answer(clock(same[0]), why, None if steady else "it changes within a second of the quoted time")
+
+
+def times_of_one(scene: Scene, draw: Draw) -> Iterator[Slots]:
+    """A class, a time, and further times of which one shows the same object; the others show look-alikes."""
+    for name, alone in lone_views(scene, draw):
+        keys = list(alone)
+        mine = keys[int(draw.integers(0, len(keys)))]
+        pair = two_apart(alone[mine], draw)
+        if pair is None or len(keys) < 2:
+            continue
+        others = [one_second(alone[key], draw) for key in keys if key != mine]
+        chosen = sorted([pair[1], *others[: min(3, len(others))]])
+        yield {"object": name, "at_s": pair[0], "options": tuple(clock(second) for second in chosen)}
+
+
 def seen_again(scene: Scene, slots: Slots) -> Answer | None:
     """How many of the objects in view at one time are in view at another."""
     if slots["then_s"] > scene.second or slots["at_s"] < scene.window.start_s:
@@ -114,6 +159,12 @@ def seen_again(scene: Scene, slots: Slots) -> Answer | None:
 def largest_class(scene: Scene, _: Slots) -> Answer | None:
     """The class of the object with the largest box."""
     return _extreme(scene, lambda box_area, _: -box_area, lambda best, next_best: next_best < 0.8 * best)
+
+
+def second_meant(scene: Scene, slots: Slots) -> int | None:
+    """The second a question quotes, or the image's own; None outside the window."""
+    second = int(slots.get("at_s", scene.second))
+    return second if scene.window.start_s <= second <= scene.window.end_s else None
 
 
 def nearest_centre(scene: Scene, _: Slots) -> Answer | None:
@@ -145,34 +196,38 @@ def _size_and_distance(scene: Scene, entry: Entry) -> tuple[float, float]:
     return box.area_px2, math.hypot(x - procedure.width_px / 2, y - procedure.height_px / 2)
 
 
-def hidden_classes(scene: Scene, _: Slots) -> Answer | None:
+def hidden_classes(scene: Scene, slots: Slots) -> Answer | None:
     """The classes of objects that are partly hidden."""
-    seen = scene.ledger.in_view(scene.second)
-    hidden = [e for e in seen if scene.ledger.visibility(e.instance, scene.second) is Visibility.OCCLUDED]
-    return classes((entry.class_name for entry in hidden), proof(seen, [scene.second])) if seen else None
+    second = second_meant(scene, slots)
+    seen = [] if second is None else scene.ledger.in_view(second)
+    if second is None or not seen:
+        return None
+    hidden = [e for e in seen if scene.ledger.visibility(e.instance, second) is Visibility.OCCLUDED]
+    return classes((entry.class_name for entry in hidden), proof(seen, [second]))
 
 
 def attribute_of(scene: Scene, slots: Slots) -> Answer | None:
     """The value of an attribute of the only object of a class in view."""
-    entry = scene.the_one(slots["object"], scene.second)
-    value = entry.track.attribute_at(slots["attribute"], scene.second) if entry else None
+    second = second_meant(scene, slots)
+    entry = None if second is None else scene.the_one(slots["object"], second)
+    value = entry.track.attribute_at(slots["attribute"], second) if entry and second is not None else None
     if entry is None or value is None:
         return None
-    return Answer(value, proof([entry], [scene.second]))
+    return Answer(value, proof([entry], [second]))
 
 
 def attributes_in_view(scene: Scene, draw: Draw) -> list[Slots]:
     """An attribute of an object in view, with the values to choose from."""
     slots_list: list[Slots] = []
     for slots in object_in_view(scene, draw):
-        entry = scene.the_one(slots["object"], scene.second)
+        entry = scene.the_one(slots["object"], slots["at_s"])
         for attribute in sorted(entry.track.attributes) if entry else ():
-            value = entry.track.attribute_at(attribute, scene.second) if entry else None
+            value = entry.track.attribute_at(attribute, slots["at_s"]) if entry else None
             others = [other for other in _values_of(scene, attribute) if value and not look_alike(value, other)]
             if value is not None and others:
                 drawn = draw.choice(others, size=min(3, len(others)), replace=False).tolist()
                 choices = tuple(sorted((value, *drawn)))
-                slots_list.append({"object": slots["object"], "attribute": attribute, "options": choices})
+                slots_list.append({**slots, "attribute": attribute, "options": choices})
     return slots_list
 
 
@@ -298,6 +353,7 @@ TEMPLATES: tuple[Template, ...] = (
             "What kinds of foreign objects does this image show?",
         ),
         nothing, visible_classes, several=True,
+        needs=Needs(all_classes=True),
     ),
     Template(
         "only-class", A.OBJECT_IDENTIFICATION, (FRAME,), "fo_class",
@@ -306,6 +362,7 @@ TEMPLATES: tuple[Template, ...] = (
             "There is a single foreign object {here}. What is it?",
         ),
         nothing, only_class,
+        needs=Needs(all_classes=True),
     ),
     Template(
         "classes-between", A.OBJECT_IDENTIFICATION, (SEGMENT, PROCEDURE), "fo_class",
@@ -314,6 +371,7 @@ TEMPLATES: tuple[Template, ...] = (
             "Name every foreign object class that is seen from {from} to {to}.",
         ),
         inner_stretch, classes_between, (A.TEMPORAL_LOCALIZATION,), several=True,
+        needs=Needs(all_classes=True),
     ),
     Template(
         "class-visible", A.OBJECT_IDENTIFICATION, (FRAME, SEGMENT, PROCEDURE), "binary",
@@ -334,7 +392,15 @@ TEMPLATES: tuple[Template, ...] = (
             "Is the {object} visible at {at} the same one as the {object} visible at {then}?",
             "One {object} is in view at {at} and one at {then}. Are they the same object?",
         ),
-        object_in_view_twice, same_object, (A.TEMPORAL_LOCALIZATION,),
+        one_seen_twice, same_object, (A.TEMPORAL_LOCALIZATION,),
+    ),
+    Template(
+        "same-object-at", A.INSTANCE_MATCHING, (SEGMENT, PROCEDURE), "multiple_choice",
+        (
+            "At which of these times is the {object} in view the same one as at {at}?",
+            "One {object} is visible at {at}. At which of these times is that very {object} visible again?",
+        ),
+        times_of_one, same_object_at, (A.TEMPORAL_LOCALIZATION,),
     ),
     Template(
         "seen-again", A.INSTANCE_MATCHING, (SEGMENT, PROCEDURE), "number",
@@ -351,22 +417,25 @@ TEMPLATES: tuple[Template, ...] = (
             "Which foreign object appears largest {here}?",
         ),
         nothing, largest_class, (A.OBJECT_IDENTIFICATION,),
+        needs=Needs(all_classes=True),
     ),
     Template(
-        "hidden-classes", A.OBJECT_ATTRIBUTES, (FRAME,), "fo_class",
+        "hidden-classes", A.OBJECT_ATTRIBUTES, (FRAME, SEGMENT, PROCEDURE), "fo_class",
         (
-            "Which classes of foreign objects are partly hidden {here}?",
-            "Name the classes of all foreign objects {here} that something lies in front of.",
+            "Which classes of foreign objects are partly hidden behind something {here}{when}?",
+            "Name the classes of all foreign objects {here} that something lies in front of{when}.",
         ),
-        nothing, hidden_classes, (A.OBJECT_IDENTIFICATION,), several=True,
+        second_in_view, hidden_classes, (A.OBJECT_IDENTIFICATION,), several=True,
+        needs=Needs(all_classes=True),
     ),
     Template(
-        "attribute-of", A.OBJECT_ATTRIBUTES, (FRAME,), "multiple_choice",
+        "attribute-of", A.OBJECT_ATTRIBUTES, (FRAME, SEGMENT, PROCEDURE), "multiple_choice",
         (
-            "What is the {attribute} of the {object} {here}?",
-            "Which {attribute} does the {object} have {here}?",
+            "What is the {attribute} of the {object} {here}{when}?",
+            "Which {attribute} does the {object} have {here}{when}?",
         ),
         attributes_in_view, attribute_of,
+        needs=Needs(attributes=True),
     ),
     Template(
         "nearest-centre", A.SPATIAL_LOCALIZATION_CAMERA, (FRAME,), "fo_class",
@@ -375,6 +444,7 @@ TEMPLATES: tuple[Template, ...] = (
             "To which class does the foreign object nearest to the middle of the image belong?",
         ),
         nothing, nearest_centre, (A.OBJECT_IDENTIFICATION,),
+        needs=Needs(all_classes=True, size=True),
     ),
     Template(
         "quadrant-of", A.SPATIAL_LOCALIZATION_CAMERA, (FRAME, SEGMENT, PROCEDURE), "multiple_choice",
@@ -383,6 +453,7 @@ TEMPLATES: tuple[Template, ...] = (
             "Where in the image is the centre of the {object}{when}?",
         ),
         in_quadrant, quadrant_of,
+        needs=Needs(size=True),
     ),
     Template(
         "all-quadrants", A.SPATIAL_LOCALIZATION_CAMERA, (FRAME,), "open_ended",
@@ -391,6 +462,7 @@ TEMPLATES: tuple[Template, ...] = (
             "Which foreign objects are visible {here}, and in which quadrant of the image is each?",
         ),
         nothing, all_quadrants, (A.OBJECT_IDENTIFICATION,),
+        needs=Needs(all_classes=True, size=True),
     ),
     Template(
         "match-quadrants", A.SPATIAL_LOCALIZATION_CAMERA, (FRAME,), "matching",
@@ -399,11 +471,13 @@ TEMPLATES: tuple[Template, ...] = (
             "In which quadrant of the image is each of these foreign objects?",
         ),
         classes_seen_once, match_quadrants, (A.OBJECT_IDENTIFICATION,),
+        needs=Needs(size=True),
     ),
     Template(
         "left-of", A.SPATIAL_LOCALIZATION_CAMERA, (FRAME,), "binary",
         ("Is the {object} to the left of the {other} {here}?", "Does the {object} lie further left than the {other}?"),
         two_classes, left_of,
+        needs=Needs(size=True),
     ),
     Template(
         "place-of", A.SPATIAL_LOCALIZATION_SITUS, (SEGMENT, PROCEDURE), "open_ended",
@@ -412,6 +486,7 @@ TEMPLATES: tuple[Template, ...] = (
             "At {moment} {an_object} is put down. Where in the body?",
         ),
         told_event(EventKind.PLACED, detail=Detail.PLACE), place_of, (A.FO_INTERACTION_RECOGNITION,), clinical=True,
+        needs=needed_events(EventKind.PLACED),
     ),
     Template(
         "structure-of", A.SPATIAL_LOCALIZATION_SITUS, (SEGMENT, PROCEDURE), "open_ended",
@@ -421,6 +496,7 @@ TEMPLATES: tuple[Template, ...] = (
         ),
         told_event(EventKind.PLACED, detail=Detail.STRUCTURE), structure_of, (A.FO_INTERACTION_RECOGNITION,),
         clinical=True,
+        needs=needed_events(EventKind.PLACED),
     ),
     Template(
         "sits-on", A.SPATIAL_LOCALIZATION_SITUS, (FRAME,), "open_ended",
@@ -429,6 +505,7 @@ TEMPLATES: tuple[Template, ...] = (
             "Which anatomical structure is the {object} {here} attached to or lying on?",
         ),
         object_in_view, sits_on,
+        needs=needed_events(EventKind.PLACED, EventKind.GRASPED),
     ),
     Template(
         "last-place", A.SPATIAL_LOCALIZATION_SITUS, (PROCEDURE,), "open_ended",
@@ -437,5 +514,6 @@ TEMPLATES: tuple[Template, ...] = (
             "Where should one look for the {object} that is in the body but not in view?",
         ),
         introduced_class, last_place, (A.MULTI_STEP_REASONING,), clinical=True,
+        needs=needed_events(EventKind.PLACED, EventKind.GRASPED, *COMING_AND_GOING),
     ),
 )  # fmt: skip

@@ -23,6 +23,9 @@ class Options:
     duplicate_share: float
     seed: int
     matching: bool = False
+    blind_share: float = 0.25
+    annotated: tuple[str, ...] = ()
+    unverified: bool = False
 
 
 def checked_options(options: Options) -> Options:
@@ -44,6 +47,8 @@ def checked_options(options: Options) -> Options:
         raise Misuse(f"test_share must lie between 0 and 1, got {options.test_share}")
     if not 0 < options.most_common_share < 1:
         raise Misuse(f"most_common_share must lie strictly between 0 and 1, got {options.most_common_share}")
+    if not 0 < options.blind_share <= 1:
+        raise Misuse(f"blind_share must be above 0 and at most 1, got {options.blind_share}")
     if not 0 <= options.duplicate_share < 1:
         raise Misuse(f"duplicate_share must be at least 0 and below 1, got {options.duplicate_share}")
     return options

@@ -15,6 +15,8 @@ from surgeval.schema.ledger import Entry
 from surgeval.schema.tracks import Detail, Event, EventKind
 
 T = TypeVar("T")
+LEAST_APART_S = 5
+"""Two quoted times lie at least so far apart."""
 Propose = Callable[[Scene, Draw], Iterable[Slots]]
 
 
@@ -86,7 +88,7 @@ def inner_stretch(scene: Scene, draw: Draw) -> Iterator[Slots]:
 def object_in_view(scene: Scene, draw: Draw) -> Iterator[Slots]:
     """A second and a class that is then in view; in a frame, the frame's second."""
     for entry in _fair(scene.ledger.seen_in(scene.window), draw):
-        second = scene.second if scene.track is FRAME else _second_of(entry.views.within(scene.window), draw)
+        second = scene.second if scene.track is FRAME else one_second(entry.views.within(scene.window), draw)
         yield {"object": entry.class_name, "at_s": second}
 
 
@@ -94,10 +96,58 @@ def object_in_view_twice(scene: Scene, draw: Draw) -> Iterator[Slots]:
     """Two seconds, the later one at least five after the other, at which a class is in view."""
     for slots in object_in_view(scene, draw):
         views = scene.ledger.class_views(slots["object"]).within(scene.window)
-        other = _second_of(views, draw)
+        other = one_second(views, draw)
         first, then = sorted((int(slots["at_s"]), other))
-        if then - first >= 5:
+        if then - first >= LEAST_APART_S:
             yield {**slots, "at_s": first, "then_s": then}
+
+
+def second_in_view(scene: Scene, draw: Draw) -> Iterator[Slots]:
+    """A second at which something is in view; none for an image, which has only one."""
+    if scene.track is FRAME:
+        yield {}
+        return
+    for slots in object_in_view(scene, draw):
+        yield {"at_s": slots["at_s"]}
+
+
+def lone_views(scene: Scene, draw: Draw) -> Iterator[tuple[str, dict[str, Spans]]]:
+    """Classes, and by instance when it is the only one of its class in view; several instances first."""
+    names = _shuffled(sorted({entry.class_name for entry in scene.ledger.seen_in(scene.window)}), draw)
+    members = {name: scene.ledger.seen_in(scene.window, name) for name in names}
+    for name in sorted(names, key=lambda n: len(members[n]) < 2):
+        alone = {}
+        for entry in members[name]:
+            rest = Spans.union(other.views for other in members[name] if other is not entry)
+            views = entry.views.within(scene.window).without(rest)
+            if views.total_s:
+                alone[entry.instance] = views
+        if alone:
+            yield name, alone
+
+
+def one_seen_twice(scene: Scene, draw: Draw) -> Iterator[Slots]:
+    """A class and two seconds with one object of it in view each: look-alikes as often as the same one again."""
+    for name, alone in lone_views(scene, draw):
+        keys = _shuffled(sorted(alone), draw)
+        if len(keys) > 1 and draw.random() < 0.6:
+            first, then = sorted(one_second(alone[key], draw) for key in keys[:2])
+        elif (pair := two_apart(alone[keys[0]], draw)) is not None:
+            first, then = sorted(pair)
+        else:
+            continue
+        if then - first >= LEAST_APART_S:
+            yield {"object": name, "at_s": first, "then_s": then}
+
+
+def two_apart(views: Spans, draw: Draw) -> tuple[int, int] | None:
+    """Two seconds of a set that are not close together, if possible of different stretches; or None."""
+    first = one_second(views, draw)
+    for _ in range(4):
+        then = one_second(views, draw)
+        if abs(then - first) >= LEAST_APART_S:
+            return first, then
+    return None
 
 
 def told_event(*kinds: EventKind, detail: Detail | None = None, named: bool = True) -> Propose:
@@ -125,7 +175,7 @@ def _fair_events(scene: Scene, events: list[Event], draw: Draw) -> list[Event]:
     return [_one(by_kind[key], draw) for key in _shuffled(sorted(by_kind), draw)]
 
 
-def _second_of(views: Spans, draw: Draw) -> int:
+def one_second(views: Spans, draw: Draw) -> int:
     """A second of the set; every second has the same chance."""
     return views.nth(int(draw.integers(0, views.total_s)))
 

@@ -1,7 +1,8 @@
 """Which windows of a procedure questions are asked about.
 
 Windows are drawn where something can be asked: near what is seen and done, with every class having the
-same chance, and some of them anywhere, so that empty views are asked about too. A masked frame never is.
+same chance, and some of them anywhere, so that empty views are asked about too. A masked frame never is, nor
+is a stretch that nobody annotated.
 """
 
 from __future__ import annotations
@@ -21,9 +22,18 @@ def draw_scene(ledger: Ledger, track: QuestionTrack, draw: Draw) -> Scene | None
     """A scene for a track, or None when no fitting window was found."""
     if track is FRAME:
         second = _second_to_ask_about(ledger, draw)
-        return None if ledger.masked.has(second) else Scene(ledger, Window(second, second), track)
-    window = _segment(ledger, draw) if track is SEGMENT else _prefix(ledger, draw)
-    return Scene(ledger, window, track)
+        window = Window(second, second)
+        if ledger.masked.has(second):
+            return None
+    else:
+        window = _segment(ledger, draw) if track is SEGMENT else _prefix(ledger, draw)
+    return Scene(ledger, window, track) if _was_looked_at(ledger, window) else None
+
+
+def _was_looked_at(ledger: Ledger, window: Window) -> bool:
+    """Whether the window lies within one stretch that was annotated."""
+    spans = ledger.procedure.annotated.spans
+    return spans is None or any(start_s <= window.start_s and window.end_s < end_s for start_s, end_s in spans)
 
 
 def _second_to_ask_about(ledger: Ledger, draw: Draw) -> int:

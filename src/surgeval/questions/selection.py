@@ -5,21 +5,26 @@ wording, so that rare events are kept and `yes` is as frequent as `no`; videos a
 most frequent answer of each template is cut to a declared share, and a template with one possible answer
 is dropped: it would ask nothing. The same holds for each wording, its times apart, that is asked more than
 once: if `Is a sponge visible?` were always answered with yes, nobody would have to look. Questions that
-differ by a few seconds only count as near-duplicates, of which a declared share may stay.
+differ by a few seconds only count as near-duplicates, of which a declared share may stay. Of the questions that a
+predictor gets right which never looks (see `blind_guesses`), no more than a stated share of a template stays; a
+template of which nothing else is left is withheld.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from surgeval.questions.blind_guesses import limit_for
 from surgeval.questions.drafts import Draft
 from surgeval.questions.template import Draw
 
 NEAR_S = 10
 """Windows whose borders and quoted times lie so close are near-duplicates."""
+_ROUNDS = 8
+"""How often predictors are fitted anew to what is left of a template."""
 AT_A_TIME = 2
 """Drafts a template hands out per turn: two, so that it has two answers even when little is wanted."""
 
@@ -35,12 +40,35 @@ class Selection:
     cut_for_balance: Counter[str] = field(default_factory=Counter)
     single_answer: dict[str, str] = field(default_factory=dict)
     """Templates that were dropped, and the only answer they had."""
+    guessable: Counter[str] = field(default_factory=Counter)
+    """By template, how many were cut because somebody who never looks gets too many right."""
+
+
+Blind = Callable[[Sequence[Draft]], Mapping[str, Sequence[bool]]]
+"""By predictor that never looks, which drafts of one template it gets right."""
 
 
 def select(
-    drafts: Iterable[Draft], wanted: int, draw: Draw, *, most_common_share: float, duplicate_share: float
+    drafts: Iterable[Draft],
+    wanted: int,
+    draw: Draw,
+    *,
+    most_common_share: float,
+    duplicate_share: float,
+    blind: Blind | None = None,
+    blind_share: float = 1.0,
 ) -> Selection:
-    """About `wanted` drafts, balanced as told above."""
+    """About `wanted` drafts, balanced as told above.
+
+    Args:
+        drafts: What there is to choose from.
+        wanted: How many.
+        draw: The stream of randomness.
+        most_common_share: Largest share of one answer in a template or wording.
+        duplicate_share: Largest share of near-duplicates.
+        blind: Tells which drafts of a template predictors get right that never look.
+        blind_share: What they may get right (see `limit_for`).
+    """
     result = Selection()
     groups = [_evened(group, most_common_share, draw, result) for group in _by_template(drafts)]
     turns = deque(_Turns(groups[at], draw) for at in draw.permutation(len(groups)) if _asks(groups[at], result))
@@ -64,14 +92,22 @@ def select(
     while size != len(result.drafts):
         size = len(result.drafts)
         _cut(result, most_common_share)
+        if blind is not None:
+            _less_guessable(result, blind, most_common_share, blind_share)
         _thin(result, duplicate_share)
     return result
 
 
 def near_duplicates(drafts: Iterable[Draft]) -> int:
     """How many drafts ask almost the same as one before them."""
+    return len(_doubles(list(drafts)))
+
+
+def _doubles(drafts: Sequence[Draft]) -> list[int]:
+    """Which of the drafts are near-duplicates: one rule for every order in which they may come."""
     known: dict[tuple[object, ...], list[tuple[int, ...]]] = defaultdict(list)
-    return sum(_seen_before(draft, known) for draft in drafts)
+    order = sorted(range(len(drafts)), key=lambda at: (*drafts[at].window, drafts[at].case))
+    return [at for at in order if _seen_before(drafts[at], known)]
 
 
 def _evened(group: list[Draft], share: float, draw: Draw, result: Selection) -> list[Draft]:
@@ -179,12 +215,35 @@ def _seen_before(draft: Draft, known: dict[tuple[object, ...], list[tuple[int, .
 
 
 def _thin(result: Selection, share: float) -> None:
-    """Drop near-duplicates, last ones first, until they are at most the declared share."""
-    known: dict[tuple[object, ...], list[tuple[int, ...]]] = defaultdict(list)
-    doubles = [at for at, draft in enumerate(result.drafts) if _seen_before(draft, known)]
-    while doubles and len(doubles) > share * len(result.drafts):
-        del result.drafts[doubles.pop()]
+    """Drop near-duplicates, those chosen last first, until they are at most the declared share."""
+    while True:
+        doubles = sorted(_doubles(result.drafts))
+        surplus = len(doubles) - int(share * len(result.drafts))
+        if surplus <= 0:
+            break
+        for at in reversed(doubles[-surplus:]):
+            del result.drafts[at]
+            result.skipped_duplicates += 1
     result.near_duplicates = len(doubles)
+
+
+def _less_guessable(result: Selection, blind: Blind, most_common_share: float, blind_share: float) -> None:
+    """Cut questions that a predictor gets right until no more than the limit of each template are."""
+    keep: list[Draft] = []
+    for group in _by_template(result.drafts):
+        limit = limit_for(group[0].template.format, most_common_share=most_common_share, blind_share=blind_share)
+        left = group
+        for _ in range(_ROUNDS):
+            worst = max(blind(left).values(), key=sum, default=())
+            if sum(worst) <= limit * len(worst):
+                break
+            surplus = sum(worst) - int(limit / (1 - limit) * (len(worst) - sum(worst)))
+            right = [at for at, hit in enumerate(worst) if hit]
+            drop = set(right[-surplus:])
+            left = [draft for at, draft in enumerate(left) if at not in drop]
+        result.guessable[group[0].template.name] += len(group) - len(left)
+        keep += left
+    result.drafts = keep
 
 
 def _cut(result: Selection, share: float) -> None:

@@ -40,6 +40,10 @@ class VideoFacts:
     """For how long each class is in view."""
     masked_s: int = 0
     landmarks: Landmarks = NO_LANDMARKS
+    proposed: int = 0
+    """Instances that nobody has confirmed."""
+    declared: bool = True
+    """Whether somebody said what was annotated."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,11 @@ from typing import Any
 
 import numpy as np
 
+from surgeval.questions.needs import NOTHING_MORE, Needs
 from surgeval.schema.formats import time_tolerance_s
 from surgeval.schema.intervals import Window
 from surgeval.schema.ledger import Entry, Ledger
+from surgeval.schema.ledger_rules import RETRIEVED_IN_BAG
 from surgeval.schema.taxonomy import Capability
 from surgeval.schema.tracks import Event, EventKind
 
@@ -117,12 +119,17 @@ class Template:
     clinical: bool = False
     several: bool = False
     """Whether the answer may list several times or classes, or none."""
+    needs: Needs = NOTHING_MORE
+    """What must have been annotated."""
+    bag_rule: bool = False
+    """Whether the answer rests on the rule that what lies in a specimen bag is retrieved."""
 
     def text(self, scene: Scene, slots: Slots, phrasing: int) -> str:
         """The question in words, ending with the format that is wanted."""
         words = _words(scene, slots)
         question = self.phrasings[phrasing % len(self.phrasings)].format_map(words)
-        return f"{question[:1].upper()}{question[1:]} {self._ending(slots)}"
+        rule = f" {BAG_RULE}" if self.bag_rule and slots.get("object", "Specimen") in RETRIEVED_IN_BAG else ""
+        return f"{question[:1].upper()}{question[1:]}{rule} {self._ending(slots)}"
 
     def wording(self, slots: Slots) -> tuple[str, ...]:
         """The question without its times: what a system knows that reads the text and never looks."""
@@ -148,6 +155,8 @@ class Template:
         return ENDINGS[self.format, self.several]
 
 
+BAG_RULE = "Cut-out tissue or a stone in a bag counts as retrieved."
+"""Said where the answer depends on it."""
 ENDINGS = {
     ("binary", False): "Answer with yes or no.",
     ("number", False): "Answer with a number.",
@@ -216,6 +225,17 @@ def clock(second: int) -> str:
         '01:02:05'
     """
     return f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
+
+
+def second_of(text: str) -> int:
+    """The second that `clock` wrote.
+
+    Example:
+        >>> second_of("01:02:05")
+        3725
+    """
+    hours, minutes, seconds = map(int, text.split(":"))
+    return 3600 * hours + 60 * minutes + seconds
 
 
 def with_article(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from surgeval.questions.answers import border_doubt, insertion_doubt, masked_doubt, proof, share, time
+from surgeval.questions.needs import COMING_AND_GOING, needed_events
 from surgeval.questions.proposals import object_in_view, seen_class, with_gap
 from surgeval.questions.template import PROCEDURE, SEGMENT, Answer, Draw, Proof, Scene, Slots, Template, clock
 from surgeval.schema.intervals import Window
@@ -151,6 +152,7 @@ TEMPLATES: tuple[Template, ...] = (
             "At what time is the {nth} {object} brought into the body {here}?",
         ),
         insertions, nth_inserted, (A.FO_INTERACTION_RECOGNITION,),
+        needs=needed_events(EventKind.INSERTED),
     ),
     Template(
         "retrieved-at", A.TEMPORAL_LOCALIZATION, (SEGMENT, PROCEDURE), "time",
@@ -159,6 +161,7 @@ TEMPLATES: tuple[Template, ...] = (
             "The {object} in view at {at} is retrieved later. When?",
         ),
         object_in_view, retrieved_at, (A.INSTANCE_MATCHING,), clinical=True,
+        needs=needed_events(*COMING_AND_GOING), bag_rule=True,
     ),
     Template(
         "comes-back", A.TEMPORAL_LOCALIZATION, (SEGMENT, PROCEDURE), "time",
@@ -207,5 +210,6 @@ TEMPLATES: tuple[Template, ...] = (
             "How much time passed between insertion and retrieval of the {object} visible at {at}?",
         ),
         object_in_view, time_in_body, (A.INSTANCE_MATCHING,), clinical=True,
+        needs=needed_events(EventKind.INSERTED, *COMING_AND_GOING), bag_rule=True,
     ),
 )  # fmt: skip

@@ -14,7 +14,7 @@ import json
 import re
 import zlib
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -23,8 +23,8 @@ from typing import Any
 import polars as pl
 
 from surgeval.report.chart import Chart, renderer
-from surgeval.report.section import Block, Note, Prose, Section, Sheet, Table
-from surgeval.report.words import csv_text, plain
+from surgeval.report.section import Block, Browser, Note, Point, Points, Prose, Section, Sheet, Table
+from surgeval.report.words import column_words, csv_text, plain
 from surgeval.results.manifest import version_of
 from surgeval.schema.shown_tables import shown_column
 
@@ -40,19 +40,22 @@ def made_with() -> str:
     return f"Made with surgeval {version_of('surgeval')}. Complete in itself: it asks no server for anything."
 
 
-def page(title: str, kind: str, facts: str, sections: Sequence[Section], *, footer: str = "") -> str:
+def page(
+    title: str, kind: str, facts: str, sections: Sequence[Section], *, models: Sequence[str] = (), footer: str = ""
+) -> str:
     """The whole page.
 
     Args:
         title: The heading.
         kind: What sort of report it is; stands small above the heading.
         facts: One line below the heading.
-        sections: In order.
+        sections: In order; those with a layer go to the verdict, the instrument or the appendix.
+        models: That can be shown or hidden.
         footer: One line at the end.
     """
-    writer = _Writer()
-    body = "".join(writer.section(section, number) for number, section in enumerate(sections, start=1))
-    contents = "".join(_entry(section, number) for number, section in enumerate(sections, start=1))
+    writer = _Writer(models)
+    body = _body(writer, sections, models)
+    contents = _contents(sections)
     script = _asset("page.js")
     engine = _engine() if writer.figures else ""
     return "".join(
@@ -80,18 +83,39 @@ def page(title: str, kind: str, facts: str, sections: Sequence[Section], *, foot
 class _Writer:
     """Writes blocks and collects what the page must carry for them."""
 
-    def __init__(self) -> None:
+    def __init__(self, models: Sequence[str] = ()) -> None:
         self.figures = 0
         self.tables = 0
-        self.payload: dict[str, dict[str, Any]] = {"figures": {}, "csv": {}}
+        self.numbers = {model: number for number, model in enumerate(models)}
+        self.payload: dict[str, Any] = {"figures": {}, "csv": {}, "models": list(models)}
 
     def section(self, section: Section, number: int) -> str:
         """A section that can be folded."""
-        blocks = "\n".join(self.block(block) for block in section.blocks)
-        state = "" if section.folded else " open"
         head = f'<h2><span class="no">{number}</span>{_text(section.title)}</h2>'
+        return self._folding(section, head, is_open=not section.folded)
+
+    def verdict(self, section: Section) -> str:
+        """The first page: nothing of it can be folded away."""
+        blocks = "\n".join(self.block(block) for block in section.blocks)
+        head = f"<h2>{_text(section.title)}</h2>"
+        return f'<section id="{escape(section.name)}" class="verdict">{head}\n{blocks}</section>\n'
+
+    def view(self, section: Section, *, is_open: bool) -> str:
+        """A view of the instrument; without script it is a section that can be folded."""
+        names = {"view": section.view, "track": section.track}
+        data = "".join(f' data-{name}="{_text(value)}"' for name, value in names.items() if value)
+        return self._folding(section, f'<h3 class="view">{_text(section.title)}</h3>', is_open=is_open, data=data)
+
+    def appended(self, section: Section) -> str:
+        """A section of the appendix."""
+        return self._folding(section, f'<h3 class="view">{_text(section.title)}</h3>', is_open=False)
+
+    def _folding(self, section: Section, head: str, *, is_open: bool, data: str = "") -> str:
+        boards = section.boards or ("",) * len(section.blocks)
+        blocks = "\n".join(_of_board(self.block(b), board) for b, board in zip(section.blocks, boards, strict=True))
+        state = " open" if is_open else ""
         name = escape(section.name)
-        return f'<section id="{name}"><details{state}><summary>{head}</summary>\n{blocks}\n</details></section>\n'
+        return f'<section id="{name}"{data}><details{state}><summary>{head}</summary>\n{blocks}\n</details></section>\n'
 
     def block(self, block: Block) -> str:
         """One block."""
@@ -104,7 +128,47 @@ class _Writer:
             return f'<div class="note {block.kind}" role="note">{label}{_text(block.text)}{listed}</div>'
         if isinstance(block, Sheet):
             return self.sheet(block)
+        if isinstance(block, Points):
+            return self.points(block)
+        if isinstance(block, Browser):
+            return self.browser(block)
         return self.table(block) if isinstance(block, Table) else self.chart(block)
+
+    def browser(self, browser: Browser) -> str:
+        """Cases that the script of the page shows; without script the folder has to do."""
+        self.payload["cases"] = list(browser.cases)
+        selects = "".join(
+            f'<label>{label} <select data-filter="{name}"><option value="">all</option></select></label>'
+            for name, label in (("model", "Model"), ("property", "Property"), ("kind", "Kind"), ("video", "Video"))
+        )
+        return (
+            f'<p>{_text(browser.caption)}</p><div class="browser" hidden><div class="filters">{selects}</div>'
+            '<p class="because"></p><p class="found" role="status"></p><ol class="cases"></ol>'
+            '<p><button type="button" class="more">Show more</button></p></div>'
+            "<noscript><p>Cases are shown where scripts may run.</p></noscript>"
+        )
+
+    def points(self, points: Points) -> str:
+        """A short list; names of models lead to their wrong answers."""
+        items = "".join(f"<li{self._of_models([p.model])}>{self._label(p)}{_text(p.text)}</li>" for p in points.points)
+        rest = f'<p class="caption">{_text(points.rest)}</p>' if points.rest else ""
+        return (
+            f'<div class="points" id="{escape(points.name)}"><h3>{_text(points.title)}</h3><ul>{items}</ul>{rest}</div>'
+        )
+
+    def _label(self, point: Point) -> str:
+        if not point.label:
+            return ""
+        number = self.numbers.get(point.model)
+        if number is None:
+            return f"<b>{_text(point.label)}:</b> "
+        term = f' data-term="{_text(point.term)}"' if point.term else ""
+        return f'<a href="#cases" data-why="{number}"{term}>{_text(point.label)}</a>: '
+
+    def _of_models(self, models: Iterable[object]) -> str:
+        """Which models a row is about, by number, so that it can be hidden with them."""
+        numbers = [str(number) for model in models if (number := self.numbers.get(str(model))) is not None]
+        return f' data-m="{" ".join(numbers)}"' if numbers else ""
 
     def sheet(self, sheet: Sheet) -> str:
         """A figure of small pictures side by side."""
@@ -131,6 +195,7 @@ class _Writer:
             f'<h3><span class="no">Figure {self.figures}</span>{_text(chart.title)}</h3>'
             f'<div class="picture" tabindex="0" role="group" aria-label="{_text(chart.title)}">'
             f"{still(chart, prefix=name)}</div>"
+            '<p class="more-right" aria-hidden="true">The picture goes on to the right: swipe or scroll it.</p>'
             f"<figcaption>{_text(chart.caption)}{_cut_short(chart.data)}</figcaption>"
             f'<div class="tools">{_buttons("svg", "png", "csv")}'
             f"<details><summary>In words</summary>{_text(chart.alt)}</details></div></figure>"
@@ -144,11 +209,14 @@ class _Writer:
         numeric = [shown.schema[column].is_numeric() for column in shown.columns]
         heads = "".join(
             f'<th scope="col" aria-sort="none"{_number_class(number)}><button type="button">'
-            f"{_text(table.labels.get(column, column.replace('_', ' ')))}</button></th>"
+            f"{_text(table.labels.get(column, column_words(column)))}</button></th>"
             for column, number in zip(shown.columns, numeric, strict=True)
         )
         cells = [_cells(shown[column], table.digits) for column in shown.columns]
-        rows = "".join(f"<tr>{''.join(row)}</tr>" for row in zip(*cells, strict=True))
+        about = self._row_models(shown)
+        rows = "".join(
+            f"<tr{mine}>{''.join(row)}</tr>" for mine, row in zip(about, zip(*cells, strict=True), strict=True)
+        )
         more = table.frame.height - shown.height
         rest = f" {shown.height:,} of {table.frame.height:,} rows are shown." if more > 0 else ""
         caption = f'<p class="caption">{_text(table.caption + rest)}{_cut_short(table.frame)}</p>'
@@ -162,6 +230,74 @@ class _Writer:
         if table.folded:
             body, title = f"<details><summary>{title}</summary>{body}</details>", ""
         return f'<div class="table" id="{name}" data-name="{escape(table.name)}">{title}{body}</div>'
+
+    def _row_models(self, frame: pl.DataFrame) -> list[str]:
+        columns = [name for name in ("model", "model_a", "model_b") if name in frame.columns and self.numbers]
+        if not columns:
+            return [""] * frame.height
+        return [self._of_models(row) for row in frame.select(columns).iter_rows()]
+
+
+def _of_board(block: str, board: str) -> str:
+    return f'<div class="of-board" data-board="{_text(board)}">{block}</div>' if board else block
+
+
+def _body(writer: _Writer, sections: Sequence[Section], models: Sequence[str]) -> str:
+    """The sections without a layer one after the other, or the verdict, the instrument and the appendix."""
+    flat = [section for section in sections if not section.layer]
+    layers = {layer: [s for s in sections if s.layer == layer] for layer in ("verdict", "explore", "appendix")}
+    parts = [writer.section(section, number) for number, section in enumerate(flat, start=1)]
+    parts += [writer.verdict(section) for section in layers["verdict"]]
+    if layers["explore"]:
+        views = "".join(writer.view(s, is_open=number == 0) for number, s in enumerate(layers["explore"]))
+        parts.append(
+            f'<section id="explore"><h2>Look closer</h2>{_switches(layers["explore"], models)}{views}</section>\n'
+        )
+    if layers["appendix"]:
+        rest = "".join(writer.appended(section) for section in layers["appendix"])
+        parts.append(f'<section id="appendix"><h2>Appendix</h2>{rest}</section>\n')
+    return "".join(parts)
+
+
+def _switches(sections: Sequence[Section], models: Sequence[str]) -> str:
+    """The controls of the instrument; they appear where a script can follow them."""
+    tracks = dict.fromkeys(section.track for section in sections if section.track)
+    boards = dict.fromkeys(board for section in sections for board in section.boards if board)
+    views = dict.fromkeys(section.view for section in sections)
+    groups = [("track", "Track", tracks), ("board", "Board", boards), ("view", "What to see", views)]
+    rows = "".join(_switch(name, label, list(values)) for name, label, values in groups if len(values) > 1)
+    return f'<div class="switches" hidden>{rows}{_model_boxes(models) if len(models) > 1 else ""}</div>\n'
+
+
+def _switch(name: str, label: str, values: Sequence[str]) -> str:
+    buttons = "".join(
+        f'<button type="button" data-choose="{name}" data-value="{_text(value)}" aria-pressed="false">'
+        f"{_text(value)}</button>"
+        for value in values
+    )
+    return f'<div class="switch" role="group" aria-label="{label}" data-of="{name}"><span>{label}</span>{buttons}</div>'
+
+
+def _model_boxes(models: Sequence[str]) -> str:
+    boxes = "".join(
+        f'<label><input type="checkbox" data-model="{number}" checked>{_text(model)}</label>'
+        for number, model in enumerate(models)
+    )
+    return (
+        f'<details class="models"><summary>Models: <span id="shown-models">all {len(models)} shown</span></summary>'
+        '<p><button type="button" id="all-models">Show all</button> '
+        f'<button type="button" id="no-models">Hide all</button></p><div>{boxes}</div></details>'
+    )
+
+
+def _contents(sections: Sequence[Section]) -> str:
+    """The entries of the contents; views of several tracks once."""
+    firsts: dict[str, Section] = {}
+    for layer in ("", "verdict", "explore", "appendix"):
+        for section in sections:
+            if section.layer == layer:
+                firsts.setdefault(section.view or section.name, section)
+    return "".join(_entry(section, number) for number, section in enumerate(firsts.values(), start=1))
 
 
 def still(chart: Chart, *, prefix: str) -> str:
@@ -196,7 +332,8 @@ def _cells(column: pl.Series, digits: int) -> list[str]:
 
 
 def _entry(section: Section, number: int) -> str:
-    return f'<li><a href="#{escape(section.name)}"><span class="no">{number}</span>{_text(section.title)}</a></li>'
+    label = section.view or section.title
+    return f'<li><a href="#{escape(section.name)}"><span class="no">{number}</span>{_text(label)}</a></li>'
 
 
 def _buttons(*kinds: str) -> str:

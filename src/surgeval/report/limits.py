@@ -27,8 +27,14 @@ _LIMITING = frozenset({
     "no-random-slope", "penalised", "rejected-model", "independent-rows", "video-not-modelled", "no-model",
 })  # fmt: skip
 """Findings about a mixed model that limit what its effects can claim."""
+MOST_GRAVE = 3
+"""Limitations on the first page."""
 _WIDE = 0.5
 """A place that can be anywhere in half of the field says little."""
+_MANY_UNSCORED = 0.05
+_NONE_SIGNIFICANT = (
+    "No difference between two models is significant on any kind of question; the order rests on tie-breaks."
+)
 
 
 class Limit(NamedTuple):
@@ -37,26 +43,48 @@ class Limit(NamedTuple):
     words: str
     where: str = ""
     """What it applies to; empty where the words say it all."""
+    brief: str = ""
+    """The same for the first page, in words that need no explanation; empty where `words` do."""
+    at: str = ""
+    """Where the first page says that it holds; empty where it says it of everything."""
+    weight: int = 1
+    """How much it matters; 0 for what the first page leaves to the list of all."""
 
 
 def limitations(inputs: Inputs) -> list[Note]:
     """Everything found that limits what the report can claim, the gravest first."""
-    limits = [Limit(text) for source in (_videos, _unscored, _judges) for text in source(inputs)]
+    places: dict[str, list[str]] = {}
+    for limit in sorted(_limits(inputs), key=lambda one: -one.weight):
+        places.setdefault(limit.words, []).append(limit.where)
+    return [_note(words, list(dict.fromkeys(where))) for words, where in places.items()]
+
+
+def gravest(inputs: Inputs, *, most: int = MOST_GRAVE) -> list[str]:
+    """The limitations that matter most, for the first page."""
+    places: dict[str, list[str]] = {}
+    for one in sorted((one for one in _limits(inputs) if one.weight), key=lambda one: -one.weight):
+        places.setdefault(one.brief or one.words, []).append(one.at)
+    return [_located(words, list(filter(None, at))) for words, at in list(places.items())[:most]]
+
+
+def _located(words: str, at: list[str]) -> str:
+    return f"{words.rstrip('.')} ({names_of(at)})." if at else words
+
+
+def _limits(inputs: Inputs) -> list[Limit]:
+    limits = [limit for source in (_videos, _unscored, _judges) for limit in source(inputs)]
     several = competitions(inputs)
     for source in (_small_buckets, _unreachable, _empty_buckets, _floors, _ties, _spread, _warned):
         limits += [_named(one, competition) for competition in several for one in source(competition.inputs)]
-    limits += [Limit(text) for source in (_of_the_parts, _unread) for text in source(inputs)]
-    places: dict[str, list[str]] = {}
-    for words, where in limits:
-        places.setdefault(words, []).append(where)
-    return [_note(words, list(dict.fromkeys(where))) for words, where in places.items()]
+    return limits + [limit for source in (_of_the_parts, _unread) for limit in source(inputs)]
 
 
 def _named(limit: Limit, competition: Competition) -> Limit:
     """The limitation with its competition named: before where it holds, or as that where nothing is said."""
     if not competition.label:
         return limit
-    return limit._replace(where=f"{competition.label}, {limit.where}" if limit.where else competition.label)
+    at = f"{limit.at}, {competition.label}" if limit.at else ""
+    return limit._replace(where=f"{competition.label}, {limit.where}" if limit.where else competition.label, at=at)
 
 
 def _note(words: str, where: list[str]) -> Note:
@@ -64,19 +92,21 @@ def _note(words: str, where: list[str]) -> Note:
     return Note(f"{words.rstrip('.')}:", items=listed) if listed else Note(words)
 
 
-def _videos(inputs: Inputs) -> Iterator[str]:
+def _videos(inputs: Inputs) -> Iterator[Limit]:
     if inputs.scores is None:
         return
     if not inputs.scores.has_videos:
-        yield "The score table names no videos: every case is taken as independent, so intervals may be too narrow."
+        text = "The score table names no videos: every case is taken as independent, so intervals may be too narrow."
+        yield Limit(text, weight=9)
         return
     videos = inputs.rows["video"].n_unique()
     if videos < FEW_VIDEOS:
         drawn = ", and intervals of the ranking, which resample so few units, are somewhat too narrow"
         ranked = inputs.first("rank") is not None
-        yield f"Only {count_of(videos, 'video')}: rare conditions are not represented{drawn if ranked else ''}."
+        text = f"Only {count_of(videos, 'video')}: rare conditions are not represented"
+        yield Limit(f"{text}{drawn if ranked else ''}.", brief=f"{text}.", weight=8)
     if inputs.live is not None:
-        yield from inputs.live.few
+        yield from (Limit(text, weight=0) for text in inputs.live.few)
 
 
 def _small_buckets(inputs: Inputs) -> Iterator[Limit]:
@@ -93,7 +123,10 @@ def _small_buckets(inputs: Inputs) -> Iterator[Limit]:
             total = sizes.filter(pl.col("board") == board).height
             words = f"Buckets that rest on fewer than {TINY_VIDEOS} videos, where differences can hardly show."
             smallest = f"the smallest: {_short(str(capability), ood)}, {count_of(videos, 'video')}"
-            yield Limit(words, f"{board} board {rows.height} of {total} ({smallest})")
+            brief = (
+                "Some kinds of question rest on so few videos that differences between models can hardly show there."
+            )
+            yield Limit(words, f"{board} board {rows.height} of {total} ({smallest})", brief, weight=4)
     if inputs.first("rank") is None:
         yield from _small_scored(inputs)
 
@@ -106,7 +139,7 @@ def _unreachable(inputs: Inputs) -> Iterator[Limit]:
         ]
         for board, count in Counter(boards).items():
             words = "With so many pairs of models no difference in these buckets could be significant."
-            yield Limit(words, f"{board} {count_of(count, 'bucket')}")
+            yield Limit(words, f"{board} {count_of(count, 'bucket')}", weight=0)
 
 
 def _short(capability: str, ood: bool | None) -> str:
@@ -125,7 +158,9 @@ def _small_scored(inputs: Inputs) -> Iterator[Limit]:
         )
         if not small.is_empty():
             named = [f"{slice_label(str(n))} ({v})" for n, v in small.select("name", "videos").iter_rows()]
-            yield Limit(f"{small.height} buckets rest on fewer than {TINY_VIDEOS} videos.", names_of(named, most=10))
+            brief = f"{small.height} kinds of question rest on fewer than {TINY_VIDEOS} videos."
+            words = f"{small.height} buckets rest on fewer than {TINY_VIDEOS} videos."
+            yield Limit(words, names_of(named, most=10), brief, weight=4)
 
 
 def _empty_buckets(inputs: Inputs) -> Iterator[Limit]:
@@ -135,11 +170,15 @@ def _empty_buckets(inputs: Inputs) -> Iterator[Limit]:
             continue
         if frame.height < 10:
             words = "The headline is a mean over the buckets that have a question, so it is not comparable with that of"
-            yield Limit(f"{words} another set.", f"only {frame.height} of 10 buckets have one")
+            brief = "Not every kind of question is asked, so the mean over kinds cannot be compared with another set."
+            yield Limit(f"{words} another set.", f"only {frame.height} of 10 buckets have one", brief, weight=2)
         heavy = frame.filter(pl.col("weight_of_question") >= 0.02)
         if not heavy.is_empty():
             named = [slice_label(str(name)) for name in heavy["bucket"]]
-            yield Limit("Single questions carry 2 % or more of the headline.", names_of(named))
+            brief = (
+                "Some kinds of question are so rare that a single question carries 2 % or more of the value of a model."
+            )
+            yield Limit("Single questions carry 2 % or more of the headline.", names_of(named), brief, weight=3)
 
 
 def _floors(inputs: Inputs) -> Iterator[Limit]:
@@ -150,29 +189,34 @@ def _floors(inputs: Inputs) -> Iterator[Limit]:
         worst = Counter(below["model"].to_list())
         named = [f"{plain(model, limit=40)} ({count})" for model, count in worst.most_common()]
         words = "Models that in some buckets do not exceed a floor that never looks at the video (number of buckets)."
-        yield Limit(words, names_of(named))
+        brief = "On some kinds of question a system that never looks at the video does as well as a model."
+        yield Limit(words, names_of(named), brief, weight=6)
 
 
-def _unscored(inputs: Inputs) -> Iterator[str]:
+def _unscored(inputs: Inputs) -> Iterator[Limit]:
     if inputs.rows.is_empty():
         return
     empty = inputs.rows.filter(pl.col("value").is_null())["status"].value_counts(sort=True)
     if not empty.is_empty():
         share = inputs.rows["value"].null_count() / inputs.rows.height
-        yield f"{percent(share)} of the answers have no score ({statuses_listed(dict(empty.iter_rows()))})."
-    yield from inputs.live.notes if inputs.live is not None else ()
+        text = f"{percent(share)} of the answers have no score ({statuses_listed(dict(empty.iter_rows()))})."
+        yield Limit(text, weight=9 if share > _MANY_UNSCORED else 3)
+    yield from (Limit(text, weight=3) for text in inputs.live.notes) if inputs.live is not None else ()
 
 
-def _judges(inputs: Inputs) -> Iterator[str]:
+def _judges(inputs: Inputs) -> Iterator[Limit]:
     judged = [result.records["verdicts"] for result in inputs.of("score") if "verdicts" in result.records]
     judges = sorted({judge for verdicts in judged for judge in verdicts.judges})
     if len(judges) == 1:
         exact = " It accepts equal text only, so free text is scored too low." if judges == ["exact"] else ""
         named = plain(judges[0], limit=60)
-        yield f"All free text was judged by a single judge ({named}), so its errors cannot be seen.{exact}"
+        yield Limit(
+            f"All free text was judged by a single judge ({named}), so its errors cannot be seen.{exact}", weight=7
+        )
     apart, answers = sum(v.apart for v in judged), sum(v.answers for v in judged)
     if apart:
-        yield f"The judges disagree on {apart:,} of {answers:,} free-text answers ({percent(apart / answers)})."
+        text = f"The judges disagree on {apart:,} of {answers:,} free-text answers ({percent(apart / answers)})."
+        yield Limit(text, weight=4)
 
 
 def _ties(inputs: Inputs) -> Iterator[Limit]:
@@ -180,13 +224,14 @@ def _ties(inputs: Inputs) -> Iterator[Limit]:
         pairs, summary = result.frame("pairs"), result.frame("summary")
         is_said = any(finding.code == NOTHING_SIGNIFICANT for finding in result.findings)
         if not is_said and not pairs.is_empty() and not pairs["significant"].any():
-            yield Limit("No difference between two models in any bucket is significant; the order rests on tie-breaks.")
+            words = "No difference between two models in any bucket is significant; the order rests on tie-breaks."
+            yield Limit(words, brief=_NONE_SIGNIFICANT, at="every board", weight=8)
         for board in summary["board"].unique(maintain_order=True) if "board" in summary.columns else ():
             rows = summary.filter(pl.col("board") == board)
             inside = perhaps_best(rows) or []
             if len(inside) > 1:
                 where = f"{board} board any of {len(inside)} of {rows.height} ({names_of(inside)})"
-                yield Limit("Over all buckets together, which model is the best is open.", where)
+                yield Limit("Over all buckets together, which model is the best is open.", where, weight=0)
 
 
 def _spread(inputs: Inputs) -> Iterator[Limit]:
@@ -197,7 +242,8 @@ def _spread(inputs: Inputs) -> Iterator[Limit]:
             wide = rows.filter(pl.col("rank_width") >= max(2.0, _WIDE * rows.height))
             if not wide.is_empty():
                 words = "Places that span half of the field or more when videos are resampled."
-                yield Limit(words, f"{board} board {wide.height} of {rows.height} models")
+                brief = "Many places could be anywhere in half of the field had other videos been drawn."
+                yield Limit(words, f"{board} board {wide.height} of {rows.height} models", brief, weight=2)
 
 
 def _warned(inputs: Inputs) -> Iterator[Limit]:
@@ -208,33 +254,37 @@ def _warned(inputs: Inputs) -> Iterator[Limit]:
             if counts and finding.code not in (BUCKET_TOO_SMALL, UNREACHABLE):
                 text = plain(finding.message, limit=600).rstrip(".")
                 where = plain(finding.subject or "", limit=240).replace("_", " ")
-                yield Limit(f"{text[:1].upper()}{text[1:]}.", where)
+                brief = _NONE_SIGNIFICANT if finding.code == NOTHING_SIGNIFICANT else ""
+                at = where.split(",")[0] if brief else ""
+                yield Limit(f"{text[:1].upper()}{text[1:]}.", where, brief, at, 8 if brief else 0)
 
 
-def _of_the_parts(inputs: Inputs) -> Iterator[str]:
+def _of_the_parts(inputs: Inputs) -> Iterator[Limit]:
     """What the other parts say about themselves."""
     for result in inputs.of("failures"):
         yield from _fit(result)
     for result in inputs.of(*RESULT_FILES):
         warned = [finding for finding in result.findings if finding.severity is not Severity.NOTE]
-        yield from (f"{heading_of(result)}: {plain(finding.text, limit=300)}" for finding in warned)
+        yield from (Limit(f"{heading_of(result)}: {plain(finding.text, limit=300)}", weight=2) for finding in warned)
     for result in inputs.of("questions"):
         defects = result.records.get("data_card", {}).get("defects")
         if isinstance(defects, list) and defects:
-            yield f"The data card of {result.label} lists {count_of(len(defects), 'defect')}."
+            yield Limit(f"The data card of {result.label} lists {count_of(len(defects), 'defect')}.", weight=2)
 
 
-def _fit(result: StoredResult) -> Iterator[str]:
+def _fit(result: StoredResult) -> Iterator[Limit]:
     fit = result.records.get("fit", {})
     if fit.get("converged") is False:
-        yield f"{result.label}: the mixed model did not converge; its effects must not be used."
+        yield Limit(f"{result.label}: the mixed model did not converge; its effects must not be used.", weight=9)
     if fit.get("singular") is True:
-        yield f"{result.label}: a variance of the mixed model is estimated as zero."
+        yield Limit(f"{result.label}: a variance of the mixed model is estimated as zero.", weight=0)
     noticed = fit.get("findings")
     for finding in noticed if isinstance(noticed, list) else ():
         if isinstance(finding, dict) and finding.get("severity") == "warning" and finding.get("code") in _LIMITING:
-            yield f"{result.label}: {plain(str(finding.get('message', '')), limit=300)}."
+            yield Limit(f"{result.label}: {plain(str(finding.get('message', '')), limit=300)}.", weight=0)
 
 
-def _unread(inputs: Inputs) -> Iterator[str]:
-    yield from (finding.message for finding in inputs.findings if finding.severity is not Severity.NOTE)
+def _unread(inputs: Inputs) -> Iterator[Limit]:
+    yield from (
+        Limit(finding.message, weight=3) for finding in inputs.findings if finding.severity is not Severity.NOTE
+    )

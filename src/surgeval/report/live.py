@@ -78,17 +78,22 @@ class Live:
         Raises:
             SurgevalError: There are no intervals, such as with a single video.
         """
-        return pl.concat([self._interval("naive").table, self._clustered.table], how="diagonal_relaxed")
+        return pl.concat([self._interval("naive").table, self.clustered.table], how="diagonal_relaxed")
 
     @cached_property
-    def _clustered(self) -> IntervalResult:
+    def clustered(self) -> IntervalResult:
+        """The intervals of `interval`, with whole videos as units.
+
+        Raises:
+            SurgevalError: There are none.
+        """
         return self._interval("cluster")
 
     @cached_property
     def few(self) -> list[str]:
         """What limits the intervals, in words."""
         try:
-            findings = self._clustered.findings
+            findings = self.clustered.findings
         except SurgevalError:
             return []
         return [plain(one.text, limit=300) for one in findings if one.severity is Severity.WARNING]

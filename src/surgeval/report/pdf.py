@@ -19,8 +19,8 @@ import polars as pl
 
 from surgeval.errors import ExtraNeeded, InputInvalid
 from surgeval.report.chart import Chart, renderer
-from surgeval.report.section import Block, Note, Prose, Section, Sheet, Table
-from surgeval.report.words import plain
+from surgeval.report.section import Block, Browser, Note, Points, Prose, Section, Sheet, Table
+from surgeval.report.words import column_words, plain
 from surgeval.schema.shown_tables import shown_column
 
 PRINTED_ROWS = 30
@@ -88,6 +88,11 @@ class _Writer:
             }  # fmt: skip
         if isinstance(block, Sheet):
             return self.sheet(block)
+        if isinstance(block, Browser):
+            return {"what": "prose", "parts": [_text(f"{block.caption} They are on the page.")]}
+        if isinstance(block, Points):
+            items = [{"label": _text(p.label), "text": _text(p.text)} for p in block.points]
+            return {"what": "points", "title": _text(block.title), "items": items, "rest": _text(block.rest)}
         return listing(block) if isinstance(block, Table) else self.chart(block)
 
     def sheet(self, sheet: Sheet) -> dict[str, Any]:
@@ -128,7 +133,7 @@ def listing(table: Table) -> dict[str, Any]:
     frame = frame.select(frame.columns[:PRINTED_COLUMNS])
     columns = [shown_column(frame[name], digits=table.digits) for name in frame.columns]
     numeric = [frame.schema[name].is_numeric() for name in frame.columns]
-    heads = [table.labels.get(name, name.replace("_", " ")) for name in frame.columns]
+    heads = [table.labels.get(name, column_words(name)) for name in frame.columns]
     return {
         "what": "listing",
         "title": _text(table.title),

@@ -15,7 +15,8 @@ from surgeval.report.inputs import Inputs, read_inputs
 from surgeval.report.record import report_manifest
 from surgeval.report.section import Note, Prose, Section
 from surgeval.report.sections._wording import count_of, is_empty
-from surgeval.report.templates import OF_A_RANKING, Template, template_for
+from surgeval.report.shortened import shortened
+from surgeval.report.templates import OF_A_RANKING, Template, placed, template_for
 from surgeval.report.words import plain
 from surgeval.schema.missing import Missing
 from surgeval.schema.table_facts import Directions
@@ -56,7 +57,9 @@ class Report:
 
     def html(self) -> str:
         """The report as one page that needs nothing else."""
-        return page(self.title, self.template.kind, self.facts, self.sections, footer=self.made_with)
+        return page(
+            self.title, self.template.kind, self.facts, self.sections, models=self.inputs.models, footer=self.made_with
+        )
 
     @property
     def made_with(self) -> str:
@@ -78,8 +81,13 @@ class Report:
         """What the report was made from: versions, options and the hash of every file that was read."""
         return report_manifest(self.inputs)
 
-    def to_pdf(self, path: str | Path) -> Path:
+    def to_pdf(self, path: str | Path, *, full: bool = False) -> Path:
         """Write the report as a paginated PDF, without a browser and without LaTeX.
+
+        Args:
+            path: Of the file.
+            full: Print every figure and table of the page; else the verdict, the main figures, limitations and
+                methods, at most eight pages.
 
         Raises:
             ExtraNeeded: The package that sets the pages is not installed.
@@ -87,7 +95,8 @@ class Report:
         from surgeval.report.pdf import pdf
 
         target = Path(path)
-        target.write_bytes(pdf(self.title, self.template.kind, self.facts, self.sections, footer=self.made_with))
+        sections = self.sections if full else shortened(self.sections)
+        target.write_bytes(pdf(self.title, self.template.kind, self.facts, sections, footer=self.made_with))
         return target
 
     def __repr__(self) -> str:
@@ -152,7 +161,7 @@ def make_report(
     for name, competition in _planned(chosen, inputs):
         section = _section(name, competition.inputs)
         if name not in chosen.optional or not is_empty(section):
-            sections.append(named_after(section, competition.label))
+            sections.append(named_after(placed(section, competition.label), competition.label))
         step(1)
     heading = title if title is not None else inputs.source.resolve().stem.replace("_", " ").replace("-", " ")
     return Report(plain(heading, limit=200) or "Report", chosen, tuple(sections), inputs)

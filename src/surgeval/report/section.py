@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
@@ -62,7 +62,43 @@ class Sheet:
     """Label and PNG file of each."""
 
 
-Block = Prose | Note | Table | Chart | Sheet
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One sentence of a list."""
+
+    text: str
+    label: str = ""
+    """Stands before it, such as the name of a model."""
+    model: str = ""
+    """The model that it is about; its wrong answers are one click away."""
+    term: str = ""
+    """The property that it is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """A short list of sentences under a heading."""
+
+    name: str
+    title: str
+    points: tuple[Point, ...]
+    rest: str = ""
+    """What is said below the list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Browser:
+    """Cases to look through one by one; a page shows them, print names how many there are."""
+
+    name: str
+    title: str
+    caption: str
+    cases: tuple[Mapping[str, Any], ...] = field(repr=False)
+    """As `report.cases.collect` makes them, in order."""
+
+
+Block = Prose | Note | Table | Chart | Sheet | Points | Browser
+Layer = Literal["", "verdict", "explore", "appendix"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +110,17 @@ class Section:
     blocks: tuple[Block, ...]
     folded: bool = False
     """Whether it starts folded."""
+    layer: Layer = ""
+    """Where a report has it: first page, instrument or appendix; empty on pages without layers."""
+    view: str = ""
+    """What the switch of the instrument calls it."""
+    track: str = ""
+    """The ranking that it is about, where there are several."""
+    boards: tuple[str, ...] = ()
+    """For each block the board that it is about, empty for all; no entries where boards play no part."""
+
+
+def of_boards(name: str, title: str, blocks: Iterable[tuple[Block, str]]) -> Section:
+    """A section whose blocks are each about one board, or about all where it is empty."""
+    pairs = list(blocks)
+    return Section(name, title, tuple(block for block, _ in pairs), boards=tuple(board for _, board in pairs))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from surgeval.errors import UnknownName
 from surgeval.report.inputs import Inputs
+from surgeval.report.section import Layer, Section
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,32 +23,47 @@ class Template:
     """Sections that vanish when the folder holds nothing for them; the others say what is missing."""
 
 
+VIEWS: Mapping[str, str] = {
+    "board": "Places",
+    "buckets": "Kinds of question",
+    "stability": "How firm",
+    "significance": "Differences",
+    "tasks": "Tasks",
+    "failures": "Why models fail",
+    "cases": "Wrong answers",
+    "answers": "Answers",
+    "statistics": "Uncertainty",
+    "latency": "Time",
+    "evaluation": "Metrics",
+}
+"""Sections of the instrument, as its switch calls them; the others, but for the verdict, are the appendix."""
 OF_A_RANKING = frozenset({"board", "buckets", "stability", "significance", "statistics"})
 """Sections that a folder with several rankings has once for each."""
-_END = ("limitations", "methods", "reproduction")
+_END = ("limitations", "methods", "glossary", "reproduction")
 TEMPLATES: dict[str, Template] = {
     template.name: template
     for template in (
         Template(
             "challenge",
             "Challenge report",
-            ("summary", "board", "buckets", "stability", "significance", "statistics", "tasks", "answers", "failures",
-             "evaluation", "data", "latency", *_END),
-            frozenset({"tasks", "evaluation", "latency", "data"}),
+            ("verdict", "board", "buckets", "stability", "significance", "statistics", "tasks", "answers", "failures",
+             "cases", "evaluation", "data", "latency", *_END),
+            frozenset({"tasks", "cases", "evaluation", "latency", "data"}),
         ),
         Template(
             "single",
             "Report on one model",
-            ("summary", "buckets", "statistics", "answers", "latency", "failures", "evaluation", "data", *_END),
-            frozenset({"evaluation", "data"}),
+            ("verdict", "buckets", "statistics", "answers", "latency", "failures", "cases", "evaluation", "data",
+             *_END),
+            frozenset({"cases", "evaluation", "data"}),
         ),
         Template(
             "study",
             "Study report",
-            ("summary", "tasks", "board", "buckets", "stability", "significance", "statistics", "failures",
+            ("verdict", "tasks", "board", "buckets", "stability", "significance", "statistics", "failures", "cases",
              "evaluation", "answers", "data", "latency", *_END),
-            frozenset({"board", "buckets", "stability", "significance", "tasks", "evaluation", "answers", "data",
-                       "latency"}),
+            frozenset({"board", "buckets", "stability", "significance", "tasks", "cases", "evaluation", "answers",
+                       "data", "latency"}),
         ),
     )
 }  # fmt: skip
@@ -69,3 +86,12 @@ def template_for(inputs: Inputs, name: str | None = None) -> Template:
     if len(inputs.models) == 1 and (scored or inputs.first("evaluate", "rehearse")):
         return TEMPLATES["single"]
     return TEMPLATES["study"]
+
+
+def placed(section: Section, track: str = "") -> Section:
+    """The section with its place on the page: the verdict first, then the instrument, then the appendix."""
+    if section.layer:
+        return section
+    name = section.name
+    layer: Layer = "explore" if name in VIEWS else "appendix"
+    return replace(section, layer=layer, view=VIEWS.get(name, section.title), track=track)

@@ -1,7 +1,8 @@
 """How every picture looks: colours that survive greyscale and colour blindness, sizes that fit 3 or 100 rows.
 
 Colours are those of Okabe and Ito (2008), ordered so that neighbours differ in lightness; a second cue (shape,
-position or text) always stands beside colour. Surfaces use cividis, which grows evenly lighter for everybody.
+position or text) always stands beside colour. Surfaces use cividis, which grows evenly lighter for everybody: light
+is always more. Letters are never smaller than `SMALLEST_PX`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ SURFACE = "cividis"
 DIVERGING = ("#b35806", "#f7f7f7", "#2166ac")
 """Worse, equal, better: orange to blue through white; its ends differ in lightness from the middle."""
 WIDTH_PX = 560
+SMALLEST_PX = 11
+"""Of letters in pictures, as they are drawn."""
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 
 CONFIG: dict[str, Any] = {
@@ -46,15 +49,15 @@ CONFIG: dict[str, Any] = {
 
 
 def row_step_px(rows: int) -> int:
-    """Height of one row, so that three rows do not drown and a hundred still fit a page.
+    """Height of one row, so that three rows do not drown and the names of a hundred can still be read.
 
     Example:
         >>> row_step_px(3), row_step_px(40), row_step_px(100)
-        (26, 16, 9)
+        (26, 16, 13)
     """
-    return 26 if rows <= 12 else 20 if rows <= 25 else 16 if rows <= 45 else 12 if rows <= 70 else 9
+    return 26 if rows <= 12 else 20 if rows <= 25 else 16 if rows <= 45 else 13
 
 
 def label_px(step_px: int) -> int:
-    """Size of the label beside a row of that height; it never touches its neighbours."""
-    return max(6, min(11, step_px - 2))
+    """Size of the label beside a row of that height; it is never too small to read."""
+    return max(SMALLEST_PX, min(12, step_px - 2))

@@ -7,11 +7,22 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-from surgeval.schema.shown_text import ELLIPSIS, plain
+from surgeval.schema.shown_text import ELLIPSIS, FORMULA_STARTS, plain
 
-__all__ = ["ELLIPSIS", "csv_text", "plain", "short_names", "term_names", "term_words", "terms_in_words"]
+__all__ = ["ELLIPSIS", "column_words", "csv_text", "plain", "short_names", "term_names", "term_words", "terms_in_words"]
 
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_COLUMNS = {
+    "ci_high": "to", "ci_low": "from", "df": "degrees of freedom", "gap_high": "gap to", "gap_low": "gap from",
+    "high": "to", "icc": "ICC", "late_share": "late", "low": "from", "macro_high": "accuracy to",
+    "macro_low": "accuracy from", "max_s": "longest, s", "n": "units", "naive_high": "naive to",
+    "naive_low": "naive from", "ood": "OOD", "p50_s": "median, s", "p95_s": "95th percentile, s",
+    "p_adjusted": "p, corrected",
+    "p_bh": "p, corrected (BH)", "p_corrected": "p, corrected", "p_first": "times first in 100 redraws",
+    "p_holm": "p, corrected (Holm)", "p_top3": "times in the first three in 100 redraws", "p_value": "p",
+    "place_high": "place to", "place_low": "place from", "rank_high": "rank to", "rank_low": "rank from",
+    "sd": "standard deviation", "std_error": "standard error", "tau_b": "tau-b", "within_s": "within, s",
+}  # fmt: skip
+"""Columns that people call otherwise than files do."""
 
 
 def short_names(names: Iterable[object], *, limit: int = 28) -> dict[str, str]:
@@ -31,6 +42,16 @@ def short_names(names: Iterable[object], *, limit: int = 28) -> dict[str, str]:
         taken.add(label)
         labels[name] = label
     return labels
+
+
+def column_words(name: str) -> str:
+    """What a column is called where people read it.
+
+    Example:
+        >>> column_words("ci_low"), column_words("macro_accuracy")
+        ('from', 'macro accuracy')
+    """
+    return _COLUMNS.get(name, name.replace("_", " "))
 
 
 def term_words(term: object) -> str:
@@ -91,7 +112,7 @@ def _guarded_heads(columns: Sequence[str]) -> dict[str, str]:
     """New names for heads that would run; a name that another column has already gets one apostrophe more."""
     taken, renamed = set(columns), {}
     for name in columns:
-        if name.startswith(_FORMULA_STARTS):
+        if name.startswith(FORMULA_STARTS):
             head = f"'{name}"
             while head in taken:
                 head = f"'{head}"
@@ -101,5 +122,5 @@ def _guarded_heads(columns: Sequence[str]) -> dict[str, str]:
 
 
 def _guarded(column: pl.Expr) -> pl.Expr:
-    starts = column.str.slice(0, 1).is_in(list(_FORMULA_STARTS))
+    starts = column.str.slice(0, 1).is_in(list(FORMULA_STARTS))
     return pl.when(starts).then("'" + column).otherwise(column)

@@ -6,6 +6,8 @@
 An engine says what it guarantees, and refuses hidden data when that is not everything.
 """
 
+from surgeval.sandbox._canary import canary_run_s as canary_run_s
+from surgeval.sandbox._canary import has_canary as has_canary
 from surgeval.sandbox._engine import SOCKET_NAME as SOCKET_NAME
 from surgeval.sandbox._engine import Death as Death
 from surgeval.sandbox._engine import Engine as Engine
@@ -14,6 +16,10 @@ from surgeval.sandbox._engine import Problem as Problem
 from surgeval.sandbox._engine import Running as Running
 from surgeval.sandbox._engine import Severity as Severity
 from surgeval.sandbox._engine import Usage as Usage
+from surgeval.sandbox._gpu import Gpu as Gpu
+from surgeval.sandbox._gpu import GpuWatch as GpuWatch
+from surgeval.sandbox._gpu import gpus_here as gpus_here
+from surgeval.sandbox._gpu import watched_gpu as watched_gpu
 from surgeval.sandbox._intake import ImageFacts as ImageFacts
 from surgeval.sandbox._intake import ImageLimits as ImageLimits
 from surgeval.sandbox._intake import inspect_image as inspect_image
@@ -36,6 +42,8 @@ __all__ = [
     "WEIGHTS_TARGET",
     "Death",
     "Engine",
+    "Gpu",
+    "GpuWatch",
     "Guarantee",
     "ImageFacts",
     "ImageLimits",
@@ -48,11 +56,15 @@ __all__ = [
     "Severity",
     "Trial",
     "Usage",
+    "canary_run_s",
     "engine_takes_images",
+    "gpus_here",
+    "has_canary",
     "held_image",
     "inspect_image",
     "open_engine",
     "process",
     "trial_run",
+    "watched_gpu",
     "write_clean_image",
 ]

@@ -19,7 +19,7 @@ from surgeval.sandbox._container_checks import GPU_VOID, declared_problems, righ
 from surgeval.sandbox._container_run import UNFORGOTTEN, ContainerRun
 from surgeval.sandbox._engine import Guarantee, Problem, Running
 from surgeval.sandbox._folders import Folder
-from surgeval.sandbox._intake import ImageLimits, write_clean_image
+from surgeval.sandbox._intake import ImageFacts, ImageLimits, write_clean_image
 from surgeval.sandbox._launch import SCRATCH, SCRATCH_HOME, Launch, Mount, MountKind
 from surgeval.sandbox._leases import host_lives, host_mark
 from surgeval.sandbox._machine import first_blocking, gpu_request_problem
@@ -49,6 +49,7 @@ class ContainerEngine:
 
     def __init__(self, cli: Cli) -> None:
         self._cli = cli
+        self._taken: dict[str, ImageFacts] = {}
 
     def _noticed(self) -> Iterator[Problem | None]:
         raise NotImplementedError
@@ -88,7 +89,12 @@ class ContainerEngine:
         stored = self._cli("image", "inspect", digest, "--format", "{{.Id}}").decode().strip()
         if stored.removeprefix("sha256:") != digest:
             raise EngineFailed(self.name, f"it stored image {stored} instead of {digest}")
+        self._taken[digest] = facts
         return digest
+
+    def facts(self, image: str) -> ImageFacts | None:
+        """What intake found out about an image that this very object stored; None of any other."""
+        return self._taken.get(image)
 
     def images(self) -> frozenset[str]:
         """The identifiers of every image that the engine holds."""

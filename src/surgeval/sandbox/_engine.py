@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol, Self
 
 from surgeval.errors import HiddenDataRefused
 from surgeval.sandbox._folders import Folder
-from surgeval.sandbox._intake import ImageLimits
+from surgeval.sandbox._intake import ImageFacts, ImageLimits
 from surgeval.sandbox._launch import Launch, Mount, MountKind
 
 SOCKET_NAME = "model.sock"
@@ -209,6 +209,10 @@ class Engine(Protocol):
 
     def store(self, archive: Path, limits: ImageLimits | None = None) -> str:
         """The identifier of an image archive after intake, for `Launch.image`."""
+        ...
+
+    def facts(self, image: str) -> ImageFacts | None:
+        """What intake found out about an image that this very object stored; None of any other."""
         ...
 
     def images(self) -> frozenset[str]:

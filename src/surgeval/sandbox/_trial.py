@@ -6,11 +6,7 @@ the image is made here, byte by byte: one program that waits until it is killed,
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
 import struct
-import tarfile
 import tempfile
 import time
 import uuid
@@ -21,14 +17,14 @@ from surgeval.errors import EngineFailed, ImageRefused
 from surgeval.sandbox._engine import Death, Engine, Guarantee, Problem
 from surgeval.sandbox._intake_config import own_architecture
 from surgeval.sandbox._launch import Launch, Limits, Mount
+from surgeval.sandbox._own_image import elf_file, write_own_image
 
 LIMITS = Limits(memory_mb=64, pids=16, cpus=1.0, tmp_mb=1, shm_mb=1, output_mb=1, log_mb=1, lifetime_s=120.0)
-_BASE, _HEADERS = 0x400000, 64 + 56
 _WAITS = {
     # ppoll of nothing, for ever: number 271, four zero arguments; then again
-    "amd64": (62, bytes.fromhex("b80f01000031ff31f631d24531d20f05ebeb")),
+    "amd64": bytes.fromhex("b80f01000031ff31f631d24531d20f05ebeb"),
     # the same with number 73
-    "arm64": (183, struct.pack("<7I", 0xD2800928, *range(0xD2800000, 0xD2800004), 0xD4000001, 0x17FFFFFA)),
+    "arm64": struct.pack("<7I", 0xD2800928, *range(0xD2800000, 0xD2800004), 0xD4000001, 0x17FFFFFA),
 }
 
 
@@ -76,42 +72,16 @@ def _started_and_killed(engine: Engine) -> tuple[Death, tuple[Guarantee, ...]]:
 
 
 def _waiting_image(path: Path) -> Path:
-    """An image archive with one program that waits; no two are equal, so that trials do not share an image."""
-    architecture = own_architecture()
-    layer = _tar({"wait": _program(architecture)}, mode=0o755)
-    config = json.dumps(
-        {
-            "architecture": architecture,
-            "os": "linux",
-            "config": {"User": "65534:65534", "Entrypoint": ["/wait"], "Env": [f"TRIAL={uuid.uuid4()}"]},
-            "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]},
-        }
-    ).encode()
-    manifest = json.dumps([{"Config": "config.json", "RepoTags": [], "Layers": ["layer.tar"]}]).encode()
-    path.write_bytes(_tar({"layer.tar": layer, "config.json": config, "manifest.json": manifest}))
-    return path
+    """An image archive with one program that waits; no two are equal, so that trials do not share an image.
+
+    Raises:
+        EngineFailed: The machine is of a kind for which there is no program.
+    """
+    return write_own_image(path, "wait", _program(own_architecture()), {"TRIAL": str(uuid.uuid4())})
 
 
 def _program(architecture: str) -> bytes:
-    """An ELF file whose only code waits for ever.
-
-    Raises:
-        EngineFailed: The machine is of another kind.
-    """
+    """An ELF file whose only code waits for ever."""
     if architecture not in _WAITS:
         raise EngineFailed("trial", f"there is no trial program for {architecture}")
-    machine, code = _WAITS[architecture]
-    size = _HEADERS + len(code)
-    head = b"\x7fELF\x02\x01\x01" + bytes(9)
-    head += struct.pack("<HHIQQQIHHHHHH", 2, machine, 1, _BASE + _HEADERS, 64, 0, 0, 64, 56, 1, 0, 0, 0)
-    return head + struct.pack("<IIQQQQQQ", 1, 5, 0, _BASE, _BASE, size, size, 0x10000) + code
-
-
-def _tar(files: dict[str, bytes], *, mode: int = 0o644) -> bytes:
-    stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for name, data in files.items():
-            info = tarfile.TarInfo(name)
-            info.size, info.mode = len(data), mode
-            tar.addfile(info, io.BytesIO(data))
-    return stream.getvalue()
+    return elf_file(_WAITS[architecture], architecture)

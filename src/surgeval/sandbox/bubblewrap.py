@@ -23,7 +23,7 @@ from surgeval.errors import EngineFailed, HiddenDataRefused, Misuse
 from surgeval.sandbox import _machine as machine
 from surgeval.sandbox._bubblewrap_run import BubblewrapRun
 from surgeval.sandbox._engine import Guarantee, Problem, Running, Severity
-from surgeval.sandbox._intake import ImageLimits
+from surgeval.sandbox._intake import ImageFacts, ImageLimits
 from surgeval.sandbox._kernel import OwnGroup, mounts_of
 from surgeval.sandbox._launch import SCRATCH, SCRATCH_HOME, Launch, Mount, MountKind
 from surgeval.sandbox._seccomp import bpf_program
@@ -76,6 +76,10 @@ class BubblewrapEngine:
     def store(self, archive: Path, limits: ImageLimits | None = None) -> str:  # noqa: ARG002
         """Nothing: it runs commands of this machine."""
         raise Misuse(f"the bubblewrap engine runs commands, not images; got {archive}; use podman or docker")
+
+    def facts(self, image: str) -> ImageFacts | None:  # noqa: ARG002
+        """None: it runs commands."""
+        return None
 
     def images(self) -> frozenset[str]:
         """None: it runs commands."""
@@ -283,7 +287,8 @@ def _environment(launch: Launch) -> dict[str, str]:
 def _command(launch: Launch) -> list[str]:
     """The command behind its gate, without rights; the shell of the gate leaves nothing in the environment."""
     variables = [f"{name}={value}" for name, value in _environment(launch).items()]
-    gated = ["/bin/sh", "-c", _GATE, "gate", "/usr/bin/env", "-i", *variables, *launch.command]
+    files = f"ulimit -c 0; ulimit -n {launch.limits.open_files} 2>/dev/null; "  # a lower limit of the host stays
+    gated = ["/bin/sh", "-c", files + _GATE, "gate", "/usr/bin/env", "-i", *variables, *launch.command]
     if os.geteuid() != 0:
         return gated
     uid, _, gid = launch.user.partition(":")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import ClassVar
 
-from surgeval.errors import EngineFailed
+from surgeval.errors import EngineFailed, Misuse
 from surgeval.sandbox import _machine as machine
 from surgeval.sandbox._cli import Cli
 from surgeval.sandbox._container import ContainerEngine
@@ -64,6 +64,20 @@ class DockerEngine(ContainerEngine):
         elif "name=userns" not in options:
             text = "users of a container are users of the host"
             yield Problem("no-userns", text, "start the daemon with `--userns-remap=default`", Severity.WEAKENS)
+
+    def check(self, launch: Launch) -> None:
+        """Nothing, when a launch can be asked of this engine on this machine.
+
+        Raises:
+            Misuse: With the reason. A daemon that knows no CDI would take the name of a GPU for that of a file.
+        """
+        super().check(launch)
+        if launch.gpu is None:
+            return
+        facts = json.loads(self._cli("info", "--format", "{{json .}}", timeout_s=20))
+        if not facts.get("CDISpecDirs"):
+            text = f"the daemon (version {facts.get('ServerVersion')}) gives no device by its CDI name"
+            raise Misuse(f"GPU {launch.gpu!r} was asked for, and {text}; use podman, or docker 28.2 or newer")
 
     def _own_flags(self, launch: Launch) -> list[str]:
         runtime = ["--runtime", self._runtime] if self._runtime else []

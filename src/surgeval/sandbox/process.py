@@ -20,7 +20,7 @@ from typing import ClassVar
 from surgeval.errors import EngineFailed, Misuse
 from surgeval.sandbox._engine import Death, Guarantee, Problem, Running, Severity, refuse_hidden
 from surgeval.sandbox._folders import Folder
-from surgeval.sandbox._intake import ImageLimits
+from surgeval.sandbox._intake import ImageFacts, ImageLimits
 from surgeval.sandbox._launch import Launch, Mount, MountKind
 from surgeval.sandbox._log_tail import LogTail
 from surgeval.sandbox._watchdog import MARK as MARK
@@ -52,6 +52,10 @@ class ProcessEngine:
     def store(self, archive: Path, limits: ImageLimits | None = None) -> str:  # noqa: ARG002
         """Nothing: a plain process cannot run an image."""
         raise Misuse(f"the process engine runs commands, not images; got {archive}; use podman or docker")
+
+    def facts(self, image: str) -> ImageFacts | None:  # noqa: ARG002
+        """None: it runs commands."""
+        return None
 
     def images(self) -> frozenset[str]:
         """None: it runs commands."""

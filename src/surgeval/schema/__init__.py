@@ -2,6 +2,7 @@
 
 __all__ = [
     "archives",
+    "declaration",
     "documents",
     "file_kinds",
     "finding_log",
@@ -24,8 +25,10 @@ __all__ = [
     "rows",
     "score_matrix",
     "score_table",
+    "shard",
     "shown_tables",
     "shown_text",
+    "statistic_rules",
     "statistics_table",
     "table_facts",
     "table_files",

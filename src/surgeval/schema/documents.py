@@ -6,6 +6,7 @@ Long lists of rows are read by `rows` instead, piece by piece.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,11 @@ from surgeval.errors import FileUnreadable
 
 MOST_BYTES = 2 << 30
 """Larger files are refused."""
+_STEERING = re.compile(
+    "[\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e007f]"
+)
+"""Characters that a terminal obeys or that turn text round, beyond those that JSON always escapes."""
 
 
 def read_text(path: str | Path) -> str:
@@ -50,14 +56,18 @@ def read_json(path: str | Path) -> Any:
 
 
 def json_text(data: Any, *, indent: int | None = None) -> str:
-    """Data as JSON that any file can hold: letters as they are, but escaped where half a character is among them.
+    """Data as JSON that any file can hold and any terminal show: letters as they are, what steers a terminal escaped.
+
+    Everything beyond ASCII is escaped where half a character is among it. Either way the same data are read back.
 
     Example:
         >>> json_text({"candidate": chr(0xD800)})
         '{"candidate": "\\\\ud800"}'
     """
     text = json.dumps(data, indent=indent, ensure_ascii=False, default=str)
-    return text if is_whole(text) else json.dumps(data, indent=indent, default=str)
+    if not is_whole(text):
+        return json.dumps(data, indent=indent, default=str)
+    return _STEERING.sub(lambda match: json.dumps(match.group())[1:-1], text)
 
 
 def is_whole(text: str) -> bool:

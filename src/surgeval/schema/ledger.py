@@ -189,6 +189,12 @@ class Ledger:
         entries = self.introduced(class_name, second)
         return [entry for entry in entries if counts_as_retrieved(entry.class_name, entry.state_at(second))]
 
+    def returned_in(self, window: Window, class_name: str | None = None) -> list[Entry]:
+        """The objects that come to count as retrieved within the window, in order of time."""
+        entries = [e for e in self.of_class(class_name) if e.back_s is not None]
+        back = [e for e in entries if window.start_s <= (e.back_s or 0) <= window.end_s]
+        return sorted(back, key=lambda entry: entry.back_s or 0)
+
     def inside(self, class_name: str | None, second: int) -> list[Entry]:
         """The objects that count and do not count as retrieved: in the body, wanted or not."""
         entries = self.introduced(class_name, second)

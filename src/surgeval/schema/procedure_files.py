@@ -5,21 +5,27 @@
      "tracks": [{"instance", "class", "seconds": [[first, count], ...], "boxes": [x, y, width, height, ...],
                  "visibility": [["visible", count], ...], "attributes": {}, "changes": [[second, name, value]]}],
      "events": [[second, kind, instance, {details}], ...], "phases": [[name, start_s, end_s], ...],
-     "instruments": [tracks], "masked": [[start_s, end_s], ...], "facts": {}}
+     "instruments": [tracks], "masked": [[start_s, end_s], ...], "facts": {},
+     "declared": {"classes": [...] or null, "events": [kinds], "phases": true, "attributes": true,
+                  "spans": [[start_s, end_s], ...] or null, "confirmed_by": [names]},
+     "proposed": [instances], "assumed": [fields]}
 
-Seconds and visibility are stored as runs, boxes as one flat list. A round trip loses nothing.
+`declared` says what was looked for (null: every class, the whole video); without it nobody said. Seconds and
+visibility are stored as runs, boxes as one flat list. A round trip loses nothing.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from surgeval.errors import FileUnreadable, ProcedureInvalid, UnknownName
+from surgeval.schema.declaration import Declaration
 from surgeval.schema.documents import read_json
 from surgeval.schema.procedure_problems import procedure_problems
 from surgeval.schema.tracks import AttributeChange, Event, EventKind, Phase, Procedure, Span, Track, Visibility
@@ -46,6 +52,8 @@ def procedure_to_dict(procedure: Procedure) -> dict[str, Any]:
         "instruments": [_track_to_dict(track) for track in procedure.instruments],
         "masked": [list(span) for span in procedure.masked],
         "facts": dict(procedure.facts),
+        **({} if procedure.declared is None else {"declared": _declaration_to_dict(procedure.declared)}),
+        **{name: list(getattr(procedure, name)) for name in ("proposed", "assumed") if getattr(procedure, name)},
     }
 
 
@@ -114,6 +122,14 @@ def _track_to_dict(track: Track) -> dict[str, Any]:
     }
 
 
+def _declaration_to_dict(declared: Declaration) -> dict[str, Any]:
+    spans = None if declared.spans is None else [list(span) for span in declared.spans]
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in {**asdict(declared), "spans": spans}.items()
+    }
+
+
 def _runs_of_seconds(seconds: np.ndarray) -> list[list[int]]:
     starts = np.flatnonzero(np.diff(seconds, prepend=np.int64(-2)) != 1) if seconds.size else np.empty(0, int)
     counts = np.diff(starts, append=seconds.size)
@@ -145,6 +161,8 @@ def _read_procedure(document: Any, problems: list[str]) -> Procedure | None:
         "instruments": _each(document, "instruments", _read_track, problems),
         "masked": _each(document, "masked", _read_span, problems),
     }
+    parts |= {name: _texts(document.get(name, []), name, problems) for name in ("proposed", "assumed")}
+    parts["declared"] = _read_declaration(document["declared"], problems) if "declared" in document else None
     patient = document.get("patient") or ""
     facts = document.get("facts") or {}
     if not isinstance(patient, str) or not isinstance(facts, dict):
@@ -152,6 +170,40 @@ def _read_procedure(document: Any, problems: list[str]) -> Procedure | None:
     if problems:
         return None
     return Procedure(**texts, **sizes, **parts, patient=patient, facts={str(k): str(v) for k, v in facts.items()})
+
+
+def _read_declaration(row: Any, problems: list[str]) -> Declaration | None:
+    if not isinstance(row, dict):
+        problems.append(f"'declared' must be an object, got {_shown(row)}")
+        return None
+    known = [field.name for field in fields(Declaration)]
+    problems += [
+        f"'declared' has the unknown key {key!r}; known: {', '.join(known)}" for key in row if key not in known
+    ]
+    for name in ("phases", "attributes"):
+        if not isinstance(row.get(name, False), bool):
+            problems.append(f"'declared': {name!r} must be true or false, got {_shown(row[name])}")
+    events = _texts(row.get("events", []), "events", problems)
+    kinds = [kind.value for kind in EventKind]
+    problems += [
+        f"'declared': unknown event {kind!r}; known: {', '.join(kinds)}" for kind in events if kind not in kinds
+    ]
+    classes, spans = row.get("classes", []), row.get("spans")
+    return Declaration(
+        classes=None if classes is None else _texts(classes, "classes", problems),
+        events=events,
+        phases=row.get("phases") is True,
+        attributes=row.get("attributes") is True,
+        spans=None if spans is None else _each(row, "spans", _read_span, problems),
+        confirmed_by=_texts(row.get("confirmed_by", []), "confirmed_by", problems),
+    )
+
+
+def _texts(values: Any, name: str, problems: list[str]) -> tuple[str, ...]:
+    if not isinstance(values, list | tuple) or not all(isinstance(value, str) for value in values):
+        problems.append(f"{name!r} must be a list of texts, got {_shown(values)}")
+        return ()
+    return tuple(values)
 
 
 def _of_kind(row: Mapping[str, Any], key: str, kind: type, problems: list[str], where: str = "") -> Any:

@@ -16,6 +16,9 @@ import numpy as np
 from surgeval.errors import ProcedureInvalid, nearest
 from surgeval.schema.tracks import Detail, Event, EventKind, Procedure, Span, Track, Visibility
 
+_OF_THE_VIEW = (EventKind.FIRST_SEEN, EventKind.LEFT_VIEW, EventKind.REAPPEARED)
+MEASURES = ("duration_s", "width_px", "height_px")
+"""What may be assumed where nobody told it."""
 _ONCE = (
     EventKind.INSERTED,
     EventKind.FIRST_SEEN,
@@ -40,6 +43,7 @@ def procedure_problems(procedure: Procedure, *, class_names: Sequence[str] | Non
         *_event_problems(procedure),
         *_span_problems("phase", ((p.name, Span(p.start_s, p.end_s)) for p in procedure.phases), procedure.duration_s),
         *_span_problems("masked stretch", (("", span) for span in procedure.masked), procedure.duration_s),
+        *_declaration_problems(procedure),
     ]
 
 
@@ -152,6 +156,29 @@ def _span_problems(what: str, spans: Iterable[tuple[str, Span]], duration_s: int
         if span.start_s < last_end:
             yield f"{title} starts at {span.start_s} s before {last_name or 'the one before it'} ends at {last_end} s"
         last_end, last_name = max(last_end, span.end_s), name
+
+
+def _declaration_problems(procedure: Procedure) -> Iterator[str]:
+    known = {track.instance for track in procedure.tracks}
+    for instance in procedure.proposed:
+        if instance not in known:
+            yield f"the proposed instance {instance!r} has no track"
+    for name in procedure.assumed:
+        if name not in MEASURES:
+            yield f"{name!r} cannot be assumed; known: {', '.join(MEASURES)}"
+    if (declared := procedure.declared) is None:
+        return
+    if declared.spans is not None:
+        spans = (("", Span(*span)) for span in declared.spans)
+        yield from _span_problems("annotated stretch", spans, procedure.duration_s)
+    beyond = {e.kind.value for e in procedure.events if e.kind not in _OF_THE_VIEW} - set(declared.events)
+    if beyond:
+        yield f"events {', '.join(sorted(beyond))} are given, but not declared as annotated"
+    names = {track.class_name for track in procedure.tracks}
+    if declared.classes is not None and (more := names - set(declared.classes)):
+        yield f"objects of {', '.join(sorted(more))} are given, but not declared as annotated"
+    if procedure.phases and not declared.phases:
+        yield "phases are given, but not declared as annotated"
 
 
 # --- story ---------------------------------------------------------------------------------------

@@ -5,7 +5,47 @@ from __future__ import annotations
 import unicodedata
 
 ELLIPSIS = "…"
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the beginning of a formula."""
 _STAND_IN = "�"
+
+
+_UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Kinds of characters that steer a terminal or turn text round instead of showing something."""
+
+
+def visible(text: str) -> str:
+    """The text with what a terminal would obey, hide or refuse spelled out; names and answers may be hostile.
+
+    Example:
+        >>> visible("two" + chr(27) + "[2Jlines")
+        'two\\\\x1b[2Jlines'
+    """
+    if text.isprintable():
+        return text
+    return "".join(_seen(letter) for letter in text)
+
+
+def visible_log(printed: bytes) -> bytes:
+    """What a program printed, fit for `cat`: lines that overwrote each other follow each other."""
+    text = printed.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+    return visible(text).encode()
+
+
+def as_cell(text: str) -> str:
+    """Words of somebody else as a cell of a table: `visible`, on one line, and no formula for a spreadsheet.
+
+    Example:
+        >>> as_cell("=1+1" + chr(10) + "more")
+        "'=1+1 more"
+    """
+    words = visible(" ".join(text.split()))
+    return f"'{words}" if words.startswith(FORMULA_STARTS) else words
+
+
+def _seen(letter: str) -> str:
+    unseen = letter not in "\n\t" and unicodedata.category(letter) in _UNSEEN
+    return letter.encode("unicode_escape", "backslashreplace").decode() if unseen else letter
 
 
 def plain(text: object, *, limit: int | None = None) -> str:

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surgeval.errors import ProcedureInvalid
+from surgeval.schema.declaration import ALL, Declaration, declared
 
 
 class Box(NamedTuple):
@@ -287,9 +288,15 @@ class Procedure:
     """The independent unit; the video itself where nothing else is known."""
     facts: Mapping[str, str] = field(default_factory=dict)
     """Anything else worth keeping, as text."""
+    declared: Declaration | None = None
+    """What was annotated; None where nobody said."""
+    proposed: tuple[str, ...] = ()
+    """Instances that a program proposed and nobody has confirmed."""
+    assumed: tuple[str, ...] = ()
+    """Which of `duration_s`, `width_px` and `height_px` nobody told, so that they are only a guess."""
 
     def __post_init__(self) -> None:
-        for name in ("tracks", "phases", "instruments", "masked"):
+        for name in ("tracks", "phases", "instruments", "masked", "proposed", "assumed"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "events", tuple(sorted(self.events, key=lambda event: event.second)))
         if not self.patient:
@@ -315,3 +322,19 @@ class Procedure:
             if phase.start_s <= second < phase.end_s:
                 return phase.name
         return None
+
+    @property
+    def annotated(self) -> Declaration:
+        """What was annotated: as declared, or no more than what occurs where nobody declared anything."""
+        if self.declared is not None:
+            return self.declared
+        return Declaration(
+            classes=tuple(dict.fromkeys(track.class_name for track in self.tracks)),
+            events=tuple(dict.fromkeys(event.kind.value for event in self.events)),
+            phases=bool(self.phases),
+            attributes=any(track.attributes or track.changes for track in self.tracks),
+        )
+
+
+EVERYTHING = declared((ALL,), kinds=tuple(EventKind))
+"""Whoever annotated looked for every class, event, phase and attribute in the whole video."""

@@ -17,4 +17,5 @@ __all__ = [
     "run",
     "study",
     "summary",
+    "verdict",
 ]

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from surgeval.simulation.centers import CIRCLE_RADIUS
 from surgeval.simulation.paint import (
     Canvas,
+    Field,
     Paint,
+    Rect,
     Sprite,
+    Stamp,
     cover,
     ellipse,
     flat,
     lay,
-    lay_sprite,
     noise,
     sprite_of,
+    stamped,
     turned_canvas,
 )
 from surgeval.simulation.scene import Scene, View
@@ -30,6 +34,34 @@ _SEEN_FROM = 0.03
 """Weaker artefacts are not painted."""
 
 
+LARGEST_LINT = 0.224
+"""How far lint at an instrument reaches at most, in view heights."""
+_DARK_TONE, _BRIGHT_TONE = 60, 230
+"""Between these two the tones of tissue and objects lie."""
+
+
+def exposure_curve(levels: Levels) -> Field | None:
+    """What each of the 256 tones becomes under a wrong exposure, not yet cut off; None under a right one."""
+    exposure = 1 + 1.6 * levels["image_too_bright"] - 0.85 * levels["image_too_dark"]
+    if abs(exposure - 1) <= _SEEN_FROM:
+        return None
+    return np.arange(256) * exposure + 60 * levels["image_too_bright"]
+
+
+def kept_contrast(levels: Levels) -> float:
+    """Which part of the contrast between dark and bright tones a wrong exposure leaves, from 0 to 1."""
+    curve = exposure_curve(levels)
+    if curve is None:
+        return 1.0
+    dark, bright = np.clip(curve[[_DARK_TONE, _BRIGHT_TONE]], 0, 255)
+    return float(np.clip((bright - dark) / (_BRIGHT_TONE - _DARK_TONE), 0, 1))
+
+
+def _stepped(level: float) -> float:
+    """The strength in the steps in which sprites are painted: a sprite must not depend on who asked for it first."""
+    return 0.0 if level < _SEEN_FROM else max(round(level * 5), 1) / 5
+
+
 class ArtefactPainter:
     """Everything that spoils the picture, for one scene."""
 
@@ -37,16 +69,19 @@ class ArtefactPainter:
         self.scene = scene
         self.height, self.width, self.scale = scene.height_px, scene.width_px, float(scene.height_px)
         self.rng_name = f"{scene.seed}/{scene.video}"
-        rng = stream(scene.seed, "artefact painter", scene.video)
-        self.spots = rng.uniform(-0.5, 0.5, (24, 2)) * (scene.aspect, 1.0)
-        self.shade = self._shade()
-        self.grain = self._grain(rng)
-        self.clouds = np.asarray(np.clip(0.72 + 0.5 * self._noise((self.height, 2 * self.width), 0.16), 0, 1))
+        self.rng = stream(scene.seed, "artefact painter", scene.video)
+        self.spots = self.rng.uniform(-0.5, 0.5, (24, 2)) * (scene.aspect, 1.0)
         self.sixteen = np.empty((self.height, self.width, 4), dtype=np.uint16)
         self._made: dict[str, Sprite] = {}
 
     def _noise(self, shape: tuple[int, int], coarse: float) -> NDArray[np.float32]:
         return noise(shape, self.scene.seed + len(self.rng_name), coarse * self.scale)
+
+    @cached_property
+    def clouds(self) -> NDArray[np.float32]:
+        """How thick the smoke is, twice as wide as the picture: it drifts."""
+        thick = np.clip(0.72 + 0.5 * self._noise((self.height, 2 * self.width), 0.16), 0, 1)
+        return np.asarray(thick, dtype=np.float32)
 
     # --- under the objects ---------------------------------------------------------------------
 
@@ -57,8 +92,7 @@ class ArtefactPainter:
             return
         sprite = self._sprite(f"blood {round(level * 6)}", lambda: self._pool(round(level * 6) / 6))
         for spot in self.spots[: 2 + round(4 * level)]:
-            x, y = self._follow(view, at, spot)
-            lay_sprite(frame, sprite, x, y)
+            stamped(sprite, *self._follow(view, at, spot)).lay(frame)
 
     def _pool(self, level: float) -> Sprite:
         reach = (0.12 + 0.2 * level) * self.scale
@@ -82,18 +116,19 @@ class ArtefactPainter:
 
     # --- on the instruments --------------------------------------------------------------------
 
-    def on_instrument(self, frame: Frame, tip: tuple[float, float], thick: float, levels: Levels) -> None:
-        """Tissue, reflections and other material at the working end."""
-        if (level := levels["instrument_tissue"]) >= _SEEN_FROM:
+    def on_instrument(self, tip: tuple[float, float], thick: float, levels: Levels) -> Iterator[Stamp]:
+        """Tissue and other material at the working end, which hide what lies behind, and the tip's own shine."""
+        if (level := _stepped(levels["instrument_tissue"])) > 0:
             reach = (0.5 + 1.3 * level) * thick
-            flap = self._sprite(f"flap {round(reach)}", lambda: self.flap(turned_canvas(reach, reach, 0.0), reach, 3))
-            lay_sprite(frame, flap, tip[0] + 0.6 * thick, tip[1] + 0.4 * thick)
-        if (level := levels["instrument_reflections"]) >= _SEEN_FROM:
-            shine = self._sprite(f"shine {round(level * 5)}", lambda: self._shine(0.10 * (0.3 + level), 0.9))
-            lay_sprite(frame, shine, tip[0] + 0.3 * thick, tip[1])
-        if (level := levels["instrument_other_object"]) >= _SEEN_FROM:
-            lint = self._sprite(f"lint {round(level * 5)}", lambda: self._lint(0.16 * (0.4 + level)))
-            lay_sprite(frame, lint, tip[0], tip[1])
+            key = f"flap {reach:.2f}"
+            flap = self._sprite(key, lambda: self.flap(turned_canvas(reach, reach, 0.0), reach, 3))
+            yield stamped(flap, tip[0] + 0.6 * thick, tip[1] + 0.4 * thick)
+        if (level := _stepped(levels["instrument_reflections"])) > 0:
+            shine = self._sprite(f"shine {level:.1f}", lambda: self._shine(0.10 * (0.3 + level), 0.9))
+            yield stamped(shine, tip[0] + 0.3 * thick, tip[1])
+        if (level := _stepped(levels["instrument_other_object"])) > 0:
+            lint = self._sprite(f"lint {level:.1f}", lambda: self._lint(LARGEST_LINT * (0.4 + level) / 1.4))
+            yield stamped(lint, tip[0], tip[1])
 
     def flap(self, canvas: Canvas, reach: float, seed: int) -> Sprite:
         """A fold of fatty tissue that covers the lower part of something of that size."""
@@ -121,24 +156,37 @@ class ArtefactPainter:
 
     def over(self, frame: Frame, view: View, at: int, levels: Levels) -> Frame:
         """Reflections, material, smoke, dirt on the lens, exposure, then the optics' own shading and grain."""
-        self._reflections(frame, view, at, levels["background_reflections"])
-        self._material(frame, levels["background_other_object"])
+        for stamp in (*self.reflections(view, at, levels), *self.material(levels)):
+            stamp.lay(frame)
         self._smoke(frame, float(view.times_s[at]), levels["background_smoke"])
-        self._dirt(frame, levels["image_lens_dirty"])
-        exposure = 1 + 1.6 * levels["image_too_bright"] - 0.85 * levels["image_too_dark"]
-        if abs(exposure - 1) > _SEEN_FROM:
-            curve = np.clip(np.arange(256) * exposure + 60 * levels["image_too_bright"], 0, 255).astype(np.uint8)
-            frame = curve[frame]
+        for stamp in self.dirt(levels):
+            stamp.lay(frame)
+        curve = exposure_curve(levels)
+        if curve is not None:
+            frame = np.clip(curve, 0, 255).astype(np.uint8)[frame]
         return self._optics(frame, float(view.times_s[at]))
 
-    def _reflections(self, frame: Frame, view: View, at: int, level: float) -> None:
+    def clear_in(self, rect: Rect, view: View, at: int, levels: Levels) -> NDArray[np.float32]:
+        """For each pixel of a rectangle, how much of what lies there reaches the viewer, from 0 to 1.
+
+        Smoke, dirt and reflections lie before it, the optics and a wrong exposure take light or contrast away.
+        """
+        clear = self.light[rect.slices()] * np.float32(kept_contrast(levels))
+        if (veil := self._veil(float(view.times_s[at]), levels["background_smoke"], rect)) is not None:
+            clear *= 1 - veil
+        for stamp in (*self.reflections(view, at, levels), *self.dirt(levels)):
+            stamp.dim(clear, rect)
+        return clear
+
+    def reflections(self, view: View, at: int, levels: Levels) -> Iterator[Stamp]:
+        """White spots of the lamp on wet tissue."""
+        level = levels["background_reflections"]
         if level < _SEEN_FROM:
             return
         for number, spot in enumerate(self.spots[: 3 + round(18 * level)]):
             reach = 0.015 + 0.012 * (number % 4) * (0.5 + level)
             shine = self._sprite(f"spot {reach:.3f}", partial(self._shine, reach, 1.0))
-            x, y = self._follow(view, at, spot * 0.8)
-            lay_sprite(frame, shine, x, y)
+            yield stamped(shine, *self._follow(view, at, spot * 0.8))
 
     def _shine(self, reach: float, strength: float) -> Sprite:
         size = reach * self.scale
@@ -149,12 +197,11 @@ class ArtefactPainter:
             Paint(flat(canvas.x.shape, (1.0, 1.0, 1.0)), np.asarray(alpha, np.float32)), canvas.pivot, self.scene.center
         )
 
-    def _material(self, frame: Frame, level: float) -> None:
+    def material(self, levels: Levels) -> Iterator[Stamp]:
         """Something that is no instrument at the edge: a trocar's rim, seen from within."""
-        if level < _SEEN_FROM:
-            return
-        rim = self._sprite(f"rim {round(level * 5)}", lambda: self._rim(round(level * 5) / 5))
-        lay_sprite(frame, rim, 0.06 * self.scale, 0.1 * self.scale)
+        if (level := levels["background_other_object"]) >= _SEEN_FROM:
+            rim = self._sprite(f"rim {round(level * 5)}", lambda: self._rim(round(level * 5) / 5))
+            yield stamped(rim, 0.06 * self.scale, 0.1 * self.scale)
 
     def _rim(self, level: float) -> Sprite:
         reach = (0.25 + 0.4 * level) * self.scale
@@ -167,21 +214,31 @@ class ArtefactPainter:
         )
 
     def _smoke(self, frame: Frame, time_s: float, level: float) -> None:
-        if level < _SEEN_FROM:
+        share = self._veil(time_s, level, Rect(0, 0, self.width, self.height))
+        if share is None:
             return
-        shift = int(time_s * 0.12 * self.scale) % self.width
-        veil = (self.clouds[:, shift : shift + self.width] * (256 * 0.92 * level)).astype(np.uint16)[..., None]
+        veil = (share * 256).astype(np.uint16)[..., None]
         np.multiply(frame, 256 - veil, out=self.sixteen, casting="unsafe")
         self.sixteen += veil * np.uint16(205)
         self.sixteen >>= 8
         frame[...] = self.sixteen
 
-    def _dirt(self, frame: Frame, level: float) -> None:
+    def _veil(self, time_s: float, level: float, rect: Rect) -> NDArray[np.float32] | None:
+        """How much of each pixel of a rectangle is smoke, or None where there is none."""
+        if level < _SEEN_FROM:
+            return None
+        shift = int(time_s * 0.12 * self.scale) % self.width
+        rows, columns = rect.slices(-shift)
+        return self.clouds[rows, columns] * np.float32(0.92 * level)
+
+    def dirt(self, levels: Levels) -> Iterator[Stamp]:
+        """Smears on the lens."""
+        level = levels["image_lens_dirty"]
         if level < _SEEN_FROM:
             return
         smear = self._sprite(f"smear {round(level * 6)}", lambda: self._smear(round(level * 6) / 6))
         for x, y in ((0.32, 0.3), (0.68, 0.62), (0.75, 0.22))[: 1 + round(2 * level)]:
-            lay_sprite(frame, smear, x * self.width, y * self.height)
+            yield stamped(smear, x * self.width, y * self.height)
 
     def _smear(self, level: float) -> Sprite:
         reach = (0.14 + 0.14 * level) * self.scale
@@ -201,20 +258,28 @@ class ArtefactPainter:
         np.right_shift(self.sixteen, 8, out=self.sixteen)
         return np.minimum(self.sixteen, 255).astype(np.uint8)
 
-    def _shade(self) -> NDArray[np.uint16]:
-        """256 where the optics pass all light; less towards the corners, 0 outside a round picture."""
+    @cached_property
+    def shade(self) -> NDArray[np.uint16]:
+        """`light` as factors that whole numbers are multiplied with."""
+        return np.repeat((self.light * 250).astype(np.uint16)[..., None], 4, axis=2)
+
+    @cached_property
+    def light(self) -> NDArray[np.float32]:
+        """1 where the optics pass all light; less towards the corners, 0 outside a round picture."""
         rows = (np.arange(self.height) + 0.5 - self.height / 2) / self.scale
         columns = (np.arange(self.width) + 0.5 - self.width / 2) / self.scale
         radius = np.hypot(rows[:, None], columns[None, :])
         light = 1 - self.scene.center.vignette * np.clip(radius / 1.02, 0, 1) ** 2.2
         if self.scene.center.circle:
-            light *= np.clip((0.62 - radius) * self.scale / 3 + 0.5, 0, 1)
-        return np.repeat((light * 250).astype(np.uint16)[..., None], 4, axis=2)
+            light *= np.clip((CIRCLE_RADIUS - radius) * self.scale / 3 + 0.5, 0, 1)
+        return np.asarray(light, dtype=np.float32)
 
-    def _grain(self, rng: np.random.Generator) -> NDArray[np.uint16] | None:
+    @cached_property
+    def grain(self) -> NDArray[np.uint16] | None:
+        """Noise of the sensor, a little larger than the picture: it is shifted from frame to frame."""
         if self.scene.center.grain < 1:
             return None
-        raw = rng.normal(0, self.scene.center.grain * 40, (self.height + 32, self.width + 32, 1))
+        raw = self.rng.normal(0, self.scene.center.grain * 40, (self.height + 32, self.width + 32, 1))
         return np.repeat(np.clip(np.abs(raw), 0, 1200).astype(np.uint16), 4, axis=2)
 
     def _sprite(self, key: str, paint: Callable[[], Sprite]) -> Sprite:

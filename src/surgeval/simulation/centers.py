@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 
 from surgeval.errors import UnknownName
 
+CIRCLE_RADIUS = 0.62
+"""Where a round picture ends, in view heights from its middle."""
+
 
 @dataclass(frozen=True, slots=True)
 class Center:

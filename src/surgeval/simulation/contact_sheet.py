@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypedDict
 
 import numpy as np
@@ -15,8 +15,10 @@ from surgeval.simulation.catalogue import PROCEDURE_TYPES
 from surgeval.simulation.centers import CENTERS
 from surgeval.simulation.lives import Life
 from surgeval.simulation.renderer import Renderer
-from surgeval.simulation.scene import Scene, Sight, View
+from surgeval.simulation.scene import Scene, View
+from surgeval.simulation.sighting import sights
 from surgeval.simulation.stage import draw_scene
+from surgeval.simulation.timelines import within_any
 from surgeval.video.lettering import letter_mask
 
 Picture = NDArray[np.uint8]
@@ -30,6 +32,8 @@ class _Size(TypedDict):
 _BAR_PX = 20
 _MORE = 40
 """Procedures among which a strong episode of every artefact is looked for; few have all of them."""
+_TRIES = 40
+"""Moments of each object that are looked at until one shows it whole."""
 _SHOWN_ARTEFACTS = (
     "background_blood",
     "background_smoke",
@@ -98,47 +102,53 @@ def _renderer(scene: Scene, renderers: dict[str, Renderer]) -> Renderer:
 
 def _clearest(scenes: Sequence[Scene], class_name: str) -> tuple[Scene, float, NDArray[np.float64]]:
     """Where an object of the class is seen best: visible, large, near the middle, alone, without artefacts."""
-    best: tuple[float, Scene, float, NDArray[np.float64]] | None = None
-    for scene in scenes:
-        lives = [life for life in scene.lives if life.class_name == class_name]
-        if not lives:
-            continue
-        view = scene.look(np.arange(scene.duration_s, dtype=float))
-        levels = scene.conditions(view.times_s)
-        sights = view.sights()
-        spoiled = np.sum([levels[kind] for kind in CHARACTERISTICS], axis=0)
-        for life in lives:
-            sight, span = sights[life.instance], view.span_of(life)
-            if span.stop <= span.start:
-                continue
-            middle = np.hypot(sight.place[:, 0] - scene.aspect / 2, sight.place[:, 1] - 0.5)
-            merit = sight.place[:, 3] - 2.0 * middle - 1.5 * spoiled[span] + 4 * life.size[0]
-            merit -= 1.5 * _crowding(life, view, sights)
-            merit[sight.visibility != Visibility.VISIBLE] = -np.inf
-            at = int(merit.argmax())
-            if best is None or merit[at] > best[0]:
-                best = (float(merit[at]), scene, float(view.times_s[span][at]), sight.boxes[at])
-    if best is None:
-        raise LookupError(class_name)
-    return best[1:]
+    moments = [moment for scene in scenes for moment in _moments(scene, class_name)]
+    for _, scene, life, time_s in sorted(moments, key=lambda moment: -moment[0]):
+        sight = sights(scene, np.array([time_s]))[life.instance]
+        if sight.visibility.tolist() == [Visibility.VISIBLE]:
+            return scene, time_s, sight.boxes[0]
+    raise LookupError(class_name)
 
 
-def _crowding(life: Life, view: View, sights: Mapping[str, Sight]) -> NDArray[np.float64]:
-    """For each time in which the object exists, the share of its box that boxes of other objects overlap."""
-    sight, span = sights[life.instance], view.span_of(life)
-    area = np.maximum(sight.boxes[:, 2] * sight.boxes[:, 3], 1e-9)
-    shared = np.zeros(len(sight.boxes))
+def _moments(scene: Scene, class_name: str) -> Iterator[tuple[float, Scene, Life, float]]:
+    """The best moments of every object of a class, with their merit; whether it is seen then is left open."""
+    lives = [life for life in scene.lives if life.class_name == class_name]
+    if not lives:
+        return
+    view = scene.look(np.arange(scene.duration_s, dtype=float))
+    levels = scene.conditions(view.times_s)
+    spoiled = np.sum([levels[kind] for kind in CHARACTERISTICS], axis=0)
+    for life in lives:
+        span, place = view.span_of(life), view.place(life)
+        middle = np.hypot(place[:, 0] - scene.aspect / 2, place[:, 1] - 0.5)
+        merit = place[:, 3] - 2.0 * middle - 1.5 * spoiled[span] + 4 * life.size[0]
+        merit -= 1.5 * _crowding(life, view) + 5.0 * within_any(life.covered, view.times_s[span])
+        for at in np.argsort(-merit)[:_TRIES].tolist():
+            yield float(merit[at]), scene, life, float(view.times_s[span][at])
+
+
+def _crowding(life: Life, view: View) -> NDArray[np.float64]:
+    """For each time in which the object exists, the share of its square that squares of other objects overlap."""
+    span, mine = view.span_of(life), _squares(life, view)
+    area = np.maximum((mine[:, 2:] - mine[:, :2]).prod(axis=1), 1e-9)
+    shared = np.zeros(len(mine))
     for other in view.scene.lives:
-        seen, also = sights[other.instance], view.span_of(other)
+        also = view.span_of(other)
         start, stop = max(span.start, also.start), min(span.stop, also.stop)
         if other is life or stop <= start:
             continue
-        here, there = slice(start - span.start, stop - span.start), slice(start - also.start, stop - also.start)
-        low = np.maximum(sight.boxes[here, :2], seen.boxes[there, :2])
-        high = np.minimum(*(boxes[:, :2] + boxes[:, 2:] for boxes in (sight.boxes[here], seen.boxes[there])))
-        shown = seen.visibility[there] != Visibility.OUTSIDE
-        shared[here] += np.clip(high - low, 0, None).prod(axis=1) * shown
+        here = slice(start - span.start, stop - span.start)
+        theirs = _squares(other, view)[start - also.start : stop - also.start]
+        low, high = np.maximum(mine[here, :2], theirs[:, :2]), np.minimum(mine[here, 2:], theirs[:, 2:])
+        shared[here] += np.clip(high - low, 0, None).prod(axis=1)
     return np.asarray(shared / area)
+
+
+def _squares(life: Life, view: View) -> NDArray[np.float64]:
+    """Rows left, top, right, bottom of the square that an object fits into however it is turned."""
+    place = view.place(life)
+    half = (max(life.size) / 2 * place[:, 3])[:, None]
+    return np.column_stack([place[:, :2] - half, place[:, :2] + half])
 
 
 def _strongest(scenes: Sequence[Scene], kind: str) -> tuple[Scene, float]:

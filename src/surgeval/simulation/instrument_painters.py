@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surgeval.simulation.centers import Center
-from surgeval.simulation.paint import Colour, Field, Paint, cover, flat, graded, lay, segment
+from surgeval.simulation.paint import Colour, Field, Paint, Rect, cover, flat, graded, lay, segment
 
 TIP_LENGTH = 3.4
 """Length of the working end in shaft thicknesses."""
@@ -36,31 +37,50 @@ def shaft_profile(tool: str, center: Center, brightness: float) -> NDArray[np.ui
     return colours
 
 
-def lay_shaft(
-    frame: NDArray[np.uint8],
-    profile: NDArray[np.uint8],
-    start: tuple[float, float],
-    end: tuple[float, float],
-    thickness: float,
-) -> None:
-    """Paint a shaft from one point to another (in pixels) into a frame of four channels, in place."""
-    height, width = frame.shape[:2]
-    length = float(np.hypot(end[0] - start[0], end[1] - start[1]))
-    if length < 1:
-        return
-    half = thickness / 2
-    x0, x1 = int(max(min(start[0], end[0]) - half, 0)), int(min(max(start[0], end[0]) + half + 1, width))
-    y0, y1 = int(max(min(start[1], end[1]) - half, 0)), int(min(max(start[1], end[1]) + half + 1, height))
-    if x0 >= x1 or y0 >= y1:
-        return
-    dx, dy = (end[0] - start[0]) / length, (end[1] - start[1]) / length
-    columns = np.arange(x0, x1, dtype=np.float32)[None, :] - start[0]
-    rows = np.arange(y0, y1, dtype=np.float32)[:, None] - start[1]
-    across = rows * dx - columns * dy
-    inside = (np.abs(across) < half) & (columns * dx + rows * dy > 0)
-    index = ((across[inside] / half + 1) * (_PROFILE / 2)).astype(np.intp)
-    packed = frame.view(np.uint32)[y0:y1, x0:x1, 0]
-    packed[inside] = profile.view(np.uint32)[:, 0][np.minimum(index, _PROFILE - 1)]
+class Shaft(NamedTuple):
+    """A shaft from one point to another, in pixels."""
+
+    profile: NDArray[np.uint8]
+    """Its colours from one side to the other."""
+    start: tuple[float, float]
+    end: tuple[float, float]
+    thickness: float
+
+    def lay(self, frame: NDArray[np.uint8]) -> None:
+        """Paint it into a frame of four channels, in place."""
+        rect = self.rect.within(Rect(0, 0, frame.shape[1], frame.shape[0]))
+        if rect.empty:
+            return
+        across, inside = self._across(rect)
+        index = ((across[inside] / (self.thickness / 2) + 1) * (_PROFILE / 2)).astype(np.intp)
+        packed = frame.view(np.uint32)[..., 0][rect.slices()]
+        packed[inside] = self.profile.view(np.uint32)[:, 0][np.minimum(index, _PROFILE - 1)]
+
+    def hide(self, hidden: NDArray[np.bool_], rect: Rect) -> None:
+        """Mark what it hides of a rectangle, in place."""
+        common = self.rect.within(rect)
+        if not common.empty:
+            hidden[common.slices(rect.left, rect.top)] |= self._across(common)[1]
+
+    @property
+    def rect(self) -> Rect:
+        """The rectangle it lies in; empty when it has no length."""
+        if np.hypot(self.end[0] - self.start[0], self.end[1] - self.start[1]) < 1:
+            return Rect(0, 0, 0, 0)
+        half = self.thickness / 2
+        low = [min(self.start[axis], self.end[axis]) - half for axis in (0, 1)]
+        high = [max(self.start[axis], self.end[axis]) + half + 1 for axis in (0, 1)]
+        return Rect(max(int(low[0]), 0), max(int(low[1]), 0), int(high[0]), int(high[1]))
+
+    def _across(self, rect: Rect) -> tuple[Field, NDArray[np.bool_]]:
+        """For each pixel, its distance from the middle line, and whether it belongs to the shaft."""
+        dx, dy = self.end[0] - self.start[0], self.end[1] - self.start[1]
+        length = float(np.hypot(dx, dy))
+        dx, dy = dx / length, dy / length
+        columns = np.arange(rect.left, rect.right, dtype=np.float32)[None, :] - self.start[0]
+        rows = np.arange(rect.top, rect.bottom, dtype=np.float32)[:, None] - self.start[1]
+        across = rows * dx - columns * dy
+        return across, (np.abs(across) < self.thickness / 2) & (columns * dx + rows * dy > 0)
 
 
 def paint_tip(x: Field, y: Field, thickness: float, tool: str) -> Paint:
@@ -70,6 +90,11 @@ def paint_tip(x: Field, y: Field, thickness: float, tool: str) -> Paint:
     rgb *= (0.75 + 0.35 * np.clip(1 - ((y + 0.15 * thickness) / (0.5 * thickness)) ** 2, 0, 1))[..., None]
     lay(rgb, (0.05, 0.05, 0.06), 0.8 * cover(np.abs(shape) - 0.7))
     return Paint(np.clip(rgb, 0, 1), cover(shape))
+
+
+def tip_opacity(x: Field, y: Field, thickness: float, tool: str) -> Field:
+    """The opacity of what `paint_tip` paints."""
+    return cover(_TIPS[tool](x, y, thickness)[0])
 
 
 def _jaws(x: Field, y: Field, t: float, *, opening: float, width: float, back: float) -> Field:

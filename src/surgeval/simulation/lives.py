@@ -32,8 +32,6 @@ SPECIMEN_SIZES: Mapping[str, tuple[float, float]] = {
     "bowel": (0.50, 0.19),
     "tissue": (0.20, 0.13),
 }
-ROUND = frozenset({"Gallstone", "Specimen", "Silicone Loop", "Specimen Bag"})
-"""Classes whose outline is an ellipse; the others fill their rectangle."""
 _CUT_FREE = frozenset({"Specimen", "Gallstone"})
 """Classes that come from the body: nobody inserts them."""
 _FORGOTTEN = {"Sponge": 0.05, "Gallstone": 0.15, "Needle": 0.02}

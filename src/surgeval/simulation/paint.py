@@ -17,6 +17,10 @@ Colour = tuple[float, float, float]
 """Red, green, blue from 0 to 1."""
 
 
+SOLID = 0.4
+"""A pixel that is at least so opaque belongs to the thing, and hides what lies behind it."""
+
+
 class Paint(NamedTuple):
     """A painted picture."""
 
@@ -36,11 +40,84 @@ class Sprite:
     """256 where the frame shows through, 0 where it is covered; four equal channels are spread on use."""
     pivot: tuple[float, float]
     """The column and row that is laid on the wanted place."""
+    shape: NDArray[np.bool_]
+    """The pixels that belong to what is painted: at least `SOLID` opaque."""
 
     @property
     def bytes_held(self) -> int:
         """Memory it takes."""
-        return self.premultiplied.nbytes + self.transparency.nbytes
+        return self.premultiplied.nbytes + self.transparency.nbytes + self.shape.nbytes
+
+
+class Stamp(NamedTuple):
+    """A sprite on its place in a picture."""
+
+    sprite: Sprite
+    left: int
+    top: int
+
+    def lay(self, frame: NDArray[np.uint8]) -> None:
+        """Lay it over a frame of four channels, in place; edges are cut off."""
+        common = self.rect.within(Rect(0, 0, frame.shape[1], frame.shape[0]))
+        if common.empty:
+            return
+        inside = common.slices(self.left, self.top)
+        patch = frame[common.slices()]
+        mixed = patch * self.sprite.transparency[inside][..., None]
+        mixed += self.sprite.premultiplied[inside]
+        mixed >>= 8
+        patch[...] = mixed
+
+    @property
+    def rect(self) -> Rect:
+        """The rectangle it lies in."""
+        height, width = self.sprite.shape.shape
+        return Rect(self.left, self.top, self.left + width, self.top + height)
+
+    def hide(self, hidden: NDArray[np.bool_], rect: Rect) -> None:
+        """Mark what it hides of a rectangle, in place."""
+        common = self.rect.within(rect)
+        if not common.empty:
+            hidden[common.slices(rect.left, rect.top)] |= self.sprite.shape[common.slices(self.left, self.top)]
+
+    def dim(self, clear: NDArray[np.float32], rect: Rect) -> None:
+        """Take away what it leaves of the light from a rectangle, in place."""
+        common = self.rect.within(rect)
+        if not common.empty:
+            through = self.sprite.transparency[common.slices(self.left, self.top)]
+            clear[common.slices(rect.left, rect.top)] *= through * np.float32(1 / 256)
+
+
+class Rect(NamedTuple):
+    """A rectangle of pixels; the right column and the bottom row do not belong to it."""
+
+    left: int
+    top: int
+    right: int
+    bottom: int
+
+    @property
+    def empty(self) -> bool:
+        """Whether it holds no pixel."""
+        return self.left >= self.right or self.top >= self.bottom
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Height and width."""
+        return self.bottom - self.top, self.right - self.left
+
+    def within(self, other: Rect) -> Rect:
+        """What both have in common."""
+        return Rect(
+            max(self.left, other.left),
+            max(self.top, other.top),
+            min(self.right, other.right),
+            min(self.bottom, other.bottom),
+        )
+
+    def slices(self, left: int = 0, top: int = 0) -> tuple[slice, slice]:
+        """Rows and columns of an array whose first pixel lies at `left`, `top`."""
+        return slice(self.top - top, self.bottom - top), slice(self.left - left, self.right - left)
 
 
 class Canvas(NamedTuple):
@@ -124,19 +201,17 @@ def sprite_of(paint: Paint, pivot: tuple[float, float], center: Center) -> Sprit
     colours = np.zeros((*alpha.shape, 4), dtype=np.uint16)
     colours[..., :3] = graded(paint.rgb, center) * alpha[..., None] * 255 * 256
     through = np.round((1 - alpha) * 256).astype(np.uint16)
-    return Sprite(colours, through, pivot)
+    return Sprite(colours, through, pivot, alpha >= SOLID)
 
 
-def lay_sprite(frame: NDArray[np.uint8], sprite: Sprite, x_px: float, y_px: float) -> None:
-    """Lay a sprite over a frame of four channels with its pivot on a place, in place; edges are cut off."""
-    left, top = round(x_px - sprite.pivot[0]), round(y_px - sprite.pivot[1])
-    height, width = sprite.transparency.shape
-    x0, y0, x1, y1 = max(left, 0), max(top, 0), min(left + width, frame.shape[1]), min(top + height, frame.shape[0])
-    if x0 >= x1 or y0 >= y1:
-        return
-    window = (slice(y0 - top, y1 - top), slice(x0 - left, x1 - left))
-    patch = frame[y0:y1, x0:x1]
-    mixed = patch * sprite.transparency[window][..., None]
-    mixed += sprite.premultiplied[window]
-    mixed >>= 8
-    patch[...] = mixed
+def outline_of(alpha: Field, pivot: tuple[float, float]) -> Sprite:
+    """A sprite without colours, which can hide things but not be laid."""
+    return Sprite(_NO_COLOURS, _NO_COLOURS, pivot, alpha >= SOLID)
+
+
+_NO_COLOURS = np.zeros((0, 0), dtype=np.uint16)
+
+
+def stamped(sprite: Sprite, x_px: float, y_px: float) -> Stamp:
+    """The sprite with its pivot on a place."""
+    return Stamp(sprite, round(x_px - sprite.pivot[0]), round(y_px - sprite.pivot[1]))

@@ -7,20 +7,22 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from math import log
 
 import numpy as np
 from numpy.typing import NDArray
 
-from surgeval.schema.tracks import Visibility
 from surgeval.simulation.artefact_painters import ArtefactPainter
 from surgeval.simulation.camera import WORLD_HALF
-from surgeval.simulation.instrument_painters import TIP_LENGTH, lay_shaft, paint_tip, shaft_profile
+from surgeval.simulation.instrument_painters import TIP_LENGTH, Shaft, paint_tip, shaft_profile, tip_opacity
 from surgeval.simulation.instruments import NO_TOOL, SLOTS, THICKNESS, TOOLS
 from surgeval.simulation.lives import Life
 from surgeval.simulation.object_painters import PAINTERS
-from surgeval.simulation.paint import Sprite, lay, lay_sprite, noise, sprite_of, turned_canvas
-from surgeval.simulation.scene import Scene, Sight, View
+from surgeval.simulation.paint import Sprite, Stamp, lay, noise, outline_of, sprite_of, stamped, turned_canvas
+from surgeval.simulation.scene import Scene, View
+from surgeval.simulation.timelines import within_any
 from surgeval.simulation.tissue import paint_tissue
 
 Frame = NDArray[np.uint8]
@@ -31,17 +33,53 @@ _CHUNK = 128
 """Frames whose geometry is worked out at once."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Pose:
+    """How one object is painted at each of the times of its span."""
+
+    start: int
+    """Which of the view's times is the first of the span."""
+    middle_px: NDArray[np.float64]
+    """Rows x, y."""
+    turn: NDArray[np.int64]
+    """Its angle, and how large it is, in the steps in which sprites are painted."""
+    size: NDArray[np.int64]
+    changes: NDArray[np.int64]
+    """How many changes of its look lie behind it."""
+    shown: NDArray[np.bool_]
+    """Whether it is painted at all: near the picture, not wholly under tissue, the camera in the body."""
+    partly: NDArray[np.bool_]
+    """Whether tissue covers a part of it."""
+
+    def __len__(self) -> int:
+        return len(self.shown)
+
+    def painted(self, at: int) -> bool:
+        """Whether it is painted at one of the view's times."""
+        return self.start <= at < self.start + len(self.shown) and bool(self.shown[at - self.start])
+
+
 class Renderer:
     """Draws one scene. It holds the tissue, a bounded number of sprites and one frame."""
 
-    def __init__(self, scene: Scene) -> None:
-        self.scene = scene
+    def __init__(self, scene: Scene, *, colours: bool = True) -> None:
+        """Make ready to draw.
+
+        Args:
+            scene: What to draw.
+            colours: Without them nothing can be painted, but the outlines of all things are quickly had.
+        """
+        self.scene, self.colours = scene, colours
         self.height, self.width = scene.height_px, scene.width_px
         self.scale = float(scene.height_px)
-        self.tissue = paint_tissue(scene, self.scale)
         self.sprites = _SpriteStore(_SPRITE_BYTES)
         self.artefacts = ArtefactPainter(scene)
         self.lives = sorted(scene.lives, key=lambda life: -life.size[0] * life.size[1])
+
+    @cached_property
+    def tissue(self) -> NDArray[np.uint32]:
+        """The situs behind everything."""
+        return paint_tissue(self.scene, self.scale)
 
     def frames(self, times_s: Sequence[float] | NDArray[np.float64]) -> Iterator[Frame]:
         """One picture of height x width x 4 (red, green, blue, unused) per time; times must rise.
@@ -53,28 +91,28 @@ class Renderer:
             block = times[start : start + _CHUNK]
             view = self.scene.look(block)
             levels = self.scene.conditions(block)
-            sights = [(life, view.span_of(life), view.sight(life)) for life in self.lives]
-            shown = [(life, span, sight) for life, span, sight in sights if span.stop > span.start]
+            poses = [(life, pose) for life in self.lives if len(pose := self.pose(view, life))]
             for at in range(len(block)):
                 now = {kind: float(level[at]) for kind, level in levels.items()}
-                yield self._frame(view, at, shown, now)
+                yield self._frame(view, at, poses, now)
 
     def frame(self, time_s: float) -> Frame:
         """The picture at one time, height x width x 3, to keep."""
         [picture] = self.frames([time_s])
         return picture[..., :3].copy()
 
-    def _frame(self, view: View, at: int, sights: list[tuple[Life, slice, Sight]], levels: dict[str, float]) -> Frame:
+    def _frame(self, view: View, at: int, poses: list[tuple[Life, Pose]], levels: dict[str, float]) -> Frame:
         if view.masked[at]:
             return np.zeros((self.height, self.width, 4), dtype=np.uint8)
         frame = self._tissue(view, at, levels["background_motion"])
         self.artefacts.under(frame, view, at, levels)
-        for life, span, sight in sights:
-            if span.start <= at < span.stop:
-                self._object(frame, life, sight, at - span.start, float(view.times_s[at]))
+        for life, pose in poses:
+            if pose.painted(at):
+                for stamp in self.object_stamps(life, pose, at):
+                    stamp.lay(frame)
         for slot in range(SLOTS):
-            if view.tools[slot, at] != NO_TOOL:
-                self._instrument(frame, view, slot, at, levels)
+            for layer in self.instrument_layers(view, slot, at, levels):
+                layer.lay(frame)
         return self.artefacts.over(frame, view, at, levels)
 
     # --- layers --------------------------------------------------------------------------------
@@ -104,28 +142,50 @@ class Renderer:
         packed = self.tissue.take(down, axis=0).take(across, axis=1)
         return packed.view(np.uint8).reshape(self.height, self.width, 4)
 
-    def _object(self, frame: Frame, life: Life, sight: Sight, at: int, time_s: float) -> None:
-        if any(start <= time_s < end for start, end in life.hidden):
-            return
-        x, y, angle, zoom = sight.place[at]
-        if not (-0.5 < x < self.scene.aspect + 0.5 and -0.5 < y < 1.5):
-            return
-        look = next((c.value for c in reversed(life.changes) if c.second <= time_s), life.look)
-        turn, size = round(angle / _ANGLE_STEP), round(log(zoom) / _ZOOM_STEP)
+    def pose(self, view: View, life: Life) -> Pose:
+        """How an object is painted at each of the times of its span."""
+        span = view.span_of(life)
+        times, place = view.times_s[span], view.place(life)
+        reach = max(life.size) * place[:, 3]
+        near = (np.abs(place[:, 0] - self.scene.aspect / 2) < self.scene.aspect / 2 + reach) & (
+            np.abs(place[:, 1] - 0.5) < 0.5 + reach
+        )
+        return Pose(
+            span.start,
+            place[:, :2] * self.scale,
+            np.rint(place[:, 2] / _ANGLE_STEP).astype(np.int64),
+            np.rint(np.log(place[:, 3]) / _ZOOM_STEP).astype(np.int64),
+            np.searchsorted([change.second for change in life.changes], times, side="right"),
+            near & ~view.masked[span] & ~within_any(life.hidden, times),
+            within_any(life.covered, times),
+        )
+
+    def object_stamps(self, life: Life, pose: Pose, at: int) -> Iterator[Stamp]:
+        """The object at one time and, where tissue lies over a part of it, that tissue."""
+        here = at - pose.start
+        x, y = pose.middle_px[here].tolist()
+        yield stamped(self.object_sprite(life, pose, here), x, y)
+        if pose.partly[here]:
+            size = int(pose.size[here])
+            flap = self.sprites.get(("flap", life.instance, size), lambda: self._paint_flap(life, size))
+            yield stamped(flap, x, y)
+
+    def object_sprite(self, life: Life, pose: Pose, here: int) -> Sprite:
+        """The object as it looks at one time of its span, `here` counted from the first."""
+        changes = int(pose.changes[here])
+        look = life.changes[changes - 1].value if changes else life.look
+        turn, size = int(pose.turn[here]), int(pose.size[here])
         key = (life.instance, look, turn, size)
-        sprite = self.sprites.get(key, lambda: self._paint_object(life, look, turn * _ANGLE_STEP, size))
-        lay_sprite(frame, sprite, x * self.scale, y * self.scale)
-        if sight.partly[at] and sight.visibility[at] != Visibility.OUTSIDE:
-            flap = self.sprites.get(("flap", *key), lambda: self._paint_flap(life, size))
-            lay_sprite(frame, flap, x * self.scale, y * self.scale)
+        return self.sprites.get(key, lambda: self._paint_object(life, look, turn * _ANGLE_STEP, size))
 
     def _paint_object(self, life: Life, look: str, angle: float, size: int) -> Sprite:
         pixels = self.scale * float(np.exp(size * _ZOOM_STEP))
         a, b = life.size[0] * pixels / 2, life.size[1] * pixels / 2
         canvas = turned_canvas(1.3 * a, 1.3 * b, angle)
-        return sprite_of(
-            PAINTERS[life.class_name](canvas.x, canvas.y, a, b, look, life.seed), canvas.pivot, self.scene.center
-        )
+        paint = PAINTERS[life.class_name](canvas.x, canvas.y, a, b, look, life.seed)
+        if not self.colours:
+            return outline_of(paint.alpha, canvas.pivot)
+        return sprite_of(paint, canvas.pivot, self.scene.center)
 
     def _paint_flap(self, life: Life, size: int) -> Sprite:
         """Tissue that lies over about a third of an object."""
@@ -134,7 +194,10 @@ class Renderer:
         canvas = turned_canvas(reach, reach, 0.0)
         return self.artefacts.flap(canvas, reach, life.seed)
 
-    def _instrument(self, frame: Frame, view: View, slot: int, at: int, levels: dict[str, float]) -> None:
+    def instrument_layers(self, view: View, slot: int, at: int, levels: dict[str, float]) -> Iterator[Shaft | Stamp]:
+        """The shaft, the working end and what sticks to it."""
+        if view.tools[slot, at] == NO_TOOL:
+            return
         tool, zoom = TOOLS[view.tools[slot, at]], float(view.camera[at, 2])
         tip, gate = view.tips[slot, at] * self.scale, view.gates[slot] * self.scale
         away = gate - tip
@@ -147,15 +210,17 @@ class Renderer:
         tone, blood = round(bright * 4), round(levels["instrument_blood"] * 4)
         profile = self.sprites.profile((tool, tone), lambda: shaft_profile(tool, self.scene.center, tone / 4))
         joint = tip + away / length * min(TIP_LENGTH * thick * 0.92, length)
-        lay_shaft(frame, profile, (joint[0], joint[1]), (gate[0], gate[1]), thick)
+        yield Shaft(profile, (joint[0], joint[1]), (gate[0], gate[1]), thick)
         turn = round(float(np.arctan2(away[1], away[0])) / _ANGLE_STEP)
         key = ("tip", tool, turn, size, slot, tone, blood)
         sprite = self.sprites.get(key, lambda: self._paint_tip(tool, turn * _ANGLE_STEP, thick, tone / 4, blood / 4))
-        lay_sprite(frame, sprite, tip[0], tip[1])
-        self.artefacts.on_instrument(frame, (tip[0], tip[1]), thick, levels)
+        yield stamped(sprite, tip[0], tip[1])
+        yield from self.artefacts.on_instrument((tip[0], tip[1]), thick, levels)
 
     def _paint_tip(self, tool: str, angle: float, thick: float, bright: float, blood: float) -> Sprite:
         canvas = turned_canvas(TIP_LENGTH * thick, 1.2 * thick, angle)
+        if not self.colours:
+            return outline_of(tip_opacity(canvas.x, canvas.y, thick, tool), canvas.pivot)
         paint = paint_tip(canvas.x, canvas.y, thick, tool)
         rgb = np.clip(paint.rgb * bright, 0, 1)
         if blood:

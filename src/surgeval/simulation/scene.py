@@ -1,4 +1,4 @@
-"""One simulated procedure: everything in it as functions of time, and its truth at any frame rate.
+"""One simulated procedure: everything in it as functions of time. What can be seen of it is decided by `sighting`.
 
 The plane of the situs is flat. A point of it is seen at `(x - camera x) * zoom + half the view`. The unit is
 the height of the view at magnification 1, so nothing here depends on the size of the picture.
@@ -12,22 +12,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from surgeval.schema.tracks import Visibility
 from surgeval.simulation.artefacts import CHARACTERISTICS
 from surgeval.simulation.camera import Camera
-from surgeval.simulation.centers import Center
+from surgeval.simulation.centers import CIRCLE_RADIUS, Center
 from surgeval.simulation.instruments import NO_TOOL, SLOTS, THICKNESS, Instruments, entries
-from surgeval.simulation.lives import ROUND, Life
+from surgeval.simulation.lives import Life
 from surgeval.simulation.phases import TimedPhase
 from surgeval.simulation.procedure_types import ProcedureType
-from surgeval.simulation.timelines import Episode, Times, strongest, within_any
+from surgeval.simulation.timelines import Episode, Times, strongest
 
-LEAST_SHOWN = 0.25
-"""An object of which less than this part lies within the picture is not in view."""
-HIDING_SMOKE = 0.6
-"""From this strength on, smoke counts as lying before every object."""
-PARTLY_COVERED, WHOLLY_COVERED = 0.3, 0.85
-"""Parts of an object's box from which on an object upon it counts as covering it."""
 FULL_BLUR_SPEED = 2.5
 """Camera speed (view heights per second) at which motion has strength 1."""
 
@@ -80,20 +73,6 @@ class Scene:
         return levels
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sight:
-    """One object at each of the times."""
-
-    boxes: NDArray[np.float64]
-    """Rows x, y, width, height in pixels, cut off at the picture's edge."""
-    visibility: NDArray[np.uint8]
-    """Codes of `Visibility`."""
-    place: NDArray[np.float64]
-    """Rows x, y (view heights from the top left corner), angle, zoom: where to paint it."""
-    partly: NDArray[np.bool_]
-    """Whether tissue covers a part of it."""
-
-
 class View:
     """The scene at a number of times."""
 
@@ -101,7 +80,6 @@ class View:
         self.scene, self.times_s = scene, times_s
         self.camera = scene.camera.at(times_s)
         self.masked = scene.camera.is_masked(times_s)
-        self.smoke = strongest(scene.episodes_by_kind.get("background_smoke", ()), times_s)
         self.gates = entries(scene.aspect)
         self.tools = np.stack([scene.instruments.tool_at(slot, times_s) for slot in range(SLOTS)])
         tips = [self.to_screen(scene.instruments.tip_at(slot, times_s)) for slot in range(SLOTS)]
@@ -120,75 +98,11 @@ class View:
         low, high = np.searchsorted(self.times_s, (life.born_s, life.gone_s))
         return slice(int(low), int(high))
 
-    def sight(self, life: Life) -> Sight:
-        """The object at the times of `span_of(life)`."""
+    def place(self, life: Life) -> NDArray[np.float64]:
+        """Rows x, y (view heights from the top left corner), angle, zoom at the times of `span_of(life)`."""
         span = self.span_of(life)
-        times = self.times_s[span]
-        pose = life.path.at(times)
-        middle, zoom = self.to_screen(pose[:, :2], span), self.camera[span, 2]
-        half = _half_extent(life, pose[:, 2]) * zoom[:, None]
-        boxes, shown = self._clipped(middle, half)
-        code = np.full(len(times), Visibility.VISIBLE, dtype=np.uint8)
-        touched, buried = self._behind_instruments(life, span, middle, half.min(axis=1), zoom)
-        partly = within_any(life.covered, times)
-        code[partly | touched | (self.smoke[span] > HIDING_SMOKE)] = Visibility.OCCLUDED
-        gone = within_any(life.hidden, times) | self.masked[span] | buried | (shown < LEAST_SHOWN)
-        code[gone] = Visibility.OUTSIDE
-        place = np.column_stack([middle, pose[:, 2], zoom])
-        return Sight(boxes * self.scene.height_px, code, place, partly)
-
-    def sights(self) -> dict[str, Sight]:
-        """Every object at the times of its span, with what other objects cover taken into account.
-
-        Smaller objects lie on larger ones, which is also how they are painted.
-        """
-        sights = {life.instance: self.sight(life) for life in self.scene.lives}
-        order = sorted(self.scene.lives, key=lambda life: -life.size[0] * life.size[1])
-        for place, under in enumerate(order):
-            for over in order[place + 1 :]:
-                if _ever_near(under, over):
-                    self._covered_by(under, over, sights)
-        return sights
-
-    def _covered_by(self, under: Life, over: Life, sights: dict[str, Sight]) -> None:
-        spans = self.span_of(under), self.span_of(over)
-        low, high = max(spans[0].start, spans[1].start), min(spans[0].stop, spans[1].stop)
-        if low >= high:
-            return
-        below, above = sights[under.instance], sights[over.instance]
-        first, second = (
-            slice(low - spans[0].start, high - spans[0].start),
-            slice(low - spans[1].start, high - spans[1].start),
-        )
-        share = _overlap(below.boxes[first], above.boxes[second])
-        share[above.visibility[second] == Visibility.OUTSIDE] = 0
-        code = below.visibility[first]
-        code[(share > PARTLY_COVERED) & (code == Visibility.VISIBLE)] = Visibility.OCCLUDED
-        code[share > WHOLLY_COVERED] = Visibility.OUTSIDE
-
-    def _clipped(
-        self, middle: NDArray[np.float64], half: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Boxes within the picture, and which part of each whole box that is."""
-        limit = np.array([self.scene.aspect, 1.0])
-        low, high = np.clip(middle - half, 0, limit), np.clip(middle + half, 0, limit)
-        size = high - low
-        return np.column_stack([low, size]), size.prod(axis=1) / (4 * half.prod(axis=1))
-
-    def _behind_instruments(
-        self, life: Life, span: slice, middle: NDArray[np.float64], radius: NDArray[np.float64], zoom: Times
-    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Whether a shaft lies over the object in part, and whether it covers it wholly."""
-        touched, buried = np.zeros(len(middle), dtype=bool), np.zeros(len(middle), dtype=bool)
-        times = self.times_s[span]
-        for slot in range(SLOTS):
-            holding = within_any([hold.stretch for hold in life.holds if hold.slot == slot], times)
-            near = _distance_to_segment(middle, self.tips[slot, span], self.gates[slot])
-            thick = THICKNESS[slot] * zoom / 2
-            there = (self.tools[slot, span] != NO_TOOL) & ~holding
-            touched |= there & (near < thick + 0.35 * radius)
-            buried |= there & (near + 0.9 * radius < thick)
-        return touched, buried
+        pose = life.path.at(self.times_s[span])
+        return np.column_stack([self.to_screen(pose[:, :2], span), pose[:, 2], self.camera[span, 2]])
 
     # --- instruments ---------------------------------------------------------------------------
 
@@ -202,6 +116,8 @@ class View:
         """Whether the tip of a hand's tool lies in the picture."""
         tip = self.tips[slot]
         inside = (tip > 0).all(axis=1) & (tip[:, 0] < self.scene.aspect) & (tip[:, 1] < 1)
+        if self.scene.center.circle:
+            inside &= np.hypot(tip[:, 0] - self.scene.aspect / 2, tip[:, 1] - 0.5) < CIRCLE_RADIUS
         shown: NDArray[np.bool_] = inside & (self.tools[slot] != NO_TOOL) & ~self.masked
         return shown
 
@@ -212,11 +128,22 @@ class View:
         towards = gate - tip
         with np.errstate(divide="ignore", invalid="ignore"):
             steps = np.where(towards > 0, (limit - tip) / towards, np.where(towards < 0, -tip / towards, np.inf))
-        leave = tip + towards * np.clip(steps.min(axis=1), 0, 1)[:, None]
+        share = steps.min(axis=1)
+        if self.scene.center.circle:
+            share = np.minimum(share, self._way_to_circle(tip, towards))
+        leave = tip + towards * np.clip(share, 0, 1)[:, None]
         thick = (THICKNESS[slot] * self.camera[:, 2] / 2)[:, None]
         low = np.clip(np.minimum(tip, leave) - thick, 0, limit)
         high = np.clip(np.maximum(tip, leave) + thick, 0, limit)
         return np.column_stack([low, high - low]) * self.scene.height_px
+
+    def _way_to_circle(self, tip: NDArray[np.float64], towards: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Which part of the way a shaft goes until it leaves a round picture."""
+        from_middle = tip - (self.scene.aspect / 2, 0.5)
+        a, b = (towards**2).sum(axis=1), (from_middle * towards).sum(axis=1)
+        c = (from_middle**2).sum(axis=1) - CIRCLE_RADIUS**2
+        way: NDArray[np.float64] = (-b + np.sqrt(np.maximum(b**2 - a * c, 0))) / np.maximum(a, 1e-12)
+        return way
 
     def tip_speed(self) -> NDArray[np.float64]:
         """How fast the fastest tip in the picture moves, in view heights per second."""
@@ -236,34 +163,6 @@ class View:
                 both = self.tip_shown(slot) & self.tip_shown(other)
                 crossed |= both & (near < THICKNESS[other] * self.camera[:, 2])
         return crossed
-
-
-def _ever_near(first: Life, second: Life) -> bool:
-    """Whether two objects can ever touch, judged from the places between which they move."""
-    reach = (max(first.size) + max(second.size)) / 2
-    low, high = first.path.values[:, :2].min(axis=0) - reach, first.path.values[:, :2].max(axis=0) + reach
-    other_low, other_high = second.path.values[:, :2].min(axis=0), second.path.values[:, :2].max(axis=0)
-    return bool((other_high >= low).all() and (other_low <= high).all())
-
-
-def _overlap(boxes: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Which part of each box the other one covers."""
-    low = np.maximum(boxes[:, :2], others[:, :2])
-    high = np.minimum(boxes[:, :2] + boxes[:, 2:], others[:, :2] + others[:, 2:])
-    common = np.maximum(high - low, 0).prod(axis=1)
-    share: NDArray[np.float64] = common / np.maximum(boxes[:, 2:].prod(axis=1), 1e-9)
-    return share
-
-
-def _half_extent(life: Life, angle: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Half width and half height of the upright box around the turned object."""
-    cos, sin = np.abs(np.cos(angle)), np.abs(np.sin(angle))
-    half_width, half_height = life.size[0] / 2, life.size[1] / 2
-    if life.class_name in ROUND:
-        return np.column_stack(
-            [np.hypot(half_width * cos, half_height * sin), np.hypot(half_width * sin, half_height * cos)]
-        )
-    return np.column_stack([half_width * cos + half_height * sin, half_width * sin + half_height * cos])
 
 
 def _distance_to_segment(

@@ -21,6 +21,7 @@ from surgeval.schema.tracks import Procedure
 from surgeval.simulation.catalogue import procedure_type
 from surgeval.simulation.centers import center_named
 from surgeval.simulation.film import write_film
+from surgeval.simulation.mask_files import MaskFile
 from surgeval.simulation.scene import Scene
 from surgeval.simulation.stage import draw_scenes
 from surgeval.simulation.truth import true_procedure
@@ -77,6 +78,7 @@ class Simulation:
         *,
         video: bool = False,
         clock: bool = False,
+        masks: bool = False,
         spec: ClipSpec = OFFICIAL_CLIP,
         workers: int = 1,
         force: bool = False,
@@ -86,9 +88,11 @@ class Simulation:
 
         Args:
             path: The folder. It receives `procedures/*.json`, `conditions/*.parquet`, `procedures.csv`,
-                `manifest.json`, and with video `videos/*.mp4` (and `overlayed/*.mp4` with a clock).
+                `manifest.json`, and with video `videos/*.mp4` (and `overlayed/*.mp4` with a clock), with masks
+                `masks/*.json`.
             video: Whether to paint videos.
             clock: Whether to write them with a burned-in clock as well.
+            masks: Whether to write the pixels of every object at every whole second (COCO, run-length encoded).
             spec: How videos are encoded; the rate is theirs too.
             workers: Processes; the files are the same for any number.
             force: Write into a folder that holds a simulation already.
@@ -101,11 +105,11 @@ class Simulation:
             pyav()
         # Boxes are in pixels of the picture, so the film must not shrink it.
         whole = replace(spec, max_height_px=max(spec.max_height_px, self.height_px))
-        options = {**asdict(self), "video": video, "clock": clock, "fps": spec.fps}
+        options = {**asdict(self), "video": video, "clock": clock, "masks": masks, "fps": spec.fps}
         with staged(Path(path), force=force) as folder:
-            for name in ("procedures", "conditions"):
+            for name in ("procedures", "conditions", *(["masks"] if masks else [])):
                 (folder / name).mkdir()
-            job = _Job(self, folder, video, clock, whole)
+            job = _Job(self, folder, video, clock, masks, whole)
             rows = (
                 _in_pool(job, workers, step)
                 if workers > 1 and self.count > 1
@@ -163,12 +167,16 @@ class _Job:
     folder: Path
     video: bool
     clock: bool
+    masks: bool
     spec: ClipSpec
 
     def write(self, number: int, step: Step | None = None) -> dict[str, Any]:
         """Write one procedure and return its row."""
         scene = self.simulation.scene(number)
-        procedure = true_procedure(scene)
+        pixels = MaskFile(scene.width_px, scene.height_px) if self.masks else None
+        procedure = true_procedure(scene, keep=pixels.add if pixels else None)
+        if pixels:
+            pixels.write(procedure, self.folder / "masks" / f"{scene.video}.json")
         write_procedure(procedure, self.folder / "procedures" / f"{scene.video}.json")
         conditions_table(scene).write_parquet(self.folder / "conditions" / f"{scene.video}.parquet")
         if self.video:

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import numpy as np
 
-from surgeval.schema.tracks import Event, EventKind, Phase, Procedure, Span, Track, Visibility
+from surgeval.schema.tracks import EVERYTHING, Event, EventKind, Phase, Procedure, Span, Track, Visibility
 from surgeval.simulation.instruments import SLOTS, TOOLS
 from surgeval.simulation.lives import Life
-from surgeval.simulation.scene import Scene, Sight, View
+from surgeval.simulation.scene import Scene, View
+from surgeval.simulation.sighting import Keep, Sight, sights
 
 LEAST_ABSENCE_S = 5
 """An object that is out of view for less is not said to have left it."""
 
 
-def true_procedure(scene: Scene, *, instruments: bool = True) -> Procedure:
-    """The truth about a scene at 1 fps.
+def true_procedure(scene: Scene, *, instruments: bool = True, keep: Keep | None = None) -> Procedure:
+    """The truth about a scene at 1 fps: what a careful annotator would mark in the painted pictures.
 
     Args:
         scene: The simulated procedure.
         instruments: Whether to write down the instruments too.
+        keep: Called with the pixels of every object that is in view at a whole second.
     """
-    view = scene.look(np.arange(scene.duration_s, dtype=float))
-    sights = view.sights()
+    seconds = np.arange(scene.duration_s, dtype=float)
+    view, seen = scene.look(seconds), sights(scene, seconds, keep=keep)
     tracks, events = [], []
     for life in scene.lives:
-        track = _track(life, view, sights[life.instance])
+        track = _track(life, view, seen[life.instance])
         tracks.append(track)
         events += [*life.events, *_view_events(life, track, scene.duration_s)]
     return Procedure(
@@ -40,15 +42,21 @@ def true_procedure(scene: Scene, *, instruments: bool = True) -> Procedure:
         instruments=_instrument_tracks(view) if instruments else (),
         masked=tuple(Span(*span) for span in scene.camera.masked),
         facts={"simulated": "yes", "seed": str(scene.seed)},
+        declared=EVERYTHING,
     )
 
 
 def _track(life: Life, view: View, sight: Sight) -> Track:
     seen = sight.visibility != Visibility.OUTSIDE
     seconds = view.times_s[view.span_of(life)][seen].astype(np.int64)
-    boxes = np.round(sight.boxes[seen], 1)
     return Track(
-        life.instance, life.class_name, seconds, boxes, sight.visibility[seen], dict(life.attributes), life.changes
+        life.instance,
+        life.class_name,
+        seconds,
+        sight.boxes[seen],
+        sight.visibility[seen],
+        dict(life.attributes),
+        life.changes,
     )
 
 

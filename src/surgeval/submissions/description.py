@@ -23,6 +23,8 @@ from surgeval.submissions.pdf_streams import Unusual, names_in, unpacked_streams
 LIMITS = ArchiveLimits(members=200, unpacked_bytes=100 << 20, ratio=100)
 _STARTS = {".pdf": b"%PDF-", ".png": b"\x89PNG\r\n\x1a\n", ".jpg": b"\xff\xd8\xff", ".jpeg": b"\xff\xd8\xff"}
 _TEXTS = (".txt", ".md")
+KINDS = (*_STARTS, *_TEXTS)
+"""Endings of the documents that are taken."""
 _ACTS = frozenset(
     "JavaScript Rendition Launch EmbeddedFile EmbeddedFiles RichMedia XFA SubmitForm ImportData GoToR GoToE".split()
 )
@@ -83,8 +85,7 @@ def _problems(document: Document) -> Iterator[str]:
     if ending in _TEXTS:
         yield from _text_problems(document)
     elif ending not in _STARTS:
-        kinds = ", ".join(sorted([*_STARTS, *_TEXTS]))
-        yield f"{document.name!r} is of no kind that is taken; hand in {kinds}"
+        yield f"{document.name!r} is of no kind that is taken; hand in {', '.join(sorted(KINDS))}"
     elif not document.data.startswith(_STARTS[ending]):
         yield f"{document.name!r} is not what its name says: it starts with {document.data[:8]!r}"
     elif ending == ".pdf":

@@ -12,6 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from surgeval.sandbox import Engine, ImageFacts, Limits, canary_run_s, has_canary
+
 _GPU_FACTS = "name,uuid,driver_version,memory.total,clocks.sm"
 _WORK_BYTES, _ROUNDS = 8 << 20, 12
 
@@ -33,8 +35,30 @@ def machine_facts(engine: str) -> dict[str, Any]:
     }
 
 
-def canary_s() -> float:
-    """Seconds that a fixed computation takes at its best: the same before and after, unless the machine changed."""
+def image_facts(facts: ImageFacts | None) -> dict[str, Any]:
+    """The digest of an image as it was handed in and as it is run, and what intake took out; nothing of a command."""
+    if facts is None:
+        return {}
+    return {"image": facts.digest, "clean_image": facts.clean_digest, "image_notes": list(facts.notes)}
+
+
+def canary_s(engine: Engine, limits: Limits) -> float:
+    """Seconds that a fixed computation takes at its best in the engine, under the limits of an entrant.
+
+    On machines for which there is no program to run there, the host computes instead.
+
+    Raises:
+        EngineFailed: It could not be run.
+    """
+    return canary_run_s(engine, limits) if has_canary() else _host_canary_s()
+
+
+def canary_place(engine: Engine) -> str:
+    """Where that computation takes place."""
+    return engine.name if has_canary() else "host"
+
+
+def _host_canary_s() -> float:
     block = bytes(_WORK_BYTES)
     best = float("inf")
     for _ in range(_ROUNDS):
@@ -44,8 +68,10 @@ def canary_s() -> float:
     return best
 
 
-def canary_verdict(before_s: float, after_s: float, *, percent: float) -> str:
-    """`ok`, or `slower` when the machine lost more than that many per cent."""
+def canary_verdict(before_s: float, after_s: float | None, *, percent: float) -> str:
+    """`ok`, `slower` when more than that many per cent were lost, or `unknown` without a second time."""
+    if after_s is None:
+        return "unknown"
     return "slower" if after_s > before_s * (1 + percent / 100) else "ok"
 
 

@@ -37,6 +37,7 @@ class GpuRule:
     kind: str = ""
     """What the driver must call it, as a part of its name; empty: any."""
     memory_mb: int = 0
+    """The least that it must have, as the driver reports it; 0: any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,6 +252,8 @@ def _contradictions(content: Mapping[str, Any], held: Mapping[str, Any]) -> Iter
         yield "hidden questions must not be given to the engine 'process', which keeps nothing in"
     if "gpu" in held and held["gpu"].count > 1:
         yield f"[gpu] count must be 0 or 1; got {held['gpu'].count}"
+    if "gpu" in held and not held["gpu"].count and (held["gpu"].kind or held["gpu"].memory_mb):
+        yield "[gpu] class and memory_mb mean nothing where count is 0"
     if "run" in held:
         for name in _MEMORY_PLACES:
             if getattr(held["run"], name) > held["run"].memory_mb:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from surgeval.errors import InputInvalid
 from surgeval.judges import Judge
+from surgeval.schema.documents import json_text
 from surgeval.schema.question_files import Sources, collect_questions
 from surgeval.scoring.result import ScoreResult
 from surgeval.scoring.run import score
 from surgeval.submissions.phase import Phase
-from surgeval.submissions.phase_status import Stage, note_stage, shard_folders, status_of, stored_digest
+from surgeval.submissions.phase_status import shard_folders, status_of, stored_digest
 from surgeval.submissions.results import RECORDS, responses_of
+from surgeval.submissions.stages import SCORES, Stage, note_stage, why_held
 
 
 def score_submission(
@@ -51,19 +52,19 @@ def score_submission(
     with open(draft, "w", encoding="utf-8") as handle:
         for _, _, place in shard_folders(folder):
             for response in responses_of(place):
-                handle.write(json.dumps(response.as_record(), ensure_ascii=False) + "\n")
+                handle.write(json_text(response.as_record()) + "\n")
     draft.rename(responses)
     result = score(
         requests, references, responses, model=model, max_latency_s=phase.budget.budget_s, judges=judges, store=store,
         replicates=replicates,
     )  # fmt: skip
-    result.to_dir(folder / "scores", force=True)
+    result.to_dir(folder / SCORES, force=True)
     note_stage(folder, Stage.SCORED, headline=result.headline)
     return result
 
 
 def _problems(phase: Phase, folder: Path, requests: Sources) -> list[str]:
-    problems = []
+    problems = [held] if (held := why_held(folder)) else []
     if stored_digest(folder) != phase.digest():
         problems.append("it was run with other settings than those of this phase file")
     shards = shard_folders(folder)

@@ -4,35 +4,54 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, datetime
-from enum import StrEnum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from surgeval.asking.journal import is_at_work, read_events, stored_run
-from surgeval.asking.lines import LineFile, json_lines
+import polars as pl
+
+from surgeval.asking.journal import ANSWERS, EVENTS, is_at_work, read_events, stored_run
 from surgeval.asking.messages import Outcome
 from surgeval.errors import FileUnreadable, Misuse
+from surgeval.results.request import Request, requested
+from surgeval.results.result import Result
+from surgeval.results.tables.submissions import HISTORY, SHARDS
 from surgeval.schema.documents import json_text
+from surgeval.schema.shown_text import as_cell
 from surgeval.submissions.phase import Phase
-from surgeval.submissions.results import run_facts
+from surgeval.submissions.results import RunFacts, run_facts
+from surgeval.submissions.stages import HELD, STAGES, Stage, history_of, hold_in
 
-STAGES, PHASE = "stages.jsonl", "phase"
+PHASE = "phase"
 _SHARD = re.compile(r"shard-(?P<number>\d+)-of-(?P<of>\d+)")
+_NOTED = ("stage", "at", "shard", "code", "reason")
+_COPIED = ("shard", "stage", "questions", "restarts", "exchanged", "verdict", "began", "last")
+_SHOWN = (
+    "shard", "stage", "questions", "ok", "timeout", "invalid", "crashed", "not_asked", "infra_error", "restarts",
+    "exchanged", "p95_s", "verdict", "codes",
+)  # fmt: skip
 
 
-class Stage(StrEnum):
-    """How far a submission came. The last four are ends without a score."""
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class SubmissionStatus(Result):
+    """Where a submission stands: tables `shards` and `history`."""
 
-    QUEUED = "queued"
-    RUNNING = "running"
-    INFERRED = "inferred"
-    SCORED = "scored"
-    INTAKE_REFUSED = "intake_refused"
-    FAILED_PARTICIPANT = "failed_participant"
-    """No container ever became ready."""
-    FAILED_INFRA = "failed_infra"
-    """It stopped on our side, or was killed; the same command goes on."""
+    status: dict[str, Any] = field(default_factory=dict)
+    """As `status_of` gives it."""
+
+    @property
+    def title(self) -> str:
+        """The stage, and what an organiser should know."""
+        return f"stage {self.status['stage']}; codes: {', '.join(self.status['codes']) or 'none'}"
+
+    def screen(self) -> Mapping[str, pl.DataFrame]:
+        """The shards in a few columns, and the history."""
+        return {"shards": self.tables["shards"].select(_SHOWN), "history": self.tables["history"]}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Stage, codes, shards with their outcomes, the whole history, and lines that cannot be read."""
+        return dict(self.status)
 
 
 def shard_folder(out: Path, number: int, of: int) -> Path:
@@ -44,16 +63,6 @@ def shard_folders(out: Path) -> list[tuple[int, int, Path]]:
     """Every shard of a submission: number, of how many, and its folder."""
     named = [(_SHARD.fullmatch(path.name), path) for path in sorted(out.iterdir())] if out.is_dir() else []
     return [(int(match["number"]), int(match["of"]), path) for match, path in named if match]
-
-
-def note_stage(out: Path, stage: Stage, **facts: Any) -> None:
-    """Store that a submission reached a stage, and when."""
-    lines = LineFile(out / STAGES, alone=False, sync=True)
-    try:
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        lines.add(json_text({"stage": stage.value, "at": now, **facts}).encode() + b"\n")
-    finally:
-        lines.close()
 
 
 def write_phase(out: Path, phase: Phase) -> None:
@@ -86,6 +95,45 @@ def stored_digest(out: Path) -> str:
         raise FileUnreadable(str(path), ["no phase is stored there; run the submission first"]) from None
 
 
+@requested("submission status", files=("run",))
+def submission_status(run: str | Path, phase: Phase | None = None) -> SubmissionStatus:
+    """Where a submission stands, as a result: tables `shards` and `history`.
+
+    Args:
+        run: The folder of the submission.
+        phase: The one that it should have been run with.
+    """
+    folder = Path(run)
+    status = status_of(folder, phase)
+    shards = [
+        _shard_row(shard, path) for shard, (_, _, path) in zip(status["shards"], shard_folders(folder), strict=True)
+    ]
+    history = [
+        {name: as_cell(str(row[name])) if row.get(name) else None for name in _NOTED} for row in status["history"]
+    ]
+    read = [folder / STAGES, folder / f"{PHASE}.json"]
+    read += [path / name for _, _, path in shard_folders(folder) for name in (ANSWERS, EVENTS)]
+    return SubmissionStatus(
+        tables={"shards": SHARDS.frame(shards), "history": HISTORY.frame(history)},
+        prose=f"Stage {status['stage']}; codes: {', '.join(status['codes']) or 'none'}.", status=status,
+        request=Request(inputs={"run": [path for path in read if path.is_file()]}),
+    )  # fmt: skip
+
+
+def _shard_row(shard: dict[str, Any], folder: Path) -> dict[str, Any]:
+    facts = run_facts(folder) if "outcomes" in shard else None
+    row = {name: shard.get(name) for name in _COPIED}
+    counts = {outcome.value: shard.get("outcomes", {}).get(outcome.value, 0) for outcome in Outcome}
+    return {**row, **counts, **_latencies(facts), "codes": ", ".join(shard["codes"])}
+
+
+def _latencies(facts: RunFacts | None) -> dict[str, float]:
+    if facts is None:
+        return dict.fromkeys(("p50_s", "p95_s", "p95_most_s", "first_s"), float("nan"))
+    first_s = max(facts.first_s, default=float("nan"))
+    return {"p50_s": facts.p50_s, "p95_s": facts.p95_s, "p95_most_s": facts.p95_most_s, "first_s": first_s}
+
+
 def status_of(out: str | Path, phase: Phase | None = None) -> dict[str, Any]:
     """Where a submission stands, as plain data without a word of the container's own.
 
@@ -94,7 +142,7 @@ def status_of(out: str | Path, phase: Phase | None = None) -> dict[str, Any]:
     folder = Path(out)
     other = phase is not None and (folder / f"{PHASE}.json").exists() and stored_digest(folder) != phase.digest()
     problems: list[str] = []
-    history = [dict(row) for _, row in json_lines(folder / STAGES, problems)] if (folder / STAGES).exists() else []
+    history = history_of(folder, problems)
     shards = [_shard(number, of, path) for number, of, path in shard_folders(folder)]
     codes = {code for shard in shards for code in shard["codes"]}
     return {
@@ -111,8 +159,11 @@ def _codes_of(history: list[dict[str, Any]]) -> set[str]:
 
 
 def _stage(history: list[dict[str, Any]], shards: list[dict[str, Any]]) -> Stage:
-    last = Stage(history[-1]["stage"]) if history else Stage.QUEUED
-    if last in (Stage.INTAKE_REFUSED, Stage.SCORED) or not shards:
+    if (hold := hold_in(history)) is not None:
+        return Stage(hold["stage"])
+    reached = [Stage(row["stage"]) for row in history if row["stage"] not in (*HELD, Stage.REINSTATED)]
+    last = reached[-1] if reached else Stage.QUEUED
+    if last in (Stage.INTAKE_REFUSED, Stage.SCORED, Stage.PUBLISHED) or not shards:
         return last
     stages = {shard["stage"] for shard in shards}
     if Stage.RUNNING in stages:
@@ -136,19 +187,25 @@ def _shard(number: int, of: int, folder: Path) -> dict[str, Any]:
         stage = Stage.FAILED_INFRA
     else:
         stage = Stage.INFERRED if "started" in names or not facts.questions else Stage.FAILED_PARTICIPANT
-    evidence: dict[str, Any] = next((event for event in reversed(events) if event["event"] == "evidence"), {})
+    verdict = _verdict([str(event.get("verdict")) for event in events if event["event"] == "evidence"])
     return {
-        "shard": f"{number}/{of}", "of": of, "stage": stage.value, "codes": _codes(facts.outcomes, names, evidence),
+        "shard": f"{number}/{of}", "of": of, "stage": stage.value, "codes": _codes(facts.outcomes, names, verdict),
         "questions": events[0].get("questions"), "outcomes": dict(facts.outcomes), "restarts": facts.restarts,
         "exchanged": facts.replaced, "began": events[0]["at"], "last": events[-1]["at"],
-        "verdict": evidence.get("verdict"),
+        "verdict": verdict,
     }  # fmt: skip
 
 
-def _codes(outcomes: Any, names: list[str], evidence: dict[str, Any]) -> list[str]:
+def _verdict(verdicts: list[str]) -> str | None:
+    """The worst verdict of a shard: one that was run in several goes has one of each."""
+    return next((one for one in ("slower", "unknown", "ok") if one in verdicts), None)
+
+
+def _codes(outcomes: Any, names: list[str], verdict: str | None) -> list[str]:
     """What an organiser should know, in words of the system."""
     codes = {f"answers-{name.replace('_', '-')}" for name in outcomes if name != Outcome.OK.value}
     codes |= {"never-ready"} if "start_failed" in names and "started" not in names else set()
     codes |= {"no-restart-left"} if "gave_up" in names else set()
-    codes |= {"machine-slower"} if evidence.get("verdict") == "slower" else set()
+    codes |= {"machine-slower"} if verdict == "slower" else set()
+    codes |= {"machine-unknown"} if verdict == "unknown" else set()
     return sorted(codes)

@@ -29,20 +29,22 @@ from surgeval.results.request import Request, plain_value
 from surgeval.results.result import Result
 from surgeval.results.tables.scoring import REHEARSE
 from surgeval.sandbox import Engine, ImageLimits, Launch, Limits, held_image, open_engine
-from surgeval.schema.findings import Severity
+from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.questions import TRACK_LIMITS_S
 from surgeval.scoring.result import ScoreResult
 from surgeval.scoring.run import score
 from surgeval.submissions.batch import BUDGETS, BatchRules, run_batches
 from surgeval.submissions.gc_invoke import PORT, open_invoke_session
+from surgeval.submissions.gpu_rule import check_gpu_count, other_gpu, promised
 from surgeval.submissions.inputs import Inputs, read_inputs
+from surgeval.submissions.intake import weights_size_mb
 from surgeval.submissions.phase import Phase
-from surgeval.submissions.rehearsal_report import findings_of, report_text
+from surgeval.submissions.rehearsal_report import Findings, findings_of, report_text
 from surgeval.submissions.results import RunFacts, run_facts, write_records, write_responses
 
 PROTOCOLS = ("server", "server-tcp", "batch", "gc-invoke")
 _SCRATCH = ".unpacked-"
-_RULED = ("rules", "warm_up")
+_RULED = ("rules", "warm_up", "phase")
 _IMAGE_ENGINES = ("podman", "docker")
 
 
@@ -70,6 +72,8 @@ class Settings:
     rules: Rules | None = None
     """The rules of a phase, instead of `track`, `budget_s`, `state`, `seed`, `start_up_s` and `health_s`."""
     warm_up: Task | None = None
+    phase: Phase | None = None
+    """Whose limits of weights and rules of GPUs hold."""
     judges: Sequence[str | Judge] = field(default=())
     store: str | Path | None = None
     """Keeps verdicts between runs, as in `score`."""
@@ -167,6 +171,7 @@ def rehearse(
     chosen, settings, folder = _engine(engine, image, runtime), settings or Settings(), Path(out)
     if (image is None) == (not command):
         raise Misuse("give either an image or a command")
+    notes = () if settings.phase is None else tuple(phase_notes(settings.phase, weights=weights, gpu=gpu))
     chosen.check(Launch(image=None if image is None else str(image), command=tuple(command), gpu=gpu))
     with ExitStack() as stack:
         inputs = read_inputs(Path(input_folder), scratch=stack.enter_context(_scratch(folder)))
@@ -177,7 +182,7 @@ def rehearse(
         )  # fmt: skip
         rules = _rules(inputs, settings)
         _run(inputs, chosen, entrant, rules, settings, folder, progress)
-    return _rehearsed(inputs, rules, settings, chosen, folder, limits or Limits())
+    return _rehearsed(inputs, rules, settings, chosen, folder, limits or Limits(), notes)
 
 
 @contextmanager
@@ -223,7 +228,24 @@ def _engine(engine: str | Engine | None, image: str | Path | None, runtime: str 
 
 def phase_settings(phase: Phase, **changes: Any) -> Settings:
     """The settings of a rehearsal as organisers would run it in a phase; `changes` are of judges and scores."""
-    return Settings(protocol=phase.protocol, rules=phase.budget, warm_up=phase.warm_up_task(), **changes)
+    return Settings(protocol=phase.protocol, rules=phase.budget, warm_up=phase.warm_up_task(), phase=phase, **changes)
+
+
+def phase_notes(phase: Phase, *, weights: str | Path | None, gpu: str | None) -> Iterator[Finding]:
+    """What of a rehearsal is not as it will be in the phase; a GPU that is not here can only be told of.
+
+    Raises:
+        InputInvalid: The phase takes no such weights.
+        Misuse: A GPU was named, and the phase has none.
+    """
+    if weights is not None:
+        weights_size_mb(Path(weights), phase)
+    if gpu is not None:
+        check_gpu_count(phase, gpu)
+    reason = "none was given here" if gpu is None else other_gpu(phase.gpu, gpu)
+    if phase.gpu.count and reason:
+        text = f"the phase gives {promised(phase.gpu)}; {reason}. Latencies and memory will be others there"
+        yield Finding("other-gpu", Severity.WARNING, text)
 
 
 def _rules(inputs: Inputs, settings: Settings) -> Rules:
@@ -272,14 +294,14 @@ def _buckets(inputs: Inputs) -> dict[str, str]:
 
 
 def _rehearsed(
-    inputs: Inputs, rules: Rules, settings: Settings, engine: Engine, folder: Path, limits: Limits
+    inputs: Inputs, rules: Rules, settings: Settings, engine: Engine, folder: Path, limits: Limits, notes: Findings
 ) -> Rehearsal:
     pooled = settings.budget == "pooled"
     write_responses(folder, with_late=not pooled)
     responses = write_records(folder)
     facts = run_facts(folder)
     log = _tail(folder / TROUBLE_LOG) or _tail(folder / LOG)
-    findings = findings_of(facts, inputs, protocol=settings.protocol, log=log)
+    findings = (*notes, *findings_of(facts, inputs, protocol=settings.protocol, log=log))
     result = None
     if inputs.references_file is not None:
         result = score(

@@ -11,6 +11,7 @@ from surgeval.asking.journal import ANSWERS
 from surgeval.asking.messages import Outcome
 from surgeval.asking.plan import Rules
 from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.shown_text import visible
 from surgeval.submissions.batch_budget import allowance_s, forfeited_count
 from surgeval.submissions.inputs import Inputs
 from surgeval.submissions.results import RunFacts
@@ -36,13 +37,13 @@ def findings_of(facts: RunFacts, inputs: Inputs, *, protocol: str = "server", lo
     findings = [Finding("input-unreadable", Severity.ERROR, why, case=case) for case, why in inputs.problems.items()]
     for record in facts.lost:
         if record.outcome is not Outcome.NOT_ASKED:
-            what = record.detail or "no answer"
+            what = visible(record.detail) or "no answer"
             findings.append(Finding(f"answer-{record.outcome.value}", Severity.ERROR, what, case=record.case))
     lost = facts.questions - facts.answered - facts.outcomes.get(Outcome.NOT_ASKED.value, 0)
     if lost > len(facts.lost):
         more = f"{lost - len(facts.lost)} more questions were lost; {ANSWERS} has the reason of each"
         findings.append(Finding("more-lost", Severity.NOTE, more))
-    findings += [Finding("start-failed", Severity.ERROR, problem) for problem in facts.start_problems]
+    findings += [Finding("start-failed", Severity.ERROR, visible(problem)) for problem in facts.start_problems]
     if facts.start_problems and not facts.starts_s and protocol == "server":
         findings.append(Finding("never-ready", Severity.NOTE, _NEVER_READY))
     findings += _silent_zero(facts)
@@ -152,9 +153,10 @@ def _batch_rows(facts: RunFacts, rules: Rules, setup_s: float, pooled: bool) -> 
     for batch in facts.batches:
         left = batch["allowed_s"] - batch["used_s"]
         lost += forfeited_count(batch["questions"], batch["used_s"], batch["allowed_s"])
+        detail = f"; {visible(batch['detail'])}" if batch["detail"] else ""
         rows.append(
             ("batch", f"{batch['number']}: {batch['questions']} questions in {batch['used_s']:.2f} s of "
-             f"{batch['allowed_s']:g} s, headroom {left:.2f} s{'; ' + batch['detail'] if batch['detail'] else ''}")
+             f"{batch['allowed_s']:g} s, headroom {left:.2f} s{detail}")
         )  # fmt: skip
     if pooled:
         rows.append(("forfeited", f"{lost} of {facts.questions} (pooled: {setup_s:g} s + {rules.budget_s:g} s each)"))

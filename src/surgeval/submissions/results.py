@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ import numpy as np
 
 from surgeval.asking.journal import Record, final_records, read_events
 from surgeval.asking.messages import Outcome
+from surgeval.schema.documents import json_text
 from surgeval.schema.questions import Response
 from surgeval.scoring.official import official_row
 
@@ -120,7 +120,7 @@ def write_responses(folder: Path, *, with_late: bool) -> Path:
         for response in responses_of(folder):
             row = official_row(response)
             if row is not None and (with_late or not response.is_excused):
-                handle.write(separator + json.dumps(row, ensure_ascii=False))
+                handle.write(separator + json_text(row))
                 separator = ",\n"
         handle.write("[]\n" if separator == "[\n" else "\n]\n")
     draft.replace(path)
@@ -132,9 +132,7 @@ def write_records(folder: Path) -> Path:
     path = folder / RECORDS
     draft = path.with_name(path.name + ".part")
     with open(draft, "w", encoding="utf-8") as handle:
-        handle.writelines(
-            json.dumps(response.as_record(), ensure_ascii=False) + "\n" for response in responses_of(folder)
-        )
+        handle.writelines(json_text(response.as_record()) + "\n" for response in responses_of(folder))
     draft.replace(path)
     return path
 

@@ -47,7 +47,7 @@ class Uploads:
     """A folder of uploads under way."""
 
     def __init__(self, folder: Path, limits: UploadLimits | None = None) -> None:
-        self._folder, self._limits = folder, limits or UploadLimits()
+        self._folder, self.limits = folder, limits or UploadLimits()
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o700)
 
@@ -62,18 +62,24 @@ class Uploads:
         Raises:
             UploadRefused: Too large, no digest, or too many uploads of this owner are unfinished.
         """
-        if not 0 < size_bytes <= self._limits.most_bytes:
-            raise UploadRefused(f"it announces {size_bytes:,} bytes; allowed are 1 to {self._limits.most_bytes:,}")
+        if not 0 < size_bytes <= self.limits.most_bytes:
+            raise UploadRefused(f"it announces {size_bytes:,} bytes; allowed are 1 to {self.limits.most_bytes:,}")
         if not _DIGEST.fullmatch(digest):
             raise UploadRefused("its digest is not a SHA-256 in 64 small hexadecimal digits")
         with self._alone():
             known = [self._announced(path.stem) for path in self._folder.glob("*.json")]
-            if sum(one is not None and one.owner == owner for one in known) >= self._limits.most_open:
-                raise UploadRefused(f"{self._limits.most_open} uploads are unfinished; finish or abandon one first")
+            if sum(one is not None and one.owner == owner for one in known) >= self.limits.most_open:
+                raise UploadRefused(f"{self.limits.most_open} uploads are unfinished; finish or abandon one first")
             name = secrets.token_hex(16)
             self._draft(name).touch(mode=0o600, exist_ok=False)
             self._announce(name, _Announced(owner, size_bytes, digest))
         return name
+
+    def begun(self, owner: str, *, size_bytes: int, digest: str) -> str | None:
+        """The name of an unfinished upload of this owner that announced this very file, or None."""
+        wanted = _Announced(owner, size_bytes, digest)
+        names = sorted(path.stem for path in self._folder.glob("*.json"))
+        return next((name for name in names if self._announced(name) == wanted), None)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -117,8 +123,8 @@ class Uploads:
         announced = self._owned(name, owner)
         if length is not None and length != len(piece):
             raise UploadRefused(f"the piece has {len(piece):,} bytes and declares {length:,}; send it again")
-        if not 0 < len(piece) <= self._limits.most_piece_bytes:
-            raise UploadRefused(f"a piece has 1 to {self._limits.most_piece_bytes:,} bytes; got {len(piece):,}")
+        if not 0 < len(piece) <= self.limits.most_piece_bytes:
+            raise UploadRefused(f"a piece has 1 to {self.limits.most_piece_bytes:,} bytes; got {len(piece):,}")
         with self._locked(name) as file:
             have = os.fstat(file).st_size
             if offset != have:

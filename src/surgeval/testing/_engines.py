@@ -24,11 +24,13 @@ def check_engine(engine: Engine | str) -> None:
 
 
 def it_says_what_it_is(engine: Engine) -> Broken:
-    """A name, and promises of the known ones."""
+    """A name, promises of the known ones, and nothing about images that it never stored."""
     if not engine.name:
         yield "it has no name"
     if strange := [str(promise) for promise in engine.guarantees if promise not in frozenset(Guarantee)]:
         yield f"it promises {', '.join(sorted(strange))}, which is no Guarantee"
+    if engine.facts("0" * 64) is not None:
+        yield "it tells facts of an image that it never stored"
 
 
 def what_it_cannot_run_is_refused(engine: Engine) -> Broken:

@@ -6,10 +6,14 @@ variable frame rate, a start offset, B-frames (stored in another order than show
 
 Time zero is the first frame shown. A container may say that its picture starts at 1.4 s; every annotation
 tool and the challenge count from the first frame, so we do, and `Probe.start_s` keeps the offset.
+
+A recorder that was held sideways stores its frames turned and says so. Sizes here, and the frames of `sample`, are
+those of the upright picture; `Probe.rotation_deg` keeps the angle.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -18,12 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surgeval.errors import FileUnreadable, Misuse
-from surgeval.video._pyav import VideoSource, name_of, opened, translated
+from surgeval.video._pyav import VideoSource, name_of, opened, pyav, translated
 
 if TYPE_CHECKING:
+    from av import VideoFrame
     from av.container import InputContainer
     from av.video.stream import VideoStream
 
+LEAST_MISSING_S = 1.0
+"""Headers round; a file that ends this much before its header says was cut off."""
 MAX_PACKETS = 5_000_000
 """More packets than this is no surgical video (46 hours at 30 fps) but a file made to exhaust memory."""
 
@@ -45,6 +52,8 @@ class Probe:
     """What the container calls the time of the first frame; our time starts at 0 there."""
     audio: bool
     container: str
+    rotation_deg: int = 0
+    """By how much stored frames are turned, counterclockwise, to stand upright: 0, 90, 180 or 270."""
 
     @property
     def size_px(self) -> tuple[int, int]:
@@ -66,6 +75,8 @@ class TimeIndex:
     """For each stored packet, whether decoding can start there."""
     end: int
     """The tick at which the last frame stops being shown."""
+    promised_s: float = float("nan")
+    """How long the header says that the video is; NaN when it does not."""
 
     @property
     def times_s(self) -> NDArray[np.float64]:
@@ -99,6 +110,7 @@ class TimeIndex:
 
         Raises:
             Misuse: A time outside the video.
+            FileUnreadable: A time that the header promises and the file, cut off, does not hold.
         """
         ticks = np.asarray(times_s, dtype=np.float64) / float(self.tick_s) + self.shown[0]
         slack = slack_ticks(self.tick_s)
@@ -106,11 +118,42 @@ class TimeIndex:
         outside = (positions < 0) | (ticks > self.end + slack) | ~np.isfinite(ticks)
         if outside.any():
             first = float(np.asarray(times_s)[outside][0])
+            refuse_truncated(where, first, self.duration_s, self.promised_s)
             raise Misuse(
                 f"{where}: {int(outside.sum())} of {len(ticks)} times lie outside the video, which runs from 0 to "
                 f"{self.duration_s:.3f} s (first: {first:g} s)"
             )
         return positions
+
+
+def refuse_truncated(where: str, time_s: float, reached_s: float, promised_s: float) -> None:
+    """Do nothing, unless the header promises more than the file holds and the time lies in what is missing.
+
+    Raises:
+        FileUnreadable: The file was cut off.
+    """
+    if reached_s < time_s <= promised_s and promised_s - reached_s > LEAST_MISSING_S:
+        raise FileUnreadable(
+            where,
+            [
+                f"cut off: its header promises {promised_s:.1f} s, but its frames end after {reached_s:.1f} s, "
+                f"before {time_s:g} s; copy or download it again"
+            ],
+        )
+
+
+def upright(frame: VideoFrame) -> VideoFrame:
+    """The frame as it is meant to be seen: turned where the recorder says so."""
+    turns = _turns(frame)
+    if not turns:
+        return frame
+    pixels = np.ascontiguousarray(np.rot90(frame.to_ndarray(format="rgb24"), turns))
+    return type(frame).from_ndarray(pixels.astype(np.uint8, copy=False), format="rgb24")
+
+
+def _turns(frame: VideoFrame) -> int:
+    """Quarter turns, counterclockwise."""
+    return round(frame.rotation / 90) % 4
 
 
 def slack_ticks(tick_s: Fraction) -> float:
@@ -126,19 +169,30 @@ def probe(source: VideoSource) -> Probe:
     """
     with opened(source) as (container, stream):
         tick = Fraction(stream.time_base or 1)
-        duration = float(stream.duration * tick) if stream.duration else _container_duration_s(container)
         context = stream.codec_context
+        turns = _first_turns(container, stream)
+        width, height = (context.width, context.height) if turns % 2 == 0 else (context.height, context.width)
+        aspect = Fraction(stream.sample_aspect_ratio or 1) or Fraction(1)
         return Probe(
             codec=context.name,
-            width_px=context.width,
-            height_px=context.height,
-            pixel_aspect=Fraction(stream.sample_aspect_ratio or 1) or Fraction(1),
+            width_px=width,
+            height_px=height,
+            pixel_aspect=aspect if turns % 2 == 0 else 1 / aspect,
             fps=float(stream.average_rate) if stream.average_rate else float("nan"),
-            duration_s=duration,
+            duration_s=promised_s(container, stream),
             start_s=float((stream.start_time or 0) * tick),
             audio=bool(container.streams.audio),
             container=container.format.name,
+            rotation_deg=90 * turns,
         )
+
+
+def _first_turns(container: InputContainer, stream: VideoStream) -> int:
+    """Quarter turns of the first frame that can be decoded; 0 where none can."""
+    with suppress(pyav().FFmpegError, EOFError, OSError, ValueError):
+        for frame in container.decode(stream):
+            return _turns(frame)
+    return 0
 
 
 def time_index(source: VideoSource) -> TimeIndex:
@@ -174,7 +228,15 @@ def _read_index(container: InputContainer, stream: VideoStream, where: str) -> T
         raise FileUnreadable(where, ["holds no frame that is shown"])
     usual = int(np.median(np.diff(shown))) if shown.size > 1 else 0
     end = int(shown[-1]) + (last[1] or usual)
-    return TimeIndex(Fraction(stream.time_base or 1), shown, order, np.array(keys, dtype=bool), end)
+    tick = Fraction(stream.time_base or 1)
+    return TimeIndex(tick, shown, order, np.array(keys, dtype=bool), end, promised_s(container, stream))
+
+
+def promised_s(container: InputContainer, stream: VideoStream) -> float:
+    """How long the header says that the picture is; NaN when it does not."""
+    if stream.duration:
+        return float(stream.duration * Fraction(stream.time_base or 1))
+    return _container_duration_s(container)
 
 
 def _container_duration_s(container: InputContainer) -> float:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from surgeval.errors import FileUnreadable, Misuse, UnknownName
 from surgeval.video._pyav import VideoSource, name_of, opened, translated
-from surgeval.video.probe import TimeIndex, slack_ticks, time_index
+from surgeval.video.probe import TimeIndex, promised_s, refuse_truncated, slack_ticks, time_index, upright
 
 if TYPE_CHECKING:
     from av import Packet, VideoFrame
@@ -53,7 +53,7 @@ class Sample:
     shown_s: float
     """When that frame began to be shown; never later than the time asked for."""
     frame: VideoFrame
-    """The decoded picture. It must not be written to."""
+    """The decoded picture, upright. It must not be written to."""
 
     def rgb(self, *, width_px: int | None = None, height_px: int | None = None) -> NDArray[np.uint8]:
         """The picture as an array of height x width x 3."""
@@ -117,8 +117,9 @@ def _in_order(
     ticks = index.shown[index.frames_at(times, name_of(source))]
     first, at = int(index.shown[0]), 0
     for frame in _wanted_frames(container, stream, index, np.unique(ticks), source):
+        shown = upright(frame)
         while at < len(times) and ticks[at] == frame.pts:
-            yield Sample(float(times[at]), float((_begin(frame) - first) * index.tick_s), frame)
+            yield Sample(float(times[at]), float((_begin(frame) - first) * index.tick_s), shown)
             at += 1
 
 
@@ -223,10 +224,12 @@ def _by_seeking(
         with translated(source):
             frame, last = _frame_at(container, stream, wanted + slack, zero)
         if frame is None or (last and wanted > _begin(frame) + (frame.duration or 0) + slack):
+            reached = 0.0 if frame is None else float((_begin(frame) + (frame.duration or 0) - zero) * tick)
+            refuse_truncated(where, time_s, reached, promised_s(container, stream))
             raise Misuse(f"{where}: {time_s:g} s lies outside the video")
         if frame.is_corrupt:
             raise FileUnreadable(where, [f"the frame at {time_s:.3f} s is damaged"])
-        yield Sample(time_s, float((_begin(frame) - zero) * tick), frame)
+        yield Sample(time_s, float((_begin(frame) - zero) * tick), upright(frame))
 
 
 def _frame_at(

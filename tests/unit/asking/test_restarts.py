@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from how_many import many
 from submission_runs import events, outcomes, records, rules, tasks
 from surgeval.asking.driver import run_tasks
 from surgeval.asking.lines import LineFile
@@ -129,7 +130,7 @@ KILLS = st.lists(st.tuples(st.integers(1, 30), st.sampled_from(("before", "withi
 DEEDS = st.lists(st.sampled_from((OK, HANGS, CRASHES, CRASHES, LATE, GARBAGE)), min_size=3, max_size=14)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=many(150), deadline=None)
 @given(
     deeds=DEEDS, videos=st.integers(1, 3), state=st.sampled_from(State), kills=KILLS, ready=st.sampled_from((1, 1, 0))
 )

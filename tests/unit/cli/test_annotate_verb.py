@@ -241,3 +241,21 @@ def test_nothing_is_overwritten_and_missing_files_are_named(verb, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "manifest.json").write_text("{}")
     assert isinstance(run(verb, source, *more, "--out", tmp_path / "out").exception, WouldOverwrite)
+
+
+def test_size_and_duration_travel_through_the_stages_and_proposed_instances_are_marked(tmp_path):
+    write_procedure(student(), tmp_path / "student.json")
+    done("boxes", f"s={tmp_path / 'student.json'}", "--out", tmp_path / "boxes")
+    table = pl.read_csv(tmp_path / "boxes" / "boxes.csv")
+    assert table.select("width_px", "height_px", "duration_s").unique().rows() == [(480, 270, truth().duration_s)]
+    done("instances", tmp_path / "boxes" / "boxes.csv", "--out", tmp_path / "instances")
+    [path] = (tmp_path / "instances" / "procedures").glob("*.json")
+    proposed = read_procedure(path)
+    assert (proposed.width_px, proposed.height_px, proposed.duration_s) == (480, 270, truth().duration_s)
+    assert proposed.assumed == ()
+    assert set(proposed.proposed) == {track.instance for track in proposed.tracks}
+    bare = table.drop("width_px", "height_px", "duration_s")
+    bare.write_csv(tmp_path / "bare.csv")
+    done("instances", tmp_path / "bare.csv", "--out", tmp_path / "again")
+    [path] = (tmp_path / "again" / "procedures").glob("*.json")
+    assert read_procedure(path).assumed == ("duration_s", "width_px", "height_px")

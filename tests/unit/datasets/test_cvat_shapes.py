@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from annotation_files import CVAT_IMAGES, CVAT_VIDEO
+from how_many import many
 from surgeval.datasets.cvat import CvatShape, read, read_shapes, write_shapes
 from surgeval.errors import Misuse, ProcedureInvalid
 
@@ -59,7 +60,7 @@ def content(shape: CvatShape) -> dict[str, object]:
     return told
 
 
-@settings(max_examples=60)
+@settings(max_examples=many(60))
 @given(listed=st.lists(shapes(), max_size=6))
 def test_every_shape_comes_back_as_it_was(listed: list[CvatShape], tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.getbasetemp() / "shapes.xml"

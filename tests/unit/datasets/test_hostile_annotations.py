@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data_set_files import BUILDERS, endoscapes_image, tracked_tool
+from how_many import many
 from surgeval.datasets import open_data_set
 
 ODD = st.sampled_from([None, True, -1, 0, 1, 10**30, 1.5, float("nan"), float("inf"), "", "7", "9" * 30, "8_125.jpg"])
@@ -56,7 +57,7 @@ def test_any_value_anywhere_in_the_json_is_a_finding_or_harmless(name, tmp_path_
     BUILDERS[name](root)
     place, content = TEMPLATES[name]
 
-    @settings(max_examples=60)
+    @settings(max_examples=many(60))
     @given(st.sampled_from(sorted(places(content), key=repr)), VALUES)
     def spoilt(at, value):
         (root / place).write_text(json.dumps(replaced(content, at, value)), encoding="utf-8")

@@ -22,7 +22,7 @@ from surgeval.schema.ledger import Ledger
 from surgeval.schema.procedure_files import write_procedure
 from surgeval.schema.question_files import load_questions
 from surgeval.schema.questions import DATA_SET_COLUMNS
-from surgeval.schema.tracks import Event, EventKind, Procedure, track_from_points
+from surgeval.schema.tracks import EVERYTHING, Event, EventKind, Procedure, track_from_points
 from surgeval.simulation import draw_scene, true_procedure
 
 
@@ -161,7 +161,7 @@ def test_files_and_objects_give_the_same(procedures, tmp_path):
 def test_further_classes_come_from_the_definitions():
     tack = track_from_points("t", "Tack", [(s, (9, 9, 9, 9)) for s in range(100)])
     clip = track_from_points("c", "Clip", [(s, (40, 9, 9, 9)) for s in range(60, 200)])
-    procedure = Procedure("v", "p", "c", 300, 64, 48, (tack, clip))
+    procedure = Procedure("v", "p", "c", 300, 64, 48, (tack, clip), declared=EVERYTHING)
     with pytest.raises(ProcedureInvalid, match="'Tack' is no known class"):
         make_questions(procedure)
     objects = (*FOREIGN_OBJECTS, ForeignObject("Tack", ""))

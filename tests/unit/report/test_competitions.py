@@ -15,7 +15,7 @@ from surgeval.report.competitions import competitions, distinct_parts
 from surgeval.report.inputs import StoredResult, read_inputs, without_rehearsed
 from surgeval.report.report import make_report
 from surgeval.report.section import Prose, Table
-from surgeval.report.sections import summary
+from surgeval.report.sections import verdict
 from surgeval.results.manifest import MANIFEST, manifest_of, write_manifest
 from surgeval.results.request import Request
 from surgeval.stats.ranking import rank
@@ -65,7 +65,7 @@ def test_sections_figures_and_sentences_name_their_competition(folder: Path) -> 
     blocks = [block.name for section in made.sections for block in section.blocks if hasattr(block, "name")]
     assert len(blocks) == len(set(blocks))
     [leaders] = [block for block in made.sections[0].blocks if isinstance(block, Table)]
-    assert leaders.frame["competition"].unique(maintain_order=True).to_list() == ["frame", "segment"]
+    assert leaders.frame["track"].unique(maintain_order=True).to_list() == ["frame", "segment"]
     assert any(": frame, technical board" in text for text in made.limitations)
 
 
@@ -87,7 +87,7 @@ def test_headlines_of_several_competitions_stand_side_by_side_on_one_scale(folde
     })  # fmt: skip
     inputs = read_inputs(folder)
     parts = tuple(replace(p, tables={"summary": table}) if p.kind == "score" else p for p in inputs.parts)
-    [chart] = [block for block in summary.section(replace(inputs, parts=parts)).blocks if isinstance(block, Chart)]
+    [chart] = [block for block in verdict.section(replace(inputs, parts=parts)).blocks if isinstance(block, Chart)]
     assert chart.name == "headline"
     assert chart.data["panel"].unique(maintain_order=True).to_list() == ["frame", "segment"]
     assert chart.alt.startswith("frame: ")

@@ -18,7 +18,7 @@ from surgeval.errors import Misuse, TableInvalid, UnknownName
 from surgeval.report import html
 from surgeval.report.chart import Chart
 from surgeval.report.report import Report, make_report
-from surgeval.report.section import Note, Prose, Section, Table
+from surgeval.report.section import Note, Points, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
 from surgeval.report.templates import TEMPLATES
 from surgeval.results.tables import TABLES
@@ -37,7 +37,9 @@ def page(challenge: Report) -> str:
 
 
 def words(section: Section) -> str:
-    return " ".join(block.text for block in section.blocks if isinstance(block, Prose | Note))
+    spoken = [block.text for block in section.blocks if isinstance(block, Prose | Note)]
+    points = [point.text for block in section.blocks if isinstance(block, Points) for point in block.points]
+    return " ".join([*spoken, *points])
 
 
 def asked() -> int:
@@ -69,8 +71,8 @@ def test_a_challenge_has_all_its_sections_and_lacks_nothing(challenge: Report) -
     assert challenge.title == "endo challenge"
     assert challenge.facts == f"6 models · {asked()} questions · 20 videos"
     names = [section.name for section in challenge.sections]
-    assert names[0] == "summary"
-    assert names[-3:] == ["limitations", "methods", "reproduction"]
+    assert names[0] == "verdict"
+    assert names[-4:] == ["limitations", "methods", "glossary", "reproduction"]
     assert {"board", "buckets", "stability", "significance", "statistics", "answers", "failures", "data"} <= set(names)
 
 
@@ -88,11 +90,17 @@ def test_a_picture_that_cannot_be_drawn_is_a_sentence() -> None:
 
 
 def test_the_summary_says_who_leads_and_how_firmly(challenge: Report) -> None:
-    text = words(named(challenge, "summary"))
+    text = words(named(challenge, "verdict"))
     assert text.startswith(f"6 models were compared on {asked()} questions from 20 videos.")
-    assert "On the technical board atlas leads" in text
-    assert "where whole videos are drawn again it is first in" in text
-    assert "limitations of these results are listed below" in text
+    assert "On the technical board, atlas comes first, but with all models compared at once borea" in text
+    assert "atlas answers" in text
+    assert "points more than borea (95 % interval" in text
+    assert "redraw" not in text
+    assert "bucket" not in text.lower()
+    assert named(challenge, "verdict").title.startswith("atlas comes first on ")
+    assert {block.name for block in named(challenge, "verdict").blocks if isinstance(block, Points)} == {
+        "why", "limits", "next",
+    }  # fmt: skip
 
 
 def test_the_board_has_the_places_of_the_ranking(challenge: Report) -> None:
@@ -175,7 +183,7 @@ def test_a_ranking_alone_makes_a_report_that_says_what_is_missing(tmp_path: Path
     made = make_report(tmp_path)
     assert made.template.name == "challenge"
     assert "surgeval score" in " ".join(made.missing)
-    assert "atlas" in words(named(made, "summary"))
+    assert "atlas" in words(named(made, "verdict"))
 
 
 def test_any_table_of_a_ranking_may_be_lost_or_empty(tmp_path: Path) -> None:
@@ -195,17 +203,17 @@ def test_one_scored_model_gets_the_report_for_one_model(tmp_path: Path) -> None:
     shutil.copytree(shared_challenge() / "model-0", tmp_path / "atlas")
     made = make_report(tmp_path)
     assert made.template.name == "single"
-    assert f"1 model was scored on {asked()} questions" in words(named(made, "summary"))
+    assert f"1 model was scored on {asked()} questions" in words(named(made, "verdict"))
     assert "buckets" in tables(named(made, "buckets"))
 
 
 def test_any_score_table_makes_a_study(tmp_path: Path) -> None:
     made = make_report(study(tmp_path / "dice.csv"), title="Dice <study>")
     assert made.template.name == "study"
-    assert "3 models were compared on 60 cases from 6 videos" in words(named(made, "summary"))
+    assert "3 models were compared on 60 cases from 6 videos" in words(named(made, "verdict"))
     assert {"intervals", "dependence", "strata"} <= set(tables(named(made, "statistics")))
     assert "could not be drawn" not in " ".join(words(section) for section in made.sections)
-    (chart,) = [block for block in named(made, "summary").blocks if isinstance(block, Chart)]
+    (chart,) = [block for block in named(made, "verdict").blocks if isinstance(block, Chart)]
     assert chart.data.height == 3
     assert "Dice &lt;study&gt;" in made.html()
 
@@ -231,7 +239,7 @@ def test_a_template_can_be_chosen_and_an_unknown_one_is_refused(tmp_path: Path) 
     for name in TEMPLATES:
         made = make_report(source, template=name)
         assert made.template.name == name
-        assert made.sections[0].name == "summary"
+        assert made.sections[0].name == "verdict"
     with pytest.raises(UnknownName, match="did you mean 'study'"):
         make_report(source, template="studdy")
 
@@ -265,7 +273,7 @@ def test_a_notebook_shows_the_summary(challenge: Report) -> None:
     assert "6 models were compared" in text
     assert "<li>Methods</li>" in text
     assert "<script" not in text
-    assert repr(challenge).startswith("Report('endo challenge', challenge: summary, ")
+    assert repr(challenge).startswith("Report('endo challenge', challenge: verdict, ")
 
 
 def test_equal_sections_give_equal_pages_whatever_was_drawn_before(challenge: Report) -> None:
@@ -295,7 +303,7 @@ def holed_scores(path: Path, **statuses: str) -> Path:
 
 def test_scores_that_are_left_out_are_said_at_the_top_with_their_status(tmp_path: Path) -> None:
     source = holed_scores(tmp_path / "scores.csv", q0="infrastructure", q2="failed")
-    asked = words(named(make_report(source), "summary"))
+    asked = words(named(make_report(source), "verdict"))
     assert "1 score is not there (A: infrastructure: 1); say what to count" in asked
     made = make_report(source, missing=["infrastructure=drop-score"])
     top = [block.sentence for block in made.sections[0].blocks if isinstance(block, Note)]
@@ -333,7 +341,7 @@ def test_the_folder_of_a_single_comparison_is_shown(tmp_path: Path) -> None:
     table = read_score_table(study(tmp_path / "scores.csv"), better="larger")
     surgeval.compare(table, "a", "b").to_dir(tmp_path / "difference")
     made = make_report(tmp_path / "difference")
-    assert words(named(made, "summary")).startswith("No scores are here, but what compare wrote.")
+    assert words(named(made, "verdict")).startswith("No scores are here, but what compare wrote.")
     statistics = named(made, "statistics")
     assert [block.title for block in statistics.blocks if isinstance(block, Table)] == ["Compare"]
     assert [block.name for block in statistics.blocks if isinstance(block, Chart)] == ["compare"]
@@ -358,8 +366,8 @@ def unjudged(folder: Path, **options: object) -> Path:
 
 def test_scores_that_nobody_judged_give_no_number_before_somebody_decides(tmp_path: Path) -> None:
     undecided = make_report(unjudged(tmp_path))
-    assert "not_judged" in words(named(undecided, "summary"))
-    assert "Intervals could not be computed" in words(named(undecided, "summary"))
+    assert "not_judged" in words(named(undecided, "verdict"))
+    assert "Intervals could not be computed" in words(named(undecided, "verdict"))
     assert "intervals" not in tables(named(undecided, "statistics"))
     decided = make_report(tmp_path, missing="not_judged=worst")
     assert "intervals" in tables(named(decided, "statistics"))

@@ -75,10 +75,12 @@ def test_a_fit_leaves_what_its_pictures_are_drawn_from(tmp_path: Path) -> None:
     random = ["algorithm", "patient", "image", "instance"]
     found = analyse(nested_table(), outcome="correct", fixed=["smoke", "size"], random=random)
     found.to_dir(tmp_path / "fit")
-    assert set(charts(failures.section(read_inputs(tmp_path)))) == {
-        "effects-forest", "property-prevalence", "marginal-means", "caterpillar-algorithm", "caterpillar-patient",
-        "normal-qq", "simulated-residuals",
+    section = failures.section(read_inputs(tmp_path))
+    assert set(charts(section)) == {
+        "effects-forest", "property-prevalence", "marginal-means", "caterpillar-algorithm", "normal-qq",
+        "simulated-residuals",
     }  # fmt: skip
+    assert "Random effects of patient: their random effects are all estimated as zero." in words(section)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from how_many import many
 from image_archives import (
     Entry,
     archive,
@@ -127,7 +128,7 @@ def test_01_a_header_that_no_digest_covers_is_checked_by_its_own_sum(tmp_path: P
     assert "check sum" in refused(path)
 
 
-@settings(max_examples=60)
+@settings(max_examples=many(60))
 @given(position=st.integers(0, 1 << 30), value=st.integers(0, 255), length=st.integers(0, 1 << 30))
 def test_01_damage_anywhere_never_escapes_as_another_error(
     position: int, value: int, length: int, tmp_path_factory: pytest.TempPathFactory

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import surgeval
+from how_many import many
 from surgeval.errors import FileUnreadable, TableInvalid
 from surgeval.scoring.diff import PARTS, diff
 
@@ -198,7 +199,7 @@ RUN = st.dictionaries(st.sampled_from([f"q{i}" for i in range(8)]), ROW, min_siz
 
 
 @given(RUN, RUN)
-@settings(max_examples=60)
+@settings(max_examples=many(60))
 def test_the_parts_sum_to_the_difference(tmp_path_factory, a, b) -> None:
     table = compared(tmp_path_factory.mktemp("d"), a, b).table
     for line in table.drop_nulls("difference").iter_rows(named=True):

@@ -22,6 +22,7 @@ from builders import (
     response_row,
     write_json,
 )
+from how_many import many
 from strategies import json_values
 from surgeval.errors import Misuse
 from surgeval.schema.finding_rules import OFFICIAL_ABORTS, RULES
@@ -305,7 +306,7 @@ rows_of_anything = st.lists(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=many(150))
 @given(rows=rows_of_anything, cut=st.none() | st.integers(0, 200))
 def test_no_file_of_any_content_stops_lint_or_its_outputs(
     asked: dict[str, Path], rows: list[Any], cut: int | None

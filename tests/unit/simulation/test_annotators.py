@@ -13,7 +13,10 @@ from surgeval.simulation import true_procedure as truth_of
 
 @pytest.fixture(scope="module")
 def procedures():
-    return [truth_of(scene) for scene in draw_scenes(4, 17, minutes=(30, 40), procedures=["Sigmoid Resection"])]
+    return [
+        truth_of(scene)
+        for scene in draw_scenes(4, 17, minutes=(30, 40), procedures=["Sigmoid Resection"], width_px=160, height_px=90)
+    ]
 
 
 def rates(frame: pl.DataFrame) -> tuple[float, float]:

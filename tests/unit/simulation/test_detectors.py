@@ -14,7 +14,10 @@ SIDES = ("x", "y", "width", "height")
 
 @cache
 def truth() -> Procedure:
-    return true_procedure(draw_scene(23, 0, procedure="Sigmoid Resection", minutes=(25, 30)), instruments=False)
+    return true_procedure(
+        draw_scene(23, 0, procedure="Sigmoid Resection", minutes=(12, 15), width_px=160, height_px=90),
+        instruments=False,
+    )
 
 
 def points() -> int:

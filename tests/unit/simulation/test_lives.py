@@ -1,13 +1,12 @@
 """Objects live as their rules say: they come in their phase, go on a story that can be true, and end as stated."""
 
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 
-from surgeval.schema.ledger import Ledger
-from surgeval.schema.ledger_rules import State
 from surgeval.schema.procedure_problems import contradictions
 from surgeval.schema.tracks import Detail, EventKind
 from surgeval.simulation import PROCEDURE_TYPES, draw_scene, true_procedure
@@ -65,8 +64,8 @@ def test_a_life_is_a_story_that_can_be_true(kind):
         assert life.born_s < life.gone_s <= scene.duration_s
         for ending in (EventKind.RETRIEVED, EventKind.BAGGED):
             assert all(second >= life.gone_s - 1 for second in seconds_of(life, ending))
-    for scene in scenes(kind):
-        assert contradictions(true_procedure(scene)) == []
+    for scene in scenes(kind)[:2]:
+        assert contradictions(true_procedure(replace(scene, width_px=160, height_px=90))) == []
 
 
 def test_endings_are_those_of_the_rules_apart_from_what_is_forgotten_or_has_no_bag():
@@ -95,8 +94,9 @@ def test_bagged_objects_name_a_bag_that_is_in_the_body_then():
         for scene, life in lives(kind):
             for event in life.events:
                 if event.kind is EventKind.BAGGED:
-                    bag = event.details[Detail.BAG]
-                    assert Ledger(true_procedure(scene)).state(bag, event.second) is State.IN_BODY
+                    bag = next(other for other in scene.lives if other.instance == event.details[Detail.BAG])
+                    assert seconds_of(bag, EventKind.INSERTED)[0] <= event.second
+                    assert all(event.second < second for second in seconds_of(bag, EventKind.RETRIEVED))
                     checked += 1
     assert checked > 10
 

@@ -7,8 +7,16 @@ import pytest
 
 from surgeval.schema.foreign_objects import CLASS_NAMES
 from surgeval.simulation import CENTERS, Renderer, contact_sheet, draw_scene
-from surgeval.simulation.contact_sheet import _SHOWN_ARTEFACTS, _cast, _clearest, _crowding, _labelled, _strongest
-from surgeval.simulation.paint import Paint, flat, lay_sprite, sprite_of
+from surgeval.simulation.contact_sheet import (
+    _SHOWN_ARTEFACTS,
+    _cast,
+    _clearest,
+    _crowding,
+    _labelled,
+    _squares,
+    _strongest,
+)
+from surgeval.simulation.paint import Paint, flat, sprite_of, stamped
 from surgeval.simulation.renderer import _SpriteStore
 from surgeval.simulation.timelines import Episode
 
@@ -92,18 +100,18 @@ def test_every_centre_looks_different():
 def test_sprites_are_cut_off_at_the_edge_and_laid_by_their_pivot():
     white = sprite_of(Paint(flat((5, 5), (1, 1, 1)), np.ones((5, 5))), (2.0, 2.0), CENTERS["Center A"])
     frame = np.zeros((8, 10, 4), dtype=np.uint8)
-    lay_sprite(frame, white, 0, 0)
+    stamped(white, 0, 0).lay(frame)
     assert frame[:3, :3, :3].min() == 255
     assert frame[3:, 3:].max() == 0
-    lay_sprite(frame, white, 50, 50)
-    lay_sprite(frame, white, 9, 7)
+    stamped(white, 50, 50).lay(frame)
+    stamped(white, 9, 7).lay(frame)
     assert frame[5:, 7:, :3].min() == 255
 
 
 def test_half_an_opacity_mixes_half_and_half():
     grey = sprite_of(Paint(flat((3, 3), (1, 1, 1)), np.full((3, 3), 0.5)), (1.0, 1.0), CENTERS["Center A"])
     frame = np.full((3, 3, 4), 100, dtype=np.uint8)
-    lay_sprite(frame, grey, 1, 1)
+    stamped(grey, 1, 1).lay(frame)
     assert np.abs(frame[..., :3].astype(int) - 177).max() <= 1
 
 
@@ -141,25 +149,17 @@ def test_the_contact_sheet_shows_every_artefact_at_its_strongest_and_alone(seed)
 def test_a_lonely_object_is_preferred_to_a_crowded_one():
     scene = draw_scene(4, 0, minutes=(12, 14), width_px=96, height_px=54)
     view = scene.look(np.arange(scene.duration_s, dtype=float))
-    sights = view.sights()
     for life in scene.lives:
-        crowded = _crowding(life, view, sights)
+        crowded, squares = _crowding(life, view), _squares(life, view)
         assert (crowded >= 0).all()
-        boxes = sights[life.instance].boxes
-        for at in range(0, len(boxes), 97):
-            x, y, width, height = boxes[at]
-            others = [
-                o for o in scene.lives if o is not life and view.span_of(o).start <= at + view.span_of(life).start
-            ]
+        for at in range(0, len(squares), 97):
+            left, top, right, bottom = squares[at]
             touched = any(
-                o_at < len(sights[o.instance].boxes)
-                and sights[o.instance].visibility[o_at] != 2
-                and x < (box := sights[o.instance].boxes[o_at])[0] + box[2]
-                and box[0] < x + width
-                and y < box[1] + box[3]
-                and box[1] < y + height
-                for o in others
-                if (o_at := at + view.span_of(life).start - view.span_of(o).start) >= 0
+                left < box[2] and box[0] < right and top < box[3] and box[1] < bottom
+                for other in scene.lives
+                if other is not life and (there := at + view.span_of(life).start - view.span_of(other).start) >= 0
+                if there < len(_squares(other, view))
+                for box in [_squares(other, view)[there]]
             )
             assert (crowded[at] > 0) == touched
 

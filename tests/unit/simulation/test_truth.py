@@ -8,6 +8,7 @@ import pytest
 from surgeval.schema.procedure_problems import contradictions, procedure_problems
 from surgeval.schema.tracks import EventKind, Visibility
 from surgeval.simulation import PROCEDURE_TYPES, draw_scene, true_procedure
+from surgeval.simulation.sighting import sights
 from surgeval.simulation.truth import LEAST_ABSENCE_S
 
 
@@ -28,16 +29,17 @@ def test_the_truth_is_sound_and_free_of_contradictions(kind):
 @pytest.mark.parametrize("fps", [5, 25])
 def test_a_higher_rate_shows_the_same_at_whole_seconds(fps):
     scene, procedure = pair()
-    view = scene.look(np.arange(0, scene.duration_s, 1 / fps))
-    sights = view.sights()
+    view = scene.look(np.arange(0, 300, 1 / fps))
+    seen_at = sights(scene, view.times_s)
     assert len(scene.lives) > 5
     for life in scene.lives:
-        sight, part = sights[life.instance], view.span_of(life)
+        sight, part = seen_at[life.instance], view.span_of(life)
         whole = np.isclose(view.times_s[part] % 1, 0, atol=1e-9)
         seen = whole & (sight.visibility != Visibility.OUTSIDE)
         track = procedure.track(life.instance)
-        assert np.rint(view.times_s[part][seen]).astype(int).tolist() == track.seconds.tolist()
-        np.testing.assert_allclose(sight.boxes[seen], track.boxes, atol=0.06)
+        early = track.seconds < 300
+        assert np.rint(view.times_s[part][seen]).astype(int).tolist() == track.seconds[early].tolist()
+        assert sight.boxes[seen].tolist() == track.boxes[early].tolist()
 
 
 def test_leaving_and_coming_back_are_told_where_the_track_has_a_long_gap():

@@ -15,22 +15,26 @@ import pytest
 from typer.testing import CliRunner
 
 from hostile_programs import good
-from submission_runs import events, rules, tasks
+from submission_runs import events, records, rules, tasks
+from surgeval import results
 from surgeval.asking.driver import run_tasks
+from surgeval.asking.journal import append_event
 from surgeval.asking.plan import Rules
 from surgeval.asking.session import Entrant
 from surgeval.cli import build_app
-from surgeval.errors import HiddenDataRefused, ImageRefused, InputInvalid, Misuse
-from surgeval.sandbox import ENGINES, ImageLimits, Limits, open_engine
+from surgeval.errors import EngineFailed, HiddenDataRefused, ImageRefused, InputInvalid, Misuse
+from surgeval.sandbox import ENGINES, ImageLimits, Launch, Limits, Running, open_engine
 from surgeval.sandbox.process import ProcessEngine
-from surgeval.submissions import phase_scores
+from surgeval.schema.shard import Shard
+from surgeval.submissions import phase_run, phase_scores
 from surgeval.submissions.compliance import compliance_of, doubled
+from surgeval.submissions.intake import check_submission
 from surgeval.submissions.phase import SECTIONS, Phase, phase_of, read_phase
-from surgeval.submissions.phase_run import Shard, check_submission, run_submission
+from surgeval.submissions.phase_run import run_submission
 from surgeval.submissions.phase_scores import score_submission
-from surgeval.submissions.phase_status import status_of
+from surgeval.submissions.phase_status import status_of, submission_status
 from surgeval.submissions.rehearsal import phase_settings, rehearse
-from surgeval.submissions.results import p95_bound
+from surgeval.submissions.results import p95_bound, run_facts
 from surgeval.submissions.starter import new_pack
 from surgeval.submissions.uploads import UploadLimits
 
@@ -240,8 +244,58 @@ def test_what_a_run_was_measured_on_is_kept(phase_file: Path, questions: Path, t
     place = run_submission(read_phase(phase_file), questions, out=tmp_path / "out", command=good(tmp_path / "program"))
     (kept,) = events(place, "evidence")
     assert kept["kernel"]
+    assert kept["canary"] == "process"
     assert kept["canary_before_s"] > 0
     assert kept["verdict"] in ("ok", "slower")
+    manifest = json.loads((place / "manifest.json").read_text())
+    assert (manifest["verb"], manifest["options"]["shard"]) == ("submission run", "1/1")
+    assert manifest["settled"]["phase"]["budget"]["seconds"] == 20
+    assert [one["file"] for one in manifest["inputs"]] == ["request.json"]
+
+
+def test_the_canary_runs_before_and_after_under_the_limits_of_the_entrant(
+    phase_file: Path, questions: Path, tmp_path: Path
+) -> None:
+    launches: list[Launch] = []
+
+    class Recording(ProcessEngine):
+        def start(self, launch: Launch) -> Running:
+            launches.append(launch)
+            return super().start(launch)
+
+    phase, command = read_phase(phase_file), good(tmp_path / "program")
+    run_submission(phase, questions, out=tmp_path / "out", command=command, engine=Recording())
+    assert [Path(launch.command[0]).name == "canary" for launch in launches] == [True, False, True]
+    assert [launch.limits for launch in launches] == [phase.run] * 3
+
+
+def test_a_call_that_asks_nothing_adds_no_evidence_and_a_slow_machine_stays_slow(
+    phase_file: Path, questions: Path, tmp_path: Path
+) -> None:
+    phase, command = read_phase(phase_file), good(tmp_path / "program")
+    place = run_submission(phase, questions, out=tmp_path / "out", command=command)
+    run_submission(phase, questions, out=tmp_path / "out", command=command)
+    assert len(events(place, "evidence")) == 1
+    append_event(place, "evidence", verdict="slower")
+    append_event(place, "evidence", verdict="ok")
+    assert "machine-slower" in status_of(tmp_path / "out")["codes"]
+
+
+def test_a_canary_that_cannot_be_run_afterwards_costs_its_verdict_alone(
+    phase_file: Path, questions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times: list[float] = []
+
+    def canary(*_: object) -> float:
+        times.append(1.0)
+        if len(times) > 1:
+            raise EngineFailed("process", "gone")
+        return 1.0
+
+    monkeypatch.setattr(phase_run, "canary_s", canary)
+    run_submission(read_phase(phase_file), questions, out=tmp_path / "out", command=good(tmp_path / "program"))
+    status = status_of(tmp_path / "out")
+    assert (status["stage"], status["codes"]) == ("inferred", ["machine-unknown"])
 
 
 def test_weights_are_mounted_measured_and_part_of_the_run(phase_file: Path, questions: Path, tmp_path: Path) -> None:
@@ -258,7 +312,12 @@ def test_weights_are_mounted_measured_and_part_of_the_run(phase_file: Path, ques
     (weights / "link").symlink_to("/etc/passwd")
     (weights / "w.bin").chmod(0o600)
     found = check_submission(phase, weights=weights)
-    assert [f.code for f in found if f.severity == "error"] == ["weights-refused"] * 3
+    assert [f.code for f in found.findings if f.severity == "error"] == ["weights-refused"] * 3
+    with pytest.raises(InputInvalid, match="allowed are 1"):
+        rehearse(
+            questions, out=tmp_path / "rehearsal", command=command, weights=weights, settings=phase_settings(phase)
+        )
+    assert not (tmp_path / "rehearsal").exists()
 
 
 def test_a_participant_rehearses_under_the_same_file(phase_file: Path, questions: Path, tmp_path: Path) -> None:
@@ -273,7 +332,7 @@ def test_a_participant_rehearses_under_the_same_file(phase_file: Path, questions
 
 def verb(*words: object) -> tuple[int, str]:
     done = CliRunner().invoke(build_app(), ["submission", *map(str, words)], catch_exceptions=False)
-    return done.exit_code, done.output
+    return done.exit_code, done.stdout
 
 
 def test_the_organisers_verbs_in_a_row(phase_file: Path, questions: Path, tmp_path: Path) -> None:
@@ -284,6 +343,8 @@ def test_the_organisers_verbs_in_a_row(phase_file: Path, questions: Path, tmp_pa
     code, text = verb("check", "--phase", phase_file, "--description", tmp_path / "bad.md")
     assert code == 1
     assert text.startswith("intake_refused")
+    code, text = verb("check", "--phase", phase_file, "--out", tmp_path / "checks")
+    assert (code, results.read(tmp_path / "checks").tables["checks"].height) == (0, 1)
     run = ["--run", tmp_path / "run"]
     words = " ".join(good(tmp_path / "program"))
     code, text = verb("run", "--phase", phase_file, "--questions", questions, *run, "--command", words)
@@ -296,6 +357,12 @@ def test_the_organisers_verbs_in_a_row(phase_file: Path, questions: Path, tmp_pa
     assert code == 0
     code, text = verb("status", "--phase", phase_file, *run, "--json")
     assert json.loads(text)["stage"] == "scored"
+    code, text = verb("status", "--phase", phase_file, *run, "--out", tmp_path / "status")
+    assert (code, "Stage scored" in text) == (0, True)
+    shards = results.read(tmp_path / "status").tables["shards"]
+    assert shards.select("shard", "stage", "questions", "ok").rows() == [("1/1", "inferred", 3, 3)]
+    code, text = verb("mark", "published", *run, "--reason", "the board of today")
+    assert (code, text.split()) == (0, ["stage", "published"])
 
 
 def test_the_page_shows_every_setting_with_its_default() -> None:
@@ -327,6 +394,29 @@ def test_a_compliance_run_tells_who_remembers_answers(
     )  # fmt: skip
     found = compliance_of(out)
     assert (found.pairs, found.changed, found.verdict) == (6, 0, verdict)
+
+
+def test_first_answers_of_containers_are_reported_apart_and_a_warm_up_question_takes_their_place(
+    phase_file: Path, questions: Path, tmp_path: Path
+) -> None:
+    body = "return 'first' if state['asked'] == 1 else 'later'"
+    phase_file.write_text(TOML.replace('state = "free"', 'state = "per_video"'))
+    place = run_submission(
+        read_phase(phase_file), questions, out=tmp_path / "cold", command=good(tmp_path / "program", body)
+    )
+    cold = records(place)
+    assert {record.content for record in cold.values()} == {"first"}, "each question has a video of its own"
+    assert sorted(run_facts(place).first_s) == sorted(record.latency_s for record in cold.values())
+    shards = submission_status(tmp_path / "cold").tables["shards"]
+    assert shards["first_s"].item() == max(record.latency_s for record in cold.values())
+    (tmp_path / "warm.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    phase_file.write_text('warm_up = "warm.png"\n' + phase_file.read_text())
+    place = run_submission(
+        read_phase(phase_file), questions, out=tmp_path / "warm", command=good(tmp_path / "program", body)
+    )
+    assert {record.content for record in records(place).values()} == {"later"}
+    assert len(events(place, "warmed_up")) == 3
+    assert run_facts(place).questions == 3
 
 
 def test_the_verb_of_a_compliance_run_says_too_few_where_there_are_few(

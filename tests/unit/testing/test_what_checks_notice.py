@@ -18,7 +18,7 @@ from surgeval.judges import JudgeCase, Verdict
 from surgeval.metrics import open_metric
 from surgeval.report.chart import Chart
 from surgeval.report.charts import CHARTS
-from surgeval.sandbox import Launch, Running
+from surgeval.sandbox import ImageFacts, Launch, Running
 from surgeval.sandbox.process import ProcessEngine
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.stats.ranking import RULES, RankOptions, RankResult
@@ -147,3 +147,12 @@ def test_an_engine_that_takes_hidden_data_it_cannot_keep_is_noticed(tmp_path: Pa
         ProcessEngine().start(Launch(command=("true",), hidden=True))
     with pytest.raises(ContractBroken, match="takes hidden data"):
         check_engine(Careless())
+
+
+def test_an_engine_that_tells_of_images_it_never_stored_is_noticed() -> None:
+    class Chatty(ProcessEngine):
+        def facts(self, image: str) -> ImageFacts | None:
+            return ImageFacts(image, image, 1.0, 1.0, 1, 1, "amd64", "1:1", (), (), (), ())
+
+    with pytest.raises(ContractBroken, match="never stored"):
+        check_engine(Chatty())

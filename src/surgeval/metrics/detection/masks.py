@@ -35,18 +35,31 @@ class Mask:
         return int((self.edges[1::2] - self.edges[0::2]).sum())
 
 
-def mask_of_pixels(pixels: npt.ArrayLike) -> Mask:
+def mask_of_pixels(
+    pixels: npt.ArrayLike, *, corner: tuple[int, int] = (0, 0), size: tuple[int, int] | None = None
+) -> Mask:
     """The mask of a two-dimensional array whose non-zero entries are set.
+
+    Args:
+        pixels: The image, or a part of it.
+        corner: Row and column of the image at which the array starts.
+        size: Height and width of the image; those of the array when None.
 
     Example:
         >>> mask_of_pixels([[0, 1], [1, 1]]).edges.tolist()
         [1, 4]
+        >>> mask_of_pixels([[1]], corner=(1, 1), size=(2, 3)).edges.tolist()
+        [3, 4]
     """
     grid = np.asarray(pixels) != 0
     if grid.ndim != 2:
         raise Misuse(f"a mask has two dimensions, got shape {grid.shape}")
-    flat = np.concatenate(([0], grid.T.ravel().astype(np.int8), [0]))
-    return Mask(grid.shape[0], grid.shape[1], np.flatnonzero(np.diff(flat)).astype(np.int64))
+    height, width = grid.shape if size is None else size
+    framed = np.zeros((grid.shape[0] + 2, grid.shape[1]), dtype=np.int8)
+    framed[1:-1] = grid
+    columns, rows = np.nonzero(np.diff(framed, axis=0).T)
+    edges = (columns + corner[1]) * height + rows + corner[0]
+    return Mask(height, width, _without_empty_runs(edges.astype(np.int64)))
 
 
 def mask_of_coco(encoded: dict[str, Any]) -> Mask:
@@ -73,6 +86,18 @@ def mask_of_coco(encoded: dict[str, Any]) -> Mask:
     edges = np.cumsum(counts)
     edges = edges if len(edges) % 2 == 0 else edges[:-1]
     return Mask(height, width, _without_empty_runs(edges))
+
+
+def coco_of_mask(mask: Mask) -> dict[str, Any]:
+    """The mask as a COCO run-length encoding with packed counts.
+
+    Example:
+        >>> coco_of_mask(mask_of_pixels([[0, 1], [1, 1]]))
+        {'size': [2, 2], 'counts': '13'}
+    """
+    ends = np.concatenate(([0], mask.edges, [mask.height * mask.width]))
+    counts = np.diff(ends if len(mask.edges) == 0 or mask.edges[-1] != ends[-1] else ends[:-1])
+    return {"size": [mask.height, mask.width], "counts": _packed(counts)}
 
 
 def intersection(first: Mask, second: Mask) -> float:
@@ -116,6 +141,19 @@ def _unpacked(text: bytes) -> npt.NDArray[np.int64]:
     values[1::2] = np.cumsum(values[1::2])
     values[2::2] = np.cumsum(values[2::2])
     return np.asarray(values, dtype=np.int64)
+
+
+def _packed(counts: npt.NDArray[np.int64]) -> str:
+    """COCO's packed text of counts."""
+    values = counts.copy()
+    values[3:] -= counts[1:-2]
+    places = np.arange(13)
+    digits = (values[:, None] >> (5 * places)) & 31
+    rest = values[:, None] >> (5 * (places + 1))
+    more = np.where(digits & 16, rest != -1, rest != 0)
+    length = more.argmin(axis=1) + 1
+    letters = (digits | (more << 5)) + 48
+    return bytes(letters[places < length[:, None]].astype(np.uint8)).decode("ascii")
 
 
 def _without_empty_runs(edges: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -29,4 +29,18 @@ from surgeval.metrics.segmentation.surfaces import Outline as Outline
 from surgeval.metrics.segmentation.surfaces import hausdorff_px as hausdorff_px
 from surgeval.metrics.segmentation.surfaces import nsd as nsd
 
-__all__ = ["MaskCases", "MultiInstanceDsc", "MultiInstanceNsd", "dsc_of", "instances", "iou_of", "overlap"]
+__all__ = [
+    "Dsc",
+    "ImageMeanIou",
+    "InstanceCounts",
+    "Iou",
+    "MaskCases",
+    "MultiInstanceDsc",
+    "MultiInstanceNsd",
+    "PooledMeanIou",
+    "dsc_of",
+    "instance_counts",
+    "iou_of",
+    "overlap",
+    "pixel_counts",
+]

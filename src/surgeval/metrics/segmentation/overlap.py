@@ -12,7 +12,7 @@ plain "mIoU" here. A class that occurs in neither mask has no IoU and is not sco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -58,6 +58,16 @@ def _ruled(
     return empty_rule(empty).apply(formula(tp, predicted, reference), reference == 0, predicted == 0)
 
 
+class CountedMasks(NamedTuple):
+    """Images whose pixels were counted before, so that no mask is read again; overlaps take them like `MaskCases`."""
+
+    counts: Counts
+    """As `class_counts` gives them."""
+    binary: Counts
+    """`[image, (true positive, predicted, reference)]` of whatever is not 0."""
+    unit: Sequence[Hashable] | None = None
+
+
 class EmptyCounts(NamedTuple):
     """How many images an empty-mask rule decides."""
 
@@ -67,7 +77,7 @@ class EmptyCounts(NamedTuple):
     images: int
 
 
-def empty_counts(cases: MaskCases) -> EmptyCounts:
+def empty_counts(cases: MaskCases | CountedMasks) -> EmptyCounts:
     """How many images have an empty mask, by which of the two is empty."""
     counts = _binary_counts(cases)
     no_prediction, no_reference = counts[:, 1] == 0, counts[:, 2] == 0
@@ -76,7 +86,9 @@ def empty_counts(cases: MaskCases) -> EmptyCounts:
     return EmptyCounts(both, reference, prediction, len(counts))
 
 
-def _binary_counts(cases: MaskCases) -> Counts:
+def _binary_counts(cases: MaskCases | CountedMasks) -> Counts:
+    if isinstance(cases, CountedMasks):
+        return cases.binary
     listed: list[PixelCounts] = [pixel_counts(*pair) for pair in cases.pairs()]
     return np.asarray(listed, dtype=np.float64).reshape(-1, 3)
 
@@ -97,7 +109,7 @@ class _Overlap(CaseMean):
         """Range, direction and the empty-mask rule."""
         return self.declared(self.name, estimand="mean over images", conventions=dict(self.empty.conventions))
 
-    def scores(self, cases: MaskCases) -> Floats:
+    def scores(self, cases: MaskCases | CountedMasks) -> Floats:
         """The overlap of every image."""
         return type(self).formula(_binary_counts(cases), empty=self.empty)
 
@@ -116,7 +128,7 @@ class Iou(_Overlap):
     formula = staticmethod(iou_of)
 
 
-def class_counts(cases: MaskCases, *, classes: Sequence[int], ignore: int | None = None) -> Counts:
+def class_counts(cases: MaskCases | CountedMasks, *, classes: Sequence[int], ignore: int | None = None) -> Counts:
     """Pixel counts of every class in every image, `counts[image, class, (true positive, predicted, reference)]`.
 
     Args:
@@ -127,6 +139,8 @@ def class_counts(cases: MaskCases, *, classes: Sequence[int], ignore: int | None
     Raises:
         InputInvalid: Labels that are neither declared, nor 0, nor ignored; all are named.
     """
+    if isinstance(cases, CountedMasks):
+        return cases.counts
     declared = np.asarray(sorted(classes), dtype=np.int64)
     if not declared.size or declared[0] < 0 or declared[-1] > LARGEST_LABEL or len(set(classes)) != len(classes):
         raise Misuse(f"classes must be different whole numbers from 0 to {LARGEST_LABEL}, got {list(classes)!r}")
@@ -188,7 +202,7 @@ class PooledMeanIou(_MeanIou, WeightedMetric):
         conventions = self.conventions | {"absent class": self.conventions["both masks empty"]}
         return self.declared("miou_pooled", estimand="mean over classes of pooled pixels", conventions=conventions)
 
-    def prepare(self, cases: MaskCases) -> UnitStatistics:
+    def prepare(self, cases: MaskCases | CountedMasks) -> UnitStatistics:
         """Pixel counts of every unit and class."""
         counts = class_counts(cases, classes=self.classes, ignore=self.ignore)
         units = units_of(cases.unit, len(counts))
@@ -216,7 +230,7 @@ class ImageMeanIou(_MeanIou, CaseMean):
         estimand = "mean over images of their mean over classes"
         return self.declared("miou_per_image", estimand=estimand, conventions=self.conventions)
 
-    def scores(self, cases: MaskCases) -> Floats:
+    def scores(self, cases: MaskCases | CountedMasks) -> Floats:
         """The mean over classes of every image."""
         scores = iou_of(class_counts(cases, classes=self.classes, ignore=self.ignore), empty=self.empty)
         scored = ~np.isnan(scores)

@@ -20,22 +20,66 @@ const vega = () => (engine ??= inflated("engine").then((text) => {
 }));
 
 /* --- figures --- */
+const chosen = { view: "", track: "", board: "", hidden: new Set() };
+const ABOUT = ["model", "model_a", "model_b", "ahead", "behind"];
+/* The specification without the rows of hidden models, and without the names that only those rows have. */
+function without(spec, names) {
+  const copy = structuredClone(spec);
+  const kept = new Set();
+  const gone = new Set();
+  const walk = (node, visit) => {
+    if (!node || typeof node !== "object") return;
+    visit(node);
+    for (const value of Object.values(node)) walk(value, visit);
+  };
+  const sift = (rows) => rows.filter((row) => {
+    const out = row && ABOUT.some((key) => names.has(row[key]));
+    for (const value of Object.values(row ?? {})) if (typeof value === "string") (out ? gone : kept).add(value);
+    return !out;
+  });
+  for (const name of Object.keys(copy.datasets ?? {})) copy.datasets[name] = sift(copy.datasets[name]);
+  walk(copy, (node) => { if (node.data && Array.isArray(node.data.values)) node.data.values = sift(node.data.values); });
+  for (const key of ["domain", "sort"]) {
+    walk(copy, (node) => {
+      if (Array.isArray(node[key])) node[key] = node[key].filter((name) => typeof name !== "string" || kept.has(name) || !gone.has(name));
+    });
+  }
+  return copy;
+}
+async function draw(figure) {
+  const picture = figure.querySelector(".picture");
+  const [embed, contents] = await Promise.all([vega(), data()]);
+  const names = new Set([...chosen.hidden].map((number) => contents.models[number]));
+  const spec = contents.figures[figure.id].spec;
+  const stage = document.createElement("div");
+  await embed(stage, names.size ? without(spec, names) : spec, { actions: false, renderer: "svg", ast: true, logLevel: 1, loader: { load: () => Promise.reject(new Error("no network")) } });
+  picture.replaceChildren(stage);
+  figure.dataset.without = [...chosen.hidden].join(" ");
+}
 async function enliven(figure) {
   if (figure.dataset.state) return;
   figure.dataset.state = "waking";
-  const picture = figure.querySelector(".picture");
   try {
-    const [embed, contents] = await Promise.all([vega(), data()]);
-    const stage = document.createElement("div");
-    await embed(stage, contents.figures[figure.id].spec, { actions: false, renderer: "svg", ast: true, logLevel: 1, loader: { load: () => Promise.reject(new Error("no network")) } });
-    picture.dataset.still = picture.innerHTML;
-    picture.replaceChildren(stage);
+    await draw(figure);
     figure.dataset.state = "live";
   } catch (error) {
     figure.dataset.state = "still";
     console.warn("the picture stays still", error);
   }
 }
+function redrawn() {
+  const asked = [...chosen.hidden].join(" ");
+  for (const figure of all("figure.chart")) {
+    if (figure.offsetParent === null || (figure.dataset.without ?? "") === asked) continue;
+    draw(figure).then(() => { figure.dataset.state = "live"; }, (error) => console.warn("the picture stays as it was", error));
+  }
+}
+function cues() {
+  for (const picture of all(".picture")) {
+    picture.parentElement.classList.toggle("wide", picture.scrollWidth > picture.clientWidth + 4);
+  }
+}
+window.addEventListener("resize", cues);
 for (const figure of all("figure.chart")) {
   for (const event of ["pointerenter", "focusin", "touchstart"]) {
     figure.addEventListener(event, () => enliven(figure), { once: true, passive: true });
@@ -116,19 +160,193 @@ document.addEventListener("click", (event) => {
   if (button) sortBy(button.closest("th"));
 });
 
+/* --- the instrument: one view of one track and board at a time, models shown or hidden everywhere --- */
+const views = all("#explore > section");
+const valuesOf = (name) => all(`button[data-choose=${name}]`).map((button) => button.dataset.value);
+function show() {
+  const mine = views.filter((view) => view.dataset.view === chosen.view);
+  const tracked = mine.some((view) => view.dataset.track);
+  for (const view of views) {
+    view.hidden = view.dataset.view !== chosen.view || Boolean(view.dataset.track && view.dataset.track !== chosen.track);
+    if (!view.hidden) view.querySelector(":scope > details").open = true;
+  }
+  for (const block of all("[data-board]")) block.hidden = block.dataset.board !== chosen.board;
+  for (const button of all("button[data-choose]")) {
+    button.setAttribute("aria-pressed", String(chosen[button.dataset.choose] === button.dataset.value));
+  }
+  for (const group of all(".switch")) {
+    if (group.dataset.of === "track") group.hidden = !tracked;
+    if (group.dataset.of === "board") group.hidden = !mine.some((view) => view.querySelector("[data-board]"));
+  }
+  for (const row of all("[data-m]")) row.hidden = row.dataset.m.split(" ").some((number) => chosen.hidden.has(number));
+  const boxes = all("input[data-model]");
+  if (boxes.length) {
+    const left = boxes.length - chosen.hidden.size;
+    byId("shown-models").textContent = chosen.hidden.size ? `${left} of ${boxes.length} shown` : `all ${boxes.length} shown`;
+  }
+  redrawn();
+  cues();
+}
+function startInstrument() {
+  if (!views.length) return;
+  document.body.classList.add("scripted");
+  chosen.view = views[0].dataset.view;
+  chosen.track = valuesOf("track")[0] ?? views.find((view) => view.dataset.track)?.dataset.track ?? "";
+  chosen.board = valuesOf("board")[0] ?? all("[data-board]")[0]?.dataset.board ?? "";
+  for (const bar of all(".switches")) bar.hidden = false;
+  show();
+}
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button[data-choose]");
+  if (button) {
+    chosen[button.dataset.choose] = button.dataset.value;
+    show();
+  }
+  if (event.target.id === "all-models" || event.target.id === "no-models") {
+    const on = event.target.id === "all-models";
+    for (const box of all("input[data-model]")) box.checked = on;
+    chosen.hidden = new Set(on ? [] : all("input[data-model]").map((box) => box.dataset.model));
+    show();
+  }
+});
+document.addEventListener("change", (event) => {
+  const box = event.target.closest("input[data-model]");
+  if (!box) return;
+  if (box.checked) chosen.hidden.delete(box.dataset.model);
+  else chosen.hidden.add(box.dataset.model);
+  show();
+});
+
+/* --- wrong answers one by one; all text enters as text --- */
+const PAGE = 20;
+const made = (tag, name, text) => {
+  const node = document.createElement(tag);
+  if (name) node.className = name;
+  if (text !== undefined) node.textContent = text;
+  return node;
+};
+const browser = document.querySelector(".browser");
+const filter = (name) => browser.querySelector(`select[data-filter=${name}]`);
+const words = (term) => term.replace(/\[(yes|true|True)\]$/, "").replace(/\[(.*)\]$/, ": $1").replaceAll("_", " ");
+let shownCases = PAGE;
+function matching(contents) {
+  const [model, property, kind, video] = ["model", "property", "kind", "video"].map((name) => filter(name).value);
+  const [name, level] = property.split("\u0000");
+  const listed = contents.cases.filter((one) => (!kind || one.k === kind) && (!video || one.v === video)
+    && (!property || one.p[name] === level)
+    && (model === "" || one.a.some((answer) => String(answer[0]) === model && answer[5])));
+  if (model === "") return listed;
+  const explains = (one) => Number(one.w.some((pair) => String(pair[0]) === model));
+  return listed.map((one, index) => ({ one, index })).sort((a, b) => explains(b.one) - explains(a.one) || a.index - b.index).map((pair) => pair.one);
+}
+function pictured(one) {
+  const strip = made("div", "strip");
+  for (const frame of one.f ?? []) {
+    const holder = made("div", "frame");
+    const image = made("img");
+    image.src = frame.u;
+    image.alt = `Frame of ${one.v} at ${frame.at} s`;
+    image.loading = "lazy";
+    holder.append(image);
+    for (const [who, label, x, y, width, height] of frame.b ?? []) {
+      const box = made("span", who ? "box theirs" : "box");
+      box.style.cssText = `left:${100 * x}%;top:${100 * y}%;width:${100 * width}%;height:${100 * height}%`;
+      box.append(made("span", "", label));
+      holder.append(box);
+    }
+    strip.append(holder);
+  }
+  return strip;
+}
+function caseNode(one, contents, model) {
+  const item = made("li", "case");
+  const facts = [one.k, one.t, one.v, one.s && (one.s[0] === one.s[1] ? `at ${one.s[0]} s` : `${one.s[0]} to ${one.s[1]} s`), one.c];
+  item.append(made("p", "about", facts.filter(Boolean).join(" · ")));
+  if (one.q) item.append(made("p", "question", one.q));
+  if (one.f?.length) item.append(pictured(one));
+  if (one.r !== undefined) item.append(made("p", "reference", `Reference: ${one.r}`));
+  const table = made("table", "answers");
+  const head = table.createTHead().insertRow();
+  for (const word of ["", "model", "answer", "score", "s", "outcome"]) {
+    const cell = made("th", "", word);
+    cell.scope = "col";
+    head.append(cell);
+  }
+  const body = table.createTBody();
+  for (const [number, value, text, seconds, status, wrong] of one.a) {
+    const row = body.insertRow();
+    row.dataset.m = String(number);
+    row.hidden = chosen.hidden.has(String(number));
+    if (String(number) === model) row.className = "chosen";
+    for (const word of [wrong ? "\u2717" : "\u2713", contents.models[number], text ?? "", value ?? "", seconds ?? "", status]) row.append(made("td", "", String(word)));
+  }
+  item.append(table);
+  const why = one.w.map(([number, term]) => `${contents.models[number]}: ${words(term)}`);
+  if (why.length) item.append(made("p", "why", `Has what was found to harm: ${why.join("; ")}`));
+  const levels = Object.entries(one.p).filter(([, level]) => level !== "no").map(([name, level]) => (level === "yes" ? words(name) : `${words(name)}: ${level}`));
+  if (levels.length) item.append(made("p", "about", levels.join(" · ")));
+  return item;
+}
+async function browse() {
+  if (!browser) return;
+  const contents = await data();
+  browser.hidden = false;
+  const listed = matching(contents);
+  const model = filter("model").value;
+  browser.querySelector(".found").textContent = `${listed.length.toLocaleString("en")} cases`;
+  browser.querySelector(".cases").replaceChildren(...listed.slice(0, shownCases).map((one) => caseNode(one, contents, model)));
+  browser.querySelector(".more").hidden = listed.length <= shownCases;
+  const sentence = model === "" ? null : document.querySelector(`#why li[data-m="${model}"]`);
+  browser.querySelector(".because").textContent = sentence ? sentence.textContent : "";
+}
+async function startBrowser() {
+  if (!browser) return;
+  const { cases, models } = await data();
+  const options = (name, values) => filter(name).append(...values.map(([value, text]) => new Option(text, value)));
+  options("model", models.map((model, number) => [String(number), model]));
+  options("kind", [...new Set(cases.map((one) => one.k))].filter(Boolean).sort().map((kind) => [kind, kind]));
+  options("video", [...new Set(cases.map((one) => one.v))].sort().map((video) => [video, video]));
+  const levels = new Set(cases.flatMap((one) => Object.entries(one.p).filter(([, level]) => level !== "no").map((pair) => pair.join("\u0000"))));
+  options("property", [...levels].sort().map((pair) => [pair, pair.split("\u0000")[1] === "yes" ? words(pair.split("\u0000")[0]) : words(pair.split("\u0000")[0]) + ": " + pair.split("\u0000")[1]]));
+  browser.addEventListener("change", () => { shownCases = PAGE; browse(); });
+  browser.querySelector(".more").addEventListener("click", () => { shownCases += PAGE; browse(); });
+  await browse();
+}
+const started = startBrowser();
+document.addEventListener("click", async (event) => {
+  const link = event.target.closest("a[data-why]");
+  if (!link || !browser) return;
+  await started;
+  filter("model").value = link.dataset.why;
+  shownCases = PAGE;
+  browse();
+});
+
 /* --- folding --- */
-const folds = () => all("main section > details");
+const folds = () => all("main section > details").filter((fold) => !fold.closest(".scripted #explore"));
 byId("fold-all").addEventListener("click", () => folds().forEach((fold) => { fold.open = false; }));
 byId("open-all").addEventListener("click", () => folds().forEach((fold) => { fold.open = true; }));
 function reveal() {
   const target = location.hash.length > 1 ? byId(decodeURIComponent(location.hash.slice(1))) : null;
+  const view = target?.closest("#explore > section");
+  if (view) {
+    chosen.view = view.dataset.view;
+    chosen.board = target.closest("[data-board]")?.dataset.board ?? chosen.board;
+    if (target !== view && view.dataset.track) chosen.track = view.dataset.track;
+    show();
+    if (target === view) (byId("explore") ?? view).scrollIntoView();
+    else target.scrollIntoView();
+    return;
+  }
   const fold = target?.closest("details") ?? target?.querySelector(":scope > details");
   if (fold) fold.open = true;
 }
 window.addEventListener("hashchange", reveal);
+startInstrument();
 reveal();
+cues();
 document.addEventListener("click", (event) => {
-  if (event.target.closest("nav.contents a")) setTimeout(reveal);
+  if (event.target.closest("nav.contents a, .points a")) setTimeout(reveal);
 });
 let folded = [];
 window.addEventListener("beforeprint", () => {

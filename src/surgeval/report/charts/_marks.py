@@ -11,6 +11,7 @@ from surgeval.errors import TableInvalid
 from surgeval.report.chart import altair
 from surgeval.report.charts._encode import LABEL, chart_data, labelled
 from surgeval.report.theme import INK, QUIET, WIDTH_PX, label_px, row_step_px
+from surgeval.report.words import column_words
 
 DARK, LIGHT = "#000000", "#ffffff"
 
@@ -53,10 +54,11 @@ def tips(frame: pl.DataFrame, *columns: str) -> list[Any]:
     for column in columns:
         name, _, form = column.partition(" ")
         if name in frame.columns:
-            title = name.replace("_", " ")
             numeric = frame.schema[name].is_numeric()
             tooltips.append(
-                altair().Tooltip(name, type="quantitative" if numeric else "nominal", format=form, title=title)
+                altair().Tooltip(
+                    name, type="quantitative" if numeric else "nominal", format=form, title=column_words(name)
+                )
             )
     return tooltips
 

@@ -11,7 +11,7 @@ from surgeval.errors import UnknownName
 from surgeval.report.chart import altair
 from surgeval.report.charts._encode import LABEL, chart_data
 from surgeval.report.theme import INK, label_px, row_step_px
-from surgeval.report.words import plain, short_names
+from surgeval.report.words import column_words, plain, short_names
 
 BUCKET = "bucket"
 """The column that `with_bucket` adds."""
@@ -176,7 +176,7 @@ def marks(frame: pl.DataFrame) -> Any:
 def tooltips(columns: Iterable[tuple[str, str, str]], known: Iterable[str]) -> list[Any]:
     """Tooltips of those columns (name, kind, number format) that the table has."""
     alt = altair()
-    heads = ((column, kind, form, column.replace("_", " ")) for column, kind, form in columns if column in set(known))
+    heads = ((column, kind, form, column_words(column)) for column, kind, form in columns if column in set(known))
     return [alt.Tooltip(f"{column}:{kind}", format=form, title=head) for column, kind, form, head in heads]
 
 

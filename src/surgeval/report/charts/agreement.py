@@ -9,7 +9,7 @@ import polars as pl
 from surgeval.report.chart import Chart, altair, drawn, nothing_to_show
 from surgeval.report.charts._encode import chart_data
 from surgeval.report.charts._marks import DARK, LIGHT, amount, cell_text, counted, extremes, ink_on, number, tips, typed
-from surgeval.report.theme import DIVERGING, SURFACE, label_px
+from surgeval.report.theme import DIVERGING, SMALLEST_PX, SURFACE, label_px
 from surgeval.report.words import plain, short_names
 
 MOST_NUMBERS = 16
@@ -72,7 +72,7 @@ def agreement_matrix(
     squares = base.mark_rect(stroke="white", strokeWidth=0.5).encode(
         x=x, y=y, color=alt.Color("shown:Q", scale=scale, title=measure), tooltip=tooltip
     )
-    numbers = cell_text(cells, x, y, "text", size_px=min(11, step / 3)) if len(order) <= MOST_NUMBERS else []
+    numbers = cell_text(cells, x, y, "text", size_px=SMALLEST_PX) if len(order) <= MOST_NUMBERS else []
     ways = "a pair stands on both sides of the diagonal."
     if not symmetric:
         ways = f"rows: {plain(first, limit=30)}, columns: {plain(second, limit=30)}."

@@ -129,7 +129,7 @@ def _picture(cells: pl.DataFrame, labels: dict[str, str], roomy: bool) -> Any:
     heads = cells["head"].unique(maintain_order=True).to_list()
     axis = alt.Axis(
         orient="top", labelAngle=0, labelExpr=f"split(datum.label, '{BREAK}')", labelBaseline="bottom", ticks=False,
-        domain=False, labelOverlap=False, labelLimit=CELL_PX - 2, labelFontSize=10, labelLineHeight=12,
+        domain=False, labelOverlap=False, labelLimit=CELL_PX - 2, labelFontSize=11, labelLineHeight=13,
         labelPadding=12 * heads[0].count(BREAK) + 4,
     )  # fmt: skip
     x = alt.X("head:N", sort=heads, scale=alt.Scale(domain=heads), title=None, axis=axis)
@@ -151,7 +151,7 @@ def _picture(cells: pl.DataFrame, labels: dict[str, str], roomy: bool) -> Any:
     layers = [boxes, numbers.encode(x=x, y=y, text=alt.Text("accuracy:Q", format=".3f"), tooltip=tips)]
     if roomy:
         over = marks(shown.filter(pl.col("margin").is_not_null())).mark_text(
-            fontSize=size - 2, baseline="middle", color=INK, dy=-up + 1
+            fontSize=size, baseline="middle", color=INK, dy=-up + 1
         )
         layers.append(over.encode(x=x, y=y, text=alt.Text("margin:Q", format="+.3f")))
     layers.append(marks(feet).mark_text(fontSize=size, baseline="middle", color=INK).encode(x=x, y=y, text="words:N"))

@@ -7,6 +7,7 @@ import polars as pl
 from surgeval.report.chart import Chart, altair, drawn, nothing_to_show
 from surgeval.report.charts._encode import LABEL, chart_data, labelled, rows_axis, rows_height
 from surgeval.report.charts._marks import level_words
+from surgeval.report.charts._ranking import tooltips
 from surgeval.report.theme import ACCENT, WIDTH_PX
 
 
@@ -40,7 +41,7 @@ def value_intervals(
     width = WIDTH_PX if not panels else (_PANELS_PX - _GAP_PX * (len(panels) - 1)) // len(panels)
     base = alt.Chart(width=width, height=rows_height(len(order)))
     y = rows_axis(order)
-    tips = [alt.Tooltip(f"{column}:{kind}", format=form) for column, kind, form in _TIPS if column in rows.columns]
+    tips = tooltips(_TIPS, rows.columns)
     level = level_words(frame)
     words = estimand if panels else f"{estimand} (bars: {level.removesuffix('s')})"
     axis = alt.Axis(tickCount=4) if panels else alt.Axis(tickCount=8)

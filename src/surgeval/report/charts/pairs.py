@@ -69,7 +69,7 @@ def significance_map(
     order = ordered_models(_by_wins(frame, better), ranking)
     labels, total = model_labels(order[:MATRIX_MODELS], ranking), frame[BUCKET].n_unique()
     cells = better.group_by("winner", "loser").agg(buckets=pl.len()).sort("winner", "loser")
-    shown = _labelled_cells(cells, labels).with_columns(ink=dark_ink(pl.col("buckets") < 0.5 * total))
+    shown = _labelled_cells(cells, labels).with_columns(ink=dark_ink(pl.col("buckets") > 0.5 * total))
     counted = total > 1
     picture = _matrix(shown, labels, _count_colour(total, counted), text="buckets" if counted else None)
     notes = _letters(letters, chosen, bucket, labels)
@@ -115,7 +115,7 @@ def _count_colour(total: int, counted: bool) -> Any:
     alt = altair()
     if not counted:
         return alt.value("#00224e")
-    scale = alt.Scale(scheme=SURFACE, reverse=True, domain=[0, total])
+    scale = alt.Scale(scheme=SURFACE, domain=[0, total])
     legend = alt.Legend(orient="top", tickMinStep=1, gradientLength=160)
     return alt.Color("buckets:Q", title="buckets in which the row is better", scale=scale, legend=legend)
 
@@ -142,7 +142,7 @@ def _matrix(cells: pl.DataFrame, labels: dict[str, str], colour: Any, *, text: s
     boxes = marks(cells).mark_rect(stroke="white", strokeWidth=0.5).encode(x=x, y=y, color=colour, tooltip=tips)
     layers = [diagonal, boxes]
     if text is not None:
-        words = marks(cells).mark_text(fontSize=max(5, size - 1), baseline="middle")
+        words = marks(cells).mark_text(fontSize=size, baseline="middle")
         layers.append(words.encode(x=x, y=y, text=f"{text}:N", color=own_colour("ink"), tooltip=tips))
     picture = alt.layer(*layers).resolve_scale(color="independent")
     return picture.properties(width=alt.Step(step), height=alt.Step(step), view=alt.ViewConfig(fill=GROUND))

@@ -229,7 +229,7 @@ def places_by_rule(
     dots = (
         marks(long).mark_circle(size=min(330.0, step**2 * 0.75), opacity=1).encode(x=x, y=y, color=colour, tooltip=tips)
     )
-    numbers = marks(long).mark_text(fontSize=label_px(step) - 1, baseline="middle", fontWeight="bold")
+    numbers = marks(long).mark_text(fontSize=label_px(step), baseline="middle", fontWeight="bold")
     numbers = numbers.encode(x=x, y=y, text="place:Q", color=alt.Color("ink:N", scale=None, legend=None), tooltip=tips)
     layers = [lines, dots, numbers]
     for rule, align, shift in ((rules[0], "right", -14), (rules[-1], "left", 14)):

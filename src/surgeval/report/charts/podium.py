@@ -185,7 +185,7 @@ def ranking_heat_map(
     labels, total, where = model_labels(order, chosen), frame[BUCKET].n_unique(), _where(frame)
     cells = frame.group_by("model", "rank").agg(times=pl.len())
     cells = cells.with_columns(
-        pl.col("model").replace_strict(labels).alias(LABEL), ink=dark_ink(pl.col("times") < 0.5 * total)
+        pl.col("model").replace_strict(labels).alias(LABEL), ink=dark_ink(pl.col("times") > 0.5 * total)
     ).sort("model", "rank")
     step, last = row_step_px(len(order)), max(frame["rank"].to_list())
     x = alt.X(
@@ -193,7 +193,7 @@ def ranking_heat_map(
         axis=alt.Axis(labelAngle=0, labelOverlap=True, ticks=False),
     )  # fmt: skip
     colour = alt.Color(
-        "times:Q", title=f"{where}s", scale=alt.Scale(scheme=SURFACE, reverse=True, domain=[0, total]),
+        "times:Q", title=f"{where}s", scale=alt.Scale(scheme=SURFACE, domain=[0, total]),
         legend=alt.Legend(orient="top", tickMinStep=1, gradientLength=160),
     )  # fmt: skip
     tips = tooltips((("model", "N", ""), ("rank", "Q", "d"), ("times", "Q", "d")), cells.columns)
@@ -202,7 +202,7 @@ def ranking_heat_map(
         .mark_rect(stroke="white", strokeWidth=0.5)
         .encode(y=in_rows(list(labels.values())), x=x, color=colour)
     )
-    words = marks(cells).mark_text(fontSize=label_px(step) - 1, baseline="middle")
+    words = marks(cells).mark_text(fontSize=label_px(step), baseline="middle")
     words = words.encode(y=in_rows(list(labels.values())), x=x, text="times:Q", color=own_colour("ink"), tooltip=tips)
     width = max(12 if last <= 70 else 9, min(30, step))
     picture = (

@@ -18,7 +18,7 @@ from scipy.spatial.distance import squareform
 from surgeval.report.chart import Chart, altair, drawn, nothing_to_show
 from surgeval.report.charts._encode import LABEL
 from surgeval.report.charts._ranking import at_row, listed, marks, number, row_names, shown_of, tooltips
-from surgeval.report.theme import ACCENT, INK, PALETTE, QUIET, WIDTH_PX, label_px, row_step_px
+from surgeval.report.theme import ACCENT, INK, PALETTE, QUIET, SMALLEST_PX, WIDTH_PX, label_px, row_step_px
 from surgeval.report.words import plain, short_names
 
 MAP_TASKS = 50
@@ -245,7 +245,7 @@ def _map(nodes: pl.DataFrame, edges: pl.DataFrame) -> Any:
     lines = marks(edges).mark_rule(color="#bbbbbb", strokeWidth=1.5)
     tips = tooltips((("task", "N", ""), ("winner", "N", "")), nodes.columns)
     circles = marks(nodes).mark_point(filled=True, size=370, opacity=1)
-    words = marks(nodes).mark_text(fontSize=10, fontWeight="bold", color="white", baseline="middle")
+    words = marks(nodes).mark_text(fontSize=SMALLEST_PX, fontWeight="bold", color="white", baseline="middle")
     return alt.layer(
         lines.encode(x=x, y=y, x2="x2:Q", y2="y2:Q", tooltip=[alt.Tooltip("distance:Q", format=".3f")]),
         circles.encode(x=x, y=y, color=colour, shape=shape, tooltip=tips),

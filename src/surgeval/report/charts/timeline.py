@@ -9,7 +9,7 @@ import polars as pl
 from surgeval.report.chart import Chart, altair, drawn, nothing_to_show
 from surgeval.report.charts._encode import LABEL, chart_data
 from surgeval.report.charts._marks import amount, distinct, extremes, tips, typed
-from surgeval.report.theme import ACCENT, INK, WIDTH_PX, label_px, row_step_px
+from surgeval.report.theme import ACCENT, INK, SMALLEST_PX, WIDTH_PX, label_px, row_step_px
 from surgeval.report.timeline_table import PHASES
 from surgeval.report.words import ELLIPSIS, plain, short_names
 
@@ -131,7 +131,7 @@ def _phases(rows: pl.DataFrame, y: Any, order: list[str]) -> list[Any]:
     layers = []
     if phases.height:
         bars = _base(phases, order).mark_bar(stroke="white")
-        words = alt.Chart(chart_data(phases)).mark_text(fontSize=10, color=INK)
+        words = alt.Chart(chart_data(phases)).mark_text(fontSize=SMALLEST_PX, color=INK)
         layers = [bars.encode(x=_across(), x2="end_min:Q", y=y, color=shade, tooltip=tooltip),
                   words.encode(x="middle:Q", y=y, text="short:N", tooltip=tooltip)]  # fmt: skip
     if masked.height:

@@ -11,7 +11,8 @@ import polars as pl
 from surgeval.errors import ExtraNeeded, SurgevalError
 from surgeval.report.chart import Chart, altair
 from surgeval.report.charts import CHARTS
-from surgeval.report.section import Block, Note
+from surgeval.report.section import Block, Note, Prose
+from surgeval.report.sections._silent import silence
 from surgeval.report.sections._wording import CROWD, FOREMOST, competitors, on_board, optional
 from surgeval.report.words import plain
 from surgeval.results.reading import StoredResult
@@ -57,11 +58,13 @@ def _among(frame: pl.DataFrame, models: Sequence[str]) -> pl.DataFrame:
 
 
 def picture(chart: str, *tables: Any, **options: Any) -> Block:
-    """The chart of that name, or a note that says why it could not be drawn.
+    """The chart of that name; a sentence where it would show nothing, or a note that says why it could not be drawn.
 
     Raises:
         ExtraNeeded: The packages that draw are not installed.
     """
+    if sentence := silence(chart, tables[0] if tables else None, options.get("group")):
+        return Prose(f"{options['title']}: {sentence[0].lower()}{sentence[1:]}" if "title" in options else sentence)
     try:
         with altair().utils.schemapi.debug_mode(False):  # parts are not validated one by one, which takes most time
             return CHARTS[chart](*tables, **options)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import polars as pl
 
 from surgeval.report.inputs import Inputs, StoredResult
-from surgeval.report.section import Block, Note, Prose, Section, Table
+from surgeval.report.section import Block, Note, Prose, Section, Table, of_boards
 from surgeval.report.sections._pictures import picture
 from surgeval.report.sections._wording import (
     boards_of,
     competitors,
+    in_redraws,
     missing,
     names_of,
     on_board,
@@ -18,7 +19,7 @@ from surgeval.report.sections._wording import (
     whole_places,
 )
 
-TITLE = "Board"
+TITLE = "Places"
 _LABELS = {
     "copeland": "Copeland",
     "win_rate": "win rate in tie",
@@ -28,8 +29,6 @@ _LABELS = {
     "macro_high": "to",
     "rank_low": "rank from",
     "rank_high": "rank to",
-    "p_first": "share first",
-    "p_top3": "share top 3",
 }
 _GATE_LABELS = {"baseline_macro_accuracy": "that of the baseline", "low": "from", "high": "to"}
 _FEW = 10
@@ -45,15 +44,15 @@ def section(inputs: Inputs) -> Section:
     result = inputs.first("rank")
     if result is None or result.frame("places").is_empty():
         return missing("board", TITLE, "There is no board.", "surgeval rank SCORES... --out DIR/rank")
-    blocks = [block for board in boards_of(result) for block in _board(result, board)]
-    return Section("board", "Boards" if len(boards_of(result)) > 1 else TITLE, (*blocks, *_gate(result)))
+    blocks = [(block, board) for board in boards_of(result) for block in _board(result, board)]
+    return of_boards("board", TITLE, [*blocks, *((block, "") for block in _gate(result))])
 
 
 def _board(result: StoredResult, board: str) -> list[Block]:
     places, stability = on_board(result, "places", board), on_board(result, "stability", board)
     summary = on_board(result, "summary", board)
     if "p_first" in stability.columns:
-        spread = whole_places(stability).select("model", "place_low", "place_high", "p_first", "p_top3")
+        spread = in_redraws(whole_places(stability)).select("model", "place_low", "place_high", "p_first", "p_top3")
         places = places.join(spread, on="model", how="left", maintain_order="left")
     columns_known = [
         name for name in ("letters", "macro_low", "macro_high", "rank_low", "rank_high") if name in summary.columns
@@ -66,9 +65,9 @@ def _board(result: StoredResult, board: str) -> list[Block]:
         " by the win rate. Macro accuracy: mean over buckets of the mean over questions, with its 95 % interval over"
         " videos. Rank from and to: the ranks by macro accuracy that the model can have, all models together; models"
         " that share a letter cannot be told apart by it. Place from and to: the middle 95 % of places in resamples of"
-        " whole videos, rounded outwards; shares: how often first and among the first three there, tie-break included."
-        " A share of first places says how often these videos give that order, not how probable it is that the model"
-        " is the best."
+        " whole videos, rounded outwards; times first and in the first three: in how many of 100 such redraws,"
+        " tie-break included. They say how often these videos give that order, not how probable it is that"
+        " the model is the best."
         " Baselines and entries outside the competition carry the place they would take."
     )
     table = Table(f"places-{slug(board)}", f"Places, {board} board", places.select(order), caption, labels=_LABELS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from surgeval.report.inputs import Inputs, StoredResult
-from surgeval.report.section import Block, Note, Prose, Section, Table
+from surgeval.report.section import Block, Note, Prose, Section, Table, of_boards
 from surgeval.report.sections._pictures import picture, picture_of_foremost
 from surgeval.report.sections._wording import (
     boards_of,
@@ -25,17 +25,17 @@ TITLE = "Buckets, floors and margins"
 def section(inputs: Inputs) -> Section:
     """Accuracy per bucket, from the ranking or else from the scorings, then floors and margins."""
     ranking = inputs.first("rank")
-    blocks: list[Block] = []
+    blocks: list[tuple[Block, str]] = []
     if ranking is not None and not ranking.frame("buckets").is_empty():
         floors = inputs.first("floors")
         known = None if floors is None else optional(floors, "floors")
-        blocks += [block for board in boards_of(ranking) for block in _of_board(ranking, board, known)]
+        blocks += [(block, board) for board in boards_of(ranking) for block in _of_board(ranking, board, known)]
     else:
-        blocks += _of_scores(inputs)
-    blocks += _floors(inputs)
+        blocks += [(block, "") for block in _of_scores(inputs)]
+    blocks += [(block, "") for block in _floors(inputs)]
     if not blocks:
         return missing("buckets", TITLE, "There are no buckets.", "surgeval score ... --out DIR/MODEL")
-    return Section("buckets", TITLE, tuple(blocks))
+    return of_boards("buckets", TITLE, blocks)
 
 
 def _of_board(result: StoredResult, board: str, floors: pl.DataFrame | None) -> list[Block]:

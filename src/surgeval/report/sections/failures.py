@@ -10,8 +10,11 @@ import polars as pl
 from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.section import Block, Note, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
-from surgeval.report.sections._wording import missing, slug
+from surgeval.report.sections._wording import missing, name_of, names_of, slug
+from surgeval.report.verdict.reasons import spoken_term
+from surgeval.report.verdict.weaknesses import corrected_over_all
 from surgeval.report.words import plain, terms_in_words
+from surgeval.scoring.verdict import ALPHA
 
 TITLE = "Why models fail"
 _LABELS = {"p_value": "p", "p_holm": "p (Holm)", "odds_ratio": "odds ratio", "std_error": "standard error"}
@@ -45,13 +48,29 @@ def _analysis(result: StoredResult) -> list[Block]:
         blocks.append(Table("variance", "Spread between models, videos and units", result.frame("variance"), caption))
     per_model = result.frame("per_model")
     if not per_model.is_empty():
-        terms = per_model.filter(pl.col("term") != "(Intercept)").sort("p_value", nulls_last=True)
-        blocks.append(picture("model_effects", per_model))
-        caption = "Each model fitted by itself."
+        corrected = corrected_over_all(per_model)
+        terms = corrected.sort("p_corrected", "p_value", nulls_last=True)
+        title = marked_title(terms)
+        blocks.append(picture("model_effects", corrected, p_column="p_corrected", title=title))
+        caption = "Each model fitted by itself; p, corrected: Holm over all models and properties together."
         blocks.append(Table("per-model", "Effects model by model", terms, caption, labels=_LABELS, folded=True))
     blocks += _pictures(result, fit)
     blocks += [Note(_spoken(warning), "hint") for warning in _warnings(fit)]
     return blocks
+
+
+def marked_title(cells: pl.DataFrame) -> str:
+    """What the map of effects shows, in words: the harmful ones that are left after correction.
+
+    Args:
+        cells: Columns `model, term, estimate, p_corrected`.
+    """
+    harmful = cells.filter((pl.col("p_corrected") <= ALPHA) & (pl.col("estimate") < 0))
+    tests = f"{cells['p_corrected'].count()} effects"
+    if harmful.is_empty():
+        return f"No property harms a single model after correction over {tests}"
+    pairs = [f"{name_of(model)} on {spoken_term(term)}" for model, term in harmful.select("model", "term").iter_rows()]
+    return f"What harms single models, after correction over {tests}: {names_of(pairs)}"
 
 
 def _pictures(result: StoredResult, fit: dict[str, Any]) -> list[Block]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from surgeval.report.inputs import Inputs, StoredResult
-from surgeval.report.section import Block, Prose, Section, Table
+from surgeval.report.section import Block, Prose, Section, Table, of_boards
 from surgeval.report.sections._pictures import picture, picture_of_foremost
 from surgeval.report.sections._wording import (
     CROWD,
@@ -29,9 +29,8 @@ def section(inputs: Inputs) -> Section:
     result = inputs.first("rank")
     if result is None or result.frame("pairs").is_empty():
         return missing("significance", TITLE, "Pairs were not tested.", "surgeval rank SCORES... --out DIR/rank")
-    return Section(
-        "significance", TITLE, tuple(block for board in boards_of(result) for block in _board(result, board))
-    )
+    blocks = [(block, board) for board in boards_of(result) for block in _board(result, board)]
+    return of_boards("significance", TITLE, blocks)
 
 
 def _board(result: StoredResult, board: str) -> list[Block]:

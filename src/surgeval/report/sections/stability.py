@@ -7,16 +7,23 @@ from typing import Any
 import polars as pl
 
 from surgeval.report.inputs import Inputs, StoredResult
-from surgeval.report.section import Block, Prose, Section, Table
+from surgeval.report.section import Block, Prose, Section, Table, of_boards
 from surgeval.report.sections._pictures import picture, picture_of_foremost
-from surgeval.report.sections._wording import boards_of, missing, on_board, optional, percent, slug, whole_places
+from surgeval.report.sections._wording import (
+    boards_of,
+    in_redraws,
+    missing,
+    on_board,
+    optional,
+    percent,
+    slug,
+    whole_places,
+)
 
 TITLE = "Stability"
 _LABELS = {
     "place_low": "place from",
     "place_high": "place to",
-    "p_first": "share first",
-    "p_top3": "share top 3",
     "tau_b": "tau-b with the places as they are",
 }
 
@@ -24,11 +31,11 @@ _LABELS = {
 def section(inputs: Inputs) -> Section:
     """Places under resampled videos and under other merge rules."""
     result = inputs.first("rank")
-    blocks = [] if result is None else [block for board in boards_of(result) for block in _board(result, board)]
+    blocks = [] if result is None else [(b, board) for board in boards_of(result) for b in _board(result, board)]
     if not blocks:
         command = "surgeval rank SCORES... --boot 10000 --out DIR/rank"
         return missing("stability", TITLE, "How firm the places are is not known.", command)
-    return Section("stability", TITLE, tuple(blocks))
+    return of_boards("stability", TITLE, blocks)
 
 
 def _board(result: StoredResult, board: str) -> list[Block]:
@@ -41,13 +48,13 @@ def _board(result: StoredResult, board: str) -> list[Block]:
     if not stability.is_empty():
         caption = (
             "Places over resamples of whole videos: mean, standard deviation, the middle 95 % (rounded outwards), and"
-            " how often first and among the first three. The tie-break is repeated in every resample, and what stays"
-            " tied is split, so that the shares of first places add up to one. The tests inside make this spread"
-            " pessimistic, and a share of first places is no probability of being the best."
+            " how often in 100 redraws first and among the first three. The tie-break is repeated in every resample,"
+            " and what stays tied is split, so that the numbers of first places add up to 100. The tests inside make"
+            " this spread pessimistic, and how often a model is first is no probability of being the best."
         )
         title = f"Places under resampling, {board} board"
         name = f"stability-{slug(board)}"
-        blocks.append(Table(name, title, whole_places(stability), caption, labels=_LABELS, folded=True))
+        blocks.append(Table(name, title, in_redraws(whole_places(stability)), caption, labels=_LABELS, folded=True))
     if not sensitivity.is_empty():
         caption = "The place of each model under every published way to merge buckets."
         blocks.append(

@@ -7,7 +7,7 @@ import polars as pl
 from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.section import Block, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
-from surgeval.report.sections._wording import count_of, missing, names_of, optional, slug
+from surgeval.report.sections._wording import count_of, in_redraws, missing, names_of, optional, slug
 
 TITLE = "Rankings by task"
 _MOST_TASKS = 6
@@ -52,10 +52,16 @@ def _ranking(inputs: Inputs, result: StoredResult) -> list[Block]:
     if not result.frame("stability").is_empty():
         caption = (
             "Ranks over resamples of whole videos (of cases, where the table names no video); shared ranks split the"
-            " shares of first ranks, which are no probability of being the best."
+            " numbers of first ranks, which are no probability of being the best."
         )
         blocks.append(
-            Table("rank-stability", f"Ranks under resampling, {rule}", result.frame("stability"), caption, folded=True)
+            Table(
+                "rank-stability",
+                f"Ranks under resampling, {rule}",
+                in_redraws(result.frame("stability")),
+                caption,
+                folded=True,
+            )
         )
     if not result.frame("kendall").is_empty():
         blocks.append(

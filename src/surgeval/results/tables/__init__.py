@@ -10,12 +10,23 @@ from collections.abc import Iterable, Mapping
 
 import polars as pl
 
-from surgeval.results.tables import auditing, evaluation, failures, ranking, scoring, statistics, studies, supplement
+from surgeval.results.tables import (
+    auditing,
+    evaluation,
+    failures,
+    ranking,
+    scoring,
+    statistics,
+    studies,
+    submissions,
+    supplement,
+)
 from surgeval.results.tables.table import KINDS, Column, Table, number, text, whole, yes_no
 
 __all__ = [
     "KINDS", "MARKS", "OFFICIAL_SUMMARY", "OLDER_COLUMNS", "RECORDS", "RESULT_FILES", "TABLES", "Column", "Table",
     "auditing", "current", "evaluation", "failures", "number", "ranking", "scoring", "statistics", "studies",
+    "submissions",
     "supplement", "text", "whole", "yes_no",
 ]  # fmt: skip
 
@@ -34,6 +45,7 @@ TABLES: Mapping[str, Mapping[str, Table]] = {
     "floors": _by_name(scoring.FLOOR),
     "diff": _by_name(scoring.DIFF),
     "evaluate": _by_name(evaluation.EVALUATE),
+    "combine": _by_name(evaluation.COMBINE),
     "simulate": _by_name(evaluation.SIMULATE),
     "interval": _by_name([statistics.INTERVAL]),
     "compare": _by_name([statistics.COMPARE]),
@@ -52,6 +64,7 @@ TABLES: Mapping[str, Mapping[str, Table]] = {
     "questions": {},
     "lint": {},
     "rehearse": _by_name([scoring.REHEARSE]),
+    "submission": _by_name(submissions.SUBMISSION),
 }
 """Tables of every verb by the name of their file; `result` is a file that the user names."""
 RESULT_FILES = tuple(verb for verb, tables in TABLES.items() if "result" in tables)
@@ -62,6 +75,7 @@ RECORDS: Mapping[str, tuple[str, ...]] = {
     "rank-tasks": (),
     "failures": ("fit",),
     "evaluate": ("conventions",),
+    "combine": ("conventions",),
     "questions": ("data_card",),
     "lint": ("lint",),
 }

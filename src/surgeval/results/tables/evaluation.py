@@ -26,7 +26,14 @@ _SPREAD = {
 
 METRICS = Table(
     "metrics", "One metric.", metric=text, value=number, low=number("of the interval over videos"), high=number,
+    floor=number("best value of a trivial predictor on the same references", needed=False),
+    floor_predictor=text("which predicts that; it does not look at its input", needed=False),
     **_HOW, **_RECORD, **_NOTE,
+)  # fmt: skip
+SANITY = Table(
+    "sanity", "One check of predictions, references and videos that ran.",
+    check=text("code of its finding"), outcome=text("ok, note, warning or error"), evidence=text("what was seen"),
+    hint=text("what would mend it"), conventions=text("when the check speaks"),
 )  # fmt: skip
 PER_VIDEO = Table(
     "per_video",
@@ -84,5 +91,6 @@ PROCEDURES = Table(
     events=whole(needed=False), masked_s=number("seconds without a picture", needed=False),
 )  # fmt: skip
 
-EVALUATE = (METRICS, PER_VIDEO, PER_CLASS, PER_STRATUM, RELIABILITY, COMPAT, COCO_SUMMARY, INSTANCES, *BOARDS.values())
+COMBINE = (METRICS, SANITY, PER_VIDEO, PER_CLASS, PER_STRATUM, RELIABILITY, COMPAT, COCO_SUMMARY, INSTANCES)
+EVALUATE = (*COMBINE, *BOARDS.values())
 SIMULATE = (PROCEDURES,)

@@ -82,6 +82,11 @@ GATE_EVIDENCE = Table(
     baseline_macro_accuracy=number, gap=number("of the two"), low=number("of the 95 % interval of the gap"),
     high=number, above=yes_no("the gap is above 0"),
 )  # fmt: skip
+LEADS = Table(
+    "leads", "The first of a board against one other competitor; the first of several that share the place.",
+    board=text, model=text, other=text, gap=number("macro accuracy of the first minus that of the other"),
+    low=number("of the 95 % interval of the gap, as if the first had been named before"), high=number,
+)  # fmt: skip
 PRIZES = Table(
     "prizes", "What one model is paid on a board.",
     board=text, model=text, place=whole(needed=False),
@@ -134,7 +139,7 @@ TASK_TAU_FREQUENCIES = Table(
 
 FOCUS = (
     PLACES, BUCKETS, PAIRS, STABILITY, PLACE_FREQUENCIES, TAU_FREQUENCIES, SUMMARY, DOMINANCE, DIFFERENCES,
-    SENSITIVITY, INFLUENCE, GATE_EVIDENCE, PRIZES, CHALLENGER,
+    SENSITIVITY, INFLUENCE, GATE_EVIDENCE, LEADS, PRIZES, CHALLENGER,
 )  # fmt: skip
 TASKS = (
     RANKS, CONSENSUS, KENDALL, FOOTRULE, TASK_PAIRS, TASK_STABILITY, FREQUENCIES, TAU, TASK_TAU_FREQUENCIES,

@@ -28,7 +28,10 @@ from surgeval.scoring.evaluate.companions import policy_notes, reliability_table
 from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_of
 from surgeval.scoring.evaluate.per_class import ClassJob
 from surgeval.scoring.evaluate.records import MOMENTS, checked_rows, joined, numbers, read_records, texts
+from surgeval.scoring.evaluate.shards import Cut, Gathered, stacked
 from surgeval.scoring.predictions.labels import holds_labels, in_order_of, matched_videos, read_labels, unlisted
+from surgeval.scoring.sanity.doubt import Looked, both
+from surgeval.scoring.sanity.labels import label_checks
 
 LABEL_DEFAULT = ("accuracy", "balanced_accuracy", "macro_precision", "macro_recall", "macro_f1", "mcc")
 SET_DEFAULT = ("label_accuracy", "label_balanced_accuracy", "macro_precision", "macro_recall", "macro_f1")
@@ -49,6 +52,19 @@ class LabelledRows:
     has_decisions: bool
     form: str = ""
     """What the predictions were taken for, where they were no table."""
+
+    def gathered(self, cut: Cut | None, **facts: Any) -> Gathered | None:
+        """The rows as a shard leaves them; nothing where there are no shards."""
+        if cut is None:
+            return None
+        whole = {
+            "moment": self.moment,
+            "classes": list(self.classes),
+            "has_scores": self.has_scores,
+            "has_decisions": self.has_decisions,
+            "form": self.form,
+        }
+        return Gathered({**whole, **facts}, {"rows": self.frame}, tuple(cut.seen))
 
     def cases(self, rows: pl.DataFrame, *, scores: bool) -> Any:
         """Cases of some rows, units being videos."""
@@ -73,6 +89,19 @@ class LabelledRows:
         return [f"{prefix}:{label}" for label in self.classes]
 
 
+def rows_of_shards(parts: Sequence[Gathered]) -> LabelledRows:
+    """The rows of all shards, as they would have been read at once."""
+    facts, frame = parts[0].facts, stacked(parts, "rows").sort("video", parts[0].facts["moment"])
+    listed = [one.facts["classes"] for one in parts]
+    alike = all(one == listed[0] for one in listed)
+    classes = listed[0] if alike else sorted({label for one in listed for label in one})
+    single = "reference" in frame.columns
+    form = str(facts["form"])
+    return LabelledRows(
+        frame, facts["moment"], tuple(classes), single, facts["has_scores"], facts["has_decisions"], form
+    )
+
+
 def read_labelled(
     predictions: Any,
     references: Any = None,
@@ -80,6 +109,7 @@ def read_labelled(
     classes: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
     prediction_labels: Sequence[str] = (),
+    cut: Cut | None = None,
 ) -> LabelledRows:
     """Checked rows of one table, or of references and predictions joined.
 
@@ -89,6 +119,7 @@ def read_labelled(
         classes: The declared classes.
         columns: Our names of columns to theirs.
         prediction_labels: Names of the numbers 0, 1, ... that the predictions hold.
+        cut: Which videos; all if left out.
 
     Raises:
         InputInvalid: With every problem.
@@ -97,6 +128,7 @@ def read_labelled(
     frame, form = _predicted(predictions, columns, declared)
     frame = _with_names(frame, prediction_labels)
     if references is None:
+        frame = _of_cut(frame, cut)
         frame, moment = checked_rows(frame, "predictions")
         frame = frame.sort("video", moment)
     else:
@@ -104,9 +136,18 @@ def read_labelled(
         ours = _predicted(references, columns, declared)[0] if arrays else read_records(references, columns)
         frame, more = _moments_of(ours, frame) if form else (frame, "")
         form = f"{form}; {more}" if more else form
+        ours, frame = _of_cut(ours, cut), _of_cut(frame, cut)
         frame = joined(ours, frame, wanted=("prediction", "score"))
         moment = checked_rows(frame, "rows")[1]
     return replace(_labelled(frame, moment, declared), form=f"Predictions were read as {form}." if form else "")
+
+
+def _of_cut(frame: pl.DataFrame, cut: Cut | None) -> pl.DataFrame:
+    if cut is None:
+        return frame
+    rows = cut.rows(frame)
+    cut.check(rows.height)
+    return rows
 
 
 def _predicted(predictions: Any, columns: Mapping[str, str] | None, classes: Sequence[str]) -> tuple[pl.DataFrame, str]:
@@ -235,9 +276,25 @@ def material(
     by: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
     prediction_labels: Sequence[str] = (),
+    cut: Cut | None = None,
 ) -> Material:
     """What a table of labels, sets or scores offers for measuring."""
-    rows = read_labelled(predictions, references, classes=classes, columns=columns, prediction_labels=prediction_labels)
+    rows = read_labelled(
+        predictions, references, classes=classes, columns=columns, prediction_labels=prediction_labels, cut=cut
+    )
+    gathered = rows.gathered(cut, labels=labels, declared=bool(classes))
+    return replace(_material(rows, metrics, by, labels, declared=bool(classes)), gathered=gathered)
+
+
+def rejoined(parts: Sequence[Gathered], *, metrics: Sequence[str] = (), by: Sequence[str] = ()) -> Material:
+    """The same of all shards."""
+    facts = parts[0].facts
+    return _material(rows_of_shards(parts), metrics, by, facts["labels"], declared=facts["declared"])
+
+
+def _material(
+    rows: LabelledRows, metrics: Sequence[str], by: Sequence[str], labels: str, *, declared: bool
+) -> Material:
     opened = open_chosen(metrics, _default(rows), CLASSIFICATION, ("labels", "sets", "scores"), labels=labels)
     _need(rows, opened)
 
@@ -248,7 +305,7 @@ def material(
 
     videos, jobs = build(rows.frame)
     notes = [rows.form] if rows.form else []
-    if not classes:
+    if not declared:
         notes.append(f"Classes were taken from the data: {', '.join(rows.classes)}. Declare them with --classes.")
     if rows.single and (unanswered := rows.frame["prediction"].null_count()):
         notes.append(f"{unanswered} cases have no prediction and count as wrong.")
@@ -264,7 +321,17 @@ def material(
         extra_tables={"reliability": reliability_table(jobs, rows.classes)},
         sizes=Counter(rows.frame["video"].to_list()),
         notes=tuple(notes),
+        looked=checks_of(rows),
     )
+
+
+def checks_of(rows: LabelledRows) -> Looked:
+    """The checks of labels and of scores, as far as there are both."""
+    forms = [scores for scores, there in ((False, rows.has_decisions), (True, rows.has_scores)) if there]
+    looked: Looked = {}
+    for scores in forms:
+        looked = both(looked, label_checks(rows.cases(rows.frame, scores=scores), rows.classes))
+    return looked
 
 
 def strange_names(rows: LabelledRows) -> list[str]:

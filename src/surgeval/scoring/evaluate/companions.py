@@ -49,7 +49,7 @@ def with_floors(jobs: Sequence[Job]) -> tuple[Job, ...]:
         jobs_made.append(job)
         if isinstance(job.metric, F1Max) and job.metric.thresholds is None:
             floor = AllPositive(job.metric)
-            jobs_made.append(job._replace(name=floor.facts.name, metric=floor))
+            jobs_made.append(job._replace(name=floor.facts.name, metric=floor, floors=()))
     return tuple(jobs_made)
 
 

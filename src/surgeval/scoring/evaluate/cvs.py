@@ -19,16 +19,26 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from surgeval.datasets import open_data_set
 from surgeval.errors import InputInvalid, Misuse, UnknownName
 from surgeval.metrics.classification.averages import LabelBalancedAccuracy
 from surgeval.metrics.classification.ranking import MeanAveragePrecision
 from surgeval.schema.metric_facts import MetricFacts
-from surgeval.scoring.evaluate.classification import EXACT, LabelledRows, case_scores, read_labelled, videos_of
+from surgeval.scoring.evaluate.classification import (
+    EXACT,
+    LabelledRows,
+    case_scores,
+    checks_of,
+    read_labelled,
+    videos_of,
+)
 from surgeval.scoring.evaluate.cvs_board import boards
 from surgeval.scoring.evaluate.cvs_rows import CRITERIA, joined_rows
-from surgeval.scoring.evaluate.detection import Detections, class_jobs, read_detections
+from surgeval.scoring.evaluate.detection import Detections, box_checks, class_jobs, read_detections
 from surgeval.scoring.evaluate.measure import Job, Material, Measured, Part, parts_of
 from surgeval.scoring.evaluate.per_class import ClassJob
+from surgeval.scoring.sanity.doubt import Looked, both
+from surgeval.scoring.sanity.videos import incomplete_split
 
 SPLITS = ("train", "val", "test")
 VIDEO_OF_NAME = "^([0-9]+)_"
@@ -80,6 +90,9 @@ class _Offer:
     class_jobs: tuple[ClassJob, ...] = ()
     parts: tuple[Part, ...] = ()
     notes: tuple[str, ...] = ()
+    lacking: str = ""
+    """What it lacks of the part of the data set that published rows are of."""
+    looked: Looked = field(default_factory=dict)
 
 
 def material(
@@ -124,39 +137,46 @@ def material(
         frame, notes, files = joined_rows(predictions, references, split=split, threshold=threshold, columns=columns)
         read += files
         rows = read_labelled(frame, classes=CRITERIA)
-        offers.append(_of_criteria(rows, by, 0.5 if threshold is None else threshold, notes))
+        offer = _of_criteria(rows, by, 0.5 if threshold is None else threshold, notes)
+        offers.append(replace(offer, lacking=_lacking("cvs", split, offer), looked=checks_of(rows)))
     elif by:
         raise Misuse("--by reports strata of rated frames; give --predictions")
     if boxes is not None:
         source = _coco_file(box_references, root, split, "--box-references")
         read += [source] if box_references is None else []
-        offers.append(_of_detections("bbox", read_detections(boxes, source, video_pattern=VIDEO_OF_NAME)))
+        boxed = read_detections(boxes, source, video_pattern=VIDEO_OF_NAME)
+        offer = _of_detections("bbox", boxed)
+        offers.append(replace(offer, lacking=_lacking("boxes", split, offer), looked=box_checks(boxed)))
     if masks is not None:
         source = _coco_file(mask_references, root, f"{split}_seg", "--mask-references")
         read += [source] if mask_references is None else []
         drawn = read_detections(masks, source, overlap="mask", video_pattern=VIDEO_OF_NAME)
         boxed = read_detections(masks, source, overlap="box", video_pattern=VIDEO_OF_NAME)
-        offers += [_of_detections("segm", drawn), _of_detections("seg50_bbox", boxed)]
-    made = _material(offers, metrics, rows, by, split)
+        offer = _of_detections("segm", drawn)
+        offers += [replace(offer, lacking=_lacking("masks", split, offer)), _of_detections("seg50_bbox", boxed)]
+    made = _material(offers, metrics, rows, by)
     return made if root is None else replace(made, files=tuple(read))
 
 
 def _material(
-    offers: Sequence[_Offer], metrics: Sequence[str], rows: LabelledRows | None, by: Sequence[str], split: str
+    offers: Sequence[_Offer], metrics: Sequence[str], rows: LabelledRows | None, by: Sequence[str]
 ) -> Material:
     jobs = {job.name: job for offer in offers for job in offer.jobs}
     for name in metrics:
         if name not in jobs:
             raise UnknownName("metric of this benchmark and input", name, jobs)
     notes = [note for offer in offers for note in offer.notes]
-    if split != "test":
-        notes.append(f"The published rows are of the test videos; this run is of {split} and not to be compared.")
     notes.append(
         "Published rows have no interval; one that lies inside the interval of this run shows no difference to it."
     )
 
+    lacking = {job.name: offer.lacking for offer in offers for job in offer.jobs if offer.lacking}
+    looked: Looked = {"incomplete-split": incomplete_split(tuple(dict.fromkeys(lacking.values())))}
+    for offer in offers:
+        looked = both(looked, offer.looked)
+
     def finish(model: str, measured: Measured) -> Mapping[str, pl.DataFrame]:
-        return boards(model, measured, set(jobs))
+        return boards(model, measured, set(jobs), lacking)
 
     return Material(
         offers[0].videos,
@@ -168,7 +188,18 @@ def _material(
         {"set_exact": EXACT},
         notes=tuple(notes),
         finish=finish,
+        looked=looked,
     )
+
+
+def _lacking(task: str, split: str, offer: _Offer) -> str:
+    """What this run lacks of the test part that the published rows are of."""
+    if split != "test":
+        return f"The published rows are of the test videos, this run is of {split}."
+    cases = int(open_data_set("endoscapes2023").tasks[task].published["cases in test"])
+    if offer.cases == cases:
+        return ""
+    return f"{offer.cases:,} cases of {len(offer.videos)} videos; the test part of {task} has {cases:,}."
 
 
 def _of_criteria(rows: LabelledRows, by: Sequence[str], threshold: float, notes: Sequence[str]) -> _Offer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
@@ -23,25 +24,49 @@ from surgeval.scoring.evaluate.measure import Measured
 _CODE = dict(zip(CRITERIA, CODES, strict=True))
 
 
-def boards(model: str, measured: Measured, names: Set[str]) -> Mapping[str, pl.DataFrame]:
-    """A board for every part of the benchmark that this run took part in, in percent."""
+def boards(
+    model: str, measured: Measured, names: Set[str], lacking: Mapping[str, str] = MappingProxyType({})
+) -> Mapping[str, pl.DataFrame]:
+    """A board for every part of the benchmark that this run took part in, in percent.
+
+    Args:
+        model: What the model is called.
+        measured: The values of this run.
+        names: The metrics that this run could have; they say which boards there are.
+        lacking: By metric, what this run lacks of the test part that published rows are of.
+    """
     tables = {}
     if "cvs_map" in names:
         numbers = _parts(measured, "ap", "map", _CODE) | _parts(measured, "balanced_accuracy", "bacc", _CODE)
         numbers |= {"map_mean": _value(measured, "cvs_map"), "bacc_mean": _value(measured, "cvs_bacc")}
         tables["board_cvs"] = board(
-            BOARDS["cvs"], cvs_rows(), _this_run(model, measured, numbers, "cvs_map"), CVS_NUMBERS, "map_mean"
+            BOARDS["cvs"],
+            cvs_rows(),
+            _this_run(model, measured, numbers, "cvs_map"),
+            CVS_NUMBERS,
+            "map_mean",
+            lacking.get("cvs_map", ""),
         )
     if "bbox_map" in names:
         numbers = {**_parts(measured, "bbox_ap", "", {}), "bbox_map": _value(measured, "bbox_map")}
         tables["board_boxes"] = board(
-            BOARDS["boxes"], box_rows(), _this_run(model, measured, numbers, "bbox_map"), BOX_NUMBERS, "bbox_map"
+            BOARDS["boxes"],
+            box_rows(),
+            _this_run(model, measured, numbers, "bbox_map"),
+            BOX_NUMBERS,
+            "bbox_map",
+            lacking.get("bbox_map", ""),
         )
     if "segm_map" in names:
         numbers = _parts(measured, "segm_ap", "segm", {}) | _parts(measured, "seg50_bbox_ap", "bbox", {})
         numbers |= {"segm_map": _value(measured, "segm_map"), "bbox_map": _value(measured, "seg50_bbox_map")}
         tables["board_masks"] = board(
-            BOARDS["masks"], mask_rows(), _this_run(model, measured, numbers, "segm_map"), MASK_NUMBERS, "segm_map"
+            BOARDS["masks"],
+            mask_rows(),
+            _this_run(model, measured, numbers, "segm_map"),
+            MASK_NUMBERS,
+            "segm_map",
+            lacking.get("segm_map", ""),
         )
     return tables
 

@@ -24,6 +24,7 @@ from surgeval.scoring.predictions.mask_files import PngFiles
 OPTIONS = ("data_set", "task", "split", "videos", "rate_hz", "perspective")
 """What `references_of` takes; none of them reaches the kind."""
 _SHOWN = 5
+_LACKING = "{} of the {} videos of {} are here; without {}."
 _ALSO_AS = {"phases": "classification"}
 """A label of every moment can be compared moment by moment too, as where frames are missing in between."""
 _PART_NAMES = {"training": "train", "validation": "val", "valid": "val", "testing": "test"}
@@ -46,6 +47,8 @@ class Prepared(NamedTuple):
     """What every video belongs to, where videos are not independent of each other."""
     metrics: tuple[str, ...] = ()
     """The usual ones of the task, where they are not those of the kind."""
+    lacking: tuple[str, ...] = ()
+    """What is not there of the official split asked for."""
 
 
 def references_of(
@@ -83,7 +86,8 @@ def references_of(
     known = open_data_set(data_set)
     name, compared = _compared_task(known, kind, task)
     read = known.references(root, task=name)
-    table, which = _chosen(known, root, read.table, split, videos)
+    table, which, lacking = _chosen(known, root, read.table, split, videos)
+    lacking = lacking or _fewer_cases(known, name, table, split)
     table, left_out = _without_doubtful(table, compared, videos)
     loaded = _thinned(compared.arranged(replace(read, table=table)), compared, rate_hz)
     facts = {"references": f"{known.title}, {name}", "videos": which}
@@ -100,7 +104,7 @@ def references_of(
     usual = {name: value for name, value in compared.options.items() if (kind, name) != ("detection", "classes")}
     return Prepared(
         given, {**usual, **options}, facts, files, prose, _notes(read, compared, left_out, clusters),
-        clusters, compared.metrics if kind == compared.kind else (),
+        clusters, compared.metrics if kind == compared.kind else (), lacking,
     )  # fmt: skip
 
 
@@ -165,17 +169,18 @@ def _compared_task(known: DataSet, kind: str, task: str | None) -> tuple[str, Co
 
 def _chosen(
     known: DataSet, root: str | Path, table: pl.DataFrame, split: str | None, videos: Sequence[str]
-) -> tuple[pl.DataFrame, str]:
-    """The rows of a part of a split, or of some videos, and which they are in words."""
+) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
+    """The rows of a part of a split, or of some videos, which they are in words, and what the split lacks."""
     if split is not None and videos:
         raise Misuse("--split and --videos both say which videos; give one of them")
     if split is not None and "split" in table.columns:
         named = {part_name(text): text for text in table["split"].drop_nulls().unique().to_list()}
         if part_name(split) in named:
-            return table.filter(pl.col("split") == named[part_name(split)]), part_name(split)
+            kept = table.filter(pl.col("split") == named[part_name(split)])
+            return kept, part_name(split), _lacking(known, root, part_name(split), set(kept["video"]))
     wanted = _videos_of_split(known, root, table, split) if split is not None else list(videos)
     if not wanted:
-        return table, "all in the folder"
+        return table, "all in the folder", ()
     kept = table.filter(pl.col("video").str.to_lowercase().is_in([video.lower() for video in wanted]))
     here = {video.lower() for video in kept["video"].unique()}
     absent = [video for video in wanted if video.lower() not in here]
@@ -183,8 +188,33 @@ def _chosen(
     if absent and (split is None or kept.is_empty()):
         raise InputInvalid(str(root), [f"{len(absent)} of {len(wanted)} videos have no references here ({shown})"])
     if split is None:
-        return kept, _first_few(wanted)
-    return kept, f"{split}, {len(wanted) - len(absent)} of {len(wanted)}; without {shown}" if absent else split
+        return kept, _first_few(wanted), ()
+    if not absent:
+        return kept, split, ()
+    which = f"{split}, {len(wanted) - len(absent)} of {len(wanted)}; without {shown}"
+    return kept, which, (_LACKING.format(len(here), len(wanted), split, shown),)
+
+
+def _fewer_cases(known: DataSet, task: str, table: pl.DataFrame, split: str | None) -> tuple[str, ...]:
+    """How many cases of a part are not there, where its makers published how many there are."""
+    wanted = known.tasks[task].published.get(f"cases in {part_name(split)}") if split else None
+    cases = table["case"].n_unique()
+    return (f"{cases:,} of the {wanted:,} cases of {split} are here.",) if wanted and cases < wanted else ()
+
+
+def _lacking(known: DataSet, root: str | Path, split: str, here: set[str]) -> tuple[str, ...]:
+    """What the smallest stated part of this name that holds these videos has besides them."""
+    stated = known.splits(root)
+    parts = [
+        (set(rows["video"]), f"{scheme}:{name}")
+        for (scheme, name), rows in stated.group_by("scheme", "split", maintain_order=True)
+        if part_name(str(name)) == split and here <= set(rows["video"])
+    ]
+    if not parts:
+        return ()
+    videos, named = min(parts, key=lambda one: len(one[0]))
+    absent = sorted(videos - here)
+    return (_LACKING.format(len(here), len(videos), named, _first_few(absent)),) if absent else ()
 
 
 def part_name(text: str) -> str:

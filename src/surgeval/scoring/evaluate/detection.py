@@ -23,11 +23,23 @@ from surgeval.metrics.detection.coco_records import CocoCases, coco_cases
 from surgeval.results.tables.evaluation import COCO_SUMMARY
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
+from surgeval.scoring.evaluate.box_shards import gathered_boxes, rejoined_boxes
 from surgeval.scoring.evaluate.measure import Job, Material, Part, open_chosen, record_columns
 from surgeval.scoring.evaluate.per_class import ClassJob
+from surgeval.scoring.evaluate.shards import Cut, Gathered
 from surgeval.scoring.evaluate.video_names import videos_of_records
+from surgeval.scoring.predictions.box_columns import read_box_columns
 from surgeval.scoring.predictions.boxes import Read, read_boxes
 from surgeval.scoring.predictions.documents import read_json
+from surgeval.scoring.sanity.boxes import (
+    Boxes,
+    boxes_elsewhere,
+    classes_renamed,
+    detections_doubled,
+    same_everywhere,
+    sampled,
+)
+from surgeval.scoring.sanity.doubt import Looked
 
 Overlap = Literal["box", "mask"]
 Confidence = Literal["scores", "none"]
@@ -47,6 +59,7 @@ def material(
     class_numbers: str | None = None,
     prediction_labels: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
+    cut: Cut | None = None,
 ) -> Material:
     """What a COCO data set and the boxes of a model offer for measuring.
 
@@ -62,6 +75,7 @@ def material(
         class_numbers: What class numbers stand for, where the predictions leave it open.
         prediction_labels: Names of the class numbers, in the model's order.
         columns: Our names of the columns of a table to theirs: `image`, `label`, `score`, `box`.
+        cut: Which videos; all if left out.
 
     Raises:
         InputInvalid: With every problem of either file.
@@ -81,7 +95,36 @@ def material(
         video_pattern=video_pattern,
         readings=readings,
     )
-    whole, videos = detections.cases, detections.videos
+    if cut is None:
+        return _material(detections, metrics, by)
+    detections, places = _of_cut(detections, cut)
+    return replace(_material(detections, metrics, by), gathered=gathered_boxes(detections, places, tuple(cut.seen)))
+
+
+def rejoined(parts: Sequence[Gathered], *, metrics: Sequence[str] = (), by: Sequence[str] = ()) -> Material:
+    """The same of all shards."""
+    whole = rejoined_boxes(parts)
+    facts = {name: parts[0].facts[name] for name in ("names", "overlap", "form")}
+    confident = whole.cases.prediction.score is not None or not len(whole.cases.prediction)
+    detections = Detections(
+        whole.cases, whole.records, whole.videos, confidence="scores" if confident else "none", **facts
+    )
+    return _material(detections, metrics, by)
+
+
+def _of_cut(detections: Detections, cut: Cut) -> tuple[Detections, np.ndarray]:
+    """The images of some videos, and their places among all."""
+    held = {video: cut.holds(video) for video in dict.fromkeys(detections.videos)}
+    places = np.flatnonzero([held[video] for video in detections.videos])
+    cut.check(places.size)
+    videos = [detections.videos[place] for place in places]
+    cases = _with_units(_of_images(detections.cases, places), videos)
+    records = [detections.records[place] for place in places]
+    return detections._replace(cases=cases, records=records, videos=videos), places
+
+
+def _material(detections: Detections, metrics: Sequence[str], by: Sequence[str]) -> Material:
+    whole, videos, overlap = detections.cases, detections.videos, detections.overlap
     opened = open_chosen(metrics, DEFAULT, DETECTION, ("objects",), kind=overlap, confidence=detections.confidence)
     return Material(
         tuple(dict.fromkeys(videos)),
@@ -92,7 +135,29 @@ def material(
         extra_tables=_summary(whole, overlap) if detections.confidence == "scores" else {},
         notes=_notes(detections),
         sizes=Counter(videos),
+        looked=box_checks(detections),
     )
+
+
+def box_checks(detections: Detections) -> Looked:
+    """The checks of boxes, where both sides have some."""
+    cases = detections.cases
+    sides = [
+        None if side.box is None else Boxes(side.image, side.box, side.category, side.score)
+        for side in (cases.reference, cases.prediction)
+    ]
+    if sides[0] is None or sides[1] is None:
+        return {}
+    reference, prediction = sampled(sides[0], sides[1])
+    known = [[record.get(name) for name in ("width", "height")] for record in detections.records]
+    sizes = np.array([[np.nan if side is None else side for side in one] for one in known], dtype=np.float64)
+    elsewhere = boxes_elsewhere(reference, prediction, sizes[prediction.image])
+    return {
+        "boxes-elsewhere": elsewhere,
+        "detections-doubled": detections_doubled(prediction),
+        "labels-renamed": None if elsewhere else classes_renamed(reference, prediction, detections.names),
+        "constant-predictions": same_everywhere(sides[1], cases.images),
+    }
 
 
 class Detections(NamedTuple):
@@ -146,6 +211,10 @@ def _read(predictions: Any, references: Any, readings: Mapping[str, Any]) -> tup
     if not isinstance(dataset, Mapping):
         raise InputInvalid("references", ["expected a COCO data set (an object), got a list; are the files swapped?"])
     if isinstance(predictions, str | Path) and Path(predictions).suffix.lower() == ".json":
+        columns = None if any(readings.values()) else read_box_columns(Path(predictions))
+        if columns is not None and len(columns.image):
+            dataset, outlines = _without_false_crowds(dataset)
+            return dataset, Read(columns, outlines)
         content = read_json(Path(predictions))
         predictions = content if isinstance(content, list) else predictions
     dataset, outlines = _without_false_crowds(dataset)
@@ -163,7 +232,7 @@ def _without_false_crowds(dataset: Mapping[str, Any]) -> tuple[Mapping[str, Any]
     false = [
         place
         for place, one in enumerate(rows)
-        if isinstance(one, Mapping) and one.get("iscrowd") == 1 and isinstance(one.get("attributes"), Mapping)
+        if type(one) is dict and one.get("iscrowd") == 1 and isinstance(one.get("attributes"), Mapping)
     ]
     if not false:
         return dataset, ""

@@ -188,9 +188,16 @@ def _row(table: int, trained_on: str, model: str, numbers: dict[str, float], pro
 
 
 def board(
-    table: Table, rows: list[dict[str, Any]], this_run: dict[str, Any], numbers: tuple[str, ...], order: str
+    table: Table,
+    rows: list[dict[str, Any]],
+    this_run: dict[str, Any],
+    numbers: tuple[str, ...],
+    order: str,
+    lacking: str = "",
 ) -> pl.DataFrame:
     """Published rows and this run's, best first; this run comes first where numbers are equal.
+
+    A run that is not of the whole test part has no place among the others: it comes last and says so.
 
     Args:
         table: Its declaration.
@@ -198,10 +205,15 @@ def board(
         this_run: `model` and the numbers of this run, in percent; those it lacks are left empty.
         numbers: The columns in between.
         order: The number that decides the order.
+        lacking: What this run lacks of the test part that the published rows are of.
     """
     mine = {"source": "this run", "trained_on": "-", **this_run}
+    if lacking:
+        mark = "; ".join(text for text in (f"NOT COMPARABLE: {lacking.rstrip('.')}", this_run.get("mark")) if text)
+        mine |= {"source": "this run, incomplete", "mark": mark}
     names = ("model", "trained_on", "source", *numbers, "mark", "conventions")
     frame = table.frame([{name: row.get(name) for name in names} for row in (mine, *rows)])
+    ordered = pl.col("source") == "this run, incomplete"
     return frame.with_columns(pl.col(numbers).cast(pl.Float64)).sort(
-        order, descending=True, nulls_last=True, maintain_order=True
+        ordered, order, descending=[False, True], nulls_last=True, maintain_order=True
     )

@@ -24,6 +24,9 @@ from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.schema.statistics_table import Recipe, VideoStatistics
 from surgeval.scoring.evaluate.per_class import ClassJob
+from surgeval.scoring.evaluate.shards import Gathered
+from surgeval.scoring.sanity.doubt import Looked
+from surgeval.scoring.sanity.floors import Trivial, floor_of, trivial_predictors
 from surgeval.stats.engine import AUTO, Spread
 from surgeval.stats.interval import known, prepared_spread
 from surgeval.stats.statistic import MetricStatistic, Weighted, unweighted
@@ -42,6 +45,8 @@ class Job(NamedTuple):
     cases: Any
     videos: tuple[str, ...] = ()
     """Where they are not those of the material."""
+    floors: tuple[Trivial, ...] | None = None
+    """Trivial predictors beside it; those of the form of its cases where None."""
 
 
 class Part(NamedTuple):
@@ -77,6 +82,10 @@ class Material:
     """The files of a data set's folder that were read; where None, all files of the inputs are."""
     finish: Callable[[str, Measured], Mapping[str, pl.DataFrame]] = lambda *_: {}
     """Tables that need the name of the model and what was measured, such as a board; they are shown too."""
+    looked: Looked = field(default_factory=dict)
+    """Checks of this kind of input that ran, and what they saw."""
+    gathered: Gathered | None = None
+    """What a shard leaves for `combine`."""
 
 
 class Settings(NamedTuple):
@@ -113,10 +122,15 @@ def measure(material: Material, settings: Settings, step: Step) -> Measured:
     packed: dict[str, tuple[Recipe, VideoStatistics]] = {}
     unwritten: dict[str, str] = {}
     scored = set() if material.scores is None else set(material.scores["metric"].unique())
+    trivial: dict[int, tuple[Trivial, ...]] = {}
     for job in material.jobs:
         videos = job.videos or material.videos
         statistics = np.asarray(job.metric.prepare(job.cases))
-        rows.append(_job_row(job, statistics, videos, settings, material.sizes))
+        if job.floors is None and id(job.cases) not in trivial:
+            trivial[id(job.cases)] = trivial_predictors(job.cases)
+        floor = floor_of(job.metric, trivial[id(job.cases)] if job.floors is None else job.floors)
+        row = _job_row(job, statistics, videos, settings, material.sizes)
+        rows.append({**row, "floor": floor.value, "floor_predictor": floor.predictor})
         inside += _video_rows(job, statistics, videos)
         records[job.name] = record_of(job.metric.facts)
         if job.metric.facts.pooled and job.name not in scored:

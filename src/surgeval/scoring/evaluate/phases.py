@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,19 @@ from surgeval.metrics import METRICS, TIME
 from surgeval.metrics.classification.averages import ClassAverage, Measure
 from surgeval.metrics.phases import CHOLEC80_PHASES, PhaseVideo
 from surgeval.schema.metric_facts import KNOWN_METRICS
-from surgeval.scoring.evaluate.classification import LabelledRows, case_scores, read_labelled, strange_names, videos_of
+from surgeval.scoring.evaluate.classification import (
+    LabelledRows,
+    case_scores,
+    checks_of,
+    read_labelled,
+    rows_of_shards,
+    strange_names,
+    videos_of,
+)
 from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_of
 from surgeval.scoring.evaluate.per_class import ClassJob
 from surgeval.scoring.evaluate.records import typical_step
+from surgeval.scoring.evaluate.shards import Cut, Gathered
 
 DEFAULT = (
     *("phase_accuracy", "phase_precision", "phase_recall", "phase_jaccard", "phase_f1"),
@@ -43,15 +53,31 @@ def material(
     by: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
     prediction_labels: Sequence[str] = (),
+    cut: Cut | None = None,
 ) -> Material:
     """What label sequences offer for measuring.
 
     Raises:
         InputInvalid: Rows that do not pair up, gaps, frame rates that cannot be; all are named.
     """
-    rows = read_labelled(predictions, references, classes=classes, columns=columns, prediction_labels=prediction_labels)
+    rows = read_labelled(
+        predictions, references, classes=classes, columns=columns, prediction_labels=prediction_labels, cut=cut
+    )
     _check(rows)
     rates = _rates(rows.frame, rows.moment, fps)
+    gathered = rows.gathered(cut, rates=rates, declared=bool(classes))
+    return replace(_material(rows, rates, metrics, by, declared=bool(classes)), gathered=gathered)
+
+
+def rejoined(parts: Sequence[Gathered], *, metrics: Sequence[str] = (), by: Sequence[str] = ()) -> Material:
+    """The same of all shards."""
+    rates = {str(video): float(rate) for one in parts for video, rate in one.facts["rates"].items()}
+    return _material(rows_of_shards(parts), rates, metrics, by, declared=parts[0].facts["declared"])
+
+
+def _material(
+    rows: LabelledRows, rates: Mapping[str, float], metrics: Sequence[str], by: Sequence[str], *, declared: bool
+) -> Material:
     opened = open_chosen(metrics, DEFAULT, TIME, ("label sequences",), phases=rows.classes)
     _need_cholec80(opened, rows.classes)
 
@@ -63,7 +89,7 @@ def material(
     videos, jobs = build(rows.frame)
     notes = [rows.form] if rows.form else []
     notes += [f"Labels per second: {', '.join(sorted({f'{rate:g}' for rate in rates.values()}))}."]
-    if not classes:
+    if not declared:
         notes.append(f"Phases were taken from the data: {', '.join(rows.classes)}. Declare them with --classes.")
     notes += strange_names(rows)
     return Material(
@@ -76,6 +102,7 @@ def material(
         {"correct": KNOWN_METRICS["correct"]},
         sizes=Counter(rows.frame["video"].to_list()),
         notes=tuple(notes),
+        looked=checks_of(rows),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import polars as pl
 
 from surgeval.results.result import Result
 from surgeval.schema.score_table import ScoreTable
+from surgeval.scoring.evaluate.shards import Gathered, write_shard
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -23,6 +24,9 @@ class EvaluationResult(Result):
     """One row per case and metric; per video and metric where a single case has no score."""
     boards: tuple[str, ...] = ()
     """Those of the tables that set this run beside published ones."""
+    gathered: Gathered | None = None
+    """What a shard leaves for `combine`."""
+    head: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def metrics(self) -> pl.DataFrame:
@@ -53,7 +57,7 @@ class EvaluationResult(Result):
     @property
     def shown(self) -> pl.DataFrame:
         """The metrics without the long columns."""
-        return self.metrics.select("metric", "value", "low", "high", "videos", "note")
+        return self.metrics.select("metric", "value", "low", "high", "floor", "videos", "note")
 
     @property
     def title(self) -> str:
@@ -81,6 +85,8 @@ class EvaluationResult(Result):
         """Write the tables, the conventions, the prose and the scores of every case."""
         super().write(folder)
         self.scores.to_dir(folder)
+        if self.gathered is not None:
+            write_shard(folder, self.head, self.gathered)
 
     def _table(self, name: str) -> pl.DataFrame:
         return self.tables.get(name, pl.DataFrame())

@@ -7,21 +7,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, UnknownName
 from surgeval.results.request import Request, files_of, requested
-from surgeval.schema.findings import Finding, as_findings
+from surgeval.schema.findings import Finding, Severity, as_findings
 from surgeval.schema.outcomes import Status
 from surgeval.schema.score_table import FIXED, ScoreTable
+from surgeval.schema.shard import Shard
 from surgeval.schema.statistics_table import StatisticsTable
 from surgeval.scoring.evaluate.compat_table import compat_notes, compat_table
 from surgeval.scoring.evaluate.data_sets import OPTIONS, Prepared, references_of
 from surgeval.scoring.evaluate.measure import Material, Measured, Settings, Step, measure, measure_parts
 from surgeval.scoring.evaluate.result import EvaluationResult
+from surgeval.scoring.evaluate.shards import Cut
+from surgeval.scoring.sanity.doubt import Looked, sanity_table
+from surgeval.scoring.sanity.videos import (
+    few_videos_doubt,
+    incomplete_split,
+    no_better_than_trivial,
+    one_case_per_video,
+    pooled_apart,
+    sum_elsewhere,
+)
 from surgeval.stats.engine import AUTO
 from surgeval.stats.few_videos import few_videos, percentile_too_narrow
 from surgeval.stats.intervals import percent
@@ -35,6 +46,7 @@ PER_VIDEO = (
 UNWRITTEN = "statistics.parquet does not hold {} ({}): later verbs can only use its value in each video."
 KINDS = ("classification", "cvs", "detection", "phases", "segmentation", "tracking", "triplets")
 """Each names a module here with a function `material`."""
+EXECUTORS = ("local", "ray")
 
 
 @requested("evaluate {kind}", files=("predictions", "references"))
@@ -50,6 +62,8 @@ def evaluate(
     replicates: int = 1000,
     method: str = AUTO,
     seed: int = 42,
+    shard: str | None = None,
+    executor: str = EXECUTORS[0],
     progress: Step | None = None,
     **options: Any,
 ) -> EvaluationResult:
@@ -67,6 +81,10 @@ def evaluate(
         replicates: How often whole videos are drawn, where a method draws.
         method: `auto` (nothing is drawn), `percentile` or `basic`, as for `interval`.
         seed: Seed of the draws.
+        shard: `I/N`: only the videos of part I of N, which the name of a video decides. The result is of these videos;
+            its folder holds what `combine` needs.
+        executor: `local`, or `ray`: shards are read by the workers of a Ray cluster, which must see the files, and
+            measured here. The result is the same.
         progress: Called with the number of further metrics that are done.
         **options: Of the kind: `classes`, `columns`, `fps`, and so on. With `data_set`, also `task`, `split`, `videos`,
             `rate_hz` and `perspective`, as `references_of` takes them.
@@ -79,34 +97,126 @@ def evaluate(
         >>> evaluate("classification", rows, metrics=["accuracy"]).value("accuracy")
         0.75
     """
+    given: dict[str, Any] = {
+        "model": model, "metrics": metrics, "by": by, "level": level, "replicates": replicates, "method": method,
+        "seed": seed, **options,
+    }  # fmt: skip
+    if executor != EXECUTORS[0]:
+        from surgeval.scoring.evaluate.cluster import on_cluster
+
+        if executor not in EXECUTORS:
+            raise UnknownName("executor", executor, EXECUTORS)
+        if shard is not None:
+            raise Misuse("--executor makes shards of its own; leave --shard out")
+        return on_cluster(kind, predictions, references, given, progress or _quiet)
+    built = built_of(kind, predictions, references, shard=shard, **given)
+    material = built.material
+    result = result_of(kind, model, material, built.settings, built.prepared, built.metrics, progress or _quiet)
+    return replace(result, request=built.request, head=built.head, gathered=material.gathered)
+
+
+class Built(NamedTuple):
+    """What was read for an evaluation, ready to be measured."""
+
+    material: Material
+    settings: Settings
+    prepared: Prepared
+    metrics: tuple[str, ...]
+    head: Mapping[str, Any]
+    """For `combine`, where it is a shard."""
+    request: Request
+
+
+def built_of(
+    kind: str,
+    predictions: Any,
+    references: Any,
+    *,
+    model: str,
+    metrics: Sequence[str],
+    by: Sequence[str],
+    level: float,
+    replicates: int,
+    method: str,
+    seed: int,
+    shard: str | None = None,
+    **options: Any,
+) -> Built:
+    """What `evaluate` reads, before anything is measured.
+
+    Raises:
+        InputInvalid: With every problem of the input.
+    """
     if kind not in KINDS:
         raise UnknownName("kind of evaluation", kind, KINDS)
     build = import_module(f"surgeval.scoring.evaluate.{kind}").material
     chosen = {name: value for name, value in options.items() if _given(value)}
     known = set(build.__annotations__)
+    reached = known - {"cut"}
     wanted = {name: chosen[name] for name in OPTIONS if name in chosen and name not in known}
-    if strange := sorted(set(chosen) - known - set(wanted)):
+    if strange := sorted(set(chosen) - reached - set(wanted)):
         raise Misuse(f"{kind} has no option {', '.join(strange)}")
     if reserved := [name for name in by if name in FIXED or list(by).count(name) > 1]:
         raise Misuse(f"cannot report by {', '.join(sorted(set(reserved)))}: a name of the score table, or given twice")
     predictions, references = (Path(side) if isinstance(side, str) else side for side in (predictions, references))
     prepared = _prepared(kind, references, wanted)
     given = {**prepared.options, **{name: value for name, value in chosen.items() if name not in wanted}}
-    metrics = tuple(metrics) or prepared.metrics
-    material: Material = build(predictions, prepared.references, metrics=metrics, by=tuple(by), **given)
+    asked = tuple(metrics) or prepared.metrics
+    if shard is not None:
+        if "cut" not in known:
+            raise Misuse(f"{kind} is not cut into shards; leave --shard out")
+        given["cut"] = Cut(Shard.read(shard))
+    material: Material = build(predictions, prepared.references, metrics=asked, by=tuple(by), **given)
     if prepared.files is not None:
         material = replace(material, files=prepared.files)
     settings = Settings(level, replicates, seed, method, prepared.clusters)
-    step = progress or _quiet
+    head = _head(kind, model, shard, asked, by, settings, prepared) if material.gathered else {}
+    request = Request(inputs=_files(material, predictions=predictions, references=references, **chosen))
+    return Built(material, settings, prepared, asked, head, request)
+
+
+def _head(
+    kind: str, model: str, shard: str | None, metrics: Sequence[str], by: Sequence[str], settings: Settings,
+    prepared: Prepared,
+) -> dict[str, Any]:  # fmt: skip
+    """What `combine` must know of a run beside its cases."""
+    return {
+        "kind": kind,
+        "model": model,
+        "shard": shard,
+        "metrics": list(metrics),
+        "by": list(by),
+        "settings": {name: value for name, value in settings._asdict().items() if name != "clusters"},
+        "conventions": dict(prepared.conventions),
+        "prose": prepared.prose,
+        "clusters": dict(prepared.clusters),
+        "notes": [one.as_dict() if isinstance(one, Finding) else one for one in prepared.notes],
+    }
+
+
+def result_of(
+    kind: str,
+    model: str,
+    material: Material,
+    settings: Settings,
+    prepared: Prepared,
+    metrics: Sequence[str],
+    step: Step,
+) -> EvaluationResult:
+    """Everything that can be said of some material."""
     measured = _saying(measure(material, settings, step), prepared.conventions)
     flawed = compat_table(material.jobs, material.videos, settings)
+    looked = {**material.looked, **_looked(material, measured, settings, prepared)}
     notes: list[Finding | str] = [
-        *prepared.notes, *material.notes, *compat_notes(flawed), *_per_video_note(material), *_few(material, settings),
+        *(doubt.finding for doubt in looked.values() if doubt and doubt.severity is not Severity.NOTE),
+        *prepared.notes, *material.notes, *compat_notes(flawed), *_per_video_note(material),
         *_unwritten_notes(measured), *_changing_note(material),
+        *(doubt.finding for doubt in looked.values() if doubt and doubt.severity is Severity.NOTE),
     ]  # fmt: skip
     boards = material.finish(model, measured)
     tables = {
         "metrics": measured.metrics,
+        "sanity": sanity_table(looked),
         "per_video": measured.per_video,
         "per_class": measured.per_class,
         "per_stratum": _with_statements(measure_parts(material.parts, settings, step), prepared.conventions),
@@ -123,7 +233,6 @@ def evaluate(
         findings=as_findings(notes),
         scores=score_table_of(material, measured, model, metrics, prepared.clusters),
         boards=tuple(boards),
-        request=Request(inputs=_files(material, predictions=predictions, references=references, **chosen)),
     )
 
 
@@ -131,17 +240,30 @@ def _quiet(_: int) -> None:
     """Nobody is told."""
 
 
-def _few(material: Material, settings: Settings) -> list[Finding]:
+def _looked(material: Material, measured: Measured, settings: Settings, prepared: Prepared) -> Looked:
+    """The checks of every kind of input, and what they saw."""
+    facts = {job.name: job.metric.facts for job in material.jobs}
+    sizes = material.sizes
+    looked = {
+        "few-videos": few_videos_doubt(_few(material, settings)),
+        "one-case-per-video": one_case_per_video(sizes, stated=prepared.files is not None),
+        "pooled-apart": pooled_apart(measured.metrics, measured.per_video, facts, sizes),
+        "no-better-than-trivial": no_better_than_trivial(measured.metrics, facts),
+        "sum-elsewhere": sum_elsewhere(measured.metrics, len(material.videos)),
+    }
+    lacking = {"incomplete-split": incomplete_split(prepared.lacking)} if prepared.files is not None else {}
+    return {**lacking, **looked}
+
+
+def _few(material: Material, settings: Settings) -> Finding | None:
     """What few videos do to every interval of the result, said once."""
     counted: Counter[str] = Counter()
     for unit, video in zip(settings.units(material.videos), material.videos, strict=True):
         counted[unit] += material.sizes.get(video, 1)
     videos, sizes = len(counted), np.array(list(counted.values()), dtype=np.float64)
     if settings.method == AUTO:
-        finding = few_videos(videos, float(degrees_of_freedom(sizes)))
-    else:
-        finding = percentile_too_narrow(videos, float(effective_videos(sizes)))
-    return [finding] if finding else []
+        return few_videos(videos, float(degrees_of_freedom(sizes)))
+    return percentile_too_narrow(videos, float(effective_videos(sizes)))
 
 
 def _per_video_note(material: Material) -> tuple[str, ...]:

@@ -7,10 +7,10 @@ image, which differ. Empty masks are decided by a declared rule.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 import polars as pl
@@ -18,19 +18,21 @@ import polars as pl
 from surgeval.errors import InputInvalid, Misuse, UnknownName
 from surgeval.metrics import METRICS, SEGMENTATION, metrics_for
 from surgeval.metrics.case_means import CaseMean
-from surgeval.metrics.segmentation import MaskCases, MultiInstanceDsc, MultiInstanceNsd
-from surgeval.metrics.segmentation.instances import instance_counts
-from surgeval.metrics.segmentation.overlap import LARGEST_LABEL, class_counts, distinct_labels
+from surgeval.metrics.segmentation import InstanceCounts, MaskCases
 from surgeval.results.tables.evaluation import INSTANCES
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.scoring.evaluate.class_overlaps import overlap_jobs
+from surgeval.scoring.evaluate.mask_walk import FROM_COUNTS, Walked, labels_in, masks_walked
 from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_of
 from surgeval.scoring.evaluate.records import with_properties
+from surgeval.scoring.evaluate.shards import Cut, Gathered, looked_as_data, looked_of, stacked
 from surgeval.scoring.evaluate.video_names import videos_of_paths
 from surgeval.scoring.predictions.colour_tables import Colours, read_colours
-from surgeval.scoring.predictions.mask_files import Chosen, Recoded, read_label_maps, under_names_of
+from surgeval.scoring.predictions.mask_files import Chosen, Named, Recoded, read_label_maps, under_names_of
 from surgeval.scoring.predictions.nifti import AXES
+from surgeval.scoring.sanity.doubt import Doubt, Looked
+from surgeval.scoring.sanity.masks import empty_masks_apart, mask_checks
 
 BINARY_DEFAULT = ("dsc", "iou")
 INSTANCE_DEFAULT = ("mi_dsc", "dsc")
@@ -56,6 +58,7 @@ def material(
     video_of: Mapping[str, str] | None = None,
     nifti_axes: str | None = None,
     case_of: Mapping[str, str] | None = None,
+    cut: Cut | None = None,
 ) -> Material:
     """What masks of references and predictions offer for measuring.
 
@@ -76,6 +79,7 @@ def material(
         video_of: The video of every name; told by pattern or folder if left out.
         nifti_axes: `xy` or `rows`, where the shape of NIfTI files does not say it.
         case_of: What the data set calls every mask of the references; predictions may be called so.
+        cut: Which videos; all if left out.
 
     Raises:
         InputInvalid: Names on one side only, shapes that differ, undeclared labels; all are named.
@@ -90,47 +94,160 @@ def material(
     theirs, matching = under_names_of(ours, theirs, case_of or {})
     if recoded:
         ours, theirs = Recoded(ours, recoded), Recoded(theirs, recoded)
-    labels = _scan(ours, theirs, _whole_numbers(classes), ignore)
     rows = _rows(sorted(ours), video_pattern, video_of, properties, by)
-    default = BINARY_DEFAULT if len(labels) == 1 and ignore is None else CLASS_DEFAULT
-    default = INSTANCE_DEFAULT if instances else default
+    if cut is not None:
+        rows = cut.rows(rows)
+        cut.check(rows.height)
+        gone = set(ours) - set(rows["case"])
+        ours, theirs = (Named(side, {name: name for name in side if name not in gone}) for side in (ours, theirs))
+    if problems := [
+        *_one_sided(ours, theirs, "references have no prediction"),
+        *_one_sided(theirs, ours, "predictions have no reference"),
+    ]:
+        raise InputInvalid("masks", problems + masks_walked(ours, theirs, _whole_numbers(classes), ignore).problems)
+    labels = _whole_numbers(classes) or labels_in(ours, theirs, ignore)
     given = {"tolerance_px": tolerance_px, "empty": empty, "ignore": ignore}
-    options = {name: value for name, value in given.items() if value is not None}
-    opened = open_chosen(metrics, default, SEGMENTATION, ("masks",), classes=labels, **options)
-    _need_no_ignore(opened, ignore)
+    asked = Asked(
+        {name: value for name, value in given.items() if value is not None}, instances, bool(classes), matching
+    )
+    opened = _opened(metrics, labels, asked)
+    walked = masks_walked(ours, theirs, labels, ignore, {n: m for n, m in opened.items() if _of_pixels(m)})
+    if walked.problems:
+        raise InputInvalid("masks", walked.problems)
+    checks = mask_checks(ours, theirs, [] if instances else labels)
+    made = _material(rows, walked, labels, asked, opened, by, checks, lambda here: _cases(ours, theirs, here))
+    return replace(made, gathered=None if cut is None else _gathered(rows, walked, labels, asked, checks, cut))
 
-    whole = _cases(ours, theirs, rows)
-    scores = {name: metric.scores(whole) for name, metric in opened.items() if isinstance(metric, CaseMean)}
+
+class Asked(NamedTuple):
+    """What was asked of the masks."""
+
+    options: Mapping[str, Any]
+    """Of the metrics: `tolerance_px`, `empty`, `ignore`, where given."""
+    instances: bool
+    declared: bool
+    """Whether somebody listed the classes."""
+    matching: str = ""
+    """How names of predictions were matched."""
+
+
+def _opened(metrics: Sequence[str], labels: Sequence[int], asked: Asked) -> dict[str, Metric]:
+    ignore = asked.options.get("ignore")
+    default = BINARY_DEFAULT if len(labels) == 1 and ignore is None else CLASS_DEFAULT
+    default = INSTANCE_DEFAULT if asked.instances else default
+    opened = open_chosen(metrics, default, SEGMENTATION, ("masks",), classes=list(labels), **asked.options)
+    _need_no_ignore(opened, ignore)
+    return opened
+
+
+def _gathered(
+    rows: pl.DataFrame, walked: Walked, labels: Sequence[int], asked: Asked, checks: Looked, cut: Cut
+) -> Gathered:
+    """Counts and scores of every image of a shard."""
+    images = rows.with_columns(
+        pl.Series("counts", walked.counts.reshape(len(walked.counts), -1).tolist(), dtype=pl.List(pl.Float64)),
+        pl.Series("binary", walked.binary.tolist(), dtype=pl.List(pl.Float64)),
+        pl.Series("pixels", walked.pixels),
+        *(pl.Series(f"score:{name}", values) for name, values in walked.scores.items()),
+    )
+    facts = {"labels": list(labels), "asked": asked._asdict(), "looked": looked_as_data(checks)}
+    tables = {"images": images, **_instances(walked.instances, rows)}
+    return Gathered(facts, tables, tuple(cut.seen))
+
+
+def rejoined(parts: Sequence[Gathered], *, metrics: Sequence[str] = (), by: Sequence[str] = ()) -> Material:
+    """The same of all shards."""
+    asked = Asked(**parts[0].facts["asked"])
+    labels = sorted({int(label) for one in parts for label in one.facts["labels"]})
+    if len(labels) > 1 and not asked.declared:  # a shard without any object names class 1
+        seen = np.concatenate([_counts(one, labels) for one in parts]).sum(axis=(0, 2))
+        labels = [label for label, count in zip(labels, seen, strict=True) if count] or [1]
+    counts = np.concatenate([_counts(one, labels) for one in parts])
+    images = stacked(parts, "images")
+    order = images["case"].arg_sort().to_numpy()
+    images = images[order]
+    columns = [name for name in images.columns if name.startswith("score:")]
+    walked = Walked(
+        [],
+        counts[order],
+        np.array(images["binary"].to_list(), dtype=np.float64).reshape(-1, 3),
+        images["pixels"].to_numpy(),
+        {name.removeprefix("score:"): images[name].to_numpy() for name in columns},
+    )
+    rows = images.drop("counts", "binary", "pixels", *columns)
+    opened = _opened(metrics, labels, asked)
+    made = _material(rows, walked, labels, asked, opened, by, looked_of(parts), _no_pixels)
+    if not any("instances" in one.frames for one in parts):
+        return made
+    return replace(made, extra_tables={"instances": stacked(parts, "instances").sort("case", maintain_order=True)})
+
+
+def _counts(gathered: Gathered, labels: Sequence[int]) -> np.ndarray:
+    """The pixel counts of a shard, with a place for every class of all shards."""
+    listed = [int(label) for label in gathered.facts["labels"]]
+    given = np.array(gathered.frames["images"]["counts"].to_list(), dtype=np.float64).reshape(-1, len(listed), 3)
+    counts = np.zeros((len(given), len(labels), 3))
+    for place, label in enumerate(sorted(listed)):
+        if label in labels:
+            counts[:, list(labels).index(label)] = given[:, place]
+    return counts
+
+
+def _no_pixels(rows: pl.DataFrame) -> MaskCases:
+    raise Misuse(f"a metric asks for the pixels of {rows.height} masks, which shards do not keep; evaluate them whole")
+
+
+def _material(
+    rows: pl.DataFrame,
+    walked: Walked,
+    labels: Sequence[int],
+    asked: Asked,
+    opened: Mapping[str, Metric],
+    by: Sequence[str],
+    checks: Looked,
+    cases_of: Callable[[pl.DataFrame], MaskCases],
+) -> Material:
+    whole = walked.counted(rows["video"].to_list())
+    scores = {n: walked.scores[n] if _of_pixels(m) else m.scores(whole) for n, m in opened.items() if _per_image(m)}
     place = {case: index for index, case in enumerate(rows["case"])}
 
     def build(rows_here: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
         chosen, video = [place[case] for case in rows_here["case"]], rows_here["video"].to_list()
+        counted, trivial = walked.counted(video, chosen), walked.trivial(video, chosen, labels)
         jobs = [
-            Job(name, Stored(metric), ScoredImages(scores[name][chosen], video))
-            if name in scores
-            else Job(name, metric, _cases(ours, theirs, rows_here))
+            Job(name, metric, counted, floors=trivial)
+            if isinstance(metric, FROM_COUNTS)
+            else Job(name, Stored(metric), ScoredImages(scores[name][chosen], video))
+            if _of_pixels(metric)
+            else Job(name, metric, cases_of(rows_here))
             for name, metric in opened.items()
         ]
         return tuple(dict.fromkeys(video)), tuple(jobs)
 
     videos, jobs = build(rows)
-    counts = class_counts(whole, classes=labels, ignore=ignore)
+    counts, ignore = whole.counts, asked.options.get("ignore")
     return Material(
         videos,
         rows.height,
         jobs,
-        () if instances else tuple(overlap_jobs(counts, rows["video"].to_list(), labels, ignore)),
+        () if asked.instances else tuple(overlap_jobs(counts, rows["video"].to_list(), labels, ignore)),
         parts_of(rows, by, build),
         _score_rows(scores, rows),
         {name: metric.facts for name, metric in opened.items()},
-        extra_tables=_instances(opened, whole, rows),
+        extra_tables=_instances(walked.instances, rows),
         sizes=Counter(rows["video"].to_list()),
         notes=(
-            *((matching,) if matching else ()),
-            *(() if instances else _notes(opened, labels, declared=bool(classes))),
+            *((asked.matching,) if asked.matching else ()),
+            *(() if asked.instances else _notes(opened, labels, declared=asked.declared)),
             *_empty_notes(counts, scores),
         ),
+        looked={**checks, "empty-masks-apart": _apart(opened, counts, scores)},
     )
+
+
+def _apart(opened: Mapping[str, Metric], counts: np.ndarray, scores: Mapping[str, np.ndarray]) -> Doubt | None:
+    predicted, labelled = (counts[..., kind].sum(axis=1) > 0 for kind in (1, 2))
+    return empty_masks_apart(opened, int((~predicted & ~labelled).sum()), scores)
 
 
 class ScoredImages(NamedTuple):
@@ -173,32 +290,13 @@ def _rows(
     return with_properties(rows, properties, by, key="case") if by else rows
 
 
-def _scan(ours: Maps, theirs: Maps, classes: list[int], ignore: int | None) -> list[int]:
-    """The classes, after every pair was looked at once."""
-    problems = _one_sided(ours, theirs, "references have no prediction")
-    problems += _one_sided(theirs, ours, "predictions have no reference")
-    seen: set[int] = set()
-    for name in sorted(set(ours) & set(theirs)):
-        pair = np.asarray(ours[name]), np.asarray(theirs[name])
-        if any(one.ndim != 2 or one.dtype.kind not in "bui" for one in pair):
-            shown = " and ".join(f"{one.dtype} of shape {one.shape}" for one in pair)
-            problems.append(f"{name!r}: label maps are two-dimensional and of whole numbers, got {shown}")
-        elif not pair[0].size:
-            problems.append(f"{name!r}: the reference is {pair[0].shape} and has no pixels")
-        elif pair[0].shape != pair[1].shape:
-            problems.append(f"{name!r}: the reference is {pair[0].shape}, the prediction {pair[1].shape}; resize one")
-        else:
-            labels = {label for one in pair for label in distinct_labels(one.ravel())} - {0, ignore}
-            if outside := sorted(label for label in labels if not 0 <= label <= LARGEST_LABEL):
-                problems.append(
-                    f"{name!r}: labels {outside[:5]} are not within 0 and {LARGEST_LABEL}; number them anew"
-                )
-            elif classes and (strange := sorted(labels - set(classes))):
-                problems.append(f"{name!r}: labels {strange[:5]} are not among the classes {classes}")
-            seen |= labels
-    if problems:
-        raise InputInvalid("masks", problems)
-    return classes or sorted(label for label in seen if label is not None) or [1]
+def _per_image(metric: Metric) -> TypeGuard[CaseMean]:
+    return isinstance(metric, CaseMean)
+
+
+def _of_pixels(metric: Metric) -> TypeGuard[CaseMean]:
+    """Whether a metric needs the pixels of each image, and no more than that."""
+    return isinstance(metric, CaseMean) and not isinstance(metric, FROM_COUNTS)
 
 
 def _whole_numbers(classes: Sequence[int | str]) -> list[int]:
@@ -247,17 +345,17 @@ def _empty_notes(counts: np.ndarray, scores: Mapping[str, np.ndarray]) -> list[s
     return notes
 
 
-def _instances(opened: Mapping[str, Metric], cases: MaskCases, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
+def _instances(listed: Sequence[Sequence[InstanceCounts]], rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Pixels of every instance, where instances are asked for: successes and trials of a failure analysis."""
-    if not any(isinstance(metric, MultiInstanceDsc | MultiInstanceNsd) for metric in opened.values()):
+    if not listed:
         return {}
     conventions = (
         "pixels; matched one to one by the largest sum of DSC; missed have no prediction_id, invented no reference_id"
     )
     rows_counted = [
         {"case": case, "video": video, **counts._asdict(), "conventions": conventions}
-        for case, video, pair in zip(rows["case"], rows["video"], cases.pairs(), strict=True)
-        for counts in instance_counts(*pair)
+        for case, video, image in zip(rows["case"], rows["video"], listed, strict=True)
+        for counts in image
     ]
     return {"instances": INSTANCES.frame(rows_counted)}
 

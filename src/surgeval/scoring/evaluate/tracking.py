@@ -8,6 +8,7 @@ predictions, which these metrics do not use.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +23,9 @@ from surgeval.schema.metric import Metric
 from surgeval.scoring.evaluate.measure import Job, Material, Part, open_chosen
 from surgeval.scoring.evaluate.per_class import ClassJob, OneByOne
 from surgeval.scoring.evaluate.records import with_properties
+from surgeval.scoring.evaluate.shards import Cut, Gathered, stacked
+from surgeval.scoring.sanity.boxes import Boxes, boxes_elsewhere, detections_doubled, sampled
+from surgeval.scoring.sanity.doubt import Looked
 
 DEFAULT = ("hota", "deta", "assa", "mota", "idf1", "id_switches")
 
@@ -56,6 +60,7 @@ def material(
     use_classes: bool = False,
     properties: Any = None,
     by: Sequence[str] = (),
+    cut: Cut | None = None,
 ) -> Material:
     """What MOT files of references and predictions offer for measuring.
 
@@ -66,6 +71,7 @@ def material(
         use_classes: Boxes of different classes (eighth column) never match.
         properties: Table with `video` and the columns of `by`; MOT files name no strata.
         by: Columns whose values are reported one by one.
+        cut: Which videos; all if left out.
 
     Raises:
         InputInvalid: Rows that are no boxes, repeated identities, videos on one side only; all are named.
@@ -76,7 +82,69 @@ def material(
     ours = references if isinstance(references, Mapping) else _files(Path(references), "references")
     if len(ours) == len(theirs) == 1:
         theirs = dict.fromkeys(ours, next(iter(theirs.values())))
+    if cut is not None:
+        ours, theirs = ({video: one for video, one in side.items() if cut.holds(video)} for side in (ours, theirs))
+        cut.check(len(ours) + len(theirs))
     sequences, ignored, frames = _sequences(ours, theirs, use_classes)
+    videos = [sequence.name for sequence in sequences]
+    rows = pl.DataFrame({"video": videos})
+    rows = with_properties(rows, properties, by, key="video") if by else rows
+    gathered = None if cut is None else _gathered(sequences, rows, cut, use_classes, ignored, frames)
+    return replace(_material(sequences, rows, metrics, by, use_classes, ignored, frames), gathered=gathered)
+
+
+_SIDES = {"references": "reference", "predictions": "prediction"}
+
+
+def _gathered(
+    sequences: Sequence[TrackSequence], rows: pl.DataFrame, cut: Cut, use_classes: bool, ignored: int, frames: int
+) -> Gathered:
+    """The boxes of every video, and its strata."""
+    tables = {"videos": rows}
+    for name, side in _SIDES.items():
+        tables[name] = pl.concat([_boxes_of(one, side) for one in sequences])
+    facts = {"use_classes": use_classes, "ignored": ignored, "frames": frames}
+    return Gathered(facts, tables, tuple(cut.seen))
+
+
+def _boxes_of(sequence: TrackSequence, side: str) -> pl.DataFrame:
+    frame, identity, box, label = (getattr(sequence, f"{side}_{name}") for name in ("frame", "id", "box", "class"))
+    columns = dict(zip("xywh", np.asarray(box, np.float64).reshape(-1, 4).T, strict=True))
+    labels = np.zeros(len(frame), np.int64) if label is None else np.asarray(label, np.int64)
+    whole = {"frame": np.asarray(frame, np.int64), "id": np.asarray(identity, np.int64), **columns, "class": labels}
+    return pl.DataFrame(whole).with_columns(pl.lit(sequence.name).alias("video"))
+
+
+def rejoined(parts: Sequence[Gathered], *, metrics: Sequence[str] = (), by: Sequence[str] = ()) -> Material:
+    """The same of all shards."""
+    rows = stacked(parts, "videos").sort("video")
+    use_classes = bool(parts[0].facts["use_classes"])
+    sides = {name: stacked(parts, name).partition_by("video", as_dict=True, maintain_order=True) for name in _SIDES}
+    sequences = [_sequence_of(video, sides, use_classes) for video in rows["video"]]
+    ignored, frames = (sum(int(one.facts[name]) for one in parts) for name in ("ignored", "frames"))
+    return _material(sequences, rows, metrics, by, use_classes, ignored, frames)
+
+
+def _sequence_of(
+    video: str, sides: Mapping[str, Mapping[tuple[Any, ...], pl.DataFrame]], use_classes: bool
+) -> TrackSequence:
+    tracks = []
+    for by_video in sides.values():
+        rows = by_video.get((video,), next(iter(by_video.values())).clear())
+        columns = [rows[name].to_numpy() for name in ("frame", "id", "class")]
+        tracks.append(Tracks(columns[0], columns[1], rows.select("x", "y", "w", "h").to_numpy(), columns[2]))
+    return _sequence(video, tracks[0], tracks[1], use_classes)
+
+
+def _material(
+    sequences: Sequence[TrackSequence],
+    rows: pl.DataFrame,
+    metrics: Sequence[str],
+    by: Sequence[str],
+    use_classes: bool,
+    ignored: int,
+    frames: int,
+) -> Material:
     opened = open_chosen(metrics, DEFAULT, TRACKING, ("tracks",))
     cases = [overlaps(sequence) for sequence in sequences]
     videos = [sequence.name for sequence in sequences]
@@ -86,19 +154,38 @@ def material(
         frames,
         tuple(Job(name, metric, cases) for name, metric in opened.items()),
         _per_class(sequences, opened) if use_classes else (),
-        tuple(_parts(videos, cases, opened, properties, by)),
+        tuple(_parts(rows, cases, opened, by)),
         notes=tuple(notes),
+        looked=_looked(sequences),
     )
 
 
+def _looked(sequences: Sequence[TrackSequence]) -> Looked:
+    """The checks of boxes, each frame of each video an image."""
+    sides, start = [], 0
+    starts = [start]
+    for one in sequences:
+        last = max(int(np.max(side, initial=0)) for side in (one.reference_frame, one.prediction_frame))
+        starts.append(starts[-1] + last + 1)
+    for name in ("reference", "prediction"):
+        frames = [
+            np.asarray(getattr(one, f"{name}_frame")) + start for one, start in zip(sequences, starts, strict=False)
+        ]
+        boxes = [np.asarray(getattr(one, f"{name}_box"), np.float64).reshape(-1, 4) for one in sequences]
+        image = np.concatenate(frames).astype(np.intp)
+        sides.append(Boxes(image, np.concatenate(boxes), np.zeros(len(image), np.intp)))
+    reference, prediction = sampled(sides[0], sides[1])
+    return {
+        "boxes-elsewhere": boxes_elsewhere(reference, prediction),
+        "detections-doubled": detections_doubled(prediction),
+    }
+
+
 def _parts(
-    videos: Sequence[str], cases: Sequence[Overlaps], opened: Mapping[str, Metric], properties: Any, by: Sequence[str]
+    rows: pl.DataFrame, cases: Sequence[Overlaps], opened: Mapping[str, Metric], by: Sequence[str]
 ) -> list[Part]:
     """The sequences of every value of every stratum; whole videos, since a track cannot be cut."""
-    if not by:
-        return []
-    rows = with_properties(pl.DataFrame({"video": list(videos)}), properties, by, key="video")
-    parts = []
+    parts, videos = [], rows["video"].to_list()
     for column in by:
         for value in rows[column].unique(maintain_order=True).to_list():
             places = [place for place, value_here in enumerate(rows[column]) if value_here == value]

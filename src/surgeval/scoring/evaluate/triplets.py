@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,10 @@ from surgeval.errors import InputInvalid
 from surgeval.metrics import TRIPLETS
 from surgeval.metrics.triplet_map import CHOLECT50_TRIPLETS
 from surgeval.metrics.triplets import GlobalTripletMap, TripletCases
-from surgeval.scoring.evaluate.classification import LabelledRows, read_labelled, videos_of
+from surgeval.scoring.evaluate.classification import LabelledRows, checks_of, read_labelled, rows_of_shards, videos_of
 from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_of
 from surgeval.scoring.evaluate.per_class import ClassJob
+from surgeval.scoring.evaluate.shards import Cut, Gathered
 
 CLASSES = tuple(str(place) for place in range(len(CHOLECT50_TRIPLETS.triplets)))
 COMPONENTS = ("i", "v", "t", "iv", "it", "ivt")
@@ -35,15 +37,25 @@ def material(
     by: Sequence[str] = (),
     null: str = "keep",
     columns: Mapping[str, str] | None = None,
+    cut: Cut | None = None,
 ) -> Material:
     """What scores of triplets offer for measuring.
 
     Raises:
         InputInvalid: With every problem.
     """
-    rows = read_labelled(predictions, references, classes=CLASSES, columns=columns)
+    rows = read_labelled(predictions, references, classes=CLASSES, columns=columns, cut=cut)
     if rows.single or not rows.has_scores:
         raise InputInvalid("triplets", ["expected columns 'reference:0' to 'reference:99' and 'score:0' to 'score:99'"])
+    return replace(_material(rows, metrics, by, null), gathered=rows.gathered(cut, null=null))
+
+
+def rejoined(parts: Sequence[Gathered], *, metrics: Sequence[str] = (), by: Sequence[str] = ()) -> Material:
+    """The same of all shards."""
+    return _material(rows_of_shards(parts), metrics, by, parts[0].facts["null"])
+
+
+def _material(rows: LabelledRows, metrics: Sequence[str], by: Sequence[str], null: str) -> Material:
     opened = open_chosen(metrics, DEFAULT, TRIPLETS, ("triplet scores",), null=null)
 
     def build(rows_here: pl.DataFrame) -> tuple[tuple[str, ...], tuple[Job, ...]]:
@@ -54,6 +66,7 @@ def material(
     return Material(
         videos, rows.frame.height, jobs, _per_class(_cases(rows, rows.frame)), parts_of(rows.frame, by, build),
         sizes=Counter(rows.frame["video"].to_list()), notes=(rows.form,) if rows.form else (),
+        looked=checks_of(rows),
     )  # fmt: skip
 
 

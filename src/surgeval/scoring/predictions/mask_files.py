@@ -7,7 +7,6 @@ when asked for, so a large folder is never held in memory.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,19 +23,13 @@ from surgeval.scoring.predictions.png import LARGEST_PIXELS, Colours, read_label
 
 
 class PngFiles(Mapping[str, np.ndarray]):
-    """PNG files by name, read on demand once; what was read is kept packed, a few kB a label map."""
+    """PNG files by name, read when asked for and not kept."""
 
     def __init__(self, paths: Mapping[str, Path], colours: Colours | None = None) -> None:
         self._paths, self._colours = paths, colours
-        self._packed: dict[str, tuple[bytes, np.dtype[Any], tuple[int, ...]]] = {}
 
     def __getitem__(self, name: str) -> np.ndarray:
-        if name not in self._packed:
-            labels = read_label_map(self._paths[name], self._colours)
-            self._packed[name] = zlib.compress(labels.tobytes(), 1), labels.dtype, labels.shape
-            return labels
-        packed, kind, shape = self._packed[name]
-        return np.frombuffer(zlib.decompress(packed), kind).reshape(shape)
+        return read_label_map(self._paths[name], self._colours)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._paths)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pycocotools import mask as coco_mask
 
+from how_many import many
 from surgeval.errors import InputInvalid, Misuse
 from surgeval.metrics.detection.coco_records import coco_cases
 from surgeval.metrics.detection.masks import mask_of_coco, mask_of_pixels
@@ -20,7 +21,7 @@ polygon = st.lists(corner, min_size=6, max_size=16).map(lambda numbers: numbers[
 sides = st.integers(1, 60)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=many(300), deadline=None)
 @given(st.lists(polygon, min_size=1, max_size=3), sides, sides)
 def test_any_polygons_are_drawn_as_pycocotools_draws_them(polygons: list[list[float]], height: int, width: int) -> None:
     theirs = coco_mask.merge(coco_mask.frPyObjects(polygons, height, width))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from how_many import many
 from metric_examples.segmentation import brute_distances, one_border_nsd, random_mask
 from surgeval.errors import Misuse, UnknownName
 from surgeval.metrics.segmentation import hausdorff_px, nsd, surfaces
@@ -15,7 +16,7 @@ SQUARE = np.zeros((12, 12), bool)
 SQUARE[4:8, 4:8] = True
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=many(60), deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), tolerance=st.sampled_from([0, 0.5, 1, 1.5, 2, 2.9, 4, 20]))
 def test_border_nsd_is_what_all_pairs_of_pixels_say(seed: int, tolerance: float) -> None:
     rng = np.random.default_rng(seed)

@@ -45,7 +45,7 @@ def test_both_metrics_equal_scikit_learn_per_criterion_and_mean() -> None:
 def test_this_run_stands_on_the_board_in_percent_beside_marked_rows() -> None:
     result = surgeval.evaluate("cvs", scored(), rated(), model="mine", replicates=50)
     board = result.tables["board_cvs"]
-    own = board.filter(source="this run").row(0, named=True)
+    own = board.filter(source="this run, incomplete").row(0, named=True)
     assert own["model"] == "mine"
     assert own["map_mean"] == pytest.approx(100 * result.value("cvs_map"), abs=0.05)
     assert own["bacc_C3"] == pytest.approx(100 * result.per_class["value"][5], abs=0.05)
@@ -168,7 +168,9 @@ def test_the_verb_prints_all_three_boards(folder: Path) -> None:
     table = pl.read_csv(out / "metrics.csv")
     values = dict(table.select("metric", "value").rows())
     assert values["bbox_map"] == values["segm_map"] == values["seg50_bbox_map"] == pytest.approx(67 / 101)
-    assert pl.read_csv(out / "board_masks.csv").filter(source="this run")["segm_tool"].item() == pytest.approx(66.3)
+    assert pl.read_csv(out / "board_masks.csv").filter(source="this run, incomplete")[
+        "segm_tool"
+    ].item() == pytest.approx(66.3)
     assert json.loads((out / "manifest.json").read_text())["given"]["boxes"].endswith("results.json")
 
 
@@ -199,7 +201,8 @@ def test_labels_carried_forward_are_never_scored(folder: Path) -> None:
 def test_another_split_is_not_compared(folder: Path) -> None:
     scores = pl.DataFrame({"video": [121], "frame": [125], "C1": [0.9], "C2": [0.9], "C3": [0.9]})
     result = surgeval.evaluate("cvs", scores, folder, split="val", replicates=10)
-    assert any("not to be compared" in note for note in result.notes)
+    assert any("this run is of val" in text for text in result.warnings)
+    assert result.tables["board_cvs"]["source"][-1] == "this run, incomplete"
     (folder / "test_seg/annotation_coco.json").unlink()
     with pytest.raises(InputInvalid, match=r"test_seg/annotation_coco\.json is missing"):
         surgeval.evaluate("cvs", None, folder, masks=folder.parent / "results.json")

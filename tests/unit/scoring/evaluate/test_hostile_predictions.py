@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import surgeval
+from how_many import many
 from surgeval.errors import SurgevalError
 from surgeval.video.images import write_png
 
@@ -63,7 +64,7 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4),
     max_leaves=8,
 )
-small = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+small = settings(max_examples=many(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def tried(kind: str, predictions: Any, references: Any = None, **options: Any) -> None:

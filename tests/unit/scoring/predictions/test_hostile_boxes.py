@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from how_many import many
 from surgeval.errors import SurgevalError
 from surgeval.scoring.predictions.boxes import read_boxes
 from surgeval.scoring.predictions.labels import read_labels
@@ -58,7 +59,7 @@ def replaced(value: Any, at: tuple[Any, ...], new: Any) -> Any:
 def test_any_value_anywhere_is_boxes_or_an_error_of_ours(form: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("boxes") / "a_26.json"
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=many(60), deadline=None)
     @given(st.sampled_from(places(FORMS[form])), VALUES)
     def spoilt(at: tuple[Any, ...], value: Any) -> None:
         path.write_text(json.dumps(replaced(FORMS[form], at, value)))

@@ -12,7 +12,7 @@ from surgeval.stats.rank_sets import RankSets
 from surgeval.stats.ranking._distance import kendall_tau_b, tau_frequencies
 from surgeval.stats.ranking._focus.buckets import Bucket
 from surgeval.stats.ranking._focus.confidence_set import confidence_set_p
-from surgeval.stats.ranking._focus.intervals import LEVEL, accuracy_ends, difference_ends, macro_ends
+from surgeval.stats.ranking._focus.intervals import LEVEL, accuracy_ends, difference_ends, gap_ends, macro_ends
 from surgeval.stats.ranking._focus.letters import compact_letters
 from surgeval.stats.ranking._focus.merge import bucket_rank
 from surgeval.stats.ranking._focus.nested_ties import place_shares
@@ -140,6 +140,18 @@ def differences_table(standing: Standing) -> pl.DataFrame:
         )
         frames.append(frame)
     return pl.concat(frames).with_columns(pl.col("low", "high").fill_nan(None))
+
+
+def leads_table(standing: Standing) -> pl.DataFrame:
+    """How far the first of a board is ahead of each other competitor in macro accuracy, with 95 % intervals."""
+    board, order = standing.board, standing.members[np.argsort(standing.place, kind="stable")].tolist()
+    rows = []
+    for other in order[1:]:
+        low, high = gap_ends(board, order[0], other)
+        gap = float(np.round(board.macro[order[0]] - board.macro[other], 12))
+        names = {"board": board.name, "model": board.models[order[0]], "other": board.models[other]}
+        rows.append({**names, "gap": gap, "low": low, "high": high})
+    return ranking.LEADS.frame(rows)
 
 
 def stability_table(standing: Standing, drawn: Replicates) -> pl.DataFrame:

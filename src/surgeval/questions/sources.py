@@ -1,0 +1,64 @@
+"""The procedures that questions are made from: read, declared, confirmed, and refused where they cannot be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from surgeval.questions.stages.history import ReviewState, history_from
+from surgeval.schema.declaration import declared
+from surgeval.schema.procedure_files import procedure_paths, read_procedure
+from surgeval.schema.procedure_problems import contradictions, procedure_problems
+from surgeval.schema.table_files import read_frame
+from surgeval.schema.tracks import EventKind, Procedure
+
+Annotations = str | Path | Procedure | Iterable[str | Path | Procedure]
+
+
+def sources_of(annotations: Annotations) -> list[Path | Procedure]:
+    """The procedures, and the files of those that are not in memory."""
+    sources: list[Path | Procedure] = []
+    for member in [annotations] if isinstance(annotations, str | Path | Procedure) else annotations:
+        sources += [member] if isinstance(member, Procedure) else procedure_paths(member)
+    return sources
+
+
+def opened(
+    sources: Iterable[Path | Procedure], *, annotated: Collection[str], states: Mapping[str, ReviewState]
+) -> Iterator[Procedure]:
+    """The procedures, one at a time.
+
+    Args:
+        sources: Procedures or their files.
+        annotated: What was annotated in those that declare nothing themselves, in the words of `declared`.
+        states: Where every proposed instance stands in the review; two people's word makes it a confirmed one.
+    """
+    default = declared(annotated, kinds=tuple(EventKind)) if annotated else None
+    for source in sources:
+        procedure = source if isinstance(source, Procedure) else read_procedure(source)
+        if procedure.declared is None and default is not None:
+            procedure = replace(procedure, declared=default)
+        waiting = [i for i in procedure.proposed if states.get(f"{procedure.video}/{i}") is not ReviewState.CONFIRMED]
+        yield replace(procedure, proposed=tuple(waiting)) if len(waiting) < len(procedure.proposed) else procedure
+
+
+def review_states(history: Any) -> Mapping[str, ReviewState]:
+    """Where every instance stands in a history of reviews: a table, or the file of one; nothing for None."""
+    if history is None:
+        return {}
+    table = read_frame(Path(history), ("item", "who", "at")) if isinstance(history, str | Path) else history
+    return history_from(table).states()
+
+
+def problems_of(procedure: Procedure, class_names: tuple[str, ...], *, unverified: bool) -> list[str]:
+    """Why no question can be made from a procedure; empty when some can."""
+    problems = procedure_problems(procedure, class_names=class_names) or contradictions(procedure)
+    if procedure.proposed and not unverified and not problems:
+        count, first = len(procedure.proposed), procedure.proposed[0]
+        problems = [
+            f"{count} of {len(procedure.tracks)} instances were proposed by a program and confirmed by nobody (first: "
+            f"{first!r}); give the history of their review (--history), or say --unverified to use and mark them"
+        ]
+    return problems

@@ -1,0 +1,99 @@
+"""What to do next: sentences that follow from what was found, the most useful first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from surgeval.report.inputs import Inputs
+from surgeval.report.limits import FEW_VIDEOS
+from surgeval.report.sections._wording import name_of, names_of, percent
+from surgeval.report.sections.buckets import below_floor
+from surgeval.report.verdict.leads import Firmness, Lead
+from surgeval.report.verdict.reasons import LOST_FROM, spoken_term
+from surgeval.report.verdict.weaknesses import Examined
+from surgeval.schema.outcomes import Status
+
+MOST_ADVICE = 3
+_POWER_OVER_HALF_WIDTH = (1.96 + 0.84) / 1.96
+"""What 80 % power takes, in half-widths of a 95 % interval."""
+NOTHING = "Nothing further follows from these results alone; confirm them on videos of another hospital before use."
+
+
+def advice(inputs: Inputs, leads: Sequence[Lead], examined: Examined, power: Sequence[str] = ()) -> list[str]:
+    """At most three things to do, each a sentence.
+
+    Args:
+        inputs: Of the report.
+        leads: Of every board.
+        examined: What is known about why models fail.
+        power: What `verdict` says on how much data would be needed, where there is no board.
+    """
+    sources = (_more_videos(leads), power, _properties(examined), _late(examined), _judges(inputs),
+               _no_analysis(inputs, examined), _floors(inputs), _few_videos(inputs, leads))  # fmt: skip
+    listed = list(dict.fromkeys(sentence for source in sources for sentence in source))
+    return listed[:MOST_ADVICE] or [NOTHING]
+
+
+def _more_videos(leads: Sequence[Lead]) -> Iterator[str]:
+    """How many videos would tell the first from the next, on the board where that takes the fewest."""
+    open_leads = [lead for lead in leads if lead.firmness in (Firmness.OPEN, Firmness.NOTHING)]
+    known = [(times, lead) for lead in open_leads if (times := times_as_many(lead)) is not None and lead.videos]
+    if not known:
+        return
+    times, lead = min(known, key=lambda pair: pair[0])
+    rivals = f"{names_of(lead.models)} from {name_of(lead.next_best)} on {lead.where}"
+    if times > 100:
+        yield f"Do not try to tell {rivals}: a hundred times as many videos might not show so small a difference."
+        return
+    wanted = max(round(lead.videos * times), lead.videos + 1)
+    yield f"To tell {rivals}, test on roughly {wanted:,} videos like these {lead.videos:,}, if what was seen is true."
+
+
+def times_as_many(lead: Lead) -> float | None:
+    """How many times as many videos would show the difference four times in five; None where it is not known."""
+    if not lead.gap or lead.gap < 0 or lead.gap_low is None or lead.gap_high is None:
+        return None
+    return float(((lead.gap_high - lead.gap_low) / 2 * _POWER_OVER_HALF_WIDTH / lead.gap) ** 2)
+
+
+def _properties(examined: Examined) -> Iterator[str]:
+    known = [(name_of(one.model), spoken_term(one.effects[0].term)) for one in examined.models if one.effects]
+    if known:
+        cases = names_of([f"{model} on {term}" for model, term in known])
+        yield f"Look at the wrong answers of {cases}, and collect more such cases before relying on a model there."
+
+
+def _late(examined: Examined) -> Iterator[str]:
+    late = [
+        f"{name_of(one.model)} ({percent(lost.share)} late)"
+        for one in examined.models
+        for lost in one.lost
+        if lost.status is Status.TIMED_OUT and lost.share >= LOST_FROM
+    ]
+    if late:
+        yield f"Give {names_of(late)} a faster machine or more time before judging what it knows."
+
+
+def _judges(inputs: Inputs) -> Iterator[str]:
+    judged = [result.records["verdicts"] for result in inputs.of("score") if "verdicts" in result.records]
+    judges = {judge for verdicts in judged for judge in verdicts.judges}
+    if judges == {"exact"}:
+        yield "Have free text judged by people or by a model: it was compared letter by letter, which scores too low."
+
+
+def _no_analysis(inputs: Inputs, examined: Examined) -> Iterator[str]:
+    if not examined.effects and inputs.live is not None and inputs.live.strata_columns:
+        columns = names_of(inputs.live.strata_columns)
+        yield f"Ask why models fail: run surgeval failures with properties of the cases, such as {columns}."
+
+
+def _floors(inputs: Inputs) -> Iterator[str]:
+    if any(not below_floor(result.frame("margins")).is_empty() for result in inputs.of("floors")):
+        yield "Look at the questions that a system without eyes answers as well as the models: they test little."
+
+
+def _few_videos(inputs: Inputs, leads: Sequence[Lead]) -> Iterator[str]:
+    if inputs.scores is None or not inputs.scores.has_videos or any(times_as_many(lead) for lead in leads):
+        return
+    if inputs.rows["video"].n_unique() < FEW_VIDEOS:
+        yield "Collect more videos, from more than one hospital, before a claim is made for others than these."

@@ -1,0 +1,146 @@
+"""Why each model fails, in one plain sentence with its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from surgeval.report.sections._wording import bucket_label, count_of, percent
+from surgeval.report.verdict.measure import Measure
+from surgeval.report.verdict.weaknesses import Behind, Effect, Examined, Lost, Weaknesses
+from surgeval.report.words import plain, term_words
+from surgeval.schema.outcomes import Status
+
+LOST_FROM = 0.05
+"""Share of questions from which answers that never came are a reason."""
+MOST_CAUSES = 2
+"""Causes of one sort that a sentence names."""
+_LOST = {
+    Status.TIMED_OUT: "came too late",
+    Status.REFUSED: "were refused",
+    Status.UNREADABLE: "could not be read",
+    Status.FAILED: "ended in a failure of the model",
+    Status.MISSING: "are missing",
+    Status.NOT_ASKED: "were never asked for",
+    Status.INFRASTRUCTURE: "were lost with the machine",
+}
+_TERMS = {"ood": "cases unlike the training data", "clinical": "clinical questions"}
+"""Properties that are named otherwise than by their column."""
+
+
+class Reason(NamedTuple):
+    """Why one model fails, or that it is not known."""
+
+    model: str
+    sentence: str
+    is_known: bool
+    term: str = ""
+    """The property that explains most; empty where there is none."""
+
+
+def reasons(examined: Examined, measure: Measure) -> list[Reason]:
+    """One sentence per model."""
+    return [_reason(one, examined, measure) for one in examined.models]
+
+
+def _reason(one: Weaknesses, examined: Examined, measure: Measure) -> Reason:
+    causes = [*_lost(one), *_effects(one, examined, measure), *_behind(one, examined, measure)]
+    if not causes:
+        return Reason(one.model, _unexplained(one, examined), False)
+    return Reason(one.model, "; ".join(causes) + ".", True, one.effects[0].term if one.effects else "")
+
+
+def _lost(one: Weaknesses) -> Iterator[str]:
+    for lost in [lost for lost in one.lost if lost.share >= LOST_FROM][:MOST_CAUSES]:
+        yield f"{percent(lost.share)} of its answers {_LOST.get(lost.status, lost.status.value)}{_of_wrong(one, lost)}"
+
+
+def _of_wrong(one: Weaknesses, lost: Lost) -> str:
+    return "" if one.wrong is None else f" ({percent(lost.of_wrong)} of all it has wrong)"
+
+
+def _effects(one: Weaknesses, examined: Examined, measure: Measure) -> Iterator[str]:
+    for effect in one.effects[:MOST_CAUSES]:
+        evidence = f"{_size(effect, measure)}; {_corrected(effect.p, examined.effects)}"
+        yield f"it fails on {spoken_term(effect.term)} ({evidence})"
+
+
+def _size(effect: Effect, measure: Measure) -> str:
+    ends = "" if effect.low is None or effect.high is None else f", 95 % interval {effect.low:.2f} to {effect.high:.2f}"
+    if effect.odds_ratio is not None:
+        return f"odds of a right answer {effect.odds_ratio:.2f} times those elsewhere{ends}"
+    return f"{plain(measure.facts.name, limit=40)} changes by {effect.estimate:+.2f} on the fitted scale{ends}"
+
+
+def _corrected(p: float, tests: int) -> str:
+    number = "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+    return f"{number} after correction over {count_of(tests, 'effect')}" if tests > 1 else number
+
+
+def _behind(one: Weaknesses, examined: Examined, measure: Measure) -> Iterator[str]:
+    if not one.behind:
+        return
+    if len(one.behind) == one.kinds > 1:
+        gaps = [kind.difference for kind in one.behind]
+        yield (
+            f"it is behind the other models on all {one.kinds} {_kinds(examined)} examined, by"
+            f" {measure.gap_ends(min(gaps), max(gaps))}{' points' if measure.is_accuracy else ''}"
+        )
+        return
+    named = [f"{spoken_kind(kind.kind, examined.column)} ({_gap(kind, measure)})" for kind in one.behind[:MOST_CAUSES]]
+    yield f"it is behind the other models on {' and '.join(named)}"
+
+
+def _gap(kind: Behind, measure: Measure) -> str:
+    gap = f"by {measure.gap(kind.difference)}"
+    return (
+        gap
+        if kind.low is None or kind.high is None
+        else f"{gap}, 95 % interval {measure.gap_ends(kind.low, kind.high)}"
+    )
+
+
+def _unexplained(one: Weaknesses, examined: Examined) -> str:
+    looked = []
+    if one.properties:
+        looked.append(count_of(one.properties, "property").replace("propertys", "properties"))
+    if one.kinds:
+        looked.append(f"{one.kinds} {_kinds(examined)}")
+    if not looked:
+        return "why it fails is not known: nothing in the folder explains it."
+    wrong = "" if one.wrong is None else f"it has {percent(one.wrong)} of the questions wrong, and "
+    return f"{wrong}no weakness of its own shows: of {' and '.join(looked)} none stands out after correction."
+
+
+def _kinds(examined: Examined) -> str:
+    return "kinds of question" if examined.column in ("group", "capability", "task") else "conditions"
+
+
+def spoken_term(term: str) -> str:
+    """A property in words that need no explanation.
+
+    Example:
+        >>> spoken_term("background_smoke[yes]"), spoken_term("ood")
+        ('background smoke', 'cases unlike the training data')
+    """
+    return _TERMS.get(term.partition("[")[0], "") or term_words(term)
+
+
+def spoken_kind(kind: str, column: str) -> str:
+    """A kind of question, or the level of a condition, in words.
+
+    Example:
+        >>> spoken_kind("aggregation", "group"), spoken_kind("B", "center")
+        ('aggregation', 'center B')
+    """
+    if column in ("group", "capability"):
+        label = bucket_label(kind, None)
+        return label[:1].lower() + label[1:]
+    return plain(kind, limit=40) if column == "task" else f"{column.replace('_', ' ')} {plain(kind, limit=40)}"
+
+
+def unlisted(examined: Examined) -> str:
+    """What is said of models beyond those explained; empty where all are."""
+    if not examined.more:
+        return ""
+    return f"The first {len(examined.models)} models by place; {examined.more} more are in the tables below."

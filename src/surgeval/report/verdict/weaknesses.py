@@ -1,0 +1,286 @@
+"""Where each model fails, as facts: answers that never came, harmful properties, kinds of question it is behind on.
+
+Nothing is tested here that a verb does not test. Effects are those that `failures` fitted for each model by itself,
+their p-values corrected (Holm) over all models and properties at once; kinds of question are compared by `compare`
+with the mean of the other competitors on the same questions, corrected over all models and kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from surgeval.errors import SurgevalError
+from surgeval.report.inputs import Inputs, StoredResult
+from surgeval.report.sections._wording import boards_of, competitors
+from surgeval.schema.outcomes import WITHOUT_ANSWER, Status
+from surgeval.schema.score_matrix import ScoreMatrix
+from surgeval.scoring.verdict import ALPHA
+from surgeval.stats.comparison import compare
+from surgeval.stats.corrections import adjusted
+from surgeval.stats.mixed.design import INTERCEPT
+
+MOST_MODELS = 8
+"""Models that are explained on the first page; the best first."""
+_KINDS = ("group", "capability", "task")
+"""Columns that say what a question asks for, the coarsest first."""
+_OTHERS = "the other models"
+_FEWEST_VIDEOS = 6
+"""Below, no difference could be significant, so a kind of question counts as not examined."""
+
+
+class Lost(NamedTuple):
+    """Questions that a model gave no usable answer to, for one reason."""
+
+    status: Status
+    share: float
+    """Of its questions."""
+    of_wrong: float
+    """Of everything it has wrong."""
+
+
+class Effect(NamedTuple):
+    """A property that harms a model."""
+
+    term: str
+    odds_ratio: float | None
+    estimate: float
+    low: float | None
+    high: float | None
+    p: float
+    """Corrected over all models and properties."""
+
+
+class Behind(NamedTuple):
+    """A kind of question on which a model is behind the mean of the others."""
+
+    kind: str
+    difference: float
+    """By how much, in the better direction; always positive."""
+    low: float | None
+    high: float | None
+    p: float
+
+
+class Weaknesses(NamedTuple):
+    """What was found about one model, the gravest of each sort first."""
+
+    model: str
+    lost: tuple[Lost, ...] = ()
+    effects: tuple[Effect, ...] = ()
+    behind: tuple[Behind, ...] = ()
+    properties: int = 0
+    """How many properties of it were examined."""
+    kinds: int = 0
+    """How many kinds of question."""
+    wrong: float | None = None
+    """Share of its questions that it has wrong; None where scores are no right or wrong."""
+
+
+class Examined(NamedTuple):
+    """What was found about every model, and how much was looked at."""
+
+    models: tuple[Weaknesses, ...]
+    effects: int
+    """Effects over which was corrected."""
+    comparisons: int
+    column: str
+    """The column of kinds; empty where there is none."""
+    more: int
+    """Models beyond those explained."""
+
+
+def weaknesses(inputs: Inputs, *, most: int = MOST_MODELS) -> Examined:
+    """What the folder shows about why each model fails, the foremost models first."""
+    everybody = _ordered(inputs)
+    shown = everybody[:most]
+    effects = _effects(inputs)
+    column, behind = _behind(inputs, shown)
+    listed = []
+    for model in shown:
+        of_model = effects.filter(pl.col("model") == model)
+        kinds = behind.filter(pl.col("model") == model)
+        lost, harmful, worse = _lost(inputs, model), _harmful(of_model, inputs), _worse(kinds)
+        looked_at = of_model["p"].count(), kinds["p"].count()
+        listed.append(Weaknesses(model, tuple(lost), tuple(harmful), tuple(worse), *looked_at, _wrong(inputs, model)))
+    return Examined(tuple(listed), effects["p"].count(), behind["p"].count(), column, len(everybody) - len(shown))
+
+
+def harmful_effects(inputs: Inputs) -> dict[str, list[Effect]]:
+    """By model, the properties that harm it after correction over all, the surest first."""
+    effects = _effects(inputs)
+    return {str(model): _harmful(cells, inputs) for (model,), cells in effects.group_by("model", maintain_order=True)}
+
+
+def _ordered(inputs: Inputs) -> list[str]:
+    """Competitors by their places on the first board, then everybody else as they come."""
+    ranking = inputs.first("rank")
+    boards = boards_of(ranking) if ranking is not None else []
+    first = competitors(ranking, boards[0]) if ranking is not None and boards else _by_value(inputs)
+    return list(dict.fromkeys([*first, *inputs.models]))
+
+
+def _by_value(inputs: Inputs) -> list[str]:
+    live = inputs.live
+    if live is None or inputs.better is None or live.intervals[0].is_empty():
+        return []
+    frame = live.intervals[0].sort("value", descending=inputs.better == "larger", nulls_last=True)
+    return frame["model"].to_list()
+
+
+def _lost(inputs: Inputs, model: str) -> list[Lost]:
+    rows = inputs.rows
+    if rows.is_empty() or not {"status", "value"} <= set(rows.columns):
+        return []
+    mine = rows.filter(pl.col("model") == model)
+    wrong = mine.filter(pl.col("value").fill_null(0.0) < 1).height
+    counts = mine.filter(pl.col("status").is_in(sorted({*WITHOUT_ANSWER, Status.UNREADABLE})))["status"]
+    return [
+        Lost(Status(status), count / mine.height, count / max(wrong, 1))
+        for status, count in counts.value_counts(sort=True)
+        .sort("count", "status", descending=[True, False])
+        .iter_rows()
+    ]
+
+
+def _wrong(inputs: Inputs, model: str) -> float | None:
+    if inputs.metric != "correct" or inputs.rows.is_empty():
+        return None
+    values = inputs.rows.filter(pl.col("model") == model)["value"].drop_nulls()
+    return values.filter(values < 1).len() / len(values) if len(values) else None
+
+
+_EFFECTS = {"model": pl.String, "term": pl.String, "estimate": pl.Float64, "odds_ratio": pl.Float64,
+            "low": pl.Float64, "high": pl.Float64, "p": pl.Float64}  # fmt: skip
+
+
+def _effects(inputs: Inputs) -> pl.DataFrame:
+    """Every property's effect on every model, of analyses whose outcome is the score itself, corrected over all."""
+    frames = [
+        frame for result in inputs.of("failures") if _is_about(result) and not (frame := _cells(result)).is_empty()
+    ]
+    if not frames:
+        return pl.DataFrame(schema=_EFFECTS)
+    cells = pl.concat(frames, how="diagonal_relaxed").unique(["model", "term"], keep="first", maintain_order=True)
+    return corrected_over_all(cells).rename({"p_corrected": "p"}).select(list(_EFFECTS))
+
+
+def corrected_over_all(per_model: pl.DataFrame) -> pl.DataFrame:
+    """The effects on each model with `p_corrected`: Holm over all models and properties; without intercepts.
+
+    Args:
+        per_model: The table of `failures`, or several below each other.
+    """
+    cells = per_model.filter(pl.col("term") != INTERCEPT)
+    p = cells["p_value"].cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
+    return cells.with_columns(p_corrected=pl.Series(adjusted(p, "holm"), dtype=pl.Float64).fill_nan(None))
+
+
+def _is_about(result: StoredResult) -> bool:
+    """Whether larger outcomes of the analysis are better scores, and the fit may be used."""
+    fit = result.records.get("fit", {})
+    return result.options.get("outcome") in (None, "value", "correct") and fit.get("converged") is not False
+
+
+def _cells(result: StoredResult) -> pl.DataFrame:
+    frame = result.frame("per_model")
+    if not {"model", "term", "estimate", "p_value"} <= set(frame.columns):
+        return pl.DataFrame()
+    absent = [pl.lit(None, dtype=pl.Float64).alias(n) for n in ("odds_ratio", "low", "high") if n not in frame.columns]
+    return frame.filter(pl.col("term") != INTERCEPT).with_columns(*absent).drop_nulls("p_value")
+
+
+def _harmful(cells: pl.DataFrame, inputs: Inputs) -> list[Effect]:
+    sign = {"larger": 1.0, "smaller": -1.0}.get(inputs.better or "", 0.0)
+    kept = cells.filter((pl.col("p") <= ALPHA) & (pl.col("estimate") * sign < 0)).sort("p", "term")
+    return [
+        Effect(row["term"], row["odds_ratio"], row["estimate"], row["low"], row["high"], row["p"])
+        for row in kept.iter_rows(named=True)
+    ]
+
+
+_BEHIND = {"model": pl.String, "kind": pl.String, "difference": pl.Float64, "low": pl.Float64, "high": pl.Float64,
+           "p": pl.Float64}  # fmt: skip
+
+
+def _behind(inputs: Inputs, models: Sequence[str]) -> tuple[str, pl.DataFrame]:
+    """Every model against the mean of the other competitors, kind by kind, corrected over all."""
+    empty = pl.DataFrame(schema=_BEHIND)
+    matrix = _matrix(inputs)
+    column = "" if matrix is None else _kinds_column(inputs, matrix)
+    if matrix is None or not column or inputs.better is None:
+        return "", empty
+    rivals = _rivals(inputs, matrix)
+    rows = [row for model in models if model in matrix.models for row in _against(matrix, model, rivals, column)]
+    if not rows:
+        return column, empty
+    p = adjusted(np.array([np.nan if row["p"] is None else row["p"] for row in rows]), "holm")
+    frame = pl.DataFrame(rows, schema=_BEHIND)
+    return column, frame.with_columns(p=pl.Series(p, dtype=pl.Float64).fill_nan(None))
+
+
+def _worse(kinds: pl.DataFrame) -> list[Behind]:
+    kept = kinds.filter((pl.col("p") <= ALPHA) & (pl.col("difference") > 0)).sort("difference", descending=True)
+    return [
+        Behind(row["kind"], row["difference"], row["low"], row["high"], row["p"]) for row in kept.iter_rows(named=True)
+    ]
+
+
+def _matrix(inputs: Inputs) -> ScoreMatrix | None:
+    live = inputs.live
+    if live is None or len(live.table.models) < 2:
+        return None
+    try:
+        return live.table.matrix(inputs.metric, missing=live.missing)
+    except SurgevalError:
+        return None
+
+
+def _kinds_column(inputs: Inputs, matrix: ScoreMatrix) -> str:
+    """What a question asks for; of other tables the first condition that splits cases."""
+    listed = [*_KINDS, *(inputs.live.strata_columns if inputs.live is not None else [])]
+    several = (
+        name for name in listed if name in matrix.cases.columns and matrix.cases[name].drop_nulls().n_unique() > 1
+    )
+    return next(several, "")
+
+
+def _rivals(inputs: Inputs, matrix: ScoreMatrix) -> list[str]:
+    ranked = {
+        model for result in inputs.of("rank") for model in result.frame("stability").get_column("model", default=())
+    }
+    return [model for model in matrix.models if model in ranked] or matrix.models
+
+
+def _against(matrix: ScoreMatrix, model: str, rivals: Sequence[str], column: str) -> list[Mapping[str, object]]:
+    """The model minus the mean of its rivals on each kind, as `compare` gives it; positive is behind."""
+    others = [place for place, name in enumerate(matrix.models) if name in rivals and name != model]
+    values = matrix.values[:, others]
+    known = np.isfinite(values).any(axis=1) & np.isfinite(matrix.values[:, matrix.models.index(model)])
+    if not others or not known.any():
+        return []
+    cases = matrix.cases.filter(pl.Series(known)).select("case", "video", pl.col(column).cast(pl.String).alias("kind"))
+    mine = cases.with_columns(model=pl.lit(model), value=matrix.values[known, matrix.models.index(model)])
+    theirs = cases.with_columns(model=pl.lit(_OTHERS), value=np.nanmean(values[known], axis=1))
+    sign = matrix.metric.sign
+    try:
+        table = compare(
+            pl.concat([mine, theirs]).drop_nulls("kind"), _OTHERS, model, by=["kind"], better=matrix.metric.better
+        ).table
+    except SurgevalError:
+        return []
+    return [
+        {"model": model, "kind": row["kind"], "difference": sign * row["difference"],
+         "low": _signed(row, sign)[0], "high": _signed(row, sign)[1], "p": row["p_value"]}
+        for row in table.filter(pl.col("videos") >= _FEWEST_VIDEOS).iter_rows(named=True)
+    ]  # fmt: skip
+
+
+def _signed(row: Mapping[str, float | None], sign: float) -> tuple[float | None, float | None]:
+    if row["low"] is None or row["high"] is None:
+        return None, None
+    low, high = sorted((sign * row["low"], sign * row["high"]))
+    return low, high

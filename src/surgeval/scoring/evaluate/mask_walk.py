@@ -1,0 +1,182 @@
+"""All that is asked of pairs of masks in one walk over them, several threads at a time, none of them kept.
+
+Files are read, checked, counted and scored pair by pair; what stays is a row of numbers per image, so a hundred
+thousand masks need no more memory than a hundred. Results do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from surgeval.errors import InputInvalid
+from surgeval.metrics.case_means import CaseMean
+from surgeval.metrics.segmentation import (
+    Dsc,
+    ImageMeanIou,
+    InstanceCounts,
+    Iou,
+    MaskCases,
+    MultiInstanceDsc,
+    MultiInstanceNsd,
+    PooledMeanIou,
+    instance_counts,
+    pixel_counts,
+)
+from surgeval.metrics.segmentation.overlap import LARGEST_LABEL, CountedMasks, class_counts, distinct_labels
+from surgeval.scoring.sanity.floors import Trivial
+
+FROM_COUNTS = (Dsc, Iou, PooledMeanIou, ImageMeanIou)
+"""Metrics that need no more than pixel counts."""
+_AT_ONCE = 256
+"""Pairs handed to the threads together."""
+Maps = Mapping[str, np.ndarray]
+Pair = tuple[np.ndarray, np.ndarray]
+
+
+class _Image(NamedTuple):
+    """What one pair of masks gave."""
+
+    problem: str = ""
+    labels: frozenset[int] = frozenset()
+    counts: np.ndarray | None = None
+    binary: tuple[int, ...] = ()
+    pixels: int = 0
+    scores: tuple[float, ...] = ()
+    instances: tuple[InstanceCounts, ...] = ()
+
+
+@dataclass(frozen=True)
+class Walked:
+    """What all pairs of masks gave, in the order of their names."""
+
+    problems: list[str]
+    counts: np.ndarray
+    binary: np.ndarray
+    pixels: np.ndarray
+    """Pixels of every image that count."""
+    scores: Mapping[str, np.ndarray] = field(default_factory=dict)
+    instances: Sequence[Sequence[InstanceCounts]] = ()
+
+    def counted(self, video: Sequence[str], places: Sequence[int] | None = None) -> CountedMasks:
+        """The counts of some images, all if not told which."""
+        chosen = slice(None) if places is None else list(places)
+        return CountedMasks(self.counts[chosen], self.binary[chosen], video)
+
+    def trivial(self, video: Sequence[str], places: Sequence[int], classes: Sequence[int]) -> tuple[Trivial, ...]:
+        """Every pixel of the most frequent class, as a predictor."""
+        chosen = list(places)
+        counts, binary, pixels = self.counts[chosen].copy(), self.binary[chosen].copy(), self.pixels[chosen]
+        most = int(counts[..., 2].sum(axis=0).argmax())
+        counts[..., :2] = 0
+        counts[:, most, 0], counts[:, most, 1] = counts[:, most, 2], pixels
+        binary[:, 0], binary[:, 1] = binary[:, 2], pixels
+        label = sorted(classes)[most]
+        return (Trivial(f"label {label} for every pixel", CountedMasks(counts, binary, video)),)
+
+
+def labels_in(ours: Maps, theirs: Maps, ignore: int | None) -> list[int]:
+    """The classes that there are, where nobody declared them; 1 where there are none.
+
+    Raises:
+        InputInvalid: Pairs that cannot be compared; all are named.
+    """
+    problems, seen = [], set[int]()
+    for image in _over(sorted(ours), partial(_looked_at, ours, theirs, (), ignore, None, False)):
+        problems += [image.problem] if image.problem else []
+        seen |= image.labels
+    if problems:
+        raise InputInvalid("masks", problems)
+    return sorted(seen) or [1]
+
+
+def masks_walked(
+    ours: Maps, theirs: Maps, classes: Sequence[int], ignore: int | None, metrics: Mapping[str, CaseMean] | None = None
+) -> Walked:
+    """Everything that is asked of the pairs whose names both sides have.
+
+    Args:
+        ours: Label maps of the references.
+        theirs: Of the predictions.
+        classes: The declared classes; with none, pairs are only checked.
+        ignore: A reference label whose pixels do not count.
+        metrics: Those that need the pixels of each image; with None, pairs are only checked.
+    """
+    names = sorted(set(ours) & set(theirs))
+    by_instance = any(isinstance(one, MultiInstanceDsc | MultiInstanceNsd) for one in (metrics or {}).values())
+    look = partial(_looked_at, ours, theirs, tuple(classes), ignore, metrics, by_instance)
+    problems, rows, binary, pixels, scores, instances = [], [], [], [], [], []
+    for image in _over(names, look):
+        if image.problem:
+            problems.append(image.problem)
+        elif image.counts is not None:
+            rows.append(image.counts)
+            binary.append(image.binary)
+            pixels.append(image.pixels)
+            scores.append(image.scores)
+            instances.append(image.instances)
+    table = np.array(scores, dtype=np.float64).reshape(len(scores), len(metrics or {}))
+    return Walked(
+        problems,
+        np.array(rows, dtype=np.float64).reshape(len(rows), len(classes), 3),
+        np.array(binary, dtype=np.float64).reshape(len(rows), 3),
+        np.array(pixels, dtype=np.float64),
+        {name: table[:, place] for place, name in enumerate(metrics or {})},
+        instances if by_instance else (),
+    )
+
+
+def _over(names: Sequence[str], look: partial[_Image]) -> Iterator[_Image]:
+    """What `look` gives for every name, in order."""
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        for start in range(0, len(names), _AT_ONCE):
+            yield from pool.map(look, names[start : start + _AT_ONCE])
+
+
+def _looked_at(
+    ours: Maps,
+    theirs: Maps,
+    classes: tuple[int, ...],
+    ignore: int | None,
+    metrics: Mapping[str, CaseMean] | None,
+    by_instance: bool,
+    name: str,
+) -> _Image:
+    pair = np.asarray(ours[name]), np.asarray(theirs[name])
+    problem, labels = _problem(name, pair, classes, ignore)
+    if problem or metrics is None or not classes:
+        return _Image(problem, labels)
+    cases = MaskCases([pair[0]], [pair[1]])
+    return _Image(
+        "",
+        labels,
+        class_counts(cases, classes=classes, ignore=ignore)[0],
+        tuple(pixel_counts(*pair)),
+        pair[0].size if ignore is None else int(np.count_nonzero(pair[0] != ignore)),
+        tuple(float(metric.scores(cases)[0]) for metric in metrics.values()),
+        tuple(instance_counts(*pair)) if by_instance else (),
+    )
+
+
+def _problem(name: str, pair: Pair, classes: Sequence[int], ignore: int | None) -> tuple[str, frozenset[int]]:
+    """Why two label maps cannot be compared, and their labels where they can."""
+    none = frozenset[int]()
+    if any(one.ndim != 2 or one.dtype.kind not in "bui" for one in pair):
+        shown = " and ".join(f"{one.dtype} of shape {one.shape}" for one in pair)
+        return f"{name!r}: label maps are two-dimensional and of whole numbers, got {shown}", none
+    if not pair[0].size:
+        return f"{name!r}: the reference is {pair[0].shape} and has no pixels", none
+    if pair[0].shape != pair[1].shape:
+        return f"{name!r}: the reference is {pair[0].shape}, the prediction {pair[1].shape}; resize one", none
+    labels = frozenset(label for one in pair for label in distinct_labels(one.ravel())) - {0, ignore}
+    if outside := sorted(label for label in labels if not 0 <= label <= LARGEST_LABEL):
+        return f"{name!r}: labels {outside[:5]} are not within 0 and {LARGEST_LABEL}; number them anew", none
+    if classes and (strange := sorted(labels - set(classes))):
+        return f"{name!r}: labels {strange[:5]} are not among the classes {list(classes)}", none
+    return "", labels

@@ -1,0 +1,18 @@
+"""Forty-eight short procedures give a hundred questions each, without breaking the limits they were chosen under."""
+
+import pytest
+
+from surgeval.questions.make import make_questions
+from surgeval.questions.selection import near_duplicates
+from surgeval.simulation import simulate
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_hundred_images_per_short_procedure_do_not_break_their_own_limit():
+    procedures = simulate(48, seed=7, minutes=(4, 6), width_px=320, height_px=180).procedures()
+    made = make_questions(procedures, tracks=["frame"], per_video=100)
+    assert len(made.questions) > 48 * 40
+    assert near_duplicates(question.draft for question in made.questions) <= 0.02 * len(made.questions)
+    beyond = made.card.leaks.filter(made.card.leaks["accuracy"] > made.card.leaks["limit"] + 0.15)
+    assert beyond.height <= 0.05 * made.card.leaks.height

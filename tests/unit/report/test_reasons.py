@@ -1,0 +1,176 @@
+"""Why each model fails: a rule for every sentence, and facts that are corrected for how much was looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from surgeval.report.inputs import Inputs
+from surgeval.report.sections.failures import marked_title
+from surgeval.report.verdict.measure import Measure
+from surgeval.report.verdict.reasons import reasons, spoken_kind, spoken_term, unlisted
+from surgeval.report.verdict.weaknesses import (
+    Behind,
+    Effect,
+    Examined,
+    Lost,
+    Weaknesses,
+    corrected_over_all,
+    weaknesses,
+)
+from surgeval.results.reading import StoredResult
+from surgeval.results.request import Request
+from surgeval.schema.metric_facts import MetricFacts
+from surgeval.schema.outcomes import Status
+from surgeval.schema.score_table import ScoreTable
+
+ACCURACY = Measure(MetricFacts("correct"))
+SMOKE = Effect("smoke[yes]", 0.08, -2.5, 0.03, 0.22, 0.0001)
+COUNTING = Behind("aggregation", 0.388, 0.313, 0.466, 0.001)
+
+
+def said(one: Weaknesses, *, effects: int = 63, column: str = "group", measure: Measure = ACCURACY) -> str:
+    [reason] = reasons(Examined((one,), effects, 40, column, 0), measure)
+    assert reason.is_known == bool(one.effects or one.behind or [lost for lost in one.lost if lost.share >= 0.05])
+    return reason.sentence
+
+
+def test_a_harmful_property_is_named_with_its_evidence() -> None:
+    assert said(Weaknesses("m", effects=(SMOKE,))) == (
+        "it fails on smoke (odds of a right answer 0.08 times those elsewhere, 95 % interval 0.03 to 0.22; p < 0.001"
+        " after correction over 63 effects)."
+    )
+
+
+def test_a_property_of_a_continuous_score_has_no_odds() -> None:
+    effect = SMOKE._replace(odds_ratio=None, low=None, high=None, p=0.012)
+    assert said(Weaknesses("m", effects=(effect,)), effects=1, measure=Measure(MetricFacts("dsc"))) == (
+        "it fails on smoke (dsc changes by -2.50 on the fitted scale; p = 0.012)."
+    )
+
+
+def test_a_kind_of_question_is_named_with_its_gap() -> None:
+    assert said(Weaknesses("m", behind=(COUNTING,), kinds=5)) == (
+        "it is behind the other models on aggregation (by 38.8 points, 95 % interval 31.3 to 46.6)."
+    )
+    bare = COUNTING._replace(low=None)
+    assert said(Weaknesses("m", behind=(bare, bare._replace(kind="temporal_grounding")), kinds=5)) == (
+        "it is behind the other models on aggregation (by 38.8 points) and temporal grounding (by 38.8 points)."
+    )
+
+
+def test_a_model_that_is_behind_on_everything_is_not_given_a_weakness() -> None:
+    assert said(Weaknesses("m", behind=(COUNTING, COUNTING._replace(difference=0.1)), kinds=2)) == (
+        "it is behind the other models on all 2 kinds of question examined, by 10.0 to 38.8 points."
+    )
+    assert "2 conditions examined" in said(Weaknesses("m", behind=(COUNTING, COUNTING), kinds=2), column="phase")
+
+
+@pytest.mark.parametrize(("status", "words"), [
+    (Status.TIMED_OUT, "came too late"), (Status.REFUSED, "were refused"), (Status.UNREADABLE, "could not be read"),
+    (Status.FAILED, "ended in a failure of the model"), (Status.MISSING, "are missing"),
+    (Status.NOT_ASKED, "were never asked for"), (Status.INFRASTRUCTURE, "were lost with the machine"),
+])  # fmt: skip
+def test_answers_that_never_came_are_a_reason(status: Status, words: str) -> None:
+    lost = Weaknesses("m", lost=(Lost(status, 0.1, 0.35),), wrong=0.3)
+    assert said(lost) == f"10 % of its answers {words} (35 % of all it has wrong)."
+    assert said(lost._replace(wrong=None)) == f"10 % of its answers {words}."
+
+
+def test_a_few_lost_answers_are_no_reason() -> None:
+    assert "late" not in said(Weaknesses("m", lost=(Lost(Status.TIMED_OUT, 0.04, 0.9),)))
+
+
+def test_where_nothing_stands_out_that_is_said_with_what_was_examined() -> None:
+    assert said(Weaknesses("m", properties=9, kinds=5, wrong=0.24)) == (
+        "it has 24 % of the questions wrong, and no weakness of its own shows: of 9 properties and 5 kinds of question"
+        " none stands out after correction."
+    )
+    assert said(Weaknesses("m", properties=1)).startswith("no weakness of its own shows: of 1 property none")
+
+
+def test_where_nothing_was_examined_nothing_is_concluded() -> None:
+    assert said(Weaknesses("m")) == "why it fails is not known: nothing in the folder explains it."
+
+
+def test_several_causes_make_one_sentence() -> None:
+    text = said(Weaknesses("m", (Lost(Status.TIMED_OUT, 0.2, 0.5),), (SMOKE,), (COUNTING,), 9, 5, 0.4))
+    assert text.startswith("20 % of its answers came too late")
+    assert ". " not in text
+    assert "it fails on smoke" in text
+    assert "it is behind the other models on aggregation" in text
+
+
+def test_models_beyond_the_first_are_counted() -> None:
+    assert unlisted(Examined((Weaknesses("m"),), 0, 0, "", 92)) == (
+        "The first 1 models by place; 92 more are in the tables below."
+    )
+    assert unlisted(Examined((Weaknesses("m"),), 0, 0, "", 0)) == ""
+
+
+def test_words_of_properties_and_kinds_need_no_explanation() -> None:
+    assert spoken_term("background_smoke[yes]") == "background smoke"
+    assert spoken_term("ood") == "cases unlike the training data"
+    assert spoken_kind("object_recognition", "group") == "object recognition and instance matching"
+    assert spoken_kind("B", "center") == "center B"
+
+
+def cells(**p_values: float) -> pl.DataFrame:
+    """One effect per name `model_term`, all harmful."""
+    rows = [(*name.split("_"), -1.0, p, 0.4, 0.2, 0.8) for name, p in p_values.items()]
+    return pl.DataFrame(
+        rows, schema=["model", "term", "estimate", "p_value", "odds_ratio", "low", "high"], orient="row"
+    )
+
+
+def test_effects_are_corrected_over_all_models_and_properties() -> None:
+    corrected = corrected_over_all(cells(a_smoke=0.0004, a_blood=0.02, b_smoke=0.03, b_blood=0.9))
+    assert corrected["p_corrected"].to_list() == pytest.approx([0.0016, 0.06, 0.06, 0.9])
+    assert marked_title(corrected) == "What harms single models, after correction over 4 effects: a on smoke"
+    assert marked_title(corrected.head(0)) == "No property harms a single model after correction over 0 effects"
+
+
+def inputs_of(table: pl.DataFrame, *parts: StoredResult) -> Inputs:
+    return Inputs(Path("folder"), parts, ScoreTable.of(table, better="larger"))
+
+
+def scores(*, weak_on: str = "count", videos: int = 12) -> pl.DataFrame:
+    """Three models; `weak` misses every question of one kind, in every video."""
+    rows = [
+        (model, f"{video}-{kind}-{n}", f"v{video}", kind, float(not (model == "weak" and kind == weak_on) and n > 0))
+        for model in ("weak", "good", "fair")
+        for video in range(videos)
+        for kind in ("find", "count")
+        for n in range(4)
+    ]
+    return pl.DataFrame(rows, schema=["model", "case", "video", "group", "value"], orient="row")
+
+
+def test_the_kind_of_question_that_a_model_misses_is_found() -> None:
+    examined = weaknesses(inputs_of(scores()))
+    found = {one.model: one for one in examined.models}
+    assert [kind.kind for kind in found["weak"].behind] == ["count"]
+    assert found["weak"].behind[0].difference == pytest.approx(0.75)
+    assert (found["weak"].kinds, examined.comparisons, examined.column) == (2, 6, "group")
+    assert found["good"].behind == found["fair"].behind == ()
+
+
+def test_so_few_videos_that_nothing_could_show_are_not_examined() -> None:
+    examined = weaknesses(inputs_of(scores(videos=5)))
+    assert examined.comparisons == 0
+    assert all(one.kinds == 0 for one in examined.models)
+
+
+def test_an_analysis_of_another_outcome_or_without_convergence_explains_nothing() -> None:
+    table = cells(weak_smoke=0.0001, good_smoke=0.5)
+    for options, fit in (({"outcome": "seconds"}, {}), ({"outcome": "value"}, {"converged": False})):
+        part = StoredResult(kind="failures", tables={"per_model": table}, records={"fit": fit},
+                            request=Request("failures", options))  # fmt: skip
+        assert weaknesses(inputs_of(scores(), part)).effects == 0
+    part = StoredResult(kind="failures", tables={"per_model": table}, records={"fit": {}},
+                        request=Request("failures", {"outcome": "value"}))  # fmt: skip
+    examined = weaknesses(inputs_of(scores(), part))
+    assert examined.effects == 2
+    assert [effect.term for effect in examined.models[-1].effects or examined.models[0].effects] == ["smoke"]
