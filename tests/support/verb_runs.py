@@ -46,9 +46,9 @@ FOLDER_VERBS: dict[str, list[str]] = {
     ],
     "combine": ["combine", "shard"],
     "study": ["study", "wide.csv", "--metric", "dice"],
+    "audit tables": ["audit", "tables", "printed.md", "--kind", "multi-class"],
     "submission check": ["submission", "check", "--phase", "phase.toml", "--description", "method.md"],
     "submission status": ["submission", "status", "--phase", "phase.toml", "--run", "run"],
-    "audit tables": ["audit", "tables", "printed.md", "--kind", "multi-class"],
 }  # fmt: skip
 """The words of a run, without its output."""
 MADE_IN_PYTHON: dict[str, Callable[[], Any]] = {
@@ -74,9 +74,9 @@ MADE_IN_PYTHON: dict[str, Callable[[], Any]] = {
     "evaluate": lambda: surgeval.evaluate("classification", "frames.csv", metrics=["accuracy"], replicates=20),
     "combine": lambda: surgeval.combine(["shard"]),
     "study": lambda: surgeval.study("wide.csv", metric="dice"),
+    "audit tables": lambda: surgeval.audit_tables(["printed.md"], kind="multi-class"),
     "submission check": lambda: check_submission("phase.toml", description="method.md"),
     "submission status": lambda: submission_status("run", read_phase("phase.toml")),
-    "audit tables": lambda: surgeval.audit_tables(["printed.md"], kind="multi-class"),
 }  # fmt: skip
 """The same runs in Python."""
 
@@ -102,8 +102,8 @@ def inputs_folder() -> Path:
         "swin": [0.7, 0.6, 0.8, 0.8, 0.5, 0.6, 0.6],
     }
     pl.DataFrame(wide).write_csv(root / "wide.csv")
-    _submission(root)
     (root / "printed.md").write_text("| Model | A | wR |\n|---|---|---|\n| CLIP | 0.09 | 0.40 |\n", encoding="utf-8")
+    _submission(root)
     return root
 
 

@@ -20,13 +20,14 @@ from surgeval.results.tables import (
     studies,
     submissions,
     supplement,
-)  # fmt: skip
+)
 from surgeval.results.tables.table import KINDS, Column, Table, number, text, whole, yes_no
 
 __all__ = [
     "KINDS", "MARKS", "OFFICIAL_SUMMARY", "OLDER_COLUMNS", "RECORDS", "RESULT_FILES", "TABLES", "Column", "Table",
     "auditing", "current", "evaluation", "failures", "number", "ranking", "scoring", "statistics", "studies",
-    "submissions", "supplement", "text", "whole", "yes_no",
+    "submissions",
+    "supplement", "text", "whole", "yes_no",
 ]  # fmt: skip
 
 
