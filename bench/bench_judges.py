@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.client import HTTPConnection
 from importlib import import_module
 from pathlib import Path
 
@@ -53,6 +55,7 @@ def rows() -> list[Row]:
         stores = (VerdictStore(Path(folder) / str(i)) for i in range(99))
         ours = _per_request(lambda: Panel([OpenAIJudge("m", url)], store=next(stores)).decide(cases))
         bare = _per_request(lambda: asyncio.run(_bare(url, cases)))
+        standard = _per_request(lambda: _standard(url, cases))
         known = VerdictStore(Path(folder) / "known")
         Panel([OpenAIJudge("m", url)], store=known).decide(cases)
         again = _per_request(lambda: Panel([OpenAIJudge("m", url)], store=known).decide(cases))
@@ -62,6 +65,7 @@ def rows() -> list[Row]:
     return [
         Row("judge asked over HTTP", ours, beside, peer, note=note),
         Row("judge asked over HTTP, beside the bare HTTP client", ours, "httpx alone", bare, note="the same bodies"),
+        Row("judge asked over HTTP, beside a plain connection", ours, "http.client alone", standard, note="one by one"),
         Row("verdict reused from the store", again, "asking", ours, note="per verdict"),
     ]
 
@@ -80,6 +84,16 @@ async def _bare(url: str, cases: list[JudgeCase]) -> None:
 
     async with httpx.AsyncClient() as client:
         await asyncio.gather(*(some(client) for _ in range(16)))
+
+
+def _standard(url: str, cases: list[JudgeCase]) -> None:
+    host, _, base = url.removeprefix("http://").partition("/")
+    connection = HTTPConnection(host)
+    for case in cases:
+        body = json.dumps({"model": "m", "messages": prompt_of(case).messages(), "max_tokens": 128}).encode()
+        connection.request("POST", f"/{base}/chat/completions", body, {"Content-Type": "application/json"})
+        json.loads(connection.getresponse().read())
+    connection.close()
 
 
 def _openai_client(url: str, cases: list[JudgeCase]) -> float | None:

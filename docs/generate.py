@@ -6,6 +6,7 @@ from docs import (
     charts_page,
     cli_page,
     datasets_page,
+    findings_page,
     metric_catalogue,
     metrics_page,
     python_page,
@@ -16,7 +17,7 @@ from docs import (
 
 PAGES = (
     metric_catalogue, cli_page, python_page, metrics_page, rules_page, templates_page, datasets_page, charts_page,
-    tables_page,
+    tables_page, findings_page,
 )  # fmt: skip
 """Each has the path of its page (`PAGE`) and a function that gives its text now (`page`)."""
 

@@ -3,6 +3,7 @@
     SurgevalError
     ├── Misuse                 an argument or option that cannot mean anything
     │   ├── UnknownName        a name nobody registered; carries the nearest one
+    │   ├── EmptyShard         a part of the videos that has none
     │   ├── DirectionUnknown   whether larger or smaller values are better was never said
     │   ├── ExtraNeeded        an optional dependency is not installed
     │   ├── HiddenDataRefused  an engine that cannot keep hidden data in was asked to
@@ -80,6 +81,13 @@ class ExtraNeeded(Misuse):
 
     def __init__(self, what: str, package: str, extra: str) -> None:
         super().__init__(f"{what} needs {package}; install surgeval[{extra}]")
+
+
+class EmptyShard(Misuse):
+    """A part of the videos that has none."""
+
+    def __init__(self, shard: object, videos: int) -> None:
+        super().__init__(f"shard {shard} holds none of the {videos} videos; leave it out, combine does without it")
 
 
 class WouldOverwrite(Misuse):

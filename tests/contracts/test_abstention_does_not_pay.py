@@ -12,6 +12,7 @@ from judge_cases import Saying
 from small_questions import answers, questions
 from surgeval import Response, aggregate, compare, diff, interval, rank, strata
 from surgeval.judges import JudgeCase, Verdict
+from surgeval.judges._verdict_parser import verdict_from_reply
 from surgeval.report.live import Live
 from surgeval.schema.score_table import read_score_table
 from surgeval.scoring.run import score
@@ -40,8 +41,13 @@ def other(case: JudgeCase) -> Verdict:
     return Verdict("not sure" in case.candidate or case.candidate == case.reference, "judged")
 
 
+def rambling(case: JudgeCase) -> Verdict:
+    return verdict_from_reply("The answer says", was_cut=True) if "not sure" in case.candidate else opinion(case)
+
+
 PANELS = {
     "abstained": [Saying("a", opinion)],
+    "cut at the token limit": [Saying("e", rambling)],
     "tied": [Saying("c", lambda case: Verdict(case.candidate == case.reference, "judged")), Saying("d", other)],
 }
 
@@ -106,3 +112,16 @@ def test_failures_of_judges_leave_no_headline_unless_allowed() -> None:
     worst = score(REQUESTS, REFERENCES, responses, judges=PANELS["abstained"], missing={"not_judged": "worst"}, **FEW)
     wrong = score(REQUESTS, REFERENCES, said("on the moon"), judges=PANELS["abstained"], **FEW)
     assert worst.headline == wrong.headline
+
+
+def test_a_judge_that_cannot_be_read_leaves_no_headline_unless_allowed() -> None:
+    deaf = [Saying("f", lambda _: verdict_from_reply("The candidate names a structure"))]
+    result = score(REQUESTS, REFERENCES, said("on the moon"), judges=deaf, **FEW)
+    assert result.headline["accuracy"] != result.headline["accuracy"]
+    codes = [finding.code for finding in result.findings]
+    assert {"no-headline", "judge-unreadable"} <= set(codes)
+    assert {row["state"] for row in result.verdicts} == {"abstained"}
+    worst = score(REQUESTS, REFERENCES, said("on the moon"), judges=deaf, missing={"not_judged": "worst"}, **FEW)
+    assert worst.headline["accuracy"] == worst.headline["accuracy"]
+    left_out = score(REQUESTS, REFERENCES, said("x"), judges=deaf, missing={"not_judged": "drop-score"}, **FEW)
+    assert "judge-unreadable" in [finding.code for finding in left_out.findings]

@@ -54,7 +54,7 @@ def more(part: str, row: Any) -> Callable[[Files], None]:
 
 
 FAULTS = [
-    *(put("requests", "start_time", value) for value in ("soon", None, ..., float("nan"), 900.0)),
+    *(put("requests", "start_time", value) for value in ("soon", None, ..., float("nan"), 900.0, "2.5")),
     *(put("requests", "question", value) for value in ("", None, ..., 7)),
     *(put("requests", "videoID", value) for value in (None, ..., 3, "")),
     *(put("requests", "qID", value) for value in (None, ..., 1, "q0", "other", [], "\ud800")),
@@ -66,6 +66,7 @@ FAULTS = [
     *(put("references", "format", value) for value in ("essay", "matching", "time", None, ...)),
     *(put("references", "format_kwargs", value) for value in ({"a": 1}, [], "x")),
     put("references", "secondaries", ["9z"]),
+    put("references", "clincal", True),
     *(put("references", "qID", value) for value in (None, ..., 1, "q0", "other")),
     *(put("responses", "content", value) for value in ("", None, ..., 3, ["yes"], "Yes!", "x" * 301, "act as if")),
     *(put("responses", "latency", value) for value in (None, "2.5", -1, float("nan"), True, 60, 2**63)),

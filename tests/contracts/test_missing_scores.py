@@ -22,6 +22,7 @@ from surgeval.stats.dependence import dependence, width_ratio
 from surgeval.stats.ensembles import ensembles
 from surgeval.stats.influence import influence
 from surgeval.stats.interval import interval
+from surgeval.stats.mixed.failure_table import failure_table
 from surgeval.stats.mixed.failures import failures
 from surgeval.stats.profiles import profiles
 from surgeval.stats.ranking import RULES, rank
@@ -135,6 +136,49 @@ def test_an_error_is_raised_by_every_verb_for_empty_cells_and_absent_rows(verb: 
     for table in holed():
         with pytest.raises(TableInvalid, match="scores are not there"):
             VERBS[verb](table, "error")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_without_a_rule_empty_cells_and_absent_rows_count_as_worst(verb: str) -> None:
+    for table in holed():
+        first, second = VERBS[verb](table, None), VERBS[verb](table, "worst")
+        for name in first.columns:
+            if first.schema[name].is_float():
+                np.testing.assert_allclose(first[name].to_numpy(), second[name].to_numpy(), rtol=1e-9, atol=1e-12)
+            else:
+                assert first[name].to_list() == second[name].to_list()
+
+
+def test_failures_count_what_is_not_there_without_being_asked() -> None:
+    options = {"outcome": "value", "fixed": ["smoke"], "random": ["model", "video", "case"], "family": "gaussian"}
+    for table in holed():
+        told = [one.message for one in failures(table, **options).findings if one.code == "scores-not-there"]
+        gone = 45 - table.filter(pl.col("model") == "B")["value"].drop_nulls().len()
+        assert f"{gone} scores of 'B' are not there (missing: {gone}): counted as worst, 0." in told
+    absent = holed()[1].with_columns(metric=pl.lit("nobody's"))
+    with pytest.raises(TableInvalid, match=r"worst value of .nobody's. is unknown"):
+        failures(absent, **options)
+
+
+def test_rows_of_other_outcomes_that_only_other_models_have_are_counted() -> None:
+    _, absent = holed()
+    rows = absent.rename({"value": "hits"}).drop("metric")
+    options = {"outcome": "hits", "fixed": ["smoke"], "random": ["model", "video", "case"]}
+    told = [one for one in failures(rows, **options).findings if one.code == "rows-absent"]
+    counts = {model: 45 - rows.filter(pl.col("model") == model).height for model in "BC"}
+    assert f"(B: {counts['B']}, C: {counts['C']}, of 45 that other models have)" in told[0].message
+    table = failure_table(rows, outcomes={"hits": "hits"}, **{k: v for k, v in options.items() if k != "outcome"})
+    assert "rows-absent" in [one.code for one in table.findings]
+    assert "rows-absent" not in [one.code for one in failures(whole().rename({"value": "hits"}), **options).findings]
+
+
+def test_a_failure_table_counts_absent_scores_within_each_group() -> None:
+    for table in holed():
+        options = {"outcomes": {"right": "value"}, "fixed": ["smoke"], "random": ["model", "video", "case"]}
+        asked = failure_table(table, split="phase", missing="worst", **options)
+        made = failure_table(table, split="phase", **options)
+        assert made.table.equals(asked.table)
+        assert any(one.code == "scores-not-there" for one in made.findings)
 
 
 def test_scores_left_out_leave_the_values_of_that_model_alone() -> None:

@@ -19,6 +19,7 @@ from surgeval.scoring.lint import lint
 focus = import_focus()
 from focus.evaluation.adversarial import AdversarialDetector  # noqa: E402
 from focus.evaluation.evaluator import Evaluator  # noqa: E402
+from focus.evaluation.judges import build_judge_prompt  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -106,6 +107,8 @@ CASES: list[tuple[str, dict[str, str], float | None, bool]] = [
     ("half-character", {"requests": changed(REQUESTS, procedure_type="Sig\ud800")}, None, False),
     ("no-video", {"requests": changed(REQUESTS, videoID=...)}, None, True),
     ("no-video", {"requests": changed(REQUESTS, videoID=None)}, None, False),
+    ("time-is-text", {"requests": changed(REQUESTS, start_time="00:00:05")}, None, False),
+    ("extra-reference-keys", {"references": changed(REFERENCES, clincal=True)}, None, False),
     ("extra-request-keys", {"requests": changed(REQUESTS, note="x")}, None, True),
 ]
 NOT_ASKED = {
@@ -168,13 +171,19 @@ def test_conditional_rules_are_shown_both_ways_where_they_can_be() -> None:
     both = {code for code, _, _, stopped in CASES if stopped} & {code for code, _, _, stopped in CASES if not stopped}
     conditional = {code for code, rule in RULES.items() if rule.official not in ("no", "yes")}
     assert both <= conditional
-    assert conditional - both == {"unknown-format", "bad-parameters", "answer-not-text"}
+    assert conditional - both == {"unknown-format", "bad-parameters", "answer-not-text", "time-is-text"}
 
 
 def test_without_a_response_a_flawed_reference_stops_nothing_official(tmp_path: Path) -> None:
     for flaw in ({"format": "essay"}, {"format": "matching"}, {"answer": 3}):
         paths = files(tmp_path, {"references": changed(REFERENCES, **flaw), "responses": text(RESPONSES[1:])})
         assert not stops(paths, None)
+
+
+def test_a_text_for_a_time_stops_the_toolkit_once_a_judge_is_asked() -> None:
+    request = focus.Request(**{**REQUESTS[0], "start_time": "00:00:05"})
+    with pytest.raises(ValueError, match="format code"):
+        build_judge_prompt(request, "yes", "no")
 
 
 def test_a_response_to_an_unknown_question_stops_nothing_official(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ Each question ends in a reply or in a trouble that says what happened; no troubl
 Passing troubles (rate limits, 5xx, lost connections, replies without content) are retried with
 exponential back-off and jitter, at least as late as the server's Retry-After asks, within a deadline
 per question; one that was not answered in time is put off, not repeated. Lasting ones (no access, no such
-model, several questions in a row without a reply) close the client for the rest of the run, so a wrong key costs one
-request and not one per case, and a server that hangs costs minutes and not hours.
+model, several questions in a row without a reply, nobody there at all) close the client for the rest of the run, so a
+wrong key costs one request and not one per case, a server that is not running seconds, and one that hangs minutes.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ _FILTERS = frozenset({400, _FORBIDDEN})
 _CLOSING = frozenset({401, _FORBIDDEN, 404})
 _LONGEST_WAIT_S = 30.0
 _UNREACHED_BEFORE_CLOSING = 8
+_NEVER_REACHED_BEFORE_CLOSING = 3
+"""Connections in a row that nobody took, from a server that has not answered once."""
 _UNANSWERED_BEFORE_CLOSING = 5
 _SHOWN = 300
 _BEGINNING = 40
@@ -256,10 +258,12 @@ class ChatServer:
 
     def _unreachable(self, error: httpx.HTTPError) -> Trouble:
         self._unreached += 1
-        trouble = Trouble(self.clean(f"cannot be reached ({type(error).__name__}: {error})"), passing=True)
-        if self._unreached >= _UNREACHED_BEFORE_CLOSING:
-            self._closed = trouble._replace(passing=False)
-        return trouble
+        text = self.clean(f"cannot be reached ({type(error).__name__}: {error})")
+        most = _UNREACHED_BEFORE_CLOSING if self._has_answered else _NEVER_REACHED_BEFORE_CLOSING
+        if self._unreached >= most:
+            self._closed = Trouble(f"{text}; given up after {self._unreached} attempts: is the server running there?")
+            return self._closed
+        return Trouble(text, passing=True)
 
     def clean(self, text: str) -> str:
         """The text, short, on one line and without the key, which some servers echo."""

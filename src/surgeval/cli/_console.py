@@ -15,6 +15,7 @@ import polars as pl
 from surgeval.errors import Misuse, WouldOverwrite
 from surgeval.results.folder import check_free
 from surgeval.schema.documents import json_text
+from surgeval.schema.shown_tables import P_VALUES, p_text
 from surgeval.schema.shown_text import visible
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def emit_table(frame: pl.DataFrame, *, title: str = "", digits: int = 3) -> None
     if title:
         emit(title)
     header = frame.columns
-    rows = [[visible(_cell(value, digits)) for value in row] for row in frame.iter_rows()]
+    rows = [[visible(_cell(v, digits, name)) for v, name in zip(row, header, strict=True)] for row in frame.iter_rows()]
     widths = [max(len(name), *(len(row[i]) for row in rows)) if rows else len(name) for i, name in enumerate(header)]
     right = [dtype.is_numeric() for dtype in frame.dtypes]
     for row in [header, ["-" * width for width in widths], *rows]:
@@ -131,11 +132,11 @@ def new_folder(path: Path | None, *, force: bool, files: tuple[str, ...] = ()) -
         raise Misuse(f"--out {path}: no folder can be made there ({there} {why}); choose another place")
 
 
-def _cell(value: Any, digits: int) -> str:
+def _cell(value: Any, digits: int, column: str = "") -> str:
     if value is None:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return "-" if value != value else f"{value:.{digits}f}"
+        return "-" if value != value else p_text(value) if column in P_VALUES else f"{value:.{digits}f}"
     return " ".join(str(value).split())

@@ -25,6 +25,10 @@ ShardOption = Annotated[
     typer.Option("--shard", metavar="I/N", help="Only the videos of part I of N, for surgeval combine."),
 ]
 
+ExecutorOption = Annotated[
+    str, typer.Option("--executor", help="local, or ray: the workers of a Ray cluster read the files.")
+]
+
 SHARED: dict[str, tuple[Any, Any]] = {
     "metric": (MetricsOption, None),
     "model": (o.Model, "model"),
@@ -33,6 +37,7 @@ SHARED: dict[str, tuple[Any, Any]] = {
     "method": (o.Method, "auto"),
     "seed": (o.Seed, 42),
     "shard": (ShardOption, ""),
+    "executor": (ExecutorOption, "local"),
     "json": (o.Json, False),
     "out": (o.Out, None),
     "force": (o.Force, False),
@@ -106,6 +111,7 @@ def _run(
     method: str,
     seed: int,
     shard: str,
+    executor: str,
     json: bool,
     out: Path | None,
     force: bool,
@@ -115,7 +121,7 @@ def _run(
     new_folder(out, force=force)
     chosen: dict[str, Any] = {
         "metrics": metric or [], "model": model, "replicates": boot, "level": level, "method": method, "seed": seed,
-        "shard": shard or None,
+        "shard": shard or None, "executor": executor,
     }  # fmt: skip
     with progress_bar(f"evaluating {kind}") as step:
         result = evaluate(kind, predictions, references, progress=step, **chosen, **options)

@@ -10,6 +10,7 @@ import typer
 
 from surgeval.cli import _options as o
 from surgeval.cli._console import asking_line, emit, emit_json, emit_table, talk
+from surgeval.cli._deliver import deliver
 from surgeval.schema.shown_text import visible
 
 if TYPE_CHECKING:
@@ -99,16 +100,7 @@ def calibrate(
     """Hold judges against people: sensitivity, specificity, and the share of right answers corrected for them."""
     from surgeval.judges import calibrate as run
 
-    report = run(gold, files)
-    for problem in report.problems:
-        talk(f"set aside, {problem}")
-    for caution in report.cautions:
-        talk(f"Warning: {caution}")
-    if json:
-        emit_json(report.table.to_dicts())
-        return
-    emit_table(report.table, title="judges against people (95 % intervals; answers taken as independent)")
-    emit("\ncorrected: the share of right answers behind the judge's opinions; bias: accepted minus corrected")
+    deliver(run(gold, files), out=None, as_json=json)
 
 
 def agreement(

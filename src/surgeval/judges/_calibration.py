@@ -7,7 +7,8 @@ the gold answers are a random sample of the judged ones; picked ones calibrate t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +16,9 @@ import polars as pl
 
 from surgeval.errors import Misuse
 from surgeval.judges._verdict_file import FileVerdict, read_verdicts
+from surgeval.results.request import requested
+from surgeval.results.table_result import TableResult
+from surgeval.schema.findings import Finding, Severity
 from surgeval.stats.proportions import Hits, Share, corrected_share, share
 
 FEW = 20
@@ -70,33 +74,44 @@ class Calibration(NamedTuple):
         return cells | {"bias": bias, **sizes, "judged": self.judged}
 
 
-class CalibrationReport(NamedTuple):
-    """Several judges against one gold set."""
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class CalibrationReport(TableResult):
+    """Several judges against one gold set; one row per judge."""
 
-    judges: tuple[Calibration, ...]
-    problems: tuple[str, ...]
+    judges: tuple[Calibration, ...] = ()
 
-    @property
-    def table(self) -> pl.DataFrame:
-        """One row per judge."""
-        return pl.DataFrame([one.row() for one in self.judges])
-
-    @property
-    def cautions(self) -> list[str]:
-        """What a reader must know before a number of the table is used."""
-        sentences = [
-            f"{one.judge}: only {one.right.cases} right and {one.wrong.cases} wrong gold answers have its opinion"
-            for one in self.judges
-            if min(one.right.cases, one.wrong.cases) < FEW
-        ]
-        sentences += [f"{one.judge}: {one.why_open}, so nothing can be corrected" for one in self.judges
-                      if one.corrected is None]  # fmt: skip
-        sentences += [f"{one.judge}: accepts {kind} answers than its errors on the gold answers allow, so the "
-                      "corrected share is at its limit; were they a random sample of the judged ones?"
-                      for one in self.judges if (kind := one.beyond)]  # fmt: skip
-        return sentences
+    def screen(self) -> Mapping[str, pl.DataFrame]:
+        """The one table under its name."""
+        return {"judges against people (95 % intervals)": self.table}
 
 
+_PROSE = (
+    "Sensitivity and specificity on the answers that people labelled, with exact 95 % intervals. accepted: the share "
+    "of a judge's opinions that accept; corrected: that share corrected for its errors (Rogan and Gladen, with the "
+    "interval of Lang and Reiczigel); bias: accepted minus corrected. Answers are taken as independent."
+)
+
+
+def _findings(judges: Sequence[Calibration], damaged: Sequence[str]) -> Iterator[Finding]:
+    """What a reader must know before a number of the table is used."""
+    for problem in damaged:
+        yield Finding("damaged-verdicts", Severity.WARNING, f"set aside, {problem}")
+    for one in judges:
+        if min(one.right.cases, one.wrong.cases) < FEW:
+            text = f"only {one.right.cases} right and {one.wrong.cases} wrong gold answers have its opinion"
+            yield Finding("few-gold-answers", Severity.WARNING, text, subject=one.judge)
+        if one.corrected is None:
+            text = f"{one.why_open}, so nothing can be corrected"
+            yield Finding("not-corrected", Severity.WARNING, text, subject=one.judge)
+        if one.beyond:
+            text = (
+                f"accepts {one.beyond} answers than its errors on the gold answers allow, so the corrected share is at "
+                "its limit; were they a random sample of the judged ones?"
+            )
+            yield Finding("share-at-limit", Severity.WARNING, text, subject=one.judge)
+
+
+@requested("judge calibrate", files=("gold", "files"))
 def calibrate(gold: str | Path, files: Sequence[str | Path]) -> CalibrationReport:
     """How every judge of the verdict files does against the gold set.
 
@@ -119,7 +134,9 @@ def calibrate(gold: str | Path, files: Sequence[str | Path]) -> CalibrationRepor
     if strangers or not by_judge:
         raise Misuse(f"no gold answer was judged by {', '.join(strangers) or 'anybody'}; qID, reference and candidate "
                      "must be the same in both files")  # fmt: skip
-    return CalibrationReport(tuple(_one(name, verdicts, known) for name, verdicts in by_judge.items()), tuple(damaged))
+    judges = tuple(_one(name, verdicts, known) for name, verdicts in by_judge.items())
+    table = pl.DataFrame([one.row() for one in judges])
+    return replace(CalibrationReport.of(table, _PROSE, _findings(judges, damaged)), judges=judges)
 
 
 def _one(judge: str, verdicts: Sequence[FileVerdict], known: Mapping[tuple[str, str, str], bool]) -> Calibration:

@@ -32,6 +32,8 @@ _STATUS = {
     NOT_JUDGED: Status.NOT_JUDGED,
 }
 
+CUT_OFF = "cut off at the token limit: "
+"""The beginning of the text of a verdict whose reply never ended."""
 _TEXT_HEAD, _TEXT_TAIL = 200, 300
 
 
@@ -68,6 +70,11 @@ class Verdict(NamedTuple):
     def opinion(self) -> bool | None:
         """True or False where the judge judged, else None."""
         return self.correct if self.state == JUDGED else None
+
+    @property
+    def was_cut(self) -> bool:
+        """Whether there is none because the reply reached the token limit."""
+        return self.state == ABSTAINED and self.text.startswith(CUT_OFF)
 
 
 class Vote(NamedTuple):

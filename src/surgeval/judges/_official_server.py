@@ -18,6 +18,7 @@ from surgeval.judges._official import PROTOCOL, official_messages, official_text
 MAX_TOKENS = 10
 ATTEMPTS = 3
 TIMEOUT_S = 30.0
+_ABSENT = "not asked, since the server could not be reached; is it running there?"
 
 
 class OfficialServerJudge:
@@ -35,6 +36,7 @@ class OfficialServerJudge:
         official_texts()
         self.name = f"{name} ({PROTOCOL})"
         self.server, self.first_wait_s = server, first_wait_s
+        self._has_answered = self._is_absent = False
 
     def judge(self, cases: Sequence[JudgeCase]) -> list[Verdict]:
         """One verdict per case, in the order of the cases."""
@@ -45,6 +47,7 @@ class OfficialServerJudge:
         run_to_end(lambda: self._ask_all(cases, done))
 
     async def _ask_all(self, cases: Sequence[JudgeCase], done: Done) -> None:
+        self._has_answered = self._is_absent = False
         async with self.server.client() as client:
 
             async def ask(position: int) -> Reply | Trouble:
@@ -60,10 +63,16 @@ class OfficialServerJudge:
             await self.server.ask_each(len(cases), ask, hand_over)
 
     async def _reply(self, client: httpx.AsyncClient, case: JudgeCase) -> Reply | Trouble:
-        """The first reply within three attempts; every failure of the exchange is tried again, whatever it was."""
+        """The first reply within three attempts; every failure of the exchange is tried again, whatever it was.
+
+        Where nobody took any of the three connections and nobody has ever answered, the rest is not tried: with the
+        toolkit every case then waits in vain, and is wrong as it is here.
+        """
+        if self._is_absent:
+            return Trouble(_ABSENT)
         body = {"model": self.server.model, "messages": official_messages(case), "max_tokens": MAX_TOKENS}
         content, headers = json.dumps(body).encode(), {"Content-Type": "application/json"}
-        trouble = Trouble("not asked")
+        trouble, refused = Trouble("not asked"), 0
         for attempt in range(ATTEMPTS):
             if attempt:
                 await asyncio.sleep(self.first_wait_s * 2.0 ** (attempt - 1))
@@ -74,11 +83,14 @@ class OfficialServerJudge:
                 document = response.json()
             except (httpx.HTTPError, ValueError) as error:
                 trouble = Trouble(self.server.clean(f"{type(error).__name__}: {error}"))
+                refused += isinstance(error, httpx.ConnectError)
                 if isinstance(error, httpx.TimeoutException):
                     self.server.pace.stumbled()
                 continue
+            self._has_answered = True
             self.server.pace.went(time.monotonic() - start)
             return _reply_in(document, case)
+        self._is_absent = refused == ATTEMPTS and not self._has_answered
         return trouble
 
 

@@ -5,14 +5,15 @@ judges on the panel, so that one judge does not decide alone while the others ca
 than of the other decides; equally many are a `tie`; too few are `abstained` when somebody answered without an
 opinion, else `not_judged`. Where a judge that failed might have decided it, it is `not_judged` all the same. A
 tie and an abstention are outcomes of their own, never a silent "wrong". A judge that breaks down has failed on
-what it left open; the run goes on. Every judge is asked about every case: stopping once two agree would save a
+what it left open; the run goes on. So has one of whose replies not a single one can be read: that says nothing
+about the answers. Every judge is asked about every case: stopping once two agree would save a
 third of the questions and lose the agreement between judges.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 import polars as pl
@@ -37,6 +38,7 @@ from surgeval.judges._case import (
 )
 from surgeval.judges._prompt import PROMPT_VERSION
 from surgeval.judges._store import VerdictStore, content_key
+from surgeval.judges._verdict_parser import stated_word
 from surgeval.results.tables.scoring import JUDGES
 from surgeval.schema.findings import Finding, Severity
 
@@ -101,7 +103,8 @@ class Panel:
             pace.spare(len(votes) - len(waiting))
             for i, verdict in zip(waiting, self._verdicts(judge, [cases[i] for i in waiting], pace), strict=True):
                 votes[i] = (*votes[i], Vote(judge.name, verdict))
-        decisions = [decision_of(cast, quorum=self.quorum) for cast in votes]
+        unread = {name for name, tally in self._tallies.items() if tally.unreadable}
+        decisions = [decision_of(cast, quorum=self.quorum, unread=unread) for cast in votes]
         pace.finish()
         self._counts.update(decision.state for decision in decisions)
         self._counts["failed_votes"] += sum(vote.verdict.state == FAILED for cast in votes for vote in cast)
@@ -126,7 +129,7 @@ class Panel:
             [
                 {
                     "judge": judge.name,
-                    **{k: v for k, v in tally.items() if not k.startswith("first_")},
+                    **{name: count for name, count in tally.items() if name in JUDGES.columns},
                     "prompt": _prompt(judge),
                     "money": None,
                 }
@@ -146,12 +149,16 @@ class Panel:
 
     def _abstentions(self) -> Iterator[Finding]:
         for name, tally in self._tallies.items():
-            if tally.abstained > MANY_ABSTENTIONS * tally.cases:
+            first = f"(first reply: {tally.first_abstention!r})"
+            if tally.unreadable:
                 text = (
-                    f"judge {name} gave no clear verdict on {tally.abstained} of {tally.cases} answers (first reply: "
-                    f"{tally.first_abstention!r}); surgeval judge check measures it"
+                    f"judge {name}: not one of its {tally.abstained} replies holds a verdict {first}, so it has "
+                    "failed; surgeval judge check measures it, --judge-tokens gives it more room"
                 )
-                yield Finding("judge-abstained", Severity.WARNING, text)
+                yield Finding("judge-unreadable", Severity.WARNING, text)
+            elif tally.abstained > MANY_ABSTENTIONS * tally.cases:
+                text = f"judge {name} gave no clear verdict on {tally.abstained} of {tally.cases} answers {first}"
+                yield Finding("judge-abstained", Severity.WARNING, f"{text}; surgeval judge check measures it")
 
     def _damage(self) -> tuple[Finding, ...]:
         stored = () if self.store is None else self.store.problems
@@ -214,6 +221,7 @@ class Panel:
         tally.first_failure = tally.first_failure or (failures[0].text if failures else "")
         silent = next((verdict.text for verdict in column if verdict.state == ABSTAINED), "")
         tally.first_abstention = tally.first_abstention or silent
+        tally.unreadable = is_unreadable(column)
 
 
 @dataclass(slots=True)
@@ -229,10 +237,28 @@ class _Tally:
     seconds: float = 0.0
     first_failure: str = ""
     first_abstention: str = ""
+    unreadable: bool = False
+    """Whether nothing that it said holds a verdict."""
 
 
-def decision_of(votes: tuple[Vote, ...], *, quorum: int = 1) -> Decision:
+def is_unreadable(verdicts: Sequence[Verdict]) -> bool:
+    """Whether a judge spoke, and nothing that it said is a verdict or UNSURE.
+
+    A judge that abstains without a word has chosen to; who speaks and never says one of the three words cannot be read.
+    """
+    abstained = [verdict for verdict in verdicts if verdict.state == ABSTAINED]
+    if not abstained or any(verdict.state == JUDGED for verdict in verdicts):
+        return False
+    return all(one.was_cut or (one.text and stated_word(one.text) is None) for one in abstained)
+
+
+def decision_of(votes: tuple[Vote, ...], *, quorum: int = 1, unread: Collection[str] = ()) -> Decision:
     """The decision that follows from the votes.
+
+    Args:
+        votes: Of every judge that was asked.
+        quorum: Opinions that it needs.
+        unread: Judges of whom nothing can be read; they have failed, whatever they said.
 
     Example:
         >>> votes = (Vote("a", Verdict(True, "judged")), Vote("b", Verdict(None, "abstained")))
@@ -241,7 +267,7 @@ def decision_of(votes: tuple[Vote, ...], *, quorum: int = 1) -> Decision:
     """
     opinions = [vote.verdict.opinion for vote in votes]
     right, wrong = opinions.count(True), opinions.count(False)
-    failed = sum(vote.verdict.state == FAILED for vote in votes)
+    failed = sum(vote.verdict.state == FAILED or vote.judge in unread for vote in votes)
     enough = right + wrong >= quorum
     if enough and right != wrong:
         return Decision(right > wrong, JUDGED, votes)
@@ -249,7 +275,7 @@ def decision_of(votes: tuple[Vote, ...], *, quorum: int = 1) -> Decision:
         return Decision(None, NOT_JUDGED, votes)  # a judge that could not be asked might have decided it
     if enough and right:
         return Decision(None, TIE, votes)
-    spoke = any(vote.verdict.state == ABSTAINED for vote in votes)
+    spoke = any(vote.verdict.state == ABSTAINED and vote.judge not in unread for vote in votes)
     return Decision(None, ABSTAINED if spoke else NOT_JUDGED, votes)
 
 

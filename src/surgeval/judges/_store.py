@@ -35,8 +35,8 @@ class VerdictStore:
         return self.store.get(key, _stored_verdict) or self.store.get(before, _stored_verdict)
 
     def put(self, judge: str, case: JudgeCase, verdict: Verdict, prompt: str = PROMPT_VERSION) -> None:
-        """Keep a verdict, on disk at once. Failed and not-judged ones are not kept."""
-        if verdict.state not in (JUDGED, ABSTAINED):
+        """Keep a verdict, on disk at once. Failed and not-judged ones are not kept, nor what the token limit cut."""
+        if verdict.state not in (JUDGED, ABSTAINED) or verdict.was_cut:
             return
         facts = {"latency_s": round(verdict.latency_s, 3), "tokens": verdict.tokens, "prompt": prompt}
         row = {"kind": VERDICT, **verdict_row(judge, case, verdict), **facts}

@@ -4,7 +4,9 @@ The words are CORRECT, INCORRECT and UNSURE, in any case. After reasoning blocks
 holds a verdict in exactly these ways:
 
 1. It is, or ends in, one JSON object (a code fence around it is allowed) with one `verdict`, which is one of
-   the words and stands at the top: a second one anywhere inside takes it away.
+   the words and stands at the top: a second one anywhere inside takes it away, under this name or another
+   (`final_verdict`, `correct`), and so does another of the words as any value. Object or fence begin a line or follow
+   a label (`Verdict:`): within a sentence they are quoted.
 2. Its last line is labelled: `Verdict:` or `Answer:` (with `Final` before it) and one of the words.
 3. Its last line is one of the words alone, or its last sentence is "The answer is CORRECT." These are weaker, so
    nothing before may speak against: no other verdict word, before CORRECT no negation or half measure, before
@@ -24,14 +26,24 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from surgeval.judges._case import ABSTAINED, FAILED, JUDGED, Verdict, cut
+from surgeval.judges._case import ABSTAINED, CUT_OFF, JUDGED, Verdict, cut
 
 _WORDS: dict[str, bool | None] = {"CORRECT": True, "INCORRECT": False, "UNSURE": None}
 _FLAGS = re.IGNORECASE | re.ASCII
 _BLOCK = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 _CLOSED = re.compile(r"^.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
 _OPENED = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
-_FENCE = re.compile(r"```(?:json)?[ \t]*\n(?P<body>(?:(?!```).)*?)\n?[ \t]*```$", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(
+    r"^[ \t]*```(?:json)?[ \t]*\n(?P<body>(?:(?!```).)*?)\n?[ \t]*```\Z", re.DOTALL | re.IGNORECASE | re.MULTILINE
+)
+_BEFORE_OBJECT = re.compile(
+    r"^[ \t>#*_-]{0,6}(?:(?:(?:so|thus|hence|therefore|here|this|is|the|my|final)[ ,]+){0,4}"
+    r"(?:verdict|answer|reply|response|json)[*_]{0,2} *:[*_]{0,2} *)?$",
+    _FLAGS,
+)
+"""What may stand on the line on which an object begins: a mark of a list, or a label."""
+_SPEAKS = re.compile(r"verdict|^(?:is)?(?:in)?correct(?:ness)?$")
+"""Names of members that say whether the candidate is right."""
 _WORD = r"(?P<word>correct|incorrect|unsure)"
 _LINE = re.compile(
     r"^[*_`\"']{0,3}(?P<label>(?:final +)?(?:verdict|answer)[*_]{0,2} *:[*_]{0,2} *)?[*_`\"']{0,3}"
@@ -73,16 +85,16 @@ def verdict_from_reply(
     Args:
         text: The reply.
         was_cut: The reply reached the token limit. A verdict may then be the beginning of something
-            else, so there is none: the state is `failed`, and a later run asks again.
+            else, so there is none. The judge has abstained: whose answers make a judge talk without end must not
+            gain by it. No store keeps that, so a later run, perhaps with more room, asks again.
         finish: Why the model stopped, in the server's words.
         latency_s: How long the reply took.
         tokens: What it used.
     """
-    if was_cut:
-        return Verdict(None, FAILED, cut(f"cut off at the token limit: {text}"), latency_s, tokens, finish)
-    correct = parse_verdict(text)
+    correct = None if was_cut else parse_verdict(text)
     state = ABSTAINED if correct is None else JUDGED
-    return Verdict(correct, state, cut(text.strip()), latency_s, tokens, finish)
+    shown = f"{CUT_OFF}{text}" if was_cut else text.strip() or "(an empty reply)"
+    return Verdict(correct, state, cut(shown), latency_s, tokens, finish)
 
 
 def parse_verdict(text: str) -> bool | None:
@@ -131,7 +143,8 @@ def _final_object(reply: str, fenced: re.Match[str] | None) -> tuple[str | None,
     starts = [match.start() for match in re.finditer(r"\{", reply)][:_OBJECTS_TRIED]
     for start in starts:
         if _document(reply[start:]) is not None:
-            return reply[:start], _word_in_json(reply[start:])
+            is_quoted = _BEFORE_OBJECT.match(reply[:start].rpartition("\n")[2]) is None
+            return reply[:start], None if is_quoted else _word_in_json(reply[start:])
     return None, None
 
 
@@ -165,7 +178,7 @@ def _stated(text: str) -> set[str]:
     """Every verdict that the text states clearly, by a line, a label, a sentence or an object."""
     lines = (match for line in text.splitlines() if (match := _LINE.match(line.strip())))
     words = {match["word"].upper() for match in (*lines, *_LABELLED.finditer(text), *_SENTENCE.finditer(text))}
-    return words | {word for document in _objects(text) if (word := _word_in(document))}
+    return words.union(*(_words_in(document) for document in _objects(text) if _verdicts_in(document)))
 
 
 def _objects(text: str) -> Iterator[_Pairs]:
@@ -193,9 +206,9 @@ def _word_in(document: _Pairs) -> str | None:
     """The verdict word of an object, or None when it has none, or more than one at any depth."""
     if _verdicts_in(document) != 1:
         return None
-    value = next((value for key, value in document if _is_verdict(key)), None)
+    value = next((value for key, value in document if key.strip().lower() == "verdict"), None)
     word = value.strip().upper() if isinstance(value, str) else None
-    return word if word in _WORDS else None
+    return word if word in _WORDS and _words_in(document) == {word} else None
 
 
 def _document(text: str) -> _Pairs | None:
@@ -207,10 +220,6 @@ def _document(text: str) -> _Pairs | None:
     return document if isinstance(document, _Pairs) else None
 
 
-def _is_verdict(key: str) -> bool:
-    return key.strip().lower() == "verdict"
-
-
 class _Pairs(list[tuple[str, Any]]):
     """The members of one JSON object, in order."""
 
@@ -220,5 +229,19 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_Pairs)
 
 def _verdicts_in(value: Any) -> int:
     if isinstance(value, _Pairs):
-        return sum(_is_verdict(key) + _verdicts_in(member) for key, member in value)
+        return sum(_speaks(key) + _verdicts_in(member) for key, member in value)
     return sum(map(_verdicts_in, value)) if isinstance(value, list) else 0
+
+
+def _speaks(key: str) -> bool:
+    """Whether a member of this name says that the candidate is right or wrong."""
+    return _SPEAKS.search("".join(letter for letter in key.lower() if letter.isalpha())) is not None
+
+
+def _words_in(value: Any) -> set[str]:
+    """Every verdict word that stands alone as a value, at any depth."""
+    if isinstance(value, list):
+        members = (member for _, member in value) if isinstance(value, _Pairs) else value
+        return {word for member in members for word in _words_in(member)}
+    word = value.strip().upper() if isinstance(value, str) else ""
+    return {word} & _WORDS.keys()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SCORES = "scores.parquet"
 _Arguments = ParamSpec("_Arguments")
 _Made = TypeVar("_Made", bound="Result")
-_NO_OPTION = ("progress", "engine", "where")
+_NO_OPTION = ("progress", "engine", "executor", "where")
 """Arguments that change nothing in the result."""
 
 

@@ -28,6 +28,7 @@ __all__ = [
     "shard",
     "shown_tables",
     "shown_text",
+    "statistic_rules",
     "statistics_table",
     "table_facts",
     "table_files",

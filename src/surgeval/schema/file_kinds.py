@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import NamedTuple
 
-from surgeval.schema.questions import DATA_SET_COLUMNS, REQUEST_KEYS, RESPONSE_KEYS, STRATA_COLUMNS
+from surgeval.schema.questions import DATA_SET_COLUMNS, REFERENCE_KEYS, REQUEST_KEYS, RESPONSE_KEYS
 
 LOOKED_AT = 100
 """Rows whose keys tell what a file is."""
 _SHOWN_KEYS = 6
 _IDENTIFIERS = ("qID", "id")
 _DATA_SET = frozenset(DATA_SET_COLUMNS)
-_REFERENCE_KEYS = {"qID", "primary", "format", "answer", "format_kwargs", "secondaries", "ood", "clinical"}
 _SCORES = frozenset("accuracy ap auc dice f1 hd95 iou jaccard map nsd precision recall score scores value".split())
 """Words in the names of columns that hold scores."""
 
@@ -33,11 +32,7 @@ class Role(NamedTuple):
 
 
 REQUESTS = Role("requests", (_IDENTIFIERS, ("question",)), REQUEST_KEYS)
-REFERENCES = Role(
-    "references",
-    (_IDENTIFIERS, ("answer",), ("primary", "primary_capability")),
-    frozenset({*_REFERENCE_KEYS, *STRATA_COLUMNS}),
-)
+REFERENCES = Role("references", (_IDENTIFIERS, ("answer",), ("primary", "primary_capability")), REFERENCE_KEYS)
 RESPONSES = Role("responses", (_IDENTIFIERS, ("content",)), RESPONSE_KEYS)
 
 

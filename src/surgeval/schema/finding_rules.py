@@ -95,11 +95,13 @@ RULES: dict[str, Rule] = {
     "answer-not-text": Rule(_E, "A reference answer is no text.", "if absent, or if the question has a response"),
     "bad-flag": Rule(_E, "A flag (ood, clinical) is neither true nor false; read as not stated."),
     "bad-time": Rule(_E, "The start or end of a window is no time; read as 0.", "if the key is absent"),
+    "time-is-text": Rule(_W, "The start or end of a window is text; it is read as seconds.", "if a judge is asked"),
     "window-reversed": Rule(_E, "A window ends before it starts."),
     "no-question": Rule(_E, "A request has no question text.", "if the key is absent"),
     "half-character": Rule(_E, "A request or reference holds half a character (a lone surrogate); no table can."),
     "no-video": Rule(_W, "A request names no video; the question is its own video.", "if the key is absent"),
     "extra-request-keys": Rule(_W, "A request has keys beyond the official six.", ABORTS),
+    "extra-reference-keys": Rule(_W, "A reference has keys that nobody reads; what a misspelt one says is lost."),
 }  # fmt: skip
 """Every code, in the order of a report."""
 

@@ -17,9 +17,10 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid, UnknownName
-from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.findings import Finding
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.schema.outcomes import Status
+from surgeval.schema.statistic_rules import remark
 
 NOT_THERE = "scores-not-there"
 """Code of findings about scores that are not there."""
@@ -141,7 +142,7 @@ class Absences:
         texts = self._sentences(_PAIRED if paired else _DONE)
         statuses = list(dict.fromkeys(status for some in self.scored.values() for status in some))
         noticed = [finding for status in statuses for finding in self._noticed(status)]
-        return [*(Finding(NOT_THERE, Severity.NOTE, text) for text in texts), *noticed]
+        return [*(remark(NOT_THERE, text) for text in texts), *noticed]
 
     def _noticed(self, status: str) -> list[Finding]:
         """What is odd about the scores of one status: a rule that does not reach them, credit without an answer."""
@@ -151,12 +152,12 @@ class Absences:
         findings = []
         if rules:
             text = f"{rows} a score; the rule for missing scores ({rules[0]}) does not apply there."
-            findings.append(Finding("status-with-score", Severity.NOTE, text))
+            findings.append(remark("status-with-score", text))
         if (better := sum(one.better for one in some)) and Status(status) in _NO_CREDIT:
             text = (
                 f"{rows} a score, {better} of them better than the worst ({self.worst:g}): nothing was answered there."
             )
-            findings.append(Finding("status-with-score", Severity.WARNING, text))
+            findings.append(remark("score-without-answer", text))
         return findings
 
     def _sentences(self, done: Mapping[str, str]) -> list[str]:

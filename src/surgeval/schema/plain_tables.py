@@ -16,6 +16,7 @@ import polars as pl
 
 from surgeval.errors import TableInvalid
 from surgeval.schema.metric_facts import known_as
+from surgeval.schema.outcomes import Status
 from surgeval.schema.table_files import OURS
 
 MODELS = {
@@ -272,6 +273,8 @@ def _long(name: str, frame: pl.DataFrame, roles: _Roles, measured: str | None, t
     video = [pl.col("__video__").alias("video")] if roles.patient else []
     wanted = [model.alias("model"), *video, pl.col("__case__").alias("case"), metric.alias("metric")]
     wanted.append(pl.col("__value__").alias("value"))
+    if "status" in strata and not roles.models and set(frame["status"].drop_nulls().cast(pl.String)) <= set(Status):
+        wanted.append(pl.col("status"))
     return long.select(*wanted, *(pl.col(column) for column in strata if column not in OURS))
 
 

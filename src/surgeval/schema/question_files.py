@@ -21,7 +21,7 @@ from surgeval.schema.file_kinds import LOOKED_AT, mistaken
 from surgeval.schema.finding_log import FindingLog, short
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.foreign_objects import CLASS_NAMES
-from surgeval.schema.formats import AnswerFormat, BadParameters, Rules, build_format, shown
+from surgeval.schema.formats import AnswerFormat, BadParameters, Rules, Unreadable, build_format, shown
 from surgeval.schema.questions import (
     Complain,
     Reference,
@@ -30,6 +30,7 @@ from surgeval.schema.questions import (
     reference_from_row,
     request_from_row,
     response_from_row,
+    seconds_in,
 )
 from surgeval.schema.rows import Report, Row, TooDeep, frame_rows, read_rows
 from surgeval.schema.tabular import as_frame, is_frame
@@ -40,6 +41,7 @@ Sources = Any
 """A path, `NAME=PATH`, a table (polars, pandas, Arrow), or several of these, dictionaries or objects of ours."""
 
 _REMEMBERED_FORMATS = 4096
+_REMEMBERED_VALUES, _LONGEST_REMEMBERED = 1 << 16, 100
 _JSON = (".json", ".jsonl", ".ndjson")
 
 
@@ -54,6 +56,26 @@ class QuestionSet:
     _formats: dict[tuple[str, str, Rules | None], AnswerFormat] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _values: dict[tuple[int, str], tuple[AnswerFormat, Any]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """Values with their formats, which stay alive here, so that no other one comes to have the same `id`."""
+
+    def parsed(self, answer_format: AnswerFormat, text: str) -> Any:
+        """What the text stands for in the format. Closed answers repeat by the thousand, so each is read once.
+
+        Raises:
+            Unreadable: The text does not follow the format.
+        """
+        if answer_format.judged:
+            return answer_format.parse(text)
+        key = (id(answer_format), text)
+        if (known := self._values.get(key)) is not None:
+            return known[1]
+        value = answer_format.parse(text)
+        if len(self._values) < _REMEMBERED_VALUES and len(text) <= _LONGEST_REMEMBERED:
+            self._values[key] = (answer_format, value)
+        return value
 
     def format_of(self, reference: Reference, rules: Rules | None = None) -> AnswerFormat:
         """The answer format of a reference. Equal formats are built once.
@@ -122,6 +144,11 @@ class RowSource:
         if self.path is None:
             return not self.is_table
         return self.namespace is None and self.path.suffix.lower() == ".json"
+
+    @property
+    def is_json(self) -> bool:
+        """Whether it is a file in which numbers and texts are told apart."""
+        return self.path is not None and self.path.suffix.lower() in _JSON
 
     def read(self, report: Report) -> Iterator[Any]:
         """Rows and objects, one after the other.
@@ -291,11 +318,26 @@ def collect_questions(
     A file that cannot be read is a finding too, and what stands before the broken place is kept.
     """
     log = FindingLog() if log is None else log
-    asked = _unique(items_of(requests, REQUESTS, log), "request", log)
+    asked = _unique(_requests_of(requests, log), "request", log)
     known = _unique(items_of(references, REFERENCES, log), "reference", log)
     questions = QuestionSet(asked, known, class_names or CLASS_NAMES)
     _cross_check(questions, log)
     return QuestionSet(asked, known, questions.class_names, tuple(log.kept))
+
+
+def _requests_of(sources: Sources, log: FindingLog) -> Iterator[Request]:
+    for source in opened(sources, REQUESTS):
+        is_json = source.is_json
+        for request in items_of([source], REQUESTS, log):
+            if is_json and (type(log.row.get("start_time")) is str or type(log.row.get("end_time")) is str):
+                _complain_of_text_times(log)
+            yield request
+
+
+def _complain_of_text_times(log: FindingLog) -> None:
+    for key in ("start_time", "end_time"):
+        if type(text := log.row.get(key)) is str and seconds_in(text) is not None:
+            log.complain("time-is-text", f"{key!r} is the text {shown(text)}")
 
 
 def _cross_check(questions: QuestionSet, log: FindingLog) -> None:
@@ -328,7 +370,10 @@ def _check_reference(questions: QuestionSet, reference: Reference, log: FindingL
     except BadParameters as error:
         log.note("bad-parameters", str(error), case=reference.case)
     else:
-        if why := answer_format.why(reference.answer):
+        try:
+            questions.parsed(answer_format, reference.answer)
+        except Unreadable:
+            why = answer_format.explain(reference.answer)
             message = f"the reference breaks its own format ({why.message}); the question cannot be scored"
             log.note("reference-unreadable", message, case=reference.case, nearest=why.nearest)
 
@@ -373,10 +418,10 @@ def responses_of(sources: Sources, log: FindingLog) -> Iterator[Response]:
     """The responses of one or more answer files, one after the other, as `items_of` gives them."""
     for source in opened(sources, RESPONSES):
         ending = "" if source.path is None else source.path.suffix.lower()
-        rows = 0
+        rows, is_json = 0, source.is_json
         for response in items_of([source], RESPONSES, log):
             rows += 1
-            if ending in _JSON and type(log.row.get("latency")) is str and response.latency_s == response.latency_s:
+            if is_json and type(log.row.get("latency")) is str and response.latency_s == response.latency_s:
                 log.complain("latency-is-text", f"the latency is the text {shown(log.row['latency'])}")
             yield response
         if ending not in ("", ".json") and rows:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from surgeval.errors import UnknownName
+from surgeval.errors import UnknownName, nearest
 from surgeval.schema.documents import is_whole
 from surgeval.schema.formats import shown, time_tolerance_s
 from surgeval.schema.outcomes import OF_A_RESPONSE, Status
@@ -47,6 +47,10 @@ _NOTHING: dict[str, Any] = {}
 """No parameters, or no strata: one for all, never changed."""
 REQUEST_KEYS = frozenset(("qID", "videoID", "start_time", "end_time", "procedure_type", "question"))
 """What the official toolkit allows in a request, and demands."""
+REFERENCE_KEYS = frozenset(
+    ("qID", "primary", "format", "answer", "format_kwargs", "secondaries", "ood", "clinical", *STRATA_COLUMNS)
+)
+"""What is read of a reference; the official toolkit passes over all others too."""
 _OFFICIAL_RESPONSE_KEYS = frozenset(("qID", "id", "content", "latency"))
 _RECORD_KEYS = ("status", "detail", "cost", "tokens", "attempts")
 RESPONSE_KEYS = _OFFICIAL_RESPONSE_KEYS | set(_RECORD_KEYS)
@@ -208,6 +212,8 @@ def reference_from_row(row: Mapping[str, Any], namespace: str | None, complain: 
     strata = _strata(row)
     if not f"{case}{format_name}{answer}{''.join(strata.values())}".isascii():
         _complain_of_halves(row, complain)
+    if not data_set and not row.keys() <= REFERENCE_KEYS:
+        _complain_of_unread(row, complain)
     parameters = _parameters(row.get("format_kwargs"), complain)
     if data_set and format_name == "time":
         window = [_seconds(row.get(key), key, _quiet) for key in ("timestamp_start", "timestamp_end")]
@@ -228,6 +234,19 @@ def reference_from_row(row: Mapping[str, Any], namespace: str | None, complain: 
 
 def _shared(text: str) -> str:
     return sys.intern(text) if type(text) is str and len(text) <= _SHARED else text
+
+
+def _complain_of_unread(row: Mapping[str, Any], complain: Complain) -> None:
+    """Name the keys of a reference that nothing reads, and the one that was probably meant."""
+    extra = [key for key in row if key not in REFERENCE_KEYS]
+    meant = [known for key in extra[:5] if (known := _meant(key[:80])) is not None and known not in row]
+    hint = f"; did you mean {meant[0]!r}?" if meant else ""
+    complain("extra-reference-keys", f"unexpected keys {', '.join(map(shown, extra[:5]))} (ignored){hint}")
+
+
+@lru_cache(maxsize=256)
+def _meant(key: str) -> str | None:
+    return nearest(key, sorted(REFERENCE_KEYS))
 
 
 def _complain_of_halves(row: Mapping[str, Any], complain: Complain) -> None:
@@ -331,16 +350,28 @@ def _as_float(number: float) -> float:
 def _seconds(value: Any, key: str, complain: Complain) -> float:
     original = value
     if type(value) is float and math.isfinite(value):
-        return value
+        return _same(value + 0.0)  # -0.0 is 0.0
     if isinstance(value, str):
-        value = _seconds_in(value)
+        value = seconds_in(value)
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(_as_float(value)):
         return value
     complain("bad-time", f"{key!r} is {_shown(original)}; expected seconds or hh:mm:ss, read as 0")
     return 0.0
 
 
-def _seconds_in(text: str) -> float | None:
+@lru_cache(maxsize=1 << 16)
+def _same(number: float) -> float:
+    """The number, as one object however often it is read: windows of a million questions begin and end alike."""
+    return number
+
+
+def seconds_in(text: str) -> float | None:
+    """The seconds that a text stands for, as a number or as hh:mm:ss; None where it is neither.
+
+    Example:
+        >>> seconds_in("00:01:30"), seconds_in("12.5"), seconds_in("soon")
+        (90, 12.5, None)
+    """
     try:
         hours, minutes, seconds = text.split(":") if ":" in text else ("0", "0", text)
         return int(hours) * 3600 + int(minutes) * 60 + (int(seconds) if seconds.isdigit() else float(seconds))

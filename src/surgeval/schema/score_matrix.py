@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
-from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.findings import Finding
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.schema.missing import Absences, Missing, resolve, scored_without_answer
 from surgeval.schema.outcomes import Status
+from surgeval.schema.statistic_rules import remark
 from surgeval.schema.statistics_table import StatisticsTable
 from surgeval.schema.table_facts import taken_over
 
@@ -43,15 +44,15 @@ class ScoreMatrix:
         return f"{name!r}: per-video values; the pooled value of {name} is not their mean."
 
     @property
-    def borrowed(self) -> list[str]:
+    def borrowed(self) -> list[Finding]:
         """Whose facts were taken over, where the metric has a name of its own."""
         text = taken_over(self.metric)
-        return [text] if text else []
+        return [remark("facts-by-name", text)] if text else []
 
     @property
     def notes(self) -> list[str]:
         """What a reader must know about the scores: whose facts were taken over, what stands for missing ones."""
-        return [*self.borrowed, *(finding.text for finding in self.findings())]
+        return [finding.text for finding in (*self.borrowed, *self.findings())]
 
     def findings(self, *, paired: bool = False) -> list[Finding]:
         """Whether rows stand for a pooled value, and what became of scores that are not there.
@@ -59,7 +60,7 @@ class ScoreMatrix:
         Args:
             paired: Whether a case counts for every model or none.
         """
-        unpooled = [Finding("not-pooled", Severity.WARNING, self.unpooled)] if self.unpooled else []
+        unpooled = [remark("not-pooled", self.unpooled)] if self.unpooled else []
         return [*unpooled, *self.absent.findings(paired=paired)]
 
     def where(self, rows: np.ndarray) -> ScoreMatrix:

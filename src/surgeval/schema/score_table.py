@@ -320,7 +320,8 @@ def _unknown_statuses(frame: pl.DataFrame) -> list[str]:
 
 def _repeats(frame: pl.DataFrame) -> list[str]:
     key = [name for name in KEY if name in frame.columns]
-    again = frame.select(*key, "row").filter(frame.select(key).is_duplicated())
+    telling = [name for name in key if name == "case" or frame[name].n_unique() > 1]
+    again = frame.select(*key, "row").filter(frame.select(telling).is_duplicated())
     repeated = again.group_by(key, maintain_order=True).agg(pl.col("row"))
     problems = []
     for row in repeated.head(20).iter_rows(named=True):

@@ -19,13 +19,49 @@ LONGEST_TEXT = 400
 _LARGE = 100_000
 
 
+P_VALUES = frozenset(
+    ("p_value", "p_holm", "p_bh", "p_adjusted", "p_corrected", "p_false_claim", "smallest_p", "gain_p",
+     "confidence_set_p")
+)  # fmt: skip
+"""Columns of published tables that hold p-values; a contract test keeps the list whole."""
+SMALLEST_P = 0.001
+"""Below, a p-value is shown as smaller than this: no test here is exact enough for more digits to mean anything."""
+
+
+def p_text(p: float | None) -> str:
+    """A p-value as people read it; never 0, which no test can give.
+
+    Example:
+        >>> p_text(0.0312), p_text(1e-12), p_text(None)
+        ('0.031', '<0.001', '–')
+    """
+    if p is None or math.isnan(p):
+        return NOTHING
+    return f"<{SMALLEST_P:g}" if p < SMALLEST_P else f"{p:.3f}"
+
+
+def p_phrase(p: float | None) -> str:
+    """A p-value in a sentence.
+
+    Example:
+        >>> p_phrase(0.0312), p_phrase(1e-12)
+        ('p = 0.031', 'p < 0.001')
+    """
+    text = p_text(p)
+    return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
+
+
 def shown_column(column: pl.Series, *, digits: int = 3) -> list[str]:
     """The values of a column as text; a column of whole numbers stays one, whatever its type.
 
     Example:
         >>> shown_column(pl.Series([1.0, 2.0, None])), shown_column(pl.Series([0.12345, 0.00001]))
         (['1', '2', '–'], ['0.123', '1.0e-05'])
+        >>> shown_column(pl.Series("p_value", [0.5, 0.00001]))
+        ['0.500', '<0.001']
     """
+    if column.name in P_VALUES and column.dtype.is_float():
+        return [p_text(value) for value in column]
     if column.dtype.is_float():
         known = column.drop_nulls().drop_nans()
         whole = len(known) > 0 and bool((known.is_finite() & (known == known.round(0))).all())

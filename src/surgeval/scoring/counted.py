@@ -56,21 +56,21 @@ class Counted(NamedTuple):
 def counted(frame: pl.DataFrame, rules: MissingRules) -> Counted:
     """What every row of `results` counts as, under the rule for its status where it has no verdict."""
     values = frame["correctness"].cast(pl.Float64).to_numpy().copy()
-    blocked = np.zeros(len(values), dtype=bool)
-    for row in np.flatnonzero(np.isnan(values)).tolist():
-        rule = rules.by_status[Status(frame["status"][row])]
+    unscored, blocked = np.isnan(values), np.zeros(len(values), dtype=bool)
+    for status in frame["status"].filter(pl.Series(unscored)).unique():
+        rule, rows = rules.by_status[Status(status)], unscored & (frame["status"] == status).to_numpy()
         if rule == "worst":
-            values[row] = WORST
+            values[rows] = WORST
         elif not isinstance(rule, str):
-            values[row] = rule
-        blocked[row] = rule == "error"
+            values[rows] = rule
+        blocked |= rows & (rule == "error")
     return Counted(values, blocked)
 
 
 def as_counted(frame: pl.DataFrame, values: np.ndarray) -> pl.DataFrame:
     """The results with verdicts as they count, where that is right or wrong."""
-    verdicts = [bool(value) if value in (0.0, 1.0) else None for value in values.tolist()]
-    return frame.with_columns(pl.Series("correctness", verdicts, dtype=pl.Boolean))
+    value = pl.lit(pl.Series(values))
+    return frame.with_columns(correctness=pl.when(value.is_in([0.0, 1.0])).then(value == 1.0))
 
 
 def without_blocked(

@@ -8,7 +8,7 @@ the same of the same files.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,8 +65,10 @@ class Checked(NamedTuple):
     """Questions and responses that were read once and compared with each other once."""
 
     questions: QuestionSet
-    responses: Mapping[str, Response | None]
+    responses: MutableMapping[str, Response | None]
     """The first response to each question, where they are kept."""
+    flags: Mapping[str, tuple[str, ...]]
+    """Names of the signs of an injection, of the kept responses that have some."""
     report: LintReport
 
 
@@ -94,4 +96,4 @@ def checked(
     for response in responses_of(responses, log):
         check.response(response)
     check.whole()
-    return Checked(questions, check.seen, check.report())
+    return Checked(questions, check.seen, check.flags, check.report())

@@ -55,11 +55,25 @@ class Check:
     """Whether the responses are wanted, and not only what is odd about them."""
     seen: dict[str, Response | None] = field(default_factory=dict)
     """The first response to each question, where they are kept."""
+    flags: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Names of the signs of an injection, of the kept responses that have some."""
     responses: int = 0
     late: Counter[str] = field(default_factory=Counter)
     slowest: tuple[float, str] = (0.0, "")
-    all: Tally = field(default_factory=Tally)
     formats: dict[str, Tally] = field(default_factory=dict)
+    others: Tally = field(default_factory=Tally)
+    """Answers to questions without a reference."""
+
+    @property
+    def all(self) -> Tally:
+        """What was seen of the answers of every format."""
+        every = [self.others, *self.formats.values()]
+        return Tally(
+            responses=sum(one.responses for one in every),
+            empty=sum(one.empty for one in every),
+            unreadable=sum(one.unreadable for one in every),
+            texts=set().union(*(one.texts for one in every)),
+        )
 
     # --- one response -----------------------------------------------------------------------------
 
@@ -111,30 +125,36 @@ class Check:
 
     def _answer(self, response: Response) -> None:
         reference, content = self.questions.references.get(response.case), response.content
-        tallies = (self.all,) if reference is None else (self.all, self._tally(reference.format))
+        tally = self.others if reference is None else self._tally(reference.format)
         is_empty = content is None or not content.strip()
-        for tally in tallies:
-            tally.count(content, is_empty)
+        tally.count(content, is_empty)
         if content is None:
             return
         if is_empty:
             self.log.note("empty-answer", _empty_message(reference), case=response.case)
         is_legal = None if is_empty else self._is_legal(content, reference, response.case)
-        for tally in tallies:
-            tally.unreadable += is_legal is False
+        tally.unreadable += is_legal is False
         closed = is_legal and reference is not None and reference.format not in JUDGED
-        if not (closed and content.isascii() and content.isprintable()):  # a closed format leaves no room to talk
-            self._injection(content, response.case)
+        is_plain = closed and content.isascii() and content.isprintable()  # a closed format leaves no room to talk
+        if not is_plain:
+            self._official_injection(content, response.case)
+        if self.keep or not is_plain:
+            self._injection(content, response.case, is_plain=bool(is_plain))
 
     def _tally(self, name: str) -> Tally:
         if (tally := self.formats.get(name)) is None:
             tally = self.formats[name] = Tally()
         return tally
 
-    def _injection(self, content: str, case: str) -> None:
+    def _official_injection(self, content: str, case: str) -> None:
         if phrase := official_signal(content):
             self.log.note("official-injection", f"contains {phrase!r}", case=case)
-        if injected := signals(content):
+
+    def _injection(self, content: str, case: str, *, is_plain: bool) -> None:
+        if not (injected := signals(content)):
+            return
+        self.flags[case] = tuple(signal.name for signal in injected)
+        if not is_plain:
             listed = ", ".join(f"{signal.name} ({signal.excerpt})" for signal in injected)
             self.log.note("injection", listed, case=case)
 
@@ -144,7 +164,7 @@ class Check:
         if answer_format is None:
             return False if self._is_long(content, case) else None
         try:
-            value = answer_format.parse(content)
+            value = self.questions.parsed(answer_format, content)
         except Unreadable:
             why = answer_format.explain(content)
             code = "over-long" if why.rule == "over-long" else "unreadable-answer"
@@ -221,14 +241,15 @@ class Check:
         return self.questions.references if self.has_references else self.questions.requests
 
     def _silent_zeros(self) -> None:
-        if self.all.responses and self.all.empty == self.all.responses:
-            self.log.note("all-empty", f"ALL {self.all.responses:,} answers are empty: this file scores nothing")
+        every = self.all
+        if every.responses and every.empty == every.responses:
+            self.log.note("all-empty", f"ALL {every.responses:,} answers are empty: this file scores nothing")
             return
         for name, tally in sorted(self.formats.items()):
             if tally.responses > 1 and tally.empty == tally.responses:
                 self.log.note("all-empty", f"ALL {tally.responses:,} {name} answers are empty")
-        if self._is_alike(self.all, None):
-            self.log.note("all-identical", f"all {self.all.responses:,} answers are {shown(min(self.all.texts))}")
+        if self._is_alike(every, None):
+            self.log.note("all-identical", f"all {every.responses:,} answers are {shown(min(every.texts))}")
             return
         for name, tally in sorted(self.formats.items()):
             if self._is_alike(tally, name):

@@ -9,16 +9,17 @@ counts as late where a limit applies.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from surgeval.judges import Decision, JudgeCase, Panel
 from surgeval.schema.formats import Unreadable
 from surgeval.schema.outcomes import Status
 from surgeval.schema.question_files import QuestionSet
-from surgeval.schema.questions import Reference, Request, Response
+from surgeval.schema.questions import Response
 from surgeval.scoring.injection import signals
 
 
@@ -57,6 +58,11 @@ class Reason(StrEnum):
         """The same in the words of score tables."""
         return _STATUS[self]
 
+    @property
+    def correct(self) -> bool | None:
+        """Right, wrong, or None for not scored."""
+        return True if self is Reason.RIGHT else None if self in _UNSCORED else False
+
 
 _STATUS = {
     Reason.RIGHT: Status.ANSWERED,
@@ -74,6 +80,7 @@ _STATUS = {
     Reason.JUDGE_ABSTAINED: Status.JUDGE_ABSTAINED,
     Reason.NO_REFERENCE: Status.INFRASTRUCTURE,
 }
+_UNSCORED = frozenset({Reason.NOT_JUDGED, Reason.JUDGE_TIE, Reason.JUDGE_ABSTAINED, Reason.NO_REFERENCE})
 _BY_STATUS = {
     Status.REFUSED: Reason.REFUSED,
     Status.UNREADABLE: Reason.UNREADABLE,
@@ -86,14 +93,12 @@ _BY_STATUS = {
 _BY_DECISION = {"tie": Reason.JUDGE_TIE, "abstained": Reason.JUDGE_ABSTAINED, "not_judged": Reason.NOT_JUDGED}
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What became of one question."""
 
-    request: Request
-    reference: Reference
-    response: Response | None
     reason: Reason
+    latency_s: float = 0.0
+    """As reported; 0 for a missing response, as in the official files."""
     flags: tuple[str, ...] = ()
     expected: Any = None
     """The reference's value, None when it cannot be read."""
@@ -105,79 +110,137 @@ class Outcome:
     @property
     def correct(self) -> bool | None:
         """Right, wrong, or None for not scored."""
-        if self.reason is Reason.RIGHT:
-            return True
-        unscored = (Reason.NOT_JUDGED, Reason.JUDGE_TIE, Reason.JUDGE_ABSTAINED, Reason.NO_REFERENCE)
-        return None if self.reason in unscored else False
+        return self.reason.correct
 
     @property
     def status(self) -> Status:
         """The status of the score table."""
         return self.reason.status
 
-    @property
-    def latency_s(self) -> float:
-        """The reported latency; 0 for a missing response, as in the official files."""
-        return 0.0 if self.response is None else self.response.latency_s
+
+class Outcomes(Sequence[Outcome]):
+    """What became of every referenced question, in the order of the references, as columns: there may be millions."""
+
+    def __init__(self, questions: QuestionSet) -> None:
+        self.references = list(questions.references.values())
+        self.requests = [questions.requests[reference.case] for reference in self.references]
+        count = len(self.references)
+        self.reasons = [Reason.MISSING] * count
+        self.latencies = np.zeros(count)
+        self.expected: list[Any] = [None] * count
+        self.given: list[Any] = [None] * count
+        self.flags: dict[int, tuple[str, ...]] = {}
+        """Of the answers that have some."""
+        self.candidates: dict[int, str] = {}
+        """Texts for the judges."""
+        self.decisions: dict[int, Decision] = {}
+
+    def __len__(self) -> int:
+        return len(self.references)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self[one] for one in range(len(self))[place]]
+        place = range(len(self))[place]
+        columns = (self.reasons, self.latencies, self.expected, self.given)
+        reason, latency_s, expected, given = (column[place] for column in columns)
+        return Outcome(reason, float(latency_s), self.flags.get(place, ()), expected, given, self.decisions.get(place))
+
+    def judge_case(self, place: int, definitions: str) -> JudgeCase:
+        """What the judges see of a question."""
+        request = self.requests[place]
+        return JudgeCase(
+            case=request.case,
+            procedure=request.procedure,
+            start_s=request.start_s,
+            end_s=request.end_s,
+            question=request.question,
+            reference=self.references[place].answer,
+            candidate=self.candidates[place],
+            definitions=definitions,
+        )
 
 
 def decide_all(
     questions: QuestionSet,
-    responses: Mapping[str, Response | None],
+    responses: MutableMapping[str, Response | None],
     *,
     limit_s: float | None,
     panel: Panel,
+    flags: Mapping[str, tuple[str, ...]] | None = None,
     definitions: str = "",
     progress: Callable[[int], None] | None = None,
-) -> list[Outcome]:
-    """The outcome of every referenced question, in the order of the references."""
-    outcomes: list[Outcome] = []
-    waiting: list[int] = []
-    for case, reference in questions.references.items():
-        outcome = _decide(questions, questions.requests[case], reference, responses.get(case), limit_s)
-        if outcome.decision is _PENDING:
-            waiting.append(len(outcomes))
-        outcomes.append(outcome)
-    cases = [judge_case(outcomes[index], definitions) for index in waiting]
-    for index, decision in zip(waiting, panel.decide(cases, progress=progress), strict=True):
-        outcomes[index] = replace(outcomes[index], decision=decision, reason=_judged(decision))
+) -> Outcomes:
+    """The outcome of every referenced question, in the order of the references.
+
+    Args:
+        questions: With their references.
+        responses: By question. They are taken out one by one, so that a million of them do not stand beside outcomes.
+        limit_s: On the latency.
+        panel: The judges of free text.
+        flags: Names of the signs of an injection in each answer that has some; looked for here if left out.
+        definitions: What judges are told of the foreign objects.
+        progress: As for `Panel.decide`.
+    """
+    outcomes = Outcomes(questions)
+    for place, reference in enumerate(outcomes.references):
+        response = responses.pop(reference.case, None)
+        if response is not None:
+            outcomes.latencies[place] = response.latency_s
+        outcomes.reasons[place] = _decide(questions, outcomes, place, response, limit_s, flags)
+    responses.clear()
+    if not panel.judges:
+        return outcomes
+    cases = [outcomes.judge_case(place, definitions) for place in outcomes.candidates]
+    for place, decision in zip(outcomes.candidates, panel.decide(cases, progress=progress), strict=True):
+        outcomes.decisions[place] = decision
+        outcomes.reasons[place] = _judged(decision)
     return outcomes
 
 
-_PENDING = Decision(None, "not_judged", ())
-
-
 def _decide(
-    questions: QuestionSet, request: Request, reference: Reference, response: Response | None, limit_s: float | None
-) -> Outcome:
+    questions: QuestionSet,
+    outcomes: Outcomes,
+    place: int,
+    response: Response | None,
+    limit_s: float | None,
+    flags: Mapping[str, tuple[str, ...]] | None,
+) -> Reason:
+    """Why the question gets its score; what was read goes into the columns."""
+    reference = outcomes.references[place]
     answer_format = questions.format_of(reference)
     try:
-        expected = answer_format.parse(reference.answer)
+        expected = outcomes.expected[place] = questions.parsed(answer_format, reference.answer)
     except Unreadable:
-        return Outcome(request, reference, response, Reason.NO_REFERENCE)
+        return Reason.NO_REFERENCE
     if response is None:
-        return Outcome(request, reference, None, Reason.MISSING, expected=expected)
+        return Reason.MISSING
     if response.status in _BY_STATUS:
-        return Outcome(request, reference, response, _BY_STATUS[response.status], expected=expected)
-    if response.content is None:
-        return Outcome(request, reference, response, Reason.UNANSWERED, expected=expected)
-    flags = tuple(signal.name for signal in signals(response.content))
+        return _BY_STATUS[response.status]
+    content = response.content
+    if content is None:
+        return Reason.UNANSWERED
+    names = tuple(signal.name for signal in signals(content)) if flags is None else flags.get(reference.case)
+    if names:
+        outcomes.flags[place] = names
     if limit_s is not None and not response.latency_s <= limit_s:
-        return Outcome(request, reference, response, Reason.LATE, flags, expected)
+        return Reason.LATE
     try:
-        given = answer_format.parse(response.content)
+        given = outcomes.given[place] = questions.parsed(answer_format, content)
     except Unreadable:
-        return Outcome(request, reference, response, Reason.UNREADABLE, flags, expected)
-    if answer_format.judged and _is_blank(response.content):
-        return Outcome(request, reference, response, Reason.WRONG, flags, expected, given)
-    if answer_format.judged:
-        return Outcome(request, reference, response, Reason.NOT_JUDGED, flags, expected, given, _PENDING)
-    reason = Reason.RIGHT if answer_format.compare(expected, given) else Reason.WRONG
-    return Outcome(request, reference, response, reason, flags, expected, given)
+        return Reason.UNREADABLE
+    if not answer_format.judged:
+        return Reason.RIGHT if answer_format.compare(expected, given) else Reason.WRONG
+    if _is_blank(content):
+        return Reason.WRONG
+    outcomes.candidates[place] = content
+    return Reason.NOT_JUDGED
 
 
 def _is_blank(text: str) -> bool:
     """Whether there is nothing but white space, punctuation and invisible characters: wrong without asking."""
+    if any(map(str.isalnum, text)):
+        return False
     kinds = {unicodedata.category(letter) for letter in text}
     return all(kind in ("Cc", "Cf") or kind[0] in "ZP" for kind in kinds)
 
@@ -186,18 +249,3 @@ def _judged(decision: Decision) -> Reason:
     if decision.correct is None:
         return _BY_DECISION.get(decision.state, Reason.JUDGE_ABSTAINED)
     return Reason.RIGHT if decision.correct else Reason.WRONG
-
-
-def judge_case(outcome: Outcome, definitions: str) -> JudgeCase:
-    """What the judges see of an outcome."""
-    request, content = outcome.request, "" if outcome.response is None else outcome.response.content
-    return JudgeCase(
-        case=request.case,
-        procedure=request.procedure,
-        start_s=request.start_s,
-        end_s=request.end_s,
-        question=request.question,
-        reference=outcome.reference.answer,
-        candidate=content or "",
-        definitions=definitions,
-    )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,14 +22,14 @@ from surgeval.schema.taxonomy import Capability
 from surgeval.scoring.counted import MissingRules, as_counted, counted, stopped, without_blocked
 from surgeval.scoring.leverage import bucket_warnings, question_weights, video_influence
 from surgeval.scoring.lint import Checked
-from surgeval.scoring.native import Outcome, Reason, decide_all, judge_case
+from surgeval.scoring.native import Outcomes, Reason, decide_all
 from surgeval.scoring.ood import Seen, derived_ood
 from surgeval.scoring.ood_gap import ood_gap
 from surgeval.scoring.question_slices import bucket_rows, question_slices, slice_findings
 from surgeval.scoring.result import ScoreResult
-from surgeval.scoring.slices import bucket_name
+from surgeval.scoring.slices import bucket_name, codes_of
 from surgeval.scoring.summary import HEADLINE, summarise
-from surgeval.scoring.targeted import TargetedItem, targeted_scores
+from surgeval.scoring.targeted import MEASURED, TargetedItem, targeted_scores
 from surgeval.scoring.templates import templates_of
 from surgeval.stats.interval import Settings
 
@@ -57,24 +57,22 @@ def score_native(read: Checked, *, panel: Panel, options: NativeOptions) -> Scor
     Raises:
         ResponsesMissing: Questions have no response, where that was declared an error.
     """
-    questions, report = read.questions, read.report
+    report, class_names = read.report, read.questions.class_names
     if options.missing.refuses_absent:
         _refuse_absent(read)
+    ood = derived_ood(read.questions, options.ood, options.seen)
     outcomes = decide_all(
-        questions,
-        read.responses,
-        limit_s=options.limit_s,
-        panel=panel,
-        definitions=options.definitions,
-        progress=options.progress,
-    )
-    frame = _frame(outcomes, derived_ood(questions, options.ood, options.seen), questions.class_names)
-    warnings, verdicts = _warnings(outcomes, frame, options), _verdicts(outcomes, options.definitions)
+        read.questions, read.responses, limit_s=options.limit_s, panel=panel, flags=read.flags,
+        definitions=options.definitions, progress=options.progress,
+    )  # fmt: skip
+    del read  # a million questions need more than all that follows
     settings = Settings(method=options.method, replicates=options.replicates, seed=options.seed)
-    targeted = targeted_scores([_targeted(outcome) for outcome in outcomes], settings=settings)
-    del read, questions, outcomes  # a million of each need more than all that follows
+    targeted = targeted_scores(list(_targeted(outcomes)), settings=settings)
+    frame = _frame(outcomes, ood, class_names)
+    warnings, verdicts = _warnings(outcomes, frame, options), _verdicts(outcomes, options.definitions)
+    del outcomes, ood
     values, blocked = counted(frame, options.missing)
-    names, codes = np.unique(frame["video"].to_numpy().astype(str), return_inverse=True)
+    names, codes = codes_of(frame["video"])
     slices = question_slices(frame, options.context_s)
     buckets = {name: rows for (level, name), rows in slices.items() if level == "bucket"}
     summary, spoken = summarise(
@@ -84,32 +82,33 @@ def score_native(read: Checked, *, panel: Panel, options: NativeOptions) -> Scor
     summary = without_blocked(summary, slices, blocked)
     whole = np.where(blocked.any(), np.nan, values)
     gap = ood_gap(whole, codes, buckets)
+    findings = (
+        *stopped(frame, blocked),
+        *warnings,
+        *bucket_warnings(buckets, codes, _expected_buckets()),
+        *slice_findings(slices, _expected_buckets()),
+        *([] if blocked.any() else gap.findings),
+        *spoken,
+    )
+    made = {
+        "results": as_counted(frame, values),
+        "summary": tables.SUMMARY.frame(pl.concat([summary, *_variants(summary, frame, whole, buckets)]).drop("model")),
+        "ood_gap": gap.table,
+        "leverage_questions": question_weights(buckets),
+        "leverage_videos": video_influence(whole, codes, names, buckets),
+        "targeted": targeted.summary,
+        **({} if targeted.counts.is_empty() else {"counts": targeted.counts}),
+    }
+    del slices, buckets, codes, values, whole, blocked  # the scores of every case are the largest table of all
     return ScoreResult(
         model=options.model,
         profile="native",
         scores=_table(frame, targeted.cases, options.model),
         lint=report,
         records=report.records,
-        findings=(
-            *stopped(frame, blocked),
-            *warnings,
-            *bucket_warnings(buckets, codes, _expected_buckets()),
-            *slice_findings(slices, _expected_buckets()),
-            *([] if blocked.any() else gap.findings),
-            *spoken,
-        ),
+        findings=findings,
         main="summary",
-        tables={
-            "results": as_counted(frame, values),
-            "summary": tables.SUMMARY.frame(
-                pl.concat([summary, *_variants(summary, frame, whole, buckets)]).drop("model")
-            ),
-            "ood_gap": gap.table,
-            "leverage_questions": question_weights(buckets),
-            "leverage_videos": video_influence(whole, codes, names.tolist(), buckets),
-            "targeted": targeted.summary,
-            **({} if targeted.counts.is_empty() else {"counts": targeted.counts}),
-        },
+        tables=made,
         verdicts=tuple(verdicts),
     )
 
@@ -121,33 +120,50 @@ def _refuse_absent(read: Checked) -> None:
         raise ResponsesMissing("responses", [text])
 
 
-def _frame(outcomes: Sequence[Outcome], ood: Mapping[str, bool | None], class_names: tuple[str, ...]) -> pl.DataFrame:
+def _frame(outcomes: Outcomes, ood: Sequence[bool | None], class_names: tuple[str, ...]) -> pl.DataFrame:
     """One row per question: the official columns, then ours."""
-    known, asked = [o.reference for o in outcomes], [o.request for o in outcomes]
+    known, asked = outcomes.references, outcomes.requests
+    reason, capability = _Repeated(outcomes.reasons), _Repeated([r.capability for r in known])
+    flags = [""] * len(known)
+    for place, names in outcomes.flags.items():
+        flags[place] = ";".join(names)
     strata = dict.fromkeys(name for reference in known if reference.strata for name in reference.strata)
     return tables.RESULTS.frame(
         {
             "qID": [r.case for r in known],
-            "video": [r.video for r in asked],
-            "ood": [bool(ood[r.case]) for r in known],
+            "video": _Repeated([r.video for r in asked]).column(),
+            "ood": [bool(one) for one in ood],
             "clinical": [r.clinical for r in known],
-            "primary": [r.capability.value for r in known],
-            "answer_format": [r.format for r in known],
-            "latency": [o.latency_s for o in outcomes],
-            "timed_out": [o.reason is Reason.LATE for o in outcomes],
-            "correctness": [o.correct for o in outcomes],
-            "reason": [o.reason.value for o in outcomes],
-            "status": [o.status.value for o in outcomes],
-            "flags": [";".join(o.flags) for o in outcomes],
-            "group": [r.capability.group.value for r in known],
+            "primary": capability.column(lambda one: one.value),
+            "answer_format": _Repeated([r.format for r in known]).column(),
+            "latency": outcomes.latencies,
+            "timed_out": reason.column(lambda one: one is Reason.LATE),
+            "correctness": reason.column(lambda one: one.correct),
+            "reason": reason.column(lambda one: one.value),
+            "status": reason.column(lambda one: one.status.value),
+            "flags": _Repeated(flags).column(),
+            "group": capability.column(lambda one: one.group.value),
             "ood_stated": [r.ood for r in known],
-            "procedure": [r.procedure for r in asked],
-            "window_s": [r.window_s for r in asked],
-            "secondaries": [";".join(c.value for c in r.secondaries) for r in known],
-            "template": templates_of((r.question for r in asked), class_names=class_names),
-            **{name: [r.strata.get(name) for r in known] for name in strata},
+            "procedure": _Repeated([r.procedure for r in asked]).column(),
+            "window_s": [r.end_s - r.start_s for r in asked],
+            "secondaries": _Repeated([r.secondaries for r in known]).column(lambda one: ";".join(c.value for c in one)),
+            "template": _Repeated(templates_of((r.question for r in asked), class_names=class_names)).column(),
+            **{name: _Repeated([r.strata.get(name) for r in known]).column() for name in strata},
         }
     )
+
+
+class _Repeated:
+    """Values of which many are equal: each is spelt once, and a long text stands in memory once."""
+
+    def __init__(self, values: Sequence[Hashable]) -> None:
+        places = {value: place for place, value in enumerate(dict.fromkeys(values))}
+        self.values = list(places)
+        self.codes = pl.Series(list(map(places.__getitem__, values)), dtype=pl.UInt32)
+
+    def column(self, spell: Callable[[Any], Any] = lambda one: one) -> pl.Series:
+        """The values, spelt."""
+        return pl.Series(list(map(spell, self.values))).gather(self.codes)
 
 
 def _expected_buckets() -> list[str]:
@@ -195,23 +211,22 @@ def _table(frame: pl.DataFrame, targeted: pl.DataFrame, model: str) -> ScoreTabl
         pl.col("answer_format").alias("format"),
         pl.exclude("qID", "video", "correctness", "status", "primary", "answer_format", "timed_out", "flags"),
     )
-    wide = cases.drop("metric", "value").join(targeted, on="case", how="inner")
-    return ScoreTable.of(pl.concat([cases, wide.select(cases.columns)]), where="scores")
+    table = ScoreTable.of(cases, where="scores")
+    # What holds of the questions holds of these rows, which are often more; so they are not checked again.
+    wide = table.frame.drop("metric", "value").join(targeted.fill_nan(None), on="case", how="inner")
+    return replace(table, frame=pl.concat([table.frame, wide.select(table.frame.columns)]))
 
 
-def _targeted(outcome: Outcome) -> TargetedItem:
-    return TargetedItem(
-        case=outcome.reference.case,
-        video=outcome.request.video,
-        format=outcome.reference.format,
-        reference=outcome.expected,
-        response=outcome.given,
-        window_s=(outcome.request.start_s, outcome.request.end_s),
-    )
+def _targeted(outcomes: Outcomes) -> Iterator[TargetedItem]:
+    columns = zip(outcomes.references, outcomes.requests, outcomes.expected, outcomes.given, strict=True)
+    for reference, request, expected, given in columns:
+        if reference.format in MEASURED:
+            window_s = (request.start_s, request.end_s)
+            yield TargetedItem(reference.case, request.video, reference.format, expected, given, window_s)
 
 
-def _warnings(outcomes: Sequence[Outcome], frame: pl.DataFrame, options: NativeOptions) -> list[Finding]:
-    counts = Counter(outcome.reason for outcome in outcomes)
+def _warnings(outcomes: Outcomes, frame: pl.DataFrame, options: NativeOptions) -> list[Finding]:
+    counts = Counter(outcomes.reasons)
     total = len(outcomes)
     rule = {status: _consequence(rule) for status, rule in options.missing.by_status.items()}
     texts = {
@@ -249,10 +264,9 @@ def _consequence(rule: Rule) -> str:
     return words.get(rule, "; they are left out") if isinstance(rule, str) else f"; they count as {rule:g}"
 
 
-def _verdicts(outcomes: Sequence[Outcome], definitions: str) -> list[dict[str, Any]]:
+def _verdicts(outcomes: Outcomes, definitions: str) -> list[dict[str, Any]]:
     return [
-        verdict_row(vote.judge, judge_case(outcome, definitions), vote.verdict)
-        for outcome in outcomes
-        if outcome.decision is not None
-        for vote in outcome.decision.votes
+        verdict_row(vote.judge, outcomes.judge_case(place, definitions), vote.verdict)
+        for place, decision in outcomes.decisions.items()
+        for vote in decision.votes
     ]

@@ -7,7 +7,7 @@ contain, and shown beside what the file states.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -42,8 +42,8 @@ class Seen:
         return cls(frozenset(_folded(r.procedure) for r in requests), templates, centers)
 
 
-def derived_ood(questions: QuestionSet, rule: str, seen: Seen | None) -> Mapping[str, bool | None]:
-    """For every question, whether it is out of distribution under `rule`.
+def derived_ood(questions: QuestionSet, rule: str, seen: Seen | None) -> list[bool | None]:
+    """For every question, in the order of the references, whether it is out of distribution under `rule`.
 
     Args:
         questions: The question set.
@@ -57,12 +57,12 @@ def derived_ood(questions: QuestionSet, rule: str, seen: Seen | None) -> Mapping
     if rule not in RULES:
         raise UnknownName("rule for OOD", rule, RULES)
     if rule == "stated":
-        return {case: reference.ood for case, reference in questions.references.items()}
+        return [reference.ood for reference in questions.references.values()]
     if seen is None:
         raise Misuse(f"the OOD rule {rule!r} needs the training questions; pass --train-requests")
     if rule == "center" and not seen.centers:
         raise Misuse("the OOD rule 'center' needs training references with a 'center'; pass --train-references")
-    return {case: _is_unseen(questions, case, rule, seen) for case in questions.references}
+    return [_is_unseen(questions, case, rule, seen) for case in questions.references]
 
 
 def _is_unseen(questions: QuestionSet, case: str, rule: str, seen: Seen) -> bool | None:

@@ -22,7 +22,7 @@ from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.taxonomy import Capability
 from surgeval.scoring.slices import bucket_name, rows_of
 from surgeval.scoring.summary import Slice
-from surgeval.stats.labels import label_masks
+from surgeval.stats.labels import labels_of
 
 CONTEXT_S = (30.0, 300.0)
 """Lengths between which a context is medium: the design names short, medium and long, and no lengths."""
@@ -35,14 +35,10 @@ def question_slices(frame: pl.DataFrame, context_s: Sequence[float] = CONTEXT_S)
     buckets, clinical = bucket_rows(frame), frame["clinical"].fill_null(False).to_numpy()
     slices |= {("bucket", name): rows for name, rows in buckets.items()}
     slices |= {("clinical_bucket", n): rows[clinical[rows]] for n, rows in buckets.items() if clinical[rows].any()}
-    keys = {
-        "group": frame["group"].to_list(),
-        "leaf": frame["primary"].to_list(),
-        "answer_format": frame["answer_format"].to_list(),
-        "clinical": ["clinical" if c else "technical only" for c in frame["clinical"]],
-    }
-    for level, labels in keys.items():
-        slices |= {(level, name): rows for name, rows in rows_of(labels).items()}
+    whose = pl.when("clinical").then(pl.lit("clinical")).otherwise(pl.lit("technical only"))
+    keys = frame.select("group", "answer_format", leaf="primary", clinical=whose)
+    for level in ("group", "leaf", "answer_format", "clinical"):
+        slices |= {(level, name): rows for name, rows in rows_of(keys[level]).items()}
     slices |= {("secondary", name): rows for name, rows in _secondary(frame).items()}
     slices |= {("context", name): rows for name, rows in _context(frame, context_s).items()}
     return slices
@@ -50,8 +46,13 @@ def question_slices(frame: pl.DataFrame, context_s: Sequence[float] = CONTEXT_S)
 
 def bucket_rows(frame: pl.DataFrame) -> dict[str, np.ndarray]:
     """The questions of every bucket."""
-    pairs = frame.select("primary", "ood").iter_rows()
-    return rows_of([bucket_name(Capability(primary), ood) for primary, ood in pairs])
+    ood = frame["ood"].fill_null(False).to_numpy()
+    rows: dict[str, list[np.ndarray]] = {}
+    for leaf, members in rows_of(frame["primary"]).items():
+        for side in (False, True):
+            rows.setdefault(bucket_name(Capability(leaf), side), []).append(members[ood[members] == side])
+    joined = {name: np.sort(np.concatenate(rows[name])) for name in sorted(rows)}
+    return {name: members for name, members in joined.items() if len(members)}
 
 
 def context_names(edges: Sequence[float]) -> list[str]:
@@ -108,13 +109,16 @@ def slice_findings(slices: Mapping[Slice, np.ndarray], expected: Sequence[str]) 
 
 
 def _secondary(frame: pl.DataFrame) -> dict[str, np.ndarray]:
-    masks = label_masks(frame["secondaries"])
-    if not masks:
-        return {}
-    none = ~np.any(list(masks.values()), axis=0)
-    return {name: np.flatnonzero(mask) for name, mask in {**masks, NO_SECONDARY: none}.items() if mask.any()}
+    by_text = rows_of(frame["secondaries"])
+    rows: dict[str, list[np.ndarray]] = {}
+    for members, labels in zip(by_text.values(), labels_of(pl.Series(list(by_text))), strict=True):
+        for label in set(labels) or {NO_SECONDARY}:
+            rows.setdefault(label, []).append(members)
+    order = [*sorted(rows.keys() - {NO_SECONDARY}), *([NO_SECONDARY] if NO_SECONDARY in rows else [])]
+    return {} if order == [NO_SECONDARY] else {label: np.sort(np.concatenate(rows[label])) for label in order}
 
 
 def _context(frame: pl.DataFrame, edges: Sequence[float]) -> dict[str, np.ndarray]:
-    rows = rows_of(contexts_of(frame["window_s"], edges))
-    return {name: rows[name] for name in context_names(edges) if name in rows}
+    places = np.searchsorted(edges, frame["window_s"].to_numpy(), side="right")
+    rows = {name: np.flatnonzero(places == place) for place, name in enumerate(context_names(edges))}
+    return {name: members for name, members in rows.items() if len(members)}

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from surgeval.schema.taxonomy import Capability
 
@@ -93,9 +94,21 @@ def _headline(by_slice: Mapping[Slice, SliceValue]) -> SliceValue:
     return SliceValue(rows, videos, whole.right, whole.questions, whole.video_count)
 
 
-def rows_of(labels: Sequence[str]) -> dict[str, npt.NDArray[np.intp]]:
-    """The indices that carry each label, labels sorted."""
-    rows: dict[str, list[int]] = {}
-    for index, label in enumerate(labels):
-        rows.setdefault(label, []).append(index)
-    return {label: np.array(rows[label], dtype=np.intp) for label in sorted(rows)}
+def rows_of(labels: Sequence[str] | pl.Series) -> dict[str, npt.NDArray[np.intp]]:
+    """The indices that carry each label, labels sorted.
+
+    Example:
+        >>> {label: rows.tolist() for label, rows in rows_of(["b", "a", "b"]).items()}
+        {'a': [1], 'b': [0, 2]}
+    """
+    names, codes = codes_of(pl.Series(labels, dtype=pl.String))
+    order = np.argsort(codes, kind="stable")
+    ends = np.cumsum(np.bincount(codes, minlength=len(names)))[:-1]
+    return dict(zip(names, np.split(order, ends), strict=True)) if names else {}
+
+
+def codes_of(labels: pl.Series) -> tuple[list[str], npt.NDArray[np.intp]]:
+    """The different labels, sorted, and for each row the place of its label among them."""
+    names = labels.unique().sort()
+    codes = labels.replace_strict(names, pl.int_range(len(names), eager=True), return_dtype=pl.Int64)
+    return names.to_list(), codes.to_numpy().astype(np.intp, copy=False)

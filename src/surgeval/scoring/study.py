@@ -7,6 +7,7 @@ Nothing is computed here that a verb of its own does not compute: values are tho
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,20 +15,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from surgeval.errors import Misuse, SurgevalError
+from surgeval.errors import Misuse, SurgevalError, TableInvalid
 from surgeval.results.tables import studies as t
-from surgeval.schema.findings import Finding, Severity, as_findings
+from surgeval.schema.findings import Finding
 from surgeval.schema.metric_facts import MetricFacts
-from surgeval.schema.missing import Missing
+from surgeval.schema.missing import Missing, missing_rules
+from surgeval.schema.outcomes import Status
 from surgeval.schema.plain_tables import PlainTable, plain_table
 from surgeval.schema.score_table import ScoreMatrix, ScoreTable
+from surgeval.schema.statistic_rules import remark
 from surgeval.schema.table_facts import Directions
 from surgeval.schema.table_files import read_frame
 from surgeval.schema.tabular import as_frame
 from surgeval.scoring.verdict import listed, verdict
 from surgeval.stats.comparison import compare
 from surgeval.stats.corrections import adjusted
-from surgeval.stats.interval import NO_VIDEO, interval
+from surgeval.stats.interval import interval
 from surgeval.stats.strata import strata
 
 ALL_PAIRS = 20
@@ -59,29 +62,35 @@ def study_of(
     level: float,
 ) -> Study:
     """The study of a plain table; arguments and errors are those of `surgeval.study`."""
-    plain, whole = _read(table, models, scores, columns, better, metric)
-    name = whole.chosen_metric(metric)
-    facts = whole.facts_of(name)
-    sign = facts.sign
+    plain, given = _read(table, models, scores, columns, better, metric)
+    name = given.chosen_metric(metric)
+    facts = given.facts_of(name)
+    sign, unit = facts.sign, "patient" if given.has_videos else "case"
+    whole, unlike = _on_common_patients(given, name, missing, unit)
     asked: dict[str, Any] = {"metric": name, "missing": missing, "level": level}
     values = interval(whole, **asked)
     ordered = values.table.sort(pl.col("value") * -sign, maintain_order=True, nulls_last=True)
     pairs, spoken = _pairs(whole, ordered["model"].to_list(), asked)
     matrix = whole.matrix(name, missing=missing)
     conditions, unread = _strata(whole, asked)
-    unit = "patient" if whole.has_videos else "case"
+    hard, tied = _hard_cases(matrix, sign)
     tables = {
         "values": t.VALUES.frame(ordered),
-        "pairs": t.PAIRS.frame(pairs),
+        "pairs": pairs,
         "patients": t.PATIENTS.frame(_patients(matrix)),
-        "hard_cases": t.HARD_CASES.frame(_hard_cases(matrix, sign)),
+        "hard_cases": t.HARD_CASES.frame(hard),
         **conditions,
         "readings": t.READINGS.frame([{"sentence": sentence} for sentence in plain.taken]),
     }
-    findings = _distinct([*_unsaid(whole), *_other_metrics(whole, name, metric), *values.findings, *spoken, *unread])
-    verdicts = tuple(verdict(ordered, tables["pairs"], facts, unit=unit))
+    findings = _distinct(
+        [*unlike, *_unsaid(whole), *_other_metrics(whole, name, metric), *values.findings, *spoken, *unread, *tied]
+    )
+    first, *more = verdict(ordered, tables["pairs"], facts, unit=unit)
+    common = (
+        [f"This is about the {len(matrix.video_names):,} {unit}s that every model has scores of."] if unlike else []
+    )
     prose = f"{values.prose} {_pairs_prose(len(ordered), level)}"
-    return Study(tables, verdicts, prose, findings, whole, facts)
+    return Study(tables, (first, *common, *more), prose, findings, given, facts)
 
 
 def _read(
@@ -111,12 +120,56 @@ def pairs_with_best(table: ScoreTable, models: Sequence[str], asked: Mapping[str
         models: The best first.
         asked: `metric`, `missing` and `level` of every comparison, as `compare` takes them.
     """
-    return t.PAIRS.frame(_pairs(table, models, asked)[0])
+    return _pairs(table, models, asked)[0]
 
 
-def _pairs(
-    table: ScoreTable, models: Sequence[str], asked: Mapping[str, Any]
-) -> tuple[list[dict[str, Any]], list[Finding]]:
+def _on_common_patients(
+    table: ScoreTable, metric: str, missing: Missing, unit: str
+) -> tuple[ScoreTable, list[Finding]]:
+    """The scores of the patients that every model was tried on, and what is said where models were on different ones.
+
+    Whoever states a rule that fills in or stops has decided; else a model would look bad for patients that nobody
+    showed it, or good for those it was spared.
+
+    Raises:
+        TableInvalid: There is no such patient.
+    """
+    if missing is not None and missing_rules(missing)[Status.MISSING] != "drop-score":
+        return table, []
+    silent = pl.col("status").is_in([Status.MISSING.value, Status.ANSWERED.value])
+    rows = table.frame.filter(pl.col("metric") == metric)
+    tried = rows.filter(pl.col("value").is_not_null() | ~silent)
+    whose = {str(model): set(some["video"]) for (model,), some in tried.group_by("model", maintain_order=True)}
+    for model in rows["model"].unique():
+        whose.setdefault(str(model), set())
+    every, common = set.union(*whose.values()), set.intersection(*whose.values())
+    if every == common:
+        return table, []
+    counts = listed([f"{model}: {len(seen)}" for model, seen in whose.items()], most=6)
+    head = f"models were scored on different {unit}s ({counts} of {len(every)})"
+    if not common:
+        raise TableInvalid(
+            "table", [f"{head}, and none was scored for all of them: nothing can be compared; leave models out"]
+        )
+    message = (
+        f"{head}: everything here is about the {len(common)} that all of them have, {len(every) - len(common)} are "
+        "left out; to count what is not there as the worst value instead, state --missing worst"
+    )
+    kept = replace(table, frame=table.frame.filter(pl.col("video").is_in(list(common))))
+    return kept, [remark("unlike-patients", message)]
+
+
+def _over_patients(matrix: ScoreMatrix, model_a: str, model_b: str) -> float | None:
+    """The mean over patients of the difference within each, on the cases that both models have."""
+    gaps = matrix.values[:, matrix.models.index(model_a)] - matrix.values[:, matrix.models.index(model_b)]
+    scored = np.isfinite(gaps)
+    if not scored.any():
+        return None
+    videos, places = np.unique(matrix.videos[scored], return_inverse=True)
+    return float(np.mean(np.bincount(places, weights=gaps[scored]) / np.bincount(places, minlength=len(videos))))
+
+
+def _pairs(table: ScoreTable, models: Sequence[str], asked: Mapping[str, Any]) -> tuple[pl.DataFrame, list[Finding]]:
     """The best model with each other one, the next best first; p-values corrected over all pairs."""
     tests = len(models) * (len(models) - 1) // 2
     all_pairs = list(combinations(models, 2)) if len(models) <= ALL_PAIRS else [(models[0], one) for one in models[1:]]
@@ -135,7 +188,11 @@ def _pairs(
         corrected = np.minimum(p_values * tests, 1.0)
     kept = [{**row, "p_corrected": p, "tests": tests} for row, p in zip(rows, corrected, strict=True)]
     wanted = set(t.PAIRS.columns)
-    return [{k: v for k, v in row.items() if k in wanted} for row in kept if row["model_a"] == models[0]], spoken
+    ours = [{k: v for k, v in row.items() if k in wanted} for row in kept if row["model_a"] == models[0]]
+    matrix = table.matrix(asked["metric"], missing=asked["missing"])
+    for row in ours:
+        row["difference_videos"] = _over_patients(matrix, row["model_a"], row["model_b"])
+    return t.PAIRS.frame(ours), spoken
 
 
 def _pairs_prose(models: int, level: float) -> str:
@@ -160,32 +217,51 @@ def _patients(matrix: ScoreMatrix) -> list[dict[str, Any]]:
     return lines
 
 
-def _hard_cases(matrix: ScoreMatrix, sign: float) -> list[dict[str, Any]]:
-    """The cases that are worst for the typical model."""
+def _hard_cases(matrix: ScoreMatrix, sign: float) -> tuple[list[dict[str, Any]], list[Finding]]:
+    """The cases that are worst for the typical model, and what is said where others are as hard as the last one."""
     scored = np.isfinite(matrix.values).any(axis=1)
     typical = np.full(len(scored), np.nan)
     typical[scored] = np.nanmedian(matrix.values[scored], axis=1)
     order = np.argsort(np.where(scored, sign * typical, np.inf), kind="stable")[: min(HARD_CASES, int(scored.sum()))]
     cases = matrix.cases["case"].to_list()
-    return [
+    rows = [
         {
             "case": cases[row], "video": matrix.video_names[matrix.videos[row]], "value": float(typical[row]),
-            "worst": matrix.models[int(np.nanargmin(sign * matrix.values[row]))],
+            "worst": _worst_models(sign * matrix.values[row], matrix.models),
         }
         for row in order
     ]  # fmt: skip
+    last = typical[order[-1]] if len(order) else np.nan
+    equal, shown = int((typical == last).sum()), int((typical[order] == last).sum())
+    if equal == shown:
+        return rows, []
+    message = (
+        f"{equal} cases are as hard as the last of the list ({last:g}), which names {shown} of them, in the order of "
+        "the table"
+    )
+    return rows, [remark("hard-cases-tied", message)]
 
 
-def _strata(table: ScoreTable, asked: Mapping[str, Any]) -> tuple[dict[str, pl.DataFrame], tuple[Finding, ...]]:
-    """The table of conditions where there are any, or why there is none."""
-    named = [name for name in table.strata if table.frame[name].n_unique() > 1]
-    if not named:
-        return {}, ()
-    try:
-        conditions = strata(table, named, **asked).table
-    except SurgevalError as error:
-        return {}, as_findings([f"Conditions ({', '.join(named)}) could not be compared: {error}"])
-    return {"strata": t.STRATA.frame(conditions)}, ()
+def _worst_models(goodness: np.ndarray, models: Sequence[str]) -> str:
+    """Every model that fails most; a model alone is never blamed for a tie."""
+    worst = [model for model, good in zip(models, goodness, strict=True) if good == np.nanmin(goodness)]
+    return "all models" if 1 < len(worst) == np.isfinite(goodness).sum() else ", ".join(worst)
+
+
+def _strata(table: ScoreTable, asked: Mapping[str, Any]) -> tuple[dict[str, pl.DataFrame], list[Finding]]:
+    """The table of conditions where there are any, what its verb says, and why others are not in it."""
+    compared: list[pl.DataFrame] = []
+    findings: list[Finding] = []
+    for name in (name for name in table.strata if table.frame[name].n_unique() > 1):
+        try:
+            result = strata(table, [name], **asked)
+        except SurgevalError as error:
+            text = f"could not be compared: {error}"
+            findings.append(remark("condition-not-compared", text, subject=f"Condition {name}"))
+            continue
+        compared.append(result.table)
+        findings += result.findings
+    return ({"strata": t.STRATA.frame(pl.concat(compared))} if compared else {}), findings
 
 
 def _other_metrics(table: ScoreTable, name: str, asked: str | None) -> list[Finding]:
@@ -197,7 +273,7 @@ def _other_metrics(table: ScoreTable, name: str, asked: str | None) -> list[Find
         f"the verdict is about {name!r} alone; the table scores {listed([repr(one) for one in others])} too, which may "
         "name another model: choose with --metric"
     )
-    return [Finding("other-metrics", Severity.WARNING, message)]
+    return [remark("other-metrics", message)]
 
 
 def _unsaid(table: ScoreTable) -> list[Finding]:
@@ -209,8 +285,8 @@ def _unsaid(table: ScoreTable) -> list[Finding]:
         "patient, intervals are too narrow and p-values too small: add such a column, or name it with "
         "--columns video=COLUMN"
     )
-    return [Finding("no-patients", Severity.WARNING, message)]
+    return [remark("no-patients", message)]
 
 
 def _distinct(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    return tuple({one.message: one for one in findings if one.message != NO_VIDEO}.values())
+    return tuple({one.text: one for one in findings if one.code != "no-videos"}.values())

@@ -91,9 +91,14 @@ def summarise(
 
 
 def _matrix(values: np.ndarray, videos: np.ndarray, models: Sequence[str]) -> ScoreMatrix:
-    names = [f"{code:09d}" for code in range(int(videos.max(initial=-1)) + 1)]
-    cases = pl.DataFrame({"case": [f"{row:09d}" for row in range(len(values))], "video": [names[v] for v in videos]})
-    return ScoreMatrix(values, list(models), videos, names, cases, FACTS).where(np.arange(len(values)))
+    names = numbered(int(videos.max(initial=-1)) + 1)
+    cases = pl.DataFrame({"case": numbered(len(values)), "video": names.gather(videos)})
+    return ScoreMatrix(values, list(models), videos, names.to_list(), cases, FACTS).where(np.arange(len(values)))
+
+
+def numbered(count: int) -> pl.Series:
+    """Names whose order is that of the numbers."""
+    return pl.int_range(count, eager=True).cast(pl.String).str.zfill(9)
 
 
 def _slice_lines(matrix: ScoreMatrix, name: Slice, settings: Settings) -> tuple[list[dict[str, Any]], list[Finding]]:
@@ -174,9 +179,10 @@ def _bucket_lines(
     if settings.method != AUTO:
         stream = HEADLINE[0] if names[0] == HEADLINE else names[0][1]
         return [_line(matrix, 0, names[0], "rows", _numbers(_drawn(sample, matrix, settings, stream), 0))], ()
+    sums = statistic.by_unit(sample.values, row_owners(sample))
     macro, findings = macro_spread(
-        lambda weights: statistic.by_bucket(weights, sample.values), statistic.support(sample.values),
-        row_owners(sample), FACTS, level=settings.level, classes=buckets, what="buckets",
+        lambda weights: statistic.means(weights.astype(np.float64) @ sums), sums[:, len(buckets) :],
+        np.arange(len(sums)), FACTS, level=settings.level, classes=buckets, what="buckets",
     )  # fmt: skip
     lines = [_macro_line(matrix, names[0], macro.every)]
     if macro.single and macro.repeated.classes:
@@ -227,9 +233,13 @@ class BucketMean:
         inside = self.codes[:, None] == np.arange(self.buckets)
         return np.asarray(inside & np.isfinite(values), dtype=np.float64)
 
-    def by_bucket(self, counts: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """The mean of every bucket under each weighting, `[weighting, bucket]`; NaN for one without scored rows."""
-        return self._means(counts.astype(np.float64) @ self.summands(values))
+    def by_unit(self, values: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """Right answers and scored rows of each bucket in each unit, `[unit, 2 * bucket]`."""
+        scored = np.isfinite(values[:, 0])
+        cells, units = owners * self.buckets + self.codes, int(owners.max(initial=-1)) + 1
+        weights = (np.where(scored, values[:, 0], 0.0), scored.astype(np.float64))
+        sums = [np.bincount(cells, one, minlength=units * self.buckets) for one in weights]
+        return np.concatenate([one.reshape(units, self.buckets) for one in sums], axis=1)
 
     def weighted(self, counts: np.ndarray, values: np.ndarray) -> np.ndarray:
         """The mean over buckets under each weighting; buckets that it misses are left out."""
@@ -240,11 +250,12 @@ class BucketMean:
         support = self.support(values)
         return np.concatenate([support * np.nan_to_num(values), support], axis=1)
 
-    def _means(self, sums: np.ndarray) -> np.ndarray:
+    def means(self, sums: np.ndarray) -> np.ndarray:
+        """The mean of every bucket, NaN for one without scored rows."""
         return divided(sums[:, : self.buckets], sums[:, self.buckets :])
 
     def of_sums(self, sums: np.ndarray) -> np.ndarray:
         """The mean over the buckets that have scored rows."""
-        means = self._means(sums)
+        means = self.means(sums)
         there = np.isfinite(means)
         return divided(np.where(there, means, 0.0).sum(axis=1), there.sum(axis=1).astype(np.float64))[:, None]

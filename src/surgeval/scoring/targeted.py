@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -141,15 +142,27 @@ def _set_columns(items: Sequence[TargetedItem]) -> Columns:
 
 def _time_columns(items: Sequence[TargetedItem]) -> Columns:
     latest = max(max(item.reference) for item in items)
-    errors, shares = np.empty(len(items)), np.empty((len(TIME_TOLERANCES_S), len(items)))
-    tolerances = np.array(TIME_TOLERANCES_S, dtype=np.float64)[:, None]
-    for row, item in enumerate(items):
-        worst = worst_error_s(item.reference, window_s=item.window_s or (0.0, latest))
-        each = matched_errors_s(item.reference, item.response or (), worst_s=worst)
-        errors[row] = each.mean()
-        shares[:, row] = ((each <= tolerances) & (each < worst)).mean(axis=1)
-    within = {f"time_within_{t}s": row for t, row in zip(TIME_TOLERANCES_S, shares, strict=True)}
-    return {"time_error_s": errors, **within}
+    scores = [
+        _time_scores(tuple(item.reference), tuple(item.response or ()), item.window_s or (0.0, latest))
+        for item in items
+    ]
+    names = ("time_error_s", *(f"time_within_{t}s" for t in TIME_TOLERANCES_S))
+    return dict(zip(names, np.array(scores).T.copy(), strict=True))
+
+
+@lru_cache(maxsize=1 << 14)
+def _time_scores(
+    reference: tuple[float, ...], response: tuple[float, ...], window_s: tuple[float, float]
+) -> tuple[float, ...]:
+    """The error of one answer in seconds, and the share of its points within each tolerance."""
+    worst = worst_error_s(reference, window_s=window_s)
+    if len(reference) == len(response) == 1 and math.isfinite(reference[0] + response[0]):
+        errors = [min(abs(float(reference[0]) - float(response[0])), worst)]
+    else:
+        errors = matched_errors_s(reference, response, worst_s=worst).tolist()
+    within = ([error <= t and error < worst for error in errors] for t in TIME_TOLERANCES_S)
+    mean = errors[0] if len(errors) == 1 else float(np.mean(errors))
+    return mean, *(sum(one) / len(errors) for one in within)
 
 
 def _count_columns(items: Sequence[TargetedItem]) -> Columns:
@@ -174,6 +187,8 @@ _COLUMNS: dict[str, Callable[[Sequence[TargetedItem]], Columns]] = {
     "percentage": _share_columns,
 }
 """Format to its metrics; each maps the items to one column of scores per metric."""
+MEASURED = frozenset(_COLUMNS)
+"""Formats that have targeted metrics."""
 
 
 def _floats(values: Iterable[float | None]) -> Floats:

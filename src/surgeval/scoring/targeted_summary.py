@@ -22,7 +22,8 @@ from surgeval.errors import TooFewVideos
 from surgeval.metrics.counts import count_errors, expected_cost
 from surgeval.schema.metric_facts import KNOWN_METRICS, MetricFacts
 from surgeval.schema.score_matrix import ScoreMatrix
-from surgeval.scoring.summary import slice_spread
+from surgeval.scoring.slices import codes_of
+from surgeval.scoring.summary import numbered, slice_spread
 from surgeval.stats.engine import Spread
 from surgeval.stats.interval import Settings, known, prepared_spread
 from surgeval.stats.replicates import ESTIMANDS
@@ -49,7 +50,7 @@ def summary_rows(
         counts: References and responses of counting questions, whose Expected Cost is added.
         settings: How intervals are made.
     """
-    names, codes = np.unique(np.asarray(videos, dtype=str), return_inverse=True)
+    names, codes = codes_of(pl.Series(videos, dtype=pl.String))
     rows = []
     for estimand in ESTIMANDS:
         chosen = settings._replace(estimand=estimand)
@@ -66,9 +67,9 @@ def summary_rows(
     return rows
 
 
-def _matrix(scores: Floats, codes: np.ndarray, names: np.ndarray, facts: MetricFacts) -> ScoreMatrix:
-    cases = pl.DataFrame({"case": [f"{row:09d}" for row in range(len(scores))], "video": names[codes]})
-    return ScoreMatrix(scores[:, None], [facts.name], codes, names.tolist(), cases, facts)
+def _matrix(scores: Floats, codes: np.ndarray, names: list[str], facts: MetricFacts) -> ScoreMatrix:
+    cases = pl.DataFrame({"case": numbered(len(scores)), "video": pl.Series(names).gather(codes)})
+    return ScoreMatrix(scores[:, None], [facts.name], codes, names, cases, facts)
 
 
 def _numbers(spread: Spread, place: int) -> dict[str, Any]:
@@ -103,16 +104,17 @@ class CostStatistic:
         reference, prediction, share = values.T
         error = count_errors(reference, prediction, top=self.top)
         levels, place = np.unique(reference, return_inverse=True)
-        return np.array([self._costs(weights * share, error, levels, place) for weights in counts])
+        powers = (error, error**2)
+        return np.array([self._costs(weights * share, powers, levels, place) for weights in counts])
 
-    def _costs(self, weights: Floats, error: Floats, levels: Floats, place: np.ndarray) -> list[float]:
+    def _costs(self, weights: Floats, powers: tuple[Floats, Floats], levels: Floats, place: np.ndarray) -> list[float]:
         total = weights.sum()
         if not total:
             return [math.nan] * len(COSTS)
         heights = np.bincount(place, weights=weights, minlength=len(levels))
         costs = []
-        for power in (1, 2):
-            cost = float(weights @ error**power) / total
+        for power, errors in enumerate(powers, start=1):
+            cost = float(weights @ errors) / total
             constant = expected_cost(levels, levels, power=power, weights=heights).constant_cost
             costs += [cost, cost / constant if constant > 0 else math.nan]
         return costs

@@ -10,10 +10,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
+from scipy.optimize import brentq
 
 from surgeval.schema.metric_facts import MetricFacts
+from surgeval.schema.shown_tables import p_text
+from surgeval.stats.comparison import min_detectable
 
 ALPHA = 0.05
+MOST_TIMES = 100
+"""As many units, in multiples of those there are, beyond which no number of them is named."""
 
 
 def verdict(values: pl.DataFrame, pairs: pl.DataFrame, facts: MetricFacts, *, unit: str = "video") -> list[str]:
@@ -22,14 +27,14 @@ def verdict(values: pl.DataFrame, pairs: pl.DataFrame, facts: MetricFacts, *, un
     Args:
         values: The table of `interval`, the best model first.
         pairs: The rows of `compare` of the best model (`model_a`) with each other one, the next best first, with
-            `p_corrected` and the number of `tests` it was corrected for.
+            `p_corrected`, the number of `tests` it was corrected for, and `difference_videos`, the mean over units.
         facts: Of the metric.
         unit: What is independent, such as `patient`.
     """
     if values.height == 1:
         return [_value(values.row(0, named=True), facts, unit)]
     rows = pairs.to_dicts()
-    return [_lead(values, rows, facts), _margin(rows, facts, unit), *_power(rows, unit)]
+    return [_lead(values, rows, facts), *_split(rows, facts, unit), _margin(rows, facts, unit), *_power(rows, unit)]
 
 
 def _value(row: Mapping[str, Any], facts: MetricFacts, unit: str) -> str:
@@ -44,11 +49,15 @@ def _value(row: Mapping[str, Any], facts: MetricFacts, unit: str) -> str:
 
 def _lead(values: pl.DataFrame, rows: Sequence[Mapping[str, Any]], facts: MetricFacts) -> str:
     best, others = values["model"][0], [row["model_b"] for row in rows]
-    beaten = [row["model_b"] for row in rows if row["p_corrected"] is not None and row["p_corrected"] < ALPHA]
+    beaten = [row["model_b"] for row in rows if _is_beaten(row, facts)]
     open_ = [name for name in others if name not in beaten]
     best_value = f"the {'highest' if facts.sign > 0 else 'lowest'} {facts.name}"
     if values["value"].n_unique() == 1:
         return f"All models have the same {facts.name}; nothing can be concluded about who is better."
+    sharing = values.filter(pl.col("value") == values["value"][0])["model"].to_list()
+    if len(sharing) > 1:
+        more = f" Of the others, {best} is better than {listed(beaten)}." if beaten else ""
+        return f"{listed(sharing)} share {best_value}: nothing can be concluded about who of them is better.{more}"
     if not open_:
         return f"{best} is better than {listed(beaten) if len(beaten) < 4 else 'every other model'}."
     if not beaten:
@@ -61,13 +70,40 @@ def _lead(values: pl.DataFrame, rows: Sequence[Mapping[str, Any]], facts: Metric
     )
 
 
+def _is_beaten(row: Mapping[str, Any], facts: MetricFacts) -> bool:
+    """Whether the best model is shown to be better than the other one, whatever is counted."""
+    shown = row["p_corrected"] is not None and row["p_corrected"] < ALPHA
+    return bool(shown and facts.sign * row["difference"] > 0 and not _is_split(row))
+
+
+def _is_split(row: Mapping[str, Any]) -> bool:
+    """Whether all cases together and the mean over units name different models."""
+    over = row["difference_videos"]
+    return over is not None and abs(over) > 1e-12 and row["difference"] * over < 0
+
+
+def _split(rows: Sequence[Mapping[str, Any]], facts: MetricFacts, unit: str) -> list[str]:
+    """Where it depends on what is counted who is better: said of every such model, and nobody is named the winner."""
+    split = [row for row in rows if _is_split(row)]
+    if not split:
+        return []
+    row, which = split[0], listed([one["model_b"] for one in split])
+    ahead, behind = (amount(abs(row[name]), facts) for name in ("difference", "difference_videos"))
+    return [
+        f"Over all cases together {row['model_a']} is ahead of {which}, but in the mean over {unit}s it is behind "
+        f"({row['model_b']}: by {ahead} and {behind}), "
+        f"because {unit}s with many cases count more in the first: who is better depends on whether cases or {unit}s "
+        "count, so no winner is named between them."
+    ]
+
+
 def _margin(rows: Sequence[Mapping[str, Any]], facts: MetricFacts, unit: str) -> str:
     """The difference to the next model, which is the first of the rows."""
     row = rows[0]
     if not _differing(row):
         return f"{row['model_a']} and {row['model_b']} are equal in every {unit}."
     size = abs(row["difference"])
-    head = f"The next is {row['model_b']}, {amount(size, facts)} {'lower' if facts.sign > 0 else 'higher'}"
+    head = f"The next is {row['model_b']}, {amount(size, facts)} {'lower' if row['difference'] > 0 else 'higher'}"
     if row["low"] is None:
         return f"{head}; so few data carry no interval of the difference."
     ends = sorted(float(facts.sign) * row[end] for end in ("low", "high"))
@@ -79,29 +115,48 @@ def _margin(rows: Sequence[Mapping[str, Any]], facts: MetricFacts, unit: str) ->
 def _power(rows: Sequence[Mapping[str, Any]], unit: str) -> list[str]:
     """What so many units could show at most, and roughly how many would be needed."""
     row, tests = rows[0], rows[0]["tests"]
+    smallest = None if row["smallest_p"] is None else min(row["smallest_p"] * tests, 1.0)
     corrected = f" after correction over {tests} pairs of models" if tests > 1 else ""
-    if (at_most := 2.0 ** (1 - row["videos"]) * tests) >= ALPHA and row["smallest_p"] is not None:
+    if (at_most := 2.0 ** (1 - row["videos"]) * tests) >= ALPHA and smallest is not None:
         return [
             f"With {_units(row, unit)} no difference could reach significance, however large: "
-            f"the smallest p-value possible is {min(at_most, 1.0):.2g}{corrected}."
+            f"the smallest p-value possible is {p_text(min(at_most, 1.0))}{corrected}."
         ]
-    if _differing(row) and row["smallest_p"] is not None and row["smallest_p"] * tests >= ALPHA:
+    if _differing(row) and smallest is not None and smallest >= ALPHA:
         return [
             f"{row['model_a']} and {row['model_b']} differ in {_differing(row)} of {_units(row, unit)} only, too few "
-            f"to show anything: the smallest p-value possible is {min(row['smallest_p'] * tests, 1.0):.2g}{corrected}."
+            f"to show anything: the smallest p-value possible is {p_text(smallest)}{corrected}."
         ]
-    if row["p_corrected"] is None or row["p_corrected"] < ALPHA or not row["min_detectable"] or not row["difference"]:
+    is_open = row["p_corrected"] is not None and row["p_corrected"] >= ALPHA and not _is_split(row)
+    if not is_open or not row["min_detectable"] or not row["difference"]:
         return []
-    times = (row["min_detectable"] / abs(row["difference"])) ** 2
-    wanted = max(round(row["videos"] * times), row["videos"] + 1)
-    if times > 100:
+    times = _times_as_many(row)
+    if times is None:
         return [
             f"The difference to {row['model_b']} is so small that a hundred times as many {unit}s might not show it."
         ]
+    wanted = max(round(row["videos"] * times), row["videos"] + 1)
     return [
-        f"If the true difference to {row['model_b']} is what was seen, a study that shows it four times in five needs "
-        f"roughly {wanted:,} {unit}s like these {row['videos']:,}."
+        f"If the true difference to {row['model_b']} is what was seen, a study of these two that shows it four times "
+        f"in five needs roughly {wanted:,} {unit}s like these {row['videos']:,}."
     ]
+
+
+def _times_as_many(row: Mapping[str, Any]) -> float | None:
+    """How many times as many units show the difference with 80 % power; None beyond `MOST_TIMES`.
+
+    With k times as many units of the same kind (and the same mix of sizes) the variance of the difference is a k-th,
+    and its degrees of freedom are k times as many: what few or unequal units cost now, more of them do not cost again.
+    """
+    sd, size = row["sd"], abs(row["difference"])
+    df = row["videos"] - 1 if row["df"] is None else row["df"]
+
+    def lacking(times: float) -> float:
+        return float(min_detectable(sd / times**0.5, df * times, level=1 - ALPHA) - size)
+
+    if lacking(MOST_TIMES) > 0:
+        return None
+    return 1.0 if lacking(1.0) <= 0 else float(brentq(lacking, 1.0, MOST_TIMES))
 
 
 def _differing(row: Mapping[str, Any]) -> int:

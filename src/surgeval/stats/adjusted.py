@@ -24,8 +24,9 @@ from surgeval.errors import Misuse, TooFewVideos, UnknownName
 from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
 from surgeval.results.tables.statistics import ADJUSTED
-from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.findings import Finding
 from surgeval.schema.score_table import Missing, ScoreMatrix
+from surgeval.schema.statistic_rules import remark
 from surgeval.schema.table_facts import Directions
 from surgeval.stats.draws import check_replicates, check_seed, stream
 from surgeval.stats.interval import matrix_notes
@@ -117,16 +118,17 @@ def adjusted_effects(
     kind = {"auto": "CR2" if fewest < FEW_CLUSTERS else "CR1"}.get(covariance, covariance)
     how = _How(kind, level, replicates, seed)
     rows: list[dict[str, Any]] = []
-    notes: list[Finding | str] = matrix_notes(matrix, has_videos=scores.has_videos)
+    notes = matrix_notes(matrix, has_videos=scores.has_videos)
     for place, model in enumerate(matrix.models):
         use = complete & np.isfinite(matrix.values[:, place])
         chosen = [codes[use] for codes in groupings]
         more, findings = _model_rows(model, names, design[use], matrix.values[use, place], chosen, how)
         rows, notes = rows + more, notes + findings
     if fewest < FEW:
-        notes.append(Finding("few-videos", Severity.WARNING, _FEW_CLUSTERS.format(fewest)))
+        notes.append(remark("few-videos", _FEW_CLUSTERS.format(fewest)))
     if not complete.all():
-        notes.append(f"{int((~complete).sum())} cases without a value for some effect were left out.")
+        text = f"{int((~complete).sum())} cases without a value for some effect were left out."
+        notes.append(remark("rows-left-out", text))
     prose = (
         f"Odds ratios from a logistic regression of {matrix.metric.name!r} on {', '.join(effects)} per model, "
         "clusters: "
@@ -209,7 +211,7 @@ _NUMBERS = ("estimate", "std_error", "z", "p_value", "odds_ratio", "low", "high"
 
 def _model_rows(
     model: str, names: list[str], design: np.ndarray, outcome: np.ndarray, clusters: list[np.ndarray], how: _How
-) -> tuple[list[dict[str, Any]], list[Finding | str]]:
+) -> tuple[list[dict[str, Any]], list[Finding]]:
     """The rows of one model, and what to say about its fit."""
     if not np.isin(outcome, (0.0, 1.0)).all():
         raise Misuse("a logistic regression needs outcomes that are 0 or 1")
@@ -217,7 +219,7 @@ def _model_rows(
     runaway = [name for name, separates in zip(names, apart.columns, strict=True) if separates]
     rest = ~apart.rows
     clusters = [codes[rest] for codes in clusters]
-    notes: list[Finding | str] = [*_separated_notes(model, runaway, int(apart.rows.sum()))]
+    notes = [*_separated_notes(model, runaway, int(apart.rows.sum()))]
     terms: dict[str, np.ndarray] = {}
     if all(len(np.unique(codes)) > 1 for codes in clusters):
         fit = fit_logistic(design[rest], outcome[rest], names)
@@ -250,11 +252,11 @@ def _thin_notes(model: str, thin: Mapping[str, int]) -> list[Finding]:
     text = (
         f"{model}: {', '.join(thin)} differ in two clusters only; the effect may be theirs rather than the property's"
     )
-    return [Finding("differs-in-few-videos", Severity.WARNING, text)]
+    return [remark("differs-in-few-videos", text)]
 
 
 def _terms(
-    fit: LogisticFit, model: str, clusters: list[np.ndarray], how: _How, notes: list[Finding | str]
+    fit: LogisticFit, model: str, clusters: list[np.ndarray], how: _How, notes: list[Finding]
 ) -> dict[str, np.ndarray]:
     """The numbers of every term of one model's fit, in the order of `_NUMBERS`."""
     beta = fit.coefficients
@@ -264,7 +266,7 @@ def _terms(
         sd, low, high, failed = cluster_bootstrap(fit, clusters[0], replicates=how.replicates, level=how.level, rng=rng)
         if failed:
             text = f"{model}: {failed} of {how.replicates} refits separated or did not converge and were left aside."
-            notes.append(Finding("refits-left-aside", Severity.WARNING, text))
+            notes.append(remark("refits-left-aside", text))
     else:
         sd = np.sqrt(np.maximum(np.diag(cluster_covariance(fit, clusters, kind=how.kind)), 0.0))
         reach = stdtrit(freedom, 1 - (1 - how.level) / 2) * sd
@@ -299,14 +301,15 @@ def _separated_notes(model: str, terms: list[str], decided: int) -> list[Finding
         "finite odds ratio fits best, so none is given, and the other terms are estimated without these cases. Name "
         "fewer or coarser effects to get one."
     )
-    return [Finding("separated", Severity.WARNING, text)]
+    return [remark("separated", text)]
 
 
-def _fit_notes(fit: LogisticFit, model: str, runaway: list[str]) -> list[Finding | str]:
-    notes: list[Finding | str] = []
+def _fit_notes(fit: LogisticFit, model: str, runaway: list[str]) -> list[Finding]:
+    notes = []
     if dropped := [name for name in fit.dropped if name not in runaway]:
-        notes.append(f"{model}: {', '.join(dropped)} left out: the other effects already say the same (collinear).")
+        text = f"{model}: {', '.join(dropped)} left out: the other effects already say the same (collinear)."
+        notes.append(remark("collinear", text))
     if not fit.converged:
         text = f"{model}: the fit did not converge; do not use its numbers."
-        notes.append(Finding("not-converged", Severity.WARNING, text))
+        notes.append(remark("not-converged", text))
     return notes

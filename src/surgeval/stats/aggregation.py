@@ -34,6 +34,7 @@ from surgeval.results.table_result import TableResult, as_table
 from surgeval.results.tables.statistics import AGGREGATE
 from surgeval.schema.metric_facts import Better
 from surgeval.schema.score_table import Missing, ScoreMatrix
+from surgeval.schema.statistic_rules import remark
 from surgeval.schema.table_facts import Directions
 from surgeval.stats.interval import matrix_notes
 from surgeval.stats.statistic import Statistic, divided, unweighted
@@ -107,9 +108,11 @@ def aggregate(
     if not has_phase and weights is not None:
         raise UnknownName("phase column", phase, matrix.cases.columns)
     if not has_phase:
-        notes.append(f"The table has no column {phase!r}, so only frame-wise and video-wise aggregation are shown.")
+        text = f"The table has no column {phase!r}, so only frame-wise and video-wise aggregation are shown."
+        notes.append(remark("strategies-left-out", text))
     elif weights is None:
-        notes.append("No weights were given, so the weighted phase-wise strategy is not shown.")
+        text = "No weights were given, so the weighted phase-wise strategy is not shown."
+        notes.append(remark("strategies-left-out", text))
     values = _strategies(matrix, statistic, phase if has_phase else None, combine, weights)
     frame, agreement = summarise(matrix.models, values, better=_better(matrix, combine), default=FRAME_WISE)
     prose = (

@@ -62,15 +62,15 @@ class ClassTerms(NamedTuple):
     """Which classes count, `[class]`."""
 
 
-def class_terms(metric: object, statistics: np.ndarray, value: float) -> ClassTerms | None:
-    """What the classes of a metric add to its value; None where it is no plain mean over two or more classes."""
+def class_terms(metric: object, statistics: np.ndarray, value: float, *, fewest: int = 2) -> ClassTerms | None:
+    """What the classes of a metric add to its value; None where it is no plain mean over `fewest` or more classes."""
     if not isinstance(metric, ClassWise):
         return None
     added = metric.class_terms if isinstance(metric, CountsClasses) else metric.class_values
     support = np.asarray(metric.class_support(statistics), dtype=np.float64)
     whole = np.asarray(added(statistics, np.ones((1, len(support)), dtype=np.int64))[0])
     counted, present = np.isfinite(whole), support.sum(axis=0) > 0
-    if counted.sum() < 2 or not math.isclose(float(whole[counted].mean()), value, rel_tol=1e-9, abs_tol=1e-12):
+    if counted.sum() < fewest or not math.isclose(float(whole[counted].mean()), value, rel_tol=1e-9, abs_tol=1e-12):
         return None
 
     def terms(weights: np.ndarray) -> np.ndarray:

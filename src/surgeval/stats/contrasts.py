@@ -2,9 +2,10 @@
 
 Cases may overlap between the two sides and between contrasts. By default (`auto`) the interval of a contrast comes
 from leaving out one video at a time, both sides at once, so what the sides share cancels out and what they do not
-share counts: `difference -+ t sd` with the smaller of the two sides' degrees of freedom (`video_jackknife`). Where a
-method draws, the whole table is resampled and both sides are computed within each resample; resamples in which a side
-has no scored case are left aside and counted.
+share counts: `difference -+ t sd` with the smaller of the two sides' degrees of freedom (`video_jackknife`), and class
+by class where the metric is a mean over classes (`class_contrasts`). Where a method draws, the whole table is resampled
+and both sides are computed within each resample; resamples in which a side has no scored case are left aside and
+counted.
 
 The decision a reader would question: the smaller degrees of freedom, not a mixture of both. A stratum is often the
 smaller side by far, and a mixture would rest on an estimate of its variance that few videos do not give. Differences
@@ -15,12 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from surgeval.errors import Misuse
 from surgeval.schema.score_table import ScoreMatrix
+from surgeval.stats.class_contrasts import ClassContrast, class_contrast
+from surgeval.stats.class_wise import LABEL
 from surgeval.stats.engine import AUTO, pooled_cases, row_owners, unit_totals
 from surgeval.stats.interval import Settings, known, replicate_sd, slice_keys
 from surgeval.stats.intervals import bounds
@@ -33,6 +36,8 @@ from surgeval.stats.video_jackknife import FEWEST_VIDEOS, degrees_of_freedom, ef
 
 ALL_MODELS = "(median of models)"
 """Name under which the median over models is reported."""
+ONE_VIDEO = "occur in one video only on one of the sides"
+"""What the note of a row says of such classes."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,8 @@ def contrast_rows(matrix: ScoreMatrix, contrasts: Sequence[Contrast], settings: 
         value, reference = _point(sample, cases), _point(sample, baseline)
         if settings.method == AUTO:
             sizes = [_unit_sizes(sample, side) for side in (cases, baseline)]
-            rows += _jackknife_rows(matrix, one, value, reference, left_out[place], sizes, settings)
+            by_class = class_contrast(sample, cases, baseline, matrix.metric, level=settings.level)
+            rows += _jackknife_rows(matrix, one, value, reference, left_out[place], sizes, settings, by_class)
         else:
             rows += table_rows(matrix, one, value, reference, draws[place], settings)
     return rows
@@ -109,6 +115,17 @@ def table_rows(
     ]
 
 
+class _Spread(NamedTuple):
+    """Interval, SD and degrees of freedom of each row of a contrast, how they were made, and what must be said."""
+
+    low: np.ndarray
+    high: np.ndarray
+    sd: np.ndarray
+    df: np.ndarray
+    method: str = "jackknife"
+    note: str = ""
+
+
 def _jackknife_rows(
     matrix: ScoreMatrix,
     one: Contrast,
@@ -117,48 +134,56 @@ def _jackknife_rows(
     without: np.ndarray,
     sizes: Sequence[np.ndarray],
     settings: Settings,
+    by_class: ClassContrast | None,
 ) -> list[dict[str, Any]]:
     """The rows of one contrast from the differences without each unit, `[unit, model]`."""
     models, delta = list(matrix.models), value - baseline
+    without = without if by_class is None else by_class.without
     if len(models) > 1:
         models.append(ALL_MODELS)
         value, baseline, delta = (np.append(side, _median(side)) for side in (value, baseline, delta))
         without = np.concatenate([without, _medians(without)[:, None]], axis=1)
-    units = len(without)
-    sd = np.sqrt((units - 1) / units * (np.where(np.isfinite(without), without - delta, 0.0) ** 2).sum(axis=0))
-    df = min(float(degrees_of_freedom(side)) for side in sizes)
-    (videos, others), effective = _videos(matrix, one), float(effective_videos(sizes[0]))
-    fewest = min(int((side > 0).sum()) for side in sizes)
-    ends = interval_ends(
-        delta, sd, np.full(len(sd), df), level=settings.level, low=-np.inf, high=np.inf, effective=np.ones(len(sd))
-    )
+    df = min(float(degrees_of_freedom(side)) for side in sizes) if by_class is None else float(np.min(by_class.df))
+    spread = _plain_spread(delta, without, df, settings.level)
+    spread = spread if by_class is None else _class_spread(spread, by_class)
     if np.array_equal(one.cases, one.baseline):
-        ends = delta, delta
-    refused = fewest < FEWEST_VIDEOS or _pooled_quantile(settings)
+        spread = spread._replace(low=delta, high=delta, note="")
+    (videos, others), effective = _videos(matrix, one), float(effective_videos(sizes[0]))
+    refused = min(int((side > 0).sum()) for side in sizes) < FEWEST_VIDEOS or _pooled_quantile(settings)
     named = settings if matrix.statistics is None else settings._replace(statistic=POOLED)
     rows = []
     for i, model in enumerate(models):
-        low, high = (None if refused else known(end[i]) for end in ends)
-        note = _why_none(one, (videos, others), delta[i], settings) if low is None else None
+        ends = {end: None if refused else known(getattr(spread, end)[i]) for end in ("low", "high", "sd", "df")}
+        none = ends["low"] is None
+        why = _why_none(one, (videos, others), delta[i], settings, spread.note) if none else spread.note
         rows.append(
             {
-                **_row(
-                    one,
-                    model,
-                    named,
-                    (value[i], baseline[i], delta[i]),
-                    (videos, others),
-                    effective,
-                ),
-                "low": low,
-                "high": high,
-                "sd": None if refused else known(sd[i]),
-                "df": None if refused else known(df),
-                "method": "none" if low is None else "jackknife",
-                "note": note,
+                **_row(one, model, named, (value[i], baseline[i], delta[i]), (videos, others), effective),
+                **ends,
+                "method": "none" if none else spread.method,
+                "note": why or None,
             }
         )
     return rows
+
+
+def _plain_spread(delta: np.ndarray, without: np.ndarray, df: float, level: float) -> _Spread:
+    units, freedom = len(without), np.full(len(delta), df)
+    sd = np.sqrt((units - 1) / units * (np.where(np.isfinite(without), without - delta, 0.0) ** 2).sum(axis=0))
+    ends = interval_ends(delta, sd, freedom, level=level, low=-np.inf, high=np.inf, effective=np.ones(len(sd)))
+    return _Spread(*ends, sd, freedom)
+
+
+def _class_spread(plain: _Spread, by_class: ClassContrast) -> _Spread:
+    """The intervals of the models class by class; the median over models has the plain one, if every class repeats."""
+    models, note = len(by_class.low), ""
+    if by_class.single:
+        note = f"{by_class.single} of {by_class.classes} classes {ONE_VIDEO} and may be anything on the metric's scale"
+        unknown = np.full(len(plain.low), np.nan)
+        plain = _Spread(unknown, unknown, unknown, unknown)
+    pairs = ((getattr(by_class, name), getattr(plain, name)) for name in ("low", "high", "sd", "df"))
+    low, high, sd, df = (np.append(one, other[models:]) for one, other in pairs)
+    return _Spread(low, high, sd, df, LABEL, note)
 
 
 def _row(
@@ -273,12 +298,14 @@ def _pooled_quantile(settings: Settings) -> bool:
     return settings.estimand == "rows" and not Statistic.read(settings.statistic).is_mean
 
 
-def _why_none(one: Contrast, videos: tuple[int, int], delta: float, settings: Settings) -> str | None:
+def _why_none(one: Contrast, videos: tuple[int, int], delta: float, settings: Settings, single: str) -> str | None:
     if (few := _too_few(one, videos, FEWEST_VIDEOS)) is not None:
         return few
     if _pooled_quantile(settings):
         return "no interval of a difference of pooled quantiles holds; use estimand='videos' or a percentile method"
-    return "not scored" if np.isnan(delta) else "no variation between videos: no interval"
+    if np.isnan(delta):
+        return "not scored"
+    return f"no interval: {single}" if single else "no variation between videos: no interval"
 
 
 def _too_few(one: Contrast, videos: tuple[int, int], fewest: int) -> str | None:

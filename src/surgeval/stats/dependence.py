@@ -22,8 +22,9 @@ from surgeval.errors import TooFewVideos
 from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
 from surgeval.results.tables.statistics import DEPENDENCE, WIDTH_RATIO, WIDTH_SUMMARIES
-from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.findings import Finding
 from surgeval.schema.score_table import Missing
+from surgeval.schema.statistic_rules import remark
 from surgeval.schema.table_facts import Directions
 from surgeval.stats.closed_form import mean_sd
 from surgeval.stats.engine import AUTO
@@ -108,14 +109,14 @@ def _hardly_known(frame: pl.DataFrame) -> list[Finding]:
     out, videos = [], int(frame["videos"][0])
     if videos < FEWEST_JUDGED:
         text = f"{videos} videos: the spread between videos is hardly known, and with it every figure here."
-        out.append(Finding("few-videos", Severity.WARNING, text))
+        out.append(remark("few-videos", text))
     below = frame.filter(pl.col("design_effect") < 1)["model"].to_list()
     if below:
         text = (
             "Videos are more alike than chance makes them: the table is not worth more than its cases; read the design "
             "effect as 1."
         )
-        out.append(Finding("design-effect-below-one", Severity.NOTE, text, subject=", ".join(below)))
+        out.append(remark("design-effect-below-one", text, subject=", ".join(below)))
     return out
 
 

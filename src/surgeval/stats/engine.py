@@ -28,8 +28,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtr
 
-from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.findings import Finding
 from surgeval.schema.metric_facts import MetricFacts
+from surgeval.schema.statistic_rules import remark
 from surgeval.stats import few_videos as notice
 from surgeval.stats.class_wise import (
     LABEL,
@@ -367,7 +368,7 @@ def _no_difference(sample: Sample, name: str | None) -> Difference:
         "The difference of two pooled quantiles has no interval that holds; use estimand='videos', "
         "or ask for a percentile method by name."
     )
-    finding = Finding("no-method", Severity.WARNING, text, where=name)
+    finding = remark("no-method", text, where=name)
     unknown = math.nan
     return Difference(
         float(value[0] - value[1]), unknown, unknown, unknown, unknown, len(sizes), float(effective_videos(sizes)),

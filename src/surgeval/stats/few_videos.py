@@ -15,7 +15,9 @@ from dataclasses import replace
 import numpy as np
 from scipy.stats import rankdata
 
-from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.findings import Finding
+from surgeval.schema.shown_tables import p_phrase, p_text
+from surgeval.schema.statistic_rules import remark
 from surgeval.stats.macro_interval import MacroRow
 from surgeval.stats.pooled_quantile import FEWEST_BEYOND, PLAIN_BEYOND
 from surgeval.stats.sign_flip_interval import FEWEST_TESTED, videos_needed
@@ -25,7 +27,15 @@ PERCENTILE_VIDEOS = 100
 """Equally long videos from which percentile intervals keep their level."""
 MOST_NAMED = 6
 """Slices or models that one finding lists by name."""
-_WARNING, _NOTE = Severity.WARNING, Severity.NOTE
+
+
+def no_videos(units: str = "case") -> Finding:
+    """Said where nothing names videos or patients."""
+    text = (
+        f"The table names no video, so each {units} counts as independent; where several come from one video, "
+        "intervals are too narrow and p-values too small."
+    )
+    return remark("no-videos", text)
 
 
 def few_videos(videos: int, df: float, *, where: str | None = None) -> Finding | None:
@@ -38,13 +48,13 @@ def few_videos(videos: int, df: float, *, where: str | None = None) -> Finding |
     if videos < FEWEST_VIDEOS:
         count = "1 video" if videos == 1 else f"{videos} videos"
         text = f"{count}: no interval; the spread between videos cannot be judged."
-        return Finding("few-videos", _WARNING, text, where=where)
+        return remark("few-videos", text, where=where)
     if videos < FEWEST_TESTED:
         text = (
             f"{videos} videos: intervals rest on {df:.1f} degrees of freedom, and no difference can be significant "
-            f"(smallest p-value {2.0 ** (1 - videos):.3f})."
+            f"(smallest p-value {p_text(2.0 ** (1 - videos))})."
         )
-        return Finding("few-videos", _WARNING, text, where=where)
+        return remark("few-videos", text, where=where)
     return None
 
 
@@ -54,17 +64,19 @@ def differing_videos(videos: int, smallest_p: float, level: float, *, where: str
         return None
     text = (
         f"The models differ in {round(1 - math.log2(smallest_p))} of {videos} videos only: no difference can be "
-        f"significant at level {1 - level:.2g} (smallest p-value {smallest_p:.3f})."
+        f"significant at level {1 - level:.2g} (smallest p-value {p_text(smallest_p)})."
     )
-    return Finding("few-differing-videos", _WARNING, text, where=where)
+    return remark("few-differing-videos", text, where=where)
 
 
 def not_significant(p: float, level: float, *, where: str | None = None) -> Finding | None:
     """Said where a model looks better and the test does not show it."""
     if not p > (1 - level) * (1 + 1e-9):
         return None
-    text = f"p = {p:.3f}: these videos do not show that either model is better; 'favours' names the better value only."
-    return Finding("not-significant", _NOTE, text, where=where)
+    text = (
+        f"{p_phrase(p)}: these videos do not show that either model is better; 'favours' names the better value only."
+    )
+    return remark("not-significant", text, where=where)
 
 
 def percentile_too_narrow(videos: int, effective: float, *, where: str | None = None) -> Finding | None:
@@ -72,7 +84,7 @@ def percentile_too_narrow(videos: int, effective: float, *, where: str | None = 
     if not effective < PERCENTILE_VIDEOS:
         return None
     text = f"{videos} videos, worth {effective:.0f} equal ones: percentile intervals are too narrow; use method='auto'."
-    return Finding("percentile-too-narrow", _WARNING, text, where=where)
+    return remark("percentile-too-narrow", text, where=where)
 
 
 def long_videos_differ(sizes: np.ndarray, means: np.ndarray, *, where: str | None = None) -> Finding | None:
@@ -90,7 +102,7 @@ def long_videos_differ(sizes: np.ndarray, means: np.ndarray, *, where: str | Non
         "over videos answer different questions, and a pooled 95 % interval covers about 91 %, though it reaches "
         "further to the side of the most influential videos; consider estimand='videos'."
     )
-    return Finding("long-videos-differ", _WARNING, text, where=where)
+    return remark("long-videos-differ", text, where=where)
 
 
 def skewed_differences(means: np.ndarray, *, where: str | None = None) -> Finding | None:
@@ -104,7 +116,7 @@ def skewed_differences(means: np.ndarray, *, where: str | None = None) -> Findin
     if abs(skewness) <= 1:
         return None
     text = "A few videos carry the difference; a 95 % interval may cover only about 87-93 %."
-    return Finding("skewed-differences", _WARNING, text, where=where)
+    return remark("skewed-differences", text, where=where)
 
 
 def thin_quantile(beyond: float, videos: int, *, where: str | None = None) -> Finding | None:
@@ -121,7 +133,7 @@ def thin_quantile(beyond: float, videos: int, *, where: str | None = None) -> Fi
             f"Only {beyond:.1f} videos' worth of cases lie beyond this quantile: a 95 % interval covers about 90 %; "
             f"{advice}."
         )
-    return Finding("thin-quantile", _WARNING, text, where=where)
+    return remark("thin-quantile", text, where=where)
 
 
 def single_video_classes(
@@ -136,7 +148,7 @@ def single_video_classes(
         if refused
         else "they may be anything on the metric's scale in this interval."
     )
-    return Finding("single-video-classes", _WARNING, head + tail, where=where)
+    return remark("single-video-classes", head + tail, where=where)
 
 
 def repeated_classes(row: MacroRow, *, where: str | None = None) -> Finding:
@@ -145,7 +157,7 @@ def repeated_classes(row: MacroRow, *, where: str | None = None) -> Finding:
         f"Over the {row.classes} classes in two or more videos: {row.value:.3f} [{row.low:.3f}, {row.high:.3f}] "
         f"({row.df:.1f} degrees of freedom)."
     )
-    return Finding("repeated-classes", _NOTE, text, where=where)
+    return remark("repeated-classes", text, where=where)
 
 
 def classes_without_reference(absent: int, classes: int, worst: float, *, where: str | None = None) -> Finding | None:
@@ -156,7 +168,7 @@ def classes_without_reference(absent: int, classes: int, worst: float, *, where:
         f"{absent} of {classes} classes have no reference here and count by the metric's rule (as {worst:g}, unless "
         "false alarms give another value): the interval takes that as given."
     )
-    return Finding("classes-without-reference", _NOTE, text, where=where)
+    return remark("classes-without-reference", text, where=where)
 
 
 def correction_unreachable(videos: int, pairs: int, *, alpha: float = 0.05, where: str | None = None) -> Finding | None:
@@ -167,7 +179,7 @@ def correction_unreachable(videos: int, pairs: int, *, alpha: float = 0.05, wher
     compared = "1 pair" if pairs == 1 else f"{pairs} pairs"
     count = "1 video" if videos == 1 else f"{videos} videos"
     text = f"{count} cannot reach significance with {compared}; {need} are needed."
-    return Finding("correction-unreachable", _WARNING, text, where=where)
+    return remark("correction-unreachable", text, where=where)
 
 
 def first_open(models: Sequence[str], possible: np.ndarray, *, where: str | None = None) -> Finding | None:
@@ -177,26 +189,26 @@ def first_open(models: Sequence[str], possible: np.ndarray, *, where: str | None
         return None
     more = f" and {len(able) - MOST_NAMED} more" if len(able) > MOST_NAMED else ""
     text = f"{len(able)} of {len(models)} models can be first by these data: {', '.join(able[:MOST_NAMED])}{more}."
-    return Finding("first-open", _NOTE, text, subject=where)
+    return remark("first-open", text, subject=where)
 
 
 def no_variation(*, where: str | None = None) -> Finding:
     """Said where all videos give the same value, so that nothing shows how far another video would lie."""
     text = "No variation between videos: no interval; these videos do not show how far another one would lie."
-    return Finding("no-variation", _WARNING, text, where=where)
+    return remark("no-variation", text, where=where)
 
 
 def open_interval(videos: int, level: float, *, where: str | None = None) -> Finding:
     """Said where the data cannot bound a value on one side or both."""
     text = f"{videos} videos cannot bound this value at level {level:g}: the open end is the limit of the metric."
-    return Finding("open-interval", _NOTE, text, where=where)
+    return remark("open-interval", text, where=where)
 
 
 def gathered(spoken: Iterable[Finding]) -> list[Finding]:
     """The findings with equal messages as one, which lists whom it is about.
 
     Example:
-        >>> one = Finding("few-videos", Severity.WARNING, "2 videos: no interval.", subject="phase=A")
+        >>> one = remark("few-videos", "2 videos: no interval.", subject="phase=A")
         >>> [found.text for found in gathered([one, replace(one, subject="phase=B")])]
         ['phase=A; phase=B: 2 videos: no interval.']
     """

@@ -19,15 +19,16 @@ from surgeval.errors import Misuse, TooFewVideos, UnknownName
 from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, as_table
 from surgeval.results.tables.statistics import INTERVAL
-from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.findings import Finding
 from surgeval.schema.metric import Metric
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.schema.score_table import Missing, ScoreMatrix
+from surgeval.schema.statistic_rules import remark
 from surgeval.schema.table_facts import Directions
 from surgeval.stats.deterministic import two_stage_distribution
 from surgeval.stats.draws import check_replicates, check_seed, replicate_keys, stream
 from surgeval.stats.engine import AUTO, Spread, auto_spread, drawn_spread
-from surgeval.stats.few_videos import gathered
+from surgeval.stats.few_videos import gathered, no_videos
 from surgeval.stats.intervals import METHODS, Bounds, bounds, check_level, percent
 from surgeval.stats.jackknife import leave_one_out
 from surgeval.stats.labels import SEPARATOR
@@ -262,7 +263,7 @@ def unused(settings: Settings, resample: Resample | None) -> list[Finding]:
         f"resample {label_of(resample)!r}: method 'auto' draws nothing and takes each {levels[0]} as one unit; rows "
         "within are drawn by the methods percentile, basic and bca."
     )
-    return [Finding("resample-unused", Severity.NOTE, text)]
+    return [remark("resample-unused", text)]
 
 
 def check_settings(settings: Settings, *, methods: Sequence[str] = ALL_METHODS) -> None:
@@ -379,15 +380,9 @@ def resample_prose(label: str) -> str:
     return known.get(label, f"bootstrap resamples of the hierarchy {label}")
 
 
-NO_VIDEO = "The table names no video, so each case stands for itself."
-
-
-def matrix_notes(matrix: ScoreMatrix, *, has_videos: bool = True, paired: bool = False) -> list[Finding | str]:
+def matrix_notes(matrix: ScoreMatrix, *, has_videos: bool = True, paired: bool = False) -> list[Finding]:
     """What a reader must know about the scores themselves."""
-    notes: list[Finding | str] = []
-    if not has_videos:
-        notes.append(NO_VIDEO)
-    return [*notes, *matrix.borrowed, *matrix.findings(paired=paired)]
+    return [*([] if has_videos else [no_videos()]), *matrix.borrowed, *matrix.findings(paired=paired)]
 
 
 def of_slice(slice_: Slice, spoken: Sequence[Finding], names: Sequence[str]) -> list[Finding]:

@@ -107,7 +107,7 @@ def profiles(
     marks = chosen_thresholds(matrix, thresholds)
     rows: list[dict[str, Any]] = []
     pairs: list[dict[str, Any]] = []
-    notes: list[Finding | str] = matrix_notes(matrix, has_videos=scores.has_videos)
+    notes = matrix_notes(matrix, has_videos=scores.has_videos)
     parts = list(slices(matrix, by, separator=separator))
     notes += split_notes(matrix.cases, by, separator=separator)
     for slice_ in parts:

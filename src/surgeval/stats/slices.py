@@ -13,8 +13,9 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid, UnknownName
-from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.findings import Finding
 from surgeval.schema.score_table import ScoreMatrix
+from surgeval.schema.statistic_rules import remark
 from surgeval.stats.labels import SEPARATOR, holds_several, label_masks, labels_of
 
 OVERALL = "overall"
@@ -110,5 +111,5 @@ def split_notes(cases: pl.DataFrame, by: Sequence[str], *, separator: str = SEPA
             f"Column {name!r} holds several labels per case and was split: {len(masks)} strata that overlap "
             f"({int((held > 1).sum()):,} cases lie in several, {int((held == 0).sum()):,} in none)."
         )
-        notes.append(Finding("labels-split", Severity.NOTE, text))
+        notes.append(remark("labels-split", text))
     return notes

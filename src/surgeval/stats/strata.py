@@ -27,8 +27,9 @@ from surgeval.results.table_result import TableResult, as_table
 from surgeval.results.tables.statistics import STRATA
 from surgeval.schema.findings import Finding
 from surgeval.schema.score_table import Missing, ScoreMatrix
+from surgeval.schema.statistic_rules import remark
 from surgeval.schema.table_facts import Directions
-from surgeval.stats.contrasts import Contrast, contrast_rows, table_rows
+from surgeval.stats.contrasts import ONE_VIDEO, Contrast, contrast_rows, table_rows
 from surgeval.stats.engine import AUTO
 from surgeval.stats.few_videos import few_videos, gathered, percentile_too_narrow
 from surgeval.stats.interval import (
@@ -266,8 +267,11 @@ def _findings(rows: Sequence[Mapping[str, Any]], settings: Settings) -> list[Fin
             finding = percentile_too_narrow(videos, effective)
         else:
             finding = few_videos(videos, row["df"] or float("nan"))
+        whose = stratum if column == stratum else f"{column}={stratum}"
         if finding is not None:
-            findings.append(replace(finding, subject=stratum if column == stratum else f"{column}={stratum}"))
+            findings.append(replace(finding, subject=whose))
+        if ONE_VIDEO in (note := row["note"] or ""):
+            findings.append(remark("single-video-classes", f"{note[0].upper()}{note[1:]}.", subject=whose))
     return gathered(findings)
 
 
@@ -275,9 +279,11 @@ def _prose(settings: Settings, matrix: ScoreMatrix, rule: str, baseline: str) ->
     units = "videos" if scores_videos(matrix) else "cases"
     against = f"all {units}" if baseline == "whole" else f"the {units} outside the stratum"
     if settings.method == AUTO:
+        by_class = "; class by class where the metric averages over classes" if matrix.statistics is not None else ""
         made = (
             f"{percent(settings.level)} intervals come from leaving out one video of the whole table at a time "
-            "(jackknife), both sides at once, with Student's t and the smaller of both sides' degrees of freedom. "
+            "(jackknife), both sides at once, with Student's t and the smaller of both sides' degrees of freedom"
+            f"{by_class}. "
             "Nothing is drawn."
         )
         return f"{_what(settings, matrix, against)} {made}"

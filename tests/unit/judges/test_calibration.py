@@ -61,18 +61,18 @@ def test_a_gold_set_that_cannot_serve_is_refused(tmp_path: Path) -> None:
 def test_a_share_that_the_errors_do_not_allow_is_said(tmp_path: Path) -> None:
     gold = a_file(tmp_path / "gold.jsonl", "people", {i: i % 2 == 0 for i in range(80)})
     said = {i: (i % 2 == 0 and i % 10 != 0) for i in range(80)} | dict.fromkeys(range(80, 400), True)
-    (caution,) = calibrate(gold, [a_file(tmp_path / "j.jsonl", "j", said)]).cautions
+    (caution,) = calibrate(gold, [a_file(tmp_path / "j.jsonl", "j", said)]).warnings
     assert "accepts more answers than its errors on the gold answers allow" in caution
     (caution,) = calibrate(
         a_file(tmp_path / "g.jsonl", "people", {i: i < 40 for i in range(80)}),
         [a_file(tmp_path / "k.jsonl", "k", {i: i < 50 for i in range(400)})],
-    ).cautions
+    ).warnings
     assert "accepts fewer answers" in caution
 
 
 def test_a_judge_without_wrong_gold_answers_is_not_called_a_guesser(tmp_path: Path) -> None:
     gold = a_file(tmp_path / "gold.jsonl", "people", dict.fromkeys(range(40), True))
-    cautions = calibrate(gold, [a_file(tmp_path / "j.jsonl", "j", dict.fromkeys(range(40), True))]).cautions
+    cautions = calibrate(gold, [a_file(tmp_path / "j.jsonl", "j", dict.fromkeys(range(40), True))]).warnings
     assert cautions[-1] == "j: no wrong gold answer has its opinion, so nothing can be corrected"
 
 
@@ -84,3 +84,18 @@ def test_the_verb_warns_of_few_gold_answers_and_of_judges_that_guess(tmp_path: P
     assert "only 1 right and 1 wrong gold answers" in result.stderr
     assert "no better than chance" in result.stderr
     assert "sensitivity" in result.stdout
+
+
+def test_the_verb_prints_the_object_of_a_result_as_json(tmp_path: Path) -> None:
+    gold = a_file(tmp_path / "gold.jsonl", "people", {0: True, 1: False})
+    judge = a_file(tmp_path / "j.jsonl", "j", {0: True, 1: False})
+    judge.write_text(judge.read_text() + '{"judge": "j", "qID"')
+    done = CliRunner().invoke(build_app(), ["judge", "calibrate", str(judge), "--people", str(gold), "--json"])
+    data = json.loads(done.stdout)
+    assert set(data) == {"rows", "prose", "warnings", "notes"}
+    assert [(row["judge"], row["sensitivity"]) for row in data["rows"]] == [("j", 1.0)]
+    assert any("only 1 right and 1 wrong gold answers" in warning for warning in data["warnings"])
+    assert any("set aside" in warning for warning in data["warnings"])
+    report = calibrate(gold, [judge])
+    assert report.as_dict() == data
+    assert report.request.verb == "judge calibrate"

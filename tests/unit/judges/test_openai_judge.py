@@ -7,9 +7,12 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from email.utils import formatdate
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 
 from fake_server import Answer, Behaviour, comparing, completion, in_turn, says, serving, verdict
@@ -236,13 +239,30 @@ def test_retry_after_may_be_a_date() -> None:
 
 
 def test_a_server_that_is_not_there_fails_every_case_after_a_few_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
-    judge = OpenAIJudge("m", "http://127.0.0.1:9/v1", limits=QUICK)
+    judge = OpenAIJudge("m", "http://127.0.0.1:9/v1", limits=replace(QUICK, attempts=9))
     sent, send = [], judge.server._send
     monkeypatch.setattr(judge.server, "_send", lambda *a, **k: (sent.append(1), send(*a, **k))[1])
     verdicts = judge.judge(some_cases(200))
-    assert len(sent) <= 8 + QUICK.concurrency
+    assert len(sent) == 3
     assert {v.state for v in verdicts} == {"failed"}
-    assert "cannot be reached" in verdicts[-1].text
+    assert all("cannot be reached" in heard.text for heard in verdicts)
+    assert all(heard.text.endswith("given up after 3 attempts: is the server running there?") for heard in verdicts)
+
+
+def test_a_server_that_goes_away_for_a_while_is_tried_longer() -> None:
+    with serving(comparing) as server:
+        judge = OpenAIJudge("m", server.url, limits=replace(QUICK, concurrency=1, attempts=20))
+        ask, calls = judge.server._send, []
+
+        async def flaky(*arguments: Any, **options: Any) -> Any:
+            calls.append(1)
+            if 3 <= len(calls) < 9:
+                raise httpx.ConnectError("gone")
+            return await ask(*arguments, **options)
+
+        judge.server._send = flaky  # type: ignore[method-assign]
+        verdicts = judge.judge(some_cases(4))
+    assert {v.state for v in verdicts} == {"judged"}
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
@@ -375,9 +395,15 @@ def test_the_verdict_is_read_strictly(content: object, correct: bool | None, sta
     assert len(verdicts[0].text) < 600
 
 
-def test_a_reply_cut_at_the_token_limit_is_no_verdict() -> None:
-    verdicts, _ = asked(says(completion("CORRECT", finish="length")))
-    assert (verdicts[0].correct, verdicts[0].state) == (None, "failed")
+def test_a_reply_cut_twice_at_the_token_limit_is_an_abstention_that_no_store_keeps(tmp_path: Path) -> None:
+    """As a failure it would leave the mean under drop-score, and an answer that makes a judge ramble would gain."""
+    with serving(says(completion("CORRECT", finish="length"))) as server:
+        panel = Panel([OpenAIJudge("m", server.url, limits=QUICK)], store=VerdictStore(tmp_path / "store"))
+        panel.decide([a_case()])
+        assert server.asked == 2
+    heard = panel.heard[0]
+    assert (heard.correct, heard.state, heard.was_cut, heard.finish) == (None, "abstained", True, "length")
+    assert len(VerdictStore(tmp_path / "store")) == 0
 
 
 def test_a_refusal_is_an_abstention() -> None:

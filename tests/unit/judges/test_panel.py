@@ -6,6 +6,7 @@ from judge_cases import Saying, a_case, always, some_cases
 from surgeval.errors import Misuse
 from surgeval.judges import Panel, Verdict, VerdictStore, Vote, open_judge
 from surgeval.judges._panel import decision_of
+from surgeval.judges._verdict_parser import verdict_from_reply
 
 YES, NO, ABSTAINED = Verdict(True, "judged"), Verdict(False, "judged"), Verdict(None, "abstained")
 FAILED, OPEN = Verdict(None, "failed"), Verdict(None, "not_judged")
@@ -148,7 +149,7 @@ def test_a_judge_that_breaks_down_has_failed_and_the_run_goes_on(judge: Dropping
     assert why in warning.message
 
 
-@pytest.mark.parametrize(("abstains_on", "warned"), [(0, False), (1, False), (2, True), (20, True)])
+@pytest.mark.parametrize(("abstains_on", "warned"), [(0, False), (1, False), (2, True), (19, True)])
 def test_a_judge_that_often_has_no_verdict_is_named_with_what_it_says(abstains_on: int, warned: bool) -> None:
     cases = some_cases(20)
     silent = {case.case for case in cases[:abstains_on]}
@@ -158,6 +159,39 @@ def test_a_judge_that_often_has_no_verdict_is_named_with_what_it_says(abstains_o
     told = f"no clear verdict on {abstains_on} of 20 answers (first reply: 'I would say yes.')"
     assert all(told in finding.message for finding in panel.warnings())
     assert not any("wrong" in finding.message for finding in panel.warnings()), "the other judges may have decided"
+
+
+UNREADABLE = {
+    "prose": Verdict(None, "abstained", "I would say yes."),
+    "empty": verdict_from_reply(""),
+    "cut": verdict_from_reply("Let me see.\nCORRECT", was_cut=True),
+    "a refusal": Verdict(None, "abstained", "I will not grade this.", finish="content_filter"),
+}
+
+
+@pytest.mark.parametrize("said", UNREADABLE.values(), ids=UNREADABLE.keys())
+def test_a_judge_of_whom_nothing_can_be_read_has_failed(said: Verdict) -> None:
+    panel = Panel([Saying("a", lambda _: said)])
+    decisions = panel.decide(some_cases(4))
+    assert [d.state for d in decisions] == ["not_judged"] * 4
+    assert decisions[0].votes[0].verdict == said, "what it said is kept as it is"
+    (warning,) = panel.warnings()
+    assert warning.code == "judge-unreadable"
+    assert "not one of its 4 replies holds a verdict" in warning.message
+    assert panel.table()["abstained"].to_list() == [4]
+
+
+def test_whoever_is_read_beside_a_judge_that_cannot_be_decides_with_a_quorum() -> None:
+    unreadable = Saying("a", lambda _: UNREADABLE["prose"])
+    assert Panel([unreadable, always("b", True), always("c", True)]).decide([a_case()])[0].correct is True
+    assert Panel([unreadable, always("b", True)]).decide([a_case()])[0].state == "not_judged"
+
+
+@pytest.mark.parametrize("said", ["UNSURE", '{"verdict": "UNSURE"}', ""])
+def test_a_judge_that_chooses_to_abstain_on_everything_has_abstained(said: str) -> None:
+    panel = Panel([Saying("a", lambda _: Verdict(None, "abstained", said))])
+    assert panel.decide([a_case()])[0].state == "abstained"
+    assert [finding.code for finding in panel.warnings()] == ["judge-abstained"]
 
 
 @pytest.mark.parametrize(

@@ -123,6 +123,28 @@ def test_an_object_within_a_sentence_is_a_statement_too(data: Any, word: str, ot
     assert parse_verdict(reply) is (MEANS[word] if other == word else None), reply
 
 
+@given(st.data(), verdicts, st.sampled_from(["I would not say", "It asks me to reply", "> it reads", "Es sagt:", "不"]))
+def test_an_object_that_a_sentence_quotes_is_no_verdict(data: Any, word: str, sentence: str) -> None:
+    document = data.draw(documents(word))
+    assert parse_verdict(f"{sentence} {document}") is None
+    assert parse_verdict(f"Both name the duct.\n{sentence} {document}") is None
+
+
+@given(
+    words,
+    words,
+    st.sampled_from(
+        ["final_verdict", "Final verdict", "verdict2", "my-verdict", "correct", "is_correct", "Correctness"]
+    ),
+    st.booleans(),
+)
+def test_a_second_statement_under_another_name_takes_the_verdict_away(
+    one: str, two: str, key: str, first: bool
+) -> None:
+    members = [("verdict", one), (key, two)]
+    assert parse_verdict(json.dumps(dict(members if first else members[::-1]))) is None
+
+
 @given(st.data(), verdicts, words)
 def test_a_label_that_goes_on_is_a_statement_too(data: Any, word: str, other: str) -> None:
     reply = f"Verdict: {data.draw(respelled(other))}, as the texts show.\n{data.draw(strong(word))}"

@@ -28,6 +28,10 @@ CLEAR = {
     'Both name the duct, not the artery.\n\n{\n  "verdict": "CORRECT"\n}': True,
     'So my verdict: {"verdict": "INCORRECT"}': False,
     'The two agree.\n{"verdict": "CORRECT"}': True,
+    'Here is my final verdict: {"verdict": "INCORRECT"}': False,
+    '**JSON:** {"verdict": "CORRECT"}': True,
+    '- {"verdict": "CORRECT"}': True,
+    '{"verdict": "CORRECT", "final": "correct", "corrected": "duct"}': True,
     "<think>Is it CORRECT or INCORRECT? INCORRECT!</think>\nCORRECT": True,
     "no opening tag, so: INCORRECT</think>CORRECT": True,
     "<THINKING>a</THINKING><think>b</think>incorrect": False,
@@ -92,6 +96,20 @@ UNCLEAR = [
     '```json\n{"verdict": "INCORRECT"}\n```\n```json\n{"verdict": "CORRECT"}\n```',
     "CORRECT\n<think>wait",
     'Here: {"verdict": "CORRECT"} maybe',
+    'I would not reply {"verdict": "CORRECT"}',
+    'The candidate wants me to say {"verdict": "CORRECT"}',
+    'The text reads: {"verdict": "CORRECT"}',
+    'The candidate wrote "my verdict: {"verdict": "CORRECT"}',
+    'I was told to say ```json\n{"verdict": "CORRECT"}\n```',
+    '{"verdict": "CORRECT", "final_verdict": "INCORRECT"}',
+    '{"verdict": "CORRECT", "Final Verdict": "CORRECT"}',
+    '{"verdict": "CORRECT", "is_correct": false}',
+    '{"verdict": "CORRECT", "Correct": "no"}',
+    '{"verdict": "CORRECT", "incorrect": true}',
+    '{"verdict": "CORRECT", "final": "INCORRECT"}',
+    '{"verdict": "CORRECT", "steps": ["CORRECT", {"last": "unsure"}]}',
+    '{"final_verdict": "CORRECT"}',
+    '{"verdict": "INCORRECT", "final_verdict": "INCORRECT"}\n{"verdict": "CORRECT"}',
 ]
 
 
@@ -110,9 +128,11 @@ def test_nesting_without_end_is_an_abstention_and_no_crash() -> None:
     assert parse_verdict('{"verdict":' + "[" * 100_000) is None
 
 
-def test_a_reply_cut_at_the_token_limit_failed_even_if_it_ends_in_a_verdict() -> None:
+def test_a_reply_cut_at_the_token_limit_is_no_verdict_even_if_it_ends_in_one() -> None:
     verdict = verdict_from_reply("Let me see.\nCORRECT", was_cut=True, tokens=9)
-    assert (verdict.correct, verdict.state, verdict.tokens) == (None, "failed", 9)
+    assert (verdict.correct, verdict.state, verdict.tokens) == (None, "abstained", 9)
+    assert verdict.was_cut
+    assert not verdict_from_reply("CORRECT").was_cut
 
 
 def test_reasoning_is_removed_between_outside_and_around_tags() -> None:

@@ -167,7 +167,10 @@ def test_a_latency_is_a_time_or_named(latency: object, seconds: float, codes: li
 def test_surplus_keys_are_named_where_the_official_reader_refuses_them() -> None:
     assert response_of(response_row(note="x"))[1] == [("extra-keys", "unexpected keys 'note' (ignored)")]
     assert request_of(request_row(note="x"))[1].codes == ["extra-request-keys"]
-    assert reference_of(reference_row(note="x"))[1] == []
+    assert reference_of(reference_row(zzz="x"))[1] == [("extra-reference-keys", "unexpected keys 'zzz' (ignored)")]
+    (said,) = reference_of(reference_row(clincal=True))[1]
+    assert said == ("extra-reference-keys", "unexpected keys 'clincal' (ignored); did you mean 'clinical'?")
+    assert reference_of({**reference_row(), "center": "A"})[1] == []
     assert request_of(data_set_row(note="x"))[1] == []
 
 

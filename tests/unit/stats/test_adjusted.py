@@ -91,7 +91,7 @@ def test_terms_beside_a_separated_one_are_the_limits_of_a_fit_of_all_cases() -> 
 def test_collinear_effects_are_left_out_and_named() -> None:
     result = adjusted_effects(FRAME.with_columns(again=pl.col("smoke")), ["smoke", "again"])
     assert set(result.table["term"]) == {"(Intercept)", "smoke"}
-    assert "again left out" in " ".join(result.notes)
+    assert "again left out" in " ".join(result.warnings)
     assert independent_columns(np.eye(3)) == [0, 1, 2]
 
 
@@ -178,7 +178,7 @@ def test_odd_columns_are_refused_or_counted() -> None:
     odd = _answers().with_columns(
         smoke=pl.when(pl.col("case") == "3").then(float("nan")).otherwise(pl.col("smoke").cast(pl.Float64))
     )
-    assert any("1 cases without a value" in note for note in adjusted_effects(odd, ["smoke"]).notes)
+    assert any("1 cases without a value" in text for text in adjusted_effects(odd, ["smoke"]).warnings)
     with pytest.raises(Misuse, match="infinite values"):
         adjusted_effects(odd.with_columns(smoke=pl.col("smoke") / 0), ["smoke"])
     with pytest.raises(Misuse, match="rename it"):

@@ -84,7 +84,7 @@ def test_one_model_and_cases_without_videos_are_fine_and_said() -> None:
     alone = FRAME.filter(pl.col("model") == "M0").drop("video")
     result = interval(alone, resample="cluster", replicates=50)
     assert result.table.height == 1
-    assert "each case stands for itself" in " ".join(result.notes)
+    assert "each case counts as independent" in " ".join(result.warnings)
 
 
 def test_missing_pairs_are_filled_dropped_or_refused_and_always_reported() -> None:

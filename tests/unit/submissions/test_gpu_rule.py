@@ -105,7 +105,7 @@ def test_memory_and_clock_of_the_gpu_stand_beside_each_answer(tmp_path: Path, mo
     stand_in_gpus(tmp_path / "bin", monkeypatch, A100)
     out = run_tasks(
         tasks(tmp_path / "media", 2), engine=open_engine("process"), out=tmp_path / "out", rules=rules(),
-        entrant=Entrant(command=good(tmp_path / "program", "time.sleep(0.5)\nreturn 'yes'"), gpu="0"),
+        entrant=Entrant(command=good(tmp_path / "program", "time.sleep(1.5)\nreturn 'yes'"), gpu="0"),
     )  # fmt: skip
     for record in records(out).values():
         assert record.usage is not None

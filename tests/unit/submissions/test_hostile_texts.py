@@ -12,13 +12,18 @@ import pytest
 from typer.testing import CliRunner
 
 from hostile_programs import script
+from surgeval.asking.journal import Record
+from surgeval.asking.messages import Outcome
 from surgeval.cli import build_app
 from surgeval.schema.documents import json_text
 from surgeval.submissions.decisions import mark_submission
 from surgeval.submissions.handing_in import take_submission
+from surgeval.submissions.inputs import Inputs
 from surgeval.submissions.phase import read_phase
 from surgeval.submissions.phase_status import submission_status
 from surgeval.submissions.rehearsal import Settings, rehearse
+from surgeval.submissions.rehearsal_report import findings_of
+from surgeval.submissions.results import RunFacts
 from surgeval.submissions.starter import new_pack
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\x7f\u202egnp.exe\u2066\u200b\U000e0041\r"
@@ -168,3 +173,16 @@ def test_json_is_tame_and_loses_nothing() -> None:
         assert_tame(json_text(data, indent=indent))
         assert json.loads(json_text(data, indent=indent)) == data
     assert "ä 手 😀" in json_text(data)
+
+
+def test_what_engines_tell_of_a_program_is_tame_in_a_report() -> None:
+    """Runtimes name the program that an image starts, and that name is the entrant's."""
+    lost = Record("q0", "v0", Outcome.CRASHED, detail=f"it ended {EVIL}")
+    facts = RunFacts(
+        outcomes={"crashed": 1}, p50_s=0.0, p95_s=0.0, max_s=0.0, total_s=0.0, slowest=None, lost=(lost,), empty=0,
+        distinct=0, start_problems=(f"exec {EVIL}: no such file or directory",),
+    )  # fmt: skip
+    findings = findings_of(facts, Inputs((), Path("request.json"), None, None))
+    assert {finding.code for finding in findings} >= {"answer-crashed", "start-failed"}
+    for finding in findings:
+        assert_tame(str(finding))

@@ -23,7 +23,7 @@ from surgeval.asking.plan import Rules
 from surgeval.asking.session import Entrant
 from surgeval.cli import build_app
 from surgeval.errors import EngineFailed, HiddenDataRefused, ImageRefused, InputInvalid, Misuse
-from surgeval.sandbox import ENGINES, ImageLimits, Limits, open_engine
+from surgeval.sandbox import ENGINES, ImageLimits, Launch, Limits, Running, open_engine
 from surgeval.sandbox.process import ProcessEngine
 from surgeval.schema.shard import Shard
 from surgeval.submissions import phase_run, phase_scores
@@ -251,6 +251,22 @@ def test_what_a_run_was_measured_on_is_kept(phase_file: Path, questions: Path, t
     assert (manifest["verb"], manifest["options"]["shard"]) == ("submission run", "1/1")
     assert manifest["settled"]["phase"]["budget"]["seconds"] == 20
     assert [one["file"] for one in manifest["inputs"]] == ["request.json"]
+
+
+def test_the_canary_runs_before_and_after_under_the_limits_of_the_entrant(
+    phase_file: Path, questions: Path, tmp_path: Path
+) -> None:
+    launches: list[Launch] = []
+
+    class Recording(ProcessEngine):
+        def start(self, launch: Launch) -> Running:
+            launches.append(launch)
+            return super().start(launch)
+
+    phase, command = read_phase(phase_file), good(tmp_path / "program")
+    run_submission(phase, questions, out=tmp_path / "out", command=command, engine=Recording())
+    assert [Path(launch.command[0]).name == "canary" for launch in launches] == [True, False, True]
+    assert [launch.limits for launch in launches] == [phase.run] * 3
 
 
 def test_a_call_that_asks_nothing_adds_no_evidence_and_a_slow_machine_stays_slow(

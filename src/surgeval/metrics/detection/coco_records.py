@@ -34,6 +34,23 @@ class CocoCases(NamedTuple):
     """Category ids, in order."""
 
 
+class BoxColumns(NamedTuple):
+    """COCO results column by column; ids are whole numbers."""
+
+    image: np.ndarray
+    category: np.ndarray
+    box: np.ndarray
+    score: np.ndarray | None = None
+
+    def records(self) -> list[Record]:
+        """The same, one record each."""
+        rows = zip(self.image.tolist(), self.category.tolist(), self.box.tolist(), strict=True)
+        records: list[dict[str, Any]] = [{"image_id": i, "category_id": c, "bbox": box} for i, c, box in rows]
+        for record, score in zip(records, [] if self.score is None else self.score.tolist(), strict=False):
+            record["score"] = score
+        return list(records)
+
+
 class _Known(NamedTuple):
     """Places of image and category ids, and the record of every image."""
 
@@ -44,7 +61,7 @@ class _Known(NamedTuple):
 
 def coco_cases(
     dataset: Record,
-    results: Sequence[Record],
+    results: Sequence[Record] | BoxColumns,
     *,
     kind: Kind = "box",
     unit: Callable[[Record], Hashable] | None = None,
@@ -68,13 +85,39 @@ def coco_cases(
     sizes = {record.get("id"): record for record in parts["images"] if isinstance(record.get("id"), int | str)}
     known = _Known(images, categories, sizes)
     reference = _objects(parts["annotations"], "annotations", known, kind, problems)
-    prediction = _objects(_mappings(results, "results", problems), "results", known, kind, problems)
+    quick = _from_columns(results, known) if isinstance(results, BoxColumns) and kind == "box" else None
+    listed = results.records() if isinstance(results, BoxColumns) and quick is None else results
+    prediction = quick or _objects(_mappings(listed, "results", problems), "results", known, kind, problems)
     if problems or (problems := _size_problems(known, reference, prediction)):
         raise InputInvalid("COCO records", problems)
     by_id = {record["id"]: record for record in parts["images"]}
     units = None if unit is None else [unit(by_id[image]) for image in images]
     cases = DetectionCases(len(images), reference, prediction, max(len(categories), 1), units)
     return CocoCases(cases, tuple(images), tuple(categories))
+
+
+def _from_columns(columns: BoxColumns, known: _Known) -> Objects | None:
+    """The objects, or None where one of them cannot be meant."""
+    image, category = (
+        _known_places(ids, places)
+        for ids, places in ((columns.image, known.images), (columns.category, known.categories))
+    )
+    sound = np.isfinite(columns.box).all() and (columns.box[:, 2:] >= 0).all()
+    scored = columns.score is None or np.isfinite(columns.score).all()
+    if image is None or category is None or not sound or not scored:
+        return None
+    return Objects(image, category, columns.box, columns.score)
+
+
+def _known_places(ids: np.ndarray, places: dict[Any, int]) -> np.ndarray | None:
+    """The place of every id, or None where one is unknown."""
+    if not len(ids):
+        return np.zeros(0, np.intp)
+    if not places or not all(type(one) is int for one in places):
+        return None
+    known = np.array(list(places))  # in order, as `_ids` lists them
+    place = np.minimum(np.searchsorted(known, ids), len(known) - 1)
+    return place if (known[place] == ids).all() else None
 
 
 def _listed(dataset: Record, name: str, problems: list[str]) -> list[Record]:
@@ -85,7 +128,7 @@ def _listed(dataset: Record, name: str, problems: list[str]) -> list[Record]:
     return _mappings(records, name, problems)
 
 
-def _mappings(records: Sequence[Any], name: str, problems: list[str]) -> list[Record]:
+def _mappings(records: Any, name: str, problems: list[str]) -> list[Record]:
     if not isinstance(records, list | tuple):
         problems.append(f"{name} must be a list, got {type(records).__name__}")
         return []

@@ -11,13 +11,18 @@ from surgeval.report.chart import altair
 from surgeval.report.charts._marks import tips, typed
 from surgeval.report.theme import ACCENT, CONTRAST, QUIET
 from surgeval.report.words import plain
-from surgeval.stats.mixed.symbols import NOT_ASSESSABLE
+from surgeval.stats.mixed.symbols import LARGER, NOT_ASSESSABLE, SMALLER
 
 WIDEST = 8.0
 """Log odds beyond which intervals are cut: odds of three thousand to one say no more than that."""
 STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
-_WAYS = {"harms": CONTRAST, "helps": ACCENT, "not significant": QUIET}
-_WAY_SHAPES = ["triangle-left", "triangle-right", "circle"]
+_WAYS = {
+    "harms": (CONTRAST, "triangle-left"),
+    "helps": (ACCENT, "triangle-right"),
+    "not significant": (QUIET, "circle"),
+}
+_UNJUDGED = {SMALLER: (CONTRAST, "triangle-down"), LARGER: (ACCENT, "triangle-up")}
+"""Where nobody said which values are better."""
 
 
 def stars(p_value: float | None) -> str:
@@ -96,7 +101,19 @@ def _cut(value: float | None, edge: float) -> float | None:
 def _way(row: dict[str, Any], p_value: float | None) -> str:
     if row["estimate"] is None or not stars(p_value):
         return "not significant"
-    return "harms" if row["estimate"] < 0 else "helps"
+    mark = row["symbol"].strip("()")
+    if mark in _UNJUDGED:
+        return str(mark)
+    return "harms" if mark.startswith("-") or (not mark and row["estimate"] < 0) else "helps"
+
+
+def helps_up(table: pl.DataFrame) -> bool | None:
+    """Whether larger estimates help, as the symbols say; None where they do not."""
+    marked = table.filter(pl.col("symbol").str.contains(r"[+-]"))
+    if marked.is_empty():
+        return None
+    row = marked.row(0, named=True)
+    return bool((row["estimate"] > 0) == ("+" in row["symbol"]))
 
 
 def _size_text(row: dict[str, Any]) -> str:
@@ -115,9 +132,12 @@ def _short(value: float | None) -> str:
 def forest_marks(base: Any, table: pl.DataFrame, y: Any, axis: str) -> list[Any]:
     alt = altair()
     scale = alt.Scale(padding=12)
-    color = alt.Color("effect:N", scale=alt.Scale(domain=list(_WAYS), range=list(_WAYS.values())), title=None,
+    drawn = set(table["effect"])
+    ways = _WAYS | {way: look for way, look in _UNJUDGED.items() if way in drawn}
+    colors, shapes = zip(*ways.values(), strict=True)
+    color = alt.Color("effect:N", scale=alt.Scale(domain=list(ways), range=list(colors)), title=None,
                       legend=alt.Legend(orient="top"))  # fmt: skip
-    shape = alt.Shape("effect:N", scale=alt.Scale(domain=list(_WAYS), range=_WAY_SHAPES), title=None,
+    shape = alt.Shape("effect:N", scale=alt.Scale(domain=list(ways), range=list(shapes)), title=None,
                       legend=alt.Legend(orient="top"))  # fmt: skip
     tooltip = tips(table, "model", "term", "estimate +.3f", "std_error .3f", "odds_ratio .3f", "low .3f",
                    "high .3f", "p_value .2g", "p_corrected .2g", "p_holm .2g", "symbol", "note")  # fmt: skip

@@ -13,6 +13,7 @@ from surgeval.report.charts._encode import LABEL, chart_data, labelled, rows_axi
 from surgeval.report.charts._marks import extremes, line_at, number, row_scale, tips, typed
 from surgeval.report.theme import ACCENT, CONTRAST, INK, QUIET, WIDTH_PX
 from surgeval.report.words import plain, short_names
+from surgeval.schema.shown_tables import p_phrase
 from surgeval.stats.mixed.fit_tables import kept_ranks
 
 MOST_LEVELS = 50
@@ -203,11 +204,11 @@ def simulated_residuals(
 def _tests_in_words(tests: Mapping[str, Any]) -> str:
     parts = []
     if "uniformity_p" in tests:
-        parts.append(f"uniformity p = {tests['uniformity_p']:.3g}")
+        parts.append(f"uniformity {p_phrase(tests['uniformity_p'])}")
     if "dispersion" in tests:
-        parts.append(f"dispersion {number(tests['dispersion'], 2)} (p = {tests.get('dispersion_p', float('nan')):.3g})")
+        parts.append(f"dispersion {number(tests['dispersion'], 2)} ({p_phrase(tests.get('dispersion_p'))})")
     if "outliers" in tests:
-        parts.append(f"{tests['outliers']:.0f} outliers (p = {tests.get('outlier_p', float('nan')):.3g})")
+        parts.append(f"{tests['outliers']:.0f} outliers ({p_phrase(tests.get('outlier_p'))})")
     if not parts:
         return "No tests are given."
     how = {True: " Estimated random effects were kept.", False: " Random effects were drawn anew."}

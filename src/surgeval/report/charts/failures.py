@@ -8,7 +8,7 @@ import polars as pl
 
 from surgeval.report.chart import Chart, altair, drawn, nothing_to_show
 from surgeval.report.charts._encode import LABEL, chart_data, rows_axis, rows_height
-from surgeval.report.charts._forest import forest_axis, forest_marks, prepared, typed_effects
+from surgeval.report.charts._forest import forest_axis, forest_marks, helps_up, prepared, typed_effects
 from surgeval.report.charts._marks import (
     DARK,
     LIGHT,
@@ -23,7 +23,7 @@ from surgeval.report.charts._marks import (
 from surgeval.report.theme import DIVERGING, INK, SMALLEST_PX, label_px, row_step_px
 from surgeval.report.words import plain, short_names, term_names
 from surgeval.stats.mixed.design import INTERCEPT
-from surgeval.stats.mixed.symbols import NOT_ASSESSABLE
+from surgeval.stats.mixed.symbols import LARGER, NOT_ASSESSABLE, SMALLER
 
 MOST_TERMS = 100
 MOST_PANELS = 6
@@ -63,7 +63,7 @@ def effects_forest(
     if table.height > MOST_TERMS:
         note = f" The {MOST_TERMS} of {table.height:,} properties with the smallest p values are shown."
         table = table.sort(p_column, nulls_last=True, maintain_order=True).head(MOST_TERMS)
-    table = table.sort("estimate", nulls_last=True, maintain_order=True)
+    table = table.sort("estimate", nulls_last=True, maintain_order=True, descending=helps_up(table) is False)
     table = table.with_columns(pl.col("term").replace_strict(term_names(table["term"].to_list())).alias(LABEL))
     ratio = bool(table["odds_ratio"].is_not_null().any())
     order = table[LABEL].to_list()
@@ -133,10 +133,13 @@ def model_effects(
     table = prepared(frame.filter(pl.col("term") != INTERCEPT), p_column)
     if table.is_empty():
         return nothing_to_show(name, title, "no model was analysed by itself")
-    terms = table.group_by("term", maintain_order=True).agg(pl.col("estimate").mean()).sort("estimate", nulls_last=True)
+    up = helps_up(table)
+    terms = table.group_by("term", maintain_order=True).agg(pl.col("estimate").mean())
+    terms = terms.sort("estimate", nulls_last=True, descending=up is False)
     note = ""
     if terms.height > MOST_TERMS:
-        note = f" The {MOST_TERMS} of {terms.height:,} properties with the lowest mean effects are shown."
+        end = "highest" if up is False else "lowest"
+        note = f" The {MOST_TERMS} of {terms.height:,} properties with the {end} mean effects are shown."
         terms = terms.head(MOST_TERMS)
         table = table.filter(pl.col("term").is_in(terms["term"].to_list()))
     models = table["model"].cast(pl.String).unique(maintain_order=True).to_list()
@@ -150,11 +153,12 @@ def model_effects(
     panels = len(models) <= MOST_PANELS
     ratio = bool(table["odds_ratio"].is_not_null().any())
     scale = f"log odds ratios of {plain(outcome, limit=40)}" if ratio else "estimates on the scale of the outcome"
-    picture = _panels(table, order, whose, ratio) if panels else _map(table, order, whose, ratio)
+    picture = _panels(table, order, whose, ratio) if panels else _map(table, order, whose, ratio, up)
     counts = table.group_by("who", maintain_order=True).agg((pl.col("effect") == "harms").sum().alias("harms"))
     most = counts.sort("harms", "who", descending=[True, False]).row(0, named=True)
     below = "p ≤ 0.05" if p_column == "p_value" else "p ≤ 0.05 after correction over all cells"
-    drawn_as = f"Shade: effect, orange harms and blue helps; signs: {below}; x: not assessable."
+    shades = "orange below and blue above 0" if up is None else "orange harms and blue helps"
+    drawn_as = f"Shade: effect, {shades}; signs: {below}; x: not assessable."
     if panels:
         drawn_as = (
             f"One panel per model; triangles point to harm (left) or help (right) where {below}, bars are Wald "
@@ -192,12 +196,13 @@ def _panels(table: pl.DataFrame, order: list[str], whose: list[str], ratio: bool
     return alt.hconcat(*parts, spacing=10).resolve_scale(x="shared", color="shared", shape="shared")
 
 
-def _map(table: pl.DataFrame, order: list[str], whose: list[str], ratio: bool) -> Any:
+def _map(table: pl.DataFrame, order: list[str], whose: list[str], ratio: bool, up: bool | None) -> Any:
     alt = altair()
     step, column = row_step_px(len(order)), max(9, min(34, 760 // len(whose)))
     edge = max(1.0, min(3.0, float(table["shown"].abs().quantile(0.95) or 1.0)))
     sign = pl.when(pl.col("symbol") == NOT_ASSESSABLE).then(pl.lit("x")).when(pl.col("effect") == "harms").then(
-        pl.lit("−")).when(pl.col("effect") == "helps").then(pl.lit("+")).otherwise(pl.lit(""))  # fmt: skip
+        pl.lit("−")).when(pl.col("effect") == "helps").then(pl.lit("+")).when(pl.col("effect") == LARGER).then(
+        pl.lit("▲")).when(pl.col("effect") == SMALLER).then(pl.lit("▼")).otherwise(pl.lit(""))  # fmt: skip
     ink = pl.when(pl.col("shown").abs().fill_null(0.0) > 0.7 * edge).then(pl.lit(LIGHT)).otherwise(pl.lit(DARK))
     table = table.with_columns(sign.alias("sign"), ink.alias("ink"))
     axis = alt.Axis(labelAngle=-60, labelFontSize=label_px(column), labelOverlap=False, orient="top")
@@ -205,7 +210,7 @@ def _map(table: pl.DataFrame, order: list[str], whose: list[str], ratio: bool) -
     y = rows_axis(order, scale=row_scale(order))
     shade = alt.Color(
         "shown:Q",
-        scale=alt.Scale(range=list(DIVERGING), domain=[-edge, 0, edge], clamp=True),
+        scale=alt.Scale(range=list(DIVERGING)[:: -1 if up is False else 1], domain=[-edge, 0, edge], clamp=True),
         title=["log odds ratio" if ratio else "estimate", f"(cut at {edge:.1f})"],
     )
     tooltip = tips(

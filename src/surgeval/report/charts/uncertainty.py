@@ -199,7 +199,7 @@ def _differences(rows: pl.DataFrame, order: list[str]) -> tuple[Any, Any, Any]:
     stroke = alt.Color("verdict:N", scale=alt.Scale(domain=kinds, range=[ACCENT, QUIET]), title=None, legend=legend)
     fill = alt.Fill("verdict:N", scale=alt.Scale(domain=kinds, range=[ACCENT, "#ffffff"]), title=None, legend=legend)
     tooltip = tips(rows, "model_a", "model_b", "difference +.3f", "low +.3f", "high +.3f", "favours",
-                   "p_false_claim .3f", "cases", "videos")  # fmt: skip
+                   "p_false_claim .2g", "cases", "videos")  # fmt: skip
     base = alt.Chart(chart_data(rows), width=WIDTH_PX, height=rows_height(len(order)))
     x = alt.X("low:Q", title=f"difference, first minus second (bars: {level_words(rows)})", scale=alt.Scale(padding=8))
     rule = base.mark_rule(strokeWidth=2).encode(y=y, x=x, x2="high:Q", color=stroke, tooltip=tooltip)

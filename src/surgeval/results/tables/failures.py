@@ -13,7 +13,10 @@ _SIZE = {
     "odds_ratio": number("of cases with equal random effects; empty for a continuous outcome"),
     "low": number("of the odds ratio, or of the estimate where there is none"),
     "high": number,
-    "symbol": text("direction and size of what is significant; x: not assessable"),
+    "symbol": text(
+        "of what is significant: a plus helps, a minus hurts; larger or smaller where nobody said which is better; "
+        "x: not assessable"
+    ),
 }
 
 _TEST = {

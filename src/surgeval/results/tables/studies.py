@@ -10,6 +10,7 @@ PAIRS = Table(
     "pairs", "The model with the best value and another one, the next best first.",
     **{name: column for name, column in statistics.COMPARE.columns.items() if name not in ("p_false_claim", "favours")},
     p_corrected=number("of all pairs of models", needed=False), tests=whole("pairs that were corrected for"),
+    difference_videos=number("mean over patients of the difference within each", needed=False),
 )  # fmt: skip
 PATIENTS = Table(
     "patients", "One model and one patient (or video).",
@@ -17,7 +18,8 @@ PATIENTS = Table(
 )  # fmt: skip
 HARD_CASES = Table(
     "hard_cases", "The cases that are worst for the typical model, the worst first.",
-    case=text, video=text, value=number("median over models"), worst=text("the model that fails most"),
+    case=text, video=text, value=number("median over models"),
+    worst=text("the models that fail most, joined by commas; all models: no difference"),
 )  # fmt: skip
 STRATA = Table("strata", statistics.STRATA.about, **statistics.STRATA.columns)
 READINGS = Table("readings", "What was taken for what.", sentence=text)

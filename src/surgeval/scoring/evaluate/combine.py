@@ -15,7 +15,7 @@ from surgeval.scoring.evaluate.data_sets import Prepared
 from surgeval.scoring.evaluate.measure import Material, Settings, Step
 from surgeval.scoring.evaluate.result import EvaluationResult
 from surgeval.scoring.evaluate.run import KINDS, result_of
-from surgeval.scoring.evaluate.shards import HEAD, agreed, read_shard
+from surgeval.scoring.evaluate.shards import HEAD, ShardFile, agreed, read_shard
 
 
 @requested("combine", files=("folders",))
@@ -37,7 +37,18 @@ def combine(folders: Sequence[str | Path], *, progress: Step | None = None) -> E
     listed = [folders] if isinstance(folders, str | Path) else list(folders)
     if not listed:
         raise Misuse("name the folders of the shards")
-    shards = sorted((read_shard(folder) for folder in listed), key=lambda one: (one.shard.number, one.place))
+    result = combined([read_shard(folder) for folder in listed], progress or (lambda _: None))
+    files = [file for folder in listed for file in sorted(Path(folder).glob(f"{Path(HEAD).stem}*")) if file.is_file()]
+    return replace(result, request=Request(inputs={"folders": files}))
+
+
+def combined(given: Sequence[ShardFile], step: Step) -> EvaluationResult:
+    """The evaluation of all videos of some shards.
+
+    Raises:
+        InputInvalid: As for `combine`.
+    """
+    shards = sorted(given, key=lambda one: (one.shard.number, one.place))
     head = agreed(shards)
     kind = str(head["kind"])
     if kind not in KINDS:
@@ -45,12 +56,7 @@ def combine(folders: Sequence[str | Path], *, progress: Step | None = None) -> E
     rejoined = import_module(f"surgeval.scoring.evaluate.{kind}").rejoined
     material: Material = rejoined([one.gathered for one in shards], metrics=head["metrics"], by=head["by"])
     settings = Settings(**head["settings"], clusters=head["clusters"])
-    prepared = _prepared(head, len(shards))
-    result = result_of(
-        kind, str(head["model"]), material, settings, prepared, head["metrics"], progress or (lambda _: None)
-    )
-    files = [file for folder in listed for file in sorted(Path(folder).glob(f"{Path(HEAD).stem}*")) if file.is_file()]
-    return replace(result, request=Request(inputs={"folders": files}))
+    return result_of(kind, str(head["model"]), material, settings, _prepared(head, len(shards)), head["metrics"], step)
 
 
 def _prepared(head: Mapping[str, Any], shards: int) -> Prepared:

@@ -28,6 +28,7 @@ from surgeval.scoring.evaluate.measure import Job, Material, Part, open_chosen, 
 from surgeval.scoring.evaluate.per_class import ClassJob
 from surgeval.scoring.evaluate.shards import Cut, Gathered
 from surgeval.scoring.evaluate.video_names import videos_of_records
+from surgeval.scoring.predictions.box_columns import read_box_columns
 from surgeval.scoring.predictions.boxes import Read, read_boxes
 from surgeval.scoring.predictions.documents import read_json
 from surgeval.scoring.sanity.boxes import (
@@ -210,6 +211,10 @@ def _read(predictions: Any, references: Any, readings: Mapping[str, Any]) -> tup
     if not isinstance(dataset, Mapping):
         raise InputInvalid("references", ["expected a COCO data set (an object), got a list; are the files swapped?"])
     if isinstance(predictions, str | Path) and Path(predictions).suffix.lower() == ".json":
+        columns = None if any(readings.values()) else read_box_columns(Path(predictions))
+        if columns is not None and len(columns.image):
+            dataset, outlines = _without_false_crowds(dataset)
+            return dataset, Read(columns, outlines)
         content = read_json(Path(predictions))
         predictions = content if isinstance(content, list) else predictions
     dataset, outlines = _without_false_crowds(dataset)
@@ -227,7 +232,7 @@ def _without_false_crowds(dataset: Mapping[str, Any]) -> tuple[Mapping[str, Any]
     false = [
         place
         for place, one in enumerate(rows)
-        if isinstance(one, Mapping) and one.get("iscrowd") == 1 and isinstance(one.get("attributes"), Mapping)
+        if type(one) is dict and one.get("iscrowd") == 1 and isinstance(one.get("attributes"), Mapping)
     ]
     if not false:
         return dataset, ""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -46,6 +46,7 @@ PER_VIDEO = (
 UNWRITTEN = "statistics.parquet does not hold {} ({}): later verbs can only use its value in each video."
 KINDS = ("classification", "cvs", "detection", "phases", "segmentation", "tracking", "triplets")
 """Each names a module here with a function `material`."""
+EXECUTORS = ("local", "ray")
 
 
 @requested("evaluate {kind}", files=("predictions", "references"))
@@ -62,6 +63,7 @@ def evaluate(
     method: str = AUTO,
     seed: int = 42,
     shard: str | None = None,
+    executor: str = EXECUTORS[0],
     progress: Step | None = None,
     **options: Any,
 ) -> EvaluationResult:
@@ -81,6 +83,8 @@ def evaluate(
         seed: Seed of the draws.
         shard: `I/N`: only the videos of part I of N, which the name of a video decides. The result is of these videos;
             its folder holds what `combine` needs.
+        executor: `local`, or `ray`: shards are read by the workers of a Ray cluster, which must see the files, and
+            measured here. The result is the same.
         progress: Called with the number of further metrics that are done.
         **options: Of the kind: `classes`, `columns`, `fps`, and so on. With `data_set`, also `task`, `split`, `videos`,
             `rate_hz` and `perspective`, as `references_of` takes them.
@@ -92,6 +96,56 @@ def evaluate(
         >>> rows = {"video": list("uuvv"), "frame": [0, 1, 0, 1], "reference": list("abab"), "prediction": list("abaa")}
         >>> evaluate("classification", rows, metrics=["accuracy"]).value("accuracy")
         0.75
+    """
+    given: dict[str, Any] = {
+        "model": model, "metrics": metrics, "by": by, "level": level, "replicates": replicates, "method": method,
+        "seed": seed, **options,
+    }  # fmt: skip
+    if executor != EXECUTORS[0]:
+        from surgeval.scoring.evaluate.cluster import on_cluster
+
+        if executor not in EXECUTORS:
+            raise UnknownName("executor", executor, EXECUTORS)
+        if shard is not None:
+            raise Misuse("--executor makes shards of its own; leave --shard out")
+        return on_cluster(kind, predictions, references, given, progress or _quiet)
+    built = built_of(kind, predictions, references, shard=shard, **given)
+    material = built.material
+    result = result_of(kind, model, material, built.settings, built.prepared, built.metrics, progress or _quiet)
+    return replace(result, request=built.request, head=built.head, gathered=material.gathered)
+
+
+class Built(NamedTuple):
+    """What was read for an evaluation, ready to be measured."""
+
+    material: Material
+    settings: Settings
+    prepared: Prepared
+    metrics: tuple[str, ...]
+    head: Mapping[str, Any]
+    """For `combine`, where it is a shard."""
+    request: Request
+
+
+def built_of(
+    kind: str,
+    predictions: Any,
+    references: Any,
+    *,
+    model: str,
+    metrics: Sequence[str],
+    by: Sequence[str],
+    level: float,
+    replicates: int,
+    method: str,
+    seed: int,
+    shard: str | None = None,
+    **options: Any,
+) -> Built:
+    """What `evaluate` reads, before anything is measured.
+
+    Raises:
+        InputInvalid: With every problem of the input.
     """
     if kind not in KINDS:
         raise UnknownName("kind of evaluation", kind, KINDS)
@@ -107,19 +161,18 @@ def evaluate(
     predictions, references = (Path(side) if isinstance(side, str) else side for side in (predictions, references))
     prepared = _prepared(kind, references, wanted)
     given = {**prepared.options, **{name: value for name, value in chosen.items() if name not in wanted}}
-    metrics = tuple(metrics) or prepared.metrics
+    asked = tuple(metrics) or prepared.metrics
     if shard is not None:
         if "cut" not in known:
             raise Misuse(f"{kind} is not cut into shards; leave --shard out")
         given["cut"] = Cut(Shard.read(shard))
-    material: Material = build(predictions, prepared.references, metrics=metrics, by=tuple(by), **given)
+    material: Material = build(predictions, prepared.references, metrics=asked, by=tuple(by), **given)
     if prepared.files is not None:
         material = replace(material, files=prepared.files)
     settings = Settings(level, replicates, seed, method, prepared.clusters)
-    head = _head(kind, model, shard, metrics, by, settings, prepared) if material.gathered else {}
+    head = _head(kind, model, shard, asked, by, settings, prepared) if material.gathered else {}
     request = Request(inputs=_files(material, predictions=predictions, references=references, **chosen))
-    result = result_of(kind, model, material, settings, prepared, metrics, progress or _quiet)
-    return replace(result, request=request, head=head, gathered=material.gathered)
+    return Built(material, settings, prepared, asked, head, request)
 
 
 def _head(

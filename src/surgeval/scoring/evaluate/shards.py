@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from surgeval.errors import FileUnreadable, InputInvalid, Misuse
+from surgeval.errors import EmptyShard, FileUnreadable, InputInvalid, Misuse
 from surgeval.schema.documents import json_text
 from surgeval.schema.findings import Severity
 from surgeval.schema.shard import Shard
@@ -81,12 +81,10 @@ class Cut:
         """Refuse a shard without videos.
 
         Raises:
-            Misuse: None of the videos belongs to it.
+            EmptyShard: None of the videos belongs to it.
         """
         if not videos:
-            raise Misuse(
-                f"shard {self.shard} holds none of the {len(self.seen)} videos; leave it out, combine does without it"
-            )
+            raise EmptyShard(self.shard, len(self.seen))
 
 
 def write_shard(folder: Path, head: Mapping[str, Any], gathered: Gathered) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse, UnknownName
+from surgeval.metrics.detection.coco_records import BoxColumns
 from surgeval.schema.tabular import first_line
 from surgeval.scoring.predictions.arrow_folders import is_saved_data_set, read_saved_data_set
 from surgeval.scoring.predictions.box_folders import boxes_of_folder
@@ -38,7 +39,7 @@ _TOLERATED_PX, _TOLERATED_SHARE = 2.0, 0.02
 class Read(NamedTuple):
     """COCO results, and what was found out about them."""
 
-    results: list[Any]
+    results: list[Any] | BoxColumns
     form: str
 
 

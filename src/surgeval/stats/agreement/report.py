@@ -18,7 +18,9 @@ from surgeval.errors import Misuse, UnknownName
 from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, rows_of
 from surgeval.results.tables.statistics import AGREEMENT, TOLERANCE
+from surgeval.schema.findings import Finding
 from surgeval.schema.question_files import Sources
+from surgeval.schema.statistic_rules import remark
 from surgeval.stats.agreement.coefficients import (
     KAPPA_WEIGHTS,
     SCALES,
@@ -33,6 +35,7 @@ from surgeval.stats.agreement.coefficients import (
 from surgeval.stats.agreement.ratings import Ratings, segment_ratings, unit_ratings
 from surgeval.stats.agreement.tolerance import tolerance_prose, tolerance_row, with_tolerance
 from surgeval.stats.draws import check_replicates, check_seed, stream, video_counts
+from surgeval.stats.few_videos import no_videos
 from surgeval.stats.interval import replicate_sd
 from surgeval.stats.intervals import bounds, check_level, percent
 
@@ -168,14 +171,15 @@ def agreement_of(
     videos = len(ratings.video_names)
     counts = video_counts(videos, replicates, stream(seed, "agreement")) if videos > 1 else None
     rows: list[dict[str, Any]] = []
-    notes: list[str] = []
+    notes: list[Finding] = []
     for who, coefficient in _coefficients(ratings, scale, kappa_weights, notes):
         rows.append(_row(who, coefficient, ratings, counts, level))
     frame = AGREEMENT.frame(rows)
     if counts is None:
-        notes.append("There is one video only, so the spread between videos is unknowable and no interval is given.")
+        text = "There is one video only, so the spread between videos is unknowable and no interval is given."
+        notes.append(remark("few-videos", text))
     if not ratings.has_videos:
-        notes.append("The table names no video, so each unit stands for itself.")
+        notes.append(no_videos("unit"))
     what = f"time in steps of {step_s:g} s" if segments else "units"
     prose = (
         f"Agreement of {len(ratings.raters)} raters on {ratings.weights.sum():,.0f} {what} from {videos:,} videos, "
@@ -196,7 +200,7 @@ def _need_order(ratings: Ratings) -> None:
 
 
 def _coefficients(
-    ratings: Ratings, scale: str, kappa_weights: str, notes: list[str]
+    ratings: Ratings, scale: str, kappa_weights: str, notes: list[Finding]
 ) -> Iterator[tuple[tuple[str | None, str | None], Coefficient]]:
     codes, size = ratings.codes, len(ratings.categories)
     units = Units(ratings.videos, ratings.weights)
@@ -206,7 +210,8 @@ def _coefficients(
         yield (first, second), cohen(codes[:, i], codes[:, j], size, units, weights=kappa_weights)
     coefficient = fleiss(codes, units)
     if coefficient is None:
-        notes.append("Fleiss' kappa is left out: units differ in how many raters they have.")
+        text = "Fleiss' kappa is left out: units differ in how many raters they have."
+        notes.append(remark("coefficient-left-out", text))
     else:
         yield everybody, coefficient
     numbers = ratings.numbers if scale == "interval" else None
@@ -216,7 +221,8 @@ def _coefficients(
         for kind in ("2,1", "3,1"):
             one = icc(numbers, units, kind=kind)
             if one is None:
-                notes.append(f"ICC({kind}) is left out: fewer than two units were rated by everybody.")
+                text = f"ICC({kind}) is left out: fewer than two units were rated by everybody."
+                notes.append(remark("coefficient-left-out", text))
             else:
                 yield everybody, one
 

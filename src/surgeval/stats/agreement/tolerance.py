@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surgeval.errors import Misuse, TableInvalid
-from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.findings import Finding
 from surgeval.schema.formats import Time, Unreadable
 from surgeval.schema.question_files import Sources, load_references
+from surgeval.schema.statistic_rules import remark
 from surgeval.stats.agreement.ratings import Ratings
 from surgeval.stats.interval import known
 from surgeval.stats.intervals import percent
@@ -147,17 +148,17 @@ def _findings(row: dict[str, Any], beyond: float, open_high: bool, chance: float
             f"The tolerance is what lies between {row['raters']} raters; how far a third one would lie, these ratings "
             "do not show."
         )
-        findings.append(Finding("few-raters", Severity.WARNING, text))
+        findings.append(remark("few-raters", text))
     if row["low"] is None:
         need = math.ceil(FEWEST_BEYOND / min(chance, 1 - chance) - 1e-9)
         text = (
             f"No interval of the tolerance: {row['videos']} videos leave {beyond:.1f} videos' worth of differences "
             f"beyond it; about {need} equally long ones are needed."
         )
-        findings.append(Finding("thin-quantile", Severity.WARNING, text))
+        findings.append(remark("thin-quantile", text))
     elif open_high:
         text = "The ratings do not bound the tolerance from above; its interval is open there."
-        findings.append(Finding("open-interval", Severity.WARNING, text))
+        findings.append(remark("open-interval", text))
     return findings
 
 

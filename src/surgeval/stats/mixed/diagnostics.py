@@ -11,7 +11,8 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.findings import Finding
+from surgeval.schema.statistic_rules import remark
 from surgeval.stats.mixed.design import Design
 from surgeval.stats.mixed.formula import column_of
 from surgeval.stats.mixed.residuals import normal_correlation
@@ -108,27 +109,21 @@ def co_occurrence(design: Design) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _warning(code: str, message: str, case: str | None = None) -> Finding:
-    return Finding(code, Severity.WARNING, message, case)
-
-
 def _collinearity(vif: dict[str, float], condition: float) -> list[Finding]:
     findings = [
-        _warning("collinear", f"{name} overlaps with other properties (variance inflation {value:.1f})", name)
+        remark("collinear", f"{name} overlaps with other properties (variance inflation {value:.1f})", name)
         for name, value in vif.items()
         if value > HIGH_VIF
     ]
     if condition > HIGH_CONDITION:
-        findings.append(_warning("ill-conditioned", f"the design matrix has condition number {condition:.0f}"))
+        findings.append(remark("ill-conditioned", f"the design matrix has condition number {condition:.0f}"))
     return findings
 
 
 def _sparse(prevalence: pl.DataFrame) -> list[Finding]:
     few = prevalence.filter(pl.col("units") < SPARSE)
     return [
-        _warning(
-            "sparse", f"only {row['units']} units have {row['term']}; its effect is hardly assessable", row["term"]
-        )
+        remark("sparse", f"only {row['units']} units have {row['term']}; its effect is hardly assessable", row["term"])
         for row in few.iter_rows(named=True)
     ]
 
@@ -139,12 +134,12 @@ def _separation(fitted: MixedFit) -> list[Finding]:
     together = separating_terms(fitted.design) if fitted.family == "binomial" else []
     together = [] if set(together) <= set(fitted.penalty) else together
     findings = [
-        _warning("separation", f"{', '.join(together)} separate the outcome, so odds ratios have no finite best value. "
+        remark("separation", f"{', '.join(together)} separate the outcome, so odds ratios have no finite best value. "
                  "Leave one out, or have them penalised (separation penalise)", together[0])
     ] if together else []  # fmt: skip
     extreme = (np.abs(fitted.beta) > 10) | (fitted.standard_errors > 10)
     return findings + [
-        _warning("separation", f"{name} has estimate {value:.1f} with standard error {error:.1f}; properties "
+        remark("separation", f"{name} has estimate {value:.1f} with standard error {error:.1f}; properties "
                  "probably separate the outcome. Leave it out, or have it penalised (separation penalise)", name)
         for name, value, error, bad in zip(fitted.names, fitted.beta, fitted.standard_errors, extreme, strict=True)
         if bad and name in fitted.names[1:] and name not in together
@@ -155,15 +150,14 @@ def _convergence(fitted: MixedFit) -> list[Finding]:
     findings = []
     if not fitted.convergence.converged:
         findings.append(
-            _warning("not-converged", f"the optimiser stopped {fitted.convergence.distance:.2g} standard errors from "
+            remark("not-converged", f"the optimiser stopped {fitted.convergence.distance:.2g} standard errors from "
                      f"the optimum (smallest eigenvalue {fitted.convergence.smallest_eigenvalue:.2g})")
         )  # fmt: skip
     findings += [
-        Finding("singular", Severity.NOTE, f"the variance of {name} is estimated as zero", name)
-        for name in fitted.convergence.singular
+        remark("singular", f"the variance of {name} is estimated as zero", name) for name in fitted.convergence.singular
     ]
     findings += [
-        Finding("few-levels", Severity.NOTE, f"{group.name} has {len(group.labels)} levels; its variance is hardly "
+        remark("few-levels", f"{group.name} has {len(group.labels)} levels; its variance is hardly "
                 "known", group.name)
         for group in fitted.groups
         if len(group.labels) <= 2 * FEW_LEVELS
@@ -178,7 +172,7 @@ def _crossed(design: Design) -> list[Finding]:
     for coarse, fine in pairwise(named[1:]):
         if coarse.levels < fine.levels and not is_nested(fine, coarse):
             findings.append(
-                Finding("crossed", Severity.NOTE, f"levels of {fine.name} recur in several levels of {coarse.name}; "
+                remark("crossed", f"levels of {fine.name} recur in several levels of {coarse.name}; "
                         f"if they are different things with equal names, write {coarse.name}:{fine.name}", fine.name)
             )  # fmt: skip
     return findings
@@ -194,13 +188,13 @@ def _lone_interactions(design: Design) -> list[Finding]:
             message = (
                 f"{term} enters without {' and '.join(lone)}, whose own effect is thereby set to zero; name it too"
             )
-            findings.append(_warning("lone-interaction", message, term))
+            findings.append(remark("lone-interaction", message, term))
     return findings
 
 
 def _bent(qq: dict[str, float]) -> list[Finding]:
     return [
-        Finding("not-normal", Severity.NOTE, f"predictions of {name} depart from a normal curve (Q-Q correlation "
+        remark("not-normal", f"predictions of {name} depart from a normal curve (Q-Q correlation "
                 f"{value:.3f})", name)
         for name, value in qq.items()
         if value < STRAIGHT

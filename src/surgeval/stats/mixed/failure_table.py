@@ -18,9 +18,10 @@ from surgeval.errors import Misuse, TableInvalid
 from surgeval.results.request import requested
 from surgeval.results.table_result import TableResult, rows_of
 from surgeval.results.tables import failures as tables
-from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.findings import Finding
 from surgeval.schema.missing import Missing
 from surgeval.schema.score_table import ScoreTable
+from surgeval.schema.statistic_rules import remark
 from surgeval.schema.table_facts import Directions
 from surgeval.stats.mixed.design import INTERCEPT
 from surgeval.stats.mixed.design_checks import check_columns
@@ -126,6 +127,8 @@ def failure_table(
     scored = [label for label, what in asked.items() if what.outcome == "value"]
     frame = with_properties(rows_of(table, columns, where=where), properties, where)
     facts = stated_facts(table)
+    if scored and "metric" not in frame.columns and (called := (columns or {}).get("value", "value")) != "value":
+        frame = frame.with_columns(pl.lit(called).alias("metric"))
     metric = metric if "metric" in frame.columns else None
     fixed, random = renamed_terms(fixed, ours), renamed_terms(random, ours)
     unit = renamed_term(unit, ours) if unit else None
@@ -195,7 +198,7 @@ def _result(made: Mapping[Cell, FailuresResult | TableInvalid], fixed: Sequence[
     if not fitted:
         raise TableInvalid(where, [f"{cell}: {text}" for cell, error in refused.items() for text in error.problems])
     rows = [row for cell, result in made.items() for row in _rows(cell, result, fixed)]
-    notes = [Finding("not-fitted", Severity.WARNING, "; ".join(error.problems), subject=str(cell))
+    notes = [remark("not-fitted", "; ".join(error.problems), subject=str(cell))
              for cell, error in refused.items()]  # fmt: skip
     return FailureTableResult.of(tables.FAILURE_TABLE.frame(rows), _prose(fitted), [*notes, *_shared(fitted)])
 
@@ -225,9 +228,12 @@ def _shared(fitted: Mapping[Cell, FailuresResult]) -> Iterator[Finding]:
 def _prose(fitted: Mapping[Cell, FailuresResult]) -> str:
     """What was fitted, and each fit in its own words."""
     head = (f"{len(fitted)} failure analyses side by side, each of its own rows; Holm's correction is within each of "
-            "them. Symbols: + (odds ratio up to 1.25), ++ (1.5), +++ and - (down to 0.75), --, --- (below 0.5) where "
-            "p <= 0.05; blank: not significant; x: not assessable.")  # fmt: skip
-    if linear := [str(cell) for cell, result in fitted.items() if result.fit.family == "gaussian"]:
-        head += (f" In {', '.join(linear)} (linear models) + and - say only whether values are larger or smaller, not "
-                 "by how much nor whether that is good.")  # fmt: skip
+            "them. Symbols: a plus helps, a minus hurts, in every column: + (odds ratio of the better outcome up to "
+            "1.25), ++ (1.5), +++ and - (down to 0.75), --, --- (below 0.5) where p <= 0.05; blank: not significant; "
+            "x: not assessable.")  # fmt: skip
+    if linear := [str(cell) for cell, result in fitted.items() if result.fit.family == "gaussian" and result.better]:
+        head += f" In {', '.join(linear)} (linear models) + and - do not say by how much."
+    if unknown := [str(cell) for cell, result in fitted.items() if result.better is None]:
+        head += (f" In {', '.join(unknown)} nobody said which values are better: the symbols say larger or smaller "
+                 "(state it with better).")  # fmt: skip
     return " ".join([head, *(f"[{cell}] {result.prose}" for cell, result in fitted.items())])

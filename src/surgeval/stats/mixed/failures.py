@@ -19,8 +19,9 @@ from surgeval.errors import Misuse, TableInvalid, UnknownName
 from surgeval.results.request import requested
 from surgeval.results.table_result import rows_of
 from surgeval.results.tables import failures as tables
-from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.findings import Finding
 from surgeval.schema.missing import Missing
+from surgeval.schema.statistic_rules import remark
 from surgeval.schema.table_facts import Directions
 from surgeval.stats.mixed.design import Design, Separation, design_of
 from surgeval.stats.mixed.diagnostics import diagnose
@@ -33,8 +34,16 @@ from surgeval.stats.mixed.request import ROLES, ModelRole, Request, Spec
 from surgeval.stats.mixed.residuals import normal_correlation, pearson_dispersion
 from surgeval.stats.mixed.result import MixedFit
 from surgeval.stats.mixed.robust import robust_logit
-from surgeval.stats.mixed.roles import VIDEO_NAMES, repeated_rows, roles_of
-from surgeval.stats.mixed.table import completed, metric_in, of_metric, stated_facts, with_properties
+from surgeval.stats.mixed.roles import VIDEO_NAMES, absent_rows, repeated_rows, roles_of
+from surgeval.stats.mixed.table import (
+    better_values,
+    completed,
+    metric_in,
+    of_metric,
+    scored_by_case,
+    stated_facts,
+    with_properties,
+)
 from surgeval.stats.mixed.tested import Rule, tested
 from surgeval.stats.mixed.two_parts import two_parts
 from surgeval.stats.mixed.workflow import STRAIGHT_ENOUGH, Workflow, check_residuals, settle_outcome, settle_role
@@ -97,10 +106,11 @@ def failures(
         leave_out: Columns, such as patient and model, of which each level is left out in turn (a refit each).
         metric: Rows of a score table to use, where it holds several metrics; if left out, the main one of the table or
             `correct`. Without `outcome`, their value is the outcome.
-        better: `larger` or `smaller`, where neither the table nor the name of the metric says it.
-        missing: What a score that is not there counts as, where `outcome` is the `value` of a score table with a column
-            `status`, or where this is given: see `surgeval.schema.missing`. Other rows without an outcome are left out
-            and counted.
+        better: `larger` or `smaller`, where neither the table nor the name of the metric (or outcome) says it. A plus
+            among the symbols helps and a minus hurts; where nobody said which is better, a word says where values go.
+        missing: What a score that is not there counts as, whether its row is empty or absent, where `outcome` is the
+            `value` of a score table (one row per model and case): see `surgeval.schema.missing`. Other rows without an
+            outcome are left out and counted, and so are rows that only other models have.
         symmetric: Use symbol bins that mirror each other on the log scale.
         unit: The finest unit, where it is not the random effect with the most levels.
         inference: `reml-t` (the default): restricted likelihood, and t with degrees of freedom per effect; `wald-z`
@@ -146,7 +156,9 @@ def failures(
     )
     completion: tuple[Finding, ...] = ()
     scored = metric_in(frame, called) if outcome == "value" else ""
-    if outcome == "value" and (missing is not None or "status" in frame.columns):
+    good = better_values(scored or outcome, stated.metrics, better) if outcome else "larger"
+    is_complete = outcome == "value" and (missing is not None or "status" in frame.columns or scored_by_case(frame))
+    if is_complete:
         frame, completion = completed(frame, stated.metrics, better, missing, where, metric=scored)
     frame = with_properties(frame, properties, where)
     also = tuple(variable for name in (*cluster, *leave_out) for variable in name.split(":"))
@@ -154,11 +166,14 @@ def failures(
     roles = roles_of(frame, groups, unit=renamed_term(unit, ours) if unit else None, where=where)
     if problems := repeated_rows(frame, roles):
         raise TableInvalid(where, problems)
+    if not is_complete and (lacking := absent_rows(frame, groups, roles)):
+        completion = (remark("rows-absent", lacking),)
     request = Request(
         successes or outcome or "", trials, fixed_terms(fixed), groups, spec, role, "binomial", slopes=varying,
         also=also, roles=roles,
     )  # fmt: skip
     frame, request, work = settle_outcome(frame, request, family, transform, where)
+    good = good or ("larger" if request.family == "binomial" else None)
     rows, settled, left_out = settle_role(frame, request, work, where)
     paper, counts = spec == "paper", _is_count(rows, settled)
     wanted = counts and not paper
@@ -178,7 +193,7 @@ def failures(
         check_residuals(work, fitted.design.response - fitted.linear_predictor)
     full = _full_likelihood(fitted, engine)
     compared = _specifications(rows, settled, full, wanted, engine, where) if counts else None
-    each = _per_model(frame, request, rule, symmetric) if per_model else None
+    each = _per_model(frame, request, rule, symmetric, good) if per_model else None
     marginal = robust_logit(fitted.design, cluster).table(level=level) if cluster else None
     influence = [
         tables.INFLUENCE.frame(leave_one_out(fitted, name).with_columns(column=pl.lit(name))) for name in leave_out
@@ -188,7 +203,7 @@ def failures(
         decisions=tuple(work.decisions), transform=work.transform, diagnostics=diagnose(fitted, unit=roles.unit),
         specifications=compared, excluded_by_model=_excluded_by_model(frame, request), per_model=each,
         marginal=marginal, influence=pl.concat(influence) if influence else None, absent=completion, tests=tests,
-        metric=scored, more_findings=tuple(_asked_for(frame, settled, work, wanted)),
+        metric=scored, better=good, more_findings=tuple(_asked_for(frame, settled, work, wanted)),
         separation=rule.separated, full_likelihood=full.log_likelihood,
         parts=two_parts(design, video, rule) if fitted.family == "ordered-beta" else None,
     )  # fmt: skip
@@ -246,14 +261,14 @@ def _video(request: Request, design: Design) -> str:
 def _asked_for(frame: pl.DataFrame, request: Request, work: Workflow, wanted: bool) -> Iterator[Finding]:
     """What the request leaves out of sight, or the workflow ruled out."""
     if work.rejected:
-        yield Finding("rejected-model", Severity.WARNING, "the residuals are far from normal, so the linear model is "
+        yield remark("rejected-model", "the residuals are far from normal, so the linear model is "
                       "rejected and its p values are withheld; pass successes and trials")  # fmt: skip
     if wanted and request.random and not request.roles.model:
-        yield Finding("no-model", Severity.WARNING, "no random effect is called model, so nothing absorbs what single "
+        yield remark("no-model", "no random effect is called model, so nothing absorbs what single "
                       "models do on single units; name the column (columns: model=COLUMN)")  # fmt: skip
     named = {column_of(variable) for name in (*request.random, *request.fixed) for variable in name.split(":")}
     if request.random and (beside := [name for name in VIDEO_NAMES if name in frame.columns and name not in named]):
-        yield Finding("video-not-modelled", Severity.WARNING, f"column {beside[0]!r} is no random effect, so rows of "
+        yield remark("video-not-modelled", f"column {beside[0]!r} is no random effect, so rows of "
                       f"one {beside[0]} count as independent; add it to the random effects")  # fmt: skip
 
 
@@ -337,7 +352,7 @@ def _excluded_by_model(frame: pl.DataFrame, request: Request) -> dict[str, int]:
     return {str(model): int(count) for model, count in counted.iter_rows()} if named["zero"].any() else {}
 
 
-def _per_model(frame: pl.DataFrame, request: Request, rule: Rule, symmetric: bool) -> pl.DataFrame:
+def _per_model(frame: pl.DataFrame, request: Request, rule: Rule, symmetric: bool, better: str | None) -> pl.DataFrame:
     """Effects of every model by itself (seed 001 Appendix C), where the finest unit absorbs extra variation."""
     column = request.model_column
     if len(request.random) < 2 or column not in frame.columns:
@@ -352,7 +367,8 @@ def _per_model(frame: pl.DataFrame, request: Request, rule: Rule, symmetric: boo
         except TableInvalid as error:
             parts.append(_unfitted(str(name), request.fixed, error))
             continue
-        table = effects_table(*tested(design, _video(request, design), rule), symmetric=symmetric)
+        fitted = tested(design, _video(request, design), rule)
+        table = effects_table(*fitted, symmetric=symmetric, better=better)
         parts.append(tables.PER_MODEL.frame(table.with_columns(model=pl.lit(str(name)), note=pl.lit(""))))
     return pl.concat(parts, how="vertical_relaxed").sort("model", maintain_order=True)
 

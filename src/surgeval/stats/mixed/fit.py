@@ -220,6 +220,7 @@ def _fit_restricted(
     if solution is None:
         raise Misuse("the likelihood is not finite at its own optimum; rescale numeric properties or drop outliers")
     q = len(factors)
+    deviance.guess(search.predictor)
     point, covariance, distance = _coefficients_given(deviance, at, solution, wobble, errors=errors)
     spread = np.full((len(at),) * 2, np.nan) if wobble is None else wobble.deviations
     smallest = np.nan if wobble is None else float(np.linalg.eigvalsh(np.linalg.inv(spread))[0]) if len(spread) else 1.0
@@ -236,6 +237,7 @@ def _restricted_start(
     q, extra = len(factors), search.plain.extra
     if known is None:
         rough = search.plain.start()
+        search.begin(search.plain.started, search.plain.family.start)
         kept = [*range(q), *range(len(rough.parameters) - extra, len(rough.parameters))]
         return rough.parameters[kept], rough.scale[np.ix_(kept, kept)]
     groups = {group.name: group for group in known.groups}

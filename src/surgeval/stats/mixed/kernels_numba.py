@@ -26,6 +26,9 @@ class NumbaKernel:
         self.layout, self.log_determinant = layout, 0.0
         self._weight: Any = None
         self._small = layout.width <= loops.SMALL_BORDER
+        self._first = np.searchsorted(layout.leaf, np.arange(layout.spans[0][1]))
+        self._matrix: Any = None
+        self._leaf_rows: np.ndarray | None = None
 
     def factorise(self, weight: np.ndarray, sd: np.ndarray) -> None:
         """Eliminate rows, nodes and border for these weights and standard deviations."""
@@ -65,10 +68,27 @@ class NumbaKernel:
     def collect(self, matrix: np.ndarray) -> Sums:
         """The columns of `matrix`, weighted and summed per node and border column."""
         lay = self.layout
+        if (rows := self._by_leaf(matrix)) is not None:
+            leaf_weight, pair_weight = self._gathered[:2]
+            leaves, columns = loops.collect_leaves(
+                rows, leaf_weight, pair_weight, lay.pair_start, lay.pair_column, lay.width
+            )
+            return Sums(inner(rows, rows, leaf_weight), leaves, columns)
         thin = self._weight / (1.0 + self._row_sd**2 * self._weight)
         matrix = np.ascontiguousarray(matrix)
         leaves, columns = loops.collect(matrix, thin, lay.leaf, lay.columns, lay.values, lay.spans[0][1], lay.width)
         return Sums(inner(matrix, matrix, thin), leaves, columns)
+
+    def _by_leaf(self, matrix: np.ndarray) -> np.ndarray | None:
+        """One row of each leaf where the columns do not change inside leaves, as properties of units do not.
+
+        Asked of the same matrix again and again, it looks once.
+        """
+        if matrix is not self._matrix:
+            rows = np.ascontiguousarray(matrix[self._first])
+            alike = 2 * len(rows) <= len(matrix) and np.array_equal(rows[self.layout.leaf], matrix)
+            self._matrix, self._leaf_rows = matrix, rows if alike else None
+        return self._leaf_rows
 
     def gram(self, sums: Sums, *, effects: bool = True) -> tuple[np.ndarray, Effects]:
         """M' (W - W Z L H^-1 L Z' W) M, and if wanted the effects of nodes and border for the columns of W M."""
@@ -113,9 +133,10 @@ class NumbaKernel:
         """What of a matrix its effects leave over, and per row r of that r' middle r."""
         lay = self.layout
         border = sd[lay.column_factor][:, None] * effects.border
-        path = path_of(lay, effects, sd)
-        return Remainder(*loops.remainder(np.ascontiguousarray(matrix), path, border, self._weight, self._row_sd,
-                                          lay.leaf, lay.columns, lay.values, middle))  # fmt: skip
+        path, rows = path_of(lay, effects, sd), self._by_leaf(matrix)
+        loop, given = (loops.remainder, matrix) if rows is None else (loops.remainder_leaves, rows)
+        return Remainder(*loop(np.ascontiguousarray(given), path, border, self._weight, self._row_sd, lay.leaf,
+                               lay.columns, lay.values, middle))  # fmt: skip
 
     def bend(self, weights: np.ndarray, slopes: np.ndarray, sd: np.ndarray) -> np.ndarray:
         """How log|H| bends the gradient, for every column of weights and slopes of weights."""

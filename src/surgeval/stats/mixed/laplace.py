@@ -319,9 +319,8 @@ class LaplaceDeviance:
         eta, predictor = self._first_guess(), np.zeros(len(self.offset))
         beta, covariance = np.zeros(self.coefficients), np.eye(self.coefficients)
         freedom, nuisance = np.ones(self.factors), self.family.start
-        both = np.column_stack([self.fixed, eta])
         for _ in range(rounds):
-            beta_new, covariance, predictor, effects = self._joint_step(eta, sd, nuisance, both)
+            beta_new, covariance, predictor, effects = self._joint_step(eta, sd, nuisance)
             spread = self.kernel.spread(rows=layout.row_factor >= 0)
             freedom = np.maximum(layout.sizes - spread.trace, 1e-8)
             ratio = np.sqrt(trace_of(layout, product_of(effects, effects)) / freedom)
@@ -339,24 +338,32 @@ class LaplaceDeviance:
         scale = linalg.block_diag(np.diag(rough[: self.factors]), _root(covariance), np.diag(rough[self.factors :]))
         return Start(parameters, scale)
 
+    def guess(self, predictor: np.ndarray) -> None:
+        """Take the random part of the linear predictors of the sorted rows as the first guess of the mode."""
+        self._best, self._kernel_at = (np.inf, np.zeros(self.size), predictor), None
+
+    @property
+    def started(self) -> np.ndarray:
+        """The linear predictors of the sorted rows where `start` ended."""
+        _, parameters, predictor = self._best or (np.inf, np.zeros(self.size), np.zeros(len(self.offset)))
+        return np.asarray(times(self.fixed, self.split(parameters)[1]) + self.offset + predictor)
+
     def _first_guess(self) -> np.ndarray:
         """Linear predictors pulled halfway from zero towards each row's own outcome."""
         terms = self.family.terms(np.zeros(len(self.offset)), self.family.start)
         return np.asarray(np.clip(0.5 * terms.score / np.maximum(terms.weight, 1e-8), -3.0, 3.0))
 
     def _joint_step(
-        self, eta: np.ndarray, sd: np.ndarray, nuisance: np.ndarray, both: np.ndarray
+        self, eta: np.ndarray, sd: np.ndarray, nuisance: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, Effects]:
-        """One Newton step for coefficients and effects together; `both` has room beside the coefficients' columns."""
+        """One Newton step for coefficients and effects together."""
         terms = self.family.terms(eta, nuisance)
         weight = np.maximum(terms.weight, LEAST_WEIGHT if self.extra else 1e-10)
         self.kernel.factorise(weight, sd)
         working = eta - self.offset + terms.score / weight
-        both[:, -1] = working
-        gram, _ = self.kernel.gram(self.kernel.collect(both), effects=False)
-        p = self.coefficients
-        covariance = _inverse((gram[:p, :p] + gram[:p, :p].T) / 2 + np.diag(self.penalty))
-        beta = covariance @ gram[:p, p]
+        gram, _ = self.kernel.gram(self.kernel.collect(self.fixed), effects=False)
+        covariance = _inverse((gram + gram.T) / 2 + np.diag(self.penalty))
+        beta = covariance @ pulled(self.fixed, weight * (working - self.kernel.solve(weight * working)[0]))
         predictor, effects = self.kernel.solve(weight * (working - times(self.fixed, beta)))
         return beta, covariance, predictor, effects
 

@@ -131,6 +131,64 @@ def collect(matrix, thin, leaf, columns, values, leaves, width):  # type: ignore
 
 
 @njit(cache=True, error_model="numpy")
+def collect_leaves(matrix, leaf_weight, pair_weight, pair_start, pair_column, width):  # type: ignore[no-untyped-def]
+    """`collect` of columns that do not change inside leaves, from one row of each and what was gathered."""
+    leaves, many = matrix.shape
+    sums, right = np.empty((leaves, many)), np.zeros((width, many))
+    for g in range(leaves):
+        row, total, weight = matrix[g], sums[g], leaf_weight[g]
+        for j in range(many):
+            total[j] = row[j] * weight
+        for a in range(pair_start[g], pair_start[g + 1]):
+            side, share = right[pair_column[a]], pair_weight[a]
+            for j in range(many):
+                side[j] += row[j] * share
+    return sums, right
+
+
+@njit(cache=True, error_model="numpy")
+def remainder_leaves(matrix, path, border, weight, row_sd, leaf, columns, values, middle):  # type: ignore[no-untyped-def]
+    """`remainder` of columns that do not change inside leaves: what a leaf and a border column add is found once."""
+    many, per_row, width = matrix.shape[1], columns.shape[1], len(border)
+    reach = border @ middle
+    both = reach @ border.T
+    rest, square = np.empty((len(leaf), many)), np.empty(len(leaf))
+    base, met, alone, last = np.empty(many), np.empty(width), 0.0, -1
+    for i in range(len(leaf)):
+        if leaf[i] != last:
+            last, alone = leaf[i], 0.0
+            for j in range(many):
+                base[j] = matrix[last, j] - path[last, j]
+            for j in range(many):
+                lower = 0.0
+                for k in range(j):
+                    lower += middle[j, k] * base[k]
+                alone += base[j] * (2.0 * lower + middle[j, j] * base[j])
+            met[:] = np.nan
+        row, thin, total = rest[i], 1.0 / (1.0 + row_sd * row_sd * weight[i]), alone
+        for j in range(many):
+            row[j] = base[j]
+        for f in range(per_row):
+            value, column = values[i, f], columns[i, f]
+            if value == 0.0:
+                continue
+            if np.isnan(met[column]):
+                met[column] = 0.0
+                for j in range(many):
+                    met[column] += reach[column, j] * base[j]
+            total -= 2.0 * value * met[column]
+            for e in range(per_row):
+                total += value * values[i, e] * both[column, columns[i, e]]
+            side = border[column]
+            for j in range(many):
+                row[j] -= value * side[j]
+        for j in range(many):
+            row[j] *= thin
+        square[i] = max(total, 0.0) * thin * thin
+    return rest, square
+
+
+@njit(cache=True, error_model="numpy")
 def remainder(matrix, path, border, weight, row_sd, leaf, columns, values, middle):  # type: ignore[no-untyped-def]
     """Rows less what nodes and border add to them, thinned by row effects, and r' middle r of every row r."""
     many, per_row = matrix.shape[1], columns.shape[1]

@@ -16,6 +16,8 @@ from surgeval.errors import Misuse
 from surgeval.results.result import Result
 from surgeval.results.tables import failures as tables_of
 from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.shown_tables import p_phrase
+from surgeval.schema.statistic_rules import remark
 from surgeval.stats.mixed.components import explained, variance_table
 from surgeval.stats.mixed.design import INTERCEPT
 from surgeval.stats.mixed.diagnostics import Diagnostics
@@ -24,7 +26,7 @@ from surgeval.stats.mixed.fit_tables import FitTables
 from surgeval.stats.mixed.inference import Ratio, wald_table
 from surgeval.stats.mixed.result import MixedFit
 from surgeval.stats.mixed.score_differences import score_differences
-from surgeval.stats.mixed.symbols import ALPHA, NOT_ASSESSABLE, symbol
+from surgeval.stats.mixed.symbols import ALPHA, NOT_ASSESSABLE, effect_symbol
 from surgeval.stats.mixed.term_tests import TermTests, term_tests
 from surgeval.stats.mixed.two_parts import TwoParts
 from surgeval.stats.mixed.workflow import Decision
@@ -80,6 +82,8 @@ class FailuresResult(Result):
     """What became of scores that were not there."""
     metric: str = ""
     """What the outcome is, where it is the score of a metric."""
+    better: str | None = "larger"
+    """Which values of the outcome are better; None where nobody said."""
     full_likelihood: float | None = None
     """The full log-likelihood at its own maximum, where the fit is by the restricted one."""
     separation: str = "penalise"
@@ -91,7 +95,7 @@ class FailuresResult(Result):
         extra = {"per_model": self.per_model, "marginal": self.marginal, "influence": self.influence}
         tables = {
             "effects": effects_table(self.fit, self.tests, level=self.level, symmetric=self.symmetric,
-                                     withheld=_withheld(self)),
+                                     withheld=_withheld(self), better=self.better),
             "variance": tables_of.VARIANCE.frame(
                 variance_table(self.fit, level=self.level).drop("levels", "low", "high")
             ),
@@ -153,22 +157,22 @@ def _findings(result: FailuresResult) -> Iterator[Finding]:
     design = result.fit.design
     yield from result.absent
     for name, reason in design.not_assessable.items():
-        yield Finding("not-assessable", Severity.WARNING, f"{name} {reason}; not assessable")
+        yield remark("not-assessable", f"{name} {reason}; not assessable")
     for name, reason in design.dropped_factors.items():
-        yield Finding("random-effect-dropped", Severity.WARNING, f"random effect {name} {reason}; left out")
+        yield remark("random-effect-dropped", f"random effect {name} {reason}; left out")
     for reason, count in design.excluded.items():
-        yield Finding("rows-left-out", Severity.WARNING, f"{count} rows left out: {reason}")
+        yield remark("rows-left-out", f"{count} rows left out: {reason}")
     if len(set(result.excluded_by_model.values())) > 1:
         counts = ", ".join(f"{model}: {n}" for model, n in result.excluded_by_model.items())
         text = f"rows without trials differ between models ({counts}); their effects rest on selected rows"
-        yield Finding("rows-selected", Severity.WARNING, text)
+        yield remark("rows-selected", text)
     if result.spec == "paper" and result.specifications is not None:
-        yield Finding("spec-paper", Severity.WARNING, PAPER_WARNING)
-    yield from (Finding("decisive-level", Severity.WARNING, text) for text in _decisive(result.influence))
+        yield remark("spec-paper", PAPER_WARNING)
+    yield from (remark("decisive-level", text) for text in _decisive(result.influence))
     noticed = (*result.more_findings, *(result.parts.findings if result.parts else ()),
                *(result.tests.findings if result.tests else ()), *result.diagnostics.findings)  # fmt: skip
     yield from sorted(noticed, key=lambda finding: list(Severity).index(finding.severity))
-    yield from (Finding("decision", Severity.NOTE, str(decision), subject="Decision") for decision in result.decisions)
+    yield from (remark("decision", str(decision), subject="Decision") for decision in result.decisions)
 
 
 def effects_table(
@@ -178,10 +182,12 @@ def effects_table(
     level: float = 0.95,
     symmetric: bool = False,
     withheld: Container[str] = (),
+    better: str | None = "larger",
 ) -> pl.DataFrame:
     """The effects in the published columns, with `x` rows for what could not be assessed.
 
-    Symbols of penalised coefficients stand in brackets; coefficients among `withheld` are shown without p values.
+    Symbols of penalised coefficients stand in brackets; coefficients among `withheld` are shown without p values;
+    `better` says which values of the outcome are, so that a plus helps and a minus hurts.
     """
     table = (tests or term_tests(fitted, None, inference="wald-z", level=level)).table
     ratio = fitted.family != "gaussian"
@@ -190,7 +196,10 @@ def effects_table(
         row |= {"p_value": None, "p_holm": None} if row["term"] in withheld else {}
         size = float(np.exp(min(row["estimate"], 700.0))) if ratio else None
         ends = {end: _exp(row[end]) if ratio else row[end] for end in ("low", "high")}
-        mark = "" if row["term"] == INTERCEPT else _mark(row, size, symmetric)
+        p_value = math.nan if row["p_value"] is None else row["p_value"]
+        mark = "" if row["term"] == INTERCEPT else effect_symbol(
+            row["estimate"], p_value, ratio=ratio, better=better, symmetric=symmetric
+        )  # fmt: skip
         mark = f"({mark})" if mark and row["term"] in fitted.penalty else mark
         rows.append({**row, "odds_ratio": size, **ends, "symbol": mark})
     return tables_of.EFFECTS.frame(rows + unassessed(fitted.design.not_assessable))
@@ -225,16 +234,6 @@ def _exp(value: float | None) -> float | None:
     return None if value is None else math.exp(min(value, 700.0))
 
 
-def _mark(row: dict[str, Any], size: float | None, symmetric: bool) -> str:
-    """Seed symbols for odds ratios; direction alone for continuous outcomes, where no bins are defined."""
-    p_value = float("nan") if row["p_value"] is None else row["p_value"]
-    if size is not None:
-        return symbol(size, p_value, symmetric=symmetric)
-    if math.isnan(p_value):
-        return NOT_ASSESSABLE
-    return "" if p_value > ALPHA else "+" if row["estimate"] > 0 else "-"
-
-
 def _record(result: FailuresResult) -> dict[str, Any]:
     fitted, design = result.fit, result.fit.design
     shares, spread = explained(fitted), variance_table(fitted, level=result.level)
@@ -246,7 +245,8 @@ def _record(result: FailuresResult) -> dict[str, Any]:
         "levels": {group.name: len(group.labels) for group in fitted.groups},
         "converged": fitted.convergence.converged, "singular": bool(fitted.convergence.singular),
         "singular_groups": list(fitted.convergence.singular), "spec": result.spec,
-        "formula": str(design.model), "family": fitted.family, "method": fitted.method, "transform": result.transform,
+        "formula": str(design.model), "better": result.better,
+        "family": fitted.family, "method": fitted.method, "transform": result.transform,
         "aic": 2 * fitted.parameters - 2 * full, "bic": math.log(design.rows) * fitted.parameters - 2 * full,
         "parameters": fitted.parameters, "residual_sd": fitted.sigma, "precision": fitted.precision,
         "cutpoints": fitted.cutpoints and list(fitted.cutpoints),
@@ -324,12 +324,13 @@ def _prose(result: FailuresResult) -> str:
         f"Of {table.height} properties {assessed.height} could be assessed; {raw.height} had p <= {ALPHA:g}, "
         f"{kept.height} after Holm's correction.",
     ]
-    ordered = raw.sort("estimate")
+    sign = -1 if result.better == "smaller" else 1
+    ordered = raw.sort(sign * pl.col("estimate"))
     if fitted.family == "binomial" and ordered.height:
         worst, best = ordered.row(0, named=True), ordered.row(-1, named=True)
-        if worst["estimate"] < 0:
+        if sign * worst["estimate"] < 0:
             parts.append(f"Most harmful: {_spoken(worst, result.level)}.")
-        if best["estimate"] > 0:
+        if sign * best["estimate"] > 0:
             parts.append(f"Most helpful: {_spoken(best, result.level)}.")
         if fitted.groups:
             parts.append("Odds ratios compare cases with equal random effects (conditional).")
@@ -341,7 +342,7 @@ def _prose(result: FailuresResult) -> str:
 def _spoken(row: dict[str, Any], level: float) -> str:
     return (
         f"{row['term']} (odds ratio {row['odds_ratio']:.2f}, {level:.0%} interval {row['low']:.2f} to "
-        f"{row['high']:.2f}, p = {row['p_value']:.2g}{_freedom(row['df'])})"
+        f"{row['high']:.2f}, {p_phrase(row['p_value'])}{_freedom(row['df'])})"
     )
 
 

@@ -31,6 +31,8 @@ _STEP = 0.02
 """On the log scale of a standard deviation: how far differences of gradients and covariances reach."""
 _LEAST_WEIGHT = 1e-10
 _MOST_STEPS = 60
+_FAR = 0.5
+"""Move of the logarithm of a deviation beyond which the tangent of the mode is no guide."""
 _NEAR = 0.1
 """Squared Newton decrement below which a step improves for certain, short as it is."""
 
@@ -62,6 +64,17 @@ class JointMode(NamedTuple):
     terms: Terms
 
 
+class Tangent(NamedTuple):
+    """What tells how the joint mode moves with the standard deviations, where the kernel is factorised."""
+
+    sd: np.ndarray
+    joint: JointMode
+    rest: np.ndarray
+    """R of the module's docstring."""
+    inverse: np.ndarray
+    """G^-1."""
+
+
 class RestrictedSolution(NamedTuple):
     """The restricted deviance at one point."""
 
@@ -84,13 +97,19 @@ class RestrictedDeviance:
         self._nuisance = deviance.family.start
         self._least = LEAST_WEIGHT if deviance.extra else _LEAST_WEIGHT
         self._joint: JointMode | None = None
-        self._both = np.column_stack([deviance.fixed, np.zeros(len(deviance.offset))])
+        self._tangent: Tangent | None = None
+        self._known: tuple[np.ndarray, RestrictedSolution] | None = None
 
     def begin(self, eta: np.ndarray, nuisance: np.ndarray) -> None:
         """Take the linear predictors of the sorted rows, and the family's own parameters, as the first guess."""
-        self._nuisance = nuisance
+        self._nuisance, self._tangent, self._known = nuisance, None, None
         beta = np.zeros(self.plain.coefficients)
         self._joint = JointMode(eta, beta, eta - self.plain.offset, Effects(*[np.zeros(0)] * 3), self._terms(eta))
+
+    @property
+    def predictor(self) -> np.ndarray:
+        """The random part of the linear predictors at the last mode."""
+        return np.zeros(len(self.plain.offset)) if self._joint is None else self._joint.predictor
 
     def __call__(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient; infinite where the approximation breaks down."""
@@ -99,7 +118,9 @@ class RestrictedDeviance:
 
     def solution(self, parameters: np.ndarray) -> RestrictedSolution | None:
         """Value, gradient and the covariance of the coefficients, or None where they are not finite."""
-        plain = self.plain
+        if self._known is not None and np.array_equal(parameters, self._known[0]):
+            return self._known[1]
+        plain, self._known = self.plain, None
         sd, nuisance = np.exp(np.minimum(parameters[: plain.factors], 50.0)), parameters[plain.factors :]
         if self._joint is not None and not np.array_equal(nuisance, self._nuisance):
             self._joint = self._joint._replace(terms=plain.family.terms(self._joint.eta, nuisance))
@@ -118,12 +139,16 @@ class RestrictedDeviance:
             return None
         self._joint = joint
         inverse = linalg.cho_solve(root, np.eye(plain.coefficients))
-        return RestrictedSolution(value, self._gradient(sd, joint, fixed_effects, inverse), inverse, joint.beta)
+        rest, share = plain.kernel.remainder(plain.fixed, fixed_effects, sd, inverse)
+        self._tangent = Tangent(sd, joint, rest, inverse)
+        gradient = self._gradient(self._tangent, share, fixed_effects, joint.terms.weight)
+        self._known = parameters.copy(), RestrictedSolution(value, gradient, inverse, joint.beta)
+        return self._known[1]
 
-    def _gradient(self, sd: np.ndarray, joint: JointMode, columns: Effects, inverse: np.ndarray) -> np.ndarray:
+    def _gradient(self, at: Tangent, share: np.ndarray, columns: Effects, weight: np.ndarray) -> np.ndarray:
+        """The gradient where the kernel is factorised for `weight`; `share` is r' G^-1 r of every row of R."""
         plain, layout = self.plain, self.plain.kernel.layout
-        weight = joint.terms.weight
-        rest, share = plain.kernel.remainder(plain.fixed, columns, sd, inverse)
+        sd, joint, rest, inverse = at
         spread = plain.kernel.spread()
         change = (spread.predictor + share) * plain.family.slope(joint.eta, self._nuisance)
         move = inverse @ pulled(rest, change)
@@ -148,6 +173,10 @@ class RestrictedDeviance:
         if self._joint is None:
             self.begin(self.plain.offset + 0.0, self._nuisance)
         at: JointMode = self._joint._replace(effects=Effects(*[np.zeros(0)] * 3))  # type: ignore[union-attr]
+        if self._tangent is not None and np.abs(move := np.log(sd / self._tangent.sd)).max(initial=0.0) < _FAR:
+            eta = at.eta + self._along(self._tangent, move)
+            at = at._replace(eta=eta, terms=self._terms(eta))
+        self._tangent = None
         for step in range(_MOST_STEPS):
             new, decrement = self._newton(at, sd)
             if (step and decrement > _NEAR) or np.max(np.abs(new.eta - at.eta), initial=0.0) > 0.5:
@@ -157,15 +186,26 @@ class RestrictedDeviance:
                 break
         return at
 
+    def _along(self, at: Tangent, move: np.ndarray) -> np.ndarray:
+        """How the linear predictors follow when the logarithms of the deviations move, to first order."""
+        kernel, weight = self.plain.kernel, at.joint.terms.weight
+        moved = predictor_of(kernel.layout, at.joint.effects, 2 * move * at.sd)
+        pull = at.inverse @ pulled(at.rest, weight * moved)
+        return np.asarray(moved - kernel.solve(weight * moved)[0] - times(at.rest, pull))
+
     def _newton(self, at: JointMode, sd: np.ndarray) -> tuple[JointMode, float]:
-        plain, p = self.plain, self.plain.coefficients
         weight = np.maximum(at.terms.weight, self._least)
-        plain.kernel.factorise(weight, sd)
+        self.plain.kernel.factorise(weight, sd)
+        gram, _ = self.plain.kernel.gram(self.plain.kernel.collect(self.plain.fixed), effects=False)
+        return self._stepped(at, weight, (gram + gram.T) / 2 + np.diag(self.plain.penalty))
+
+    def _stepped(self, at: JointMode, weight: np.ndarray, normal: np.ndarray) -> tuple[JointMode, float]:
+        """The full Newton step where the kernel is factorised, and its squared decrement."""
+        plain = self.plain
         working = at.eta - plain.offset + at.terms.score / weight
-        self._both[:, p] = working
-        gram, _ = plain.kernel.gram(plain.kernel.collect(self._both), effects=False)
-        normal = (gram[:p, :p] + gram[:p, :p].T) / 2 + np.diag(plain.penalty)
-        beta = linalg.solve(normal, gram[:p, p], assume_a="pos")
+        alone = plain.kernel.solve(weight * working)[0]
+        root = linalg.cho_factor(normal, lower=True, check_finite=False)
+        beta = linalg.cho_solve(root, pulled(plain.fixed, weight * (working - alone)), check_finite=False)
         fitted = times(plain.fixed, beta)
         predictor, effects = plain.kernel.solve(weight * (working - fitted))
         eta = fitted + plain.offset + predictor
@@ -203,21 +243,46 @@ class RestrictedDeviance:
             + 0.5 * sum(dot(effect, effect) for effect in effects)
         )
 
-    def _mirror(self, middle: JointMode | None) -> None:
-        """Guess the mode on the other side of `middle`, as far from it as the last one."""
-        if middle is not None and self._joint is not None:
-            self.begin(2 * middle.eta - self._joint.eta, self._nuisance)
+    def _beside(self, at: np.ndarray, center: JointMode, shift: np.ndarray) -> RestrictedSolution | None:
+        """The solution one Newton step from a guess beside the mode, gradient and covariance where that step began.
+
+        What one step and one factorisation leave out is of second order and equal on both sides, so differences
+        do not have it. Parameters of the family have no tangent here, so that with them the mode is sought.
+        """
+        plain = self.plain
+        if plain.extra:
+            self.begin(center.eta + shift, self._nuisance)
+            return self.solution(at)
+        plain.evaluations += 1
+        sd, eta = np.exp(at), center.eta + shift
+        guess = center._replace(eta=eta, terms=self._terms(eta))
+        weight = np.maximum(guess.terms.weight, self._least)
+        try:
+            plain.kernel.factorise(weight, sd)
+            gram, columns = plain.kernel.gram(plain.kernel.collect(plain.fixed))
+            normal = (gram + gram.T) / 2 + np.diag(plain.penalty)
+            joint, _ = self._stepped(guess, weight, normal)
+        except linalg.LinAlgError:
+            return None
+        inverse = linalg.cho_solve(linalg.cho_factor(normal, lower=True), np.eye(plain.coefficients))
+        rest, share = plain.kernel.remainder(plain.fixed, columns, sd, inverse)
+        gradient = self._gradient(Tangent(sd, joint, rest, inverse), share, columns, weight)
+        return RestrictedSolution(np.nan, gradient, inverse, joint.beta)
 
     def spread(self, at: np.ndarray, center: RestrictedSolution) -> CovarianceSpread | None:
-        """How the covariance of the coefficients moves with the variances; None where there is no proper optimum."""
-        curvature, slopes, middle = [], [], self._joint
-        for axis in np.eye(len(at)):
-            high = self.solution(at + _STEP * axis)
-            self._mirror(middle)
-            low = self.solution(at - _STEP * axis)
+        """How the covariance of the coefficients moves with the variances; None where there is no proper optimum.
+
+        To be asked for right after the solution at this point, while the kernel is factorised there.
+        """
+        curvature, slopes, tangent, axes = [], [], self._tangent, np.eye(len(at)) * _STEP
+        self._known = None
+        if tangent is None:
+            return None
+        shifts = [self._along(tangent, axis[: self.plain.factors]) for axis in axes]
+        for axis, shift in zip(axes, shifts, strict=True):
+            high, low = (self._beside(at + s * axis, tangent.joint, s * shift) for s in (1, -1))
             if high is None or low is None:
                 return None
-            self._joint = middle
             curvature.append((high.gradient - low.gradient) / (2 * _STEP))
             slopes.append((high.covariance - low.covariance) / (2 * _STEP))
         matrix = np.array(curvature).reshape(len(at), len(at))

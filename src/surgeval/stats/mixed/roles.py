@@ -70,6 +70,23 @@ def _coarsest(frame: pl.DataFrame, groups: list[Factor], finest: str) -> str:
     return min(holding, key=lambda factor: factor.levels).name
 
 
+def absent_rows(frame: pl.DataFrame, groups: tuple[str, ...], roles: Roles) -> str | None:
+    """What is said where models have no row of units that other models have; None where all have all."""
+    keys = list(dict.fromkeys(variable for name in groups for variable in name.split(":") if variable != roles.model))
+    if not roles.model or not keys:
+        return None
+    present = frame.select(pl.col(roles.model).cast(pl.String), *keys).drop_nulls().unique()
+    units = present.select(keys).n_unique()
+    lacking = present.group_by(roles.model).agg(units - pl.len()).sort(roles.model)
+    counts = [f"{model}: {number}" for model, number in lacking.iter_rows() if number]
+    if not counts:
+        return None
+    return (
+        f"rows are not there ({', '.join(counts)}, of {units} that other models have) and were left out; effects rest "
+        "on what each model has rows of"
+    )
+
+
 def repeated_rows(frame: pl.DataFrame, roles: Roles) -> list[str]:
     """The problem of a table whose rows are there twice; none where equal rows can be different cases.
 

@@ -16,8 +16,8 @@ import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid, UnknownName
 from surgeval.results.table_result import rows_of
-from surgeval.schema.findings import Finding, as_findings
-from surgeval.schema.metric_facts import MetricFacts
+from surgeval.schema.findings import Finding
+from surgeval.schema.metric_facts import MetricFacts, facts_by_name
 from surgeval.schema.missing import Missing
 from surgeval.schema.score_table import ScoreTable
 from surgeval.schema.table_facts import Directions, TableFacts, facts_beside, merged
@@ -133,6 +133,26 @@ def metric_in(frame: pl.DataFrame, called: str) -> str:
     return str(names[0]) if len(names) == 1 else called
 
 
+def better_values(name: str, facts: Mapping[str, MetricFacts], better: Directions) -> str | None:
+    """Which values of an outcome are better, as its facts, its name or the user say; None where nobody does.
+
+    Raises:
+        UnknownName: A direction that is none.
+        Misuse: A direction against what is known.
+    """
+    known = facts[name] if name in facts else facts_by_name(name)
+    stated = better if isinstance(better, str) else (better or {}).get(name)
+    return known.better if stated is None else known.directed(stated).better
+
+
+def scored_by_case(frame: pl.DataFrame) -> bool:
+    """Whether rows are the scores of models on cases, one each, so that a score that is not there can be seen."""
+    if not {"model", "case"} <= set(frame.columns):
+        return False
+    keys = [name for name in ("metric", "task", "model", "case") if name in frame.columns]
+    return not frame.select(keys).is_duplicated().any()
+
+
 def stated_facts(table: Any) -> TableFacts:
     """The facts of metrics that the files of a table carry; those of a score table in memory."""
     paths = [table] if _is_path(table) else list(table) if isinstance(table, list | tuple) else []
@@ -161,7 +181,7 @@ def completed(
     named = frame if "metric" in frame.columns else frame.with_columns(pl.lit(metric).alias("metric"))
     table = ScoreTable.of(named, facts=facts, better=better, where=where)
     matrix = table.matrix(missing=missing)
-    findings = as_findings([*matrix.borrowed, *matrix.findings()])
+    findings = (*matrix.borrowed, *matrix.findings())
     if not matrix.absent.counts:
         return frame, findings
     key = [name for name in ("task", "case") if name in matrix.cases.columns]

@@ -15,7 +15,8 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.findings import Finding
+from surgeval.schema.statistic_rules import remark
 from surgeval.stats.corrections import adjusted
 from surgeval.stats.mixed.design import INTERCEPT
 from surgeval.stats.mixed.fit import Engine
@@ -138,23 +139,19 @@ def _row(fitted: CoefficientFit, level: float, engine: Engine) -> dict[str, Any]
                   "method": f"{fitted.method}, penalised profile"}  # fmt: skip
 
 
-def _finding(code: str, message: str, term: str | None = None, severity: Severity = Severity.WARNING) -> Finding:
-    return Finding(code, severity, message, term)
-
-
 def _z_findings(base: MixedFit, video: Factor | None, inference: str) -> list[Finding]:
     if video is None:
-        return [_finding("independent-rows", "no random effect groups the rows, so p values assume that all rows are "
+        return [remark("independent-rows", "no random effect groups the rows, so p values assume that all rows are "
                          "independent of each other")]  # fmt: skip
     if inference == "wald-z" and video.levels < MANY_VIDEOS and base.family != "gaussian":
-        return [_finding("z-test-few-videos", f"z test with few videos ({video.levels} levels of {video.name}): expect "
+        return [remark("z-test-few-videos", f"z test with few videos ({video.levels} levels of {video.name}): expect "
                          "up to 20 % false positives")]  # fmt: skip
     return []
 
 
 def _findings(base: MixedFit, fits: Sequence[CoefficientFit], video: Factor) -> list[Finding]:
     findings = [
-        _finding("not-assessable", f"{f.name}: {f.reason}; it has no p value and no interval", f.name)
+        remark("not-assessable", f"{f.name}: {f.reason}; it has no p value and no interval", f.name)
         for f in fits
         if f.reason
     ]
@@ -163,7 +160,7 @@ def _findings(base: MixedFit, fits: Sequence[CoefficientFit], video: Factor) -> 
         if f.df is not None and f.df < FEW_FREEDOM:
             small.setdefault(f.df, []).append(f.name)
     findings += [
-        _finding("few-videos", f"few videos: p values of {', '.join(names)} rest on df = {df:.3g} "
+        remark("few-videos", f"few videos: p values of {', '.join(names)} rest on df = {df:.3g} "
                  f"({video.levels} levels of {video.name})")
         for df, names in small.items()
     ]  # fmt: skip
@@ -173,20 +170,20 @@ def _findings(base: MixedFit, fits: Sequence[CoefficientFit], video: Factor) -> 
             continue
         if where.varies != "between" and (where.videos < video.levels / 2 or where.videos < 4):
             text = f"effect of {f.name} seen in {where.videos} of {video.levels} videos only"
-            findings.append(_finding("seen-in-few-videos", text, f.name))
+            findings.append(remark("seen-in-few-videos", text, f.name))
         rare = min(where.having or 9, where.lacking or 9)
         if where.varies == "between" and rare <= 2:
             text = (
                 f"{f.name} differs only in {rare} of {video.levels} videos; the effect may be theirs rather than the "
                 "property's"
             )
-            findings.append(_finding("differs-in-few-videos", text, f.name))
+            findings.append(remark("differs-in-few-videos", text, f.name))
     still = [f.name for f in fits if f.where.varies != "between" and f.method == "t"]
     if still:
-        findings.append(_finding("no-random-slope", f"no random slope: the effects of {', '.join(still)} are assumed "
+        findings.append(remark("no-random-slope", f"no random slope: the effects of {', '.join(still)} are assumed "
                               "equal in all videos, and p values are too small where they are not"))  # fmt: skip
     if base.penalty:
-        findings.append(_finding("penalised", f"{', '.join(base.penalty)} separate the outcome or nearly so; estimates "
+        findings.append(remark("penalised", f"{', '.join(base.penalty)} separate the outcome or nearly so; estimates "
                               "are held near zero by a penalty (normal, deviation 2.5 on the log odds) and tested by "
                               "the profile; their symbols stand in brackets, their sizes say little"))  # fmt: skip
     return findings

@@ -15,7 +15,8 @@ import polars as pl
 
 from surgeval.errors import TableInvalid
 from surgeval.results.tables import failures as tables
-from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.findings import Finding
+from surgeval.schema.statistic_rules import remark
 from surgeval.stats.mixed.design import INTERCEPT, Design, design_of
 from surgeval.stats.mixed.formula import FamilyName
 from surgeval.stats.mixed.symbols import ALPHA
@@ -53,7 +54,7 @@ def two_parts(design: Design, video: str, rule: Rule) -> TwoParts | None:
         return None
     opposed = _opposed(*parts.values())
     findings = tuple(
-        Finding("parts-opposed", Severity.WARNING, f"{term} has effects of opposite sign on hits and on the scores of "
+        remark("parts-opposed", f"{term} has effects of opposite sign on hits and on the scores of "
                 "hits, so its one effect on both is withheld; see the table parts", term)
         for term in sorted(opposed)
     )  # fmt: skip

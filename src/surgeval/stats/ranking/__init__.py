@@ -17,8 +17,9 @@ import numpy as np
 from surgeval.catalogue import Catalogue, with_attributes
 from surgeval.results.request import Request, requested
 from surgeval.results.table_result import as_table
-from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.findings import Finding
 from surgeval.schema.score_table import Missing, ScoreTable
+from surgeval.schema.statistic_rules import remark
 from surgeval.schema.table_facts import Directions
 from surgeval.stats.ranking._distance import kendall_tau_b, spearman_footrule
 from surgeval.stats.ranking._options import BOARDS, CONSENSUS, MERGES, RankOptions
@@ -226,7 +227,7 @@ def rank(
     if rule is not None:
         return replace(result, findings=findings)
     reason = f"No rule was named: {chosen.name!r} was taken, because {why}."
-    note = Finding("rule-taken", Severity.NOTE, reason)
+    note = remark("rule-taken", reason)
     request = Request(settled={"rule": chosen.name})
     return replace(result, findings=(note, *findings), prose=f"{result.prose} {reason}", request=request)
 
@@ -249,4 +250,4 @@ def fitting_rule(table: ScoreTable, options: RankOptions) -> tuple[str, str]:
 def _unused(rule: Rule, options: RankOptions) -> list[Finding]:
     given = [name for name in options.chosen() if name in rule.unused]
     texts = [f"rule {rule.name!r} has no use for {name!r}; what was given for it was ignored" for name in given]
-    return [Finding("option-unused", Severity.WARNING, text) for text in texts]
+    return [remark("option-unused", text) for text in texts]

@@ -16,8 +16,9 @@ import polars as pl
 
 from surgeval.errors import TableInvalid, UnknownName
 from surgeval.results.tables import ranking as tables
-from surgeval.schema.findings import Finding, Severity, as_findings
+from surgeval.schema.findings import Finding
 from surgeval.schema.score_table import ScoreTable
+from surgeval.schema.statistic_rules import remark
 from surgeval.stats.few_videos import first_open
 from surgeval.stats.paired_tests import pair_indices
 from surgeval.stats.rank_sets import RankSets, rank_sets
@@ -96,8 +97,8 @@ def ranked(
         drawn = _drawn(ready, options, replicates, turn, boot)
         merged = drawn_mean_ranks(ready, drawn, partial(_counts, options=options, boot=boot), weights, options)
         results |= _stability(ready, ranks, drawn, min_ranks(-mean_rank), min_ranks(-merged))
-    warnings: list[Finding | str] = [
-        *ready.warnings,
+    findings = [
+        *ready.findings,
         *_cautions(ready, options, replicates is None, cluster_warning),
         *_firmness(ready, sets, together),
     ]
@@ -106,7 +107,7 @@ def ranked(
         main="ranks" if len(ready.tasks) == 1 else "consensus",
         tables=results,
         prose=_prose(ready, options, method, boot if resampled else 0, sets=sets, together=together),
-        findings=as_findings(warnings, severity=Severity.WARNING),
+        findings=tuple(findings),
     )
 
 
@@ -164,7 +165,7 @@ def _firmness(ready: Tasks, sets: list[RankSets | None], together: RankSets | No
     out = []
     if len(sets) > 1 and together is not None and not together.better.any():
         text = f"no two of the {len(ready.models)} models can be told apart, so their order is open"
-        out.append(Finding("order-open", Severity.WARNING, text, subject="consensus"))
+        out.append(remark("order-open", text, subject="consensus"))
     elif len(sets) > 1 and together is not None:
         out += [one for one in [first_open(ready.models, together.low == 1, where="consensus")] if one is not None]
     for task, task_set in zip(ready.tasks, sets, strict=True):
@@ -181,7 +182,7 @@ def _firmness(ready: Tasks, sets: list[RankSets | None], together: RankSets | No
         if units < FEWEST_TESTED:
             many = f"{units} {ready.unit}{'' if units == 1 else 's'}"
             text += f": {many} cannot show any difference ({FEWEST_TESTED} are needed for two models)"
-        out.append(Finding("order-open", Severity.WARNING, text, subject=subject))
+        out.append(remark("order-open", text, subject=subject))
     return out
 
 
@@ -270,14 +271,14 @@ def _tau(task: str, tau: np.ndarray) -> pl.DataFrame:
     return tables.TAU.frame([{"task": task, "mean": mean, "q25": q25, "median": median, "q75": q75, **sizes}])
 
 
-def _cautions(ready: Tasks, options: RankOptions, cannot_resample: bool, cluster_warning: str) -> list[str]:
+def _cautions(ready: Tasks, options: RankOptions, cannot_resample: bool, cluster_warning: str) -> list[Finding]:
     out = []
     if cluster_warning and ready.clustered:
-        out.append(cluster_warning)
+        out.append(remark("cases-tested-alone", cluster_warning))
     if options.challenger_compat:
-        out.append("resampling follows challengeR with its faults, for comparison only")
+        out.append(remark("challenger-compat", "resampling follows challengeR with its faults, for comparison only"))
     if cannot_resample and options.replicates != 0:
-        out.append("no stability is given: this rule is resampled with the Wilcoxon test only")
+        out.append(remark("no-stability", "no stability is given: this rule is resampled with the Wilcoxon test only"))
     return out
 
 

@@ -11,9 +11,11 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import TableInvalid, UnknownName
-from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.findings import Finding
 from surgeval.schema.score_table import ScoreMatrix, ScoreTable
+from surgeval.schema.statistic_rules import remark
 from surgeval.stats.draws import stream, video_counts
+from surgeval.stats.few_videos import no_videos
 from surgeval.stats.pooled import PooledStatistic, verb_matrix
 from surgeval.stats.ranking._options import RankOptions
 
@@ -62,7 +64,7 @@ class Tasks:
     tasks: tuple[Task, ...]
     unit: str
     """`video` or `case`."""
-    warnings: tuple[Finding | str, ...]
+    findings: tuple[Finding, ...]
     treatment: str
     """What became of scores that were not given, in words."""
     clustered: bool
@@ -86,14 +88,13 @@ def tasks_of(table: ScoreTable, options: RankOptions, *, pooled: bool = False) -
         raise TableInvalid("score table", [f"a ranking needs at least two models, got only {models[0]!r}"])
     tasks = tuple(_task(name, matrix, models, table.has_videos) for name, matrix in matrices)
     metrics = {matrix.metric.name: matrix for _, matrix in matrices}
-    warnings: list[Finding | str] = [text for matrix in metrics.values() for text in matrix.borrowed]
-    warnings += [finding for matrix in metrics.values() for finding in matrix.findings()]
+    findings = [one for matrix in metrics.values() for one in (*matrix.borrowed, *matrix.findings())]
     if options.task_column is None and len(tasks) > 1:
         text = (
             f"column {TASK!r} was taken to name {len(tasks)} tasks: models are ranked on each, and the consensus is"
             f" over tasks, not over cases; rename the column to rank all cases together, or pass task_column={TASK!r}"
         )
-        warnings.append(Finding("tasks-taken", Severity.WARNING, text))
+        findings.append(remark("tasks-taken", text))
     absent = [sentence for matrix in metrics.values() for sentence in matrix.absent.sentences]
     problems = [
         f"model {models[m]!r} has no score at all in task {task.name!r}"
@@ -104,9 +105,9 @@ def tasks_of(table: ScoreTable, options: RankOptions, *, pooled: bool = False) -
         raise TableInvalid("score table", problems)
     treatment = " ".join(absent) or "every model had a score for every case."
     if not table.has_videos:
-        warnings.append("the table names no videos: each case counts as independent")
+        findings.append(no_videos())
     clustered = any(len(task.unit_names) < len(task.values) for task in tasks)
-    return Tasks(models, tasks, "video" if table.has_videos else "case", tuple(warnings), treatment, clustered)
+    return Tasks(models, tasks, "video" if table.has_videos else "case", tuple(findings), treatment, clustered)
 
 
 def _matrices(table: ScoreTable, options: RankOptions, pooled: bool) -> list[tuple[str, ScoreMatrix]]:

@@ -20,8 +20,9 @@ import polars as pl
 
 from surgeval.errors import Misuse, UnknownName
 from surgeval.results.tables import ranking
-from surgeval.schema.findings import Finding, Severity, as_findings
+from surgeval.schema.findings import Finding
 from surgeval.schema.score_table import ScoreTable
+from surgeval.schema.statistic_rules import remark
 from surgeval.stats.draws import stream
 from surgeval.stats.paired_tests import CORRECTIONS, TESTS
 from surgeval.stats.rank_sets import RankSets
@@ -57,8 +58,8 @@ def focus(table: ScoreTable, options: RankOptions) -> RankResult:
     records: dict[str, Any] = {"gate": gate.decision(results["gate_evidence"], options.baselines)}
     records["structure"] = {f.board.name: _structure(f, d) for f, d in zip(standings, drawn, strict=True)}
     firm = [one for f, s in zip(standings, sets, strict=True) for one in firmness_findings(f, s, options)]
-    warnings: list[Finding | str] = [
-        *ready.warnings,
+    findings: list[Finding] = [
+        *ready.findings,
         *(w for f in standings for w in _findings(f, options)),
         *firm,
         *notes,
@@ -68,7 +69,7 @@ def focus(table: ScoreTable, options: RankOptions) -> RankResult:
         main="places",
         tables=results,
         prose=_prose(standings, ready, options, boot),
-        findings=as_findings(warnings, severity=Severity.WARNING),
+        findings=tuple(findings),
         records=records,
     )
 
@@ -190,24 +191,20 @@ def _findings(standing: Standing, options: RankOptions) -> list[Finding]:
     out: list[Finding] = []
     if cycles := standing.merged.cycles:
         listed = "; ".join(", ".join(standing.names[i] for i in cycle) for cycle in cycles)
-        out.append(_warning("cycle", "models dominate each other in a circle", f"{board} ({listed})"))
+        out.append(remark("cycle", "models dominate each other in a circle", subject=f"{board} ({listed})"))
     if not standing.order_with_all:
         text = "the order of the competitors changes when the others compete too"
-        out.append(_warning("order-depends-on-others", text, board))
+        out.append(remark("order-depends-on-others", text, subject=board))
     for tie in standing.ties:
         tied = ", ".join(standing.names[i] for i in tie.models)
         if tie.unresolved:
-            out.append(_warning("tie-unresolved", f"{tied} stay partly tied after the tie-break", board))
+            out.append(remark("tie-unresolved", f"{tied} stay partly tied after the tie-break", subject=board))
         elif tie.by_macro:
             text = f"macro accuracy, not the win rate, separates some of {tied}"
-            out.append(_warning("tie-by-macro-accuracy", text, board))
+            out.append(remark("tie-by-macro-accuracy", text, subject=board))
     if warning := TESTS[options.test or DEFAULT_TEST].warning:
-        out.append(_warning("test", warning, f"test '{options.test}'"))
+        out.append(remark("test", warning, subject=f"test '{options.test}'"))
     return out
-
-
-def _warning(code: str, message: str, subject: str) -> Finding:
-    return Finding(code, Severity.WARNING, message, subject=subject)
 
 
 def _prose(standings: list[Standing], ready: Prepared, options: RankOptions, boot: int) -> str:

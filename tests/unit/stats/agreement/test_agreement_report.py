@@ -57,7 +57,7 @@ def test_intervals_are_wider_when_videos_are_respected() -> None:
     assert (
         clustered.filter(coefficient="fleiss kappa")["sd"][0] > alone.table.filter(coefficient="fleiss kappa")["sd"][0]
     )
-    assert "each unit stands for itself" in " ".join(alone.notes)
+    assert "each unit counts as independent" in " ".join(alone.warnings)
 
 
 def test_perfect_agreement_is_one_and_one_label_only_is_undefined() -> None:
@@ -188,7 +188,7 @@ def test_an_ordinal_scale_needs_an_order() -> None:
 def test_one_video_has_values_without_intervals() -> None:
     result = agreement(rated(videos=1), unit="unit", rater="rater", label="said", video="video")
     assert result.table["low"].null_count() == result.table.height
-    assert "one video only" in " ".join(result.notes)
+    assert "one video only" in " ".join(result.warnings)
 
 
 def test_coefficients_that_cannot_be_computed_are_none() -> None:

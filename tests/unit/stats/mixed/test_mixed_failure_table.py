@@ -1,5 +1,6 @@
 """Table 2 of seed 001: every cell is the separate fit of its outcome and group."""
 
+import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -90,8 +91,43 @@ def test_what_makes_no_table_is_refused(options: dict, message: str) -> None:
         failure_table(instruments(), **({"outcomes": OUTCOMES} | OPTIONS | options))
 
 
+def scored(seed: int = 1) -> pl.DataFrame:
+    """Instances with scores that `i_dark` spoils: overlap, distance, a 0/1 failure and a number of no known kind."""
+    rng = np.random.default_rng(seed)
+    frame = instruments(seed)
+    spoilt = 0.8 * frame["i_dark"].to_numpy() + rng.normal(0, 0.6, frame.height)
+    return frame.with_columns(
+        dice=pl.Series(0.7 - 0.05 * spoilt), hd95=pl.Series(5 + spoilt), blurriness=pl.Series(spoilt),
+        missed=pl.Series((spoilt > 0.5).astype(float)),
+    )  # fmt: skip
+
+
+def test_a_minus_hurts_and_a_plus_helps_whatever_is_better() -> None:
+    outcomes = {"overlap": "dice", "distance": "hd95", "unknown": "blurriness"}
+    result = failure_table(scored(), outcomes=outcomes, **OPTIONS)
+    dark = dict(result.table.filter(term="i_dark").select("outcome", "symbol").iter_rows())
+    assert dark == {"overlap": "-", "distance": "-", "unknown": "larger"}
+    estimates = dict(result.table.filter(term="i_dark").select("outcome", "estimate").iter_rows())
+    assert estimates["overlap"] < 0 < estimates["distance"]
+    assert "a plus helps, a minus hurts, in every column" in result.prose
+    assert "In unknown nobody said which values are better: the symbols say larger or smaller" in result.prose
+    told = failure_table(scored(), outcomes=outcomes, better={"blurriness": "smaller"}, **OPTIONS)
+    assert set(told.table.filter(term="i_dark")["symbol"]) == {"-"}
+
+
+def test_odds_of_something_bad_turn_the_symbol_and_the_sentence() -> None:
+    options = OPTIONS | {"outcome": "missed"}
+    bad = failures(scored(), better="smaller", **options)
+    good = failures(scored().with_columns(missed=1 - pl.col("missed")), **options)
+    assert bad.table["symbol"].to_list() == good.table["symbol"].to_list()
+    assert bad.table.filter(term="i_dark")["symbol"].item().startswith("-")
+    assert bad.table.filter(term="i_dark")["odds_ratio"].item() > 1
+    assert "Most harmful: i_dark" in bad.prose
+    assert bad.records["fit"]["better"] == "smaller"
+
+
 def test_symbols_of_linear_models_are_not_explained_as_odds_ratios() -> None:
     frame = instruments().with_columns(hd95=1.0 + pl.int_range(pl.len()).hash(seed=1) % 1000 / 100)
     result = failure_table(frame, outcomes={"hd": "hd95", "recall": "tp / reference"}, **OPTIONS)
-    assert "In hd (linear models) + and - say only whether values are larger or smaller" in result.prose
+    assert "In hd (linear models) + and - do not say by how much." in result.prose
     assert "linear models" not in failure_table(frame, outcomes=OUTCOMES, **OPTIONS).prose

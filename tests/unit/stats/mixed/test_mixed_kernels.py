@@ -152,3 +152,35 @@ def test_the_compiled_twin_equals_numpy(problem: tuple[list[Factor], int, np.ran
                         kernel.spread(rows=False).trace[:0], *kernel.gram(kernel.collect(matrix))[1]])  # fmt: skip
     for left, right in zip(*results, strict=True):
         np.testing.assert_allclose(left, right, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.skipif(len(KERNELS) < 2, reason="numba is not installed")
+@given(problem=problems(), repeats=st.integers(2, 4))
+@settings(max_examples=40)
+def test_columns_that_do_not_change_inside_leaves_are_summed_by_leaf(
+    problem: tuple[list[Factor], int, np.random.Generator], repeats: int
+) -> None:
+    """The compiled twin takes one row of each leaf; the numbers are those of all rows."""
+    factors, rows, rng = problem
+    several = [
+        factor("row", np.arange(rows * repeats))
+        if f.name == "row"
+        else Factor(
+            f.name, np.repeat(f.codes, repeats), f.labels, None if f.values is None else np.repeat(f.values, repeats)
+        )
+        for f in factors
+    ]
+    layout = layout_of(several, rows * repeats)
+    sd, weight = rng.uniform(0.1, 2, len(factors)), rng.uniform(0, 100, rows * repeats)
+    matrix = rng.normal(size=(layout.spans[0][1], 3))[layout.leaf]
+    middle = np.cov(rng.normal(size=(3, 9)))
+    results = []
+    for kind in KERNELS:
+        kernel = kind(layout)
+        kernel.factorise(weight, sd)
+        gram, effects = kernel.gram(kernel.collect(matrix))
+        results.append([gram, effects.nodes, effects.border, *kernel.remainder(matrix, effects, sd, middle)])
+        if kind is not NumpyKernel and 2 * layout.spans[0][1] <= layout.rows:
+            assert kernel._by_leaf(matrix) is not None
+    for left, right in zip(*results, strict=True):
+        np.testing.assert_allclose(left, right, rtol=1e-8, atol=1e-9)

@@ -110,3 +110,36 @@ def test_the_value_does_not_depend_on_where_the_search_came_from() -> None:
     for point in points:
         fresh = RestrictedDeviance(laplace_deviance(design, family_of(design), design.factors, "numpy"))
         assert deviance(point)[0] == pytest.approx(fresh(point)[0], abs=1e-6)
+
+
+SLOPED = f"correct ~ smoke + size + {RANDOM} + (0 + size | patient)"
+
+
+@pytest.mark.parametrize("formula", [COUNTS, f"{COUNTS} + (1 | algorithm:instance)", SLOPED])
+def test_the_mode_is_guessed_along_its_tangent(formula: str) -> None:
+    deviance = restricted(formula, np.array([0.0, 0.3, 0.1]))
+    deviance.plain.mode_tolerance = 1e-22
+    point = np.log(np.linspace(0.3, 0.8, deviance.plain.factors))
+    step = 1e-3 * np.linspace(1, -1, len(point))
+    deviance(point)
+    middle, guess = deviance._joint.eta.copy(), deviance._along(deviance._tangent, step)
+    deviance(point + step)
+    np.testing.assert_allclose(guess, deviance._joint.eta - middle, atol=2e-5 * np.abs(guess).max() / 1e-3 + 1e-9)
+
+
+@pytest.mark.parametrize("formula", [COUNTS, f"{COUNTS} + (1 | algorithm:instance)", SLOPED])
+def test_one_step_beside_the_mode_gives_the_differences_of_whole_solutions(formula: str) -> None:
+    deviance = restricted(formula)
+    point, *_ = minimise(deviance, np.log(np.full(deviance.plain.factors, 0.5)), np.eye(deviance.plain.factors) * 0.3)
+    spread = deviance.spread(point, deviance.solution(point))
+    deviance.plain.mode_tolerance = 1e-22
+    curvature, slopes = [], []
+    for axis in 0.02 * np.eye(len(point)):
+        high, low = (deviance.solution(point + s * axis) for s in (1, -1))
+        curvature.append((high.gradient - low.gradient) / 0.04)
+        slopes.append((high.covariance - low.covariance) / 0.04)
+    size = np.abs(slopes).max()
+    np.testing.assert_allclose(spread.slopes, np.array(slopes), atol=2e-3 * size)
+    np.testing.assert_allclose(
+        np.linalg.inv(spread.deviations), np.array(curvature), atol=2e-3 * np.abs(curvature).max()
+    )

@@ -102,7 +102,7 @@ def test_one_case_per_video_equals_a_table_without_videos() -> None:
     with_videos, without = rank(alone, replicates=50), rank(frame.drop("video"), replicates=50)
     assert with_videos.places.equals(without.places)
     assert with_videos.pairs.equals(without.pairs)
-    assert any("names no videos" in warning for warning in without.warnings)
+    assert any("names no video" in warning for warning in without.warnings)
 
 
 @settings(max_examples=12)

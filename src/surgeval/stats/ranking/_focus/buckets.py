@@ -15,9 +15,11 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid, TooFewVideos, UnknownName
-from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.findings import Finding
 from surgeval.schema.score_table import ScoreMatrix, ScoreTable
+from surgeval.schema.statistic_rules import remark
 from surgeval.schema.taxonomy import Capability
+from surgeval.stats.few_videos import no_videos
 from surgeval.stats.paired_tests import PairedScores
 from surgeval.stats.ranking._options import RankOptions
 
@@ -78,7 +80,7 @@ class Prepared:
 
     boards: tuple[Board, ...]
     video_names: list[str]
-    warnings: tuple[Finding | str, ...]
+    findings: tuple[Finding, ...]
     treatment: str
     """What became of scores that were not given, in words."""
 
@@ -94,7 +96,7 @@ def prepare(table: ScoreTable, options: RankOptions) -> Prepared:
     if table.facts_of(metric).sign < 0:
         raise Misuse("rule 'focus' ranks accuracies, where larger is better; use a generic rule for this metric")
     _check_columns(table, options.board)
-    matrix, warnings, treatment = _complete(table, metric, options)
+    matrix, about, treatment = _complete(table, metric, options)
     group, ood = _groups(matrix.cases), _flags(matrix.cases, "ood")
     clinical = _flags(matrix.cases, "clinical") if "clinical" in matrix.cases.columns else None
     problems = [*group[1], *ood[1], *(clinical[1] if clinical else ())]
@@ -106,8 +108,8 @@ def prepare(table: ScoreTable, options: RankOptions) -> Prepared:
         raise TooFewVideos("all questions come from one video; differences between models cannot be judged")
     boards, notes = _boards(matrix, group[0], ood[0], None if clinical is None else clinical[0], options.board)
     if not table.has_videos:
-        notes.append("the table names no videos: each question counts as independent, which is rarely true")
-    return Prepared(tuple(boards), matrix.video_names, (*warnings, *notes), treatment)
+        notes.append(no_videos("question"))
+    return Prepared(tuple(boards), matrix.video_names, (*about, *notes), treatment)
 
 
 def _check_columns(table: ScoreTable, board: str) -> None:
@@ -140,7 +142,7 @@ def _contradictions(table: ScoreTable) -> list[str]:
     return problems
 
 
-def _complete(table: ScoreTable, metric: str, options: RankOptions) -> tuple[ScoreMatrix, list[Finding | str], str]:
+def _complete(table: ScoreTable, metric: str, options: RankOptions) -> tuple[ScoreMatrix, list[Finding], str]:
     """The matrix with sorted models; what became of scores that are not there is said.
 
     Raises:
@@ -193,9 +195,9 @@ def _flags(cases: pl.DataFrame, column: str) -> tuple[np.ndarray, list[str]]:
 
 def _boards(
     matrix: ScoreMatrix, group: np.ndarray, ood: np.ndarray, clinical: np.ndarray | None, wanted: str
-) -> tuple[list[Board], list[Finding | str]]:
+) -> tuple[list[Board], list[Finding]]:
     boards: list[Board] = []
-    notes: list[Finding | str] = []
+    notes: list[Finding] = []
     for name in ("technical", "clinical"):
         if wanted not in (name, "both"):
             continue
@@ -203,7 +205,7 @@ def _boards(
             reason = "no column 'clinical'" if clinical is None else "no clinically relevant question"
             if wanted == "clinical":
                 raise TableInvalid("score table", [f"the clinical board is empty: {reason}"])
-            notes.append(f"the clinical board is left out: {reason}")
+            notes.append(remark("board-left-out", f"the clinical board is left out: {reason}"))
             continue
         rows = np.ones(len(group), dtype=bool) if name == "technical" or clinical is None else clinical
         board = Board(name, matrix.models, _split(matrix, group, ood, rows), len(matrix.video_names),
@@ -236,4 +238,4 @@ def _empty(board: Board, group: np.ndarray) -> list[Finding]:
     populated = {(bucket.capability, bucket.ood) for bucket in board.buckets}
     empty = [f"{g}, {'OOD' if o else 'ID'}" for g in expected for o in (False, True) if (g, o) not in populated]
     subject = f"{board.name} board ({'; '.join(empty)})"
-    return [Finding("empty-buckets", Severity.WARNING, "empty buckets are skipped", subject=subject)] if empty else []
+    return [remark("empty-buckets", "empty buckets are skipped", subject=subject)] if empty else []

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.findings import Finding
+from surgeval.schema.statistic_rules import remark
 from surgeval.stats.few_videos import correction_unreachable, first_open
 from surgeval.stats.rank_sets import RankSets, rank_sets
 from surgeval.stats.ranking._focus.buckets import Board
@@ -68,7 +69,7 @@ def _thin_buckets(standing: Standing, options: RankOptions) -> list[Finding]:
         if finding is not None:
             out.append(replace(finding, code=UNREACHABLE, subject=subject))
         elif videos < SMALL_BUCKET:
-            out.append(Finding(BUCKET_TOO_SMALL, Severity.WARNING, f"only {videos} videos", subject=subject))
+            out.append(remark(BUCKET_TOO_SMALL, f"only {videos} videos", subject=subject))
     return out
 
 
@@ -78,7 +79,7 @@ def _tie_breaks(standing: Standing, options: RankOptions) -> list[Finding]:
     if len(names) > 1 and not standing.relation.beats.any():
         rest = "accuracies alone" if options.merge == "accuracy" else "the tie-break alone"
         text = f"no difference between two models is significant in any bucket; {what} rest on {rest}"
-        return [Finding(NOTHING_SIGNIFICANT, Severity.WARNING, text, subject=board)]
+        return [remark(NOTHING_SIGNIFICANT, text, subject=board)]
     out = []
     for tie in standing.ties:
         first = int(standing.merged.place[tie.models[0]])
@@ -87,7 +88,7 @@ def _tie_breaks(standing: Standing, options: RankOptions) -> list[Finding]:
             f"{what} {first} to {first + len(tie.models) - 1} rest on the tie-break: {listed} have the same Copeland"
             " score"
         )
-        out.append(Finding("places-by-tie-break", Severity.WARNING, text, subject=board))
+        out.append(remark("places-by-tie-break", text, subject=board))
     return out
 
 
@@ -105,7 +106,7 @@ def _contradictions(standing: Standing, sets: RankSets, options: RankOptions) ->
     if len(upper) > MOST_NAMED:
         sentences.append(f"and {len(upper) - MOST_NAMED} more such pairs")
     text = "places and macro accuracies disagree: " + "; ".join(sentences)
-    return [Finding("order-against-accuracy", Severity.WARNING, text, subject=f"{standing.board.name} board")]
+    return [remark("order-against-accuracy", text, subject=f"{standing.board.name} board")]
 
 
 def _contradiction(standing: Standing, sets: RankSets, ahead: np.ndarray, upper: int, lower: int) -> str:

@@ -15,7 +15,8 @@ import numpy as np
 import polars as pl
 
 from surgeval.results.tables import ranking
-from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.findings import Finding
+from surgeval.schema.statistic_rules import remark
 
 SHARES_PERCENT = (50, 30, 20)
 
@@ -53,7 +54,7 @@ def prizes(
         )
     left = int(Fraction(str(pool)) * 100) - paid
     text = f"{left / 100:.2f} of the pool of {pool:.2f} is not paid out"
-    notes = [Finding("pool-left", Severity.WARNING, text, subject=f"{board} board")] if left else []
+    notes = [remark("pool-left", text, subject=f"{board} board")] if left else []
     return ranking.PRIZES.frame(rows), notes
 
 
