@@ -1,7 +1,7 @@
 """The report under axe-core: nothing serious, in light and in dark, on the verdict and the wrong answers.
 
-Pictures are left out: each is an image with a text alternative, and its letters stand on the white of its card. axe-core
-comes from npm; without npm, a network or Chromium the test is skipped.
+Pictures are left out: each is an image with a text alternative, and its letters stand on the white of its card.
+axe-core comes from npm; without npm, a network or Chromium the test is skipped.
 """
 
 from __future__ import annotations
