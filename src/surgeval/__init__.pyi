@@ -1,5 +1,7 @@
 """Every public name and where it lives: read by type checkers, and by `__init__.py` to load names on first use."""
 
+from surgeval.audit.tables.audit import TableAudit as TableAudit
+from surgeval.audit.tables.audit import audit_tables as audit_tables
 from surgeval.errors import SurgevalError as SurgevalError
 from surgeval.questions.benchmark import Benchmark as Benchmark
 from surgeval.questions.make import make_questions as make_questions

@@ -46,6 +46,7 @@ FOLDER_VERBS: dict[str, list[str]] = {
     ],
     "combine": ["combine", "shard"],
     "study": ["study", "wide.csv", "--metric", "dice"],
+    "audit tables": ["audit", "tables", "printed.md", "--kind", "multi-class"],
     "submission check": ["submission", "check", "--phase", "phase.toml", "--description", "method.md"],
     "submission status": ["submission", "status", "--phase", "phase.toml", "--run", "run"],
 }  # fmt: skip
@@ -73,6 +74,7 @@ MADE_IN_PYTHON: dict[str, Callable[[], Any]] = {
     "evaluate": lambda: surgeval.evaluate("classification", "frames.csv", metrics=["accuracy"], replicates=20),
     "combine": lambda: surgeval.combine(["shard"]),
     "study": lambda: surgeval.study("wide.csv", metric="dice"),
+    "audit tables": lambda: surgeval.audit_tables(["printed.md"], kind="multi-class"),
     "submission check": lambda: check_submission("phase.toml", description="method.md"),
     "submission status": lambda: submission_status("run", read_phase("phase.toml")),
 }  # fmt: skip
@@ -100,6 +102,7 @@ def inputs_folder() -> Path:
         "swin": [0.7, 0.6, 0.8, 0.8, 0.5, 0.6, 0.6],
     }
     pl.DataFrame(wide).write_csv(root / "wide.csv")
+    (root / "printed.md").write_text("| Model | A | wR |\n|---|---|---|\n| CLIP | 0.09 | 0.40 |\n", encoding="utf-8")
     _submission(root)
     return root
 
@@ -115,7 +118,7 @@ def _submission(root: Path) -> None:
 
 
 def run_verb(name: str, out: Path, *more: str) -> None:
-    """Run a verb of `FOLDER_VERBS` on the shared inputs; `diff` and `lint` end with 1 where they found something."""
+    """Run a verb of `FOLDER_VERBS` on the shared inputs; `diff`, `lint` and `audit` end with 1 on findings."""
     here = os.getcwd()
     os.chdir(inputs_folder())
     try:

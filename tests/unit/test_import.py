@@ -12,10 +12,10 @@ PUBLIC = """
     DependenceResult DiffResult EnsembleResult EvaluationResult FailureTableResult FailuresResult FloorsResult
     InfluenceResult IntervalResult Ledger LintReport Procedure ProfilesResult RankResult Reference Rehearsal Report
     Request Response ScoreResult ScoreTable Simulation StrataResult StudyResult SupplementResult SurgevalError
-    WidthRatioResult
-    adjusted_effects aggregate agreement combine compare cooccurrence dependence diff ensembles evaluate failure_table
-    failures floors influence interval lint make_questions make_report metric_interval profiles rank read_procedure
-    read_score_table rehearse score simulate strata study supplement width_ratio write_procedure
+    TableAudit WidthRatioResult
+    adjusted_effects aggregate agreement audit_tables combine compare cooccurrence dependence diff ensembles evaluate
+    failure_table failures floors influence interval lint make_questions make_report metric_interval profiles
+    rank read_procedure read_score_table rehearse score simulate strata study supplement width_ratio write_procedure
 """
 
 

@@ -17,8 +17,8 @@ from surgeval.schema.documents import read_json
 from surgeval.schema.question_files import split_source
 
 FUNCTIONS = {
-    "adjusted": "adjusted_effects", "failure-table": "failure_table", "questions": "make_questions",
-    "width-ratio": "width_ratio",
+    "adjusted": "adjusted_effects", "audit tables": "audit_tables", "failure-table": "failure_table",
+    "questions": "make_questions", "width-ratio": "width_ratio",
 }  # fmt: skip
 """Verbs whose function in Python has another name."""
 NOT_REPEATED = {
@@ -99,7 +99,7 @@ def _function(stored: Mapping[str, Any]) -> Any:
     verb = str(stored["verb"]).split()[0]
     if verb in NOT_REPEATED:
         raise Misuse(f"a run of {verb!r} is not repeated from its manifest: {NOT_REPEATED[verb]}")
-    name = FUNCTIONS.get(verb, verb)
+    name = FUNCTIONS.get(str(stored["verb"]), FUNCTIONS.get(verb, verb))
     if name not in surgeval.__all__:
         raise Misuse(f"the manifest names the verb {verb!r}, which this version does not have")
     return getattr(surgeval, name)

@@ -10,12 +10,23 @@ from collections.abc import Iterable, Mapping
 
 import polars as pl
 
-from surgeval.results.tables import evaluation, failures, ranking, scoring, statistics, studies, submissions, supplement
+from surgeval.results.tables import (
+    auditing,
+    evaluation,
+    failures,
+    ranking,
+    scoring,
+    statistics,
+    studies,
+    submissions,
+    supplement,
+)
 from surgeval.results.tables.table import KINDS, Column, Table, number, text, whole, yes_no
 
 __all__ = [
     "KINDS", "MARKS", "OFFICIAL_SUMMARY", "OLDER_COLUMNS", "RECORDS", "RESULT_FILES", "TABLES", "Column", "Table",
-    "current", "evaluation", "failures", "number", "ranking", "scoring", "statistics", "studies", "submissions",
+    "auditing", "current", "evaluation", "failures", "number", "ranking", "scoring", "statistics", "studies",
+    "submissions",
     "supplement", "text", "whole", "yes_no",
 ]  # fmt: skip
 
@@ -26,6 +37,7 @@ def _by_name(tables: Iterable[Table]) -> Mapping[str, Table]:
 
 TABLES: Mapping[str, Mapping[str, Table]] = {
     "score": _by_name(scoring.SCORE),
+    "audit": _by_name(auditing.AUDIT),
     "rank": _by_name(ranking.FOCUS),
     "rank-tasks": _by_name(ranking.TASKS),
     "failures": _by_name(failures.FAILURES),

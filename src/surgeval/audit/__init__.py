@@ -1,0 +1,3 @@
+"""Checks of what others print and claim: for reviewers, organisers and authors, with the evidence shown."""
+
+__all__ = ["tables"]

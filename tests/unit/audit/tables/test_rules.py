@@ -1,0 +1,219 @@
+"""Each rule fires on what breaks it, with the arithmetic, and is silent where rounding explains the numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+import surgeval
+
+Row = dict[str, str]
+
+
+def audit(*rows: Row, facts: dict[str, Any] | None = None, **options: Any) -> pl.DataFrame:
+    cells = [
+        {"table": "t", "row": f"m{number}", "column": column, "value": text}
+        for number, row in enumerate(rows)
+        for column, text in row.items()
+    ]
+    sidecar = None if facts is None else [{"table": "t", **facts}]
+    return surgeval.audit_tables(cells, facts=sidecar, **options).table
+
+
+def rules(*rows: Row, **options: Any) -> list[str]:
+    return audit(*rows, **options)["rule"].to_list()
+
+
+def test_accuracy_is_weighted_recall_in_multi_class_tables() -> None:
+    table = audit({"A": "0.09", "wR": "0.40"}, kind="multi-class")
+    assert table.select("severity", "rule", "printed").rows() == [
+        ("inconsistent", "accuracy-recall", "A = 0.09, wR = 0.40")
+    ]
+    assert "0.085 to 0.095 and 0.395 to 0.405 do not meet" in table["arithmetic"][0]
+    assert rules({"A": "0.39", "wR": "0.40"}, kind="multi-class") == []
+    assert rules({"A": "0.09", "wR": "0.40"}, kind="multi-label") == []
+
+
+def test_jaccard_lies_between_its_bounds() -> None:
+    assert rules({"F1": "0.50", "J": "0.20"}) == ["jaccard-f1"]
+    assert rules({"F1": "0.50", "J": "0.52"}) == ["jaccard-f1"]
+    assert rules({"F1": "0.50", "J": "0.33"}) == []
+    assert rules({"Dice": "90.1", "mIoU": "75.0"}) == ["jaccard-f1"]
+    assert rules({"wF1": "0.50", "wJ": "0.20"}) == ["jaccard-f1"]
+
+
+def test_cut_off_digits_are_an_explanation() -> None:
+    """Four times 0.399 is 1.596: cut off 0.39 and 1.59, while four times 0.39 rounded reaches 1.58 only."""
+    shares = {f"x / {letter}": "0.39" for letter in "abcd"}
+    assert rules({**shares, "x / Total": "1.59"}) == []
+    assert rules({**shares, "x / Total": "1.62"}) == ["total"]
+
+
+def test_an_f1_of_averages_is_named_as_such() -> None:
+    table = audit({"P": "0.90", "R": "0.60", "F1": "0.72", "J": "0.40"})
+    assert table["rule"].to_list() == ["jaccard-f1"]
+    assert "harmonic mean of the averaged precision and recall" in table["meaning"][0]
+
+
+def test_f1_is_at_most_the_harmonic_mean() -> None:
+    assert rules({"P": "0.20", "R": "0.40", "F1": "0.35"}) == ["f1-harmonic"]
+    assert rules({"P": "0.20", "R": "0.40", "F1": "0.27"}) == []
+    assert rules({"P": "0.20", "R": "0.40", "F1": "0.10"}) == []
+    assert rules({"P": "0.20", "R": "0.40", "F1": "0.10"}, kind="binary") == ["f1-harmonic"]
+
+
+def test_jaccard_is_at_most_precision_and_recall() -> None:
+    assert rules({"P": "0.90", "R": "0.30", "J": "0.35"}) == ["jaccard-bound"]
+    assert rules({"P": "0.90", "R": "0.30", "J": "0.31"}) == []
+
+
+def test_shares_are_whole_counts() -> None:
+    table = audit({"Acc": "0.37"}, kind="multi-class", cases=36)
+    assert table["rule"].to_list() == ["whole-counts"]
+    assert "13/36 = 0.3611 and 14/36 = 0.3889" in table["arithmetic"][0]
+    assert rules({"Acc": "0.36"}, kind="multi-class", cases=36) == []
+    assert rules({"Acc": "0.27"}, kind="multi-class", cases=36) == [], "10/36 cut off"
+    assert rules({"Acc": "36.9 %"}, kind="multi-class", cases=36) == ["whole-counts"]
+
+
+def test_a_column_may_have_its_own_number_of_cases() -> None:
+    facts = {"column": "Test", "cases": "74"}
+    assert rules({"Test": "24.3"}, {"Test": "9.5"}, facts=facts) == []
+    assert rules({"Test": "24.3"}, {"Test": "9.9"}, facts=facts) == ["whole-counts"]
+
+
+def test_label_wise_accuracy_has_a_least_and_a_greatest_value() -> None:
+    facts = {"kind": "multi-label", "prevalence": "0.60;0.50;0.40"}
+    assert rules({"A": "0.30", "wR": "0.80"}, facts=facts) == ["labelwise-accuracy"]
+    assert rules({"A": "0.95", "wR": "0.80"}, facts=facts) == ["labelwise-accuracy"]
+    assert rules({"A": "0.60", "wR": "0.80"}, facts=facts) == []
+
+
+def test_accuracy_that_is_weighted_recall_is_odd_in_multi_label_tables() -> None:
+    assert rules({"A": "0.64", "wR": "0.64"}, kind="multi-label") == ["single-label-scoring"]
+
+
+def test_a_search_tells_rows_that_nothing_was_found_for() -> None:
+    names = ("A", "F1", "J", "P", "R", "wF1", "wJ", "wP", "wR")
+    texts = ("0.09", "0.31", "0.22", "0.69", "0.30", "0.50", "0.36", "0.57", "0.54")
+    row = dict(zip(names, texts, strict=True))
+    table = audit(row, kind="multi-label", classes=7)
+    assert table.select("severity", "rule").rows() == [("suspicious", "no-solution")]
+    assert "no solution found for K = 7" in table["arithmetic"][0]
+    assert rules(row | {"A": "0.80"}, kind="multi-label", classes=7) == []
+    assert rules(row, kind="multi-label") == []
+
+
+def test_predictors_that_always_say_the_same_are_recognised() -> None:
+    yes = {"A": "0.30", "P": "0.30", "J": "0.30", "R": "1.00"}
+    no = {"A": "0.70", "P": "0.00", "J": "0.00", "R": "0.00", "F1": "0.00"}
+    one = {"A": "0.80", "F1": "0.22", "P": "0.20", "R": "0.25"}
+    assert rules(yes, {"A": "0.9", "P": "0.9", "J": "0.8", "R": "0.9"}) == ["degenerate"]
+    assert rules(no, {"A": "0.9", "P": "0.9", "J": "0.8", "R": "0.9", "F1": "0.85"}) == ["degenerate"]
+    table = audit(one, {"A": "0.75", "F1": "0.37", "P": "0.40", "R": "0.55"})
+    assert table["rule"].to_list() == ["degenerate", "degenerate-best"]
+    assert "always names one class of 4" in table["meaning"][0]
+    assert table["printed"][1] == "A = 0.80"
+
+
+def test_full_recall_of_saying_yes_is_no_news() -> None:
+    yes = {"A": "0.30", "P": "0.30", "J": "0.30", "R": "1.00"}
+    assert "degenerate-best" not in rules(yes, {"A": "0.9", "P": "0.9", "J": "0.8", "R": "0.9"})
+
+
+def test_prevalences_fix_what_always_saying_the_same_scores() -> None:
+    yes = {"A": "0.23", "P": "0.23", "J": "0.23", "R": "1.00", "F1": "0.37", "wP": "0.24"}
+    facts = {"kind": "multi-label", "prevalence": "24.0;17.1;27.1"}
+    other = dict.fromkeys(yes, "0.50")
+    assert rules(yes, other, facts=facts) == ["degenerate"]
+    wrong = audit(yes, other, facts={**facts, "prevalence": "34.0;27.1;37.1"})
+    assert set(wrong.filter(rule="prevalence")["printed"]) == {
+        "A = 0.23",
+        "P = 0.23",
+        "J = 0.23",
+        "F1 = 0.37",
+        "wP = 0.24",
+    }
+
+
+def test_yes_and_no_are_right_in_turn() -> None:
+    yes = {"A": "0.30", "P": "0.30", "J": "0.30", "R": "1.00", "F1": "0.45"}
+    no = {"A": "0.60", "P": "0.00", "J": "0.00", "R": "0.00", "F1": "0.00"}
+    table = audit(yes, no, kind="multi-label").filter(rule="prevalence")
+    assert table["arithmetic"].to_list() == ["0.30 (m0) + 0.60 = 1 does not hold"]
+    assert audit(yes, no | {"A": "0.70"}, kind="multi-label").filter(rule="prevalence").is_empty()
+
+
+def test_bold_must_be_best_where_the_table_uses_it_so() -> None:
+    rows = [{"F1": "**0.50**", "J": "0.40", "P": "0.6"}, {"F1": "0.40", "J": "**0.35**", "P": "0.5"}]
+    table = audit(*rows)
+    assert table.select("severity", "rule", "row", "arithmetic").rows() == [
+        ("inconsistent", "bold-not-best", "m1", "0.40 (m0) > 0.35")
+    ]
+    assert rules({"F1": "**0.50**", "x": "1"}, {"F1": "0.50", "x": "2"}) == [], "more digits may tell them apart"
+    assert rules({"Error": "**0.10**"}, {"Error": "0.20"}) == [], "smaller may be better"
+
+
+def test_a_whole_row_in_bold_is_only_suspicious() -> None:
+    ours = {"F1": "**0.50**", "J": "**0.40**", "P": "**0.70**"}
+    table = audit(ours, {"F1": "0.40", "J": "0.35", "P": "0.80"})
+    assert table.select("severity", "rule").rows() == [("suspicious", "bold-not-best")]
+
+
+def test_averages_are_the_mean_of_their_members() -> None:
+    good = {"mAP / C1": "42.9", "mAP / C2": "46.5", "mAP / C3": "65.1", "mAP / Avg": "51.5"}
+    bad = good | {"mAP / Avg": "51.9"}
+    table = audit(good, bad)
+    assert table.select("severity", "rule", "row").rows() == [("inconsistent", "average", "m1")]
+    assert "(42.9 + 46.5 + 65.1)/3 = 51.5" in table["arithmetic"][0]
+    assert rules(good, good | {"mAP / Avg": "51.6"}) == [], "a tenth is what rounding allows"
+
+
+def test_an_average_that_never_fits_may_be_weighted() -> None:
+    rows = [{"C1": "40.0", "C2": "60.0", "Avg": text} for text in ("42.0", "43.0")]
+    assert audit(*rows)["severity"].to_list() == ["suspicious"] * 2
+    rows = [{"C1": "40.0", "C2": "60.0", "Avg": text} for text in ("72.0", "43.0")]
+    assert audit(*rows)["severity"].to_list() == ["inconsistent", "suspicious"]
+    rows = [{"C1": "15.6", "C2": "11.2", "Overall": text} for text in ("5.3", "7.3")]
+    assert audit(*rows)["severity"].to_list() == ["note"]
+
+
+def test_splits_sum_to_their_total() -> None:
+    good = {"# / Train": "120", "# / Val": "41", "# / Test": "40", "# / Total": "201"}
+    bad = {"# / Train": "6970", "# / Val": "2331", "# / Test": "1799", "# / Total": "11090"}
+    table = audit(good, bad)
+    assert table.select("severity", "rule", "arithmetic").rows() == [
+        ("inconsistent", "total", "6970 + 2331 + 1799 = 11100, printed 11090")
+    ]
+
+
+def test_totals_below_a_column_are_seen_too() -> None:
+    cells = [("A", "1,200"), ("B", "800"), ("Total", "2,100")]
+    rows = [{"table": "t", "row": row, "column": "cases", "value": text} for row, text in cells]
+    assert surgeval.audit_tables(rows).table["rule"].to_list() == ["total"]
+
+
+def test_what_is_printed_twice_is_noticed() -> None:
+    row = {"A": "0.51", "F1": "0.42", "P": "0.43", "R": "0.44"}
+    assert rules(row, row | {"A": "0.52"}, row) == ["repeated-row"]
+    cells = [
+        {"table": table, "row": f"m{n}", "column": column, "value": text[:-1] + str(n)}
+        for table in ("Table 1. One", "Table 2. Two")
+        for n in range(2)
+        for column, text in row.items()
+    ]
+    assert surgeval.audit_tables(cells).table.select("rule", "table").rows() == [("repeated-table", "Table 2. Two")]
+
+
+@pytest.mark.parametrize(("text", "found"), [("1.03", True), ("-0.10", True), ("1.00", False)])
+def test_shares_have_a_range(text: str, found: bool) -> None:
+    rows = [{"A": "0.90", "F1": "0.80", "P": "0.80"}, {"A": text, "F1": "0.70", "P": "0.80"}]
+    assert ("range" in rules(*rows)) is found
+
+
+def test_percentages_and_shares_are_told_apart() -> None:
+    assert rules({"F1": "50.0", "J": "20.0"}) == ["jaccard-f1"]
+    assert rules({"F1": "50.0", "J": "0.9", "P": "60.0"}) == ["jaccard-f1"], "0.9 with one decimal is a percentage here"
+    assert rules({"F1": "104.0", "J": "80.0"}) == ["range", "jaccard-f1"]
