@@ -1,7 +1,8 @@
 """The report of a large challenge: time and memory of the verb itself, in a process of its own.
 
 No peer makes such a page from such tables, so the goals are those of the project: 20 s and 1 GB for 100 models x
-20,000 questions, and under 5 MB at the size of FOCUS (12 models). Building the folder is not part of the time.
+20,000 questions; 10 s and a page under 3 MB without frames at the size of FOCUS (12 models). Building the folder is not
+part of the time.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ from surgeval.results.request import Request
 from surgeval.scoring.summary import summarise
 from surgeval.stats.ranking import rank
 
-GOAL_S = 20.0
+GOALS_S = {12: 10.0, 100: 20.0}
+"""Seconds of CPU by number of models."""
+LARGEST_MB = 3.0
+"""Of the page of 12 models."""
 
 
 class Run(NamedTuple):
@@ -39,17 +43,22 @@ def rows() -> list[Row]:
     with tempfile.TemporaryDirectory() as name:
         small = report_of(challenge(Path(name) / "twelve", models=12))
         large = report_of(challenge(Path(name) / "hundred", models=100))
-    return [
+    timed = [
         Row(
             f"report of {models} models x 20,000 questions: page {run.page_mb:.1f} MB, peak {run.peak_mb:.0f} MB",
             run.cpu_s,
-            "the goal itself: 20 s, 1 GB; under 5 MB for 12 models",
-            GOAL_S,
+            f"the goal itself: {GOALS_S[models]:.0f} s, 1 GB",
+            GOALS_S[models],
             goal=1.0,
             note=f"the whole verb, start of Python included; {run.wall_s:.1f} s on the clock",
         )
         for models, run in ((12, small), (100, large))
     ]
+    size = Row(
+        "page of 12 models x 20,000 questions without frames, in MB in place of seconds", small.page_mb,
+        f"the goal itself: {LARGEST_MB:.0f} MB", LARGEST_MB, goal=1.0,
+    )  # fmt: skip
+    return [*timed, size]
 
 
 def challenge(folder: Path, *, models: int) -> Path:

@@ -34,6 +34,8 @@ $ surgeval list datasets --json
 - `joined(a, b)` joins two tasks of a data set and refuses different clocks, and different rates unless
   `on_slower=True`. `sampled(references, rate_hz=1)` thins each video by its own frame rate and refuses a step in
   frames where rates differ.
+- `question_rows(references, capability=...)` turns the references of a question set (Cholec80-VQA, EndoVis18-VQA,
+  PitVQA, SSG-VQA) into the rows of the request and reference files that `surgeval score` reads.
 - The last column of the tables says which kind of `surgeval evaluate` compares predictions with the folder itself, as
   in `surgeval evaluate phases --data-set cholec80 --references FOLDER --predictions FILE`
   ([how to](../how-to/evaluate-predictions.md#straight-from-the-folder-of-a-data-set)). Where it is empty, references

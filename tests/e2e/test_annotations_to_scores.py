@@ -47,7 +47,17 @@ def test_raw_annotations_become_questions_and_perfect_answers_score_one(raw: Pat
     run("annotate", "instances", boxes, "--out", tmp_path / "instances", *more)
     procedures = tmp_path / "instances" / "procedures"
     run(
-        "questions", procedures, "--out", tmp_path / "set", "--track", "segment", "--per-video", 20, "--test-share", 0.5
+        "questions",
+        procedures,
+        "--out",
+        tmp_path / "set",
+        "--track",
+        "segment",
+        "--per-video",
+        20,
+        "--test-share",
+        0.5,
+        "--unverified",
     )
     place = tmp_path / "set" / "test" / "segment"
     references = json.loads((place / "references.json").read_text())

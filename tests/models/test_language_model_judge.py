@@ -102,8 +102,7 @@ def test_every_reply_of_a_real_model_becomes_a_verdict_or_says_why_not(
     assert row["tokens"] > 500 * len(cases)
     for verdict in panel.heard.values():
         assert verdict.text
-        assert verdict.state in ("judged", "abstained", "failed")
-        assert verdict.state != "failed" or "cut off at the token limit" in verdict.text, verdict.text
+        assert verdict.state in ("judged", "abstained"), verdict.text
 
 
 def test_no_question_is_asked_of_a_real_server_twice(
@@ -111,7 +110,7 @@ def test_no_question_is_asked_of_a_real_server_twice(
 ) -> None:
     panel, cases, path = asked
     heard = dict(panel.heard)
-    kept = [case for position, case in enumerate(cases) if heard[position].state != "failed"]
+    kept = [case for position, case in enumerate(cases) if not heard[position].was_cut]
     again = Panel([OpenAIJudge(str(weights), server)], store=VerdictStore(path))
     again.decide(kept)
     assert again.counts()["asked"] == 0

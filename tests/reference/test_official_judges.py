@@ -8,6 +8,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from bench.official_toolkit import import_focus
 
@@ -126,6 +127,20 @@ def test_servers_that_fail_are_asked_three_times_and_then_wrong(tmp_path: Path) 
         result = surgeval.score(*files, profile="orena-focus-0.4.0", judges=[judge], replicates=5)
         assert server.asked == 3 * result.tables["judges"]["asked"].item()
     assert result.tables["judges"]["failed"].item() == result.tables["judges"]["cases"].item()
+
+
+def test_a_server_that_is_not_there_is_tried_for_one_case_and_all_are_wrong(tmp_path: Path) -> None:
+    """The toolkit waits three seconds in vain for every case; the result is the same."""
+    for name, rows in zip(("requests", "references", "responses"), questions(30), strict=True):
+        (tmp_path / f"{name}.json").write_text(json.dumps(rows), encoding="utf-8")
+    files = [tmp_path / f"{name}.json" for name in ("requests", "references", "responses")]
+    judge = OpenAIJudge("m", "http://127.0.0.1:9/v1", limits=ChatLimits(backoff_s=0.001))
+    result = surgeval.score(*files, profile="orena-focus-0.4.0", judges=[judge], replicates=5)
+    heard = [row["text"] for row in result.verdicts]
+    assert sum("ConnectError" in text for text in heard) == 1
+    assert sum("is it running there?" in text for text in heard) == len(heard) - 1 > 1
+    judged = {row["qID"] for row in result.verdicts}
+    assert not result.results.filter(pl.col("qID").is_in(judged))["correctness"].any()
 
 
 STOPPING = [

@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ import typer
 
 from surgeval.cli import _options as o
 from surgeval.cli._console import emit, emit_table, new_folder, progress_bar, talk
-from surgeval.errors import FileUnreadable
+from surgeval.errors import ExtraNeeded, FileUnreadable
 
 if TYPE_CHECKING:
     from surgeval.cli._demo.chain import Demo
@@ -40,6 +41,7 @@ def demo(
     from surgeval.cli._demo import chain
     from surgeval.cli._demo.truth import clue_table, clues
 
+    _check_extras(pdf=pdf, pictures=not quick)
     folder = _fresh(out, force)
     run = chain.Demo(folder, chain.QUICK if quick else chain.FULL, seed)
     say = _Speaker(8 if run.size.pictures else 6)
@@ -69,9 +71,22 @@ def demo(
 
 
 _LOOK = """What to look at first:
-  1. {folder}/report.html: the board, then the bucket matrix, then `Why models fail`.
+  1. {folder}/report.html: the verdict, then `Wrong answers` of each model.
   2. {folder}/questions/data_card.md: what the questions are, and what blind systems reach on them.
   3. {folder}/scores/*/*/lint.json: what is wrong with each answer file."""
+
+
+def _check_extras(*, pdf: bool, pictures: bool) -> None:
+    """What the last steps need is looked for before the first one.
+
+    Raises:
+        ExtraNeeded: A package is not installed.
+    """
+    from surgeval.report.report import check_extras
+
+    check_extras(pdf=pdf)
+    if pictures and find_spec("av") is None:
+        raise ExtraNeeded("the demo's pictures (--quick does without)", "av", "video")
 
 
 def _fresh(out: Path, force: bool) -> Path:

@@ -1,10 +1,12 @@
-"""`surgeval report`: one page of everything a folder of results holds."""
+"""`surgeval report`: one page of everything a folder of results holds, written or served on this machine."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from surgeval.cli import _options as o
 from surgeval.cli._console import emit, emit_json, progress_bar, talk
@@ -14,24 +16,56 @@ from surgeval.errors import Misuse, WouldOverwrite
 from surgeval.results.manifest import write_manifest
 from surgeval.schema.findings import Severity
 
+PAGE = "report.html"
+_ABOUT = "Make one page (HTML, and PDF where wanted) of everything a folder of results holds."
+_WARNING = "Warning: {folder} holds {count:,} frames of operations (patient images); pass it on only if you may"
+
+
+class _MakeUnlessNamed(TyperGroup):
+    """`surgeval report DIR` is `surgeval report make DIR`: what is no name of a verb is the folder."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the verb before what was given without one."""
+        known = (*self.commands, "--help", "-h")
+        return super().parse_args(ctx, args if not args or args[0] in known else ["make", *args])
+
 
 def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    app.command("report", help="Make one page (HTML, and PDF where wanted) of everything a folder of results holds.")(
-        report
-    )
+    """Add the verbs."""
+    group = typer.Typer(help=f"{_ABOUT} `make` may be left out.", no_args_is_help=True, cls=_MakeUnlessNamed)
+    group.callback()(_report)
+    group.command("make", help=_ABOUT)(report)
+    group.command("serve", help="Show the page with its frames in a browser on this machine; nothing leaves it.")(serve)
+    app.add_typer(group, name="report")
+
+
+def _report() -> None:
+    """Make one page of everything a folder of results holds, or show it."""
+
+
+_SOURCE = typer.Argument(
+    ..., metavar="DIR", help="Folder with what score, rank, failures, ... wrote; or a score table (CSV, Parquet)."
+)
+_TEMPLATE = typer.Option(None, "--template", help="challenge, single or study; chosen by what DIR holds when left out.")
+_TITLE = typer.Option(None, "--title", help="The heading; the folder's name when left out.")
 
 
 def report(
-    source: Path = typer.Argument(
-        ..., metavar="DIR", help="Folder with what score, rank, failures, ... wrote; or a score table (CSV, Parquet)."
-    ),
-    out: Path = typer.Option(Path("report.html"), "--out", help="The page to write; one file that needs nothing else."),
+    source: Path = _SOURCE,
+    out: Path = typer.Option(Path(PAGE), "--out", help=f"The page to write (.html), or a folder for {PAGE}."),
     pdf: o.Pdf = False,
-    template: str | None = typer.Option(
-        None, "--template", help="challenge, single or study; chosen by what DIR holds when left out."
+    short: bool | None = typer.Option(
+        None,
+        "--short/--full",
+        help="What is left out: --short keeps to verdict, main figures, limitations and methods on the page too; --full"
+        " prints everything. By default the page has all and the PDF is short.",
+        show_default=False,
     ),
-    title: str | None = typer.Option(None, "--title", help="The heading; the folder's name when left out."),
+    frames: bool = typer.Option(
+        False, "--with-frames", help="Write frames of wrong answers into a folder beside the page: patient images!"
+    ),
+    template: str | None = _TEMPLATE,
+    title: str | None = _TITLE,
     columns: o.Columns = "",
     better: o.Better = None,
     missing: o.Missing = None,
@@ -39,24 +73,30 @@ def report(
     force: o.Force = False,
 ) -> None:
     """Make one page of everything a folder of results holds."""
-    from surgeval.report.report import make_report
+    from surgeval.report.report import check_extras, make_report
     from surgeval.report.templates import TEMPLATES
 
+    out = _page(out)
     targets = [out, *([out.with_suffix(".pdf")] if pdf else [])]
     record = manifest_path(out)
     _check([*targets, record], force=force)
+    check_extras(pdf=pdf)
     steps = max(len(kind.sections) for kind in TEMPLATES.values()) + 1 + len(targets)
     with progress_bar("writing the report", steps) as step:
         made = make_report(
             source, template=template, title=title, columns=read_columns(columns) or None, better=read_better(better),
             missing=missing or None, progress=step,
         )  # fmt: skip
-        made.to_html(out)
+        made = made.shortened() if short else made
+        out.parent.mkdir(parents=True, exist_ok=True)
+        written = made.to_html_with_frames(out) if frames else (made.to_html(out), None, 0)
         step(1)
         if pdf:
-            made.to_pdf(targets[1])
+            made.to_pdf(targets[1], full=short is False)
             step(1)
     write_manifest(record, made.manifest)
+    if written[1] is not None:
+        talk(_WARNING.format(folder=written[1], count=written[2]))
     for finding in made.inputs.findings:
         talk(f"{'note' if finding.severity is Severity.NOTE else 'left out'}: {finding.message}")
     if as_json:
@@ -66,6 +106,7 @@ def report(
                 "manifest": str(record),
                 "template": made.template.name,
                 "title": made.title,
+                "verdict": made.sections[0].title,
                 "sections": [section.name for section in made.sections],
                 "missing": made.missing,
                 "limitations": made.limitations,
@@ -80,10 +121,38 @@ def report(
         emit(str(path))
 
 
+def serve(
+    source: Path = _SOURCE,
+    port: int = typer.Option(0, "--port", help="Of 127.0.0.1; 0 takes a free one.", show_default=False),
+    template: str | None = _TEMPLATE,
+    title: str | None = _TITLE,
+) -> None:
+    """Show the page with its frames in a browser on this machine; nothing leaves it."""
+    from surgeval.report.report import check_extras, make_report
+    from surgeval.report.serving import ReportServer
+
+    check_extras()
+    with progress_bar("making the report") as step:
+        server = ReportServer(make_report(source, template=template, title=title, progress=step), port=port)
+    emit(server.address)
+    talk("The page shows patient images; its address works on this machine alone. Ctrl-C ends it.")
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        talk("ended")
+    finally:
+        server.server_close()
+
+
+def _page(out: Path) -> Path:
+    """The page that `--out` asks for: the file, or `report.html` in a folder."""
+    return out / PAGE if out.is_dir() or not out.suffix else out
+
+
 def _check(targets: list[Path], *, force: bool) -> None:
     if targets[0].suffix.lower() not in (".html", ".htm"):
         raise Misuse(f"--out {targets[0]}: a report is an .html file; --pdf writes a PDF beside it")
-    if not targets[0].parent.is_dir():
+    if targets[0].name != PAGE and not targets[0].parent.is_dir():
         raise Misuse(f"--out {targets[0]}: folder {targets[0].parent} does not exist")
     for path in targets:
         if path.is_dir():

@@ -21,6 +21,7 @@ from surgeval.datasets._joins import joined as joined
 from surgeval.datasets._joins import sampled as sampled
 from surgeval.datasets._leakage import leakage_table as leakage_table
 from surgeval.datasets._leakage import shared_videos as shared_videos
+from surgeval.datasets._questions import question_rows as question_rows
 from surgeval.datasets._tools import TOOLS as TOOLS
 from surgeval.datasets._tools import read_annotations as read_annotations
 from surgeval.datasets._tools import recognised_tool as recognised_tool
@@ -46,6 +47,7 @@ __all__ = [
     "joined",
     "leakage_table",
     "open_data_set",
+    "question_rows",
     "read_annotations",
     "recognised_tool",
     "sampled",

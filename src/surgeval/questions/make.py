@@ -38,7 +38,7 @@ Progress = Callable[[int], None]
 """Called with how many procedures were drafted since the last call."""
 
 
-@requested("questions", files=("annotations", "objects"))
+@requested("questions", files=("annotations", "objects", "history"))
 def make_questions(
     annotations: Annotations,
     *,

@@ -58,10 +58,11 @@ def page(
     contents = _contents(sections)
     script = _asset("page.js")
     engine = _engine() if writer.figures else ""
+    policy = _policy(script, engine, frames=writer.has_frames)
     return "".join(
         [
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
-            f'<meta http-equiv="Content-Security-Policy" content="{_policy(script, engine)}">\n',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n',
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
             '<meta name="referrer" content="no-referrer">\n<link rel="icon" href="data:,">\n',
             f"<title>{_text(title)}</title>\n<style>\n{_asset('page.css')}</style>\n</head>\n<body>\n",
@@ -86,6 +87,7 @@ class _Writer:
     def __init__(self, models: Sequence[str] = ()) -> None:
         self.figures = 0
         self.tables = 0
+        self.has_frames = False
         self.numbers = {model: number for number, model in enumerate(models)}
         self.payload: dict[str, Any] = {"figures": {}, "csv": {}, "models": list(models)}
 
@@ -137,6 +139,7 @@ class _Writer:
     def browser(self, browser: Browser) -> str:
         """Cases that the script of the page shows; without script the folder has to do."""
         self.payload["cases"] = list(browser.cases)
+        self.has_frames = browser.has_frames
         selects = "".join(
             f'<label>{label} <select data-filter="{name}"><option value="">all</option></select></label>'
             for name, label in (("model", "Model"), ("property", "Property"), ("kind", "Kind"), ("video", "Video"))
@@ -368,11 +371,13 @@ def _packed(text: str) -> str:
     return base64.b64encode(zlib.compress(text.encode("utf-8", "replace"), 9)).decode("ascii")
 
 
-def _policy(*scripts: str) -> str:
-    """The content security policy: no network, no code but these scripts."""
+def _policy(*scripts: str, frames: bool = False) -> str:
+    """The content security policy: no network, no code but these scripts; pictures beside the page where it has any."""
     hashes = " ".join(f"'sha256-{_sha256(script)}'" for script in scripts if script)
+    beside = " 'self' file:" if frames else ""
     return (
-        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:;"
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline';"
+        f" img-src data: blob:{beside};"
         " base-uri 'none'; form-action 'none'"
     )
 

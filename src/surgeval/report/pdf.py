@@ -44,7 +44,7 @@ def pdf(title: str, kind: str, facts: str, sections: Sequence[Section], *, foote
     Raises:
         ExtraNeeded: typst is not installed.
     """
-    typst = _typst()
+    typst = typst_package()
     with TemporaryDirectory(prefix="surgeval-report-") as name:
         folder = Path(name)
         writer = _Writer(folder)
@@ -173,7 +173,12 @@ def _broken(word: str, every: int) -> str:
     return _BREAK.join(word[i : i + every] for i in range(0, len(word), every))
 
 
-def _typst() -> ModuleType:
+def typst_package() -> ModuleType:
+    """The package that sets pages.
+
+    Raises:
+        ExtraNeeded: It is not installed.
+    """
     try:
         import typst
     except ModuleNotFoundError:

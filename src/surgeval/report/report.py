@@ -8,18 +8,26 @@ from html import escape
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
+from surgeval.report.cases.frames import Frames, frame_bytes, frames_in, with_frames
+from surgeval.report.chart import altair, renderer
 from surgeval.report.competitions import Competition, competitions, named_after
 from surgeval.report.html import made_with, page
 from surgeval.report.inputs import Inputs, read_inputs
 from surgeval.report.record import report_manifest
-from surgeval.report.section import Note, Prose, Section
+from surgeval.report.section import Block, Browser, Note, Prose, Section
 from surgeval.report.sections._wording import count_of, is_empty
 from surgeval.report.shortened import shortened
 from surgeval.report.templates import OF_A_RANKING, Template, placed, template_for
 from surgeval.report.words import plain
 from surgeval.schema.missing import Missing
 from surgeval.schema.table_facts import Directions
+
+FRAMES_README = (
+    "These pictures are frames of operations: patient images. They belong to the page beside this folder. Do not pass"
+    " them on unless you may; delete the folder, and the page still works.\n"
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,6 +63,25 @@ class Report:
         sections = [section for section in self.sections if section.name == "limitations"]
         return [block.sentence for section in sections for block in section.blocks if isinstance(block, Note)]
 
+    def html_with_frames(self, frames: Frames, url: str) -> tuple[str, list[tuple[Path, float | None]]]:
+        """The page with the addresses of the frames of its cases, and where each frame comes from, by number.
+
+        Args:
+            frames: Where frames lie.
+            url: What an address begins with; a number and `.png` follow.
+        """
+        sections: list[Section] = []
+        sources: list[tuple[Path, float | None]] = []
+        for section in self.sections:
+            blocks: list[Block] = []
+            for block in section.blocks:
+                if isinstance(block, Browser):
+                    listed, taken = with_frames(block.cases, frames, url)
+                    block, sources = replace(block, cases=tuple(listed), has_frames=True), taken
+                blocks.append(block)
+            sections.append(replace(section, blocks=tuple(blocks)))
+        return replace(self, sections=tuple(sections)).html(), sources
+
     def html(self) -> str:
         """The report as one page that needs nothing else."""
         return page(
@@ -75,6 +102,25 @@ class Report:
         target = Path(path)
         target.write_text(self.html(), encoding="utf-8", errors="replace")
         return target
+
+    def to_html_with_frames(self, path: str | Path) -> tuple[Path, Path, int]:
+        """Write the page, and the frames of its cases into a folder beside it. They are patient images.
+
+        Returns:
+            The page, the folder and the number of frames in it.
+        """
+        target = Path(path)
+        folder = target.with_name(f"{target.stem}-frames")
+        page, sources = self.html_with_frames(frames_in(self.inputs), f"{quote(folder.name)}/")
+        folder.mkdir(exist_ok=True)
+        written = 0
+        for number, source in enumerate(sources):
+            if (data := frame_bytes(*source)) is not None:
+                (folder / f"{number:05d}.png").write_bytes(data)
+                written += 1
+        (folder / "README.txt").write_text(FRAMES_README, encoding="utf-8")
+        target.write_text(page, encoding="utf-8", errors="replace")
+        return target, folder, written
 
     @property
     def manifest(self) -> Mapping[str, Any]:
@@ -99,6 +145,10 @@ class Report:
         target.write_bytes(pdf(self.title, self.template.kind, self.facts, sections, footer=self.made_with))
         return target
 
+    def shortened(self) -> Report:
+        """The report without what its short form leaves out."""
+        return replace(self, sections=tuple(shortened(self.sections)))
+
     def __repr__(self) -> str:
         names = ", ".join(section.name for section in self.sections)
         return f"Report({plain(self.title, limit=60)!r}, {self.template.name}: {names})"
@@ -111,6 +161,20 @@ class Report:
         hint = "<p>Write it with <code>.to_html(path)</code> or <code>.to_pdf(path)</code>.</p>"
         title = f"<p><strong>{escape(plain(self.title))}</strong></p>"
         return f'<div class="surgeval">{title}{words}<ol>{items}</ol>{hint}</div>'
+
+
+def check_extras(*, pdf: bool = False) -> None:
+    """Look for the packages that draw pages before any work is done.
+
+    Raises:
+        ExtraNeeded: One of them is not installed.
+    """
+    altair()
+    renderer()
+    if pdf:
+        from surgeval.report.pdf import typst_package
+
+        typst_package()
 
 
 def make_report(

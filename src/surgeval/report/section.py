@@ -95,6 +95,8 @@ class Browser:
     caption: str
     cases: tuple[Mapping[str, Any], ...] = field(repr=False)
     """As `report.cases.collect` makes them, in order."""
+    has_frames: bool = False
+    """Whether they name pictures that lie beside the page."""
 
 
 Block = Prose | Note | Table | Chart | Sheet | Points | Browser

@@ -141,6 +141,7 @@ class Outcomes(Sequence[Outcome]):
     def __getitem__(self, place: Any) -> Any:
         if isinstance(place, slice):
             return [self[one] for one in range(len(self))[place]]
+        place = range(len(self))[place]
         columns = (self.reasons, self.latencies, self.expected, self.given)
         reason, latency_s, expected, given = (column[place] for column in columns)
         return Outcome(reason, float(latency_s), self.flags.get(place, ()), expected, given, self.decisions.get(place))

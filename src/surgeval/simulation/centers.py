@@ -29,6 +29,10 @@ class Center:
     """Noise of the sensor, as standard deviation of brightness."""
     sharpness: float = 1.0
     """1 is sharp, 0.5 is soft."""
+    accent: tuple[float, float, float] = (0.15, 0.35, 1.0)
+    """Colour of marker threads, bag rims and drain lines: what a hospital buys."""
+    shafts: float = 1.0
+    """How bright the shafts of its instruments are."""
     rates: Mapping[str, float] = field(default_factory=dict)
     """Factors on how often each kind of artefact occurs."""
 
@@ -37,12 +41,15 @@ CENTERS: dict[str, Center] = {
     center.name: center
     for center in (
         Center("Center A"),
-        Center("Center B", (1.06, 1.0, 0.9), 1.08, 1.15, vignette=0.25, grain=2.0, rates={"smoke": 0.6}),
-        Center("Center C", (0.94, 1.0, 1.1), 0.9, 0.8, circle=True, vignette=0.6, grain=7.0, sharpness=0.8),
-        Center("Center D", (1.0, 1.05, 0.98), 0.82, 1.0, vignette=0.7, grain=9.0, rates={"image_too_dark": 3.0}),
-        Center("Center E", (1.1, 0.97, 0.95), 1.2, 1.3, vignette=0.2, rates={"image_too_bright": 3.0, "blood": 1.6}),
+        Center("Center B", (1.06, 1.0, 0.9), 1.08, 1.15, vignette=0.25, grain=2.0, rates={"smoke": 0.6},
+               accent=(0.1, 0.6, 0.85)),
+        Center("Center C", (0.94, 1.0, 1.1), 0.9, 0.8, circle=True, vignette=0.6, grain=7.0, sharpness=0.8, shafts=1.6),
+        Center("Center D", (1.0, 1.05, 0.98), 0.82, 1.0, vignette=0.7, grain=9.0, rates={"image_too_dark": 3.0},
+               accent=(0.1, 0.75, 0.35), shafts=2.4),
+        Center("Center E", (1.1, 0.97, 0.95), 1.2, 1.3, vignette=0.2, rates={"image_too_bright": 3.0, "blood": 1.6},
+               accent=(0.95, 0.8, 0.2)),
         Center("Center F", (0.98, 1.0, 1.04), 1.0, 0.65, circle=True, vignette=0.35, sharpness=0.65,
-               rates={"image_lens_dirty": 2.5, "smoke": 1.8}),
+               rates={"image_lens_dirty": 2.5, "smoke": 1.8}, accent=(0.75, 0.3, 0.8), shafts=3.0),
     )
 }  # fmt: skip
 """Every centre by its name. D, E and F are far from A, B and C, for out-of-distribution sets."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import hypot
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +32,8 @@ def shaft_profile(tool: str, center: Center, brightness: float) -> NDArray[np.ui
     across = np.linspace(-1, 1, _PROFILE, dtype=np.float32)
     shade = 0.45 + 0.75 * np.clip(1 - (across + 0.25) ** 2, 0, 1)
     shine = 0.5 * np.exp(-(((across + 0.35) / 0.14) ** 2))
-    rgb = np.asarray(_SHAFTS[tool], dtype=np.float32)[None] * shade[:, None] + shine[:, None] * 0.55
+    tone = np.clip(np.asarray(_SHAFTS[tool], dtype=np.float32) * center.shafts, 0, 0.9)
+    rgb = tone[None] * shade[:, None] + shine[:, None] * 0.55
     colours = np.zeros((_PROFILE, 4), dtype=np.uint8)
     colours[:, :3] = graded(np.clip(rgb * brightness, 0, 1), center) * 255
     return colours
@@ -65,7 +67,7 @@ class Shaft(NamedTuple):
     @property
     def rect(self) -> Rect:
         """The rectangle it lies in; empty when it has no length."""
-        if np.hypot(self.end[0] - self.start[0], self.end[1] - self.start[1]) < 1:
+        if hypot(self.end[0] - self.start[0], self.end[1] - self.start[1]) < 1:
             return Rect(0, 0, 0, 0)
         half = self.thickness / 2
         low = [min(self.start[axis], self.end[axis]) - half for axis in (0, 1)]
@@ -75,7 +77,7 @@ class Shaft(NamedTuple):
     def _across(self, rect: Rect) -> tuple[Field, NDArray[np.bool_]]:
         """For each pixel, its distance from the middle line, and whether it belongs to the shaft."""
         dx, dy = self.end[0] - self.start[0], self.end[1] - self.start[1]
-        length = float(np.hypot(dx, dy))
+        length = hypot(dx, dy)
         dx, dy = dx / length, dy / length
         columns = np.arange(rect.left, rect.right, dtype=np.float32)[None, :] - self.start[0]
         rows = np.arange(rect.top, rect.bottom, dtype=np.float32)[:, None] - self.start[1]

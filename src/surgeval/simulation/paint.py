@@ -195,6 +195,41 @@ def graded(rgb: Field, center: Center) -> Field:
     return np.asarray(np.clip(shown, 0, 1), dtype=np.float32)
 
 
+def moulded(paint: Paint, *, depth_px: float) -> Paint:
+    """The picture as a soft, wet body that lies on something, lit from the upper left, with a contact shadow.
+
+    The shadow is too thin to count as a part of the thing.
+    """
+    body = np.asarray(gaussian_filter(paint.alpha, depth_px), dtype=np.float32)
+    fall = np.gradient(body)
+    facing = np.clip(-(fall[0] + 0.7 * fall[1]) * -2.2 * depth_px, -0.6, 0.6)
+    rgb = paint.rgb * (1 + 0.55 * facing)[..., None] + (0.35 * np.clip(facing - 0.3, 0, 1))[..., None]
+    step = max(round(0.5 * depth_px), 1)
+    shadow = _SHADOW * np.roll(body, (step, step), axis=(0, 1))
+    alpha = paint.alpha + (1 - paint.alpha) * shadow
+    share = paint.alpha / np.maximum(alpha, 1e-6)
+    return Paint(np.asarray(np.clip(rgb, 0, 1) * share[..., None], dtype=np.float32), np.asarray(alpha, np.float32))
+
+
+_SHADOW = 0.85 * SOLID
+
+
+def soiled(paint: Paint, seed: int, coarse_px: float) -> Paint:
+    """The picture with some blood on it; which part, and how much, is the thing's own."""
+    amount = (seed % 97) / 97
+    stain = np.clip(noise(paint.alpha.shape, seed + 11, coarse_px) * 2.2 - 1.9 + 0.7 * amount, 0, 1)
+    lay(paint.rgb, (0.45, 0.06, 0.05), np.asarray(0.7 * stain, dtype=np.float32))
+    return paint
+
+
+def accented(paint: Paint, colour: Colour) -> Paint:
+    """The picture with its blue parts in another colour, as bright as before."""
+    blue = np.clip(3 * (paint.rgb[..., 2] - np.maximum(paint.rgb[..., 0], paint.rgb[..., 1]) - 0.15), 0, 1)
+    bright = paint.rgb.max(axis=-1, keepdims=True)
+    lay(paint.rgb, np.asarray(colour, dtype=np.float32) * bright, np.asarray(blue, dtype=np.float32))
+    return paint
+
+
 def sprite_of(paint: Paint, pivot: tuple[float, float], center: Center) -> Sprite:
     """The painted picture, graded and made ready."""
     alpha = np.clip(paint.alpha, 0, 1)

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import log
+from math import atan2, exp, hypot, log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,19 @@ from surgeval.simulation.instrument_painters import TIP_LENGTH, Shaft, paint_tip
 from surgeval.simulation.instruments import NO_TOOL, SLOTS, THICKNESS, TOOLS
 from surgeval.simulation.lives import Life
 from surgeval.simulation.object_painters import PAINTERS
-from surgeval.simulation.paint import Sprite, Stamp, lay, noise, outline_of, sprite_of, stamped, turned_canvas
+from surgeval.simulation.paint import (
+    Sprite,
+    Stamp,
+    accented,
+    lay,
+    moulded,
+    noise,
+    outline_of,
+    soiled,
+    sprite_of,
+    stamped,
+    turned_canvas,
+)
 from surgeval.simulation.scene import Scene, View
 from surgeval.simulation.timelines import within_any
 from surgeval.simulation.tissue import paint_tissue
@@ -29,6 +41,8 @@ Frame = NDArray[np.uint8]
 _SPRITE_BYTES = 48 << 20
 _ANGLE_STEP = np.pi / 45
 _ZOOM_STEP = log(1.05)
+_BRANDED = frozenset({"Sponge", "Specimen Bag", "External Drain"})
+"""Classes whose blue parts have the colour of what the hospital buys."""
 _CHUNK = 128
 """Frames whose geometry is worked out at once."""
 
@@ -185,6 +199,9 @@ class Renderer:
         paint = PAINTERS[life.class_name](canvas.x, canvas.y, a, b, look, life.seed)
         if not self.colours:
             return outline_of(paint.alpha, canvas.pivot)
+        if life.class_name in _BRANDED:
+            paint = accented(paint, self.scene.center.accent)
+        paint = moulded(soiled(paint, life.seed, 0.25 * max(a, 4.0)), depth_px=max(0.12 * min(a, b), 0.8))
         return sprite_of(paint, canvas.pivot, self.scene.center)
 
     def _paint_flap(self, life: Life, size: int) -> Sprite:
@@ -199,19 +216,19 @@ class Renderer:
         if view.tools[slot, at] == NO_TOOL:
             return
         tool, zoom = TOOLS[view.tools[slot, at]], float(view.camera[at, 2])
-        tip, gate = view.tips[slot, at] * self.scale, view.gates[slot] * self.scale
-        away = gate - tip
-        length = float(np.hypot(*away))
+        tip, gate = (view.tips[slot, at] * self.scale).tolist(), (view.gates[slot] * self.scale).tolist()
+        away = gate[0] - tip[0], gate[1] - tip[1]
+        length = hypot(*away)
         if length < 2:
             return
         size = round(log(zoom) / _ZOOM_STEP)
-        thick = THICKNESS[slot] * self.scale * float(np.exp(size * _ZOOM_STEP))
+        thick = THICKNESS[slot] * self.scale * exp(size * _ZOOM_STEP)
         bright = 1 + 1.3 * levels["instrument_too_bright"] - 0.8 * levels["instrument_too_dark"]
         tone, blood = round(bright * 4), round(levels["instrument_blood"] * 4)
         profile = self.sprites.profile((tool, tone), lambda: shaft_profile(tool, self.scene.center, tone / 4))
-        joint = tip + away / length * min(TIP_LENGTH * thick * 0.92, length)
-        yield Shaft(profile, (joint[0], joint[1]), (gate[0], gate[1]), thick)
-        turn = round(float(np.arctan2(away[1], away[0])) / _ANGLE_STEP)
+        share = min(TIP_LENGTH * thick * 0.92, length) / length
+        yield Shaft(profile, (tip[0] + share * away[0], tip[1] + share * away[1]), (gate[0], gate[1]), thick)
+        turn = round(atan2(away[1], away[0]) / _ANGLE_STEP)
         key = ("tip", tool, turn, size, slot, tone, blood)
         sprite = self.sprites.get(key, lambda: self._paint_tip(tool, turn * _ANGLE_STEP, thick, tone / 4, blood / 4))
         yield stamped(sprite, tip[0], tip[1])

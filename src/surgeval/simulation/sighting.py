@@ -103,6 +103,7 @@ class _Looker:
         self.renderer = Renderer(scene, colours=False)
         self.view = scene.look(times_s)
         self.levels = scene.conditions(self.view.times_s)
+        self._listed = {kind: level.tolist() for kind, level in self.levels.items()}
         self.contrast = np.ones(len(self.view.times_s))
         for at in np.flatnonzero((self.levels["image_too_bright"] > 0) | (self.levels["image_too_dark"] > 0)).tolist():
             self.contrast[at] = kept_contrast(self.levels_at(at))
@@ -128,7 +129,7 @@ class _Looker:
         return plain
 
     def levels_at(self, at: int) -> dict[str, float]:
-        return {kind: float(level[at]) for kind, level in self.levels.items()}
+        return {kind: level[at] for kind, level in self._listed.items()}
 
     def _shapes(self, life: Life, pose: Pose) -> _Shapes:
         """The rectangle and number of the object's own pixels, in the picture or beside it."""

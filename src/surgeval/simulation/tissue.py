@@ -43,6 +43,7 @@ def paint_tissue(scene: Scene, pixels_per_unit: float) -> NDArray[np.uint32]:
         + 0.22 * noise((height, width), seed + 9, 0.10 * scale)
         + 0.07 * noise((height, width), seed + 8, 0.015 * scale)
     )[..., None]
+    _relief(rgb, seed, scale)
     if scene.center.sharpness < 1:
         soft = (1 - scene.center.sharpness) * 0.03 * scale
         rgb = np.asarray(gaussian_filter(rgb, (soft, soft, 0)), dtype=np.float32)
@@ -50,6 +51,17 @@ def paint_tissue(scene: Scene, pixels_per_unit: float) -> NDArray[np.uint32]:
     channels = np.zeros((*enlarged.shape[:2], 4), dtype=np.uint8)
     channels[..., :3] = np.clip(enlarged * 255, 0, 255)
     return np.ascontiguousarray(channels).view(np.uint32)[..., 0]
+
+
+def _relief(rgb: Field, seed: int, scale: float) -> None:
+    """Folds lit from the upper left, with wet glints on the slopes that face the lamp."""
+    shape = rgb.shape[:2]
+    height = noise(shape, seed + 40, 0.09 * scale) + 0.35 * noise(shape, seed + 41, 0.03 * scale)
+    down, right = np.gradient(height)
+    facing = (down + 0.7 * right) * 0.05 * scale
+    rgb *= np.clip(1 + 0.9 * facing, 0.55, 1.5)[..., None]
+    glint = np.clip(facing * 2.4 - 1.0, 0, 1) * np.clip(noise(shape, seed + 42, 0.02 * scale) + 0.3, 0, 1)
+    lay(rgb, (1.0, 0.97, 0.93), np.asarray(0.85 * glint, dtype=np.float32))
 
 
 def _organs(scene: Scene, x: Field, y: Field, seed: int, scale: float) -> Field:
@@ -73,7 +85,8 @@ def _vessels(rgb: Field, seed: int, scale: float) -> None:
     """Fine red lines along the level lines of smooth noise."""
     for k, (coarse, width) in enumerate(((0.22, 0.035), (0.12, 0.03))):
         level = noise(rgb.shape[:2], seed + 20 + k, coarse * scale)
-        lay(rgb, (0.55, 0.08, 0.10), 0.5 * cover((np.abs(level) - width) * 30))
+        fade = 0.28 + 0.2 * noise(rgb.shape[:2], seed + 30 + k, 0.3 * scale)
+        lay(rgb, (0.50, 0.08, 0.10), np.asarray(fade, np.float32) * cover((np.abs(level) - width) * 30))
 
 
 def _tube(rgb: Field, x: Field, y: Field, site: tuple[float, float]) -> None:

@@ -147,8 +147,9 @@ def upright(frame: VideoFrame) -> VideoFrame:
     turns = _turns(frame)
     if not turns:
         return frame
-    pixels = np.ascontiguousarray(np.rot90(frame.to_ndarray(format="rgb24"), turns))
-    return type(frame).from_ndarray(pixels.astype(np.uint8, copy=False), format="rgb24")
+    stored = np.asarray(frame.to_ndarray(format="rgb24"), dtype=np.uint8)
+    pixels: NDArray[np.uint8] = np.ascontiguousarray(np.rot90(stored, turns))
+    return type(frame).from_ndarray(pixels, format="rgb24")
 
 
 def _turns(frame: VideoFrame) -> int:

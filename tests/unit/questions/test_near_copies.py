@@ -14,7 +14,8 @@ from surgeval.simulation import draw_scene, true_procedure
 
 @cache
 def recordings() -> list[Procedure]:
-    return [true_procedure(draw_scene(8, number, minutes=(12, 30)), instruments=False) for number in range(30)]
+    drawn = (draw_scene(8, number, minutes=(12, 30), width_px=160, height_px=90) for number in range(30))
+    return [true_procedure(scene, instruments=False) for scene in drawn]
 
 
 @pytest.mark.parametrize(("cut_s", "scale"), [(0, 1.0), (120, 1.0), (0, 1.6), (240, 0.5)])

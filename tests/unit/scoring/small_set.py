@@ -8,7 +8,7 @@ from surgeval.judges import Panel, open_judge
 from surgeval.schema.question_files import QuestionSet, load_questions
 from surgeval.schema.questions import Reference, Request, Response
 from surgeval.schema.taxonomy import Capability
-from surgeval.scoring.native import Outcome, decide_all
+from surgeval.scoring.native import Outcomes, decide_all
 
 
 def asked(case: str, *, video: str = "v1", procedure: str = "cholecystectomy", question: str = "What?") -> Request:
@@ -31,8 +31,10 @@ def decided(
     limit_s: float | None = None,
     latency_s: float = 1.0,
     judge: str = "exact",
-) -> list[Outcome]:
+) -> Outcomes:
     """Outcomes when q1, q2, ... are answered so; an ellipsis of answers leaves the rest missing."""
-    responses = {f"q{i}": Response(f"q{i}", text, latency_s) for i, text in enumerate(contents, start=1)}
+    responses: dict[str, Response | None] = {
+        f"q{i}": Response(f"q{i}", text, latency_s) for i, text in enumerate(contents, start=1)
+    }
     panel = Panel([open_judge(judge)])
     return decide_all(questions, responses, limit_s=limit_s, panel=panel)

@@ -2,6 +2,8 @@ import math
 
 import pytest
 
+from builders import reference_row, request_row, response_row
+from surgeval import score
 from surgeval.schema.outcomes import Status
 from surgeval.scoring.native import Reason
 from unit.scoring.small_set import decided, small_set
@@ -57,6 +59,23 @@ def test_a_suspicious_answer_is_flagged_and_scored_all_the_same() -> None:
     assert suspicious.correct is False
     assert innocent.correct is True
     assert innocent.flags == ()
+
+
+def test_a_flood_of_digits_that_a_format_reads_is_flagged_though_lint_says_nothing() -> None:
+    zeros = "0" * 60 + "3"
+    files = ([request_row("q1")], [reference_row("q1", "number", "3")], [response_row("q1", zeros)])
+    result = score(*files, replicates=2)
+    assert result.results["flags"].to_list() == ["flooding"]
+    assert "injection" not in result.lint.counts
+    assert decided(small_set(("number", "3")), zeros)[0].flags == ("flooding",)
+
+
+def test_outcomes_are_a_sequence_of_what_became_of_each_question() -> None:
+    outcomes = decided(small_set(("binary", "yes"), ("number", "3"), ("binary", "no")), "yes", "4")
+    assert [one.reason for one in outcomes] == [one.reason for one in outcomes[:]]
+    assert outcomes[-1] == outcomes[2]
+    assert outcomes[-1].reason is Reason.MISSING
+    assert len(outcomes) == 3
 
 
 def test_a_late_answer_is_not_judged() -> None:

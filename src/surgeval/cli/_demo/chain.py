@@ -18,6 +18,7 @@ from surgeval.scoring.run import score
 from surgeval.simulation.artefacts import BACKGROUND, IMAGE, TICKED_FROM
 from surgeval.simulation.models import answer, conditions_of
 from surgeval.simulation.simulate import Simulation, simulate
+from surgeval.simulation.workers import all_cores
 from surgeval.stats.mixed.failures import failures
 from surgeval.stats.mixed.report import FailuresResult
 from surgeval.stats.ranking import RankResult, rank
@@ -70,7 +71,7 @@ def simulated(demo: Demo) -> Simulation:
     simulation = simulate(
         demo.size.procedures, seed=demo.seed, minutes=MINUTES, width_px=WIDTH_PX, height_px=HEIGHT_PX
     )  # fmt: skip
-    simulation.to_dir(demo.folder / "procedures", force=True)
+    simulation.to_dir(demo.folder / "procedures", workers=all_cores(), force=True)
     return simulation
 
 

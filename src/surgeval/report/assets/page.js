@@ -267,7 +267,7 @@ function caseNode(one, contents, model) {
   if (one.r !== undefined) item.append(made("p", "reference", `Reference: ${one.r}`));
   const table = made("table", "answers");
   const head = table.createTHead().insertRow();
-  for (const word of ["", "model", "answer", "score", "s", "outcome"]) {
+  for (const word of ["right", "model", "answer", "score", "s", "outcome"]) {
     const cell = made("th", "", word);
     cell.scope = "col";
     head.append(cell);

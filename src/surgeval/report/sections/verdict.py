@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import polars as pl
 
@@ -130,7 +131,8 @@ def _by_value(inputs: Inputs, measure: Measure) -> list[str]:
         return ["Nothing can be concluded", f"Intervals could not be computed ({plain(error, limit=300)})."]
     if values["value"][0] is None:
         return [f"Nothing can be concluded: no model has a value of {name}"]
-    return verdict(values, pairs, measure.facts, unit="video" if live.table.has_videos else "case")
+    facts = replace(measure.facts, name="accuracy") if measure.is_accuracy else measure.facts
+    return verdict(values, pairs, facts, unit="video" if live.table.has_videos else "case")
 
 
 def _why(examined: Examined, measure: Measure) -> list[Block]:
@@ -139,7 +141,9 @@ def _why(examined: Examined, measure: Measure) -> list[Block]:
         Point(reason.sentence, name_of(reason.model), reason.model, reason.term)
         for reason in reasons(examined, measure)
     )
-    title = "Why each model fails" if len(points) > 1 else "Why it fails"
+    if len(points) > 1 and len({point.text for point in points}) == 1:
+        points = (Point(f"Of every model: {points[0].text}"),)
+    title = "Why each model fails" if len(examined.models) > 1 else "Why it fails"
     return [Points("why", title, points, unlisted(examined))] if points else []
 
 

@@ -149,22 +149,51 @@ def _looked_at(
     name: str,
 ) -> _Image:
     pair = np.asarray(ours[name]), np.asarray(theirs[name])
-    problem, labels = _problem(name, pair, classes, ignore)
+    joint = _joint(pair)
+    problem, labels = _problem(name, pair, classes, ignore, joint)
     if problem or metrics is None or not classes:
         return _Image(problem, labels)
     cases = MaskCases([pair[0]], [pair[1]])
+    counts, binary = _counts(cases, classes, ignore, joint)
     return _Image(
         "",
         labels,
-        class_counts(cases, classes=classes, ignore=ignore)[0],
-        tuple(pixel_counts(*pair)),
+        counts,
+        binary,
         pair[0].size if ignore is None else int(np.count_nonzero(pair[0] != ignore)),
         tuple(float(metric.scores(cases)[0]) for metric in metrics.values()),
         tuple(instance_counts(*pair)) if by_instance else (),
     )
 
 
-def _problem(name: str, pair: Pair, classes: Sequence[int], ignore: int | None) -> tuple[str, frozenset[int]]:
+def _joint(pair: Pair) -> np.ndarray | None:
+    """How often each two labels meet, `[reference, prediction]`, for maps of 8 bits and one shape; counted once."""
+    if any(one.ndim != 2 or one.dtype not in (np.uint8, np.bool_) for one in pair) or pair[0].shape != pair[1].shape:
+        return None
+    codes = (pair[0].ravel().astype(np.intp) << 8) | pair[1].ravel()
+    return np.bincount(codes, minlength=1 << 16).reshape(256, 256)
+
+
+def _counts(
+    cases: MaskCases, classes: Sequence[int], ignore: int | None, joint: np.ndarray | None
+) -> tuple[np.ndarray, tuple[int, ...]]:
+    """Pixels of every class, and of whatever is not 0: true positives, predicted, reference."""
+    kept = joint
+    if kept is not None and ignore is not None and 0 <= ignore <= 255:
+        kept = kept.copy()
+        kept[ignore] = 0
+    declared = {0, *classes}
+    if joint is None or kept is None or max(classes) > 255 or not declared >= {*np.flatnonzero(kept.sum(axis=0))}:
+        counts = class_counts(cases, classes=classes, ignore=ignore)[0]
+        return counts, tuple(pixel_counts(cases.reference[0], cases.prediction[0]))
+    binary = tuple(int(one.sum()) for one in (joint[1:, 1:], joint[:, 1:], joint[1:]))
+    columns = (np.diagonal(kept), kept.sum(axis=0), kept.sum(axis=1))
+    return np.stack([column[sorted(classes)] for column in columns], axis=1).astype(np.float64), binary
+
+
+def _problem(
+    name: str, pair: Pair, classes: Sequence[int], ignore: int | None, joint: np.ndarray | None
+) -> tuple[str, frozenset[int]]:
     """Why two label maps cannot be compared, and their labels where they can."""
     none = frozenset[int]()
     if any(one.ndim != 2 or one.dtype.kind not in "bui" for one in pair):
@@ -174,7 +203,11 @@ def _problem(name: str, pair: Pair, classes: Sequence[int], ignore: int | None) 
         return f"{name!r}: the reference is {pair[0].shape} and has no pixels", none
     if pair[0].shape != pair[1].shape:
         return f"{name!r}: the reference is {pair[0].shape}, the prediction {pair[1].shape}; resize one", none
-    labels = frozenset(label for one in pair for label in distinct_labels(one.ravel())) - {0, ignore}
+    if joint is not None:
+        seen = frozenset(np.flatnonzero(joint.sum(axis=0) + joint.sum(axis=1)).tolist())
+    else:
+        seen = frozenset(label for one in pair for label in distinct_labels(one.ravel()))
+    labels = seen - {0, ignore}
     if outside := sorted(label for label in labels if not 0 <= label <= LARGEST_LABEL):
         return f"{name!r}: labels {outside[:5]} are not within 0 and {LARGEST_LABEL}; number them anew", none
     if classes and (strange := sorted(labels - set(classes))):

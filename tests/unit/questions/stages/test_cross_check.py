@@ -84,7 +84,7 @@ def test_tracks_of_the_wrong_class_are_found_with_the_right_one():
         (v, e.instance): t.track(e.instance).class_name for v, t, e in errors("class") if len(t.track(e.instance))
     }
     flags = [((f["video"], instance_of(f)), f["predicted_class"]) for f in flagged("wrong_class", least=0.7)]
-    assert len(wanted) >= 4
+    assert len(wanted) >= 3
     assert {key for key, _ in flags} == set(wanted)
     assert all(wanted[key] == name for key, name in flags)
 

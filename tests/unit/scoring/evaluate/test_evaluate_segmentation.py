@@ -10,6 +10,7 @@ from sklearn import metrics as sk
 
 import surgeval
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse, UnknownName
+from surgeval.scoring.evaluate.mask_walk import masks_walked
 from surgeval.scoring.predictions import mask_files
 from surgeval.scoring.predictions.png import read_label_map
 from surgeval.video.images import write_png
@@ -221,3 +222,24 @@ def test_labels_that_no_picture_can_hold_are_named(labels: np.ndarray, said: str
         with pytest.raises(InputInvalid) as caught:
             surgeval.evaluate("segmentation", side, side, metrics=metrics, replicates=10)
         assert said in "\n".join(caught.value.problems)
+
+
+@pytest.mark.parametrize("ignore", [None, 3, 200])
+def test_maps_of_8_bits_are_counted_as_larger_ones(ignore: int | None) -> None:
+    rng, classes = np.random.default_rng(0), [1, 4, 2]
+    ours = {f"v/{n}": rng.choice([0, 1, 2, 4] + [3] * (ignore == 3), (7, 9)) for n in range(20)}
+    theirs = {name: rng.choice([0, 1, 2, 4], (7, 9)) for name in ours}
+    small, large = (
+        masks_walked(*({name: mask.astype(kind) for name, mask in side.items()} for side in (ours, theirs)),
+                     classes, ignore, {})
+        for kind in (np.uint8, np.int32)
+    )  # fmt: skip
+    assert small.problems == large.problems == []
+    for name in ("counts", "binary", "pixels"):
+        assert np.array_equal(getattr(small, name), getattr(large, name))
+
+
+def test_a_predicted_label_that_only_references_may_ignore_is_refused_in_8_bits_too() -> None:
+    for kind in (np.uint8, np.int32):
+        with pytest.raises(InputInvalid, match=r"undeclared labels \[3\]"):
+            masks_walked({"v/0": np.ones((2, 2), kind)}, {"v/0": np.full((2, 2), 3, kind)}, [1], 3, {})

@@ -1,0 +1,110 @@
+"""Every reference of simulated questions, derived again from the exported pixels alone, without the ledger.
+
+The masks of `simulate --object-masks` are decoded, boxes and times in view are read from them, and whether something
+lies in front of an object is decided by comparing its pixels with those of the same scene in which nothing can. Events,
+phases and attributes are told, not seen, and are taken as annotated. The answers are those of the plain readings.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from brute_force_answers import ANSWERS
+from brute_force_ledger import PlainReading
+from surgeval.metrics.detection.masks import mask_of_coco
+from surgeval.questions.catalogue import TEMPLATES
+from surgeval.questions.make import make_questions
+from surgeval.schema.tracks import Procedure, Track, Visibility
+from surgeval.simulation import simulate
+from surgeval.simulation.sighting import PARTLY_HIDDEN, sights
+
+SIMULATION = {"seed": 61, "minutes": (3, 4), "width_px": 240, "height_px": 136}
+
+
+def pixels_of(row: dict) -> np.ndarray:
+    """The pixels of an annotation, height x width."""
+    mask = mask_of_coco(row["segmentation"])
+    flat = np.zeros(mask.height * mask.width, dtype=bool)
+    for start, stop in zip(mask.edges[0::2], mask.edges[1::2], strict=True):
+        flat[start:stop] = True
+    return flat.reshape(mask.width, mask.height).T
+
+
+def alone_in_view(scene) -> dict[tuple[int, str], int]:
+    """By second and object, how many of its pixels would be seen if nothing were before it and the light were good."""
+    counts = {}
+    bare = replace(
+        scene,
+        episodes=(),
+        instruments=replace(scene.instruments, tools=np.full_like(scene.instruments.tools, -1)),
+    )
+    for life in scene.lives:
+        single = replace(bare, lives=(replace(life, covered=(), hidden=()),))
+
+        def keep(silhouette):
+            counts[silhouette.at, silhouette.instance] = int(silhouette.seen.sum())
+
+        sights(single, np.arange(scene.duration_s, dtype=float), keep=keep)
+    return counts
+
+
+def from_pixels(scene, procedure: Procedure, document: dict) -> Procedure:
+    """The procedure with tracks that were read from its masks."""
+    whole, rows = alone_in_view(scene), {}
+    for row in document["annotations"]:
+        seen = pixels_of(row)
+        ys, xs = np.nonzero(seen)
+        box = (xs.min(), ys.min(), xs.max() - xs.min() + 1, ys.max() - ys.min() + 1)
+        rows.setdefault(row["instance"], []).append((row["image_id"], box, int(seen.sum())))
+    tracks = []
+    for track in procedure.tracks:
+        points = sorted(rows.get(track.instance, []))
+        codes = []
+        for second, _, count in points:
+            clear = whole.get((second, track.instance), count)
+            told = track.point_at(second)
+            near = abs((clear - count) / clear - PARTLY_HIDDEN) < 0.12 or dimmed(scene, second)
+            hidden = (clear - count) / clear >= PARTLY_HIDDEN
+            codes.append(told.visibility if near else Visibility(int(hidden)))
+        tracks.append(Track(
+            track.instance, track.class_name, np.array([p[0] for p in points]), np.array([p[1] for p in points], float),
+            np.array(codes), track.attributes, track.changes,
+        ))  # fmt: skip
+    return replace(procedure, tracks=tuple(tracks))
+
+
+def dimmed(scene, second: int) -> bool:
+    """Whether light, smoke or reflections take pixels away: then the count tells nothing about what lies before."""
+    levels = scene.conditions(np.array([float(second)]))
+    kinds = ("background_smoke", "image_too_dark", "image_too_bright", "background_reflections", "image_lens_dirty")
+    return any(levels[kind][0] > 0.02 for kind in kinds)
+
+
+@pytest.fixture(scope="module")
+def worlds(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pixels") / "set"
+    simulation = simulate(4, **SIMULATION)
+    simulation.to_dir(folder, masks=True)
+    procedures = list(simulation.procedures())
+    readings = {}
+    for scene, procedure in zip(simulation.scenes(), procedures, strict=True):
+        document = json.loads((folder / "masks" / f"{procedure.video}.json").read_text())
+        readings[procedure.video] = PlainReading(from_pixels(scene, procedure, document))
+    return procedures, readings
+
+
+def test_every_reference_follows_from_the_pixels(worlds):
+    procedures, readings = worlds
+    made = make_questions(procedures, per_video=120, test_share=0, matching=True, blind_share=1.0)
+    asked: Counter[str] = Counter()
+    for question in made.questions:
+        draft = question.draft
+        answer = ANSWERS[draft.template.name](readings[draft.video], *draft.window, dict(draft.slots))
+        assert answer == question.reference.answer, (draft.template.name, draft.video, draft.window, draft.slots)
+        asked[draft.template.name] += 1
+    assert len(asked) > 0.7 * len(TEMPLATES)
