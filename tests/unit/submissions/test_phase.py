@@ -146,6 +146,34 @@ def test_shards_together_score_as_the_whole(phase_file: Path, questions: Path, t
     assert all(row["at"] for row in status["history"])
 
 
+def test_shards_of_other_settings_or_another_program_are_not_scored_together(
+    phase_file: Path, questions: Path, tmp_path: Path
+) -> None:
+    phase = read_phase(phase_file)
+    ours, theirs = good(tmp_path / "ours"), good(tmp_path / "theirs", "return 'other'")
+    run_submission(phase, questions, out=tmp_path / "out", command=ours, shard=Shard(1, 2))
+    run_submission(phase, questions, out=tmp_path / "out", command=theirs, shard=Shard(2, 2))
+    with pytest.raises(InputInvalid, match=r"shards 1/2 and 2/2 are not of one program: command, files differ"):
+        scored(phase, questions, tmp_path / "out")
+    phase_file.write_text(TOML.replace("seconds = 20", "seconds = 200"))
+    run_submission(read_phase(phase_file), questions, out=tmp_path / "there", command=ours, shard=Shard(2, 2))
+    shutil.rmtree(tmp_path / "out" / "shard-2-of-2")
+    shutil.copytree(tmp_path / "there" / "shard-2-of-2", tmp_path / "out" / "shard-2-of-2")
+    with pytest.raises(InputInvalid, match="shard 2/2 was run with other settings"):
+        scored(phase, questions, tmp_path / "out")
+
+
+def test_questions_that_were_changed_since_they_were_asked_are_not_scored(
+    phase_file: Path, questions: Path, tmp_path: Path
+) -> None:
+    phase = read_phase(phase_file)
+    run_submission(phase, questions, out=tmp_path / "out", command=good(tmp_path / "program"))
+    requests = questions / "request.json"
+    requests.write_text(requests.read_text().replace("Is a sponge visible?", "Is no sponge visible?"))
+    with pytest.raises(InputInvalid, match="shard 1/1 was asked other questions under the same identifiers"):
+        scored(phase, questions, tmp_path / "out")
+
+
 def test_a_run_never_sees_references(phase_file: Path, questions: Path, tmp_path: Path) -> None:
     shutil.copy(tmp_path / "references.json", questions / "references.json")
     with pytest.raises(Misuse, match="no references where submissions run"):
