@@ -152,10 +152,7 @@ def score(
         read_phase(phase), folder, requests=requests, references=references, judges=judge, store=store, model=model,
         replicates=boot,
     )  # fmt: skip
-    if as_json:
-        emit_json(scored.headline)
-    else:
-        emit(f"{scored.headline['accuracy']:.4f}")
+    deliver(scored, out=None, as_json=as_json)
     talk(f"written to {folder / 'scores'}")
 
 

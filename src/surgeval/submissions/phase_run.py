@@ -21,7 +21,7 @@ from surgeval.asking.journal import append_event
 from surgeval.asking.meter import Progress
 from surgeval.asking.plan import State, Task
 from surgeval.asking.session import Entrant, OpenSession, open_session
-from surgeval.errors import EngineFailed, ImageRefused, Misuse, RunInterrupted
+from surgeval.errors import EngineFailed, ImageRefused, InputInvalid, Misuse, RunInterrupted
 from surgeval.results.manifest import MANIFEST, manifest_of, write_manifest
 from surgeval.results.request import Request, plain_value
 from surgeval.sandbox import Engine, Launch, held_image
@@ -76,6 +76,7 @@ def run_submission(
 
     Raises:
         ImageRefused: Intake does not let the image in.
+        InputInvalid: Questions have no video or frame, which is no fault of a submission; the folder is not claimed.
         Misuse: Something does not fit the phase or the machine; the folder is not claimed.
         RunInterrupted: The run had to stop and can go on.
     """
@@ -94,6 +95,8 @@ def run_submission(
         scratch = Path(stack.enter_context(TemporaryDirectory(prefix="surgeval-")))
         inputs = _inputs(Path(questions), scratch / "unpacked")
         tasks = [task for task in inputs.tasks() if shard.holds(task.request.video)]
+        if problems := [f"{task.request.case}: {task.why_no_media}" for task in tasks if task.media is None]:
+            raise InputInvalid(str(questions), problems)
         home = folder
         if compliance:
             (scratch / "again").mkdir()
@@ -193,6 +196,10 @@ def _canary(engine: Engine, entrant: Entrant, before_s: float, percent: float) -
 
 
 def _inputs(questions: Path, scratch: Path) -> Inputs:
-    if left := sorted(path.name for path in questions.glob("[Rr]eference*")):
+    if left := sorted(str(path.relative_to(questions)) for path in questions.rglob("*") if _may_be_references(path)):
         raise Misuse(f"{questions} holds {', '.join(left)}; no references where submissions run: move them away")
     return read_inputs(questions, scratch=scratch)
+
+
+def _may_be_references(path: Path) -> bool:
+    return path.name.casefold().startswith("reference")

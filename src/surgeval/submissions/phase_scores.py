@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from surgeval.asking.driver import digest_of
 from surgeval.asking.journal import stored_run
@@ -21,7 +20,6 @@ from surgeval.submissions.phase import Phase
 from surgeval.submissions.phase_status import shard_folders, status_of, stored_digest
 from surgeval.submissions.results import RECORDS, responses_of
 from surgeval.submissions.stages import SCORES, Stage, note_stage, why_held
-
 
 Shards = Sequence[tuple[int, int, Path]]
 _ENTRANT = ("image", "command", "files", "code", "weights")

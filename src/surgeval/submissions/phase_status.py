@@ -138,8 +138,13 @@ def status_of(out: str | Path, phase: Phase | None = None) -> dict[str, Any]:
     """Where a submission stands, as plain data without a word of the container's own.
 
     With a phase, the code `other-settings` says that the submission was run with other ones.
+
+    Raises:
+        Misuse: There is no such folder.
     """
     folder = Path(out)
+    if not folder.is_dir():
+        raise Misuse(f"{folder} is no folder of a submission; name one that was handed in or run")
     other = phase is not None and (folder / f"{PHASE}.json").exists() and stored_digest(folder) != phase.digest()
     problems: list[str] = []
     history = history_of(folder, problems)
@@ -186,7 +191,8 @@ def _shard(number: int, of: int, folder: Path) -> dict[str, Any]:
     elif "finished" not in names:
         stage = Stage.FAILED_INFRA
     else:
-        stage = Stage.INFERRED if "started" in names or not facts.questions else Stage.FAILED_PARTICIPANT
+        never_ready = "start_failed" in names and "started" not in names
+        stage = Stage.FAILED_PARTICIPANT if never_ready else Stage.INFERRED
     verdict = _verdict([str(event.get("verdict")) for event in events if event["event"] == "evidence"])
     return {
         "shard": f"{number}/{of}", "of": of, "stage": stage.value, "codes": _codes(facts.outcomes, names, verdict),

@@ -181,6 +181,35 @@ def test_a_run_never_sees_references(phase_file: Path, questions: Path, tmp_path
     assert not (tmp_path / "out").exists()
 
 
+def test_references_are_noticed_below_and_in_capitals(phase_file: Path, questions: Path, tmp_path: Path) -> None:
+    (questions / "later").mkdir()
+    for name in ("later/reference.csv", "REFERENCES.JSON"):
+        shutil.copy(tmp_path / "references.json", questions / name)
+        with pytest.raises(Misuse, match=name):
+            run_submission(read_phase(phase_file), questions, out=tmp_path / "out", command=good(tmp_path / "program"))
+        (questions / name).unlink()
+
+
+def test_a_question_without_its_frame_is_the_organisers_fault_and_nothing_is_run(
+    phase_file: Path, questions: Path, tmp_path: Path
+) -> None:
+    (questions / "frames" / "example-3.png").unlink()
+    (questions / "frames" / "example-1.png").write_bytes(b"")
+    phase, command = read_phase(phase_file), good(tmp_path / "program")
+    with pytest.raises(InputInvalid) as caught:
+        run_submission(phase, questions, out=tmp_path / "out", command=command)
+    assert [problem.split(":")[0] for problem in caught.value.problems] == ["example-1", "example-3"]
+    assert not (tmp_path / "out").exists()
+    held = next(number for number in (1, 2) if not Shard(number, 2).holds("video-3"))
+    (questions / "frames" / "example-1.png").write_bytes((questions / "frames" / "example-2.png").read_bytes())
+    run_submission(phase, questions, out=tmp_path / "out", command=command, shard=Shard(held, 2))
+
+
+def test_a_folder_that_is_not_there_has_no_status(tmp_path: Path) -> None:
+    with pytest.raises(Misuse, match="no folder of a submission"):
+        submission_status(tmp_path / "typo")
+
+
 def test_scoring_never_opens_an_engine(
     phase_file: Path, questions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -380,9 +409,9 @@ def test_the_organisers_verbs_in_a_row(phase_file: Path, questions: Path, tmp_pa
     assert "inferred" in text
     code, text = verb(
         "score", "--phase", phase_file, *run, "--requests", questions / "request.json", "--references",
-        tmp_path / "references.json", "--boot", 10,
+        tmp_path / "references.json", "--boot", 10, "--json",
     )  # fmt: skip
-    assert code == 0
+    assert (code, "buckets without a question" in text) == (0, True), "what the scores are worth is told with them"
     code, text = verb("status", "--phase", phase_file, *run, "--json")
     assert json.loads(text)["stage"] == "scored"
     code, text = verb("status", "--phase", phase_file, *run, "--out", tmp_path / "status")
