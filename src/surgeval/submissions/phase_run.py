@@ -34,8 +34,7 @@ from surgeval.submissions.handing_in import handed_in_image
 from surgeval.submissions.inputs import Inputs, read_inputs
 from surgeval.submissions.intake import phase_engine, weights_size_mb
 from surgeval.submissions.phase import Phase
-from surgeval.submissions.phase_status import PHASE, shard_folder, write_phase
-from surgeval.submissions.results import run_facts
+from surgeval.submissions.phase_status import PHASE, is_finished, shard_folder, write_phase
 from surgeval.submissions.stages import Stage, note_stage, why_held
 
 _WAYS: dict[str, OpenSession] = {"server": open_session, "gc-invoke": partial(open_invoke_session)}
@@ -115,7 +114,7 @@ def run_submission(
         )  # fmt: skip
         place = _asked(phase, tasks, chosen, entrant, folder, shard, progress, stop=lambda: why_held(home))
     options = {
-        "command": list(command), "runtime": runtime, "gpu": gpu, "shard": f"{shard.number}/{shard.of}",
+        "command": list(command), "runtime": runtime, "gpu": gpu, "shard": str(shard),
         "compliance": compliance,
     }  # fmt: skip
     settled = {"phase": phase.as_dict(), "engine": chosen.name, "seed": phase.budget.seed}
@@ -166,22 +165,24 @@ def _asked(
     stop: Callable[[], str],
 ) -> Path:
     place = shard_folder(folder, shard.number, shard.of)
-    note_stage(folder, Stage.RUNNING, shard=f"{shard.number}/{shard.of}", engine=engine.name, image=entrant.image)
+    asked = partial(
+        run_tasks, tasks, engine=engine, entrant=entrant, rules=phase.budget, out=place, progress=progress, stop=stop,
+        open_with=_WAYS[phase.protocol], dialect=f"{phase.protocol} {PHASE} {phase.digest()}",
+        warm_up=phase.warm_up_task(),
+    )  # fmt: skip
+    if is_finished(place):  # nothing is asked and nothing measured: the stage stays what it is
+        return asked()
+    note_stage(folder, Stage.RUNNING, shard=str(shard), engine=engine.name, image=entrant.image)
     facts = machine_facts(engine.name) | image_facts(engine.facts(entrant.image) if entrant.image else None)
     try:
         before_s = canary_s(engine, entrant.limits)
-        run_tasks(
-            tasks, engine=engine, entrant=entrant, rules=phase.budget, out=place, open_with=_WAYS[phase.protocol],
-            dialect=f"{phase.protocol} {PHASE} {phase.digest()}", warm_up=phase.warm_up_task(), progress=progress,
-            stop=stop,
-        )  # fmt: skip
+        asked()
     except (RunInterrupted, EngineFailed) as error:
         if not stop():
             note_stage(folder, Stage.FAILED_INFRA, code="interrupted", detail=str(error))
         raise
-    if run_facts(place).answers_of is None:  # a call that asked nothing has measured nothing
-        append_event(place, "evidence", **_canary(engine, entrant, before_s, phase.fairness.canary_percent), **facts)
-    note_stage(folder, Stage.INFERRED, shard=f"{shard.number}/{shard.of}")
+    append_event(place, "evidence", **_canary(engine, entrant, before_s, phase.fairness.canary_percent), **facts)
+    note_stage(folder, Stage.INFERRED, shard=str(shard))
     return place
 
 

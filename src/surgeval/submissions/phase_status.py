@@ -65,12 +65,18 @@ def shard_folders(out: Path) -> list[tuple[int, int, Path]]:
     return [(int(match["number"]), int(match["of"]), path) for match, path in named if match]
 
 
+def is_finished(shard: Path) -> bool:
+    """Whether every question of a shard has its outcome."""
+    return any(event["event"] == "finished" for event in read_events(shard))
+
+
 def write_phase(out: Path, phase: Phase) -> None:
     """Keep the settings that hold with the submission; other settings later are refused.
 
     Raises:
         Misuse: The folder belongs to another phase, or to this one with other settings.
     """
+    check_phase(out, phase)
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"{PHASE}.json"
     if not path.exists():
@@ -78,8 +84,16 @@ def write_phase(out: Path, phase: Phase) -> None:
         content = {"digest": phase.digest(), PHASE: phase.as_dict()}
         draft.write_text(json_text(content, indent=2) + "\n", encoding="utf-8")
         draft.rename(path)
-    elif stored_digest(out) != phase.digest():
-        raise Misuse(f"{out} was run with other settings of its phase; choose another folder")
+
+
+def check_phase(out: Path, phase: Phase) -> None:
+    """Nothing, when a folder is free or of this phase.
+
+    Raises:
+        Misuse: It belongs to another phase, or to this one with other settings.
+    """
+    if (out / f"{PHASE}.json").exists() and stored_digest(out) != phase.digest():
+        raise Misuse(f"{out} belongs to another phase, or to this one with other settings; choose another folder")
 
 
 def stored_digest(out: Path) -> str:
@@ -188,7 +202,7 @@ def _shard(number: int, of: int, folder: Path) -> dict[str, Any]:
     facts = run_facts(folder)
     if is_at_work(folder):
         stage = Stage.RUNNING
-    elif "finished" not in names:
+    elif not is_finished(folder):
         stage = Stage.FAILED_INFRA
     else:
         never_ready = "start_failed" in names and "started" not in names

@@ -420,6 +420,10 @@ def test_the_organisers_verbs_in_a_row(phase_file: Path, questions: Path, tmp_pa
     assert shards.select("shard", "stage", "questions", "ok").rows() == [("1/1", "inferred", 3, 3)]
     code, text = verb("mark", "published", *run, "--reason", "the board of today")
     assert (code, text.split()) == (0, ["stage", "published"])
+    again = ["submission", "run", "--phase", phase_file, "--questions", questions, *run, "--command", words]
+    done = CliRunner().invoke(build_app(), [*map(str, again)], catch_exceptions=False)
+    assert "nothing was run: answers of" in done.stderr
+    assert "Stage published" in done.stdout, "a call that asks nothing changes no stage"
 
 
 def test_the_page_shows_every_setting_with_its_default() -> None:
