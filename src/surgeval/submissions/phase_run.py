@@ -33,6 +33,7 @@ from surgeval.submissions.gpu_rule import check_gpu
 from surgeval.submissions.handing_in import handed_in_image
 from surgeval.submissions.inputs import Inputs, read_inputs
 from surgeval.submissions.intake import phase_engine, weights_size_mb
+from surgeval.submissions.machine_rule import check_machine
 from surgeval.submissions.phase import Phase
 from surgeval.submissions.phase_status import PHASE, is_finished, shard_folder, write_phase
 from surgeval.submissions.stages import Stage, note_stage, why_held
@@ -79,17 +80,20 @@ def run_submission(
         Misuse: Something does not fit the phase or the machine; the folder is not claimed.
         RunInterrupted: The run had to stop and can go on.
     """
-    chosen = phase_engine(phase, engine, runtime) if engine is None or isinstance(engine, str) else engine
     folder = Path(out)
     if held := why_held(folder):
         raise Misuse(f"{held}; nothing more is run unless it is reinstated")
     image = _image_to_run(folder, image, command)
     check_gpu(phase, gpu)
+    launch = Launch(
+        image=None if image is None else str(image), command=tuple(command), gpu=gpu, hidden=phase.hidden
+    )  # fmt: skip
+    if engine is None or isinstance(engine, str):
+        engine = phase_engine(phase, engine, runtime, launch=launch)
+    engine.check(launch)
+    check_machine(phase, engine)
     if weights is not None:
         weights_size_mb(Path(weights), phase)
-    chosen.check(
-        Launch(image=None if image is None else str(image), command=tuple(command), gpu=gpu, hidden=phase.hidden)
-    )
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(TemporaryDirectory(prefix="surgeval-")))
         inputs = _inputs(Path(questions), scratch / "unpacked")
@@ -103,7 +107,7 @@ def run_submission(
             phase, folder = replace(phase, budget=replace(phase.budget, state=State.FREE)), folder / "compliance"
         write_phase(folder, phase)
         try:
-            stored = None if image is None else stack.enter_context(held_image(chosen, image, phase.image))
+            stored = None if image is None else stack.enter_context(held_image(engine, image, phase.image))
         except ImageRefused as error:
             note_stage(folder, Stage.INTAKE_REFUSED, code="image-refused", problems=error.problems)
             raise
@@ -112,12 +116,12 @@ def run_submission(
             code=None if code is None else Path(code),
             weights=stack.enter_context(_linked(None if weights is None else Path(weights))),
         )  # fmt: skip
-        place = _asked(phase, tasks, chosen, entrant, folder, shard, progress, stop=lambda: why_held(home))
+        place = _asked(phase, tasks, engine, entrant, folder, shard, progress, stop=lambda: why_held(home))
     options = {
         "command": list(command), "runtime": runtime, "gpu": gpu, "shard": str(shard),
         "compliance": compliance,
     }  # fmt: skip
-    settled = {"phase": phase.as_dict(), "engine": chosen.name, "seed": phase.budget.seed}
+    settled = {"phase": phase.as_dict(), "engine": engine.name, "seed": phase.budget.seed}
     request = Request(
         "submission run", options, given={"questions": plain_value(questions)},
         inputs={"questions": [inputs.requests_file]}, settled=settled,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 import shutil
 import tomllib
 from dataclasses import fields
@@ -23,10 +24,10 @@ from surgeval.asking.plan import Rules
 from surgeval.asking.session import Entrant
 from surgeval.cli import build_app
 from surgeval.errors import EngineFailed, HiddenDataRefused, ImageRefused, InputInvalid, Misuse
-from surgeval.sandbox import ENGINES, ImageLimits, Launch, Limits, Running, open_engine
+from surgeval.sandbox import ENGINES, Guarantee, ImageLimits, Launch, Limits, Running, open_engine
 from surgeval.sandbox.process import ProcessEngine
 from surgeval.schema.shard import Shard
-from surgeval.submissions import phase_run, phase_scores
+from surgeval.submissions import intake, phase_run, phase_scores
 from surgeval.submissions.compliance import compliance_of, doubled
 from surgeval.submissions.intake import check_submission
 from surgeval.submissions.phase import SECTIONS, Phase, phase_of, read_phase
@@ -107,6 +108,53 @@ def test_every_problem_is_listed() -> None:
                  "[run] memory_mb", "'scratch_mb'?", "restarts must", "state must", "count must be 0 or 1",
                  "image must be a table", "most_open must"):  # fmt: skip
         assert word in text, word
+
+
+@pytest.mark.parametrize("wrong", [{"engines": []}, {"engines": 5, "hidden": True}, {"engines": [["process"]]}])
+def test_engines_are_some_that_there_are(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputInvalid, match="engines must be a list of some of"):
+        phase_of({"name": "x", "track": "frame"} | wrong)
+
+
+def test_a_track_of_another_kind_is_refused_as_any_other() -> None:
+    with pytest.raises(InputInvalid, match=r"track must be one of .* got \['frame'\]"):
+        phase_of({"name": "x", "track": ["frame"]})
+
+
+def test_the_engine_is_one_that_can_run_what_was_handed_in(phase_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Images(ProcessEngine):
+        def check(self, launch: Launch) -> None:
+            if launch.image is None:
+                raise Misuse("this engine runs images")
+
+    monkeypatch.setattr(intake, "open_engine", lambda name, runtime: Images() if name == "podman" else ProcessEngine())
+    phase = phase_of({"name": "x", "track": "frame", "engines": ["bubblewrap", "podman"]})
+    assert isinstance(intake.phase_engine(phase, launch=Launch(image="i")), Images)
+    assert not isinstance(intake.phase_engine(phase, launch=Launch(command=("true",))), Images)
+    with pytest.raises(Misuse, match=r"bubblewrap: .* hidden data.*; podman: this engine runs images"):
+        intake.phase_engine(phase, launch=Launch(command=("true",), hidden=True))
+    hidden = phase_of({"name": "x", "track": "frame", "engines": ["bubblewrap"], "hidden": True})
+    (refused,) = (f for f in check_submission(hidden).findings if f.severity == "error")
+    assert (refused.code, "must not see hidden data" in refused.message) == ("engine-refused", True)
+
+
+def test_a_machine_that_has_less_than_the_phase_gives_is_refused_and_a_rehearsal_says_so(
+    questions: Path, tmp_path: Path
+) -> None:
+    class Limiting(ProcessEngine):
+        guarantees = frozenset(Guarantee)
+
+    given = {"cpus": 1e4, "memory_mb": 10**9, "cpuset": "0,9000-9001"}
+    phase = phase_of({"name": "x", "track": "frame", "engines": ["bubblewrap"], "run": given})
+    reasons = r"10000 processors of \d+; processor 9000, 9001 of cpuset .*; 1000000000 MB of memory of \d+"
+    command = good(tmp_path / "program")
+    with pytest.raises(Misuse, match=reasons):
+        run_submission(phase, questions, out=tmp_path / "out", command=command, engine=Limiting())
+    assert not (tmp_path / "out").exists()
+    found = rehearse(questions, out=tmp_path / "rehearsal", command=command, settings=phase_settings(phase))
+    codes = {finding.code: finding.message for finding in found.findings}
+    assert "holds none of its limits" in codes["other-engine"]
+    assert re.search(reasons, codes["smaller-machine"])
 
 
 def test_hidden_questions_and_an_engine_that_keeps_nothing_in_contradict_each_other() -> None:
