@@ -93,11 +93,11 @@ def _problems(phase: Phase, folder: Path, requests: Sources) -> list[str]:
 def _of_different_runs(phase: Phase, shards: Shards) -> Iterator[str]:
     """What keeps shards from being parts of one run: they come from several machines, and each has its own record."""
     runs = {f"{number}/{of}": run for number, of, place in shards if (run := stored_run(place)) is not None}
-    first, entrant = next(((shard, run["entrant"]) for shard, run in runs.items()), ("", {}))
+    first = min(runs, default="")
     for shard, run in runs.items():
         if phase.digest() not in run["dialect"]:
             yield f"shard {shard} was run with other settings than those of this phase file"
-        if different := [name for name in _ENTRANT if run["entrant"].get(name) != entrant.get(name)]:
+        if different := [name for name in _ENTRANT if run["entrant"].get(name) != runs[first]["entrant"].get(name)]:
             yield f"shards {first} and {shard} are not of one program: {', '.join(different)} differ"
 
 

@@ -207,7 +207,7 @@ def _shard(number: int, of: int, folder: Path) -> dict[str, Any]:
     else:
         never_ready = "start_failed" in names and "started" not in names
         stage = Stage.FAILED_PARTICIPANT if never_ready else Stage.INFERRED
-    verdict = _verdict([str(event.get("verdict")) for event in events if event["event"] == "evidence"])
+    verdict = _verdict(events)
     return {
         "shard": f"{number}/{of}", "of": of, "stage": stage.value, "codes": _codes(facts.outcomes, names, verdict),
         "questions": events[0].get("questions"), "outcomes": dict(facts.outcomes), "restarts": facts.restarts,
@@ -216,8 +216,16 @@ def _shard(number: int, of: int, folder: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _verdict(verdicts: list[str]) -> str | None:
-    """The worst verdict of a shard: one that was run in several goes has one of each."""
+def _verdict(events: list[dict[str, Any]]) -> str | None:
+    """The worst verdict of a shard: each go that started a container has one, unknown where its host was killed."""
+    verdicts: list[str | None] = []
+    for event in events:
+        if event["event"] in ("begun", "resumed") and verdicts[-1:] == [None]:
+            verdicts[-1] = "unknown"
+        if event["event"] == "started" and verdicts[-1:] != [None]:
+            verdicts.append(None)
+        if event["event"] == "evidence":
+            verdicts = [*verdicts[: -1 if verdicts[-1:] == [None] else None], str(event["verdict"])]
     return next((one for one in ("slower", "unknown", "ok") if one in verdicts), None)
 
 
