@@ -127,7 +127,7 @@ def run(
             weights=weights, engine=engine, runtime=runtime, gpu=gpu, shard=Shard.read(shard),
             compliance=compliance, progress=step,
         )  # fmt: skip
-    if (answers_of := run_facts(place).answers_of) is not None:
+    if step.reused == step.total and (answers_of := run_facts(place).answers_of) is not None:
         talk(f"nothing was run: answers of {answers_of}; another --run asks again")
     if compliance:
         record = compliance_of(place)

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from surgeval.asking.driver import neutral_folder, run_tasks
-from surgeval.asking.journal import append_event
+from surgeval.asking.journal import append_event, is_at_work
 from surgeval.asking.meter import Progress
 from surgeval.asking.plan import State, Task
 from surgeval.asking.session import Entrant, OpenSession, open_session
@@ -174,6 +174,8 @@ def _asked(
         open_with=_WAYS[phase.protocol], dialect=f"{phase.protocol} {PHASE} {phase.digest()}",
         warm_up=phase.warm_up_task(),
     )  # fmt: skip
+    if place.is_dir() and is_at_work(place):  # before the canary, which would slow the run that is under way
+        raise Misuse(f"{place}: another process is at work in it; wait for it")
     if is_finished(place):  # nothing is asked and nothing measured: the stage stays what it is
         return asked()
     note_stage(folder, Stage.RUNNING, shard=str(shard), engine=engine.name, image=entrant.image)

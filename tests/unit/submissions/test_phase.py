@@ -322,6 +322,17 @@ def test_a_run_that_was_stopped_goes_on_and_its_stage_says_so(
     assert after["shards"][0]["verdict"] in ("slower", "unknown"), "nobody measured the machine after the first go"
 
 
+def test_a_second_start_leaves_no_trace_on_the_one_at_work(phase_file: Path, questions: Path, tmp_path: Path) -> None:
+    phase, command, out = read_phase(phase_file), good(tmp_path / "program"), tmp_path / "out"
+
+    def again(_: int) -> None:
+        with pytest.raises(Misuse, match="another process is at work"):
+            run_submission(phase, questions, out=out, command=command)
+
+    run_submission(phase, questions, out=out, command=command, progress=again)
+    assert [row["stage"] for row in status_of(out)["history"]] == ["running", "inferred"]
+
+
 def test_a_program_that_never_becomes_ready_is_the_participants_failure(
     phase_file: Path, questions: Path, tmp_path: Path
 ) -> None:
