@@ -13,8 +13,8 @@ from polars.testing import assert_frame_equal
 from surgeval.schema.csv_kinds import FIRST_ROWS, read_csv
 
 CELLS = [
-    "1", "1.5", "", "a", "true", "nan", "NaN", "inf", " 5", "5 ", "+5", '"5"', '"a,b"', "007", "-3", "1e3", "1E+5", "1e",
-    ".5", "5.", "-0.25", "99999999999999999999", "1e400", "2024-01-02", "-", "0x1f",
+    "1", "1.5", "", "a", "true", "nan", "NaN", "inf", " 5", "5 ", "+5", '"5"', '"a,b"', "007", "-3", "1e3", "1E+5",
+    "1e", ".5", "5.", "-0.25", "99999999999999999999", "1e400", "2024-01-02", "-", "0x1f",
 ]  # fmt: skip
 
 
