@@ -17,7 +17,7 @@ import polars as pl
 
 FIRST_ROWS = 1_000
 """Tables of fewer rows than half of these are asked cell by cell."""
-_PLAIN = {pl.Int64(): r"^-?\d{1,18}$", pl.Float64(): r"^-?\d{1,15}(\.\d+)?([eE]-?\d+)?$"}
+_PLAIN: dict[pl.DataType, str] = {pl.Int64(): r"^-?\d{1,18}$", pl.Float64(): r"^-?\d{1,15}(\.\d+)?([eE]-?\d+)?$"}
 """Numbers that are nothing else; spaces, signs and names such as NaN are doubt."""
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +28,8 @@ _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 _DEPTHS = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}
 LEFT, ABOVE, AVERAGE, PAETH = 1, 2, 3, 4
 _BITS, _COLOUR_CHANNELS = 16, 3
+_MOST_PACKED, _ONE_PIECE = 1032, 1 << 26
+"""How many bytes one can stand for, and how many may be unpacked unasked."""
 LARGEST_PIXELS = 100_000_000
 """Larger pictures are refused before anything is unpacked."""
 
@@ -112,10 +115,18 @@ def _unpacked(packed: bytes, header: _Header) -> np.ndarray:
     wanted = header.height * (1 + header.row_bytes)
     if len(packed) < 2 or packed[0] & 15 != zlib.DEFLATED or int.from_bytes(packed[:2], "big") % 31 or packed[1] & 32:
         raise ValueError("the pixels are not packed as PNG files are")
-    raw = zlib.decompressobj(-zlib.MAX_WBITS).decompress(memoryview(packed)[2:], wanted)
+    raw = _inflated(memoryview(packed)[2:], wanted)
     if len(raw) != wanted:
         raise ValueError(f"{len(raw)} bytes of pixels instead of {wanted}; the file is cut off")
     return np.frombuffer(raw, np.uint8).reshape(header.height, 1 + header.row_bytes)
+
+
+def _inflated(packed: memoryview, wanted: int) -> bytes:
+    """At most the wanted bytes, in one piece of memory where they cannot be many times more."""
+    if len(packed) * _MOST_PACKED <= _ONE_PIECE:
+        with suppress(zlib.error):  # a stream without its end may hold all pixels
+            return zlib.decompress(packed, -zlib.MAX_WBITS, wanted)[:wanted]
+    return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, wanted)
 
 
 def _header(body: bytes) -> _Header:

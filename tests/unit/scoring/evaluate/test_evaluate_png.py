@@ -128,6 +128,18 @@ def test_a_flipped_bit_is_found_by_the_checksum_of_its_part() -> None:
         label_map(bytes(data))
 
 
+@pytest.mark.parametrize("size", [20, 400])
+def test_rows_too_many_and_a_stream_without_its_end_give_the_picture(size: int) -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (size, size))
+    lines = b"".join(b"\0" + bytes(row) for row in pixels.tolist())
+    packer = zlib.compressobj()
+    unended = packer.compress(lines) + packer.flush(zlib.Z_SYNC_FLUSH)
+    for body in (zlib.compress(lines + bytes(50)), unended):
+        parts = ((b"IHDR", struct.pack(">IIBBBBB", size, size, 8, 0, 0, 0, 0)), (b"IDAT", body), (b"IEND", b""))
+        data = b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
+        assert np.array_equal(label_map(data), pixels)
+
+
 def test_few_bits_palettes_and_sixteen_bits_give_stored_numbers() -> None:
     assert label_map(packed(b"\x00\xa0", 3, 1, depth=1)).tolist() == [[1, 0, 1]]
     assert label_map(packed(b"\x00\x1b", 4, 1, depth=2, colour=3)).tolist() == [[0, 1, 2, 3]]
