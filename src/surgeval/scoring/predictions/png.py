@@ -16,6 +16,7 @@ import struct
 import zlib
 from collections.abc import Mapping
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +31,8 @@ LEFT, ABOVE, AVERAGE, PAETH = 1, 2, 3, 4
 _BITS, _COLOUR_CHANNELS = 16, 3
 _MOST_PACKED, _ONE_PIECE = 1032, 1 << 26
 """How many bytes one can stand for, and how many may be unpacked unasked."""
+WORTH_COMPILING = 20_000
+"""Bytes to be walked one by one from which loading compiled loops pays within a few pictures."""
 LARGEST_PIXELS = 100_000_000
 """Larger pictures are refused before anything is unpacked."""
 
@@ -157,7 +160,18 @@ def _kept(filtered: np.ndarray, header: _Header, kept: int) -> np.ndarray:
 
 
 def _unfilter(kinds: np.ndarray, pixels: np.ndarray, step: int) -> None:
-    """Add back to each row its prediction from its neighbours."""
+    """Add back to each row its prediction from its neighbours; many bytes that must be walked are walked compiled."""
+    walked = np.count_nonzero(pixels[kinds >= AVERAGE])
+    if walked >= WORTH_COMPILING and find_spec("numba") is not None:
+        from surgeval.scoring.predictions.png_compiled import unfilter_numba
+
+        unfilter_numba(kinds, pixels, step)
+    else:
+        unfilter_numpy(kinds, pixels, step)
+
+
+def unfilter_numpy(kinds: np.ndarray, pixels: np.ndarray, step: int) -> None:
+    """Add back to each row its prediction from its neighbours, whole rows at a time as far as they allow it."""
     left = np.flatnonzero((kinds == LEFT) & pixels.any(axis=1))
     pixels[left] = _running_sums(pixels[left], step)
     for place in np.flatnonzero(kinds >= ABOVE).tolist():

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from surgeval.errors import FileUnreadable
+from surgeval.scoring.predictions import png
 from surgeval.scoring.predictions.png import label_map, read_label_map
 from surgeval.video.images import png_bytes
 
@@ -59,6 +60,25 @@ def test_label_maps_of_large_patches_come_back_in_one_channel_and_in_three(
     step, colour = (1, 0) if grey else (3, 2)
     lines = filtered(np.repeat(pixels, step, axis=1), kinds, step)
     assert label_map(packed(lines, 15, len(kinds), colour=colour)).tolist() == pixels.tolist()
+
+
+@given(st.integers(0, 2**32 - 1), st.lists(st.integers(0, 4), min_size=1, max_size=9), st.sampled_from([1, 2, 3, 4, 6]))
+def test_compiled_loops_give_the_same_bytes(seed: int, kinds: list[int], step: int) -> None:
+    compiled = pytest.importorskip("surgeval.scoring.predictions.png_compiled", reason="numba is not installed")
+    rng = np.random.default_rng(seed)
+    stored = rng.integers(0, 256, (len(kinds), step * int(rng.integers(1, 12))), dtype=np.uint8)
+    stored[rng.random(stored.shape) < rng.choice([0, 0.8])] = 0
+    ours, theirs = stored.copy(), stored.copy()
+    png.unfilter_numpy(np.array(kinds, np.uint8), ours, step)
+    compiled.unfilter_numba(np.array(kinds, np.uint8), theirs, step)
+    assert ours.tolist() == theirs.tolist()
+
+
+@pytest.mark.parametrize("worth", [0, 10**9])
+def test_either_engine_reads_the_file(worth: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(png, "WORTH_COMPILING", worth)
+    pixels = np.random.default_rng(0).integers(0, 256, (9, 7))
+    assert label_map(packed(filtered(pixels, [4, 3, 2, 1, 0, 4, 4, 3, 3]), 7, 9)).tolist() == pixels.tolist()
 
 
 SHAPES = [(0, bits) for bits in (1, 2, 4, 8, 16)] + [(3, bits) for bits in (1, 2, 4, 8)]
