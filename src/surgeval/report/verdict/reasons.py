@@ -46,7 +46,7 @@ def reasons(examined: Examined, measure: Measure) -> list[Reason]:
 def _reason(one: Weaknesses, examined: Examined, measure: Measure) -> Reason:
     causes = [*_lost(one), *_effects(one, examined, measure), *_behind(one, examined, measure)]
     if not causes:
-        return Reason(one.model, _unexplained(one, examined), False)
+        return Reason(one.model, _unexplained(one, examined, measure), False)
     return Reason(one.model, "; ".join(causes) + ".", True, one.effects[0].term if one.effects else "")
 
 
@@ -61,8 +61,11 @@ def _of_wrong(one: Weaknesses, lost: Lost) -> str:
 
 def _effects(one: Weaknesses, examined: Examined, measure: Measure) -> Iterator[str]:
     for effect in one.effects[:MOST_CAUSES]:
-        evidence = f"{_size(effect, measure)}; {_corrected(effect.p, examined.effects)}"
-        yield f"it fails on {spoken_term(effect.term)} ({evidence})"
+        yield f"it fails on {_evident(effect, examined, measure)}"
+
+
+def _evident(effect: Effect, examined: Examined, measure: Measure) -> str:
+    return f"{spoken_term(effect.term)} ({_size(effect, measure)}; {_corrected(effect.p, examined.effects)})"
 
 
 def _size(effect: Effect, measure: Measure) -> str:
@@ -100,7 +103,7 @@ def _gap(kind: Behind, measure: Measure) -> str:
     )
 
 
-def _unexplained(one: Weaknesses, examined: Examined) -> str:
+def _unexplained(one: Weaknesses, examined: Examined, measure: Measure) -> str:
     looked = []
     if one.properties:
         looked.append(count_of(one.properties, "property").replace("propertys", "properties"))
@@ -109,7 +112,10 @@ def _unexplained(one: Weaknesses, examined: Examined) -> str:
     if not looked:
         return "why it fails is not known: nothing in the folder explains it."
     wrong = "" if one.wrong is None else f"it has {percent(one.wrong)} of the questions wrong, and "
-    return f"{wrong}no weakness of its own shows: of {' and '.join(looked)} none stands out after correction."
+    of = f"of {' and '.join(looked)} none stands out after correction"
+    if one.nearest is None:
+        return f"{wrong}no weakness of its own shows: {of}."
+    return f"{wrong}no weakness of its own is certain: {of}; the nearest is {_evident(one.nearest, examined, measure)}."
 
 
 def _kinds(examined: Examined) -> str:

@@ -28,6 +28,8 @@ MOST_MODELS = 8
 _KINDS = ("group", "capability", "task")
 """Columns that say what a question asks for, the coarsest first."""
 _OTHERS = "the other models"
+NEARLY = 0.2
+"""Corrected p-values up to which a property that does not stand out is named all the same."""
 _FEWEST_VIDEOS = 6
 """Below, no difference could be significant, so a kind of question counts as not examined."""
 
@@ -78,6 +80,8 @@ class Weaknesses(NamedTuple):
     """How many kinds of question."""
     wrong: float | None = None
     """Share of its questions that it has wrong; None where scores are no right or wrong."""
+    nearest: Effect | None = None
+    """The surest harmful property that does not stand out after correction, but nearly."""
 
 
 class Examined(NamedTuple):
@@ -105,7 +109,13 @@ def weaknesses(inputs: Inputs, *, most: int = MOST_MODELS) -> Examined:
         kinds = behind.filter(pl.col("model") == model)
         lost, harmful, worse = _lost(inputs, model), _harmful(of_model, inputs), _worse(kinds)
         looked_at = of_model["p"].count(), kinds["p"].count()
-        listed.append(Weaknesses(model, tuple(lost), tuple(harmful), tuple(worse), *looked_at, _wrong(inputs, model)))
+        nearly = [effect for effect in _harmful(of_model, inputs, up_to=NEARLY) if effect not in harmful]
+        listed.append(
+            Weaknesses(
+                model, tuple(lost), tuple(harmful), tuple(worse), *looked_at, _wrong(inputs, model),
+                nearly[0] if nearly else None,
+            )
+        )  # fmt: skip
     return Examined(tuple(listed), effects["p"].count(), behind["p"].count(), column, len(everybody) - len(shown))
 
 
@@ -193,9 +203,9 @@ def _cells(result: StoredResult) -> pl.DataFrame:
     return frame.filter(pl.col("term") != INTERCEPT).with_columns(*absent).drop_nulls("p_value")
 
 
-def _harmful(cells: pl.DataFrame, inputs: Inputs) -> list[Effect]:
+def _harmful(cells: pl.DataFrame, inputs: Inputs, *, up_to: float = ALPHA) -> list[Effect]:
     sign = {"larger": 1.0, "smaller": -1.0}.get(inputs.better or "", 0.0)
-    kept = cells.filter((pl.col("p") <= ALPHA) & (pl.col("estimate") * sign < 0)).sort("p", "term")
+    kept = cells.filter((pl.col("p") <= up_to) & (pl.col("estimate") * sign < 0)).sort("p", "term")
     return [
         Effect(row["term"], row["odds_ratio"], row["estimate"], row["low"], row["high"], row["p"])
         for row in kept.iter_rows(named=True)
