@@ -94,8 +94,8 @@ def test_where_nothing_stands_out_that_is_said_with_what_was_examined() -> None:
 def test_a_property_that_nearly_stands_out_is_not_passed_over() -> None:
     assert said(Weaknesses("m", properties=9, nearest=SMOKE._replace(p=0.051))) == (
         "no weakness of its own is certain: of 9 properties none stands out after correction; the nearest is smoke"
-        " (odds of a right answer 0.08 times those elsewhere, 95 % interval 0.03 to 0.22; p = 0.051 after correction over 63"
-        " effects)."
+        " (odds of a right answer 0.08 times those elsewhere, 95 % interval 0.03 to 0.22; p = 0.051 after correction"
+        " over 63 effects)."
     )
     part = StoredResult(kind="failures", tables={"per_model": cells(weak_smoke=0.04, good_smoke=0.5)},
                         records={"fit": {}}, request=Request("failures", {"outcome": "value"}))  # fmt: skip
