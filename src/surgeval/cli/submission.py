@@ -119,6 +119,7 @@ def run(
     from surgeval.submissions.compliance import compliance_of
     from surgeval.submissions.phase import read_phase
     from surgeval.submissions.phase_run import run_submission
+    from surgeval.submissions.results import run_facts
 
     with asking_line("asking") as step:
         place = run_submission(
@@ -126,6 +127,8 @@ def run(
             weights=weights, engine=engine, runtime=runtime, gpu=gpu, shard=Shard.read(shard),
             compliance=compliance, progress=step,
         )  # fmt: skip
+    if step.reused == step.total and (answers_of := run_facts(place).answers_of) is not None:
+        talk(f"nothing was run: answers of {answers_of}; another --run asks again")
     if compliance:
         record = compliance_of(place)
         emit_json(asdict(record) | {"verdict": record.verdict})
@@ -152,10 +155,7 @@ def score(
         read_phase(phase), folder, requests=requests, references=references, judges=judge, store=store, model=model,
         replicates=boot,
     )  # fmt: skip
-    if as_json:
-        emit_json(scored.headline)
-    else:
-        emit(f"{scored.headline['accuracy']:.4f}")
+    deliver(scored, out=None, as_json=as_json)
     talk(f"written to {folder / 'scores'}")
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from surgeval.errors import Misuse
 from surgeval.results.manifest import sha256_of
 from surgeval.results.request import Request
-from surgeval.schema.findings import Severity
+from surgeval.schema.findings import Finding, Severity
 from surgeval.submissions.description import KINDS
 from surgeval.submissions.intake import SubmissionCheck, checked, handed_in_findings
 from surgeval.submissions.phase import Phase
-from surgeval.submissions.phase_status import shard_folders, status_of, write_phase
+from surgeval.submissions.phase_status import check_phase, shard_folders, status_of, write_phase
 from surgeval.submissions.stages import Stage, note_stage, why_held
 from surgeval.submissions.uploads import Uploads
 
@@ -47,7 +47,8 @@ def take_submission(
         description: Of the method.
 
     Raises:
-        Misuse: Nothing is handed in, or the submission is held, was handed in before or was run already.
+        Misuse: Nothing is handed in, or the submission is held, was handed in before, was run already or belongs to
+            another phase.
         UploadRefused: A file is larger than allowed, or too many uploads of the team are unfinished.
     """
     folder = Path(run)
@@ -55,17 +56,15 @@ def take_submission(
         raise Misuse("hand in an image, a description or both")
     if problem := why_held(folder) or ("it was run already" if shard_folders(folder) else ""):
         raise Misuse(f"{folder}: {problem}; hand in to another folder")
+    check_phase(folder, phase)
     received = Receiving(Uploads(folder.parent / _UPLOADS, phase.upload), team or folder.name, folder / HANDED_IN)
-    stored: dict[str, Path] = {}
     if image is not None:
-        stored["image"] = received.file(Path(image), IMAGE)
+        received.file(Path(image), IMAGE)
     if description is not None:
-        stored["description"] = received.file(Path(description), f"description{_ending(Path(description))}")
+        received.file(Path(description), f"description{_ending(Path(description))}")
     write_phase(folder, phase)
     note_stage(folder, Stage.UPLOADED, team=received.team, files=received.digests)
-    findings = handed_in_findings(
-        phase, image=stored.get("image"), weights=weights, description=stored.get("description")
-    )
+    findings = _findings(phase, folder / HANDED_IN, weights)
     settled = {"files": received.digests, "phase": phase.as_dict()}
     request = Request("submission hand-in", {"team": received.team}, settled=settled)
     result = replace(checked(findings), request=request)
@@ -73,6 +72,15 @@ def take_submission(
     problems = [finding.message for finding in findings if finding.severity is Severity.ERROR]
     note_stage(folder, result.stage, **({"code": "handed-in-refused", "problems": problems} if problems else {}))
     return result
+
+
+def _findings(phase: Phase, stored: Path, weights: str | Path | None) -> list[Finding]:
+    """What is noticed about everything that lies there: what came later lets in nothing that was refused before."""
+    image = stored / IMAGE
+    findings = handed_in_findings(phase, image=image if image.exists() else None, weights=weights, description=None)
+    for description in sorted(stored.glob("description.*")):
+        findings += handed_in_findings(phase, image=None, weights=None, description=description)
+    return findings
 
 
 def handed_in_image(run: Path) -> Path | None:
@@ -85,8 +93,10 @@ def handed_in_image(run: Path) -> Path | None:
     if not path.exists():
         return None
     stages = [row["stage"] for row in status_of(run)["history"] if row["stage"].startswith(("intake", "uploaded"))]
-    if not stages or stages[-1] != Stage.INTAKE_OK:
-        raise Misuse(f"{run}: what was handed in is {stages[-1] if stages else 'not recorded'}; hand it in again")
+    last = stages[-1] if stages else "not recorded"
+    if last != Stage.INTAKE_OK:
+        advice = "hand what is mended in to another folder" if last == Stage.INTAKE_REFUSED else "hand it in again"
+        raise Misuse(f"{run}: what was handed in is {last}; {advice}")
     return path
 
 

@@ -14,11 +14,12 @@ from surgeval.errors import InputInvalid, Misuse, SurgevalError
 from surgeval.results.request import requested
 from surgeval.results.result import Result
 from surgeval.results.tables.submissions import CHECKS
-from surgeval.sandbox import Engine, inspect_image, open_engine
+from surgeval.sandbox import Engine, Launch, inspect_image, open_engine
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.shown_text import as_cell
 from surgeval.submissions.description import read_description
 from surgeval.submissions.gpu_rule import gpu_notes
+from surgeval.submissions.machine_rule import check_machine
 from surgeval.submissions.phase import Phase, read_phase
 from surgeval.submissions.stages import Stage
 
@@ -77,7 +78,7 @@ def check_submission(
     rules = phase if isinstance(phase, Phase) else read_phase(phase)
     findings = [
         *handed_in_findings(rules, image=image, weights=weights, description=description),
-        *_judged("engine", lambda: _engine_notes(rules, engine)),
+        *_judged("engine", lambda: _engine_notes(rules, engine, image)),
         *_judged("gpu", lambda: gpu_notes(rules)),
     ]
     return checked(findings)
@@ -136,8 +137,10 @@ def _description_notes(description: Path) -> list[str]:
     return [f"{len(document.data):,} bytes in {document.name!r}" for document in read_description(description)]
 
 
-def _engine_notes(phase: Phase, engine: str | None) -> list[str]:
-    chosen = phase_engine(phase, engine)
+def _engine_notes(phase: Phase, engine: str | None, image: str | Path | None) -> list[str]:
+    launch = None if image is None else Launch(image=str(image), hidden=phase.hidden)
+    chosen = phase_engine(phase, engine, launch=launch)
+    check_machine(phase, chosen)
     return [f"{chosen.name} can be used here; {problem}" for problem in chosen.problems()]
 
 
@@ -171,18 +174,32 @@ def _is_open(path: Path) -> bool:
     return path.stat().st_mode & needed == needed
 
 
-def phase_engine(phase: Phase, name: str | None = None, runtime: str | None = None) -> Engine:
-    """The engine of a phase that works on this machine.
+def phase_engine(
+    phase: Phase, name: str | None = None, runtime: str | None = None, *, launch: Launch | None = None
+) -> Engine:
+    """The first engine of a phase that can run this launch on this machine; without one, anything of its kind.
 
     Raises:
-        Misuse: None does, or the one named is not among those of the phase.
+        Misuse: None can, or the one named is not among those of the phase.
     """
     if name is not None and name not in phase.engines:
         raise Misuse(f"phase {phase.name!r} runs in {', '.join(phase.engines)}; got {name!r}")
+    names = (name,) if name else phase.engines
     reasons = []
-    for one in (name,) if name else phase.engines:
-        opened = open_engine(one, runtime=runtime)
-        if (problem := opened.available()) is None:
+    for one in names:
+        try:
+            opened = open_engine(one, runtime=runtime)
+            if (problem := opened.available()) is not None:
+                raise Misuse(str(problem))
+            opened.check(launch or _anything(opened, hidden=phase.hidden))
+        except Misuse as error:
+            if len(names) == 1:
+                raise
+            reasons.append(f"{one}: {error}")
+        else:
             return opened
-        reasons.append(f"{one}: {problem}")
     raise Misuse(f"no engine of phase {phase.name!r} can be used here: {'; '.join(reasons)}")
+
+
+def _anything(engine: Engine, *, hidden: bool) -> Launch:
+    return Launch(image="any", hidden=hidden) if engine.takes_images else Launch(command=("true",), hidden=hidden)

@@ -163,7 +163,7 @@ def phase_of(content: Mapping[str, Any], *, where: str = "phase", folder: Path =
             continue
         wrong = list(_section_problems(name, section, given))
         values = {section.names[key]: value for key, value in given.items() if key in section.names}
-        if name == "budget" and track in TRACK_LIMITS_S:
+        if name == "budget" and isinstance(track, str) and track in TRACK_LIMITS_S:
             values = {"track": track, "budget_s": TRACK_LIMITS_S[track]} | values
         if not wrong:
             try:
@@ -205,14 +205,14 @@ def _top_problems(content: Mapping[str, Any], folder: Path) -> Iterator[str]:
         yield f"schema is {content['schema']!r}; this version reads {SCHEMA!r}"
     if not isinstance(content.get("name"), str) or not content["name"].strip():
         yield "name is missing: what the phase is called"
-    if content.get("track") not in TRACK_LIMITS_S:
+    if content.get("track") not in tuple(TRACK_LIMITS_S):
         yield f"track must be one of {', '.join(TRACK_LIMITS_S)}; got {content.get('track')!r}"
     if not isinstance(content.get("hidden", False), bool):
         yield f"hidden must be true or false; got {content['hidden']!r}"
     if content.get("protocol", PROTOCOLS[0]) not in PROTOCOLS:
         yield f"protocol must be one of {', '.join(PROTOCOLS)}; got {content['protocol']!r}"
-    engines = content.get("engines", [])
-    if not isinstance(engines, list) or not all(isinstance(one, str) and one in ENGINES for one in engines):
+    engines = content.get("engines", list(ENGINES))
+    if not isinstance(engines, list) or not engines or not all(one in list(ENGINES) for one in engines):
         yield f"engines must be a list of some of {', '.join(ENGINES)}; got {engines!r}"
     warm_up = content.get("warm_up")
     if warm_up is not None and (not isinstance(warm_up, str) or not (folder / warm_up).is_file()):
@@ -248,7 +248,8 @@ def _wanted(default: Any, may_be_zero: bool, value: Any) -> str:
 
 
 def _contradictions(content: Mapping[str, Any], held: Mapping[str, Any]) -> Iterator[str]:
-    if content.get("hidden") is True and "process" in content.get("engines", []):
+    engines = content.get("engines")
+    if content.get("hidden") is True and isinstance(engines, list) and "process" in engines:
         yield "hidden questions must not be given to the engine 'process', which keeps nothing in"
     if "gpu" in held and held["gpu"].count > 1:
         yield f"[gpu] count must be 0 or 1; got {held['gpu'].count}"

@@ -17,11 +17,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from surgeval.asking.driver import neutral_folder, run_tasks
-from surgeval.asking.journal import append_event
+from surgeval.asking.journal import append_event, is_at_work
 from surgeval.asking.meter import Progress
 from surgeval.asking.plan import State, Task
 from surgeval.asking.session import Entrant, OpenSession, open_session
-from surgeval.errors import EngineFailed, ImageRefused, Misuse, RunInterrupted
+from surgeval.errors import EngineFailed, ImageRefused, InputInvalid, Misuse, RunInterrupted
 from surgeval.results.manifest import MANIFEST, manifest_of, write_manifest
 from surgeval.results.request import Request, plain_value
 from surgeval.sandbox import Engine, Launch, held_image
@@ -33,9 +33,9 @@ from surgeval.submissions.gpu_rule import check_gpu
 from surgeval.submissions.handing_in import handed_in_image
 from surgeval.submissions.inputs import Inputs, read_inputs
 from surgeval.submissions.intake import phase_engine, weights_size_mb
+from surgeval.submissions.machine_rule import check_machine
 from surgeval.submissions.phase import Phase
-from surgeval.submissions.phase_status import PHASE, shard_folder, write_phase
-from surgeval.submissions.results import run_facts
+from surgeval.submissions.phase_status import PHASE, is_finished, shard_folder, write_phase
 from surgeval.submissions.stages import Stage, note_stage, why_held
 
 _WAYS: dict[str, OpenSession] = {"server": open_session, "gc-invoke": partial(open_invoke_session)}
@@ -76,24 +76,30 @@ def run_submission(
 
     Raises:
         ImageRefused: Intake does not let the image in.
+        InputInvalid: Questions have no video or frame, which is no fault of a submission; the folder is not claimed.
         Misuse: Something does not fit the phase or the machine; the folder is not claimed.
         RunInterrupted: The run had to stop and can go on.
     """
-    chosen = phase_engine(phase, engine, runtime) if engine is None or isinstance(engine, str) else engine
     folder = Path(out)
     if held := why_held(folder):
         raise Misuse(f"{held}; nothing more is run unless it is reinstated")
     image = _image_to_run(folder, image, command)
     check_gpu(phase, gpu)
+    launch = Launch(
+        image=None if image is None else str(image), command=tuple(command), gpu=gpu, hidden=phase.hidden
+    )  # fmt: skip
+    if engine is None or isinstance(engine, str):
+        engine = phase_engine(phase, engine, runtime, launch=launch)
+    engine.check(launch)
+    check_machine(phase, engine)
     if weights is not None:
         weights_size_mb(Path(weights), phase)
-    chosen.check(
-        Launch(image=None if image is None else str(image), command=tuple(command), gpu=gpu, hidden=phase.hidden)
-    )
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(TemporaryDirectory(prefix="surgeval-")))
         inputs = _inputs(Path(questions), scratch / "unpacked")
         tasks = [task for task in inputs.tasks() if shard.holds(task.request.video)]
+        if problems := [f"{task.request.case}: {task.why_no_media}" for task in tasks if task.media is None]:
+            raise InputInvalid(str(questions), problems)
         home = folder
         if compliance:
             (scratch / "again").mkdir()
@@ -101,7 +107,7 @@ def run_submission(
             phase, folder = replace(phase, budget=replace(phase.budget, state=State.FREE)), folder / "compliance"
         write_phase(folder, phase)
         try:
-            stored = None if image is None else stack.enter_context(held_image(chosen, image, phase.image))
+            stored = None if image is None else stack.enter_context(held_image(engine, image, phase.image))
         except ImageRefused as error:
             note_stage(folder, Stage.INTAKE_REFUSED, code="image-refused", problems=error.problems)
             raise
@@ -110,12 +116,12 @@ def run_submission(
             code=None if code is None else Path(code),
             weights=stack.enter_context(_linked(None if weights is None else Path(weights))),
         )  # fmt: skip
-        place = _asked(phase, tasks, chosen, entrant, folder, shard, progress, stop=lambda: why_held(home))
+        place = _asked(phase, tasks, engine, entrant, folder, shard, progress, stop=lambda: why_held(home))
     options = {
-        "command": list(command), "runtime": runtime, "gpu": gpu, "shard": f"{shard.number}/{shard.of}",
+        "command": list(command), "runtime": runtime, "gpu": gpu, "shard": str(shard),
         "compliance": compliance,
     }  # fmt: skip
-    settled = {"phase": phase.as_dict(), "engine": chosen.name, "seed": phase.budget.seed}
+    settled = {"phase": phase.as_dict(), "engine": engine.name, "seed": phase.budget.seed}
     request = Request(
         "submission run", options, given={"questions": plain_value(questions)},
         inputs={"questions": [inputs.requests_file]}, settled=settled,
@@ -163,22 +169,26 @@ def _asked(
     stop: Callable[[], str],
 ) -> Path:
     place = shard_folder(folder, shard.number, shard.of)
-    note_stage(folder, Stage.RUNNING, shard=f"{shard.number}/{shard.of}", engine=engine.name, image=entrant.image)
+    asked = partial(
+        run_tasks, tasks, engine=engine, entrant=entrant, rules=phase.budget, out=place, progress=progress, stop=stop,
+        open_with=_WAYS[phase.protocol], dialect=f"{phase.protocol} {PHASE} {phase.digest()}",
+        warm_up=phase.warm_up_task(),
+    )  # fmt: skip
+    if place.is_dir() and is_at_work(place):  # before the canary, which would slow the run that is under way
+        raise Misuse(f"{place}: another process is at work in it; wait for it")
+    if is_finished(place):  # nothing is asked and nothing measured: the stage stays what it is
+        return asked()
+    note_stage(folder, Stage.RUNNING, shard=str(shard), engine=engine.name, image=entrant.image)
     facts = machine_facts(engine.name) | image_facts(engine.facts(entrant.image) if entrant.image else None)
     try:
         before_s = canary_s(engine, entrant.limits)
-        run_tasks(
-            tasks, engine=engine, entrant=entrant, rules=phase.budget, out=place, open_with=_WAYS[phase.protocol],
-            dialect=f"{phase.protocol} {PHASE} {phase.digest()}", warm_up=phase.warm_up_task(), progress=progress,
-            stop=stop,
-        )  # fmt: skip
+        asked()
     except (RunInterrupted, EngineFailed) as error:
         if not stop():
             note_stage(folder, Stage.FAILED_INFRA, code="interrupted", detail=str(error))
         raise
-    if run_facts(place).answers_of is None:  # a call that asked nothing has measured nothing
-        append_event(place, "evidence", **_canary(engine, entrant, before_s, phase.fairness.canary_percent), **facts)
-    note_stage(folder, Stage.INFERRED, shard=f"{shard.number}/{shard.of}")
+    append_event(place, "evidence", **_canary(engine, entrant, before_s, phase.fairness.canary_percent), **facts)
+    note_stage(folder, Stage.INFERRED, shard=str(shard))
     return place
 
 
@@ -193,6 +203,10 @@ def _canary(engine: Engine, entrant: Entrant, before_s: float, percent: float) -
 
 
 def _inputs(questions: Path, scratch: Path) -> Inputs:
-    if left := sorted(path.name for path in questions.glob("[Rr]eference*")):
+    if left := sorted(str(path.relative_to(questions)) for path in questions.rglob("*") if _may_be_references(path)):
         raise Misuse(f"{questions} holds {', '.join(left)}; no references where submissions run: move them away")
     return read_inputs(questions, scratch=scratch)
+
+
+def _may_be_references(path: Path) -> bool:
+    return path.name.casefold().startswith("reference")

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
+from surgeval.asking.driver import digest_of
+from surgeval.asking.journal import stored_run
 from surgeval.errors import InputInvalid
 from surgeval.judges import Judge
 from surgeval.schema.documents import json_text
 from surgeval.schema.question_files import Sources, collect_questions
+from surgeval.schema.questions import Request
+from surgeval.schema.shard import Shard
 from surgeval.scoring.result import ScoreResult
 from surgeval.scoring.run import score
 from surgeval.submissions.phase import Phase
 from surgeval.submissions.phase_status import shard_folders, status_of, stored_digest
 from surgeval.submissions.results import RECORDS, responses_of
 from surgeval.submissions.stages import SCORES, Stage, note_stage, why_held
+
+Shards = Sequence[tuple[int, int, Path]]
+_ENTRANT = ("image", "command", "files", "code", "weights")
+"""What the shards of one submission have in common; engine and GPU may differ between machines."""
 
 
 def score_submission(
@@ -42,7 +50,8 @@ def score_submission(
         replicates: Resamples, where a method resamples.
 
     Raises:
-        InputInvalid: Shards are missing, unfinished, of another phase, or not about these questions; every reason.
+        InputInvalid: Shards are missing, unfinished, of another phase or program, or not about these questions; every
+            reason.
     """
     folder = Path(run)
     if problems := _problems(phase, folder, requests):
@@ -77,12 +86,31 @@ def _problems(phase: Phase, folder: Path, requests: Sources) -> list[str]:
     for shard in status_of(folder)["shards"]:
         if shard["stage"] not in (Stage.INFERRED, Stage.FAILED_PARTICIPANT):
             problems.append(f"shard {shard['shard']} is not finished ({shard['stage']}); run it again")
-    if problems:
-        return problems
+    problems += _of_different_runs(phase, shards)
+    return problems or list(_other_questions(shards, collect_questions(requests, ()).requests.values()))
+
+
+def _of_different_runs(phase: Phase, shards: Shards) -> Iterator[str]:
+    """What keeps shards from being parts of one run: they come from several machines, and each has its own record."""
+    runs = {f"{number}/{of}": run for number, of, place in shards if (run := stored_run(place)) is not None}
+    first = min(runs, default="")
+    for shard, run in runs.items():
+        if phase.digest() not in run["dialect"]:
+            yield f"shard {shard} was run with other settings than those of this phase file"
+        if different := [name for name in _ENTRANT if run["entrant"].get(name) != runs[first]["entrant"].get(name)]:
+            yield f"shards {first} and {shard} are not of one program: {', '.join(different)} differ"
+
+
+def _other_questions(shards: Shards, requests: Collection[Request]) -> Iterator[str]:
+    """How the questions that were asked differ from those that are scored."""
     asked = Counter(response.case for _, _, place in shards for response in responses_of(place))
-    known = set(collect_questions(requests, ()).requests)
+    known = {request.case for request in requests}
     if doubled := [case for case, times in asked.items() if times > 1]:
-        problems.append(f"{len(doubled)} questions were asked in two shards (first: {min(doubled)})")
+        yield f"{len(doubled)} questions were asked in two shards (first: {min(doubled)})"
     if asked.keys() != known:
-        problems.append(f"{len(asked.keys() ^ known)} questions are not both in the run and in the requests")
-    return problems
+        yield f"{len(asked.keys() ^ known)} questions are not both in the run and in the requests"
+        return
+    for number, of, place in shards:
+        part = [request for request in requests if Shard(number, of).holds(request.video)]
+        if (stored_run(place) or {}).get("questions") != digest_of(part):
+            yield f"shard {number}/{of} was asked other questions under the same identifiers"

@@ -65,12 +65,18 @@ def shard_folders(out: Path) -> list[tuple[int, int, Path]]:
     return [(int(match["number"]), int(match["of"]), path) for match, path in named if match]
 
 
+def is_finished(shard: Path) -> bool:
+    """Whether every question of a shard has its outcome."""
+    return any(event["event"] == "finished" for event in read_events(shard))
+
+
 def write_phase(out: Path, phase: Phase) -> None:
     """Keep the settings that hold with the submission; other settings later are refused.
 
     Raises:
         Misuse: The folder belongs to another phase, or to this one with other settings.
     """
+    check_phase(out, phase)
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"{PHASE}.json"
     if not path.exists():
@@ -78,8 +84,16 @@ def write_phase(out: Path, phase: Phase) -> None:
         content = {"digest": phase.digest(), PHASE: phase.as_dict()}
         draft.write_text(json_text(content, indent=2) + "\n", encoding="utf-8")
         draft.rename(path)
-    elif stored_digest(out) != phase.digest():
-        raise Misuse(f"{out} was run with other settings of its phase; choose another folder")
+
+
+def check_phase(out: Path, phase: Phase) -> None:
+    """Nothing, when a folder is free or of this phase.
+
+    Raises:
+        Misuse: It belongs to another phase, or to this one with other settings.
+    """
+    if (out / f"{PHASE}.json").exists() and stored_digest(out) != phase.digest():
+        raise Misuse(f"{out} belongs to another phase, or to this one with other settings; choose another folder")
 
 
 def stored_digest(out: Path) -> str:
@@ -138,8 +152,13 @@ def status_of(out: str | Path, phase: Phase | None = None) -> dict[str, Any]:
     """Where a submission stands, as plain data without a word of the container's own.
 
     With a phase, the code `other-settings` says that the submission was run with other ones.
+
+    Raises:
+        Misuse: There is no such folder.
     """
     folder = Path(out)
+    if not folder.is_dir():
+        raise Misuse(f"{folder} is no folder of a submission; name one that was handed in or run")
     other = phase is not None and (folder / f"{PHASE}.json").exists() and stored_digest(folder) != phase.digest()
     problems: list[str] = []
     history = history_of(folder, problems)
@@ -183,11 +202,12 @@ def _shard(number: int, of: int, folder: Path) -> dict[str, Any]:
     facts = run_facts(folder)
     if is_at_work(folder):
         stage = Stage.RUNNING
-    elif "finished" not in names:
+    elif not is_finished(folder):
         stage = Stage.FAILED_INFRA
     else:
-        stage = Stage.INFERRED if "started" in names or not facts.questions else Stage.FAILED_PARTICIPANT
-    verdict = _verdict([str(event.get("verdict")) for event in events if event["event"] == "evidence"])
+        never_ready = "start_failed" in names and "started" not in names
+        stage = Stage.FAILED_PARTICIPANT if never_ready else Stage.INFERRED
+    verdict = _verdict(events)
     return {
         "shard": f"{number}/{of}", "of": of, "stage": stage.value, "codes": _codes(facts.outcomes, names, verdict),
         "questions": events[0].get("questions"), "outcomes": dict(facts.outcomes), "restarts": facts.restarts,
@@ -196,8 +216,16 @@ def _shard(number: int, of: int, folder: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _verdict(verdicts: list[str]) -> str | None:
-    """The worst verdict of a shard: one that was run in several goes has one of each."""
+def _verdict(events: list[dict[str, Any]]) -> str | None:
+    """The worst verdict of a shard: each go that started a container has one, unknown where its host was killed."""
+    verdicts: list[str | None] = []
+    for event in events:
+        if event["event"] in ("begun", "resumed") and verdicts[-1:] == [None]:
+            verdicts[-1] = "unknown"
+        if event["event"] == "started" and verdicts[-1:] != [None]:
+            verdicts.append(None)
+        if event["event"] == "evidence":
+            verdicts = [*verdicts[: -1 if verdicts[-1:] == [None] else None], str(event["verdict"])]
     return next((one for one in ("slower", "unknown", "ok") if one in verdicts), None)
 
 

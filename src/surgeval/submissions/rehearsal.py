@@ -28,7 +28,7 @@ from surgeval.results.manifest import MANIFEST, manifest_of, write_manifest
 from surgeval.results.request import Request, plain_value
 from surgeval.results.result import Result
 from surgeval.results.tables.scoring import REHEARSE
-from surgeval.sandbox import Engine, ImageLimits, Launch, Limits, held_image, open_engine
+from surgeval.sandbox import Engine, Guarantee, ImageLimits, Launch, Limits, held_image, open_engine
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.questions import TRACK_LIMITS_S
 from surgeval.scoring.result import ScoreResult
@@ -38,6 +38,7 @@ from surgeval.submissions.gc_invoke import PORT, open_invoke_session
 from surgeval.submissions.gpu_rule import check_gpu_count, other_gpu, promised
 from surgeval.submissions.inputs import Inputs, read_inputs
 from surgeval.submissions.intake import weights_size_mb
+from surgeval.submissions.machine_rule import lacking_here
 from surgeval.submissions.phase import Phase
 from surgeval.submissions.rehearsal_report import Findings, findings_of, report_text
 from surgeval.submissions.results import RunFacts, run_facts, write_records, write_responses
@@ -171,7 +172,7 @@ def rehearse(
     chosen, settings, folder = _engine(engine, image, runtime), settings or Settings(), Path(out)
     if (image is None) == (not command):
         raise Misuse("give either an image or a command")
-    notes = () if settings.phase is None else tuple(phase_notes(settings.phase, weights=weights, gpu=gpu))
+    notes = () if settings.phase is None else tuple(phase_notes(settings.phase, chosen, weights=weights, gpu=gpu))
     chosen.check(Launch(image=None if image is None else str(image), command=tuple(command), gpu=gpu))
     with ExitStack() as stack:
         inputs = read_inputs(Path(input_folder), scratch=stack.enter_context(_scratch(folder)))
@@ -231,8 +232,8 @@ def phase_settings(phase: Phase, **changes: Any) -> Settings:
     return Settings(protocol=phase.protocol, rules=phase.budget, warm_up=phase.warm_up_task(), phase=phase, **changes)
 
 
-def phase_notes(phase: Phase, *, weights: str | Path | None, gpu: str | None) -> Iterator[Finding]:
-    """What of a rehearsal is not as it will be in the phase; a GPU that is not here can only be told of.
+def phase_notes(phase: Phase, engine: Engine, *, weights: str | Path | None, gpu: str | None) -> Iterator[Finding]:
+    """What of a rehearsal is not as it will be in the phase; what is not here can only be told of.
 
     Raises:
         InputInvalid: The phase takes no such weights.
@@ -246,6 +247,13 @@ def phase_notes(phase: Phase, *, weights: str | Path | None, gpu: str | None) ->
     if phase.gpu.count and reason:
         text = f"the phase gives {promised(phase.gpu)}; {reason}. Latencies and memory will be others there"
         yield Finding("other-gpu", Severity.WARNING, text)
+    if engine.name not in phase.engines:
+        text = f"the phase runs in {' or '.join(phase.engines)}; this was {engine.name}"
+        held = "" if Guarantee.MEMORY in engine.guarantees else ", which holds none of its limits but that of the log"
+        yield Finding("other-engine", Severity.WARNING, f"{text}{held}. What works here may fail there")
+    if lacking := "; ".join(lacking_here(phase.run)):
+        text = f"the phase gives more than this machine has: {lacking}. Latencies will be others there"
+        yield Finding("smaller-machine", Severity.WARNING, text)
 
 
 def _rules(inputs: Inputs, settings: Settings) -> Rules:

@@ -161,8 +161,28 @@ def test_an_image_that_intake_refuses_is_not_run(questions: Path, tmp_path: Path
     (tmp_path / "team.tar").write_bytes(b"no archive at all")
     run = tmp_path / "runs" / "a"
     assert take_submission(phase(), run, image=tmp_path / "team.tar").stage == "intake_refused"
-    with pytest.raises(Misuse, match="hand it in again"):
+    with pytest.raises(Misuse, match="hand what is mended in to another folder"):
         run_submission(phase(), questions, out=run)
+
+
+def test_what_was_refused_is_not_let_in_by_what_is_handed_in_later(
+    image: Path, questions: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "bad.md").write_text("<script>alert(1)</script>")
+    run = tmp_path / "runs" / "a"
+    assert take_submission(phase(), run, description=tmp_path / "bad.md").stage == "intake_refused"
+    result = take_submission(phase(), run, image=image)
+    assert (result.stage, set(result.tables["checks"]["about"])) == ("intake_refused", {"image", "description"})
+    with pytest.raises(Misuse, match="is intake_refused"):
+        run_submission(phase(), questions, out=run)
+
+
+def test_a_folder_of_another_phase_takes_nothing_in(image: Path, method: Path, tmp_path: Path) -> None:
+    run = tmp_path / "runs" / "a"
+    take_submission(phase(), run, description=method)
+    with pytest.raises(Misuse, match="belongs to another phase"):
+        take_submission(phase(most_open=3), run, image=image)
+    assert handed_in_image(run) is None
 
 
 def test_what_was_handed_in_is_what_is_run_and_nothing_else(image: Path, questions: Path, tmp_path: Path) -> None:

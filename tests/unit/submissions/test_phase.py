@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 import shutil
 import tomllib
 from dataclasses import fields
@@ -23,10 +24,10 @@ from surgeval.asking.plan import Rules
 from surgeval.asking.session import Entrant
 from surgeval.cli import build_app
 from surgeval.errors import EngineFailed, HiddenDataRefused, ImageRefused, InputInvalid, Misuse
-from surgeval.sandbox import ENGINES, ImageLimits, Launch, Limits, Running, open_engine
+from surgeval.sandbox import ENGINES, Guarantee, ImageLimits, Launch, Limits, Running, open_engine
 from surgeval.sandbox.process import ProcessEngine
 from surgeval.schema.shard import Shard
-from surgeval.submissions import phase_run, phase_scores
+from surgeval.submissions import intake, phase_run, phase_scores
 from surgeval.submissions.compliance import compliance_of, doubled
 from surgeval.submissions.intake import check_submission
 from surgeval.submissions.phase import SECTIONS, Phase, phase_of, read_phase
@@ -109,6 +110,53 @@ def test_every_problem_is_listed() -> None:
         assert word in text, word
 
 
+@pytest.mark.parametrize("wrong", [{"engines": []}, {"engines": 5, "hidden": True}, {"engines": [["process"]]}])
+def test_engines_are_some_that_there_are(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputInvalid, match="engines must be a list of some of"):
+        phase_of({"name": "x", "track": "frame"} | wrong)
+
+
+def test_a_track_of_another_kind_is_refused_as_any_other() -> None:
+    with pytest.raises(InputInvalid, match=r"track must be one of .* got \['frame'\]"):
+        phase_of({"name": "x", "track": ["frame"]})
+
+
+def test_the_engine_is_one_that_can_run_what_was_handed_in(phase_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Images(ProcessEngine):
+        def check(self, launch: Launch) -> None:
+            if launch.image is None:
+                raise Misuse("this engine runs images")
+
+    monkeypatch.setattr(intake, "open_engine", lambda name, runtime: Images() if name == "podman" else ProcessEngine())
+    phase = phase_of({"name": "x", "track": "frame", "engines": ["bubblewrap", "podman"]})
+    assert isinstance(intake.phase_engine(phase, launch=Launch(image="i")), Images)
+    assert not isinstance(intake.phase_engine(phase, launch=Launch(command=("true",))), Images)
+    with pytest.raises(Misuse, match=r"bubblewrap: .* hidden data.*; podman: this engine runs images"):
+        intake.phase_engine(phase, launch=Launch(command=("true",), hidden=True))
+    hidden = phase_of({"name": "x", "track": "frame", "engines": ["bubblewrap"], "hidden": True})
+    (refused,) = (f for f in check_submission(hidden).findings if f.severity == "error")
+    assert (refused.code, "must not see hidden data" in refused.message) == ("engine-refused", True)
+
+
+def test_a_machine_that_has_less_than_the_phase_gives_is_refused_and_a_rehearsal_says_so(
+    questions: Path, tmp_path: Path
+) -> None:
+    class Limiting(ProcessEngine):
+        guarantees = frozenset(Guarantee)
+
+    given = {"cpus": 1e4, "memory_mb": 10**9, "cpuset": "0,9000-9001"}
+    phase = phase_of({"name": "x", "track": "frame", "engines": ["bubblewrap"], "run": given})
+    reasons = r"10000 processors of \d+; processor 9000, 9001 of cpuset .*; 1000000000 MB of memory of \d+"
+    command = good(tmp_path / "program")
+    with pytest.raises(Misuse, match=reasons):
+        run_submission(phase, questions, out=tmp_path / "out", command=command, engine=Limiting())
+    assert not (tmp_path / "out").exists()
+    found = rehearse(questions, out=tmp_path / "rehearsal", command=command, settings=phase_settings(phase))
+    codes = {finding.code: finding.message for finding in found.findings}
+    assert "holds none of its limits" in codes["other-engine"]
+    assert re.search(reasons, codes["smaller-machine"])
+
+
 def test_hidden_questions_and_an_engine_that_keeps_nothing_in_contradict_each_other() -> None:
     with pytest.raises(InputInvalid, match="keeps nothing in"):
         phase_of({"name": "x", "track": "frame", "hidden": True, "engines": ["process"]})
@@ -146,11 +194,68 @@ def test_shards_together_score_as_the_whole(phase_file: Path, questions: Path, t
     assert all(row["at"] for row in status["history"])
 
 
+def test_shards_of_other_settings_or_another_program_are_not_scored_together(
+    phase_file: Path, questions: Path, tmp_path: Path
+) -> None:
+    phase = read_phase(phase_file)
+    ours, theirs = good(tmp_path / "ours"), good(tmp_path / "theirs", "return 'other'")
+    run_submission(phase, questions, out=tmp_path / "out", command=ours, shard=Shard(1, 2))
+    run_submission(phase, questions, out=tmp_path / "out", command=theirs, shard=Shard(2, 2))
+    with pytest.raises(InputInvalid, match=r"shards 1/2 and 2/2 are not of one program: command, files differ"):
+        scored(phase, questions, tmp_path / "out")
+    phase_file.write_text(TOML.replace("seconds = 20", "seconds = 200"))
+    run_submission(read_phase(phase_file), questions, out=tmp_path / "there", command=ours, shard=Shard(2, 2))
+    shutil.rmtree(tmp_path / "out" / "shard-2-of-2")
+    shutil.copytree(tmp_path / "there" / "shard-2-of-2", tmp_path / "out" / "shard-2-of-2")
+    with pytest.raises(InputInvalid, match="shard 2/2 was run with other settings"):
+        scored(phase, questions, tmp_path / "out")
+
+
+def test_questions_that_were_changed_since_they_were_asked_are_not_scored(
+    phase_file: Path, questions: Path, tmp_path: Path
+) -> None:
+    phase = read_phase(phase_file)
+    run_submission(phase, questions, out=tmp_path / "out", command=good(tmp_path / "program"))
+    requests = questions / "request.json"
+    requests.write_text(requests.read_text().replace("Is a sponge visible?", "Is no sponge visible?"))
+    with pytest.raises(InputInvalid, match="shard 1/1 was asked other questions under the same identifiers"):
+        scored(phase, questions, tmp_path / "out")
+
+
 def test_a_run_never_sees_references(phase_file: Path, questions: Path, tmp_path: Path) -> None:
     shutil.copy(tmp_path / "references.json", questions / "references.json")
     with pytest.raises(Misuse, match="no references where submissions run"):
         run_submission(read_phase(phase_file), questions, out=tmp_path / "out", command=good(tmp_path / "program"))
     assert not (tmp_path / "out").exists()
+
+
+def test_references_are_noticed_below_and_in_capitals(phase_file: Path, questions: Path, tmp_path: Path) -> None:
+    (questions / "later").mkdir()
+    for name in ("later/reference.csv", "REFERENCES.JSON"):
+        shutil.copy(tmp_path / "references.json", questions / name)
+        with pytest.raises(Misuse, match=name):
+            run_submission(read_phase(phase_file), questions, out=tmp_path / "out", command=good(tmp_path / "program"))
+        (questions / name).unlink()
+
+
+def test_a_question_without_its_frame_is_the_organisers_fault_and_nothing_is_run(
+    phase_file: Path, questions: Path, tmp_path: Path
+) -> None:
+    (questions / "frames" / "example-3.png").unlink()
+    (questions / "frames" / "example-1.png").write_bytes(b"")
+    phase, command = read_phase(phase_file), good(tmp_path / "program")
+    with pytest.raises(InputInvalid) as caught:
+        run_submission(phase, questions, out=tmp_path / "out", command=command)
+    assert [problem.split(":")[0] for problem in caught.value.problems] == ["example-1", "example-3"]
+    assert not (tmp_path / "out").exists()
+    held = next(number for number in (1, 2) if not Shard(number, 2).holds("video-3"))
+    (questions / "frames" / "example-1.png").write_bytes((questions / "frames" / "example-2.png").read_bytes())
+    run_submission(phase, questions, out=tmp_path / "out", command=command, shard=Shard(held, 2))
+
+
+def test_a_folder_that_is_not_there_has_no_status(tmp_path: Path) -> None:
+    with pytest.raises(Misuse, match="no folder of a submission"):
+        submission_status(tmp_path / "typo")
 
 
 def test_scoring_never_opens_an_engine(
@@ -212,7 +317,20 @@ def test_a_run_that_was_stopped_goes_on_and_its_stage_says_so(
     with pytest.raises(InputInvalid, match="is not finished"):
         scored(phase, questions, tmp_path / "out")
     run_submission(phase, questions, out=tmp_path / "out", command=command)
-    assert status_of(tmp_path / "out")["stage"] == "inferred"
+    after = status_of(tmp_path / "out")
+    assert after["stage"] == "inferred"
+    assert after["shards"][0]["verdict"] in ("slower", "unknown"), "nobody measured the machine after the first go"
+
+
+def test_a_second_start_leaves_no_trace_on_the_one_at_work(phase_file: Path, questions: Path, tmp_path: Path) -> None:
+    phase, command, out = read_phase(phase_file), good(tmp_path / "program"), tmp_path / "out"
+
+    def again(_: int) -> None:
+        with pytest.raises(Misuse, match="another process is at work"):
+            run_submission(phase, questions, out=out, command=command)
+
+    run_submission(phase, questions, out=out, command=command, progress=again)
+    assert [row["stage"] for row in status_of(out)["history"]] == ["running", "inferred"]
 
 
 def test_a_program_that_never_becomes_ready_is_the_participants_failure(
@@ -352,9 +470,9 @@ def test_the_organisers_verbs_in_a_row(phase_file: Path, questions: Path, tmp_pa
     assert "inferred" in text
     code, text = verb(
         "score", "--phase", phase_file, *run, "--requests", questions / "request.json", "--references",
-        tmp_path / "references.json", "--boot", 10,
+        tmp_path / "references.json", "--boot", 10, "--json",
     )  # fmt: skip
-    assert code == 0
+    assert (code, "buckets without a question" in text) == (0, True), "what the scores are worth is told with them"
     code, text = verb("status", "--phase", phase_file, *run, "--json")
     assert json.loads(text)["stage"] == "scored"
     code, text = verb("status", "--phase", phase_file, *run, "--out", tmp_path / "status")
@@ -363,6 +481,10 @@ def test_the_organisers_verbs_in_a_row(phase_file: Path, questions: Path, tmp_pa
     assert shards.select("shard", "stage", "questions", "ok").rows() == [("1/1", "inferred", 3, 3)]
     code, text = verb("mark", "published", *run, "--reason", "the board of today")
     assert (code, text.split()) == (0, ["stage", "published"])
+    again = ["submission", "run", "--phase", phase_file, "--questions", questions, *run, "--command", words]
+    done = CliRunner().invoke(build_app(), [*map(str, again)], catch_exceptions=False)
+    assert "nothing was run: answers of" in done.stderr
+    assert "Stage published" in done.stdout, "a call that asks nothing changes no stage"
 
 
 def test_the_page_shows_every_setting_with_its_default() -> None:
