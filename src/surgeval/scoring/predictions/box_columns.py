@@ -7,6 +7,7 @@ that another form has. Whatever does not fit to the last record is left to the g
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ _SCHEMA: dict[str, Any] = {
 _PLAIN = frozenset({*_SCHEMA, "id", "area", "iscrowd"})
 _LARGEST = 2.0**53
 _HEAD_BYTES = 4096
+_PIECE_BYTES = 8 << 20
 
 
 def read_box_columns(path: Path) -> BoxColumns | None:
@@ -34,10 +36,27 @@ def read_box_columns(path: Path) -> BoxColumns | None:
         first = _first_record(head)
         if first is None or not _is_plain(first):
             return None
-        frame = pl.read_json(path, schema=_SCHEMA)
+        frame = pl.concat([pl.read_json(piece, schema=_SCHEMA) for piece in _pieces(path)])
     except (OSError, pl.exceptions.PolarsError):
         return None
     return _columns(frame, scored="score" in first)
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    """The list in a file as lists of some records each, because parsing one takes many times its length in memory.
+
+    Cut is only where a record follows another; text that looks like it leaves pieces that no reader takes.
+    """
+    opening, rest = b"", b""
+    with path.open("rb") as file:
+        while block := file.read(_PIECE_BYTES):
+            rest += block
+            cut = rest.rfind(b"{")
+            before = rest[: max(cut, 0)].rstrip()
+            if before.endswith(b",") and before[:-1].rstrip().endswith(b"}"):
+                yield opening + before[:-1] + b"]"
+                opening, rest = b"[", rest[cut:]
+    yield opening + rest
 
 
 def _first_record(head: str) -> dict[str, object] | None:

@@ -12,6 +12,7 @@ import pytest
 import surgeval
 from surgeval.errors import SurgevalError
 from surgeval.metrics.detection.coco_records import coco_cases
+from surgeval.scoring.predictions import box_columns
 from surgeval.scoring.predictions.box_columns import read_box_columns
 
 IMAGES = [{"id": n * 1_000_003, "video": f"v{n % 3}", "width": 90, "height": 90} for n in range(20)]
@@ -30,6 +31,34 @@ def results(count: int = 200, seed: int = 0) -> list[dict[str, Any]]:
 def dataset() -> dict[str, Any]:
     annotations = [{**one, "id": place + 1, "iscrowd": 0} for place, one in enumerate(results(80, seed=1))]
     return {"images": IMAGES, "categories": CATEGORIES, "annotations": annotations}
+
+
+@pytest.fixture(autouse=True, params=["one piece", "pieces of a kilobyte"])
+def pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything holds for files larger than a piece."""
+    if request.param != "one piece":
+        monkeypatch.setattr(box_columns, "_PIECE_BYTES", 1000)
+
+
+@pytest.mark.parametrize("size", [1, 7, 100, 333, 1000, 10**6])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_pieces_of_any_size_give_all_records(
+    size: int, indent: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(box_columns, "_PIECE_BYTES", size)
+    listed = results(30)
+    (tmp_path / "results.json").write_text(json.dumps(listed, indent=indent))
+    columns = read_box_columns(tmp_path / "results.json")
+    assert columns is not None
+    assert columns.records() == listed
+
+
+def test_text_that_looks_like_the_end_of_a_record_is_left_to_the_general_reader(tmp_path: Path) -> None:
+    listed = results(40)
+    listed[20]["note"] = "},{" * 1000
+    (tmp_path / "results.json").write_text(json.dumps(listed))
+    columns = read_box_columns(tmp_path / "results.json")
+    assert columns is None or columns.records() == results(40)
 
 
 @pytest.mark.parametrize("seed", range(10))
