@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,19 +14,9 @@ import polars as pl
 import pytest
 
 import surgeval
-from report_folder import shared_challenge
 from verdict_texts import answers_table, dice_table, verdict_text
 
 GOLDEN = Path(__file__).parent / "report"
-
-
-def one_scored_model(folder: Path) -> str:
-    shutil.copytree(shared_challenge() / "model-0", folder / "atlas")
-    return verdict_text(folder)
-
-
-def challenge(_: Path) -> str:
-    return verdict_text(shared_challenge())
 
 
 def answered(models: int) -> Callable[[Path], str]:
@@ -69,7 +58,7 @@ def unknown_direction(folder: Path) -> str:
 
 
 CASES = {
-    "one-model": one_scored_model, "challenge": challenge, "two-models": answered(2), "eight-models": answered(8),
+    "one-model": answered(1), "two-models": answered(2), "eight-models": answered(8),
     "hundred-models": answered(100), "dice-table": dice, "eight-videos": eight_videos, "detections": detections,
     "unknown-direction": unknown_direction,
 }  # fmt: skip

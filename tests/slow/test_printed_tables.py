@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import polars as pl
 import pytest
@@ -34,7 +36,7 @@ def test_a_solution_is_found_for_honest_rows() -> None:
 
 
 @pytest.mark.parametrize("rule", PLANTED)
-def test_most_planted_errors_are_noticed(rule: str, record_property: pytest.RecordProperty) -> None:
+def test_most_planted_errors_are_noticed(rule: str, record_property: Callable[[str, object], None]) -> None:
     tables = list(planted_tables(rule, 100 if rule == "no-solution" else 1000, seed=1))
     share = audited(tables).table.filter(rule=rule)["table"].n_unique() / len(tables)
     record_property("share", share)

@@ -127,12 +127,12 @@ class Honest(NamedTuple):
 
 def honest_table(generator: np.random.Generator, name: str, rows: int = 3, *, classes_known: bool = False) -> Honest:
     """A table of predictors on the same cases, with one kind, convention and way to print."""
-    labels = generator.random() < 0.5
+    kind = str(generator.choice(["multi-label", "multi-class", "binary"], p=[0.5, 0.45, 0.05]))
     classes, cases = int(generator.integers(2, 13)), int(generator.choice([17, 36, 68, 140, 292, 2000]))
     decimals, percent, cut = int(generator.integers(1, 5)), generator.random() < 0.4, generator.random() < 0.3
     undefined = float(generator.choice([0.0, 1.0, math.nan], p=[0.6, 0.2, 0.2]))
-    if labels:
-        positives = label_cases(generator, classes, cases)
+    if kind != "multi-class":
+        positives = label_cases(generator, 1 if kind == "binary" else classes, cases)
         counts = [multi_label(generator, positives, cases) for _ in range(rows)]
     else:
         reference = class_cases(generator, classes, cases)
@@ -140,7 +140,7 @@ def honest_table(generator: np.random.Generator, name: str, rows: int = 3, *, cl
     values = [metrics(one, undefined) for one in counts]
     printed_decimals = max(decimals - 2, 0) if percent else decimals
     facts = {
-        "table": name, "kind": counts[0].kind, "classes": str(classes) if classes_known else "", "cases": str(cases),
+        "table": name, "kind": kind, "classes": str(classes) if classes_known else "", "cases": str(cases),
     }  # fmt: skip
     cells = cells_of(name, values, printed_decimals, cut=cut, percent=percent)
     return Honest(cells, facts, tuple(one.constant for one in counts), decimals)

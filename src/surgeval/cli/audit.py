@@ -39,8 +39,8 @@ def tables(
         str,
         typer.Option(
             "--columns",
-            metavar="METRIC=HEADING,...",
-            help="What headings mean, such as accuracy=A, where their names do not say it; other=P for none.",
+            metavar="HEADING=METRIC,...",
+            help="What headings mean, such as A=accuracy, where their names do not say it; P=other for none.",
             show_default=False,
         ),
     ] = "",
@@ -69,7 +69,9 @@ def tables(
 
     check_out(out, force=force, inputs=[*files, *([facts] if facts else [])])
     result = audit_tables(
-        files, columns=t.read_columns(columns), kind=kind, classes=classes, cases=cases, facts=facts
+        files, columns=t.read_named(
+            "--columns", columns, form="HEADING=METRIC", example="A=accuracy,P=other"
+        ), kind=kind, classes=classes, cases=cases, facts=facts
     )  # fmt: skip
     deliver(result, out=out, as_json=as_json, force=force)
     raise typer.Exit(0 if result.passes else 1)

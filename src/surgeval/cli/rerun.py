@@ -152,8 +152,9 @@ def _simulated(stored: Mapping[str, Any], folder: Path, force: bool) -> dict[str
 
     options = _options(stored)
     video, clock, fps = (options.pop(name) for name in ("video", "clock", "fps"))
+    masks = options.pop("masks", False)  # older manifests know none
     spec = film_spec(fps, options["height_px"])
-    Simulation(**options).to_dir(folder, video=video, clock=clock, spec=spec, force=force)
+    Simulation(**options).to_dir(folder, video=video, clock=clock, masks=masks, spec=spec, force=force)
     return dict(read_json(folder / MANIFEST))
 
 

@@ -40,6 +40,7 @@ def losses(
         ),
         *(_list_loss(name, before, after) for name in _LISTS if getattr(before, name) != getattr(after, name)),
         *_facts_loss(before, after),
+        *_declaration_loss(before, after),
         *_tracks_losses("track", before.tracks, after.tracks),
         *_tracks_losses("instrument", before.instruments, after.instruments, elsewhere=after.tracks),
     ]
@@ -63,6 +64,12 @@ def _list_loss(name: str, before: Procedure, after: Procedure) -> Finding:
     kept = list(getattr(after, name))
     gone = [entry for entry in getattr(before, name) if entry not in kept]
     return _lost(name, f"{len(gone)} of {len(getattr(before, name))} {name} are not in the file as they were")
+
+
+def _declaration_loss(before: Procedure, after: Procedure) -> Iterator[Finding]:
+    """What was annotated, confirmed or only assumed: of a file without it, no more than what occurs is believed."""
+    if any(getattr(before, name) != getattr(after, name) for name in ("declared", "proposed", "assumed")):
+        yield _lost("declaration", "what was annotated, and confirmed by whom, is not in the file", Severity.NOTE)
 
 
 def _facts_loss(before: Procedure, after: Procedure) -> Iterator[Finding]:

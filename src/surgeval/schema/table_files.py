@@ -13,6 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from surgeval.errors import FileUnreadable, TableInvalid, nearest
+from surgeval.schema.csv_kinds import read_csv
 from surgeval.schema.documents import is_whole
 from surgeval.schema.rows import not_utf8
 from surgeval.schema.tabular import first_line
@@ -164,9 +165,8 @@ def _read_csv(path: Path, separator: str, texts: Iterable[str]) -> pl.DataFrame:
     if len(header) == 1 and (other := next((mark for mark in _NAMES if mark in header[0]), None)):
         theirs, wanted = _NAMES[other], _NAMES[separator]
         raise FileUnreadable(str(path), [f"its columns are separated by {theirs}; save it with {wanted} instead"])
-    as_text = dict.fromkeys(texts, pl.String)  # an identifier 007 stays 007
     try:
-        return pl.read_csv(_opened(path), separator=separator, infer_schema_length=None, schema_overrides=as_text)
+        return read_csv(_opened(path), separator, texts)  # an identifier 007 stays 007
     except pl.exceptions.PolarsError as error:
         raise FileUnreadable(str(path), [_what_is_wrong(path, separator, len(header), error)]) from None
 

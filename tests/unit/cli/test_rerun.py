@@ -129,7 +129,7 @@ def test_a_single_table_is_repeated_from_the_manifest_beside_it(name: str, table
 
 
 def test_simulated_procedures_are_repeated(tmp_path: Path) -> None:
-    run("simulate", tmp_path / "first", "--procedures", 1, "--no-video", "--minutes", 4)
+    run("simulate", tmp_path / "first", "--procedures", 1, "--no-video", "--minutes", 4, "--object-masks")
     repeated = again(tmp_path / "first")
     assert repeated.exit_code == 0, (repeated.output, repeated.exception)
 

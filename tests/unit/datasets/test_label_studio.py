@@ -76,7 +76,8 @@ def test_percent_needs_a_frame_size(tmp_path: Path, document: Any) -> None:
 
 
 def test_only_occlusion_is_lost_and_it_is_said(tmp_path: Path) -> None:
-    assert {f.code for f in write(tiny_procedure(), tmp_path / "a.json")} == {"lost-visibility", "lost-outside"}
+    lost = {f.code for f in write(tiny_procedure(), tmp_path / "a.json")}
+    assert lost == {"lost-visibility", "lost-outside", "lost-declaration"}
 
 
 def test_a_phase_moved_in_the_tool_wins(tmp_path: Path) -> None:

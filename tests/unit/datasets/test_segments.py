@@ -94,6 +94,6 @@ def test_other_files_are_refused(tmp_path: Path, text: str, message: str) -> Non
 
 def test_only_the_view_is_lost_and_it_is_said(tmp_path: Path) -> None:
     procedure = tiny_procedure()
-    assert {f.code for f in write(procedure, tmp_path / "a.csv")} == {"lost-points", "lost-outside"}
+    assert {f.code for f in write(procedure, tmp_path / "a.csv")} == {"lost-points", "lost-outside", "lost-declaration"}
     back = read(tmp_path / "a.csv").procedures[0]
     assert (back.events, back.phases, back.masked) == (procedure.events, procedure.phases, procedure.masked)

@@ -10,10 +10,13 @@ import pytest
 
 from surgeval.report.inputs import Inputs
 from surgeval.report.limits import gravest, limitations
+from surgeval.report.section import Prose
+from surgeval.report.sections import verdict
 from surgeval.report.verdict.advice import MOST_ADVICE, NOTHING, advice, times_as_many
 from surgeval.report.verdict.leads import Lead
 from surgeval.report.verdict.weaknesses import Effect, Examined, Lost, Weaknesses
 from surgeval.results.reading import StoredResult
+from surgeval.results.request import Request
 from surgeval.schema.outcomes import Status
 from surgeval.schema.score_table import ScoreTable
 
@@ -131,3 +134,25 @@ def test_the_gravest_limitations_name_where_they_hold_and_need_no_jargon() -> No
         " board)."
     )
     assert not any("bucket" in text for text in grave)
+
+
+@pytest.mark.parametrize(("mean", "told"), [
+    (0.577, "Counted question by question it is 62.5 %, because some kinds are asked more often."), (0.625, ""),
+])  # fmt: skip
+def test_one_model_has_one_value_and_the_other_is_explained(mean: float, told: str) -> None:
+    inputs = table(8)
+    assert inputs.scores is not None
+    rows = inputs.scores.frame.with_columns(metric=pl.lit("correct"), value=pl.Series([1.0] * 5 + [0.0] * 3))
+    summary = pl.DataFrame(
+        {"level": ["headline"], "name": ["headline"], "accuracy": [mean], "low": [0.5], "high": [0.7]}
+    )
+    part = StoredResult(kind="score", tables={"summary": summary}, request=Request("score", {"model": "a"}))
+    section = verdict.section(Inputs(inputs.source, (part,), ScoreTable.of(rows, better="larger")))
+    assert section.title == (
+        f"a answers {100 * mean:.1f} % of the questions rightly (95 % interval 50.0 to 70.0 %), where every kind of"
+        " question counts the same"
+    )
+    [prose] = [block for block in section.blocks if isinstance(block, Prose)]
+    assert prose.text.endswith("There is no other model to compare with.")
+    assert told in prose.text
+    assert ("Counted" in prose.text) == bool(told)

@@ -110,7 +110,7 @@ def audit_tables(
     Args:
         tables: Files (CSV, Markdown, LaTeX, text with tabs or spaces), or a long table with the columns `table, row,
             column, value`, values as printed text.
-        columns: Metrics to headings, such as `{"accuracy": "A"}`, where headings do not say it; `other` for none.
+        columns: Metrics by heading, such as `{"A": "accuracy"}`, where headings do not say it; `other` for none.
         kind: `multi-class`, `multi-label` or `binary` (precision, recall, F1 and Jaccard index of one class).
         classes: How many there are.
         cases: How many there are.
@@ -196,7 +196,7 @@ def _doubts(doubts: Sequence[tuple[str, str]]) -> Iterator[Finding]:
         tables.setdefault(doubt, []).append(table)
     for doubt, names in tables.items():
         yield Finding(
-            "column-doubtful", Severity.WARNING, f"{doubt} (--columns METRIC=HEADING decides)", subject=_few(names)
+            "column-doubtful", Severity.WARNING, f"{doubt} (--columns HEADING=METRIC decides)", subject=_few(names)
         )
 
 

@@ -16,11 +16,15 @@ _BOLD = re.compile(r"\*\*(.+?)\*\*|__(.+?)__|<(?:b|strong)>(.*?)</(?:b|strong)>"
 _NOTE_MARKS = re.compile(r"<sup>.*?</sup>|\^\{[^}]*\}|<br\s*/?>", re.IGNORECASE)
 _TAGS = re.compile(r"</?[a-z]+[^>]*>", re.IGNORECASE)
 _NUMBER = re.compile(
-    r"(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?|\.\d+))\s*(?P<percent>%?)"
-    r"(?:\s*(?:±|\+/-|\+-|\(|\[).*)?"
+    r"(?P<number>[-+]?(?:(?P<grouped>[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?|\d+(?:[.,]\d+)?|\.\d+))\s*(?P<percent>%?)"
+    r"(?:\s*(?:±|\+/-|\+-|\(|\[).*)?",
+    re.ASCII,
 )
 _SEVERAL = re.compile(r"\s{2,}|\s*[|/]\s*")
 _SIGNS = str.maketrans({"−": "-", "–": "-", "\u00a0": " ", "\u2009": " "} | dict.fromkeys("*†‡§$", ""))
+
+_LONGEST = 30
+"""Characters of a number; what is longer is none that a table prints."""
 
 
 class Cell(NamedTuple):
@@ -68,18 +72,16 @@ def plain_words(text: str) -> str:
 def _plain_number(text: str) -> Cell | None:
     """The cell of a bare decimal number, which most are."""
     whole, point, digits = text.partition(".")
-    if point and whole.isdecimal() and digits.isdecimal() and text.isascii():
+    if point and whole.isdecimal() and digits.isdecimal() and text.isascii() and len(text) <= _LONGEST:
         return Cell(text, float(text), len(digits))
     return None
 
 
 def _cell(words: str, bold: bool) -> Cell:
     match = _NUMBER.fullmatch(words)
-    if match is None:
+    if match is None or len(match["number"]) > _LONGEST:
         return Cell(words, bold=bold)
-    number, grouped = match["number"], False
-    if "," in number:
-        grouped = re.fullmatch(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?", number) is not None
-        number = number.replace(",", "" if grouped else ".")
+    grouped = match["grouped"] is not None
+    number = match["number"].replace(",", "" if grouped else ".")
     decimals = len(number.partition(".")[2])
     return Cell(words, float(number), decimals, bold, bool(match["percent"]), grouped)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -77,12 +78,12 @@ def _text(path: Path) -> str:
 
 def _distinct(tables: Sequence[PrintedTable]) -> list[PrintedTable]:
     """The tables under names that differ."""
-    names = [table.name for table in tables]
+    names = Counter(table.name for table in tables)
     seen: dict[str, int] = {}
     distinct = []
     for table in tables:
         seen[table.name] = seen.get(table.name, 0) + 1
-        name = f"{table.name} ({seen[table.name]})" if names.count(table.name) > 1 else table.name
+        name = f"{table.name} ({seen[table.name]})" if names[table.name] > 1 else table.name
         distinct.append(PrintedTable(**{**table.__dict__, "name": name}))
     return distinct
 

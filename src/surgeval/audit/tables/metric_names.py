@@ -97,19 +97,19 @@ def read_columns(table: PrintedTable, chosen: Mapping[str, str]) -> Readings:
 
 
 def check_choices(columns: Mapping[str, str]) -> dict[str, str]:
-    """Metrics by heading, from `METRIC=HEADING` or the other way round.
+    """Metrics by heading, also where somebody wrote `METRIC=HEADING`.
 
     Raises:
         UnknownName: Neither side is a metric.
     """
     chosen = {}
-    for left, right in columns.items():
-        if left in (*METRICS, OTHER):
-            chosen[right] = left
-        elif right in (*METRICS, OTHER):
-            chosen[left] = right
+    for heading, metric in columns.items():
+        if metric in (*METRICS, OTHER):
+            chosen[heading] = metric
+        elif heading in (*METRICS, OTHER):
+            chosen[metric] = heading
         else:
-            raise UnknownName("metric", left, (*METRICS, OTHER))
+            raise UnknownName("metric", metric, (*METRICS, OTHER))
     return chosen
 
 

@@ -103,8 +103,7 @@ def frame_bytes(path: Path, at_s: float | None) -> bytes | None:
     if at_s is None:
         data = path.read_bytes() if path.is_file() and path.stat().st_size <= MOST_BYTES else b""
         return data if is_sound_png(data) else None
-    from surgeval.video.images import png_bytes
-    from surgeval.video.sampling import sample
+    from surgeval.video import png_bytes, sample
 
     try:
         shot = next(iter(sample(path, [at_s])))

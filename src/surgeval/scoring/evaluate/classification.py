@@ -27,7 +27,7 @@ from surgeval.schema.outcomes import Status
 from surgeval.scoring.evaluate.companions import policy_notes, reliability_table, with_floors
 from surgeval.scoring.evaluate.measure import Job, Material, open_chosen, parts_of
 from surgeval.scoring.evaluate.per_class import ClassJob
-from surgeval.scoring.evaluate.records import MOMENTS, checked_rows, joined, numbers, read_records, texts
+from surgeval.scoring.evaluate.records import MOMENTS, checked_rows, in_order, joined, numbers, read_records, texts
 from surgeval.scoring.evaluate.shards import Cut, Gathered, stacked
 from surgeval.scoring.predictions.labels import holds_labels, in_order_of, matched_videos, read_labels, unlisted
 from surgeval.scoring.sanity.doubt import Looked, both
@@ -130,7 +130,7 @@ def read_labelled(
     if references is None:
         frame = _of_cut(frame, cut)
         frame, moment = checked_rows(frame, "predictions")
-        frame = frame.sort("video", moment)
+        frame = in_order(frame, moment)
     else:
         arrays = isinstance(references, str | Path) and Path(references).suffix.lower() == ".npz"
         ours = _predicted(references, columns, declared)[0] if arrays else read_records(references, columns)

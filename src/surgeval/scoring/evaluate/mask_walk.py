@@ -170,8 +170,14 @@ def _joint(pair: Pair) -> np.ndarray | None:
     """How often each two labels meet, `[reference, prediction]`, for maps of 8 bits and one shape; counted once."""
     if any(one.ndim != 2 or one.dtype not in (np.uint8, np.bool_) for one in pair) or pair[0].shape != pair[1].shape:
         return None
-    codes = (pair[0].ravel().astype(np.intp) << 8) | pair[1].ravel()
-    return np.bincount(codes, minlength=1 << 16).reshape(256, 256)
+    codes = (pair[0].ravel().astype(np.uint16) << 8) | pair[1].ravel()
+    starts = np.flatnonzero(np.concatenate(([True], codes[1:] != codes[:-1])))
+    if 4 * starts.size > codes.size:  # stretches of equal pixels too short to be worth their lengths
+        joint = np.bincount(codes, minlength=1 << 16)
+    else:
+        lengths = np.diff(starts, append=codes.size)
+        joint = np.bincount(codes[starts], lengths, minlength=1 << 16).astype(np.intp)
+    return joint.reshape(256, 256)
 
 
 def _counts(

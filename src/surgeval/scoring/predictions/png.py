@@ -3,6 +3,10 @@
 Grey and palette pictures of 1 to 16 bits give the stored numbers (palette: the places in the palette, never colours).
 Colour pictures are label maps when their channels are equal, as in Endoscapes, or where a table says which number a
 colour stands for; others are refused, because a colour is no class number. Interlaced files are refused.
+
+Filters treat every channel alike, so channels are equal exactly where their filtered bytes are: equal channels are
+found out before any filter is undone, and one of them is read on. Transparency is never unfiltered. Each chunk's own
+checksum says whether it is whole, and the second one, over all unpacked bytes, is not computed.
 Format: PNG specification, third edition, W3C 2025.
 """
 
@@ -11,6 +15,8 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,8 +27,12 @@ from surgeval.errors import FileUnreadable
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 _DEPTHS = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}
-LEFT, ABOVE, AVERAGE = 1, 2, 3
-_CODE = np.array([1 << 16, 1 << 8, 1])
+LEFT, ABOVE, AVERAGE, PAETH = 1, 2, 3, 4
+_BITS, _COLOUR_CHANNELS = 16, 3
+_MOST_PACKED, _ONE_PIECE = 1032, 1 << 26
+"""How many bytes one can stand for, and how many may be unpacked unasked."""
+WORTH_COMPILING = 20_000
+"""Bytes to be walked one by one from which loading compiled loops pays within a few pictures."""
 LARGEST_PIXELS = 100_000_000
 """Larger pictures are refused before anything is unpacked."""
 
@@ -36,6 +46,10 @@ class _Header(NamedTuple):
     @property
     def channels(self) -> int:
         return _CHANNELS[self.colour]
+
+    @property
+    def in_colours(self) -> bool:
+        return self.channels >= _COLOUR_CHANNELS
 
     @property
     def row_bytes(self) -> int:
@@ -67,22 +81,26 @@ def label_map(data: bytes, colours: Colours | None = None) -> np.ndarray:
     if not data.startswith(_SIGNATURE):
         raise ValueError("the file does not begin as a PNG file does")
     header, packed = _parts(data)
-    wanted = header.height * (1 + header.row_bytes)
-    unpacker = zlib.decompressobj()
-    raw = unpacker.decompress(packed, wanted)
-    if len(raw) != wanted:
-        raise ValueError(f"{len(raw)} bytes of pixels instead of {wanted}; the file is cut off")
-    step = max(1, header.channels * header.depth // 8)
-    return _one_channel(_samples(_unfiltered(raw, header, step), header), header, colours)
+    lines = _unpacked(packed, header)
+    kinds = lines[:, 0]
+    if (strange := kinds[kinds > PAETH]).size:
+        raise ValueError(f"filter {strange.min()} does not exist")
+    kept = _COLOUR_CHANNELS if colours and header.in_colours else 1
+    pixels = _kept(lines[:, 1:], header, kept)
+    _unfilter(kinds, pixels, max(1, kept * header.depth // 8))
+    numbers = _numbers(pixels, header).reshape(header.height, header.width, kept)
+    return _by_table(numbers, colours) if colours and header.in_colours else numbers[..., 0]
 
 
 def _parts(data: bytes) -> tuple[_Header, bytes]:
     place, header, packed = len(_SIGNATURE), None, []
     while place + 8 <= len(data):
-        size, kind = struct.unpack(">I4s", data[place : place + 8])
-        body = data[place + 8 : place + 8 + size]
+        size, kind = struct.unpack_from(">I4s", data, place)
+        body, check = data[place + 8 : place + 8 + size], data[place + 8 + size : place + 12 + size]
         if len(body) != size:
             raise ValueError("the file is cut off")
+        if kind in (b"IHDR", b"IDAT") and zlib.crc32(body, zlib.crc32(kind)) != int.from_bytes(check, "big"):
+            raise ValueError(f"the checksum of a part ({kind.decode()}) is wrong; the file is damaged")
         if kind == b"IHDR":
             header = _header(body)
         elif kind == b"IDAT":
@@ -93,6 +111,25 @@ def _parts(data: bytes) -> tuple[_Header, bytes]:
     if header is None:
         raise ValueError("the file has no header")
     return header, b"".join(packed)
+
+
+def _unpacked(packed: bytes, header: _Header) -> np.ndarray:
+    """The bytes of every row, the kind of its filter first."""
+    wanted = header.height * (1 + header.row_bytes)
+    if len(packed) < 2 or packed[0] & 15 != zlib.DEFLATED or int.from_bytes(packed[:2], "big") % 31 or packed[1] & 32:
+        raise ValueError("the pixels are not packed as PNG files are")
+    raw = _inflated(memoryview(packed)[2:], wanted)
+    if len(raw) != wanted:
+        raise ValueError(f"{len(raw)} bytes of pixels instead of {wanted}; the file is cut off")
+    return np.frombuffer(raw, np.uint8).reshape(header.height, 1 + header.row_bytes)
+
+
+def _inflated(packed: memoryview, wanted: int) -> bytes:
+    """At most the wanted bytes, in one piece of memory where they cannot be many times more."""
+    if len(packed) * _MOST_PACKED <= _ONE_PIECE:
+        with suppress(zlib.error):  # a stream without its end may hold all pixels
+            return zlib.decompress(packed, -zlib.MAX_WBITS, wanted)[:wanted]
+    return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, wanted)
 
 
 def _header(body: bytes) -> _Header:
@@ -106,22 +143,52 @@ def _header(body: bytes) -> _Header:
     return _Header(width, height, depth, colour)
 
 
-def _unfiltered(raw: bytes, header: _Header, step: int) -> np.ndarray:
-    """Rows of bytes with each row's prediction from its neighbours added back."""
-    lines = np.frombuffer(raw, np.uint8).reshape(header.height, 1 + header.row_bytes)
-    kinds, pixels = lines[:, 0], lines[:, 1:].copy()
-    if strange := sorted({int(kind) for kind in np.unique(kinds)} - set(range(5))):
-        raise ValueError(f"filter {strange[0]} does not exist")
-    left = np.flatnonzero(kinds == LEFT)
-    for channel in range(step):
-        pixels[left, channel::step] = np.cumsum(pixels[left, channel::step], axis=1, dtype=np.uint8)
+def _kept(filtered: np.ndarray, header: _Header, kept: int) -> np.ndarray:
+    """The filtered bytes of the first channels; one channel of a colour picture stands for all three."""
+    if header.channels == kept:
+        return filtered.copy()
+    by_channel = filtered.reshape(header.height, header.width, header.channels, header.depth // 8)
+    chosen = by_channel[:, :, :kept].copy()
+    if header.in_colours and kept == 1:
+        for channel in range(1, _COLOUR_CHANNELS):
+            if (by_channel[:, :, channel] != chosen[:, :, 0]).any():
+                raise ValueError(
+                    "the picture has colours; store class numbers as grey values or a palette, or say what the "
+                    "colours stand for with --colours"
+                )
+    return chosen.reshape(header.height, -1)
+
+
+def _unfilter(kinds: np.ndarray, pixels: np.ndarray, step: int) -> None:
+    """Add back to each row its prediction from its neighbours; many bytes that must be walked are walked compiled."""
+    walked = np.count_nonzero(pixels[kinds >= AVERAGE])
+    if walked >= WORTH_COMPILING and find_spec("numba") is not None:
+        from surgeval.scoring.predictions.png_compiled import unfilter_numba
+
+        unfilter_numba(kinds, pixels, step)
+    else:
+        unfilter_numpy(kinds, pixels, step)
+
+
+def unfilter_numpy(kinds: np.ndarray, pixels: np.ndarray, step: int) -> None:
+    """Add back to each row its prediction from its neighbours, whole rows at a time as far as they allow it."""
+    left = np.flatnonzero((kinds == LEFT) & pixels.any(axis=1))
+    pixels[left] = _running_sums(pixels[left], step)
     for place in np.flatnonzero(kinds >= ABOVE).tolist():
-        above = pixels[place - 1] if place else np.zeros(header.row_bytes, np.uint8)
+        above = pixels[place - 1] if place else np.zeros(pixels.shape[1], np.uint8)
         if kinds[place] == ABOVE:
             pixels[place] += above
         else:
             pixels[place] = _sequential(int(kinds[place]), pixels[place], above, step)
-    return pixels
+
+
+def _running_sums(rows: np.ndarray, step: int) -> np.ndarray:
+    """Sums of every `step`-th byte from the left, modulo 256; doubling reaches adds whole rows at a time."""
+    reach = step
+    while reach < rows.shape[1]:
+        rows[:, reach:] += rows[:, :-reach]
+        reach *= 2
+    return rows
 
 
 def _sequential(kind: int, line: np.ndarray, above: np.ndarray, step: int) -> np.ndarray:
@@ -161,36 +228,26 @@ def _paeth(left: int, up: int, corner: int) -> int:
     return up if far_up <= far_corner else corner
 
 
-def _samples(rows: np.ndarray, header: _Header) -> np.ndarray:
-    """Numbers `[row, column, channel]`."""
-    numbers: np.ndarray = rows
+def _numbers(rows: np.ndarray, header: _Header) -> np.ndarray:
+    """The numbers of every row."""
     if header.depth == 16:
-        numbers = rows.view(">u2").astype(np.uint16)
-    elif header.depth < 8:
+        return rows.view(">u2").astype(np.uint16)
+    if header.depth < 8:
         bits = np.unpackbits(rows, axis=1).reshape(header.height, -1, header.depth)
-        numbers = (bits @ (1 << np.arange(header.depth)[::-1])).astype(np.uint8)[:, : header.width]
-    return numbers.reshape(header.height, header.width, header.channels)
-
-
-def _one_channel(samples: np.ndarray, header: _Header, colours: Colours | None) -> np.ndarray:
-    shown = samples[..., :3] if header.colour in (2, 6) else samples[..., :1]
-    if colours and shown.shape[-1] == 3:
-        return _by_table(shown, colours)
-    if not (shown == shown[..., :1]).all():
-        raise ValueError(
-            "the picture has colours; store class numbers as grey values or a palette, or say what the colours stand "
-            "for with --colours"
-        )
-    return np.ascontiguousarray(shown[..., 0])
+        return (bits @ (1 << np.arange(header.depth)[::-1])).astype(np.uint8)[:, : header.width]
+    return rows
 
 
 def _by_table(pixels: np.ndarray, colours: Colours) -> np.ndarray:
-    """The number of every pixel's colour."""
-    codes = pixels.astype(np.int64) @ _CODE
-    seen, places = np.unique(codes, return_inverse=True)
-    known = {int(np.array(colour) @ _CODE): number for colour, number in colours.items()}
+    """The number of every pixel's colour, which is looked up once for each stretch of equal pixels."""
+    red, green, blue = np.moveaxis(pixels.reshape(-1, _COLOUR_CHANNELS), 1, 0).astype(np.int64)
+    codes = (red << 2 * _BITS) | (green << _BITS) | blue
+    starts = np.flatnonzero(np.concatenate(([True], codes[1:] != codes[:-1])))
+    seen, places = np.unique(codes[starts], return_inverse=True)
+    known = {(red << 2 * _BITS) | (green << _BITS) | blue: number for (red, green, blue), number in colours.items()}
     if strange := [code for code in seen.tolist() if code not in known]:
-        shown = ", ".join(str((code >> 16, code >> 8 & 255, code & 255)) for code in strange[:3])
+        most = (1 << _BITS) - 1
+        shown = ", ".join(str((code >> 2 * _BITS, code >> _BITS & most, code & most)) for code in strange[:3])
         raise ValueError(f"{len(strange)} colours are not in the table (first: {shown})")
     numbers = np.array([known[code] for code in seen.tolist()], np.int32)
-    return numbers[places.reshape(codes.shape)]
+    return np.repeat(numbers[places], np.diff(starts, append=codes.size)).reshape(pixels.shape[:2])

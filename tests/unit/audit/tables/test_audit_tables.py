@@ -127,8 +127,14 @@ def test_a_single_letter_alone_is_asked_for(tmp_path: Path) -> None:
 def test_what_cannot_be_meant_is_refused(tmp_path: Path) -> None:
     (tmp_path / "t.md").write_text(GOOD)
     with pytest.raises(UnknownName, match="unknown metric 'acuracy'; did you mean 'accuracy'"):
-        surgeval.audit_tables(tmp_path / "t.md", columns={"acuracy": "A"})
+        surgeval.audit_tables(tmp_path / "t.md", columns={"A": "acuracy"})
     with pytest.raises(UnknownName, match="unknown kind of classification"):
         surgeval.audit_tables(tmp_path / "t.md", kind="several")
     with pytest.raises(Misuse, match="cases must be at least 1, got 0"):
         surgeval.audit_tables(tmp_path / "t.md", cases=0)
+
+
+def test_a_choice_of_columns_that_cannot_be_read_is_refused(run) -> None:
+    done = run(GOOD, "--columns", "A")
+    assert isinstance(done.exception, Misuse)
+    assert "'A' is not HEADING=METRIC; write for example A=accuracy,P=other" in str(done.exception)

@@ -38,6 +38,9 @@ def values(table: PrintedTable) -> list[list[float | None]]:
         ("-", None, 0, False),
         ("n/a", None, 0, False),
         ("ResNet50", None, 0, False),
+        ("01,234.34", None, 0, False),
+        ("٣.٥", None, 0, False),
+        ("9" * 400, None, 0, False),
     ],
 )
 def test_a_number_keeps_its_digits(text: str, value: float | None, decimals: int, bold: bool) -> None:

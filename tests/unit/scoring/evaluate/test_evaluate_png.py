@@ -1,6 +1,7 @@
-"""The small PNG reader against pictures packed by hand with every filter."""
+"""The small PNG reader against pictures packed by hand with every filter, and against Pillow."""
 
 import contextlib
+import io
 import struct
 import zlib
 from pathlib import Path
@@ -9,8 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 from surgeval.errors import FileUnreadable
+from surgeval.scoring.predictions import png
 from surgeval.scoring.predictions.png import label_map, read_label_map
 from surgeval.video.images import png_bytes
 
@@ -59,6 +62,104 @@ def test_label_maps_of_large_patches_come_back_in_one_channel_and_in_three(
     assert label_map(packed(lines, 15, len(kinds), colour=colour)).tolist() == pixels.tolist()
 
 
+@given(st.integers(0, 2**32 - 1), st.lists(st.integers(0, 4), min_size=1, max_size=9), st.sampled_from([1, 2, 3, 4, 6]))
+def test_compiled_loops_give_the_same_bytes(seed: int, kinds: list[int], step: int) -> None:
+    compiled = pytest.importorskip("surgeval.scoring.predictions.png_compiled", reason="numba is not installed")
+    rng = np.random.default_rng(seed)
+    stored = rng.integers(0, 256, (len(kinds), step * int(rng.integers(1, 12))), dtype=np.uint8)
+    stored[rng.random(stored.shape) < rng.choice([0, 0.8])] = 0
+    ours, theirs = stored.copy(), stored.copy()
+    png.unfilter_numpy(np.array(kinds, np.uint8), ours, step)
+    compiled.unfilter_numba(np.array(kinds, np.uint8), theirs, step)
+    assert ours.tolist() == theirs.tolist()
+
+
+@pytest.mark.parametrize("worth", [0, 10**9])
+def test_either_engine_reads_the_file(worth: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(png, "WORTH_COMPILING", worth)
+    pixels = np.random.default_rng(0).integers(0, 256, (9, 7))
+    assert label_map(packed(filtered(pixels, [4, 3, 2, 1, 0, 4, 4, 3, 3]), 7, 9)).tolist() == pixels.tolist()
+
+
+SHAPES = [(0, bits) for bits in (1, 2, 4, 8, 16)] + [(3, bits) for bits in (1, 2, 4, 8)]
+SHAPES += [(colour, bits) for colour in (2, 4, 6) for bits in (8, 16)]
+CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
+
+
+def picture(rng: np.random.Generator, colour: int, depth: int, *, equal: bool) -> tuple[np.ndarray, bytes]:
+    """Numbers `[row, column, channel]` of patches and noise, and their file; `equal` colour channels or not."""
+    height, width, channels = int(rng.integers(1, 9)), int(rng.integers(1, 14)), CHANNELS[colour]
+    numbers = rng.integers(0, 2**depth, (height, width, channels))
+    numbers[rng.random((height, width)) < 0.7] = rng.integers(0, 2**depth, channels)
+    if equal and channels > 2:
+        numbers[..., 1:3] = numbers[..., :1]
+    bits = (numbers.reshape(height, -1, 1) >> np.arange(depth)[::-1]) & 1
+    rows = np.packbits(bits.reshape(height, -1).astype(np.uint8), axis=1)
+    kinds = rng.integers(0, 5, height).tolist()
+    lines = filtered(rows, kinds, max(1, channels * depth // 8))
+    return numbers, packed(lines, width, height, depth, colour)
+
+
+@pytest.mark.parametrize(("colour", "depth"), SHAPES)
+def test_every_colour_type_and_depth_gives_the_stored_numbers(colour: int, depth: int) -> None:
+    rng = np.random.default_rng(colour * 100 + depth)
+    for _ in range(40):
+        numbers, data = picture(rng, colour, depth, equal=True)
+        read = label_map(data)
+        assert read.dtype == (np.uint16 if depth == 16 else np.uint8)
+        assert read.tolist() == numbers[..., 0].tolist()
+
+
+@pytest.mark.parametrize(("colour", "depth"), [(0, 8), (0, 16), (3, 1), (3, 2), (3, 4), (3, 8), (2, 8), (4, 8), (6, 8)])
+def test_pillow_gives_the_same_where_it_does_not_scale(colour: int, depth: int) -> None:
+    rng = np.random.default_rng(colour * 100 + depth)
+    for _ in range(20):
+        _, data = picture(rng, colour, depth, equal=True)
+        if colour == 3:  # which Pillow does not open without a palette
+            data = data[:33] + chunk(b"PLTE", bytes(range(256)) * 3) + data[33:]
+        theirs = np.asarray(Image.open(io.BytesIO(data)))
+        assert label_map(data).tolist() == (theirs[..., 0] if theirs.ndim == 3 else theirs).tolist()
+
+
+@pytest.mark.parametrize(("colour", "depth"), [(2, 8), (2, 16), (6, 8), (6, 16)])
+def test_colours_are_read_by_a_table_and_refused_without(colour: int, depth: int) -> None:
+    rng = np.random.default_rng(colour * 100 + depth)
+    for _ in range(40):
+        numbers, data = picture(rng, colour, depth, equal=False)
+        seen = [tuple(one) for one in numbers[..., :3].reshape(-1, 3).tolist()]
+        table = {one: place + 1 for place, one in enumerate(sorted(set(seen)))}
+        assert label_map(data, table).ravel().tolist() == [table[one] for one in seen]
+        if any(len(set(one)) > 1 for one in seen):
+            with pytest.raises(ValueError, match="the picture has colours"):
+                label_map(data)
+
+
+def test_a_colour_of_sixteen_bits_is_not_taken_for_another() -> None:
+    data = packed(b"\0" + struct.pack(">HHH", 0, 256, 0), 1, 1, depth=16, colour=2)
+    with pytest.raises(ValueError, match=r"1 colours are not in the table \(first: \(0, 256, 0\)\)"):
+        label_map(data, {(1, 0, 0): 5})
+
+
+def test_a_flipped_bit_is_found_by_the_checksum_of_its_part() -> None:
+    lines = filtered(np.random.default_rng(0).integers(0, 256, (40, 40)), [0] * 40)
+    data = bytearray(packed(lines, 40, 40))
+    data[900] ^= 1
+    with pytest.raises(ValueError, match=r"the checksum of a part \(IDAT\) is wrong"):
+        label_map(bytes(data))
+
+
+@pytest.mark.parametrize("size", [20, 400])
+def test_rows_too_many_and_a_stream_without_its_end_give_the_picture(size: int) -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (size, size))
+    lines = b"".join(b"\0" + bytes(row) for row in pixels.tolist())
+    packer = zlib.compressobj()
+    unended = packer.compress(lines) + packer.flush(zlib.Z_SYNC_FLUSH)
+    for body in (zlib.compress(lines + bytes(50)), unended):
+        parts = ((b"IHDR", struct.pack(">IIBBBBB", size, size, 8, 0, 0, 0, 0)), (b"IDAT", body), (b"IEND", b""))
+        data = b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
+        assert np.array_equal(label_map(data), pixels)
+
+
 def test_few_bits_palettes_and_sixteen_bits_give_stored_numbers() -> None:
     assert label_map(packed(b"\x00\xa0", 3, 1, depth=1)).tolist() == [[1, 0, 1]]
     assert label_map(packed(b"\x00\x1b", 4, 1, depth=2, colour=3)).tolist() == [[0, 1, 2, 3]]
@@ -94,9 +195,12 @@ def test_damaged_files_are_unreadable_and_never_crash(data: bytes, tmp_path: Pat
         read_label_map(tmp_path / "bad.png")
 
 
-@given(st.binary(max_size=80), st.integers(0, 60))
-def test_flipped_bytes_are_a_map_or_a_deliberate_error(noise: bytes, place: int) -> None:
+@given(st.binary(max_size=80), st.integers(0, 60), st.booleans())
+def test_flipped_bytes_are_a_map_or_a_deliberate_error(noise: bytes, place: int, sealed: bool) -> None:
     data = bytearray(packed(filtered(np.arange(12).reshape(3, 4), [1, 3, 4]), 4, 3))
     data[place : place + len(noise)] = noise
+    if sealed:  # the checksums fit what was damaged
+        data[29:33] = zlib.crc32(data[12:29]).to_bytes(4, "big")
+        data[-16:-12] = zlib.crc32(data[37:-16]).to_bytes(4, "big")
     with contextlib.suppress(ValueError, zlib.error, struct.error):
         assert label_map(bytes(data)).ndim == 2

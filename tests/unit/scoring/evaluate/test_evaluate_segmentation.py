@@ -224,14 +224,15 @@ def test_labels_that_no_picture_can_hold_are_named(labels: np.ndarray, said: str
         assert said in "\n".join(caught.value.problems)
 
 
+@pytest.mark.parametrize("stretch", [1, 20])
 @pytest.mark.parametrize("ignore", [None, 3, 200])
-def test_maps_of_8_bits_are_counted_as_larger_ones(ignore: int | None) -> None:
+def test_maps_of_8_bits_are_counted_as_larger_ones(ignore: int | None, stretch: int) -> None:
     rng, classes = np.random.default_rng(0), [1, 4, 2]
     ours = {f"v/{n}": rng.choice([0, 1, 2, 4] + [3] * (ignore == 3), (7, 9)) for n in range(20)}
     theirs = {name: rng.choice([0, 1, 2, 4], (7, 9)) for name in ours}
     small, large = (
-        masks_walked(*({name: mask.astype(kind) for name, mask in side.items()} for side in (ours, theirs)),
-                     classes, ignore, {})
+        masks_walked(*({name: mask.astype(kind).repeat(stretch, axis=1) for name, mask in side.items()}
+                       for side in (ours, theirs)), classes, ignore, {})
         for kind in (np.uint8, np.int32)
     )  # fmt: skip
     assert small.problems == large.problems == []

@@ -74,6 +74,26 @@ def test_rows_are_joined_by_moment_and_not_by_place() -> None:
     assert joined(ours, theirs, wanted=("prediction",))["prediction"].to_list() == ["X", "Y"]
 
 
+@pytest.mark.parametrize(("videos", "moment"), [(list("ab"), "frame"), (["9", "10"], "second"), (list("ba"), "case")])
+def test_rows_in_any_order_are_joined_alike(videos: list[str], moment: str) -> None:
+    moments = [str(n) for n in range(12)] if moment == "case" else list(range(12))
+    ours = pl.DataFrame({"video": sorted(videos * 12), moment: moments * 2, "reference": range(24)})
+    theirs = ours.select("video", moment, prediction=pl.col("reference") + 100).with_columns(side=pl.lit("x"))
+    whole = joined(ours, theirs, wanted=("prediction",))
+    assert whole.columns == ["video", moment, "reference", "prediction"]
+    assert (whole["prediction"] - whole["reference"] == 100).all()
+    assert whole.equals(whole.sort("video", moment))
+    for seed in range(4):
+        mixed = ours.sample(24, shuffle=True, seed=seed), theirs.sample(24, shuffle=True, seed=seed // 2)
+        assert joined(*mixed, wanted=("prediction",)).equals(whole)
+
+
+def test_repeats_next_to_empty_cells_are_named_too() -> None:
+    with pytest.raises(InputInvalid) as caught:
+        checked_rows(pl.DataFrame({"video": ["a"] * 3, "frame": [2, None, 2]}), "rows")
+    assert [problem.split(" ")[0] for problem in caught.value.problems] == ["column", "1"]
+
+
 def test_25_fps_against_1_fps_is_refused_with_the_reason() -> None:
     with pytest.raises(InputInvalid, match="different frame rates") as caught:
         joined(side([0, 1, 2, 3], "reference"), side([0, 25, 50, 75], "prediction"))

@@ -127,7 +127,7 @@ def _described(rows: Rows, row: Degenerate) -> TableFinding:
     else:
         metrics = [name for name in ("accuracy", "f1", "recall") if rows.column[name][entry] >= 0]
         text = "F1 = R = 0, so no label is found; where none is named, A = 1 - mean prevalence"
-        meaning = "reads as a predictor that says no to every label"
+        meaning = "reads as a predictor that says no to every label, or is wrong wherever it says yes"
     return rows.finding(entry, Grade.SUSPICIOUS, "degenerate", metrics, text, meaning)
 
 

@@ -41,17 +41,16 @@ def check(rows: Rows) -> Iterator[TableFinding]:
     """Multi-label rows for which no classes were found."""
     values = np.stack([rows.value[name] for name in METRICS], axis=1)
     printed = ~np.isnan(values)
-    asked = rows.is_kind("multi-label", "binary") & printed[:, 0] & (printed.sum(axis=1) >= _FEWEST)
-    classes = np.where(rows.is_kind("binary"), 1, rows.classes)
-    for entry in entries_where(asked & (classes > 0) & (classes <= _MOST_CLASSES)):
+    asked = rows.is_kind("multi-label") & printed[:, 0] & (printed.sum(axis=1) >= _FEWEST)
+    for entry in entries_where(asked & (rows.classes > 0) & (rows.classes <= _MOST_CLASSES)):
         names = [name for name, there in zip(METRICS, printed[entry], strict=True) if there]
         low = np.array([rows.bounds["rounded"].low[name][entry] for name in names])
         high = np.array([rows.bounds["truncated"].high[name][entry] for name in names])
-        if (distance := nearest(names, low, high, int(classes[entry]))) > 0:
+        if (distance := nearest(names, low, high, int(rows.classes[entry]))) > 0:
             yield rows.finding(
                 entry, Grade.SUSPICIOUS, "no-solution", names,
-                f"no solution found for K = {classes[entry]} in {len(_ABSENT) * _STARTS} searches: the nearest leaves "
-                f"a metric {distance:.4f} (as a share) outside of what is printed",
+                f"no solution found for K = {rows.classes[entry]} in {len(_ABSENT) * _STARTS} searches: the nearest "
+                f"leaves a metric {distance:.4f} (as a share) outside of what is printed",
                 "numbers of one row that seem not to come from the same predictions; accuracy is taken as label-wise",
             )  # fmt: skip
 
