@@ -331,7 +331,7 @@ def aliases_of(out: Path) -> Aliases:
     try:
         return Aliases(bytes.fromhex(key) or None)
     except ValueError:
-        raise Misuse(f"{out} holds another run; choose another folder, or pass --force to start over") from None
+        raise Misuse(f"{out} holds another run; choose another folder; a rehearsal starts over with --force") from None
 
 
 def digest_of(requests: Sequence[Request]) -> str:

@@ -267,7 +267,7 @@ def _claim(path: Path, identity: Mapping[str, Any]) -> bool:
         more = f" and {len(different) - _NAMED} more" if len(different) > _NAMED else ""
         raise Misuse(
             f"{path.parent} holds another run: {', '.join(different[:_NAMED])}{more} differ; "
-            "choose another folder, or pass --force to start over"
+            "choose another folder; a rehearsal starts over with --force"
         )
     return True
 

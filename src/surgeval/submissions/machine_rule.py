@@ -34,5 +34,5 @@ def lacking_here(limits: Limits) -> Iterator[str]:
 
 def _processors(cpuset: str) -> set[int]:
     """The numbers in a text as `0-3,8`."""
-    bounds = [(part.partition("-")[0], part.rpartition("-")[2]) for part in cpuset.split(",") if part]
+    bounds = [(span.partition("-")[0], span.rpartition("-")[2]) for span in cpuset.split(",") if span]
     return {number for first, last in bounds for number in range(int(first), int(last) + 1)}

@@ -111,6 +111,6 @@ def _other_questions(shards: Shards, requests: Collection[Request]) -> Iterator[
         yield f"{len(asked.keys() ^ known)} questions are not both in the run and in the requests"
         return
     for number, of, place in shards:
-        part = [request for request in requests if Shard(number, of).holds(request.video)]
-        if (stored_run(place) or {}).get("questions") != digest_of(part):
+        share = [request for request in requests if Shard(number, of).holds(request.video)]
+        if (stored_run(place) or {}).get("questions") != digest_of(share):
             yield f"shard {number}/{of} was asked other questions under the same identifiers"

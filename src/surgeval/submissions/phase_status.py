@@ -164,6 +164,7 @@ def status_of(out: str | Path, phase: Phase | None = None) -> dict[str, Any]:
     history = history_of(folder, problems)
     shards = [_shard(number, of, path) for number, of, path in shard_folders(folder)]
     codes = {code for shard in shards for code in shard["codes"]}
+    codes |= {"mixed-shards"} if len({shard["of"] for shard in shards}) > 1 else set()
     return {
         "stage": _stage(history, shards).value,
         "codes": sorted(codes | _codes_of(history) | ({"other-settings"} if other else set())),
@@ -189,7 +190,7 @@ def _stage(history: list[dict[str, Any]], shards: list[dict[str, Any]]) -> Stage
         return Stage.RUNNING
     if Stage.FAILED_INFRA in stages:
         return Stage.FAILED_INFRA
-    if len(shards) < shards[0]["of"]:
+    if any(len(shards) != shard["of"] for shard in shards):
         return Stage.QUEUED
     return Stage.FAILED_PARTICIPANT if stages == {Stage.FAILED_PARTICIPANT} else Stage.INFERRED
 

@@ -69,7 +69,10 @@ class Uploads:
         with self._alone():
             known = [self._announced(path.stem) for path in self._folder.glob("*.json")]
             if sum(one is not None and one.owner == owner for one in known) >= self.limits.most_open:
-                raise UploadRefused(f"{self.limits.most_open} uploads are unfinished; finish or abandon one first")
+                raise UploadRefused(
+                    f"{self.limits.most_open} uploads are unfinished; finish one by sending the same file again, "
+                    "or abandon one"
+                )
             name = secrets.token_hex(16)
             self._draft(name).touch(mode=0o600, exist_ok=False)
             self._announce(name, _Announced(owner, size_bytes, digest))

@@ -211,6 +211,14 @@ def test_shards_of_other_settings_or_another_program_are_not_scored_together(
         scored(phase, questions, tmp_path / "out")
 
 
+def test_shards_of_several_cuts_are_not_a_finished_run(phase_file: Path, questions: Path, tmp_path: Path) -> None:
+    phase, command = read_phase(phase_file), good(tmp_path / "program")
+    run_submission(phase, questions, out=tmp_path / "out", command=command)
+    run_submission(phase, questions, out=tmp_path / "out", command=command, shard=Shard(1, 2))
+    status = status_of(tmp_path / "out")
+    assert (status["stage"], codes(status)) == ("queued", ["mixed-shards"])
+
+
 def test_questions_that_were_changed_since_they_were_asked_are_not_scored(
     phase_file: Path, questions: Path, tmp_path: Path
 ) -> None:
