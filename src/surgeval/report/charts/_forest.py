@@ -109,7 +109,7 @@ def _way(row: dict[str, Any], p_value: float | None) -> str:
 
 def helps_up(table: pl.DataFrame) -> bool | None:
     """Whether larger estimates help, as the symbols say; None where they do not."""
-    marked = table.filter(pl.col("symbol").str.contains(r"[+-]"))
+    marked = table.filter(pl.col("symbol").str.contains(r"[+-]") & (pl.col("estimate").fill_nan(None).abs() > 0))
     if marked.is_empty():
         return None
     row = marked.row(0, named=True)
