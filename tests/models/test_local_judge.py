@@ -99,9 +99,10 @@ def test_what_the_model_says_is_read_strictly(folder: Path, text: str, correct: 
     assert {(v.correct, v.state, v.text) for v in verdicts} == {(correct, state, text)}
 
 
-def test_a_model_that_finds_no_end_has_failed(folder: Path) -> None:
+def test_a_model_that_finds_no_end_abstains(folder: Path) -> None:
     judge = scripted(LocalJudge(folder, max_new_tokens=14), "Same.\nCORRECT", ends=False)
-    assert judge.judge([a_case()])[0].state == "failed"
+    [verdict] = judge.judge([a_case()])
+    assert (verdict.state, verdict.was_cut) == ("abstained", True)
 
 
 def test_prompts_of_different_length_share_a_batch(folder: Path) -> None:
