@@ -37,7 +37,7 @@ DATA_SET_COLUMNS = (
 TRACK_LIMITS_S = {"frame": 5.0, "segment": 15.0, "procedure": 30.0}
 """Seconds that a model may take per question on each track of the challenge."""
 
-STRATA_COLUMNS = ("track", "generation", "center", "phase", "decision_impact", "required_knowledge")
+STRATA_COLUMNS = ("track", "generation", "center", "phase", "decision_impact", "required_knowledge", "instances")
 """Columns beyond the official ones that are carried along as strata."""
 _STRATA = frozenset(STRATA_COLUMNS)
 
