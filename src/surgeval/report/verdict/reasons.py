@@ -10,6 +10,7 @@ from surgeval.report.verdict.measure import Measure
 from surgeval.report.verdict.weaknesses import Behind, Effect, Examined, Lost, Weaknesses
 from surgeval.report.words import plain, term_words
 from surgeval.schema.outcomes import Status
+from surgeval.schema.shown_tables import p_phrase
 
 LOST_FROM = 0.05
 """Share of questions from which answers that never came are a reason."""
@@ -76,8 +77,7 @@ def _size(effect: Effect, measure: Measure) -> str:
 
 
 def _corrected(p: float, tests: int) -> str:
-    number = "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
-    return f"{number} after correction over {count_of(tests, 'effect')}" if tests > 1 else number
+    return f"{p_phrase(p)} after correction over {count_of(tests, 'effect')}" if tests > 1 else p_phrase(p)
 
 
 def _behind(one: Weaknesses, examined: Examined, measure: Measure) -> Iterator[str]:
