@@ -29,6 +29,9 @@ from surgeval.sandbox._watchdog import Watchdog
 
 LABEL = "surgeval.host"
 _SETTLE_S = 5.0
+_LOADS = 4
+_LAYER_GONE = "layer not known"
+"""How podman says that a layer it had found stored was removed, with another image, before the load was done."""
 _NO_PROGRAM = re.compile(
     r"exec: .{1,300}?(?:executable file not found|no such file or directory|permission denied|is a directory)"
     r"|exec .{1,300}?(?:exec format error|no such file or directory|permission denied)", re.IGNORECASE | re.DOTALL
@@ -84,13 +87,24 @@ class ContainerEngine:
         with tempfile.TemporaryDirectory(prefix="surgeval-intake-") as folder:
             clean = Path(folder) / "image.tar"
             facts = write_clean_image(archive, clean, limits)
-            self._cli("load", "--input", str(clean), timeout_s=3600)
+            self._load(clean)
         digest = facts.clean_digest.removeprefix("sha256:")
         stored = self._cli("image", "inspect", digest, "--format", "{{.Id}}").decode().strip()
         if stored.removeprefix("sha256:") != digest:
             raise EngineFailed(self.name, f"it stored image {stored} instead of {digest}")
         self._taken[digest] = facts
         return digest
+
+    def _load(self, archive: Path) -> None:
+        """Load an archive; again where another process removed a layer that the engine had counted on."""
+        for tries_left in reversed(range(_LOADS)):
+            try:
+                self._cli("load", "--input", str(archive), timeout_s=3600)
+            except EngineFailed as error:
+                if not tries_left or _LAYER_GONE not in str(error):
+                    raise
+            else:
+                return
 
     def facts(self, image: str) -> ImageFacts | None:
         """What intake found out about an image that this very object stored; None of any other."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import subprocess
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +179,37 @@ def test_a_trial_tells_of_a_limit_that_did_not_take_and_leaves_nothing(
         assert made.image in left
         assert len(set(stored)) == 2
         assert not left & set(stored)
+
+
+class _LosesALayer(Cli):
+    """A podman under which another process removes a layer while an image is loaded, the first few times."""
+
+    def __init__(self, times: int, said: bytes) -> None:
+        super().__init__("podman", "podman")
+        self.times, self.said, self.loads = times, said, 0
+
+    def attempt(self, *arguments: str, timeout_s: float = 120.0, folder: str | None = None) -> tuple[int, bytes, bytes]:
+        self.loads += 1
+        return (125, b"", self.said) if self.loads <= self.times else (0, b"", b"")
+
+
+@pytest.mark.parametrize(
+    ("times", "said", "loads", "stored"),
+    [
+        (1, b'locating layer for blob "sha256:d63d": layer not known', 2, True),
+        (9, b'locating layer for blob "sha256:d63d": layer not known', 4, False),
+        (1, b"no space left on device", 1, False),
+    ],
+)
+def test_an_image_whose_layer_is_removed_meanwhile_is_loaded_again(
+    times: int, said: bytes, loads: int, stored: bool
+) -> None:
+    cli = _LosesALayer(times, said)
+    engine = PodmanEngine()
+    engine._cli = cli
+    with nullcontext() if stored else pytest.raises(EngineFailed, match=said.decode()[-15:]):
+        engine._load(Path("image.tar"))
+    assert cli.loads == loads
 
 
 def test_the_program_of_a_trial_is_an_elf_file_for_each_machine(tmp_path: Path) -> None:
