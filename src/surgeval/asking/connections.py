@@ -122,7 +122,8 @@ class Connections:
                 raise ConnectionFailed("the connection ended without any reply") from None
 
     async def _exchanged(self, wire: _Wire, body: bytes) -> WebResponse:
-        is_reusable, headers = False, {}
+        is_reusable = False
+        headers: dict[str, str] = {}
         try:
             wire.writer.write(b"%sContent-Length: %d\r\n\r\n" % (self._head, len(body)))
             wire.writer.write(body)

@@ -58,8 +58,10 @@ class Trouble(NamedTuple):
 class Dialect(Protocol):
     """How a kind of server is given its key and how its answers are read."""
 
-    key_variables: tuple[str, ...]
-    """Where the key stands in the environment, the first that is set."""
+    @property
+    def key_variables(self) -> tuple[str, ...]:
+        """Where the key stands in the environment; the first that is set counts."""
+        ...
 
     def headers(self, key: str | None) -> dict[str, str]:
         """What every request carries."""

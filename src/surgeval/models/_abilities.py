@@ -23,7 +23,7 @@ def lacking(model: Model, prompt: Prompt) -> list[str]:
     if not can.text and not prompt.labels:
         problems.append("it can only choose between labels, and there are none")
     if prompt.wants_boxes and can.boxes is None:
-        problems.append(f"nobody has said how it writes boxes; give --boxes ({', '.join(BOXES)})")
+        problems.append(f"nobody has said how it writes boxes; give boxes= ({', '.join(BOXES)})")
     return problems
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from surgeval.asking.store import ContentStore
 from surgeval.models._answers import StoredAnswers, key_of
@@ -34,9 +35,13 @@ class Estimate:
     hours: float
     """At 3 s for a reply and as many at once as are allowed."""
 
+    def as_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
     def lines(self) -> list[str]:
         """The numbers in words."""
-        money = "not known, give --price" if self.most_cost is None else f"at most about {self.most_cost:,.2f}"
+        money = "not known, give price=IN/OUT" if self.most_cost is None else f"at most about {self.most_cost:,.2f}"
         return [
             f"requests: {self.requests:,} ({self.reused:,} more are answered by the store)",
             f"pictures: {self.pictures:,}",

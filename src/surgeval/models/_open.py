@@ -7,6 +7,7 @@ Adding a kind is adding a file; nothing is registered and no other kind is impor
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
@@ -56,8 +57,10 @@ class ModelOptions:
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
                 raise Misuse(f"{name} of a model must be more than 0, got {value}")
+        if self.price is not None:
+            object.__setattr__(self, "price", Price(*self.price))  # a stored request has it as a plain list
         if self.price is not None and not all(0 <= money < math.inf for money in self.price):
-            raise Misuse(f"a price must not be negative, got {self.price}")
+            raise Misuse(f"a price must not be negative, got {tuple(self.price)}")
 
 
 class ModelKind(Protocol):
@@ -74,6 +77,39 @@ MODELS: Catalogue[ModelKind] = Catalogue(
     "model", "models", Files("surgeval.models"), take=with_attributes(["USAGE", "build"])
 )
 """Every kind of model by name."""
+
+
+def options_from(texts: Iterable[str]) -> dict[str, Any]:
+    """Options of a model from `NAME=VALUE`, as a command line has them.
+
+    Raises:
+        UnknownName: No such option.
+        Misuse: What stands after the sign is no value of it.
+
+    Example:
+        >>> options_from(["concurrency=4", "price=2.5/10", "video=yes"])
+        {'concurrency': 4, 'price': Price(per_million_in=2.5, per_million_out=10.0), 'video': True}
+    """
+    kinds = {field.name: str(field.type) for field in fields(ModelOptions)}
+    options: dict[str, Any] = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        if name not in kinds:
+            raise UnknownName("option of a model", name, kinds)
+        try:
+            options[name] = _value(kinds[name].partition(" ")[0], value.strip())
+        except (ValueError, KeyError):
+            raise Misuse(f"option {name!r} of a model cannot be {value!r}; it is {kinds[name]}") from None
+    return options
+
+
+def _value(kind: str, text: str) -> Any:
+    if kind == "bool":
+        return {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}[text.lower()]
+    if kind == "Price":
+        price_in, _, price_out = text.partition("/")
+        return Price(float(price_in), float(price_out))
+    return {"int": int, "float": float, "str": str}[kind](text)
 
 
 def open_model(spec: str, options: ModelOptions | None = None, **changes: Any) -> Model:

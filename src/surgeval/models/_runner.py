@@ -108,7 +108,7 @@ def ask_all(
     """
     if max_cost is not None and model.price is None and model.host is not None:
         raise Misuse(
-            f"model {model.name!r} has no known price, so a limit of {max_cost:g} cannot be kept; give --price"
+            f"model {model.name!r} has no known price, so a limit of {max_cost:g} cannot be kept; give price=IN/OUT"
         )
     holder = ContentStore(store) if isinstance(store, str | Path) else nullcontext(store)
     with holder as opened:

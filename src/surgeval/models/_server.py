@@ -149,11 +149,13 @@ def outcome_of(reply: Reply | Trouble, prompt: Prompt, seconds: float) -> Outcom
         if reply.passing or reply.absent:
             return Outcome(Status.INFRASTRUCTURE, seconds=seconds, trouble=kinds.TRANSIENT, reason=reply.text)
         return Outcome(Status.FAILED, seconds=seconds, trouble=kinds.PERMANENT, reason=reply.text)
-    tokens = {"tokens_in": reply.tokens_in, "tokens_out": reply.tokens_out, "finish": reply.finish}
-    if reply.refused:
-        return Outcome(Status.REFUSED, reply.text, seconds=seconds, trouble=kinds.REFUSAL, **tokens)
-    trouble = kinds.CUT if reply.was_cut else None
-    return Outcome(Status.ANSWERED, reply.text, _label_scores(reply, prompt), seconds, trouble=trouble, **tokens)
+    status = Status.REFUSED if reply.refused else Status.ANSWERED
+    trouble = kinds.REFUSAL if reply.refused else kinds.CUT if reply.was_cut else None
+    scores = None if reply.refused else _label_scores(reply, prompt)
+    return Outcome(
+        status, reply.text, scores, seconds, tokens_in=reply.tokens_in, tokens_out=reply.tokens_out, trouble=trouble,
+        finish=reply.finish,
+    )  # fmt: skip
 
 
 def _label_scores(reply: Reply, prompt: Prompt) -> dict[str, float] | None:
