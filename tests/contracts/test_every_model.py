@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+import surgeval
 from fake_server import Answer, completion, serving
 from surgeval.errors import ExtraNeeded, SurgevalError
 from surgeval.models import MODELS, Model, open_model
-from surgeval.submissions import serve
 from surgeval.testing._models import MODEL_RULES
 
 HERE = (
@@ -34,6 +34,7 @@ def candidate(number: int, body: dict[str, object]) -> Answer:
     )
 
 
+SERVE = Path(surgeval.__file__).parent / "submissions" / "serve.py"
 SERVERS = {"openai": lambda number, body: completion("clip"), "anthropic": message, "gemini": candidate}
 
 
@@ -43,7 +44,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("program") / "answer.py"
     body = "scores = lambda question: {label: 0.5 for label in question['labels']}\n"
     body += "serve(lambda question: {'content': 'clip', 'extra': {'scores': scores(question)}})\n"
-    path.write_text(Path(serve.__file__).read_text(encoding="utf-8") + "\n" + body, encoding="utf-8")
+    path.write_text(SERVE.read_text(encoding="utf-8") + "\n" + body, encoding="utf-8")
     return path
 
 
