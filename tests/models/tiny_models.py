@@ -40,6 +40,7 @@ def without_torchvision(monkeypatch: pytest.MonkeyPatch) -> None:
         every = ProcessorMixin.get_attributes.__func__  # type: ignore[attr-defined]
         fewer = classmethod(lambda cls: [name for name in every(cls) if name != "video_processor"])
         monkeypatch.setattr(ProcessorMixin, "get_attributes", fewer)
+        monkeypatch.setattr(t.SmolVLMProcessor, "video_processor", None, raising=False)
         defaults = t.SmolVLMProcessor.__init__.__defaults__
         monkeypatch.setattr(t.SmolVLMProcessor.__init__, "__defaults__", (None, *defaults))
 
