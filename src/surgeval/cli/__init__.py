@@ -22,6 +22,7 @@ VERBS: tuple[str, ...] = (
     "aggregate",
     "agreement",
     "annotate",
+    "ask",
     "audit",
     "check",
     "combine",

@@ -121,6 +121,34 @@ Context = Annotated[
 ]
 Model = Annotated[str, typer.Option("--model", help="What the model is called in tables.")]
 
+# Asking models.
+ModelSpec = Annotated[str, typer.Option("--model", help="One of {models}.")]
+ModelOption = Annotated[
+    list[str],
+    typer.Option(
+        "--model-option",
+        metavar="NAME=VALUE",
+        help="How the model is opened, such as concurrency=4, per_minute=60, price=2.5/10 (money per million tokens in"
+        " and out), video=yes, dtype=bfloat16; may be repeated.",
+        show_default=False,
+    ),
+]
+SendMediaTo = Annotated[
+    list[str],
+    typer.Option(
+        "--send-media-to",
+        metavar="HOST",
+        help="Agree that images and video go to this host, which is not this machine; may be repeated.",
+        show_default=False,
+    ),
+]
+MaxCost = Annotated[
+    float | None, typer.Option("--max-cost", min=0, help="Money that must not be exceeded; needs the price.")
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be asked, and what it would take; send nothing.")
+]
+
 # Annotations.
 Fps = Annotated[
     float | None, typer.Option("--fps", help="Frames per second of frame numbers. Default: what files say, or 1.")
@@ -137,6 +165,10 @@ STORE = Path(".surgeval")
 """The folder of what was asked once, in the working folder, where nobody chose another."""
 Store = Annotated[
     Path, typer.Option("--store", help="Folder that keeps verdicts between runs; nothing is asked twice.")
+]
+
+AnswerStore = Annotated[
+    Path, typer.Option("--store", help="Folder that keeps answers between runs; nothing is asked twice.")
 ]
 
 JudgeTokens = Annotated[

@@ -44,6 +44,8 @@ class Can:
     """Of one prompt; None: as many as there are."""
     video: bool = False
     """Takes a file of video as it is."""
+    spans: bool = False
+    """Can be shown a part of such a file."""
     boxes: str | None = None
     """How its boxes are written (a name of `BOXES`), or None where it gives none or nobody has said how."""
     scores: bool = False
@@ -116,7 +118,7 @@ class Prompt:
     @property
     def frames(self) -> int:
         """The number of its pictures."""
-        return sum(isinstance(part, Picture) for part in self.parts)
+        return sum(isinstance(piece, Picture) for piece in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
