@@ -23,7 +23,7 @@ TableArgument = Annotated[
 ]
 
 # What every verb may have.
-_OUT = "Folder for everything, with a manifest; a single table may go to a .csv or .parquet."
+_OUT = "Folder for everything, with a manifest; verbs that make a single table take a .csv or .parquet too."
 Out = Annotated[Path | None, typer.Option("--out", help=_OUT)]
 OutNeeded = Annotated[Path, typer.Option("--out", help=_OUT)]
 Force = Annotated[
@@ -119,7 +119,14 @@ Context = Annotated[
     str,
     typer.Option("--context", metavar="S,...", help="Lengths in s that tell short, medium and long contexts apart."),
 ]
-Model = Annotated[str, typer.Option("--model", help="What the model is called in tables.")]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        help="What the model is called in tables. Default: the name of the file of answers or predictions.",
+        show_default=False,
+    ),
+]
 
 # Asking models.
 ModelSpec = Annotated[str, typer.Option("--model", help="One of {models}.")]
