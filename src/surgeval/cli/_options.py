@@ -166,6 +166,29 @@ ProcedureType = Annotated[
 Center = Annotated[
     str | None, typer.Option("--center", help="Of the videos, where files of annotation tools do not say.")
 ]
+Size = Annotated[
+    str | None, typer.Option("--size", metavar="WIDTHxHEIGHT", help="Of the frames in px, where files do not say.")
+]
+Film = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--video",
+        metavar="[NAME=]FILE",
+        help="Film of a video: its size, frame rate and duration count where files tell none; may be repeated.",
+    ),
+]
+VideoName = Annotated[
+    str | None, typer.Option("--video-name", help="Of the video of every file, such as of the jobs of one CVAT task.")
+]
+Stills = Annotated[bool, typer.Option("--stills", help="Every image is a video of its own, of one second.")]
+WhatAnnotated = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--annotated",
+        help="What was annotated where no file says: all, classes, events, phases, attributes, an event, class:NAME,"
+        " seconds:0-600, by:NAME; may be repeated.",
+    ),
+]
 At = Annotated[str, typer.Option("--at", help="When, for the history (ISO 8601). Default: now.")]
 
 STORE = Path(".surgeval")
@@ -233,7 +256,7 @@ LOCAL: dict[str, str] = {
     "--phase": "rehearse can do without one",
     "--weights": "aggregate: of phases; ensembles: of models; rehearse and submission: files of a model",
     "--unit": "agreement: what was rated; failures: the finest unit",
-    "--video": "agreement: a column; simulate: a switch; annotate: a film",
+    "--video": "agreement: a column; simulate: a switch; annotate instances: also for appearance",
     "--video-column": "evaluate detection: a key of images",
 }
 """Names that several verbs use for different things, and the reason."""

@@ -9,7 +9,7 @@ import polars as pl
 import typer
 
 from surgeval.cli import _options as o
-from surgeval.cli._annotations import SOURCE_HELP, read_boxes, read_plain_table, read_procedures
+from surgeval.cli._annotations import SOURCE_HELP, about_files, read_boxes, read_plain_table, read_procedures
 from surgeval.cli._console import new_folder, progress_bar, talk
 from surgeval.cli._stage_files import detections, films, now, procedures_of, show, write_stage
 
@@ -65,23 +65,27 @@ def boxes(
     overlap: Annotated[float, typer.Option("--overlap", help="Smallest overlap of boxes that mean the same.")] = 0.5,
     pass_mark: Annotated[float, typer.Option("--pass-mark", help="F1 on gold boxes that annotators need.")] = 0.8,
     fps: o.Fps = None,
+    size: o.Size = None,
+    video: o.Film = None,
+    video_name: o.VideoName = None,
+    stills: o.Stills = False,
     boot: o.Boot = 1000,
     seed: o.Seed = 42,
     json: o.Json = False,
     force: o.Force = False,
 ) -> None:
     """Stage 2: one set of boxes out of those of several annotators, and how well they agree."""
-    from surgeval.datasets import About
     from surgeval.questions.stages.localization import fuse, gold_check
 
     new_folder(out, force=force)
     folder = out
-    boxes_read = read_boxes(sources, About(fps=fps), annotated=True)
+    about = about_files(sources[:1], fps=fps, size=size, video=video, video_name=video_name, stills=stills)
+    boxes_read = read_boxes(sources, about, annotated=True)
     seen = None if shown is None else read_plain_table(shown, "video", "annotator")
     fused = fuse(boxes_read.table, shown=seen, least=overlap, replicates=boot, seed=seed)
     tables = {"boxes": fused.kept, "votes": fused.boxes, "agreement": fused.agreement}
     if gold is not None:
-        known = read_boxes([str(gold)], About(fps=fps)).table
+        known = read_boxes([str(gold)], about).table
         tables["gold"] = gold_check(boxes_read.table, known, least=overlap, pass_mark=pass_mark)
     options = {"overlap": overlap, "pass_mark": pass_mark, "fps": fps, "replicates": boot}
     inputs = [*boxes_read.paths, *(path for path in (gold, shown) if path)]
@@ -104,6 +108,10 @@ def cross_check(
     overlap: Annotated[float, typer.Option("--overlap", help="Boxes that overlap less do not agree.")] = 0.45,
     score: Annotated[float, typer.Option("--score", help="Detections below it never accuse.")] = 0.5,
     fps: o.Fps = None,
+    size: o.Size = None,
+    video: o.Film = None,
+    video_name: o.VideoName = None,
+    stills: o.Stills = False,
     review_fps: Annotated[
         float, typer.Option("--review-fps", help="Frame rate of the CVAT task for the review.")
     ] = 1.0,
@@ -111,14 +119,13 @@ def cross_check(
     force: o.Force = False,
 ) -> None:
     """Stage 3: what a detector that never saw the videos sees otherwise, as flags and a CVAT review task."""
-    from surgeval.datasets import About
     from surgeval.datasets.cvat_review import write_review
     from surgeval.questions.stages.cross_check import Thresholds
     from surgeval.questions.stages.cross_check import cross_check as work
 
     new_folder(out, force=force)
     folder = out
-    about = About(fps=fps)
+    about = about_files(sources, fps=fps, size=size, video=video, video_name=video_name, stills=stills)
     boxes_read = read_boxes(sources, about)
     thresholds = Thresholds(overlap=overlap, score=score, touch=min(Thresholds().touch, overlap))
     flags = work(boxes_read.table, detections(predictions, images, about), thresholds=thresholds)
@@ -157,18 +164,25 @@ def instances(
     longest_gap: Annotated[int, typer.Option("--longest-gap", help="Seconds after which an object is a new one.")] = 60,
     video: Annotated[
         list[str] | None,
-        typer.Option("--video", metavar="NAME=FILE", help="Film of a video, to link by appearance too; repeatable."),
+        typer.Option(
+            "--video",
+            metavar="[NAME=]FILE",
+            help="Film of a video, for its measures and to link by appearance; repeatable.",
+        ),
     ] = None,
     by: Annotated[str, typer.Option("--by", help="Who proposes, for the history.")] = "linker",
     at: o.At = "",
     fps: o.Fps = None,
+    size: o.Size = None,
+    video_name: o.VideoName = None,
+    stills: o.Stills = False,
+    annotated: o.WhatAnnotated = None,
     procedure_type: o.ProcedureType = None,
     center: o.Center = None,
     json: o.Json = False,
     force: o.Force = False,
 ) -> None:
     """Stage 4: which boxes are one object, what about it cannot be right, and a history for two-person review."""
-    from surgeval.datasets import About
     from surgeval.questions.stages.appearance import looks_in_videos
     from surgeval.questions.stages.box_tables import checked_boxes
     from surgeval.questions.stages.consistency import consistency_flags
@@ -180,12 +194,15 @@ def instances(
     if video:
         pyav()
     folder = out
-    about = About(fps=fps, procedure_type=procedure_type, center=center)
+    about = about_files(
+        sources, fps=fps, size=size, video=video, video_name=video_name, stills=stills, annotated=annotated,
+        procedure_type=procedure_type, center=center,
+    )  # fmt: skip
     boxes_read = read_boxes(sources, about)
     table, tables, looks = boxes_read.table, dict[str, pl.DataFrame](), None
     if video:
         with progress_bar("frames looked at") as step:
-            looks = looks_in_videos(table, films(video), step=step)
+            looks = looks_in_videos(table, films(video, table), step=step)
     if not check:
         proposed = propose_instances(table, longest_gap_s=longest_gap, looks=looks)
         tables = {"links": proposed.links, "suggestions": proposed.suggestions}
@@ -248,6 +265,10 @@ def experts(
     history: o.ReviewHistory = None,
     at: o.At = "",
     fps: o.Fps = None,
+    size: o.Size = None,
+    video: o.Film = None,
+    video_name: o.VideoName = None,
+    stills: o.Stills = False,
     json: o.Json = False,
     force: o.Force = False,
 ) -> None:
@@ -255,7 +276,6 @@ def experts(
 
     Exit code 0: nothing speaks against any question. 1: findings.
     """
-    from surgeval.datasets import About
     from surgeval.questions.stages.expert_questions import (
         confirmed,
         data_set_table,
@@ -271,7 +291,8 @@ def experts(
 
     new_folder(out, force=force)
     folder = out
-    known = {one.video: one for one in read_procedures(annotations, About(fps=fps))}
+    about = about_files(annotations, fps=fps, size=size, video=video, video_name=video_name, stills=stills)
+    known = {one.video: one for one in read_procedures(annotations, about)}
     questions = read_form(form, durations_s={name: one.duration_s for name, one in known.items()})
     log = None if history is None else history_from(read_plain_table(history, *HISTORY_TEXTS))
     questions = questions if log is None else confirmed(questions, log)

@@ -39,7 +39,7 @@ def opened(
     for source in sources:
         procedure = source if isinstance(source, Procedure) else read_procedure(source)
         if procedure.declared is None and default is not None:
-            procedure = replace(procedure, declared=default)
+            procedure = replace(procedure, declared=default.with_what_occurs(procedure.annotated))
         waiting = [i for i in procedure.proposed if states.get(f"{procedure.video}/{i}") is not ReviewState.CONFIRMED]
         yield replace(procedure, proposed=tuple(waiting)) if len(waiting) < len(procedure.proposed) else procedure
 
