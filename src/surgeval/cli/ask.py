@@ -54,11 +54,13 @@ def ask(
         "videos": videos, "track": track, "definitions": definitions, "frames": frames, "media": media,
         "max_tokens": max_tokens, "store": store,
     }  # fmt: skip
+    host = open_model(model, **options).host
     if dry_run:
         estimate = estimate_ask(model, requests, **asked, **options)
         emit_json(estimate.as_dict()) if json else emit("\n".join(estimate.lines()))
+        if host is not None:
+            talk(f"images or video would be sent to {host}")
         return
-    host = open_model(model, **options).host
     agreed = [*send_media_to, *([host] if host is not None and agreed_at_terminal(host, send_media_to) else [])]
     with asking_line(f"asking {model}") as meter:
         result = run(model, requests, **asked, max_cost=max_cost, send_media_to=agreed, progress=meter, **options)
