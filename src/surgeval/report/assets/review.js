@@ -30,7 +30,8 @@ async function load() {
   $("object").hidden = deciding();
   $("open").hidden = deciding();
   const say = deciding() ? "A lets it stand, C corrects" : "A confirms, C corrects, O objects";
-  $("keys").textContent = `Keys: ${say}; left and right move, G goes on to the next open one, Space plays.`;
+  const on = deciding() ? "" : ", G goes on to the next open one";
+  $("keys").textContent = `Keys: ${say}; left and right move${on}, Space plays.`;
   overview();
   show();
 }
@@ -164,6 +165,7 @@ function openForm(kind) {
   $("answer-field").hidden = kind === "object";
   $("right").value = kind === "correct" ? item().answer : "";
   $("reason").value = "";
+  $("form").scrollIntoView({ block: "center" });
   (kind === "correct" ? $("right") : $("reason")).focus();
   if (kind === "correct") $("right").select();
 }

@@ -22,9 +22,8 @@ PROGRAM = "surgeval"
 """Who proposed what nobody had proposed."""
 _KINDS = {"review.css": "text/css; charset=utf-8", "review.js": "text/javascript; charset=utf-8"}
 _FILM_KINDS = {".mp4": "video/mp4", ".mov": "video/mp4", ".webm": "video/webm", ".mkv": "video/x-matroska"}
-_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; connect-src 'self'"
-)
+_PARTS = ("script", "style", "media", "connect")
+_POLICY = "; ".join(["default-src 'none'", "img-src 'self' data:", *(f"{part}-src 'self'" for part in _PARTS)])
 _SHOWN_FRAMES = 128
 
 
