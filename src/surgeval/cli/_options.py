@@ -109,7 +109,7 @@ TrainReferences = Annotated[
     list[str], typer.Option("--train-references", metavar="FILE", help=f"Their reference answers. {_SEVERAL}")
 ]
 ReviewHistory = Annotated[
-    Path | None, typer.Option("--history", help="History of the review: keep only what two people confirmed.")
+    Path | None, typer.Option("--history", help="History of the review: unconfirmed and disputed items are left out.")
 ]
 Definitions = Annotated[
     Path | None,

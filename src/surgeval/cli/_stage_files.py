@@ -141,6 +141,18 @@ def procedures_of(
         write_procedure(base, folder / f"{number:04d}.json")
 
 
+def procedures_from(table: pl.DataFrame, about: About, measures: Measures) -> list[Procedure]:
+    """One procedure per video of a table of boxes, for tools that take procedures; a box without an instance is one."""
+    if "instance" not in table.columns:
+        table = table.with_columns(instance=pl.lit(None, dtype=pl.String))
+    place = pl.int_range(1, pl.len() + 1).over("video", "class_name").cast(pl.String)
+    named = table.with_columns(instance=pl.col("instance").fill_null(pl.col("class_name") + " box " + place))
+    return [
+        _with_instances(_bare(str(video), boxes, about, measures), boxes)
+        for (video,), boxes in named.sort("video").group_by("video", maintain_order=True)
+    ]
+
+
 def _with_instances(base: Procedure, boxes: pl.DataFrame) -> Procedure:
     tracks = tuple(_track(rows) for _, rows in boxes.group_by("instance", maintain_order=True))
     # A new instance may bear the name of an old one and be another object: no event is kept, and none was looked for.

@@ -10,12 +10,12 @@ import typer
 
 from surgeval.cli import _options as o
 from surgeval.cli._annotations import SOURCE_HELP, about_files, read_boxes, read_plain_table, read_procedures
-from surgeval.cli._console import new_folder, progress_bar, talk
+from surgeval.cli._console import new_folder, progress_bar
+from surgeval.cli._review_stages import HISTORY_TEXTS, moments, reviewed, serve, verify
+from surgeval.cli._review_tasks import check_review_tool, write_review_task
 from surgeval.cli._stage_files import detections, films, now, procedures_of, show, write_stage
 
 SourcesArgument = Annotated[list[str], typer.Argument(metavar="BOXES...", help=SOURCE_HELP, show_default=False)]
-
-HISTORY_TEXTS = ("item", "who", "at", "field", "before", "after", "note")
 
 
 def register(app: typer.Typer) -> None:
@@ -23,7 +23,8 @@ def register(app: typer.Typer) -> None:
     verb = typer.Typer(help="Go through the annotation stages, from crowd answers to instances.", no_args_is_help=True)
     for name, command in (
         ("screen", screen), ("boxes", boxes), ("cross-check", cross_check), ("reviewed", reviewed),
-        ("instances", instances), ("verify", verify), ("experts", experts),
+        ("instances", instances), ("verify", verify), ("moments", moments), ("experts", experts),
+        ("serve", serve),
     ):  # fmt: skip
         verb.command(name)(command)
     app.add_typer(verb, name="annotate")
@@ -115,44 +116,29 @@ def cross_check(
     review_fps: Annotated[
         float, typer.Option("--review-fps", help="Frame rate of the CVAT task for the review.")
     ] = 1.0,
+    review_tool: Annotated[
+        str, typer.Option("--review-tool", help="Whom the review task is for: cvat or label_studio.")
+    ] = "cvat",
     json: o.Json = False,
     force: o.Force = False,
 ) -> None:
-    """Stage 3: what a detector that never saw the videos sees otherwise, as flags and a CVAT review task."""
-    from surgeval.datasets.cvat_review import write_review
+    """Stage 3: what a detector that never saw the videos sees otherwise, as flags and a review task."""
     from surgeval.questions.stages.cross_check import Thresholds
     from surgeval.questions.stages.cross_check import cross_check as work
 
+    check_review_tool(review_tool)
     new_folder(out, force=force)
     folder = out
     about = about_files(sources, fps=fps, size=size, video=video, video_name=video_name, stills=stills)
     boxes_read = read_boxes(sources, about)
     thresholds = Thresholds(overlap=overlap, score=score, touch=min(Thresholds().touch, overlap))
     flags = work(boxes_read.table, detections(predictions, images, about), thresholds=thresholds)
-    options = {"overlap": overlap, "score": score, "fps": fps, "review_fps": review_fps}
+    options = {"overlap": overlap, "score": score, "fps": fps, "review_fps": review_fps, "review_tool": review_tool}
     inputs = [*boxes_read.paths, predictions, *([images] if images else [])]
     write_stage(folder, "cross-check", {"flags": flags}, options, inputs, measures=boxes_read.measures)
-    write_review(flags, folder / "review", sizes=boxes_read.sizes, fps=review_fps)
+    write_review_task(flags, boxes_read, folder / "review", about, tool=review_tool, fps=review_fps)
     counted = flags.group_by("kind").agg(flags=pl.len(), strong=(pl.col("strength") >= 0.8).sum()).sort("kind")
-    show({"flags": counted}, json, f"the CVAT review task is in {folder / 'review'}")
-
-
-def reviewed(
-    files: Annotated[list[Path], typer.Argument(help="Review files (XML) as exported from CVAT.")],
-    out: o.OutNeeded,
-    fps: Annotated[float, typer.Option("--fps", help="Frame rate of the CVAT task.")] = 1.0,
-    json: o.Json = False,
-    force: o.Force = False,
-) -> None:
-    """Stage 3, afterwards: the flags with the reviews of the reviewers."""
-    from surgeval.datasets.cvat_review import read_review
-
-    new_folder(out, force=force)
-    folder = out
-    flags = pl.concat([read_review(path, fps=fps) for path in files])
-    write_stage(folder, "reviewed", {"flags": flags}, {"fps": fps}, files)
-    counts = [(pl.col("review") == name).sum().alias(name) for name in ("open", "right", "wrong")]
-    show({"flags": flags.group_by("kind").agg(pl.len().alias("flags"), *counts).sort("kind")}, json, "")
+    show({"flags": counted}, json, f"the review task is in {folder / 'review'}")
 
 
 def instances(
@@ -218,39 +204,6 @@ def instances(
     named = table.group_by("video", "class_name").agg(pl.col("instance").n_unique().alias("instances"), boxes=pl.len())
     counted = tables["flags"].group_by("kind").len("flags").sort("kind")
     show({"instances": named.sort("video", "class_name"), "flags": counted}, json, "")
-
-
-def verify(
-    history: Annotated[Path, typer.Argument(help="History table (CSV) that 'instances' or 'experts' wrote.")],
-    item: Annotated[str | None, typer.Option("--item", help="Add an entry about this item.")] = None,
-    action: Annotated[str, typer.Option("--action", help="approved, objected or changed.")] = "approved",
-    who: Annotated[str, typer.Option("--who", help="Who did it.")] = "",
-    at: o.At = "",
-    field: Annotated[str, typer.Option("--field", help="For a change: what was changed.")] = "",
-    before: Annotated[str, typer.Option("--before", help="For a change: the old value.")] = "",
-    after: Annotated[str, typer.Option("--after", help="For a change: the new value.")] = "",
-    note: Annotated[str, typer.Option("--note", help="Anything worth saying.")] = "",
-    json: o.Json = False,
-) -> None:
-    """Where every item stands, after adding an entry where one is given. Entries are only ever added.
-
-    Exit code 0: two people confirmed every item. 1: something is still open.
-    """
-    from surgeval.questions.stages.history import ReviewState, action_named, history_from
-
-    log = history_from(read_plain_table(history, *HISTORY_TEXTS))
-    if item is not None:
-        more = {"field": field, "before": before, "after": after, "note": note}
-        log = log.add(item, action_named(action), who, at=at or now(), **more)
-        log.table().write_csv(history)
-        talk(f"added to {history}")
-    states = log.states()
-    frame = pl.DataFrame(
-        [(name, state.value, len(log.of(name))) for name, state in states.items()],
-        schema={"item": pl.String, "state": pl.String, "entries": pl.Int64}, orient="row",
-    )  # fmt: skip
-    show({"items": frame}, json, "")
-    raise typer.Exit(int(any(state is not ReviewState.CONFIRMED for state in states.values())))
 
 
 def experts(

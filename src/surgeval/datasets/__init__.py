@@ -49,6 +49,7 @@ __all__ = [
     "endoscapes2023",
     "join_procedures",
     "joined",
+    "label_studio_review",
     "leakage_table",
     "open_data_set",
     "question_rows",

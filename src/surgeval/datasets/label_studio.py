@@ -33,6 +33,10 @@ from surgeval.schema.tracks import Phase, Procedure, Track
 
 TITLE = "Label Studio JSON (video rectangles, timeline labels, shapes on images)"
 FILE_NAME = "label_studio.json"
+FLAGS = "surgeval_flags"
+"""The key of a task's data under which a review keeps its flags."""
+FLAG = "flag"
+"""The control of regions that mark what is to be looked at again; they are no annotations."""
 _SIDES = ("x", "y", "width", "height")
 Keyframe = tuple[int, tuple[float, float, float, float], bool]
 """Frame from 0, box in pixels, whether the object stays until the next one."""
@@ -90,14 +94,14 @@ def _full_task(task: dict[str, Any]) -> dict[str, Any]:
     values = [(control, value) for control, listed in task.items() for value in rows(listed)]
     results = [
         {"original_width": value.get("original_width"), "original_height": value.get("original_height")}
-        | {"id": f"{control} {place}", "type": kind, "value": value}
+        | {"id": f"{control} {place}", "from_name": control, "type": kind, "value": value}
         for place, (control, value) in enumerate(values, start=1)
         if (kind := _kind(value))
     ]
     if "annotations" in task or not results:
         return task
     annotation = {"completed_by": task.get("annotator"), "result": results}
-    data = {key: task[key] for key in ("video", "image") if task.get(key)}
+    data = {key: task[key] for key in ("video", "image", SHELL, FLAGS) if task.get(key)}
     return {"id": task.get("id"), "data": data, "annotations": [annotation]}
 
 
@@ -130,7 +134,7 @@ def _task_drafts(task: dict[str, Any], position: int, path: Path, about: About) 
         drafts[0].note("cancelled", f"{len(annotations) - len(kept)} cancelled annotations are not kept")
     if drafts and (predictions := rows(task.get("predictions"))):
         drafts[0].note("predictions", f"{len(predictions)} predictions of models are not kept")
-    if drafts and (more := sorted(str(key) for key in data if key not in ("video", SHELL))):
+    if drafts and (more := sorted(str(key) for key in data if key not in ("video", SHELL, FLAGS))):
         drafts[0].note("task-data", f"the task's data {', '.join(map(repr, more))[:200]} are not kept")
     return drafts
 
@@ -148,6 +152,7 @@ class _Reader:
     def take(self, results: list[dict[str, Any]]) -> None:
         """Take over all results."""
         draft = self.draft
+        results = [row for row in results if row.get("from_name") != FLAG]
         shell = self.data.get(SHELL)
         if isinstance(shell, dict):
             draft.width_px, draft.height_px = whole(shell.get("width_px")), whole(shell.get("height_px"))
@@ -260,14 +265,18 @@ class _Reader:
 
 def write(procedure: Procedure, path: str | Path) -> list[Finding]:
     """What the file cannot hold of the procedure; the rest is written as one task, one frame a second."""
-    results = [
-        _rectangle(track, procedure) for track in (*procedure.tracks, *procedure.instruments) if track.in_view.any()
-    ]
-    results += [_timeline(phase, position) for position, phase in enumerate(procedure.phases, start=1)]
     data = {"video": f"{procedure.video}.mp4", SHELL: shell_of(procedure)}
-    task = {"id": 1, "data": data, "annotations": [{"id": 1, "was_cancelled": False, "result": results}]}
+    annotation = {"id": 1, "was_cancelled": False, "result": results_of(procedure)}
+    task = {"id": 1, "data": data, "annotations": [annotation]}
     write_text(path, json.dumps([task], separators=(",", ":")) + "\n")
     return losses(procedure, read(path).procedures[0], tool="label_studio")
+
+
+def results_of(procedure: Procedure) -> list[dict[str, Any]]:
+    """The boxes and phases of a procedure as regions, one frame a second."""
+    tracks = (*procedure.tracks, *procedure.instruments)
+    results = [_rectangle(track, procedure) for track in tracks if track.in_view.any()]
+    return results + [_timeline(phase, position) for position, phase in enumerate(procedure.phases, start=1)]
 
 
 def _rectangle(track: Track, procedure: Procedure) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from surgeval.cli import build_app
 from surgeval.datasets import write_annotations
-from surgeval.errors import FileUnreadable, Misuse, TableInvalid, UnknownName, WouldOverwrite
+from surgeval.errors import FileUnreadable, Misuse, UnknownName, WouldOverwrite
 from surgeval.questions.stages.box_tables import boxes_of
 from surgeval.questions.stages.expert_questions import FORM_COLUMNS
 from surgeval.schema.procedure_files import read_procedure, write_procedure
