@@ -169,6 +169,7 @@ KINDS: dict[str, Callable[[], pl.DataFrame]] = {
     "judges": partial(_things, "judges", "judge", lambda kind: {"usage": kind.USAGE}),
     "metrics": partial(_things, "metrics", "metric", _metric),
     "rules": partial(_things, "rules", "rule", lambda rule: {"what it does": rule.summary}),
+    "tasks": partial(_things, "tasks", "task", lambda task: {"study": task.study, "what is asked": task.summary}),
     "scores": _scores,
     "profiles": _profiles,
     "formats": _formats,
