@@ -205,11 +205,13 @@ LOCAL: dict[str, str] = {
     "--classes": "evaluate: their names; audit tables: how many",
     "--clock": "simulate writes the clock, rehearse shows it",
     "--columns": "evaluate: columns of predictions, not of a score table; audit tables: headings of printed tables",
+    "--definitions": "ask: shown before every question; others read the classes in it",
     "--engine": "doctor looks at several, others run in one",
     "--fps": "simulate: of the videos to paint; evaluate phases, annotate reviewed: of frame numbers, no file to ask",
     "--judge": "judge check asks one",
     "--kind": "submission new: of starter pack; audit tables: of classification",
     "--missing": "score: what a question without response is",
+    "--model": "ask: who is asked; others: what a model is called",
     "--metric": "evaluate: metrics to compute, repeatable",
     "--out": "demo, rehearse, report and supplement always write, and name where",
     "--overlap": "annotate: thresholds of two stages; evaluate detection: box or mask",
@@ -227,6 +229,7 @@ LOCAL: dict[str, str] = {
     "--weights": "aggregate: of phases; ensembles: of models; rehearse and submission: files of a model",
     "--unit": "agreement: what was rated; failures: the finest unit",
     "--video": "agreement: a column; simulate: a switch; annotate: a film",
+    "--videos": "ask: a folder of films; evaluate: which of the videos",
     "--video-column": "evaluate detection: a key of images",
 }
 """Names that several verbs use for different things, and the reason."""

@@ -44,9 +44,8 @@ def ask(
     force: o.Force = False,
 ) -> None:
     """Ask a model; exit 1 where it answered nothing."""
-    from surgeval.models import open_model, options_from
-    from surgeval.models._ask import ask as run
-    from surgeval.models._ask import estimate_ask
+    from surgeval.models import ask as run
+    from surgeval.models import estimate_ask, open_model, options_from
 
     _check_out(out, force=force)
     options = options_from(model_option)
@@ -54,11 +53,13 @@ def ask(
         "videos": videos, "track": track, "definitions": definitions, "frames": frames, "media": media,
         "max_tokens": max_tokens, "store": store,
     }  # fmt: skip
+    host = open_model(model, **options).host
     if dry_run:
         estimate = estimate_ask(model, requests, **asked, **options)
         emit_json(estimate.as_dict()) if json else emit("\n".join(estimate.lines()))
+        if host is not None:
+            talk(f"images or video would be sent to {host}")
         return
-    host = open_model(model, **options).host
     agreed = [*send_media_to, *([host] if host is not None and agreed_at_terminal(host, send_media_to) else [])]
     with asking_line(f"asking {model}") as meter:
         result = run(model, requests, **asked, max_cost=max_cost, send_media_to=agreed, progress=meter, **options)

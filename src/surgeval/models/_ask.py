@@ -234,7 +234,8 @@ def _findings(model: Model, counts: RunCounts) -> Iterator[Finding]:
             "failed for good": counts.permanent, "not asked": counts.not_asked,
         }  # fmt: skip
         each = ", ".join(f"{number} {kind}" for kind, number in kinds.items() if number)
-        text = f"{lost} of {counts.prompts} questions have no answer: {each}{first}; run again to ask what may pass"
+        text = f"{lost} of {counts.prompts} questions have no answer: {each}{first}"
+        text += "; run again to ask once more those that nobody answered in time" if counts.transient else ""
         yield Finding("unanswered", Severity.WARNING, text)
     if counts.cut:
         text = f"{counts.cut} answers reached the token limit and may have lost their end; give more with --max-tokens"

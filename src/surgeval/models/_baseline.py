@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from surgeval.models._model import Can, Done, Outcome, Price, Prompt, Trouble
+from surgeval.models._model import FREE, Can, Done, Outcome, Price, Prompt, Trouble
 from surgeval.schema.outcomes import Status
 
 YES = 0.5
@@ -19,7 +19,7 @@ class Baseline:
     kind = "baseline"
     revision = ""
     host: str | None = None
-    price: Price | None = None
+    price: Price | None = FREE
     stored = False
     can = Can(images=True, video=True, spans=True, boxes="xyxy-pixels", scores=True, seeds=True, schema=True)
 

@@ -94,7 +94,5 @@ def estimate(
             requests, pictures, most_out = requests + 1, pictures + prompt.frames, most_out + prompt.max_tokens
             tokens_in += tokens_in_of(prompt)
     cost = None if model.price is None else model.price.of(tokens_in, most_out)
-    if model.price is None and model.host is None:
-        cost = 0.0
     hours = requests * SECONDS_PER_REPLY / max(1, at_once) / 3600
     return Estimate(requests, reused, pictures, round(tokens_in), most_out, cost, hours)

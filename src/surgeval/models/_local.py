@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from surgeval.asking.fingerprint import folder_mark
 from surgeval.errors import ExtraNeeded, InputInvalid
-from surgeval.models._model import Can, Done, Outcome, Picture, Price, Prompt, Trouble
+from surgeval.models._model import FREE, Can, Done, Outcome, Picture, Price, Prompt, Trouble
 from surgeval.models._open import ModelOptions
 from surgeval.schema.outcomes import Status
 
@@ -44,7 +44,7 @@ class LocalModel(ABC):
     """
 
     host: str | None = None
-    price: Price | None = None
+    price: Price | None = FREE
     stored = True
     can: Can
 

@@ -165,6 +165,9 @@ class Price(NamedTuple):
         return (tokens_in * self.per_million_in + tokens_out * self.per_million_out) / 1e6
 
 
+FREE = Price(0.0, 0.0)
+"""Of whatever runs here."""
+
 Done = Callable[[int, Outcome], None]
 """Called with the position of a prompt and what became of it."""
 
@@ -181,6 +184,7 @@ class Model(Protocol):
     host: str | None
     """Where media go; None where nothing leaves this machine."""
     price: Price | None
+    """None where nobody has said it."""
     parameters: Mapping[str, Any]
     """Everything else that can change an answer, as plain data."""
     stored: bool

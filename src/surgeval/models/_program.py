@@ -22,7 +22,7 @@ from surgeval.asking.plan import Rules
 from surgeval.asking.session import Answered, Entrant, Session, Workplace, open_session
 from surgeval.asking.shelf import Shelf
 from surgeval.errors import EngineFailed, ProgramMissing
-from surgeval.models._model import Can, Clip, Done, Outcome, Picture, Price, Prompt, Trouble
+from surgeval.models._model import FREE, Can, Clip, Done, Outcome, Picture, Price, Prompt, Trouble
 from surgeval.models._open import ModelOptions
 from surgeval.sandbox import Engine, Mount
 from surgeval.schema.outcomes import Status
@@ -58,7 +58,7 @@ class ProgramModel:
     """
 
     host: str | None = None
-    price: Price | None = None
+    price: Price | None = FREE
     stored = True
 
     def __init__(

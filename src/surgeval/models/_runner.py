@@ -106,7 +106,7 @@ def ask_all(
         Misuse: `max_cost` is given and nobody knows the price of the model.
         RunInterrupted: An answer cannot be stored; what was stored before is there.
     """
-    if max_cost is not None and model.price is None and model.host is not None:
+    if max_cost is not None and model.price is None:
         raise Misuse(
             f"model {model.name!r} has no known price, so a limit of {max_cost:g} cannot be kept; give price=IN/OUT"
         )

@@ -15,7 +15,7 @@ from typing import Any
 
 from surgeval.asking.fingerprint import file_mark
 from surgeval.errors import FileUnreadable, InputInvalid
-from surgeval.models._model import Can, Done, Outcome, Price, Prompt, Trouble
+from surgeval.models._model import FREE, Can, Done, Outcome, Price, Prompt, Trouble
 from surgeval.models._open import ModelOptions
 from surgeval.schema.outcomes import OF_A_RESPONSE, Status
 
@@ -28,7 +28,7 @@ class FileModel:
 
     kind = "file"
     host: str | None = None
-    price: Price | None = None
+    price: Price | None = FREE
     stored = False
 
     def __init__(self, path: Path, options: ModelOptions) -> None:
