@@ -15,6 +15,7 @@ from surgeval.models import Can, Outcome
 from surgeval.schema.outcomes import Status
 from surgeval.tasks import TASKS, open_task, parse_run, run_task
 from surgeval.tasks.cases import cases_of
+from surgeval.tasks.prepare import TaskOptions, prepare_task
 from surgeval.tasks.prompts import Asks, chosen_prompt, prompts_of
 from surgeval.tasks.task import Form, Layout
 from task_folders import build, right_answer
@@ -77,17 +78,22 @@ def test_a_baseline_runs_from_the_folder_to_the_score_table(name: str, folder_of
 def test_right_answers_are_right_and_a_lost_one_is_wrong_or_left_out(name: str, folder_of: Any, tmp_path: Path) -> None:
     task = open_task(name)
     root = folder_of(name)
-    rows = {row["case"]: row for row in cases_of(task, root).table.to_dicts()}
+    prepared = prepare_task(task, ScriptedModel(str).can, root, TaskOptions(), frames=tmp_path)
+    rows = {row["case"]: row for row in prepared.cases.table.to_dicts()}
     lost = max(rows)
     model = ScriptedModel(lambda prompt: "..." if prompt.id == lost else right_answer(task, rows[prompt.id]))
     result = run_task(name, model=model, root=root, frames=tmp_path / "frames")
     assert result.answers.filter(pl.col("reading") == "failed")["case"].to_list() == [lost]
     assert result.share_lost == pytest.approx(1 / len(model.asked))
-    by_policy = dict(result.policies.filter(pl.col("metric") == result.headline).select("policy", "value").rows())
+    headline = result.policies.filter(pl.col("metric") == result.headline)
+    by_policy = {
+        (policy, labels): value for policy, labels, value in headline.select("policy", "labels", "value").rows()
+    }
+    rule = task.scored.labels if task.answer.form in (Form.CHOICE, Form.LABELS) else ""
+    assert by_policy["wrong", rule] == pytest.approx(result.value(result.headline))
     if task.answer.form not in WORDLESS:
         assert result.value(result.headline) < 1.0
-        assert by_policy["excluded"] == pytest.approx(1.0)
-        assert result.value(result.headline) == pytest.approx(by_policy["wrong"], abs=0.5)
+        assert by_policy["excluded", rule] == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("name", ["phase-c80", "e-det-im", "tool-es"])

@@ -96,7 +96,7 @@ def run(
     shots: int = typer.Option(0, "--shots", min=0, help="Examples of every class before each question."),
     prompts: str | None = typer.Option(None, "--prompts", help="mended or faithful; mended where there is one."),
     family: str | None = typer.Option(
-        None, "--family", help="Family of prompts; by what the model can do if left out."
+        None, "--prompt-family", help="Family of prompts; by what the model can do if left out."
     ),
     split: str | None = _SPLIT,
     videos: VideosOption = "",

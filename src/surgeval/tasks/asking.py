@@ -55,11 +55,11 @@ class Asking:
         for row in self.cases.table.iter_rows(named=True):
             yield from self._of_case(row, {**self._values(row), **fixed})
 
-    def again(self, row: Mapping[str, Any], said: str) -> Prompt:
+    def again(self, row: Mapping[str, Any], reply: str) -> Prompt:
         """The one further question where an answer could not be read."""
         prompt = next(self._of_case(row, self._values(row)))
         wanted = f"JSON of this schema: {json.dumps(self.schema)}" if self.schema else f"one of {self._classes}"
-        texts = (*prompt.parts, _ASK_AGAIN.format(said[:2000], wanted))
+        texts = (*prompt.parts, _ASK_AGAIN.format(reply[:2000], wanted))
         return self._prompt(str(row["case"]), texts, row, schema=self.schema)
 
     @property

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from surgeval.asking.meter import Progress
 from surgeval.errors import InputInvalid, Misuse
-from surgeval.models import RunCounts
-from surgeval.models._ask import ask
+from surgeval.models import RunCounts, ask
 from surgeval.scoring.result import ScoreResult
 from surgeval.scoring.run import score
 from surgeval.tasks._catalogue import open_task
