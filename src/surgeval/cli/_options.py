@@ -23,7 +23,7 @@ TableArgument = Annotated[
 ]
 
 # What every verb may have.
-_OUT = "Folder for everything, with a manifest; a single table may go to a .csv or .parquet."
+_OUT = "Folder for everything, with a manifest; verbs that make a single table take a .csv or .parquet too."
 Out = Annotated[Path | None, typer.Option("--out", help=_OUT)]
 OutNeeded = Annotated[Path, typer.Option("--out", help=_OUT)]
 Force = Annotated[
@@ -109,7 +109,7 @@ TrainReferences = Annotated[
     list[str], typer.Option("--train-references", metavar="FILE", help=f"Their reference answers. {_SEVERAL}")
 ]
 ReviewHistory = Annotated[
-    Path | None, typer.Option("--history", help="History of the review: keep only what two people confirmed.")
+    Path | None, typer.Option("--history", help="History of the review: unconfirmed and disputed items are left out.")
 ]
 Definitions = Annotated[
     Path | None,
@@ -119,7 +119,14 @@ Context = Annotated[
     str,
     typer.Option("--context", metavar="S,...", help="Lengths in s that tell short, medium and long contexts apart."),
 ]
-Model = Annotated[str, typer.Option("--model", help="What the model is called in tables.")]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        help="What the model is called in tables. Default: the name of the file of answers or predictions.",
+        show_default=False,
+    ),
+]
 
 # Asking models.
 ModelSpec = Annotated[str, typer.Option("--model", help="One of {models}.")]
@@ -158,6 +165,29 @@ ProcedureType = Annotated[
 ]
 Center = Annotated[
     str | None, typer.Option("--center", help="Of the videos, where files of annotation tools do not say.")
+]
+Size = Annotated[
+    str | None, typer.Option("--size", metavar="WIDTHxHEIGHT", help="Of the frames in px, where files do not say.")
+]
+Film = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--video",
+        metavar="[NAME=]FILE",
+        help="Film of a video: its size, frame rate and duration count where files tell none; may be repeated.",
+    ),
+]
+VideoName = Annotated[
+    str | None, typer.Option("--video-name", help="Of the video of every file, such as of the jobs of one CVAT task.")
+]
+Stills = Annotated[bool, typer.Option("--stills", help="Every image is a video of its own, of one second.")]
+WhatAnnotated = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--annotated",
+        help="What was annotated where no file says: all, classes, events, phases, attributes, an event, class:NAME,"
+        " seconds:0-600, by:NAME; may be repeated.",
+    ),
 ]
 At = Annotated[str, typer.Option("--at", help="When, for the history (ISO 8601). Default: now.")]
 
@@ -232,6 +262,7 @@ LOCAL: dict[str, str] = {
     "--unit": "agreement: what was rated; failures: the finest unit",
     "--video": "agreement: a column; simulate: a switch; annotate: a film",
     "--videos": "ask: a folder of films; evaluate: which of the videos",
+    "--video": "agreement: a column; simulate: a switch; annotate instances: also for appearance",
     "--video-column": "evaluate detection: a key of images",
 }
 """Names that several verbs use for different things, and the reason."""
