@@ -260,7 +260,6 @@ LOCAL: dict[str, str] = {
     "--phase": "rehearse can do without one",
     "--weights": "aggregate: of phases; ensembles: of models; rehearse and submission: files of a model",
     "--unit": "agreement: what was rated; failures: the finest unit",
-    "--video": "agreement: a column; simulate: a switch; annotate: a film",
     "--videos": "ask: a folder of films; evaluate: which of the videos",
     "--video": "agreement: a column; simulate: a switch; annotate instances: also for appearance",
     "--video-column": "evaluate detection: a key of images",
