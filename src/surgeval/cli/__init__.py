@@ -57,6 +57,7 @@ VERBS: tuple[str, ...] = (
     "study",
     "submission",
     "supplement",
+    "task",
     "width-ratio",
 )
 """Each names a module here (`-` written `_`) whose `register(app)` adds the verb."""
