@@ -3,6 +3,8 @@
 from surgeval.audit.tables.audit import TableAudit as TableAudit
 from surgeval.audit.tables.audit import audit_tables as audit_tables
 from surgeval.errors import SurgevalError as SurgevalError
+from surgeval.models._ask import AskResult as AskResult
+from surgeval.models._ask import ask as ask
 from surgeval.questions.benchmark import Benchmark as Benchmark
 from surgeval.questions.make import make_questions as make_questions
 from surgeval.report.report import Report as Report

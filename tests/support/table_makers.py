@@ -32,6 +32,7 @@ from surgeval.submissions.phase import phase_of
 from surgeval.submissions.phase_run import run_submission
 from surgeval.submissions.phase_status import submission_status
 from surgeval.submissions.starter import new_pack
+from surgeval.video.images import write_png
 
 Tables = dict[str, pl.DataFrame]
 VIDEOS = ("u", "v", "w")
@@ -182,6 +183,14 @@ def _audit() -> Tables:
     return dict(surgeval.audit_tables(rows, kind="multi-class").tables)
 
 
+def _ask() -> Tables:
+    requests, _ = questions()
+    with tempfile.TemporaryDirectory() as folder:
+        for video in {request.video for request in requests}:
+            write_png(np.full((16, 24, 3), 90, np.uint8), Path(folder) / f"{video}.png")
+        return dict(surgeval.ask("constant:yes", requests, videos=folder, track="frame").tables)
+
+
 def _rehearsal() -> Tables:
     with tempfile.TemporaryDirectory() as folder:
         pack = Path(folder) / "pack"
@@ -203,6 +212,7 @@ def _submission() -> Tables:
 
 
 MAKERS: dict[str, Callable[[], Tables]] = {
+    "ask": _ask,
     "score": _score,
     "audit": _audit,
     "floors": _floors,

@@ -23,7 +23,7 @@ TableArgument = Annotated[
 ]
 
 # What every verb may have.
-_OUT = "Folder for everything, with a manifest; a single table may go to a .csv or .parquet."
+_OUT = "Folder for everything, with a manifest; verbs that make a single table take a .csv or .parquet too."
 Out = Annotated[Path | None, typer.Option("--out", help=_OUT)]
 OutNeeded = Annotated[Path, typer.Option("--out", help=_OUT)]
 Force = Annotated[
@@ -119,7 +119,42 @@ Context = Annotated[
     str,
     typer.Option("--context", metavar="S,...", help="Lengths in s that tell short, medium and long contexts apart."),
 ]
-Model = Annotated[str, typer.Option("--model", help="What the model is called in tables.")]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        help="What the model is called in tables. Default: the name of the file of answers or predictions.",
+        show_default=False,
+    ),
+]
+
+# Asking models.
+ModelSpec = Annotated[str, typer.Option("--model", help="One of {models}.")]
+ModelOption = Annotated[
+    list[str],
+    typer.Option(
+        "--model-option",
+        metavar="NAME=VALUE",
+        help="How the model is opened, such as concurrency=4, per_minute=60, price=2.5/10 (money per million tokens in"
+        " and out), video=yes, dtype=bfloat16; may be repeated.",
+        show_default=False,
+    ),
+]
+SendMediaTo = Annotated[
+    list[str],
+    typer.Option(
+        "--send-media-to",
+        metavar="HOST",
+        help="Agree that images and video go to this host, which is not this machine; may be repeated.",
+        show_default=False,
+    ),
+]
+MaxCost = Annotated[
+    float | None, typer.Option("--max-cost", min=0, help="Money that must not be exceeded; needs the price.")
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be asked, and what it would take; send nothing.")
+]
 
 # Annotations.
 Fps = Annotated[
@@ -160,6 +195,10 @@ STORE = Path(".surgeval")
 """The folder of what was asked once, in the working folder, where nobody chose another."""
 Store = Annotated[
     Path, typer.Option("--store", help="Folder that keeps verdicts between runs; nothing is asked twice.")
+]
+
+AnswerStore = Annotated[
+    Path, typer.Option("--store", help="Folder that keeps answers between runs; nothing is asked twice.")
 ]
 
 JudgeTokens = Annotated[

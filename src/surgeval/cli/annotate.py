@@ -174,8 +174,11 @@ def instances(
     from surgeval.questions.stages.consistency import consistency_flags
     from surgeval.questions.stages.history import first_proposals
     from surgeval.questions.stages.instances import propose_instances
+    from surgeval.video import pyav
 
     new_folder(out, force=force)
+    if video:
+        pyav()
     folder = out
     about = about_files(
         sources, fps=fps, size=size, video=video, video_name=video_name, stills=stills, annotated=annotated,
