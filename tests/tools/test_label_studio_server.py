@@ -26,6 +26,8 @@ from surgeval.schema.tracks import Procedure
 
 PROGRAM = os.environ.get("LABEL_STUDIO", "")
 pytestmark = pytest.mark.skipif(not PROGRAM, reason="no Label Studio: LABEL_STUDIO names no program (make test-tools)")
+DATA = os.environ.get("LABEL_STUDIO_DATA", "")
+"""A data folder of Label Studio to use again: making its data base takes minutes."""
 TOKEN = "0123456789abcdef0123456789abcdef01234567"
 START_S = 280
 Call = Callable[..., Any]
@@ -40,9 +42,10 @@ def free_port() -> int:
 @pytest.fixture(scope="module")
 def call(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
     """A function that asks the server, which runs as long as this file is tested."""
-    home, port = tmp_path_factory.mktemp("label_studio"), free_port()
+    home, port = Path(DATA) if DATA else tmp_path_factory.mktemp("label_studio"), free_port()
     base = f"http://127.0.0.1:{port}"
     quiet = {"LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN": "true", "COLLECT_ANALYTICS": "false", "SENTRY_DSN": ""}
+    quiet |= {"LATEST_VERSION_CHECK": "false"}
     account = ["--username", "a@example.org", "--password", "a-long-password-1", "--user-token", TOKEN]
     place = ["--data-dir", str(home), "--internal-host", "127.0.0.1", "--port", str(port)]
     command = [PROGRAM, "start", "--no-browser", *place, *account]
@@ -52,9 +55,8 @@ def call(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
         def asked(path: str, body: Any = None) -> Any:
             data = None if body is None else json.dumps(body).encode()
             head = {"Authorization": f"Token {TOKEN}", "Content-Type": "application/json"}
-            with urllib.request.urlopen(
-                urllib.request.Request(base + path, data=data, headers=head), timeout=120
-            ) as reply:
+            request = urllib.request.Request(base + path, data=data, headers=head)
+            with urllib.request.urlopen(request, timeout=120) as reply:
                 return json.loads(reply.read())
 
         try:

@@ -227,6 +227,7 @@ Runtime = Annotated[
 Pdf = Annotated[bool, typer.Option("--pdf", help="Write the report as PDF too, without a browser or LaTeX.")]
 
 LOCAL: dict[str, str] = {
+    "--annotations": "annotate experts cannot do without; annotate serve looks in its folder first",
     "--baseline": "rank: models that others must beat; strata: what a stratum is compared with",
     "--boot": "rank: its default depends on the rule, and 0 leaves the resamples out",
     "--by": "strata: required, columns may overlap; annotate: who proposes; evaluate, supplement: each by itself",
@@ -249,12 +250,15 @@ LOCAL: dict[str, str] = {
     "--overlap": "annotate: thresholds of two stages; evaluate detection: box or mask",
     "--predictions": "each kind of evaluation takes other files",
     "--properties": "failures joins several tables, evaluate takes one keyed by case or video",
+    "--rater": "agreement: a column; annotate serve: a person",
+    "--ratings": "annotate moments: forms; annotate experts: times",
     "--references": "each kind of evaluation takes other files; lint, ensembles and supplement can do without",
     "--rule": "rank: of ranking; strata: of drawing",
     "--shard": "submission run: of the questions, by default all; evaluate: of the predictions",
     "--store": "judge check measures now, and keeps nothing unless asked to",
     "--split": "evaluate cvs: of Endoscapes; failure-table: groups of rows",
     "--task": "check: repeatable",
+    "--tolerance": "agreement: a chance; annotate moments: seconds",
     "--title": "report: the folder's name when left out",
     "--track": "questions makes several; rehearse and score take one",
     "--phase": "rehearse can do without one",
