@@ -16,7 +16,9 @@ from surgeval.cli.ask import agreed_at_terminal
 from surgeval.errors import InputInvalid, UnknownName
 
 if TYPE_CHECKING:
+    from surgeval.scoring.result import ScoreResult
     from surgeval.tasks import TaskInstance
+    from surgeval.tasks.result import TaskResult
 
 _NAME = typer.Argument(..., help="A name of `surgeval task list`, or a TOML file of a task.")
 _ROOT_HELP = "Folder of the data set, or your own with cases.csv."
@@ -34,8 +36,11 @@ _LENIENT = typer.Option(False, "--lenient", help=_LENIENT_HELP)
 def register(app: typer.Typer) -> None:
     """Add the verb."""
     task = typer.Typer(help="Run models on surgical tasks that are data.", no_args_is_help=True)
-    for name, command in {"list": list_tasks, "show": show, "check": check, "run": run, "parse": parse}.items():
-        task.command(name)(command)
+    task.command("list")(list_tasks)
+    task.command("show")(show)
+    task.command("check")(check)
+    task.command("run")(run)
+    task.command("parse")(parse)
     task.command("board")(board)
     app.add_typer(task, name="task")
 
@@ -148,13 +153,14 @@ def run(
             asked: dict[str, Any] = {
                 "model": spec, "root": root, "store": store, "max_cost": max_cost, "send_media_to": agreed, **options
             }  # fmt: skip
+            result: TaskResult | ScoreResult
             with asking_line(f"{task.name}, {spec}") as meter:
                 if task.data.layout is Layout.QUESTIONS:
                     result, counts = run_questions(task, judges=judge, progress=meter, **asked)
                     lost = counts.all_failed
                 else:
-                    result = run_task(task, frames=store, level=level, progress=meter, **given, **asked)
-                    lost = result.nothing_came
+                    result = ran = run_task(task, frames=store, level=level, progress=meter, **given, **asked)
+                    lost = ran.nothing_came
             deliver(result, out=places[task.name, spec], as_json=json, force=force)
             nothing = nothing or lost
     if nothing:
