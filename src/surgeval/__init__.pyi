@@ -69,6 +69,11 @@ from surgeval.stats.strata import StrataResult as StrataResult
 from surgeval.stats.strata import strata as strata
 from surgeval.submissions.rehearsal import Rehearsal as Rehearsal
 from surgeval.submissions.rehearsal import rehearse as rehearse
+from surgeval.tasks.board import BoardResult as BoardResult
+from surgeval.tasks.board import task_board as task_board
+from surgeval.tasks.result import TaskResult as TaskResult
+from surgeval.tasks.run import parse_run as parse_run
+from surgeval.tasks.run import run_task as run_task
 
 __version__: str
 __all__: list[str]

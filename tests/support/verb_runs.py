@@ -52,9 +52,15 @@ FOLDER_VERBS: dict[str, list[str]] = {
     "audit tables": ["audit", "tables", "printed.md", "--kind", "multi-class"],
     "submission check": ["submission", "check", "--phase", "phase.toml", "--description", "method.md"],
     "submission status": ["submission", "status", "--phase", "phase.toml", "--run", "run"],
+    "task board": [
+        "task", "board", "--task", "phase-c80", "--contrast", "models", "--first", "GPT-4o", "--second", "CLIP",
+    ],
 }  # fmt: skip
 """The words of a run, without its output."""
 MADE_IN_PYTHON: dict[str, Callable[[], Any]] = {
+    "task board": lambda: surgeval.task_board(
+        [], tasks=["phase-c80"], contrast="models", first=["GPT-4o"], second=["CLIP"]
+    ),
     "score": lambda: surgeval.score(
         "requests.json", "references.json", "moody.json", judges=["exact"], replicates=20
     ),

@@ -8,14 +8,15 @@ import pytest
 HEAVY = ("torch", "transformers", "django", "altair", "av", "pandas", "numba", "matplotlib")
 
 PUBLIC = """
-    AdjustedResult AggregationResult AgreementResult AskResult Benchmark Capability ComparisonResult CooccurrenceResult
-    DependenceResult DiffResult EnsembleResult EvaluationResult FailureTableResult FailuresResult FloorsResult
-    InfluenceResult IntervalResult Ledger LintReport Procedure ProfilesResult RankResult Reference Rehearsal Report
-    Request Response ScoreResult ScoreTable Simulation StrataResult StudyResult SupplementResult SurgevalError
-    TableAudit WidthRatioResult
+    AdjustedResult AggregationResult AgreementResult AskResult Benchmark BoardResult Capability ComparisonResult
+    CooccurrenceResult DependenceResult DiffResult EnsembleResult EvaluationResult FailureTableResult FailuresResult
+    FloorsResult InfluenceResult IntervalResult Ledger LintReport Procedure ProfilesResult RankResult Reference
+    Rehearsal Report Request Response ScoreResult ScoreTable Simulation StrataResult StudyResult SupplementResult
+    SurgevalError TableAudit TaskResult WidthRatioResult
     adjusted_effects aggregate agreement ask audit_tables combine compare cooccurrence dependence diff ensembles
-    evaluate failure_table failures floors influence interval lint make_questions make_report metric_interval profiles
-    rank read_procedure read_score_table rehearse score simulate strata study supplement width_ratio write_procedure
+    evaluate failure_table failures floors influence interval lint make_questions make_report metric_interval
+    parse_run profiles rank read_procedure read_score_table rehearse run_task score simulate strata study supplement
+    task_board width_ratio write_procedure
 """
 
 
@@ -78,7 +79,8 @@ import numba, numpy, polars, scipy.stats, typer  # and so may others
 MODULES = ("fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty")
 sys.modules.update(dict.fromkeys(MODULES))
 for place, names in {
-    os: ("O_CLOEXEC", "O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "O_PATH", "geteuid", "fork", "killpg", "pread"),
+    os: ("O_CLOEXEC", "O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "O_PATH", "geteuid", "fork", "killpg", "pread",
+         "getloadavg", "getuid", "memfd_create", "pidfd_open", "sched_getaffinity", "sysconf", "unshare"),
     signal: ("SIGALRM", "SIGKILL", "pidfd_send_signal"),
     socket: ("AF_UNIX",),
 }.items():
@@ -99,10 +101,26 @@ try:
     LineFile(pathlib.Path("never-made.jsonl"), lock=True)
 except Misuse as error:
     print(error)
+
+from surgeval.sandbox import open_engine
+for sys.platform in ("win32", "darwin"):
+    try:
+        open_engine("process")
+    except Misuse as error:
+        print(error)
+rows = [(model, f"c{n}", f"p{n % 4}", n % 7 / 7 + bonus) for n in range(12) for model, bonus in (("A", 0), ("B", 0.1))]
+table = polars.DataFrame(rows, schema=["model", "case", "patient", "dice"], orient="row")
+print(surgeval.study(table).verdict[0])
 """
 
 
 def test_every_module_can_be_imported_without_what_only_posix_has() -> None:
     done = subprocess.run([sys.executable, "-c", WITHOUT_POSIX], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "never-made.jsonl: stores and journals need the file locks of Linux or macOS" in done.stdout
+    locks, *engines, verdict = done.stdout.splitlines()
+    assert "never-made.jsonl: stores and journals need the file locks of Linux or macOS" in locks
+    assert engines == [
+        f"engine 'process' needs Linux, this is {system}: use WSL on Windows, a virtual machine on macOS"
+        for system in ("win32", "darwin")
+    ]
+    assert verdict.startswith("B has the highest dice")

@@ -6,6 +6,7 @@ Verbs print talk to stderr and results to stdout or `--out`. Exit codes: 0 done,
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
@@ -13,6 +14,7 @@ import typer
 
 from surgeval.cli._catalogues import CatalogueHelp
 from surgeval.cli._console import emit_json, talk
+from surgeval.cli._waiting import waiting
 from surgeval.errors import InputInvalid, SurgevalError
 
 __all__ = ["main"]
@@ -55,6 +57,7 @@ VERBS: tuple[str, ...] = (
     "study",
     "submission",
     "supplement",
+    "task",
     "width-ratio",
 )
 """Each names a module here (`-` written `_`) whose `register(app)` adds the verb."""
@@ -92,7 +95,8 @@ def _root(
 def main() -> None:
     """Run the command line; what is wrong with inputs or the machine becomes one line on stderr and exit code 2."""
     try:
-        build_app()()
+        with waiting(_verb(sys.argv)):
+            build_app()()
     except SurgevalError as error:
         if "--json" in sys.argv and isinstance(error, InputInvalid):
             emit_json({"error": type(error).__name__, "where": error.where, "problems": error.problems})
@@ -102,6 +106,11 @@ def main() -> None:
         _stop(f"{type(error).__name__}: {where}; a file could not be read or written")
     except MemoryError as error:
         _stop(f"MemoryError: {str(error) or 'no memory is left'}; ask for less at once, such as fewer resamples")
+
+
+def _verb(words: Sequence[str]) -> str:
+    """What was called, for the line that says that it works."""
+    return f"surgeval {words[1]}" if len(words) > 1 and words[1] in VERBS else "surgeval"
 
 
 def _stop(message: str) -> NoReturn:

@@ -6,12 +6,13 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from surgeval.cli._waiting import LOGGED_EVERY_S, held, hush
 from surgeval.errors import Misuse, WouldOverwrite
 from surgeval.results.folder import check_free
 from surgeval.schema.documents import json_text
@@ -21,22 +22,22 @@ from surgeval.schema.shown_text import visible
 if TYPE_CHECKING:
     from surgeval.asking.meter import Meter
 
-LOGGED_EVERY_S = 30.0
-"""How often a log hears of an asking that is under way."""
-
 
 def talk(text: str) -> None:
     """Say something to the person at the terminal; it never mixes with results."""
+    hush()
     print(visible(text), file=sys.stderr, flush=True)
 
 
 def emit(text: str) -> None:
     """Print a result."""
+    hush()
     print(visible(text), flush=True)
 
 
 def emit_json(data: Any) -> None:
     """Print a result as JSON; half characters, which no terminal or file can take, stay escaped."""
+    hush()
     print(json_text(data, indent=2), flush=True)
 
 
@@ -74,15 +75,18 @@ def progress_bar(what: str, total: int | None = None) -> Iterator[Callable[[int]
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), *left)
     bar = Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
     task = bar.add_task(what, total=total)
+    with ExitStack() as while_shown:
 
-    def step(by: int) -> None:
-        bar.start()
-        bar.advance(task, by)
+        def step(by: int) -> None:
+            if not bar.disable and not bar.live.is_started:
+                while_shown.enter_context(held())
+            bar.start()
+            bar.advance(task, by)
 
-    try:
-        yield step
-    finally:
-        bar.stop()
+        try:
+            yield step
+        finally:
+            bar.stop()
 
 
 @contextmanager
@@ -102,6 +106,7 @@ def asking_line(what: str) -> Iterator[Meter]:
 
 def _redraw(line: str) -> None:
     """Put the line where the last one stood, cut to the width of the terminal."""
+    hush()
     width = shutil.get_terminal_size().columns
     print(f"\r\x1b[K{visible(line)[: width - 1]}", end="", file=sys.stderr, flush=True)
 

@@ -31,7 +31,7 @@ ExecutorOption = Annotated[
 
 SHARED: dict[str, tuple[Any, Any]] = {
     "metric": (MetricsOption, None),
-    "model": (o.Model, "model"),
+    "model": (o.Model, None),
     "boot": (o.Boot, 1000),
     "level": (o.Level, 0.95),
     "method": (o.Method, "auto"),
@@ -105,7 +105,7 @@ def _run(
     options: dict[str, Any],
     *,
     metric: list[str] | None,
-    model: str,
+    model: str | None,
     boot: int,
     level: float,
     method: str,

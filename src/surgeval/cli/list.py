@@ -174,6 +174,7 @@ KINDS: dict[str, Callable[[], pl.DataFrame]] = {
     "models": partial(_things, "models", "model", _model),
     "metrics": partial(_things, "metrics", "metric", _metric),
     "rules": partial(_things, "rules", "rule", lambda rule: {"what it does": rule.summary}),
+    "tasks": partial(_things, "tasks", "task", lambda task: {"study": task.study, "what is asked": task.summary}),
     "scores": _scores,
     "profiles": _profiles,
     "formats": _formats,

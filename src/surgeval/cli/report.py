@@ -12,6 +12,7 @@ from surgeval.cli import _options as o
 from surgeval.cli._console import emit, emit_json, progress_bar, talk
 from surgeval.cli._deliver import manifest_path
 from surgeval.cli._tables import read_better, read_columns
+from surgeval.cli._waiting import held
 from surgeval.errors import Misuse, WouldOverwrite
 from surgeval.results.manifest import write_manifest
 from surgeval.schema.findings import Severity
@@ -137,7 +138,8 @@ def serve(
     emit(server.address)
     talk("The page shows patient images; its address works on this machine alone. Ctrl-C ends it.")
     try:
-        server.serve_forever()
+        with held():
+            server.serve_forever()
     except KeyboardInterrupt:
         talk("ended")
     finally:

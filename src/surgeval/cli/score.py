@@ -21,7 +21,7 @@ def score(
     references: o.References,
     responses: o.Responses,
     out: o.Out = None,
-    model: o.Model = "model",
+    model: o.Model = None,
     profile: str = typer.Option("native", "--profile", help="native, orena-focus-0.4.0 or orena-focus-6302fca."),
     track: str | None = typer.Option(
         None, "--track", help="Apply the time limit of frame (5 s), segment (15 s), procedure (30 s)."

@@ -11,6 +11,7 @@ from surgeval.cli import _options as o
 from surgeval.cli import _tables as t
 from surgeval.cli._console import talk
 from surgeval.cli._deliver import check_out, deliver
+from surgeval.errors import ExtraNeeded
 
 
 def register(app: typer.Typer) -> None:
@@ -47,6 +48,7 @@ def study(
     from surgeval.report.study import study as work
 
     check_out(out, force=force, inputs=table)
+    _check_page(out)
     result = work(
         table, models=t.names_in(models), scores=t.names_in(scores), metric=metric, better=t.read_better(better),
         missing=missing or None, columns=t.read_columns(columns), level=level,
@@ -56,3 +58,15 @@ def study(
     deliver(result, out=out, as_json=as_json, force=force)
     if out is not None and (out / PAGE).is_file():
         talk(f"the page: {out / PAGE}")
+
+
+def _check_page(out: Path | None) -> None:
+    """Say before the work that there will be tables but no page, where the packages that draw are not installed."""
+    from surgeval.report.report import check_extras
+
+    if out is None:
+        return
+    try:
+        check_extras()
+    except ExtraNeeded as error:
+        talk(f"Warning: no page will be written, only tables: {error}")

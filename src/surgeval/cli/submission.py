@@ -141,7 +141,7 @@ def score(
     requests: o.Requests,
     references: o.References,
     folder: Run = Path("submission"),
-    model: o.Model = "model",
+    model: o.Model = None,
     judge: list[str] = typer.Option([], "--judge", help="Judges of free text, as in surgeval score."),
     store: o.Store = o.STORE,
     boot: o.Boot = 1000,

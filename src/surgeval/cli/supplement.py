@@ -52,10 +52,12 @@ def supplement(
     force: o.Force = False,
 ) -> None:
     """Everything that a paper's supplement says about scored models: tables, figures and one page."""
+    from surgeval.report.report import check_extras
     from surgeval.report.supplement.supplement import SECTIONS
     from surgeval.report.supplement.supplement import supplement as work
 
     new_folder(out, force=force)
+    check_extras()
     with progress_bar("analysing", len(SECTIONS)) as step:
         result = work(
             [str(folder) for folder in folders], title=title, by=t.names_in(by),

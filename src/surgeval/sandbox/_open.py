@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import sys
 from typing import Any
 
 from surgeval.catalogue import Catalogue, Files, with_attributes
@@ -32,10 +32,12 @@ def open_engine(name: str, *, runtime: str | None = None) -> Engine:
 
     Raises:
         UnknownName: No file here and no installed package has that name.
-        Misuse: A runtime for an engine that has none, or a system without processes as engines need them.
+        Misuse: A runtime for an engine that has none, or a system that is not Linux.
     """
-    if os.name != "posix":
-        raise Misuse(f"engine {name!r} needs Linux; on Windows run it under WSL")
+    if sys.platform != "linux":
+        raise Misuse(
+            f"engine {name!r} needs Linux, this is {sys.platform}: use WSL on Windows, a virtual machine on macOS"
+        )
     kind = ENGINES[name]
     if runtime is not None and not kind.takes_images:
         raise Misuse(f"engine {name!r} has no runtimes to choose from; got {runtime!r}")

@@ -227,11 +227,33 @@ def read_score_table(
     if problems := against_names(carried, without):
         raise TableInvalid(where, problems)
     name = (columns or {}).get("value", "value")
-    rows = stacked([_with_defaults(frame, name) for frame in frames], where)
+    frames = [_with_defaults(frame, name) for frame in frames]
+    if problems := _one_name_for_two(frames, [str(path) for path in paths]):
+        raise TableInvalid(where, problems)
+    rows = stacked(frames, where)
     known = {**carried.metrics, **(facts or {})}
     places = {str(path): table for path in paths if (table := statistics_beside(path)) is not None}
-    statistics = stacked_statistics(places)
+    # Statistics know no task: those of several tasks on the same videos would be taken for one.
+    of_one_task = "task" not in rows.columns or rows["task"].n_unique() == 1
+    statistics = stacked_statistics(places) if of_one_task else None
     return ScoreTable.of(rows, where=where, facts=known, better=better, main=carried.main, statistics=statistics)
+
+
+def _one_name_for_two(frames: Sequence[pl.DataFrame], places: Sequence[str]) -> list[str]:
+    """Models of one name whose scores of the same cases lie in two files: two models, or one that was given twice."""
+    if len(frames) < 2:
+        return []
+    key = [name for name in KEY if all(name in frame.columns for frame in frames)]
+    named = [
+        frame.select(pl.col(key).cast(pl.String)).unique().with_columns(place=pl.lit(place))
+        for frame, place in zip(frames, places, strict=True)
+    ]
+    in_several = pl.concat(named).group_by(key).agg(pl.col("place").sort()).filter(pl.col("place").list.len() > 1)
+    return [
+        f"{' and '.join(held[:3])} both hold {count:,} scores of model {model!r}; if these are two models, give each"
+        " its name with --model where its scores are made"
+        for model, held, count in in_several.group_by("model", "place").len().sort("model", "place").iter_rows()
+    ]
 
 
 def _metrics_without(frame: pl.DataFrame, beside: TableFacts, given: Mapping[str, MetricFacts]) -> list[str]:

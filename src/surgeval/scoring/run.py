@@ -14,6 +14,7 @@ from surgeval.schema.documents import is_whole
 from surgeval.schema.finding_log import NO_ROWS, FindingLog, short
 from surgeval.schema.foreign_objects import definitions_text, read_definitions
 from surgeval.schema.missing import Missing
+from surgeval.schema.model_names import model_name
 from surgeval.schema.question_files import (
     REFERENCES,
     REQUESTS,
@@ -43,7 +44,7 @@ def score(
     references: Sources,
     responses: Sources,
     *,
-    model: str = "model",
+    model: str | None = None,
     profile: str = "native",
     track: str | None = None,
     max_latency_s: float | None = None,
@@ -72,7 +73,7 @@ def score(
             these, dictionaries or `Request`s.
         references: The reference answers, given alike.
         responses: The model's answers, given alike.
-        model: The model's name in tables.
+        model: The model's name in tables; that of the file of responses if left out.
         profile: `native`, or a version of the official toolkit; see `PROFILES`.
         track: Applies the time limit of `frame`, `segment` or `procedure`.
         max_latency_s: A time limit of one's own; not together with `track`.
@@ -108,6 +109,7 @@ def score(
         ResponsesMissing: Questions have no response and `missing="error"`, or there is none at all.
     """
     chosen = profile_named(profile)
+    model = model_name(model, responses)
     if not model.strip() or not is_whole(model):
         raise Misuse(f"model must be a name, got {model!a}")
     if method not in PREPARED_METHODS:
@@ -128,7 +130,7 @@ def score(
     kinds = None if definitions is None else read_definitions(definitions)
     class_names = None if kinds is None else tuple(kind.name for kind in kinds)
     settled = {
-        "profile": chosen.name, "max_latency_s": limit, "judges": [judge.name for judge in asked],
+        "model": model, "profile": chosen.name, "max_latency_s": limit, "judges": [judge.name for judge in asked],
         "quorum": panel.quorum if asked else None,
     }  # fmt: skip
     given = zip((REQUESTS, REFERENCES, RESPONSES), (requests, references, responses), strict=True)

@@ -11,6 +11,7 @@ from surgeval.asking.journal import stored_run
 from surgeval.errors import InputInvalid
 from surgeval.judges import Judge
 from surgeval.schema.documents import json_text
+from surgeval.schema.model_names import model_name
 from surgeval.schema.question_files import Sources, collect_questions
 from surgeval.schema.questions import Request
 from surgeval.schema.shard import Shard
@@ -34,7 +35,7 @@ def score_submission(
     references: Sources,
     judges: Sequence[str | Judge] = (),
     store: str | Path | None = None,
-    model: str = "submission",
+    model: str | None = None,
     replicates: int = 1000,
 ) -> ScoreResult:
     """The scores of a submission whose shards are all there, also written to `scores` in its folder.
@@ -46,7 +47,7 @@ def score_submission(
         references: Their reference answers.
         judges: Of free text, as in `score`.
         store: Keeps verdicts, as in `score`.
-        model: Its name in tables.
+        model: Its name in tables; that of its folder if left out.
         replicates: Resamples, where a method resamples.
 
     Raises:
@@ -64,8 +65,8 @@ def score_submission(
                 handle.write(json_text(response.as_record()) + "\n")
     draft.rename(responses)
     result = score(
-        requests, references, responses, model=model, max_latency_s=phase.budget.budget_s, judges=judges, store=store,
-        replicates=replicates,
+        requests, references, responses, model=model_name(model, folder), max_latency_s=phase.budget.budget_s,
+        judges=judges, store=store, replicates=replicates,
     )  # fmt: skip
     result.to_dir(folder / SCORES, force=True)
     note_stage(folder, Stage.SCORED, headline=result.headline)

@@ -158,7 +158,7 @@ def detections(folder: Path, model: str, alarms: int, *, uneven: bool = False) -
     ]
     (folder / "references.json").write_text(json.dumps(truth))
     (folder / f"{model}.json").write_text(json.dumps(found + wrong))
-    return ["--predictions", folder / f"{model}.json", "--references", folder / "references.json", "--model", model]
+    return ["--predictions", folder / f"{model}.json", "--references", folder / "references.json"]
 
 
 def test_the_model_with_fewer_false_alarms_wins_in_every_verb(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_metric_of_whole_videos_that_was_asked_for_is_in_the_score_table(tmp_p
         frame = {"video": videos, "second": [*range(6)] * 6, "reference": list("aaabbb") * 6}
         guesses = [*guess] * 5 + ["a", "b", "a", "b", "a", "b"] if model == "restless" else [*guess] * 6
         pl.DataFrame({**frame, "prediction": guesses}).write_csv(tmp_path / f"{model}.csv")
-        given = ["--metric", "flicker_per_min", "--model", model, "--boot", 20, "--out", tmp_path / model]
+        given = ["--metric", "flicker_per_min", "--boot", 20, "--out", tmp_path / model]
         assert run("phases", "--predictions", tmp_path / f"{model}.csv", *given).exit_code == 0
     folders = [str(tmp_path / "steady"), str(tmp_path / "restless")]
     for chosen in ([], ["--metric", "flicker_per_min"]):

@@ -55,6 +55,7 @@ def test_results_go_to_stdout_and_talk_to_stderr(
     document = json.loads(printed.out)
     assert document["summary"][0]["level"] == "headline"
     assert {"model", "profile", "results", "judges", "prose", "warnings", "notes"} <= document.keys()
+    assert document["model"] == "moody"
     assert "written to" in printed.err
 
 

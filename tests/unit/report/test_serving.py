@@ -125,9 +125,28 @@ def test_extras_are_checked_before_any_work(tmp_path: Path, monkeypatch: pytest.
         ("vl_convert", ["report", str(tmp_path / "no-such-folder")]),
         ("typst", ["report", str(tmp_path / "no-such-folder"), "--pdf"]),
         ("altair", ["demo", "--quick", "--out", str(tmp_path / "demo")]),
+        ("altair", ["supplement", str(tmp_path / "no-such-folder"), "--out", str(tmp_path / "demo")]),
+        (
+            "av",
+            ["annotate", "instances", str(tmp_path / "none"), "--video", "v=f.mp4", "--out", str(tmp_path / "demo")],
+        ),
+        ("av", ["simulate", str(tmp_path / "demo"), "--video"]),
     ):
         with monkeypatch.context() as patched:
             patched.setitem(sys.modules, package, None)
             result = CliRunner().invoke(build_app(), arguments)
             assert type(result.exception).__name__ == "ExtraNeeded", package
     assert not (tmp_path / "demo").exists()
+
+
+def test_a_study_without_the_packages_that_draw_says_so_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    table = tmp_path / "dice.csv"
+    table.write_text("patient,case,A,B\n" + "".join(f"p{n % 4},c{n},0.{5 + n % 3},0.{6 + n % 2}\n" for n in range(16)))
+    monkeypatch.setitem(sys.modules, "altair", None)
+    words = ["study", str(table), "--metric", "dice", "--out", str(tmp_path / "out")]
+    result = CliRunner().invoke(build_app(), words)
+    assert result.exit_code == 0, result.exception
+    assert result.stderr.startswith("Warning: no page will be written, only tables: a chart needs altair; install")
+    assert not (tmp_path / "out" / "study.html").exists()

@@ -187,7 +187,7 @@ def test_identifiers_in_csv_keep_their_leading_zeros(tmp_path: Path) -> None:
 
 def test_a_problem_in_any_file_names_all_files(tmp_path: Path) -> None:
     pl.DataFrame(score_columns(("A",))).write_csv(tmp_path / "a.csv")
-    with pytest.raises(TableInvalid, match=r"a.csv, a.csv: 6 problems"):
+    with pytest.raises(TableInvalid, match=r"a.csv, a.csv: .*a.csv both hold 6 scores of model 'A'"):
         read_score_table([tmp_path / "a.csv", tmp_path / "a.csv"])
     pl.DataFrame({**score_columns(("B",)), "value": [[1]] * 6}).write_parquet(tmp_path / "b.parquet")
     with pytest.raises(TableInvalid, match="do not fit together"):
@@ -331,3 +331,15 @@ def test_a_name_that_is_none_of_ours_is_named_with_ours() -> None:
 def test_a_name_with_spaces_is_quoted_in_the_option_that_is_suggested() -> None:
     with pytest.raises(DirectionUnknown, match=r"--better 'hd95 \(px\)=smaller'\)"):
         MetricFacts.unknown("hd95 (px)").sign
+
+
+def test_two_files_that_call_two_models_alike_are_told_which_option_names_a_model(tmp_path: Path) -> None:
+    for name, model in (("one", "unet"), ("two", "unet"), ("three", "other")):
+        (tmp_path / f"{name}.csv").write_text(f"model,case,value\n{model},q1,1\n{model},q2,0\n")
+    with pytest.raises(TableInvalid) as caught:
+        read_score_table([tmp_path / "one.csv", tmp_path / "two.csv", tmp_path / "three.csv"])
+    assert str(caught.value).endswith(
+        f"{tmp_path / 'one.csv'} and {tmp_path / 'two.csv'} both hold 2 scores of model 'unet'; if these are two"
+        " models, give each its name with --model where its scores are made"
+    )
+    read_score_table([tmp_path / "one.csv", tmp_path / "three.csv"])

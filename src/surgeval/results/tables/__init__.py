@@ -21,6 +21,7 @@ from surgeval.results.tables import (
     studies,
     submissions,
     supplement,
+    tasks,
 )
 from surgeval.results.tables.table import KINDS, Column, Table, number, text, whole, yes_no
 
@@ -28,7 +29,7 @@ __all__ = [
     "KINDS", "MARKS", "OFFICIAL_SUMMARY", "OLDER_COLUMNS", "RECORDS", "RESULT_FILES", "TABLES", "Column", "Table",
     "asking", "auditing", "current", "evaluation", "failures", "number", "ranking", "scoring", "statistics", "studies",
     "submissions",
-    "supplement", "text", "whole", "yes_no",
+    "supplement", "tasks", "text", "whole", "yes_no",
 ]  # fmt: skip
 
 
@@ -67,6 +68,7 @@ TABLES: Mapping[str, Mapping[str, Table]] = {
     "lint": {},
     "rehearse": _by_name([scoring.REHEARSE]),
     "submission": _by_name(submissions.SUBMISSION),
+    "task": _by_name(tasks.TASK),
 }
 """Tables of every verb by the name of their file; `result` is a file that the user names."""
 RESULT_FILES = tuple(verb for verb, tables in TABLES.items() if "result" in tables)
@@ -79,6 +81,7 @@ RECORDS: Mapping[str, tuple[str, ...]] = {
     "failures": ("fit",),
     "evaluate": ("conventions",),
     "combine": ("conventions",),
+    "task": ("conventions", "run"),
     "questions": ("data_card",),
     "lint": ("lint",),
 }

@@ -15,6 +15,7 @@ import polars as pl
 from surgeval.errors import Misuse, UnknownName
 from surgeval.results.request import Request, files_of, requested
 from surgeval.schema.findings import Finding, Severity, as_findings
+from surgeval.schema.model_names import model_name
 from surgeval.schema.outcomes import Status
 from surgeval.schema.score_table import FIXED, ScoreTable
 from surgeval.schema.shard import Shard
@@ -55,7 +56,7 @@ def evaluate(
     predictions: Any,
     references: Any = None,
     *,
-    model: str = "model",
+    model: str | None = None,
     metrics: Sequence[str] = (),
     by: Sequence[str] = (),
     level: float = 0.95,
@@ -74,7 +75,7 @@ def evaluate(
         predictions: A file or folder as the kind reads it, or a table.
         references: The same, or the folder of a public data set (then `data_set` names it); may be left out where one
             table holds both.
-        model: What the model is called in the score table.
+        model: What the model is called in the score table; as the file or folder of predictions if left out.
         metrics: Names from `surgeval list metrics`; a usual choice if left out.
         by: Columns whose values are reported one by one.
         level: Coverage of the intervals.
@@ -97,6 +98,7 @@ def evaluate(
         >>> evaluate("classification", rows, metrics=["accuracy"]).value("accuracy")
         0.75
     """
+    model = model_name(model, predictions, options.get("boxes"), options.get("masks"))
     given: dict[str, Any] = {
         "model": model, "metrics": metrics, "by": by, "level": level, "replicates": replicates, "method": method,
         "seed": seed, **options,
@@ -171,7 +173,8 @@ def built_of(
         material = replace(material, files=prepared.files)
     settings = Settings(level, replicates, seed, method, prepared.clusters)
     head = _head(kind, model, shard, asked, by, settings, prepared) if material.gathered else {}
-    request = Request(inputs=_files(material, predictions=predictions, references=references, **chosen))
+    read = _files(material, predictions=predictions, references=references, **chosen)
+    request = Request(inputs=read, settled={"model": model})
     return Built(material, settings, prepared, asked, head, request)
 
 
