@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -40,7 +41,8 @@ def without_torchvision(monkeypatch: pytest.MonkeyPatch) -> None:
         every = ProcessorMixin.get_attributes.__func__  # type: ignore[attr-defined]
         fewer = classmethod(lambda cls: [name for name in every(cls) if name != "video_processor"])
         monkeypatch.setattr(ProcessorMixin, "get_attributes", fewer)
-        monkeypatch.setattr(t.SmolVLMProcessor, "video_processor", None, raising=False)
+        video = SimpleNamespace(num_frames=8, fps=1, size={"longest_edge": 56})  # what it reads of it for any prompt
+        monkeypatch.setattr(t.SmolVLMProcessor, "video_processor", video, raising=False)
         defaults = t.SmolVLMProcessor.__init__.__defaults__
         monkeypatch.setattr(t.SmolVLMProcessor.__init__, "__defaults__", (None, *defaults))
 
