@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from surgeval.report.cases.frames import frame_bytes, frames_in
+from surgeval.report.cases.frames import frames_in, is_jpeg
 from surgeval.report.report import Report
 
 _HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"}
@@ -22,13 +22,18 @@ class ReportServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, report: Report, *, port: int = 0) -> None:
-        """Take a port, 0 for a free one; nothing is answered before `serve_forever`."""
+    def __init__(self, report: Report, *, port: int = 0, images: Path | None = None) -> None:
+        """Take a port, 0 for a free one; nothing is answered before `serve_forever`.
+
+        Args:
+            report: What is shown.
+            port: Of 127.0.0.1.
+            images: Folder of the images that predictions are about, where the reported folder does not hold them.
+        """
         super().__init__(("127.0.0.1", port), _Handler)
         self.token = secrets.token_urlsafe(24)
-        page, sources = report.html_with_frames(frames_in(report.inputs), f"/{self.token}/frames/")
+        page, self.sources = report.html_with_frames(frames_in(report.inputs, images), f"/{self.token}/frames/")
         self.page = page.encode("utf-8", "replace")
-        self.sources: list[tuple[Path, float | None]] = sources
 
     @property
     def address(self) -> str:
@@ -56,8 +61,11 @@ class _Handler(BaseHTTPRequestHandler):
     def _frame(self, rest: str) -> None:
         number = rest.removeprefix("frames/").removesuffix(".png")
         known = number.isdecimal() and int(number) < len(self.server.sources)
-        data = frame_bytes(*self.server.sources[int(number)]) if known else None
-        self._answer(200, data, "image/png") if data is not None else self._answer(404, b"not here", "text/plain")
+        data = self.server.sources[int(number)]() if known else None
+        if data is None:
+            self._answer(404, b"not here", "text/plain")
+        else:
+            self._answer(200, data, "image/jpeg" if is_jpeg(data) else "image/png")
 
     def _answer(self, code: int, data: bytes, kind: str) -> None:
         self.send_response(code)
